@@ -66,6 +66,11 @@ if(NANOBRAG_MPI)
 endif()
 nanobrag_package(MPI MPI_C_FOUND "nanobrag_mpi (fits by several processes)" "libopenmpi-dev")
 
+if(NANOBRAG_HDF5)
+  find_package(HDF5SERIAL QUIET)
+endif()
+nanobrag_package(HDF5 HDF5SERIAL_FOUND "NXmx images (-imagefile x.nxs)" "libhdf5-dev")
+
 if(NANOBRAG_GEMMI)
   find_package(GEMMI QUIET)
 endif()

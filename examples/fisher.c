@@ -35,11 +35,12 @@ int main(void)
     int is_finite = 1;
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) return 1;
-    for (double distance = 60; distance <= 140; distance += 20) {
+    for (int place = 0; place < 5; place++) {
+        const double distance = 60 + 20 * place; /* mm */
         nb_fit *fit;
         nb_fit_result r;
 
-        scene.detector.distance = distance; /* mm */
+        scene.detector.distance = distance;
         if (nb_fisher(ctx, 1, &shot, &options, &fit) != NB_OK
             || nb_fit_result_get(fit, &r) != NB_OK) {
             (void)fprintf(stderr, "fisher: %s\n", nb_context_message(ctx));

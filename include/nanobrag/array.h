@@ -42,7 +42,8 @@ typedef struct nb_array {
     const char *name; /* used in messages; may be NULL */
     int device, device_id; /* NB_CPU, 0 for host memory; NB_CUDA and the device's number,
                               only for the calls named above */
-    int type, bits; /* images: NB_FLOAT, 32 or 64 bits; counts: NB_UINT, 16 bits */
+    int type, bits; /* images: NB_FLOAT, 32 or 64 bits; counts: NB_UINT, 16 bits,
+                       or NB_INT, 32 bits */
     int ndim; /* 2 for an image */
     int64_t shape[4]; /* number of elements along each axis, slowest axis first */
     int64_t stride[4]; /* distance between neighbours along each axis, in elements; all 0:
@@ -61,6 +62,7 @@ typedef struct nb_array {
 NB_API nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast);
+NB_API nb_array nb_array_i32(int32_t *data, int64_t nslow, int64_t nfast);
 
 NB_END_DECLS
 

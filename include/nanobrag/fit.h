@@ -12,8 +12,8 @@
  * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
  * shot (Schur complement), so that time and memory grow linearly with the number of shots;
  * structure factors, whose block is taken as diagonal, are eliminated likewise. Where scale
- * and all structure factors are free, the mean of F is held, and errors are those that hold
- * if the first scale is known. A step ends
+ * and all structure factors are free, and no scale is restrained, the mean of F is held,
+ * and errors are those that hold if the first scale is known, whose own is 0. A step ends
  * at the bounds, and the damping follows the ratio of the loss gained to the loss
  * predicted. A step to where the loss is infinite or the scene impossible is refused, and
  * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
@@ -62,6 +62,8 @@ typedef struct nb_shot {
     nb_target target;
     const nb_options *options; /* NULL: all defaults */
     const char *name; /* in messages and results, such as that of a file; NULL: "shot N" */
+    const char *failure; /* [out] of nb_fit_options.load: why it failed, one line with what
+                            it is about; NULL: the text of its status */
 } nb_shot;
 
 /* A prior on one parameter. On an own parameter it holds for each shot. */
@@ -70,7 +72,10 @@ typedef struct nb_restraint {
     /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
      * parameter, as are the bounds */
     double centre, sigma;
-    double lower, upper; /* bounds besides those of nb_param; both 0: none */
+    /* bounds besides those of nb_param and of a fit: half and twice the start for an edge
+     * of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+     * degree of mosaic spread or twice the start; both 0: none */
+    double lower, upper;
 } nb_restraint;
 
 enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
@@ -113,15 +118,20 @@ typedef struct nb_fit_options {
     int method; /* enum nb_fit_method; NB_FIT_AUTO: NB_FIT_LM up to 200 shared and 200 own
                    parameters, or 200 in all with structure factors; else NB_FIT_LBFGS */
     int coarse; /* enum nb_coarse */
-    int passes; /* a run ends after so many; 0: 50, and 500 for NB_FIT_LBFGS */
+    /* a run ends after so many of all shots together; 0: 50, and 500 for NB_FIT_LBFGS. Of
+     * shots alone there are at most 20 in each stage, and 6 for each broadened width */
+    int passes;
     double seconds; /* a run begins no pass after so many seconds; 0: no limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
                       factors, 1e-3 for each that the data tell of */
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
-     * unload() is called with it. An error leaves the shot out, if there are others. Called
-     * from any thread of the library, one call at a time. NULL: the shots are in the array
+     * unload() is called with it. Called from any thread of the library, one call at a
+     * time; name and failure may be set, and are read before the next call. An error other
+     * than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if there are others: in
+     * nb_fit_create(), while shots are fitted alone, and in the first pass of all together.
+     * Later, by L-BFGS and in nb_fisher() it ends the run. NULL: the shots are in the array
      */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
@@ -152,18 +162,38 @@ enum nb_fit_end {
     NB_FIT_FAILED
 };
 
+/*
+ * Where errors come from.
+ *
+ *   NB_FIT_ERRORS_CURVATURE  (J^T W J)^-1: the loss is a negative log-likelihood
+ *   NB_FIT_ERRORS_VARIANCE   B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J:
+ *                            the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without
+ *                            weights but 0 and 1, and so no likelihood (Huber, Proc.
+ *                            5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel
+ *                            is expected over a normal distribution, of variance
+ *                            1/weight, or where all weights are 0 or 1 of that of
+ *                            counting, I + sigma_readout^2
+ *   NB_FIT_ERRORS_NONE       such a loss while a run goes on; with structure factors,
+ *                            planes or more than 200 values; or with weights on a device.
+ *                            Errors are NAN, or INFINITY of what the data leave free
+ */
+enum nb_fit_errors { NB_FIT_ERRORS_CURVATURE, NB_FIT_ERRORS_VARIANCE, NB_FIT_ERRORS_NONE };
+
 typedef struct nb_fit_value {
-    nb_param param; /* name, unit, bounds, and its value at the start */
+    nb_param param; /* name, unit, bounds of a fit, and its value at the start */
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
-    /* Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
-     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it.
+    /* Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
+     * not narrow it. NAN: it is not known, as that of a shared one that was not moved
+     * because the run ended while shots were fitted alone, or of a shot that is left out.
      * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
      * that of each parameter while all others are known */
     double error;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
-    int is_held; /* 1: at its start, because the loss does not depend on it, or hardly on a
-                    structure factor: F^2 would have an error of more than twice itself */
+    /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
+     * factor: F^2 would have an error of more than twice itself. Where the mean of F is
+     * held, it still has the factor that all F have in common */
+    int is_held;
 } nb_fit_value;
 
 typedef struct nb_fit_correlation {
@@ -186,23 +216,35 @@ typedef struct nb_fit_result {
     const char *why; /* how the last run ended, one sentence */
     int passes; /* of all runs */
     int joint; /* of these, how many evaluated all shots together */
-    double loss; /* at the values, of shots and restraints */
+    /* at the values, of shots and restraints; after a pass with broadened spots, and none
+     * without before, that of these */
+    double loss;
+    /* pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
+     * for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
+     * and NB_GAUSSIAN with weights 1/variance */
+    int64_t freedom;
     double gain; /* as in nb_fit_state */
     const double *history; /* lowest loss after each pass of all shots together (joint) */
     size_t nshared, nown; /* parameters of all shots, and of each shot */
     size_t nvalue;
     const nb_fit_value *value; /*                                            (nvalue) */
-    /* (J^T W J)^-1, without the directions that the data leave free; NULL: there are more
-     * than 200 values                                              (nvalue x nvalue) */
+    int errors; /* enum nb_fit_errors: where errors and covariance come from */
+    const char *errors_why; /* the same as a clause, with the reason */
+    /* without the directions that the data leave free, and with 0 for what is held; NULL:
+     * there are more than 200 values, or no errors                 (nvalue x nvalue) */
     const double *covariance;
     /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
     size_t ncorrelated;
     const nb_fit_correlation *correlated;
     /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
-     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence" */
+     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50.
+     * That of structure factors and others shows the others only */
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
-    double condition; /* of the matrix scaled by its diagonal, without them */
+    /* Largest over smallest eigenvalue without them, of the blocks of own parameters and of
+     * what is left for the shared ones (or for all that are not structure factors), each
+     * parameter in units of 1/sqrt of its diagonal element; NAN: there is none */
+    double condition;
     int64_t nshot;
     const nb_fit_shot *shot; /*                                               (nshot) */
 } nb_fit_result;
@@ -216,15 +258,17 @@ typedef struct nb_fit_result {
  *   options  [in]   copied; shared or own names a parameter
  *   out      [out]  free with nb_fit_free(), before the context
  *
- * Each shot is loaded once, for its start and its names.
+ * Each shot is loaded once, for its start and its names; twice, where it fails before the
+ * first that can be loaded.
  *
  * Errors: those of nb_simulator_create(), where a name in shared and own counts as named
  * twice, and of load for a single shot or for all; NB_ERR_ARGUMENT also for no parameter at
  * all, an unknown method or coarse, a negative limit, shots whose parameters differ in
- * name, or a restraint that names no free parameter, has a negative sigma, or bounds that
- * exclude each other or the start; NB_ERR_UNSUPPORTED also for structure factors among the
- * own parameters, NB_FIT_LM with more parameters than NB_FIT_AUTO allows it, and a build
- * without LAPACK, or without NLopt for NB_FIT_LBFGS.
+ * name, weights that are negative or no numbers or all 0, or a restraint that names no free
+ * parameter, has a negative sigma, or bounds that exclude each other or the start;
+ * NB_ERR_UNSUPPORTED also for structure factors among the own parameters, NB_FIT_LM with
+ * more parameters than NB_FIT_AUTO allows it, and a build without LAPACK, or without NLopt
+ * for NB_FIT_LBFGS.
  */
 NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                const nb_fit_options *options, nb_fit **out);
@@ -276,8 +320,10 @@ typedef struct nb_fit_request {
  *
  * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
  * answer another request, that miss a shot or have it twice, or that come from a fit which
- * has left out other shots. NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part() end the
- * run; after another error of nb_fit_part() and nb_fit_tell() the request stays open.
+ * has left out other shots. After these the request stays open. Every other error ends the
+ * run: NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part(), and of nb_fit_tell() a cancel
+ * by the progress handler and the failure of a shot, whose message is that of the fit that
+ * evaluated it (up to 287 bytes).
  */
 NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
 NB_API nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part,
@@ -317,9 +363,11 @@ NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
                                  nb_normal *out);
 
 /*
- * Read values, errors and how the fit ended.
+ * Read values, errors and how the fit ended. The first call after nb_fit_read() evaluates
+ * all shots.
  *
- * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed).
+ * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed), NB_ERR_MEMORY;
+ * after nb_fit_read() also those of nb_fit_run().
  */
 NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 
@@ -329,7 +377,9 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
  *   NB_FIT_MODEL     I, photons; with planes of background (nb_target)
  *   NB_FIT_RESIDUAL  y - I, photons
  *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
- *                    likelihoods of the right variance
+ *                    likelihoods of the right variance. NB_GAUSSIAN, NB_HUBER and
+ *                    NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the variance of
+ *                    counting v = I + sigma_readout^2 where all weights are 0 or 1
  *
  *   what  [in]   enum nb_fit_image_kind
  *   out   [out]  float32 or float64; 0 where nothing is rendered; residual and z are 0 also
@@ -367,23 +417,26 @@ typedef struct nb_fit_misfit {
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
 
 /*
- * Write where a fit stands, as JSON: values with errors for the reader, and all that
- * another run needs to go on as if this one had not stopped. The file is replaced by
- * rename.
+ * Write where a fit stands, as JSON: for the reader values with errors, correlations, free
+ * directions and, once a run has ended, covariance and residuals of each shot by
+ * resolution; and all that another run needs to go on as if this one had not stopped. The
+ * file is replaced by rename.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, or no pass was completed), NB_ERR_FILE, NB_ERR_MEMORY,
- * NB_ERR_UNSUPPORTED (a build without cJSON).
+ * Errors: those of nb_fit_result_get(), NB_ERR_FILE, NB_ERR_UNSUPPORTED (a build without
+ * cJSON).
  */
 NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 
 /*
- * Continue from a file of nb_fit_write(): the next run gives the bits of a run that was not
- * stopped. The fit was made from the same shots and options; limits may differ.
+ * Continue from a file of nb_fit_write(): the next run of NB_FIT_LM gives the bits of a run
+ * that was not stopped; L-BFGS begins anew from the values. The fit was made from the same
+ * shots and options; limits may differ.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
- * NB_ERR_SCENE (the file is of other parameters, shots or starts; the message names the
- * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is
- * unchanged.
+ * NB_ERR_SCENE (the file is of other parameters, shots or starts, in any member of scene,
+ * target or accuracy, compared to ten digits, or by the other method; the message names the
+ * first difference; of a shot that could not be loaded, then or now, nothing is compared),
+ * NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 

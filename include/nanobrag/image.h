@@ -51,10 +51,11 @@ NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
 /*
  * How nb_digitize() converts photons to counts.
  *
- *   noise 0:  counts = floor(photons scale + offset + 1/2), photons rounded to float32
+ *   noise 0:  counts = floor(photons scale + offset + 1/2)
  *   noise 1:  counts = floor(Poisson(photons) + offset)
  *
- * Counts are clamped to 0 ... 65535 and are 0 outside the ROI.
+ * Counts are clamped to 0 ... 65535, or of 32 bits to 0 ... 2147483647, and are 0 outside
+ * the ROI. For counts of 16 bits without noise photons and sum are rounded to float32.
  *
  * Random numbers come from Philox4x32-10 (Salmon et al., SC 2011) with key = seed and
  * counter = (pixel, draw, image). A Poisson number is drawn by inversion for a mean below
@@ -71,7 +72,8 @@ typedef struct nb_digitizer {
     /* [out] sum of the drawn photons; may be NULL. Exact up to 2^53, rounded above, and
      * infinite if a pixel has 2^63 photons or more. */
     double *photons;
-    int64_t *overloads; /* [out] number of pixels clamped at 65535; may be NULL */
+    int64_t *overloads; /* [out] number of pixels clamped at the largest count; may be
+                           NULL */
 } nb_digitizer;
 
 /*
@@ -79,7 +81,7 @@ typedef struct nb_digitizer {
  *
  *   how     [in]   the conversion; its pointers receive results
  *   image   [in]   photons, float32 or float64                         (nslow x nfast)
- *   counts  [out]  NB_UINT 16                                          (nslow x nfast)
+ *   counts  [out]  NB_UINT 16 or NB_INT 32                             (nslow x nfast)
  *
  * Both arrays lie on the host, or both on the CUDA device that computes the simulator's
  * images (nb_description.device). On the device the counts are complete when the call

@@ -29,10 +29,11 @@ NB_BEGIN_DECLS
  * the result, write it or run on. Memory is that of nb_fit_run() and one part of all shots.
  * Only the thread that calls uses MPI (MPI_THREAD_FUNNELED is enough).
  *
- * A shot that fails is left out by all processes; the particulars are known where it was
- * evaluated, the others have the text of the status. Any other error in one process, such
- * as a cancel by nb_fit_cancel() or by a progress handler, ends the run of all with its
- * status, and with its message after "rank N: ", as soon as each has evaluated its range.
+ * A shot that fails, and is left out or ends the run, does so in all processes, with the
+ * message of the one that evaluated it, up to 287 bytes. Any other error in one process,
+ * such as a cancel by nb_fit_cancel() or by a progress handler, ends the run of all with
+ * its status as soon as each has evaluated its range. The message of an error comes after
+ * "rank N: ", with N the first process that had it.
  *
  * Errors: those of nb_fit_ask(), nb_fit_part() and nb_fit_tell(), the same in all
  * processes; NB_ERR_ARGUMENT also for fits that differ or a NULL in one of them,

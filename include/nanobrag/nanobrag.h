@@ -9,7 +9,9 @@
 #include <nanobrag/array.h>
 #include <nanobrag/compile.h>
 #include <nanobrag/context.h>
+#include <nanobrag/experiment.h>
 #include <nanobrag/fit.h>
+#include <nanobrag/formats.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>

@@ -314,7 +314,8 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
  *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
  *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
- *                       else w (delta |I - y| - delta^2/2)      curvature 0
+ *                       else w (delta |I - y| - delta^2/2)      curvature
+ *                                                               w delta/|I - y|
  *   NB_CAUCHY           w delta^2/2 log(1 + t^2), t = (I - y)/delta
  *                                                               curvature w/(1 + t^2)
  *
@@ -327,7 +328,8 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * 0. NB_HUBER is
  * by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun.
  * Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a hot
- * pixel counts for nothing.
+ * pixel counts for nothing. The curvature of both is the weight of iteratively reweighted
+ * least squares, |slope/(I - y)|: it is positive where the second derivative is not.
  *
  * A pixel with y >= saturation held that many photons at the least. Up to I = saturation
  * its loss is that of y = saturation, beyond it is 0.

@@ -118,9 +118,9 @@ typedef struct nb_fcalc {
  * is that of the positions in the file.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, a member of `how` or of x out of range: B from -10 to
- * 2000 A^2; no reflection up to dmin), NB_ERR_FORMAT (the list would be larger than
- * nb_hkl_create() allows), NB_ERR_UNSUPPORTED (NB_FCALC_FFT and the solvent in a build
- * without FFTW), NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ * 2000 A^2; no reflection up to dmin, or more than nb_hkl_create() allows, or a grid of
+ * more than 8192 points along an axis), NB_ERR_UNSUPPORTED (NB_FCALC_FFT and the solvent in
+ * a build without FFTW), NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_structure_fcalc(nb_context *ctx, const nb_structure *structure,
                                     const nb_fcalc *how, const double *x, nb_hkl **out);

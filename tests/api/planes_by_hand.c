@@ -79,6 +79,7 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
     const nb_target *t = &h->target;
     const double w = h->weight ? h->weight[at] : 1, g = t->gain > 0 ? t->gain : 1;
     const double v = photons / g + t->sigma_readout * t->sigma_readout;
+    const double most = t->saturation > 0 ? t->saturation : INFINITY;
     real d[3] = {0};
 
     *slope = *curvature = 0;
@@ -89,6 +90,8 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
     if (t->kind == NB_POISSON && (d[1] != 0 || d[2] != 0))
         *curvature = photons > 0 ? w / photons : 0;
     if (t->kind == NB_POISSON_READOUT && d[1] != 0) *curvature = w / v;
+    if (t->kind == NB_HUBER && d[1] != 0 && d[2] == 0)
+        *curvature = *slope / (photons - fmin(h->observed[at], most));
     return (double)d[0];
 }
 

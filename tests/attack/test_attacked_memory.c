@@ -12,6 +12,7 @@
 #include "attack/attacked_fits.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
+#include "io/experiments.h"
 #include "support/compiled.h"
 #include "support/files.h"
 #include "support/renders.h"
@@ -330,7 +331,7 @@ static nb_status model_jvp(nb_structure *structure, nb_hkl *made)
 }
 static nb_status read_model(void)
 {
-    nb_structure *structure;
+    nb_structure *structure = NULL;
     const nb_status status =
         reads_models() ? nb_structure_read(own, in_folder("a.pdb"), &structure) : NB_OK;
 
@@ -366,6 +367,53 @@ static nb_status read_mtz(void)
     return status;
 }
 
+/* ---- formats and experiments ---- */
+
+/* Returns NB_OK for a scene that no format can state, and without HDF5 or cJSON. */
+static nb_status if_stated(nb_status status)
+{
+    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+}
+static nb_status read_expt(void)
+{
+    nb_experiment e;
+
+    return if_stated(nb_expt_read(own, in_folder("a.expt"), 0, &e));
+}
+static nb_status read_xparm(void)
+{
+    nb_experiment e;
+
+    return nb_xparm_read(own, in_folder("XPARM.XDS"), &e);
+}
+static nb_status write_expt(void)
+{
+    const nb_expt_options options = {.images = 3,
+                                     .files = "a_##.img",
+                                     .space_group = "P 1 21 1"};
+
+    return if_stated(nb_expt_write(sim, NULL, in_folder("w.expt"), &options));
+}
+static nb_status write_nxmx(void)
+{
+    const nb_nxmx_options how = {.type = NB_UINT, .bits = 16};
+    nb_nxmx *made = NULL;
+    nb_status status = nb_nxmx_create(sim, in_folder("a.nxs"), &how, &made);
+
+    if (status == NB_OK) status = nb_nxmx_append(made, NULL, &counts);
+    if (status == NB_OK) return nb_nxmx_close(made);
+    nb_nxmx_free(made);
+    return if_stated(status);
+}
+static nb_status check_cbf(void)
+{
+    return if_stated(nb_cbf_check(sim, NULL));
+}
+static nb_status write_cbf(void)
+{
+    return if_stated(nb_cbf_write(sim, NULL, in_folder("a_1.cbf"), 0, &counts));
+}
+
 /* attack/covered.sh compares the names with the headers. */
 static const struct call {
     const char *name;
@@ -396,6 +444,11 @@ static const struct call {
              {"nb_fit_read", attacked_fit_filed, 0},
              {"nb_fisher", attacked_fit_expected, 0},
              {"nb_digitize", digitize, 1},
+             {"nb_nxmx_create", write_nxmx, 1},
+             {"nb_nxmx_append", write_nxmx, 1},
+             {"nb_nxmx_close", write_nxmx, 1},
+             {"nb_cbf_check", check_cbf, 1},
+             {"nb_cbf_write", write_cbf, 1},
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
              {"nb_trace_pixel", traced, 1},
@@ -426,6 +479,9 @@ static const struct call {
              {"nb_structure_vjp", model_back, 0},
              {"nb_structure_jvp", model_along, 0},
              {"nb_mtz_write", write_mtz, 0},
+             {"nb_expt_read", read_expt, 0},
+             {"nb_xparm_read", read_xparm, 0},
+             {"nb_expt_write", write_expt, 1},
              {"nb_mtz_read", read_mtz, 0}};
 
 /* Make one call with its k-th allocation refused; returns 0 when it has not so many. */
@@ -490,6 +546,8 @@ static int allocations(void)
     if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
     put(in_folder("a.hkl"), "1 2 3 4\n2 3 4 5\n", 16);
     put(in_folder("a.pdb"), model_text, strlen(model_text));
+    put(in_folder("a.expt"), expt_text, strlen(expt_text));
+    put(in_folder("XPARM.XDS"), xparm_text, strlen(xparm_text));
     put(in_folder("a.mat"), "1 0 0 0 1 0 0 0 1\n", 18);
     for (int i = 0; i < DRAWN_PIXELS; i++) bar_data[i] = 1 + i % 3;
     while (attack_next(&attack)) {

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,11 @@ static nb_status render(nb_context *own, const nb_scene *scene, const nb_options
 /* The image of the reference. */
 struct truth {
     double image[DRAWN_PIXELS];
-    double
-        peak; /* before the point spread, of which tolerance and rounding are fractions */
+    /* of which tolerance and rounding are fractions: before the point spread, or after it,
+     * which brings in what falls beside the detector */
+    double peak;
     double brightest; /* of brightest_of() */
+    double transforms; /* what the transforms of a point spread may add */
 };
 
 /* Render the truth, and check that it is finite and not negative. Returns 1 if it is. */
@@ -72,25 +75,32 @@ static int render_truth(struct attack *attack, const struct drawn_scene *drawn,
     if (!attack_expect(attack, status == NB_OK, "refused: %s (%s)", nb_context_message(ctx),
                        drawn->text))
         return 0;
+    truth->peak = fmax(truth->peak, worst_largest(truth->image, n));
+    truth->transforms =
+        drawn->scene.psf.kind == NB_PSF_NONE ? 0 : 16 * DBL_EPSILON * truth->brightest;
     for (size_t i = 0; i < n; i++) {
         least = fmin(least, truth->image[i]);
         most = fmax(most, truth->image[i]);
     }
     /* the transforms of a point spread round, and what is dark may become negative */
     return attack_expect(attack,
-                         least >= -1e-12 * most && isfinite(worst_largest(truth->image, n)),
+                         least >= -1e-12 * most - truth->transforms
+                             && isfinite(worst_largest(truth->image, n)),
                          "pixels from %g to %g (%s)", least, most, drawn->text);
 }
 
 /* Returns the photons by which a pixel may be off. Rounding is estimated for an image that
  * holds a spot. A dark image may lose a larger part of itself: where all pixels lie in a
- * gap of the fringes the slope is many times the value. */
+ * gap of the fringes the slope is many times the value. Below `underflow`, factors that
+ * are squared may be 0. */
 static double allowed_of(const nb_description *about, const struct truth *truth)
 {
+    const double underflow = 1e-280;
     const double dropped = about->strategy == NB_SPOTS ? about->tolerance : 0;
     const double dark = fmin(0.01 * truth->brightest, 1e4 * truth->peak);
 
-    return about->rounding * (truth->peak + dark) + dropped * truth->peak;
+    return about->rounding * (truth->peak + dark) + dropped * truth->peak
+           + truth->transforms + underflow;
 }
 
 static int strategies(void)

@@ -44,8 +44,22 @@ static void fill_plain(int n, double *photons)
     for (int i = 0; i < n; i++) photons[i] = pow(10, -3 + 10.0 * (i * 7919 % n) / n);
 }
 
+/* of the counts: 16 or 32 */
+static int count_bits = 16;
+
+static nb_array counts_over(void *data, int nslow, int nfast)
+{
+    return count_bits == 32 ? nb_array_i32(data, nslow, nfast)
+                            : nb_array_u16(data, nslow, nfast);
+}
+
+static int32_t count_at(const void *data, int i)
+{
+    return count_bits == 32 ? ((const int32_t *)data)[i] : ((const uint16_t *)data)[i];
+}
+
 struct drawn {
-    uint16_t counts[LARGE * LARGE];
+    int32_t counts[LARGE * LARGE];
     double photons;
     int64_t overloads;
 };
@@ -64,11 +78,13 @@ static nb_status draw(nb_simulator *sim, const nb_digitizer *how, const double *
                       int bits, struct drawn *out)
 {
     static double workspace[LARGE * LARGE];
+    static int32_t counted[LARGE * LARGE];
     const int nslow = sim->window.nslow, nfast = sim->window.nfast;
     nb_array image = bits == 32 ? nb_array_f32((float *)(void *)workspace, nslow, nfast)
                                 : nb_array_f64(workspace, nslow, nfast);
-    nb_array counts = nb_array_u16(out->counts, nslow, nfast);
+    nb_array counts = counts_over(counted, nslow, nfast);
     nb_digitizer with = *how;
+    nb_status status;
 
     for (int i = 0; i < nslow * nfast; i++)
         if (bits == 32)
@@ -77,8 +93,10 @@ static nb_status draw(nb_simulator *sim, const nb_digitizer *how, const double *
             workspace[i] = photons[i];
     with.photons = &out->photons;
     with.overloads = &out->overloads;
-    memset(out->counts, 0xa5, sizeof out->counts);
-    return nb_digitize(sim, &with, &image, &counts);
+    memset(counted, 0xa5, sizeof counted);
+    status = nb_digitize(sim, &with, &image, &counts);
+    for (int i = 0; i < nslow * nfast; i++) out->counts[i] = count_at(counted, i);
+    return status;
 }
 
 /* ---- arrays on the device ---- */
@@ -129,9 +147,9 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
                             struct drawn *out)
 {
     static double workspace[ROOM];
-    static uint16_t counted[ROOM];
+    static int32_t counted[ROOM];
     nb_array image = nb_array_f64(workspace, NSLOW, NFAST);
-    nb_array counts = nb_array_u16(counted, NSLOW, NFAST);
+    nb_array counts = counts_over(counted, NSLOW, NFAST);
     nb_digitizer with = *how;
     nb_status status;
     int touched = 0;
@@ -157,10 +175,11 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
     for (int i = 0; i < PIXELS; i++) {
         const int at = place(strides->counts, i);
 
-        out->counts[i] = counted[at];
-        counted[at] = 0xa5a5;
+        out->counts[i] = count_at(counted, at);
+        memset((char *)counted + (ptrdiff_t)at * (count_bits / 8), 0xa5,
+               (size_t)count_bits / 8);
     }
-    for (int i = 0; i < ROOM; i++) touched += counted[i] != 0xa5a5;
+    for (int i = 0; i < ROOM; i++) touched += (count_at(counted, i) & 0xffff) != 0xa5a5;
     tap_check(touched == 0, "%d counts outside of the array were written", touched);
     return status;
 }
@@ -196,9 +215,10 @@ static void check_there(const char *what, nb_simulator *host, nb_simulator *devi
 
             tap_check(done && same(&here, &there, PIXELS)
                           && emulated.launches[GPU_COUNT] == before + 1,
-                      "%s, float%d, strides %zu: %.17g photons expected %.17g, %lld "
+                      "%s, float%d, counts of %d bits, strides %zu: %.17g photons expected "
+                      "%.17g, %lld "
                       "overloads expected %lld%s%s",
-                      what, bits, i, there.photons, here.photons,
+                      what, bits, count_bits, i, there.photons, here.photons,
                       (long long)there.overloads, (long long)here.overloads,
                       done ? "" : ": ", done ? "" : nb_context_message(device->ctx));
         }
@@ -242,7 +262,9 @@ static void check_window(int part)
 static int same_bits(void)
 {
     emulated_reset();
-    for (int part = 0; part < 4; part++) check_window(part);
+    for (count_bits = 16; count_bits <= 32; count_bits += 16)
+        for (int part = 0; part < 4; part++) check_window(part);
+    count_bits = 16;
     tap_check(devices_balanced(), "all memory was given back");
     emulated_reset();
     return TAP_PASS;
@@ -302,13 +324,17 @@ static int sent_there(void)
 
     emulated_reset();
     fill(LARGE * LARGE, large);
-    for (int bits = 32; bits <= 64; bits += 32) {
+    for (int way = 0; way < 4; way++) {
+        const int bits = way & 1 ? 64 : 32;
+
+        count_bits = way & 2 ? 32 : 16;
         draw_large(NB_CPU, &how, bits, &host, &none);
         draw_large(NB_CUDA, &how, bits, &device, &launches);
         tap_check(same(&host, &device, LARGE * LARGE) && launches == 1 && none == 0,
-                  "float%d: the same counts, %llu launches expected 1", bits,
-                  (unsigned long long)launches);
+                  "float%d: the same counts of %d bits, %llu launches expected 1", bits,
+                  count_bits, (unsigned long long)launches);
     }
+    count_bits = 16;
     draw_large(NB_CPU, &rounded, 64, &host, &none);
     draw_large(NB_CUDA, &rounded, 64, &device, &launches);
     tap_check(same(&host, &device, LARGE * LARGE) && launches == 0,

@@ -59,6 +59,11 @@ z = array.array("f", open("work/z.bin", "rb").read())
 rms = (sum(x * x for x in z) / len(z)) ** 0.5
 print("# rms %.3f, 0.9 to 1.1 allowed" % rms)
 raise SystemExit(not 0.9 < rms < 1.1)'
+run $still $off -fit $free -data n_001.img -loss gauss -fitfile fit.json
+is "squares have errors by the variance of counting" grep -q '^errors .*by the variance' out
+is "and residuals too" grep -q '^residuals .*: [01]\.[019][0-9]* rms' out
+cp work/fit.json .
+[ -z "$have_python" ] || is "within its errors" within fit.json $truth
 run $still $off -fit $free -data f1.bin -loss gauss -fitfile fit.json
 is "raw floats" [ "$code" -eq 0 ]
 cp n_001.img mask.img
@@ -69,6 +74,9 @@ is "a mask; -quiet prints nothing" [ "$code" -eq 0 -a ! -s out ]
 # ---- stopped and gone on ----
 run $still $off -fit $free -data n_001.img -fit_passes 2 -fitfile part.json
 is "a limit" grep -q 'ended after 2 passes' out
+is "is exit status 1" [ "$code" -eq 1 ]
+is "with a warning" grep -q 'warning: the fit has not converged (ended after 2 passes' err
+is "and with a file" [ -s work/part.json ]
 cp work/part.json .
 inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
@@ -81,8 +89,102 @@ inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
 is "goes on with the bits of a fit that was not stopped" cmp_fits
 run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
-is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
+is "not with another scene" grep -q "of n_001.img, the distance is 100 there and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
+# other PATTERN ARGUMENTS...: the fit is not gone on with
+other()
+{
+    pattern=$1
+    shift
+    refuses 2 "of another scene: of n_001.img, $pattern" $still $off -fit $free -data n_001.img \
+        -resume part.json "$@"
+}
+cp n_001.img same.img
+size=$(wc -c < n_001.img) # the last two pixels are other ones
+head -c $((size - 4)) n_001.img > data.img
+printf '\050\000\051\000' >> data.img
+printf '1 0 0 100\n0 1 0 100\n' > my.hkl
+printf '0 63 0 62\n' > boxes.txt
+inputs="n_001.img part.json my.hkl f1.bin boxes.txt"
+other 'misset_x is 10.1 there and 10.2 here' -misset 10.2 19.9 30.1
+other 'phi0 is 0 there and 5 here' -phi 5
+other 'the density of the background is 1 there and 1.1 here' -density 1.1
+other "the crystal's fudge is 1 there and 1.2 here" -fudge 1.2
+other 'the list of structure factors is another one' -hkl my.hkl
+other 'default_f is 100 there and 101 here' -default_F 101
+other 'b_factor is 0 there and 10 here' -param b_factor=10
+other 'the kind of point spread is 0 there and 1 here' -psf gauss -psf_fwhm 1
+other 'the seed of the mosaic domains is' -mosaic_seed 5
+other 'whether the beam is unpolarised is 0 there and 1 here' -nopolar
+other 'the loss is 1 there and 3 here' -loss huber
+other 'the weight of pixels is another one' -data_mask f1.bin
+other 'the list of boxes is another one' -boxes boxes.txt
+mv data.img n_001.img
+other 'the observed image is another one'
+mv same.img n_001.img
+
+# ---- outputs that are inputs ----
+# keeps FILE PATTERN ARGUMENTS...: refuses, and FILE is what it was
+keeps()
+{
+    file=$1
+    shift
+    refuses 2 "$@"
+    is "and $file is what it was" cmp -s "$file" "work/$file"
+}
+overwritten='is an input and would be overwritten'
+inputs="n_001.img n_002.img f1.bin part.json"
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -fitfile n_001.img
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -fitimage ./n_001.img
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -json n_001.img
+keeps n_002.img "$overwritten" $still $off -fit $free -data n_001.img -data n_002.img \
+    -fitimage n_001.img
+keeps f1.bin "$overwritten" $still $off -fit $free -data n_001.img -data_mask f1.bin \
+    -fitfile f1.bin
+keeps part.json "$overwritten" $still $off -fit $free -data n_001.img -resume part.json \
+    -fitimage part.json
+refuses 2 'two outputs have the same name' $still $off -fit $free -data n_001.img -data n_002.img \
+    -fitimage m.bin -fitfile m_00002.bin
+printf '[{"data": "n_001.img"}]' > shots.json
+inputs="n_001.img shots.json"
+keeps n_001.img "$overwritten" $still $off -fit $free -shots shots.json -fitfile n_001.img
+keeps shots.json "$overwritten" $still $off -fit $free -shots shots.json -fitfile shots.json
+inputs="n_001.img part.json"
+run $still $off -fit $free -data n_001.img -resume part.json -fitfile part.json
+is "-fitfile may be the file of -resume" [ "$code" -eq 0 ]
+
+# ---- results that are not to be trusted ----
+inputs="n_001.img"
+run $still -mosaic 0.5 -misset 40 50 60 -fit scale -data n_001.img -quiet
+is "a wrong model is no failure" [ "$code" -eq 0 ]
+is "but has a warning, with -quiet too" grep -q 'warning: the residuals are [0-9.e+]* standard' err
+run $still $off -fit $free -data n_001.img
+is "a right one has none" [ "$(grep -c -e 'residuals' -e 'header' -e 'left out' err)" -eq 0 ]
+# contradicts PATTERN ARGUMENTS...: a warning that the header says so
+contradicts()
+{
+    pattern=$1
+    shift
+    run $still $off -fit scale -data n_001.img "$@"
+    is "the header contradicts $*" grep -q "n_001.img: its header says $pattern; check" err
+}
+contradicts 'a pixel of 1.2 mm, the scene 1.25' -pixel 1.25
+contradicts 'a wavelength of 1 A, the scene 1.02' -lambda 1.02
+contradicts 'a distance of 100 mm, the scene 110' -distance 110
+contradicts 'a beam centre at 38.4, 38.4 mm, the scene 20.6, 30.6 from its corner' -Xbeam 30 -Ybeam 20
+# a gap of the detector
+printf '\000\000\200\277' > gap.bin
+tail -c 16380 f1.bin >> gap.bin
+printf '\000\000\300\177' > nan.bin
+tail -c 16380 f1.bin >> nan.bin
+inputs="gap.bin nan.bin"
+run $still $off -fit $free -data gap.bin
+is "pixels below 0 are left out" grep -q 'warning: 1 pixel of 1 image is left out' err
+run $still $off -fit $free -data gap.bin -loss readout -readout 0.1
+is "and those six times the read-out noise below" grep -q 'warning: 1 pixel of 1 image is' err
+run $still $off -fit $free -data gap.bin -loss readout -readout 0.2
+is "but not others" [ "$(grep -c 'left out' err)" -eq 0 ]
+accepts '^fit  *converged' $still $off -fit $free -data nan.bin -data_mask nan.bin
 
 # ---- an interrupt ----
 rm -rf work
@@ -99,7 +201,8 @@ done
 kill -INT $child
 wait $child
 is "an interrupted fit ends with status 130" [ $? -eq 130 ]
-is "says how to go on" grep -q 'interrupted after [0-9]* passes; fit.json holds them' err
+is "says how to go on" grep -q 'interrupted after [0-9]* pass.*; fit.json holds them' err
+is "prints the best values so far" grep -q '^  cell_a  *[0-9.]*(' out
 is "and leaves a whole file" grep -q '"tracks"' work/fit.json
 is "alone" [ "$(ls -A work | paste -s -d ' ' -)" = "fit.json n_001.img" ]
 
@@ -111,11 +214,40 @@ J
 inputs="n_001.img n_002.img shots.json"
 run $still -mosaic 0.5 -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile both.json
 is "two images together" [ "$code" -eq 0 ]
+is "with the residuals of each" [ "$(grep -c '^  n_00[12].img  *[01].[019][0-9]* rms' out)" -eq 2 ]
+is "and of all" grep -q '^  all  *[01].[019][0-9]* rms' out
 cp work/both.json .
+[ -z "$have_python" ] || is "the file has correlations, covariance and residuals" python3 -c '
+import json
+d = json.load(open("both.json"))
+n = len(d["values"])
+error = [v["error"] for v in d["values"]]
+worst = max(abs(d["covariance"][i][i] ** 0.5 / error[i] - 1) for i in range(n))
+rms = [s["residuals"]["z_rms"] for s in d["shots"]]
+pairs = [(p["first"], p["second"], round(p["value"], 3)) for p in d["correlated"]]
+print("# names %r, free %r, correlated %r, rms %r, roots of variances off by %.1e, 1e-12 allowed"
+      % (d["names"], d["free"], pairs, rms, worst))
+raise SystemExit(d["names"] != "cell_a mosaic misset scale" or d["free"] != []
+                 or not worst < 1e-12 or len(d["shots"][1]["shells"]) < 5
+                 or not all(0.9 < r < 1.1 for r in rms))'
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
-printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
-run $still $off -fit $free -shots shots.json
-is "an image that is missing is left out" grep -q '^left out *shot 1' out
+printf '[{"data": "gone.img"}, {"data": "n_001.img"}]' > shots.json
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile one.json
+is "an image that is missing is left out by its name" \
+    grep -q '^left out  *gone.img: cannot read' out
+is "with a warning" grep -q 'warning: .*gone.img' err
+is "and without values" [ "$(grep -c '^  misset_x' out)" -eq 1 ]
+is "and is not counted" grep -q 'pixels of 1 of 2 images' out
+cp work/one.json .
+cp n_002.img gone.img
+inputs="n_001.img gone.img shots.json one.json"
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -resume one.json
+is "and stays left out" grep -q '^left out  *gone.img: cannot read' out
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile two.json
+cp work/two.json .
+inputs="n_001.img shots.json two.json"
+refuses 2 'gone.img: cannot read' $still $off -fit cell_a,mosaic -fit_each misset,scale \
+    -shots shots.json -resume two.json
 
 # ---- boxes, with planes of background that the scene does not know ----
 inputs="n_001.img"
@@ -123,6 +255,30 @@ run $still $off -water 0 -fit $free -data n_001.img -boxes auto:20:8 -planes -fi
 is "planes in boxes" [ "$code" -eq 0 ]
 cp work/fit.json .
 [ -z "$have_python" ] || is "within errors" within fit.json $truth
+
+run $still $off -fit $free -data n_001.img -boxes auto -fitfile fit.json
+cp work/fit.json auto.json
+run $still $off -fit $free -data n_001.img -boxes auto:200:12 -fitfile fit.json
+is "-boxes auto is auto:200:12" cmp auto.json work/fit.json
+
+# ---- on a terminal, the line of progress is gone before the report ----
+[ -z "$have_python" ] || is "the progress is gone before the report" python3 - "$program" $still \
+    $off -oversample 4 -fit $free -data n_001.img << 'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while more := os.read(fd, 65536):
+        text += more
+except OSError:
+    pass
+os.waitpid(pid, 0)
+line = text[:text.index(b"fit          ")].split(b"\n")[-1]
+print("# before the report: %r" % line[-60:])
+sys.exit(b"% of the pass" not in text or not (line == b"" or line.endswith(b"\r\x1b[K")))
+PY
 
 # ---- restraints, and errors without data ----
 inputs="n_001.img"
@@ -134,16 +290,125 @@ inputs=
 accepts '^  cell_a  *50.00*([0-9]*)' $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher
 run $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher_scan distance=80:120:20
 is "a table against distance" [ "$(grep -c '^ *[0-9]' out)" -eq 3 ]
+is "with units" grep -q '^mm  *A  *degree' out
 inputs="f1.bin"
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss
 is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*fluence' out
+run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss -fitfile fit.json
+is "also in the file" grep -q '"free":.*scale.*fluence' work/fit.json
+
+# ---- what is said of values that are held ----
+inputs="n_001.img"
+run $still $off -param scale=0 -fit $free -data n_001.img
+is "what moved is not said to be held" [ "$(cat out err | grep -c -e 'keeps its value' -e held)" -eq 0 ]
+for i in 0 1 2 3 4; do for j in 0 1 2 3 4 5; do for k in 0 1 2 3 4 5 6; do
+    echo "$i $j $k $((60 + (i * 7 + j * 5 + k * 3) % 40))"
+done; done; done > some.hkl
+inputs=some.hkl
+run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -noisefile f.img -seed 3
+cp work/f.img .
+inputs="some.hkl f.img"
+run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit misset,scale,F -data f.img
+is "a scale beside all F is not held" grep -q '^  scale .* its error is in those of F' out
+is "and many F are summed up" grep -q '^  F: the data tell of' out
+run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'misset,F[1,2,3],F[0,0,0]' \
+    -data f.img
+is "a few F are listed" [ "$(grep -c '^  F\[[01],[02],[03]\]' out)" -eq 2 ]
+
+# ---- options without effect ----
+idle()
+{
+    pattern=$1
+    shift
+    run $still $off -fit scale -data n_001.img "$@"
+    is "$*: $pattern" grep -q -e "warning: $pattern" err
+}
+inputs="n_001.img"
+idle '-readout has no effect without -loss readout' -readout 3
+idle '-loss readout without -readout: the read-out noise is 0' -loss readout
+idle '-delta has no effect without -loss huber or cauchy' -delta 3
+idle '-fitimage_kind has no effect without -fitimage' -fitimage_kind z
+idle '-fit is given 2 times: the last one counts; names are separated by commas' -fit misset
+idle 'n_001.img is given more than once' -data n_001.img
+idle '-planes beside -water' -boxes auto:20:8 -planes
+run $still $off -fit scale -fisher -coarse on
+is "-coarse has no effect on -fisher" grep -q 'warning: -coarse has no effect on errors' err
+
+# ---- the crystal system ----
+inputs=
+run -cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -detpixels 64 -pixel 1.2 -oversample 1 \
+    -water 0.02 -crystal_system orthorhombic -fit cell -fisher
+is "three edges of an orthorhombic cell" [ "$(grep -c '^  cell_' out)" -eq 3 ]
+refuses 2 'beta of the unit cell is 100, but in a tetragonal crystal it is 90' $still \
+    -mosaic 0.4 -cell 50 50 70 90 100 90 -crystal_system tetragonal -fit scale -fisher
+if "$program" -version | grep -q gemmi; then
+    model="-pdb $data/structures/1yjp.pdb -N 6 -gauss_xtal -detpixels 64 -pixel 1.6 -lambda 1.2 -distance 120 \
+        -oversample 1 -water 0.02 -fisher"
+    run $model -fit cell
+    is "P 21 ties alpha and gamma" [ "$(grep '^  cell_' out | cut -c 1-12 | paste -s -d, -)" = \
+        "  cell_a    ,  cell_b    ,  cell_c    ,  cell_beta " ]
+    is "with a note" grep -q 'monoclinic, by the space group P 1 21 1; -crystal_system' err
+    run $model -fit cell -crystal_system triclinic
+    is "triclinic frees them" [ "$(grep -c '^  cell_' out)" -eq 6 ]
+    refuses 2 'cell_alpha is free, but a monoclinic crystal fixes it' $model -fit cell_alpha
+    while IFS=: read -r a b c alpha beta gamma group free_edges; do
+        printf 'CRYST1%9.3f%9.3f%9.3f%7.2f%7.2f%7.2f %-11s%4d\n' "$a" "$b" "$c" "$alpha" "$beta" \
+            "$gamma" "$group" 1 > group.pdb
+        echo 'ATOM      1  CA  ALA A   1       1.000   2.000   3.000  1.00 10.00           C' \
+            >> group.pdb
+        inputs=group.pdb
+        run -pdb group.pdb -N 6 -gauss_xtal -detpixels 64 -pixel 1.6 -oversample 1 -water 0.02 \
+            -fisher -fit cell
+        is "$group has $free_edges free numbers" [ "$(grep -c '^  cell_' out)" -eq "$free_edges" ]
+    done << 'GROUPS'
+20:30:40:80:95:100:P 1:6
+20:30:40:90:95:90:P 1 21 1:4
+20:30:40:90:95:90:C 1 2 1:4
+20:30:40:90:90:90:P 1 1 2:6
+20:30:40:90:90:90:P 21 21 21:3
+20:20:40:90:90:90:P 43 21 2:2
+20:20:40:90:90:120:P 32 2 1:2
+20:20:40:90:90:120:H 3:2
+20:20:20:80:80:80:R 3:2
+20:20:40:90:90:120:P 61 2 2:2
+20:20:20:90:90:90:I 4 3 2:1
+20:20:20:90:90:90:F 2 3:1
+GROUPS
+fi
 
 # ---- bad input ----
+printf '\211PNG\r\n' > picture.img
+inputs=picture.img
+refuses 2 'picture.img: is a PNG file; expected an SMV image, or raw floats' $still -mosaic 0.4 \
+    -fit scale -data picture.img
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"
 refuses 2 'no parameter "foo"' $bad -fit foo -data n_001.img
-refuses 2 'scale is named twice' $bad -fit scale,scale -data n_001.img
-refuses 2 'scale is named twice' $bad -fit scale -fit_each scale -data n_001.img
+refuses 2 '^nanobrag: -fit: parameter scale is named twice' $bad -fit scale,scale -data n_001.img
+refuses 2 '-fit and -fit_each: parameter scale is named twice' $bad -fit scale -fit_each scale \
+    -data n_001.img
+# without a line of the table
+scan_refuses()
+{
+    refuses 2 "$1" $bad -fit scale -fisher_scan "$2"
+    is "prints no table" [ "$(grep -c -i -e expected -e distance out)" -eq 0 ]
+}
+scan_refuses 'there is no parameter "distnce"; the nearest is distance' distnce=80:100:10
+scan_refuses 'it is 3 parameters; name one, as misset_x' misset=1:2:1
+scan_refuses 'distance: expected values of 1e-06 to 1e+09' distance=0:10:5
+refuses 2 'leave one out' $bad -fit scale -fisher_scan distance=80:100:10 -json x.json
+refuses 2 '-shots none.json: cannot be read: No such file' $bad -fit scale -shots none.json
+# entry PATTERN LIST
+entry()
+{
+    printf '%s' "$2" > shots.json
+    inputs="n_001.img shots.json"
+    refuses 2 "shots.json: entry $1" $bad -fit scale -shots shots.json
+    inputs="n_001.img f1.bin"
+}
+entry '1: there is no parameter "scal"; the nearest is scale$' '[{"data": "n_001.img", "scal": 1}]'
+entry '2: mosaic is -1, expected 0 to ' '[{"data": "n_001.img"}, {"data": "n_001.img", "mosaic": -1}]'
+entry '1: misset: 3 numbers, but 2 given$' '[{"data": "n_001.img", "misset": [1, 2]}]'
 refuses 2 'cannot read' $bad -fit scale -data none.img
 refuses 2 '64 x 64 pixels, the detector 32 x 32' $bad -detpixels 32 -fit scale -data n_001.img
 refuses 2 'bytes, expected' $bad -detpixels 32 -fit scale -data f1.bin
@@ -165,8 +430,10 @@ refuses 2 'fit nothing' $bad -fit scale -fisher -fitfile x.json
 head -c 16384 /dev/zero > zero.bin
 printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin
-inputs="n_001.img zero.bin nan.bin"
+head -c 4000 n_001.img > short.img
+inputs="n_001.img zero.bin nan.bin short.img"
 refuses 2 'every pixel is masked' $bad -fit scale -data n_001.img -data_mask zero.bin
+refuses 2 'short.img: the file ends before its last pixel' $bad -fit scale -data n_001.img -data_mask short.img
 refuses 2 'pixel fast 0 slow 0 is nan' $bad -fit scale -data nan.bin
 for text in '{' '{}' '[]' '[1]' '[{"misset": 1}]' '[{"data": "n_001.img", "misset": 1}]' \
     '[{"data": "n_001.img", "foo": 1}]' '[{"data": "n_001.img", "scale": "1"}]'; do
@@ -179,6 +446,6 @@ inputs="n_001.img boxes.txt"
 refuses 2 'boxes.txt' $bad -fit scale -data n_001.img -boxes boxes.txt
 printf '{"nanobrag_fit": 1}' > fit.json
 inputs="n_001.img fit.json"
-refuses 2 'fit.json' $bad -fit scale -data n_001.img -resume fit.json
+refuses 2 'fit.json: .* expected the file of a fit$' $bad -fit scale -data n_001.img -resume fit.json
 
 finish

@@ -112,6 +112,20 @@ same_image()
     report $? "$what"
 }
 
+# near ALLOWED FIRST SECOND: raw floats, within a fraction of the first one's maximum
+near()
+{
+    (od -A n -v -t f4 -w4 "$2"; echo end; od -A n -v -t f4 -w4 "$3") | awk -v allowed="$1" '
+        $1 == "end" { n = NR - 1; second = 1; next }
+        !second { one[NR] = $1; if ($1 > peak) peak = $1; next }
+        { d = $1 - one[NR - n - 1]; if (d < 0) d = -d; if (d > most) most = d }
+        END {
+            off = peak > 0 ? most / peak : 1
+            print "# off by " off " of the peak, allowed " allowed
+            exit !(NR == 2 * n + 1 && off <= allowed)
+        }'
+}
+
 finish()
 {
     [ "$failures" -eq 0 ] || { echo "# $failures failed"; exit 1; }

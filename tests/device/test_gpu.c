@@ -441,14 +441,13 @@ static int arrays_there(void)
 static int counts(void)
 {
     enum { SIDE = 512, PIXELS = SIDE * SIDE };
-    static double photons[PIXELS];
+    static double photons[PIXELS], sum;
     static uint16_t here[PIXELS], there[PIXELS];
     struct window window;
     const struct gpu_counting counting = {SIDE, SIDE, window.roi, NULL, 1, 1, 40, 7, 3};
     const nb_scene scene = many_tiles();
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
-    nb_array counted = nb_array_u16(here, SIDE, SIDE);
-    double sum;
+    nb_array counted = nb_array_u16(here, SIDE, SIDE), fetched = counted;
     const nb_digitizer how = {.offset = 40,
                               .noise = 1,
                               .seed = 7,
@@ -464,9 +463,10 @@ static int counts(void)
     ctx = context_of(NB_CUDA);
     sim = make(ctx, &scene, "", NB_DOUBLE); /* which opens the device */
     kept.gpu = ctx->gpu;
+    fetched.data = there;
     for (int i = 0; i < PIXELS; i++) photons[i] = pow(10, -3 + 15.0 * i / PIXELS);
     digitize(&window, &how, &image, NULL, 1, &counted);
-    if (gpu_count_from_host(ctx, &kept, &counting, photons, 64, there, &tally) != NB_OK)
+    if (gpu_count_from_host(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
         tap_check(0, "counts: %s", nb_context_message(ctx));
     tap_check(memcmp(here, there, sizeof here) == 0 && digitize_photons(&tally) == sum,
               "the same counts; %.17g photons of %.17g", digitize_photons(&tally), sum);

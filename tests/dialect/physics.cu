@@ -83,6 +83,7 @@ extern "C" __global__ void counts(const double *image, unsigned short *out,
     stream.pixel = i;
     photons = phys_poisson(stream, image[i]);
     phys_tally_add(tally + i, photons);
-    out[i] =
-        phys_clamped(photons, tally + i) + phys_rounded((float)photons, 1, 0, tally + i);
+    out[i] = phys_clamped(photons, 65535, tally + i)
+             + phys_rounded32(photons, 1, 0, tally + i)
+             + phys_rounded((float)photons, 1, 0, tally + i);
 }

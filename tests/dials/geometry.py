@@ -6,13 +6,14 @@ The truth is worked out here from the options by each convention's own definitio
 
 SPDX-License-Identifier: MIT
 """
-import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 from dxtbx.model.experiment_list import ExperimentListFactory
+
+import measured
+from measured import Worst, check, failures
 
 FAST, SLOW, PIXEL = 217, 190, 0.11
 DISTANCE, WAVELENGTH, PHI, OSC = 87.5, 0.9791, 12.25, 0.35
@@ -26,46 +27,10 @@ PLACES = {
     "digits": "-Xbeam 7.1234567 -Ybeam 11.7654321".split(),
     "near": "-ORGX 61.25 -ORGY 133.5".split(),
 }
-failures = 0
-
-
-def check(good, text):
-    global failures
-    failures += not good
-    print("%s %s" % ("ok    " if good else "not ok", text))
-
-
-class Worst:
-    """the largest deviation of a quantity over many files, and where it was met"""
-
-    def __init__(self, name, allowed, unit=""):
-        self.name, self.allowed, self.unit = name, allowed, unit
-        self.off, self.where, self.count = 0.0, "", 0
-
-    def see(self, where, measured, expected):
-        off = float(np.max(np.abs(np.subtract(measured, expected))))
-        self.count += 1
-        if not off <= self.off:
-            self.off, self.where = off, where
-
-    def report(self):
-        check(self.count > 0 and self.off <= self.allowed,
-              "%s: %d compared, off by at most %.2g%s (%s), allowed %g"
-              % (self.name, self.count, self.off, self.unit, self.where or "exact",
-                 self.allowed))
-
-
-def run(program, *options):
-    done = subprocess.run([program, *CRYSTAL, *options, "-quiet"], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
-        raise SystemExit("not ok %s: %s" % (" ".join(done.args), done.stderr))
 
 
 def described(program, name, *options):
-    run(program, *options, "-json", name)
-    with open(name) as file:
-        return json.load(file)
+    return measured.described(program, name, *CRYSTAL, *options)
 
 
 def true_beam(convention, options):
@@ -242,8 +207,7 @@ def main():
     check_two_theta(program)
     check_odd_edge(program)
     check_reference(program)
-    print("%d failed" % failures)
-    return 1 if failures else 0
+    return failures()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
 # need_dials.sh - sourced by the tests of this directory. SPDX-License-Identifier: MIT
+export PYTHONDONTWRITEBYTECODE=1 # the source tree stays as it is
+
 skip() {
     echo "skipped: $1"
     exit 77

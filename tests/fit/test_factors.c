@@ -85,6 +85,13 @@ static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **h
     }
 }
 
+static void put_away(nb_context *ctx, nb_hkl **hkl)
+{
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+}
+
 static int falls(void *user, const nb_fit_state *state)
 {
     double *losses = user; /* number of passes; the last loss; how often it rose, stayed */
@@ -137,9 +144,7 @@ static int structure_factors(void)
               "rms of their pulls %.3f", sqrt(squares / (double)good));
     tap_check(strstr(r.why, "mean of F") != NULL, "%s", r.why);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -205,9 +210,7 @@ static int first_step(void)
     tap_close("step in F^2, relative", worst[1], 0, 1e-12);
     free(part);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -232,6 +235,20 @@ static void keep_seen(struct factors *set, nb_context *ctx)
     nb_fit_free(fit);
 }
 
+/* Sets n stills of the reflections that one tells of, from their true F. */
+static void seen_stills(nb_context *ctx, int n, struct factors *set, nb_hkl **hkl)
+{
+    make_factors(set);
+    memcpy(set->start, set->f, sizeof set->start);
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+    keep_seen(set, ctx);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    stills_make(&stills, ctx, n, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+}
+
 /* A scale that is off: all F move alike, and the scale takes it up, so that F is the truth
  * again after few passes. */
 static int gauge(void)
@@ -244,14 +261,7 @@ static int gauge(void)
     nb_fit_result r;
     nb_fit *fit;
 
-    make_factors(&set);
-    memcpy(set.start, set.f, sizeof set.start);
-    stills_make(&stills, ctx, 1, 0, 0);
-    factor_stills(ctx, &set, hkl, 5e28);
-    keep_seen(&set, ctx);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    factor_stills(ctx, &set, hkl, 5e28);
+    seen_stills(ctx, 1, &set, hkl);
     stills.scene[0].crystal.scale *= 0.8;
     fit = stills_fit(&stills, ctx, &options);
     r = stills_run(fit, NB_OK);
@@ -262,10 +272,206 @@ static int gauge(void)
     tap_close("mean of F over that of the start", after / before, 1, 1e-12);
     tap_close("scale", r.value[set.n].value, stills_truth(STILLS_SHARED + 3), 0.03);
     tap_check(worst < 5, "F at most %.2f errors off", worst);
+    tap_check(!r.value[set.n].is_held && r.value[set.n].error == 0,
+              "the scale moves, and its error is %g", r.value[set.n].error);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
+    return TAP_PASS;
+}
+
+/* Errors are the roots of the covariance, which is the inverse of the matrix in which F
+ * stand beside the dense parameters. */
+static int factors_beside_dense(void)
+{
+    static struct factors set;
+    enum { MOST = 200 };
+    static double matrix[MOST * MOST], diagonal[MOST], coupling[MOST * MOST], dense[9];
+    nb_normal out = {.matrix = dense, .diagonal = diagonal, .coupling = coupling};
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "F cell_a", .own = "misset_x"};
+    double worst_error = 0, worst = 0, loss;
+    nb_hkl *hkl[2];
+    nb_fit_result r;
+    nb_fit *fit;
+    size_t n;
+
+    seen_stills(ctx, 2, &set, hkl);
+    if (nb_fisher(ctx, 2, stills.shot, &options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK || r.nvalue > MOST || !r.covariance)
+        abort();
+    n = r.nvalue;
+    if (nb_fit_evaluate(fit, NULL, &loss, &out) != NB_OK) abort();
+    for (size_t i = 0; i < n; i++) {
+        const int is_f = i < set.n;
+
+        matrix[i * n + i] = diagonal[i];
+        for (size_t j = 0; j < 3; j++) {
+            if (!is_f) matrix[i * n + set.n + j] = dense[(i - set.n) * 3 + j];
+            if (is_f)
+                matrix[i * n + set.n + j] = matrix[(set.n + j) * n + i] =
+                    coupling[j * set.n + i];
+        }
+    }
+    /* each row of matrix x covariance is one of the unit matrix, in units of the diagonal
+     */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = -(double)(i == j);
+
+            for (size_t k = 0; k < n; k++)
+                sum += matrix[i * n + k] * r.covariance[k * n + j];
+            worst =
+                fmax(worst, fabs(sum) * sqrt(matrix[j * (n + 1)] / matrix[i * (n + 1)]));
+        }
+    for (size_t i = 0; i < n; i++)
+        worst_error =
+            fmax(worst_error, fabs(r.value[i].error / sqrt(r.covariance[i * (n + 1)]) - 1));
+    tap_check(r.nfree == 0 && set.n > 5, "%zu F, %zu free", set.n, r.nfree);
+    tap_close("matrix x covariance - 1", worst, 0, 2e-13);
+    tap_close("error over root of the covariance - 1", worst_error, 0, 4e-15);
+    nb_fit_free(fit);
+    put_away(ctx, hkl);
+    return TAP_PASS;
+}
+
+/* A fluence is one number too many beside all F, as long as the data tell of each. */
+static int free_fluence(void)
+{
+    static struct factors set;
+    static double weights[STILLS_PIXELS];
+    nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
+    nb_context *ctx = renders_context(1);
+    nb_hkl *hkl[2];
+
+    seen_stills(ctx, 1, &set, hkl);
+    stills.scene[0].background.water = 0;
+    stills.shot[0].target.kind = NB_GAUSSIAN;
+    for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 0.5; /* variances of 2 */
+    stills.shot[0].target.weight = &weight;
+    for (int k = 0; k < 2; k++) {
+        const nb_fit_options options = {.shared = k ? "F fluence cell_a" : "F fluence"};
+        nb_fit *fit = stills_fit(&stills, ctx, &options);
+        const nb_fit_result r = stills_run(fit, NB_OK);
+        const nb_fit_value *fluence = r.value + set.n;
+
+        tap_check(r.nfree == 1 && isinf(fluence->error) && !fluence->is_held,
+                  "%zu free, %s, %g +- %g", r.nfree, r.nfree ? r.free[0] : "",
+                  fluence->value, fluence->error);
+        if (k) tap_check(fluence[1].error < 0.1, "cell_a +- %g", fluence[1].error);
+        tap_check(r.value[0].error < 0.1 * set.f[0], "F +- %g", r.value[0].error);
+        nb_fit_free(fit);
+    }
+    put_away(ctx, hkl);
+    return TAP_PASS;
+}
+
+/* Sets a still of reflections with errors of a tenth, and a scale that is off. */
+static void one_still(nb_context *ctx, struct factors *set, nb_hkl **hkl)
+{
+    make_factors(set);
+    for (size_t i = 0; i < set->n; i++)
+        set->start[i] = set->f[i] + (set->start[i] - set->f[i]) / 2;
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+    stills.scene[0].crystal.scale = 0.8;
+}
+
+/* What is held has its start; with the mean of F, but for a factor of all. */
+static void check_held(const nb_fit_result *r, size_t nf, int has_factor)
+{
+    double factor = 1, worst = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < nf; i++) {
+        const nb_fit_value *v = r->value + i;
+
+        if (!v->is_held) continue;
+        if (n++ == 0 && has_factor) factor = v->value / v->param.value;
+        worst = fmax(worst, fabs(v->value / v->param.value / factor - 1));
+    }
+    tap_check(n > 100 && (factor == 1) == !has_factor, "%zu are held, with a factor of %g",
+              n, factor);
+    tap_close("of the others, relative", worst, 0, has_factor ? 2e-15 : 0);
+}
+
+/* A scale that is restrained, or has bounds, with all F: the F take up what it may not, so
+ * that the loss is that of a fit without. */
+static int restrained_scale(void)
+{
+    static const nb_restraint restraints[] =
+        {{.name = "scale", .centre = 0.8, .sigma = 1e-3},
+         {.name = "scale", .lower = 0.79, .upper = 0.81}};
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    double loss = 0;
+    nb_hkl *hkl[2];
+
+    one_still(ctx, &set, hkl);
+    for (int k = 0; k < 3; k++) {
+        const nb_fit_options options = {.shared = "F scale",
+                                        .restraint = k ? restraints + k - 1 : NULL,
+                                        .nrestraint = k > 0};
+        nb_fit *fit = stills_fit(&stills, ctx, &options);
+        const nb_fit_result r = stills_run(fit, NB_OK);
+        const nb_fit_value *scale = r.value + set.n;
+
+        tap_check(r.end == NB_FIT_CONVERGED, "end %d, loss %.6f", r.end, r.loss);
+        if (k == 0)
+            loss = r.loss;
+        else
+            tap_close("loss, of one without", r.loss, loss, 0.05);
+        if (k == 1) tap_check(fabs(scale->value - 0.8) < 1e-3, "scale %.6f", scale->value);
+        if (k == 2)
+            tap_check(scale->value >= 0.79 && scale->value <= 0.81, "scale %.6f",
+                      scale->value);
+        tap_check((strstr(r.why, "mean of F") != NULL) == (k == 0), "%s", r.why);
+        check_held(&r, set.n, k == 0);
+        nb_fit_free(fit);
+    }
+    put_away(ctx, hkl);
+    return TAP_PASS;
+}
+
+/* L-BFGS comes down to the loss of Levenberg and Marquardt, though the data tell nothing of
+ * most F, which stay. */
+static int by_lbfgs(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    double loss = 0, before;
+    size_t moved = 0, held = 0;
+    nb_hkl *hkl[2];
+
+    one_still(ctx, &set, hkl);
+    for (int method = NB_FIT_LM; method <= NB_FIT_LBFGS; method++) {
+        const nb_fit_options options = {.shared = "F scale", .method = method};
+        nb_fit *fit = NULL;
+        nb_fit_result r;
+
+        if (nb_fit_create(ctx, 1, stills.shot, &options, &fit) == NB_ERR_UNSUPPORTED) {
+            tap_note("%s", nb_context_message(ctx));
+            break;
+        }
+        if (nb_fit_evaluate(fit, NULL, &before, NULL) != NB_OK) abort();
+        r = stills_run(fit, NB_OK);
+        tap_check(r.end == NB_FIT_CONVERGED && r.loss < before / 2,
+                  "loss %.6f, from %.6f, after %d passes", r.loss, before, r.passes);
+        if (method == NB_FIT_LM)
+            loss = r.loss;
+        else
+            /* both may stop where 1e-3 for each F is left to gain */
+            tap_close("loss, of the other method", r.loss, loss, 1e-3 * (double)set.n);
+        for (size_t i = 0; method == NB_FIT_LBFGS && i < r.nvalue; i++) {
+            held += r.value[i].is_held;
+            moved += r.value[i].is_held && r.value[i].value != r.value[i].param.value;
+        }
+        if (method == NB_FIT_LBFGS)
+            tap_check(held > 100 && moved == 0 && !strstr(r.why, "mean of F")
+                          && !r.value[set.n].is_held,
+                      "%zu are held, %zu of them have moved: %s", held, moved, r.why);
+        nb_fit_free(fit);
+    }
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -273,7 +479,11 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"structure_factors", structure_factors},
                                             {"first_step", first_step},
-                                            {"gauge", gauge}};
+                                            {"gauge", gauge},
+                                            {"free_fluence", free_fluence},
+                                            {"factors_beside_dense", factors_beside_dense},
+                                            {"restrained_scale", restrained_scale},
+                                            {"by_lbfgs", by_lbfgs}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -61,12 +61,16 @@ static int numbers_in_other_locales(void)
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
                                         "de_DE"};
     static const char digits[] = "3.14159265358979323846264338327950288";
+    char written[TEXT_REAL];
     const char *set = NULL;
     double value = 0;
 
     for (size_t i = 0; i < COUNT(names) && !set; i++) set = setlocale(LC_NUMERIC, names[i]);
     if (!set) return tap_skip("no locale with a decimal comma is installed");
     (void)text_number((struct span){digits, sizeof digits - 1}, &value);
+    tap_check(text_real(written, 17, -1.5e-7)
+                  && !strcmp(written, "-1.4999999999999999e-07"),
+              "written as %s", written);
     (void)setlocale(LC_NUMERIC, "C");
     tap_close("pi under a decimal comma", value, strtod(digits, NULL), 0);
     return 0;

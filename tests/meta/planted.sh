@@ -25,6 +25,8 @@ test_lattice|shapes_on_the_detector tricubic_keeps_cubics|trace||
 test_lattice|tricubic_image|pixel|5e-13:pixel|quick
 test_crystal|cell_comes_back axes_are_dual|geometry|1e-12:geometry|quick
 test_detector|placement|geometry|1e-10:geometry|quick
+test_laboratory|beams_off_axis|geometry|1e-12:geometry|quick
+test_written_experiment|round_trip|pixel|2e-11:pixel|quick
 test_detector|layers_of_a_sensor|pixel trace|1e-11:pixel|
 test_sampling|phi_steps divergence_grid|geometry|1e-11:geometry|quick
 test_mosaic_domains|domain_weights|pixel jacobian gradient|1e-12:pixel 1e-6:gradient|

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ["test_sums", "test_system", "test_joint", "test_fit", "test_minimiser", "test_factors"]
+PROGRAMS = ["test_sums", "test_system", "test_joint", "test_alone", "test_errors", "test_limits",
+            "test_fit", "test_minimiser", "test_factors", "test_lbfgs", "test_restraints"]
 
 # what is wrong, file, text that stands there once, text in its place
 MUTANTS = [
@@ -40,7 +41,7 @@ MUTANTS = [
      "return fit->alone ? step_alone(fit, (size_t)(track - fit->track), damping,",
      "return fit->alone ? step_alone(fit, (size_t)(track - fit->track), 0 * damping,"),
     ("damping not scaled by the diagonal of own blocks", "system.c",
-     "along[k] /= values[k] + damping;", "along[k] /= values[k];"),
+     "along[k] /= of.values[k] + damping;", "along[k] /= of.values[k];"),
     ("damping not raised after a refused step", "track.c",
      "track->damping *= 4;", "track->damping *= 1;"),
     ("damping not raised where the loss is infinite", "track.c",
@@ -99,9 +100,15 @@ MUTANTS = [
      "fit->upper[i] = fmin(fit->upper[i], r->upper);",
      "fit->upper[i] = fmax(fit->upper[i], r->upper);"),
     ("coarse attempt that keeps the worse result", "track.c",
-     "    if (track->kept_loss < track->loss) {\n", "    if (track->kept_loss > track->loss) {\n"),
+     "           || track->kept_loss < track->loss;", "           || track->kept_loss > track->loss;"),
+    ("coarse attempt compared while its spots are broadened", "track.c",
+     "    return track->fresh || track_stage(fit, track).kind == NB_FIT_COARSE\n"
+     "           || track->kept_loss < track->loss;", "    return track->kept_loss < track->loss;"),
+    ("direction free by the eigenvalues of what is left", "system.c",
+     "return !(of->values[k] > of->least);",
+     "return !(of->values[k] > of->least * of->values[of->n - 1]);"),
     ("coarse attempt that is always kept", "track.c",
-     "    if (track->kept_loss < track->loss) {\n", "    if (0) {\n"),
+     "    if (track_kept_is_better(fit, track)) {\n", "    if (0) {\n"),
     ("no second attempt", "track.c",
      "if (is_bad(fit, track) && track_again(fit, track)) return 1;", "(void)is_bad;"),
     ("convergence judged on the step within bounds, damped", "track.c",
@@ -140,10 +147,27 @@ MUTANTS = [
      "    if (status == NB_ERR_CANCELLED) atomic_store(&fit->cancelled, 0);\n    return fit_stopped(fit, ",
      "    return (fit, "),
     ("L-BFGS without the scale of its gradient", "lbfgs.c",
-     "            scale[i]\n            * (own", "            1 * (own"),
+     "gradient[i] = search->scale[i] * fit_gradient", "gradient[i] = fit_gradient"),
+    ("L-BFGS with structure factors of which nothing is known", "lbfgs.c",
+     "const int stays = normal_is_held(fit, i);",
+     "const int stays = !(fit_diagonal(fit, &fit->best, i) > 0);"),
+    ("L-BFGS with the gradient of another point", "lbfgs.c",
+     "    *found = &fit->best;\n", "    *found = &fit->trial;\n"),
+    ("a restrained scale that takes up a factor of F", "restraints.c",
+     "fit->has_gauge = 0;", "fit->has_gauge = fit->has_gauge;"),
     ("L-BFGS off its bounds by rounding", "lbfgs.c",
      "    if (u >= search->upper[i]) return fit->upper[i];\n    return fmin(fmax(u * search->scale[i], fit->lower[i]), fit->upper[i]);\n",
      "    return u * search->scale[i];\n"),
+    ("errors of squares of one photon", "errors.c",
+     "return photons + target->sigma_readout", "return 1 + 0 * photons + target->sigma_readout"),
+    ("errors with a wrong B", "errors.c",
+     "sum.second += density[i] * l * off / variance;", "sum.second += density[i] * l * off / variance * 1.3;"),
+    ("errors with M on one side alone", "result.c",
+     "const double *a = side ? meat : inverse, *b = side ? inverse : meat;",
+     "const double *a = side ? meat : inverse, *b = meat;"),
+    ("errors of shared values before all shots were together", "make.c",
+     "return fit->alone || (fit->was_alone && fit->joint == 0);", "return fit->alone;"),
+    ("passes of shots alone count", "ask.c", "fit->run_passes += !fit->alone;", "fit->run_passes++;"),
     ("z with the wrong variance", "compare.c", "residual * to_z : residual", "residual * to_z * 1.01 : residual"),
     ("an expected image that is the observed one of nobody", "shots.c",
      "status = nb_forward(sim, w->x, &image);", "status = nb_forward(sim, w->x, &image);\n    for (size_t i = 0; i < 64 * 64; i++) photons[i] *= 1.2;"),

@@ -411,7 +411,7 @@ static int refusals(void)
                       NB_ERR_ARGUMENT, wrong[i].part, "");
     check_refused(nb_structure_fcalc(ctx, structure, &(nb_fcalc){.dmin = 1e-3}, NULL,
                                      &list),
-                  NB_ERR_FORMAT, "raise dmin", "");
+                  NB_ERR_ARGUMENT, "raise dmin", "");
     how.anomalous = &unknown;
     check_refused(nb_structure_fcalc(ctx, structure, &how, NULL, &list), NB_ERR_ARGUMENT,
                   "Xx", "no element");
@@ -478,6 +478,58 @@ static int other_lists(void)
     return TAP_PASS;
 }
 
+/* One crystal in two cells, of which the second has the axes a + c, b, c: the reflections
+ * h, k, l of the first are h + l, k, l of the second. */
+static const char oblique[] =
+    "CRYST1   20.000   10.000   20.000  90.00 150.00  90.00 P 1           1\n"
+    "ATOM      1  C   ALA A   1       1.000   2.000   3.000  1.00 10.00           C\n"
+    "ATOM      2  C   ALA A   1       2.000   4.000   5.000  1.00 10.00           C\n"
+    "ATOM      3  C   ALA A   1      -1.000   7.000   4.000  1.00 10.00           C\n"
+    "END\n";
+static const char reduced[] =
+    "CRYST1   10.353   10.000   20.000  90.00  75.00  90.00 P 1           1\n"
+    "ATOM      1  C   ALA A   1       3.157   2.000  -0.189  1.00 10.00           C\n"
+    "ATOM      2  C   ALA A   1       5.347   4.000  -0.638  1.00 10.00           C\n"
+    "ATOM      3  C   ALA A   1       3.605   7.000   2.001  1.00 10.00           C\n"
+    "END\n";
+
+/* The solvent of an oblique cell, whose mask in steps of dmin/3 would have 30 planes along
+ * an axis that has reflections to 20: it is that of the other cell, but for the steps of
+ * the masks. */
+static int oblique_solvent(void)
+{
+    const nb_fcalc how = {.dmin = 1, .k_sol = 5, .b_sol = 5};
+    nb_status status[2];
+    nb_structure *structure[2] = {model_of_text(ctx, oblique, status),
+                                  model_of_text(ctx, reduced, status + 1)};
+    nb_hkl *list[2] = {NULL, NULL};
+    double sum = 0, difference = 0;
+    int n = 0;
+
+    if (status[0] != NB_OK || status[1] != NB_OK) abort();
+    for (int i = 0; i < 2; i++) list[i] = model_list(ctx, structure[i], &how, NULL);
+    for (int h = -20; h <= 20; h++)
+        for (int k = -10; k <= 10; k++)
+            for (int l = -20; l <= 20; l++) {
+                double f[2];
+
+                if ((abs(h) <= 15 && abs(l) <= 15) || !nb_hkl_get(list[0], h, k, l, f)
+                    || !nb_hkl_get(list[1], h + l, k, l, f + 1))
+                    continue;
+                n++;
+                sum += f[1];
+                difference += fabs(f[0] - f[1]);
+            }
+    tap_check(n > 300, "%d reflections are in both lists", n);
+    /* masks of other steps, at their finest; numbers of other reflections make 0.6 */
+    tap_close("R of the two", difference / sum, 0, 0.4);
+    for (int i = 0; i < 2; i++) {
+        nb_hkl_free(list[i]);
+        nb_structure_free(structure[i]);
+    }
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -491,6 +543,7 @@ int main(int argc, char **argv)
         {"threads_same_bits", threads_same_bits},
         {"refusals", refusals},
         {"other_lists", other_lists},
+        {"oblique_solvent", oblique_solvent},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

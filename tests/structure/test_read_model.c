@@ -246,7 +246,7 @@ static int bad_cif(void)
         {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA .\n", "mmCIF", ""},
         {"data_x\nloop_\n", "mmCIF", ""},
     };
-    nb_atom atom;
+    nb_atom atom = {0};
 
     tap_check(atoms_of(CIF_CELL CIF_GROUP CIF_ATOMS
                        "ATOM 1 C CA . GLY A 1 7 ? 1 2 3 0.5 20 7 A\n",

@@ -50,6 +50,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_GEMMI
            "gemmi "
 #endif
+#ifdef NANOBRAG_HDF5
+           "hdf5 "
+#endif
 #ifdef NANOBRAG_CUDA
            "cuda "
 #endif

@@ -163,7 +163,7 @@ static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer
     }
     NB_TRY(array_check_on_device(sim->ctx, without_donation(image, &copy), "image", nslow,
                                  nfast));
-    NB_TRY(array_check_counts_on_device(sim->ctx, counts, "counts", nslow, nfast));
+    NB_TRY(array_check_counts(sim->ctx, counts, NB_CUDA, nslow, nfast));
     NB_TRY(check_place(sim, image, "image"));
     NB_TRY(check_place(sim, counts, "counts"));
     if (how->noise && (sim->scene.quirks & NB_QUIRK_NOISE))
@@ -188,6 +188,6 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
         return check_device_counts(sim, how, image, counts, in_place);
     NB_TRY(array_check(sim->ctx, without_donation(image, &copy), "image", nslow, nfast,
                        NB_FLOAT, 32, 64));
-    NB_TRY(array_check(sim->ctx, counts, "counts", nslow, nfast, NB_UINT, 16, 16));
+    NB_TRY(array_check_counts(sim->ctx, counts, NB_CPU, nslow, nfast));
     return donate_check(sim->ctx, image, counts, in_place);
 }

@@ -25,13 +25,14 @@ static struct gpu_counting counting_of(const nb_simulator *sim, const nb_digitiz
     return counting;
 }
 
-static int is_worth_it(const nb_simulator *sim, const nb_array *image)
+static int is_worth_it(const nb_simulator *sim, const nb_array *image,
+                       const nb_array *counts)
 {
     const struct window *window = &sim->window;
     const int *roi = window->roi;
     const double pixels = (double)window->nslow * window->nfast;
     const double drawn = (double)(roi[1] - roi[0]) * (roi[3] - roi[2]);
-    const double device = fixed + pixels * (image->bits + 16) / 8 / copied;
+    const double device = fixed + pixels * (image->bits + counts->bits) / 8 / copied;
 
     return worth * device < drawn * draw / sim->ctx->threads;
 }
@@ -44,7 +45,7 @@ const char *device_refuses_counts(const struct request *r)
     if (!array_is_dense(r->image) || !array_is_dense(r->counts)) return "views";
     if (r->image->data == r->counts->data)
         return "what fails half-way would be lost, image and counts being in one place";
-    return is_worth_it(r->sim, r->image) ? NULL : "copies would take longer";
+    return is_worth_it(r->sim, r->image, r->counts) ? NULL : "copies would take longer";
 }
 
 nb_status device_count(struct request *r)
@@ -60,8 +61,8 @@ nb_status device_count(struct request *r)
     if (array_is_on_device(r->image))
         NB_TRY(gpu_count(sim->ctx, scene, &counting, &from, &to, &tally));
     else
-        NB_TRY(gpu_count_from_host(sim->ctx, scene, &counting, r->image->data,
-                                   r->image->bits, r->counts->data, &tally));
+        NB_TRY(
+            gpu_count_from_host(sim->ctx, scene, &counting, r->image, r->counts, &tally));
     if (r->how->photons) *r->how->photons = digitize_photons(&tally);
     if (r->how->overloads) *r->how->overloads = (int64_t)tally.overloads;
     return NB_OK;

@@ -39,6 +39,11 @@ nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
     return backend_host_image(data, nslow, nfast, NB_UINT, 16);
 }
 
+nb_array nb_array_i32(int32_t *data, int64_t nslow, int64_t nfast)
+{
+    return backend_host_image(data, nslow, nfast, NB_INT, 32);
+}
+
 static const char *name_of(const nb_array *array, const char *otherwise)
 {
     return array->name ? array->name : otherwise;
@@ -101,11 +106,21 @@ nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const ch
     return check_form(ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
 }
 
-nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
-                                       const char *name, int64_t nslow, int64_t nfast)
+nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
+                             int64_t nslow, int64_t nfast)
 {
-    NB_TRY(check_place(ctx, array, name, NB_CUDA));
-    return check_form(ctx, array, name, nslow, nfast, NB_UINT, 16, 16);
+    int known;
+
+    NB_TRY(check_place(ctx, array, "counts", device));
+    if (!array) return NB_ERR_ARGUMENT;
+    known = (array->type == NB_UINT && array->bits == 16)
+            || (array->type == NB_INT && array->bits == 32);
+    if (!known)
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s: element type %d of %d bits, expected uint16 or int32",
+                    name_of(array, "counts"), array->type, array->bits);
+    return check_form(ctx, array, "counts", nslow, nfast, array->type, array->bits,
+                      array->bits);
 }
 
 nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name)

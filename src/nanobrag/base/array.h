@@ -20,9 +20,9 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
-/* Checks in the same way an image of 16-bit counts on a CUDA device. */
-nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
-                                       const char *name, int64_t nslow, int64_t nfast);
+/* Checks in the same way counts, NB_UINT 16 or NB_INT 32, on a device: NB_CPU, NB_CUDA. */
+nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
+                             int64_t nslow, int64_t nfast);
 
 /* Returns 1 if the array is dense float64, so that kernels can use it directly. */
 int array_is_dense_f64(const nb_array *array);

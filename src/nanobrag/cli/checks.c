@@ -218,7 +218,8 @@ static void check_loop(struct run *run)
 
 static int writes_smv(const struct settings *s)
 {
-    return s->out[OUT_INT] || s->out[OUT_NOISE];
+    return s->out[OUT_INT] || s->out[OUT_NOISE]
+           || (s->out[OUT_IMAGE] && image_format(s) == IMAGE_SMV);
 }
 
 /* Warn about what dxtbx cannot read from an SMV header: it assumes an upright, flat
@@ -249,7 +250,7 @@ static void check_header(struct run *run)
     if (what)
         message_warning(run->messages,
                         "the SMV header cannot carry %s: other programs will read a wrong "
-                        "geometry from it; -json has the true one",
+                        "geometry from it; -truth has the true one for DIALS",
                         what);
     if (run->s->adc != floor(run->s->adc))
         message_warning(run->messages,
@@ -260,10 +261,11 @@ static void check_header(struct run *run)
 
 static void check_names(struct run *run)
 {
-    static const int kinds[] = {OUT_INT, OUT_NOISE};
+    static const int kinds[] = {OUT_INT, OUT_NOISE, OUT_IMAGE};
     if (run->s->given[OPT_IMAGES]) return;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         const char *const name = run->s->out[kinds[i]];
+        if (kinds[i] == OUT_IMAGE && image_format(run->s) == IMAGE_NXMX) continue;
         const char *slash = name ? strrchr(name, '/') : NULL;
         const char *base = slash ? slash + 1 : name;
         if (name && !strpbrk(base, "0123456789") && strncmp(name, "/dev/", 5) != 0)
@@ -275,7 +277,7 @@ static void check_names(struct run *run)
 static void check_seeds(struct run *run)
 {
     const struct settings *s = run->s;
-    if (s->noise && s->seed_from_clock)
+    if (settings_draw(s) && s->seed_from_clock)
         message_record(run->messages,
                        "noise seed from the clock: -seed %lld makes this image again",
                        (long long)s->seed);
@@ -301,6 +303,7 @@ void checks_before(struct run *run)
 /* Warn of pixels at the end of a file's range, and name the first images that have some. */
 static void check_overloads(struct run *run, int kind, const char *what)
 {
+    const int wide = kind == OUT_IMAGE && image_format(run->s) != IMAGE_SMV;
     enum { NAMED = 3 };
     char names[512] = "";
     long long pixels = 0;
@@ -308,15 +311,18 @@ static void check_overloads(struct run *run, int kind, const char *what)
     int files = 0;
     for (int i = 0; i < run->done; i++) {
         const struct result *result = &run->results[i];
-        const int64_t n = kind == OUT_INT ? result->saturated : result->overloads;
+        const int64_t n = kind == OUT_INT     ? result->saturated
+                          : kind == OUT_NOISE ? result->overloads
+                                              : result->image_overloads;
         pixels += n;
         if (n > 0 && files++ < NAMED && length < sizeof names)
             length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
                                        files > 1 ? ", " : "", result->file[kind]);
     }
     if (pixels == 0) return;
-    message_warning(run->messages, "%lld pixels of %s are saturated at 65535: %s%s", pixels,
-                    what, names, files > NAMED ? ", and more" : "");
+    message_warning(run->messages, "%lld pixels of %s are saturated at %d: %s%s", pixels,
+                    what, wide ? INT32_MAX : UINT16_MAX, names,
+                    files > NAMED ? ", and more" : "");
 }
 
 /* Warn of images that hold next to nothing: a fluence in other units, as a rule. */
@@ -324,7 +330,7 @@ static void check_photons(struct run *run)
 {
     for (int i = 0; i < run->done; i++) {
         const double sum = run->results[i].statistics.sum;
-        if (!run->s->noise || !(sum < 1)) continue;
+        if (!settings_draw(run->s) || !(sum < 1)) continue;
         message_warning(run->messages,
                         "image %d holds %.3g photons in all, so its noise is empty: "
                         "-fluence is in photons/m^2, and a crystal of N^3 cells scatters "
@@ -340,4 +346,5 @@ void checks_after(struct run *run)
     check_photons(run);
     check_overloads(run, OUT_INT, "the scaled image");
     check_overloads(run, OUT_NOISE, "the image with noise");
+    check_overloads(run, OUT_IMAGE, "the image of -imagefile");
 }

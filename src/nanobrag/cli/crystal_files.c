@@ -18,6 +18,25 @@ static int failed(struct messages *messages, nb_context *ctx, nb_status status, 
 
 /* ---- reading ---- */
 
+/* The cell of a model or of reflections may differ from that of -expt, which was refined
+ * against images: their structure factors go with the indices. A larger difference means
+ * other indices. */
+static int check_experiment(const struct inputs *in, struct messages *messages,
+                            const char *file)
+{
+    const double *from = in->crystal.cell, *cell = in->experiment.scene.crystal.cell;
+    static const double most = 0.02;
+    for (int i = 0; i < 6; i++)
+        if (!(fabs(cell[i] - from[i]) <= most * from[i]))
+            return message_usage(messages,
+                                 "%s: its unit cell is %g %g %g %g %g %g, which is not "
+                                 "that of the experiment within 2 %%, %g %g %g %g %g %g; "
+                                 "bring both to one setting (dials.reindex)",
+                                 file, from[0], from[1], from[2], from[3], from[4], from[5],
+                                 cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
+    return 0;
+}
+
 /* The cell of the command line must agree with that of the file, or is taken from there. */
 static int set_cell(const struct inputs *in, struct settings *s, struct messages *messages,
                     const char *file)
@@ -37,6 +56,8 @@ static int set_cell(const struct inputs *in, struct settings *s, struct messages
         }
         return 0;
     }
+    if ((s->stated & NB_FOUND_CRYSTAL) && !s->matrix)
+        return check_experiment(in, messages, file);
     memcpy(cell, from, sizeof in->crystal.cell);
     return 0;
 }

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/output/view.h"
 #include "cli/run.h"
@@ -130,6 +131,9 @@ void report_image(const struct run *run, int i)
     const nb_statistics *t = &result->statistics;
     const nb_description *d = &run->description;
 
+    const int64_t overloads =
+        run->s->out[OUT_NOISE] ? result->overloads : result->image_overloads;
+
     if (run->s->quiet || run->s->full_report) return;
     printf("image ");
     if (run->s->images > 1)
@@ -141,9 +145,9 @@ void report_image(const struct run *run, int i)
            result->seconds, d->evaluations / result->seconds,
            (int)floor(t->max_fast / d->pixel), (int)floor(t->max_slow / d->pixel), t->max,
            t->mean);
-    if (run->s->out[OUT_NOISE])
+    if (settings_draw(run->s))
         printf("; sum with noise %.0f photons, %lld overload%s", result->photons,
-               (long long)result->overloads, plural((double)result->overloads));
+               (long long)overloads, plural((double)overloads));
     printf("\n");
     fflush(stdout);
 }
@@ -152,14 +156,14 @@ static void report_file(const char *name, const char *last, int *listed)
 {
     if (!name || outputs_to_stdout(name)) return;
     printf("%s%s", *listed ? ", " : "files      ", name);
-    if (last) printf(" to %s", last);
+    if (last && strcmp(name, last) != 0) printf(" to %s", last);
     *listed = 1;
 }
 
 void report_end(const struct run *run)
 {
     const struct settings *s = run->s;
-    const char *others[] = {s->fmtz,         s->gradfile,     s->hklgradfile,
+    const char *others[] = {s->truth,        s->fmtz,         s->gradfile, s->hklgradfile,
                             s->atomgradfile, s->jacobianfile, s->json};
     int listed = 0;
 

@@ -158,7 +158,8 @@ static void *allocate_image(size_t n)
 static int allocate(struct run *run)
 {
     const struct settings *s = run->s;
-    const int counted = s->out[OUT_INT] || s->out[OUT_NOISE];
+    const int counted = s->out[OUT_INT] || s->out[OUT_NOISE]
+                        || (s->out[OUT_IMAGE] && image_format(s) == IMAGE_SMV);
     const size_t n = (size_t)run->description.nslow * (size_t)run->description.nfast;
     run->image = allocate_image(n * sizeof *run->image);
     run->counts = counted ? allocate_image(n * sizeof *run->counts) : NULL;
@@ -190,7 +191,7 @@ static void report_interrupt(const struct run *run)
     fprintf(stderr, "%d of %d images are finished and kept", run->done, run->s->images);
     for (int kind = 0; kind < OUT_COUNT; kind++) {
         if (!last->file[kind]) continue;
-        if (run->done > 1)
+        if (strcmp(run->results[0].file[kind], last->file[kind]) != 0)
             fprintf(stderr, ", %s to %s", run->results[0].file[kind], last->file[kind]);
         else
             fprintf(stderr, ", %s", last->file[kind]);
@@ -242,6 +243,8 @@ static int prepare(struct run *run, const struct event_list *events)
     struct messages *messages = run->messages;
     settings_start(s, messages->compat);
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
+    if (!code)
+        code = experiment_inherit(s, messages, run->ctx, events, &run->inputs.experiment);
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;
@@ -253,6 +256,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
+    if (!code && !run->scene_only) code = truth_default(run);
     if (!code && !run->scene_only) code = outputs_check(s, messages);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) code = create_simulator(run, events);
@@ -287,6 +291,8 @@ static int execute(struct run *run)
     const int fits = fit_asked(run->s);
     if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
     if (!code && run->image) code = estimate_check(run);
+    if (!code && run->image) code = truth_check(run);
+    if (!code && run->image) code = image_file_begin(run);
     if (code) return code;
     if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);
     report_start(run);
@@ -301,7 +307,11 @@ static int execute(struct run *run)
     code = write_dump(run);
     if (!code && run->s->fmtz) code = factors_write(run);
     if (!code && run->s->printout) code = report_printout(run);
-    if (!code) code = make_images(run);
+    if (!code) code = image_file_end(run, make_images(run));
+    if ((!code || code == EXIT_INTERRUPTED) && run->done > 0 && run->s->truth) {
+        const int written = truth_write(run);
+        if (!code) code = written;
+    }
     if (!code && run->derivatives) code = derivatives_write(run);
     /* the numbers of the finished images are worth saving too */
     if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
@@ -318,9 +328,11 @@ void run_free(struct run *run)
     for (int i = 0; run->results && i < run->s->images; i++)
         for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
     free(run->results);
+    free(run->truth_name);
     free(run->image);
     free(run->counts);
     derivatives_free(run);
+    image_file_free(run);
     params_free(&run->params);
     nb_simulator_free(run->sim);
     inputs_free(&run->inputs);

@@ -28,6 +28,7 @@ struct inputs {
     nb_structure *structure; /* of -pdb, or NULL */
     nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
     nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
+    nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources;
     int *box; /* four numbers each, as in nb_detector */
@@ -53,6 +54,10 @@ void inputs_set_factors(struct inputs *in, struct settings *s);
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx);
 
+/* Set the crystal system, by -crystal_system or by the space group (crystal_system.c). */
+void crystal_system_set(const struct inputs *in, struct settings *s,
+                        struct messages *messages);
+
 /* Calculate the structure factors of -pdb, once the scene is set otherwise. */
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx);
@@ -67,6 +72,24 @@ int factors_write(struct run *run);
  * the list. */
 int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
 
+/* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
+
+/* Read the experiment and set what it states, before any option is applied. Returns 0 or
+ * the exit status. */
+int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                       const struct event_list *events, nb_experiment *out);
+
+/* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
+ * the exit status. */
+int truth_default(struct run *run);
+
+/* Refuse a detector that -truth cannot hold, or leave out a -truth that nobody asked for.
+ * Returns 0 or the exit status. */
+int truth_check(struct run *run);
+
+/* Write -truth for the images that are done. Returns 0 or the exit status. */
+int truth_write(struct run *run);
+
 /* one finished image */
 struct result {
     double phi; /* start, degree */
@@ -74,6 +97,7 @@ struct result {
     double int_scale, pgm_scale; /* 0: there is no such file */
     double photons;
     int64_t saturated, overloads; /* of the scaled and of the noisy image */
+    int64_t image_overloads; /* of -imagefile */
     double seconds;
     char *file[OUT_COUNT];
 };
@@ -96,8 +120,10 @@ struct run {
     struct params params; /* the free parameters, and their values for the present image */
     struct derivatives *derivatives; /* NULL: none are wanted */
     double *image; /* photons, nslow x nfast */
-    uint16_t *counts; /* NULL: no file holds counts */
+    uint16_t *counts; /* NULL: no SMV file is written */
+    struct image_file *image_file; /* what -imagefile needs; NULL: not given */
     struct result *results;
+    char *truth_name; /* of truth_default(), or NULL */
     int done; /* number of finished images */
     double seconds_setup;
     int scene_only; /* 1: the scene is wanted and nothing is computed or written */
@@ -126,6 +152,14 @@ int run_program(struct messages *messages, int argc, char **argv,
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct settings *s, struct messages *messages);
 
+/* 1 when two names mean one file, directly, through its folder or through a link. */
+int outputs_same_file(const char *a, const char *b);
+
+/* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
+ * the exit status. */
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name);
+
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);
 
@@ -135,6 +169,34 @@ int outputs_write(struct run *run, int i);
 /* The name of the file of image i, to be freed; NULL: out of memory. In a sweep a run of #
  * or the digits before the extension are counted up, and else _00001 is inserted. */
 char *output_name(const char *pattern, int i, int sweep);
+
+/* The same for image i of an output, which may be one file for all. */
+char *output_name_of(const struct settings *s, int kind, int i);
+
+/* Digitise an image and write it as SMV. Returns 0 or the exit status. */
+int outputs_write_smv(struct run *run, const struct result *result, const nb_digitizer *how,
+                      const char *name);
+
+/* How photons become the counts of image i with noise, of a file with this pedestal. */
+nb_digitizer outputs_noise(const struct run *run, int i, double pedestal);
+
+/* ---- -imagefile (image_file.c) ---- */
+enum image_format { IMAGE_SMV, IMAGE_CBF, IMAGE_NXMX, IMAGE_UNKNOWN };
+
+/* The format of -imagefile by the ending of its name; IMAGE_UNKNOWN without one. */
+enum image_format image_format(const struct settings *s);
+
+/* Refuse what cannot be written, before anything is computed. Each returns 0 or the exit
+ * status. */
+int image_file_check(const struct settings *s, struct messages *messages);
+int image_file_begin(struct run *run);
+
+int image_file_write(struct run *run, struct result *result, int i);
+
+/* Complete the file of a sweep with the images it has; `code` is how the run ended. Returns
+ * it or the exit status of a failure. */
+int image_file_end(struct run *run, int code);
+void image_file_free(struct run *run);
 
 /* The lines of the SMV header after HEADER_BYTES, for an image that starts at phi. */
 enum { SMV_HEADER_BYTES = 2048 };

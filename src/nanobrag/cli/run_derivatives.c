@@ -38,9 +38,10 @@ static int needs(const struct settings *s, struct messages *messages, int option
 static int check_stdout(const struct settings *s, struct messages *messages)
 {
     if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile)
-        || outputs_to_stdout(s->atomgradfile) || outputs_to_stdout(s->fmtz))
-        return message_usage(messages, "-fmtz, -hklgradfile, -atomgradfile and "
-                                       "-jacobianfile cannot be "
+        || outputs_to_stdout(s->atomgradfile) || outputs_to_stdout(s->fmtz)
+        || outputs_to_stdout(s->truth))
+        return message_usage(messages, "-fmtz, -truth, -hklgradfile, -atomgradfile "
+                                       "and -jacobianfile cannot be "
                                        "written to \"-\"; name a file");
     if (!outputs_to_stdout(s->gradfile)) return 0;
     if (outputs_to_stdout(s->json))

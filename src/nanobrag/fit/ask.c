@@ -31,7 +31,7 @@ int fit_wants(const nb_fit *fit, size_t shot, int wants)
 
 double fit_broad(const nb_fit *fit, size_t shot)
 {
-    if (fit->reload == RELOAD_KEPT) return 0;
+    if (fit->reload == RELOAD_KEPT || fit->method == NB_FIT_LBFGS) return 0;
     return track_stage(fit, track_of(fit, shot)).broad;
 }
 
@@ -85,16 +85,16 @@ void fit_swap_kept(nb_fit *fit, struct fit_track *track)
     const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
     const size_t first = fit->alone ? l->ns + shot * l->no : 0;
     struct fit_point *a = &fit->best, *b = &fit->kept;
-    const double loss = track->loss;
+    const struct fit_track was = *track;
 
-    if (!track->is_swapped && !(track->kept_loss < loss)) return;
+    if (!track->is_swapped && !track_kept_is_better(fit, track)) return;
     swap_memory(a->x + first, b->x + first, (fit->alone ? l->no : l->n) * sizeof *a->x);
     swap_memory(a->own + shot * end, b->own + shot * end, n * end * sizeof *a->own);
     swap_memory(a->status + shot, b->status + shot, n);
     if (!fit->alone) swap_memory(a->sum, b->sum, fit->at.end * sizeof *a->sum);
-    track->loss = track->kept_loss;
-    track->kept_loss = loss;
-    track->is_swapped = !track->is_swapped;
+    track->loss = was.kept_loss, track->kept_loss = was.loss;
+    track->gain = was.kept_gain, track->kept_gain = was.gain;
+    track->is_swapped = !was.is_swapped;
 }
 
 double fit_value_now(const nb_fit *fit, size_t i)
@@ -103,7 +103,7 @@ double fit_value_now(const nb_fit *fit, size_t i)
     const struct fit_track *track =
         fit->alone ? i < l->ns ? NULL : fit->track + (i - l->ns) / l->no : fit->track;
 
-    return track && track->kept_loss < track->loss ? fit->kept.x[i] : fit->best.x[i];
+    return track && track_kept_is_better(fit, track) ? fit->kept.x[i] : fit->best.x[i];
 }
 
 /* ---- the next request ---- */
@@ -131,6 +131,11 @@ static void fix_gauge(nb_fit *fit)
     }
     factor = before / now;
     if (!(factor > 0) || isinf(factor)) return;
+    for (size_t i = 0; i < l->n; i++) {
+        const double scale = fit->trial.x[i] / (factor * factor);
+
+        if (fit->is_scale[i] && !(scale >= fit->lower[i] && scale <= fit->upper[i])) return;
+    }
     for (size_t f = 0; f < l->nf; f++) fit->trial.x[l->f[f]] *= factor;
     for (size_t i = 0; i < l->n; i++)
         if (fit->is_scale[i]) fit->trial.x[i] /= factor * factor;
@@ -157,6 +162,8 @@ static size_t propose_alone(nb_fit *fit)
 static int propose_joint(nb_fit *fit)
 {
     if (fit->track->end != NB_FIT_NOT_RUN || !track_propose(fit, fit->track)) return 0;
+    /* only now: the track may have gone back to its start */
+    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
     if (fit->track->fresh) return 1;
     move(fit, 0, fit->layout.n);
     fix_gauge(fit);
@@ -193,9 +200,18 @@ static nb_status begin_joint(nb_fit *fit)
     return NB_OK;
 }
 
+static nb_status check_left(nb_fit *fit)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
+                fit->left_out[0]);
+}
+
 /* Sets the trial, or fit->end. */
 static nb_status next(nb_fit *fit)
 {
+    NB_TRY(check_left(fit));
     if (fit->reload) {
         const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
 
@@ -254,6 +270,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
     NB_TRY(next(fit));
     out->done = fit->end != NB_FIT_NOT_RUN;
     if (out->done) {
+        if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
         fit->is_running = 0;
         fit->request = 0;
         return NB_OK;
@@ -281,14 +298,6 @@ static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
 {
     return fit_leave_out(fit, shot,
                          fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
-}
-
-static nb_status check_left(nb_fit *fit)
-{
-    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
-        if (!fit->left_out[shot]) return NB_OK;
-    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
-                fit->left_out[0]);
 }
 
 static nb_status take_alone(nb_fit *fit)
@@ -352,7 +361,7 @@ nb_status fit_note_history(nb_fit *fit)
         fit->history = history;
         fit->history_room = room;
     }
-    fit->history[fit->joint++] = fmin(fit->track->loss, fit->track->kept_loss);
+    fit->history[fit->joint++] = track_loss(fit, fit->track);
     return NB_OK;
 }
 
@@ -364,7 +373,6 @@ static nb_status take_joint(nb_fit *fit)
     NB_TRY(check_joint(fit, &is_refused));
     if (!is_refused) loss = fit_total(fit, &fit->trial);
     if (track_judge(fit->track, loss)) fit_accept(fit);
-    if (fit->joint == 0) fit_warn_of_held(fit);
     track_advance(fit, fit->track);
     return fit_note_history(fit);
 }
@@ -392,9 +400,7 @@ static nb_status report(nb_fit *fit)
         const int stage = track_stage(fit, track).kind;
 
         if (fit->alone && fit->left_out[i]) continue;
-        state.loss += stage == NB_FIT_COARSE && track->attempt == 1
-                          ? track->kept_loss
-                          : fmin(track->loss, track->kept_loss);
+        state.loss += track_loss(fit, track);
         if (track->end != NB_FIT_NOT_RUN) continue;
         state.gain += track->gain;
         state.alone += fit->alone;
@@ -413,7 +419,7 @@ nb_status fit_take(nb_fit *fit)
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;
-    fit->run_passes++;
+    fit->run_passes += !fit->alone;
     return fit_stopped(fit, report(fit));
 }
 

@@ -26,7 +26,18 @@ struct compared {
     nb_scene scene; /* resolved */
     struct window window;
     struct phys_loss_model model;
+    int by_variance; /* 1: z is that of a variance, not of the curvature of the loss */
+    int has_variances; /* 1: of the weights (errors.c) */
 };
+
+static void take_model(struct compared *c)
+{
+    const nb_target *t = &c->loaded.target;
+
+    c->model = target_model(t);
+    c->by_variance = t->kind == NB_HUBER || t->kind == NB_CAUCHY || t->kind == NB_GAUSSIAN;
+    c->has_variances = errors_has_variances(t);
+}
 
 static void end(struct compared *c)
 {
@@ -139,12 +150,15 @@ static int compare(const struct compared *c, int s, int f, double *residual, dou
     const double y = array_get(target->observed, s, f);
     const double weight = target->weight ? array_get(target->weight, s, f) : 1;
     struct phys_loss l;
+    double variance;
 
     if (!window_shows(&c->window, s, f) || !(weight > 0) || y >= c->model.saturation)
         return 0;
     l = phys_loss(c->model, photons, y, weight);
     *residual = y - photons;
-    *to_z = sqrt(l.curvature);
+    variance = errors_variance(target, c->has_variances, photons, weight);
+    if (c->by_variance && !(variance > 0)) return 0;
+    *to_z = c->by_variance ? 1 / sqrt(variance) : sqrt(l.curvature);
     *loss = l.value;
     return 1;
 }
@@ -169,7 +183,7 @@ static nb_status image(struct compared *c, int what, const nb_array *out)
         return NB_OK;
     }
     NB_TRY(check_observed(c));
-    c->model = target_model(&c->loaded.target);
+    take_model(c);
     write_compared(c, what, out);
     return NB_OK;
 }
@@ -257,7 +271,7 @@ static nb_status misfit(struct compared *c, nb_fit_misfit *out)
     double qmax = 0;
 
     NB_TRY(check_observed(c));
-    c->model = target_model(&c->loaded.target);
+    take_model(c);
     free(c->fit->misfit);
     c->fit->misfit = calloc(nbox + 1, sizeof *c->fit->misfit);
     if (!c->fit->misfit) return fail_memory(c->fit->ctx, "the misfit of boxes");

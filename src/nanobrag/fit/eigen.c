@@ -17,18 +17,21 @@ int eigen_is_available(void)
     return 1;
 }
 
-void eigen_symmetric(size_t n, double *matrix, double *values, double *work)
+int eigen_symmetric(size_t n, double *matrix, double *values, double *work)
 {
     int is_finite = 1;
 
     for (size_t i = 0; i < n * n; i++) is_finite &= isfinite(matrix[i]) != 0;
-    if (n == 0) return;
+    if (n == 0) return 1;
     /* a column of LAPACK is a row here */
-    if (!is_finite
-        || LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, matrix,
+    if (is_finite
+        && LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, matrix,
                               (lapack_int)n, values, work, (lapack_int)eigen_work(n))
-               != 0)
-        memset(values, 0, n * sizeof *values);
+               == 0)
+        return 1;
+    memset(matrix, 0, n * n * sizeof *matrix);
+    memset(values, 0, n * sizeof *values);
+    return 0;
 }
 
 #else
@@ -38,9 +41,10 @@ int eigen_is_available(void)
     return 0;
 }
 
-void eigen_symmetric(size_t n, double *matrix, double *values, double *work)
+int eigen_symmetric(size_t n, double *matrix, double *values, double *work)
 {
     (void)n, (void)matrix, (void)values, (void)work;
+    return 0;
 }
 
 #endif

@@ -18,10 +18,10 @@ int eigen_is_available(void);
  *   values  [out]     in ascending order                            (n)
  *   work    [out]     workspace                                     (eigen_work(n))
  *
- * A matrix with a number that is not finite, or for which LAPACK finds no eigenvalues, gets
- * values that are all 0.
+ * Returns 0 for a matrix with a number that is not finite, or for which LAPACK finds no
+ * eigenvalues; all that was to be set is 0 then.
  */
-void eigen_symmetric(size_t n, double *matrix, double *values, double *work);
+int eigen_symmetric(size_t n, double *matrix, double *values, double *work);
 
 size_t eigen_work(size_t n);
 

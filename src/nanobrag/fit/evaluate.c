@@ -83,8 +83,10 @@ static void note_failure(struct evaluation *e, const struct fit_worker *w, size_
     *message = strdup(w->ctx->message);
     if (!is_final(status)) return;
     (void)pthread_mutex_lock(&e->lock);
-    e->status = status;
-    memcpy(e->message, w->ctx->message, sizeof e->message);
+    if (e->status == NB_OK) { /* what ends the others then is no failure of theirs */
+        e->status = status;
+        memcpy(e->message, w->ctx->message, sizeof e->message);
+    }
     (void)pthread_mutex_unlock(&e->lock);
     atomic_store(&e->stop, 1);
 }
@@ -101,7 +103,7 @@ static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot
 
     if (is_wanted) {
         for (size_t i = 0; i < l->m; i++) w->x[i] = e->x[fit_index(l, shot, i)];
-        status = fit_evaluate_shot(fit, w, shot, broad, e->wants != FIT_VALUE);
+        status = fit_evaluate_shot(fit, w, shot, broad, e->wants);
     }
     if (status != NB_OK) note_failure(e, w, shot, status);
     if (!is_wanted || status != NB_OK) {
@@ -140,6 +142,14 @@ static void work_on_all(struct evaluation *e)
 #pragma omp parallel num_threads(fit->nworker) if (fit->nworker > 1)
     work(e, fit->worker + threads_index());
     *own = e->before;
+    for (int i = 0; i < fit->nworker; i++) { /* the evaluation is gone after this */
+        nb_context_options *options = &fit->worker[i].ctx->options;
+
+        if (fit->worker[i].ctx == fit->ctx) continue;
+        options->progress = NULL;
+        options->log = NULL;
+        options->user = NULL;
+    }
 }
 
 nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t nshot,
@@ -229,24 +239,13 @@ static nb_status check_evaluate(const nb_fit *fit, const double *value,
 /* Adds gradient and diagonal of all parameters. */
 static void deliver_vectors(const nb_fit *fit, const nb_normal *out)
 {
-    const struct fit_layout *l = &fit->layout;
-    const struct fit_offsets *at = &fit->at;
-    const struct fit_point *p = &fit->trial;
-
-    for (size_t i = 0; i < l->ns; i++) {
-        if (out->gradient) out->gradient[i] += p->sum[at->gradient + i];
-        if (out->diagonal) out->diagonal[i] += fit_diagonal(fit, p, i);
-    }
-    for (size_t i = l->ns; i < l->n; i++) {
-        const size_t shot = (i - l->ns) / l->no, j = (i - l->ns) % l->no;
-
-        if (out->gradient)
-            out->gradient[i] += p->own[shot * at->own_end + at->own_gradient + j];
-        if (out->diagonal) out->diagonal[i] += fit_diagonal(fit, p, i);
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        if (out->gradient) out->gradient[i] += fit_gradient(fit, &fit->trial, i);
+        if (out->diagonal) out->diagonal[i] += fit_diagonal(fit, &fit->trial, i);
     }
 }
 
-static void deliver_matrix(const nb_fit *fit, const nb_normal *out)
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out)
 {
     const struct fit_layout *l = &fit->layout;
     const struct fit_offsets *at = &fit->at;
@@ -281,10 +280,11 @@ nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value, nb_normal
     if (!fit) return NB_ERR_ARGUMENT;
     NB_TRY(check_evaluate(fit, value, out));
     fit->request = 0; /* its x lies in the trial */
-    memcpy(fit->trial.x, x ? x : fit->best.x, fit->layout.n * sizeof *x);
+    for (size_t i = 0; i < fit->layout.n; i++)
+        fit->trial.x[i] = x ? x[i] : fit_value_now(fit, i);
     NB_TRY(fit_evaluate_all(fit, &fit->trial, wants, value));
     if (!out) return NB_OK;
     deliver_vectors(fit, out);
-    deliver_matrix(fit, out);
+    fit_deliver_matrix(fit, out);
     return NB_OK;
 }

@@ -1,12 +1,20 @@
 /*
  * fit.h - the members of a fit, and what its files share.
  *
- *   ask.c       which x is evaluated next; what comes back goes to the tracks
- *   track.c     Levenberg-Marquardt on one set of parameters
- *   system.c    its steps: the normal equations, bounds, free directions
- *   evaluate.c  the shots of a request, shared out among threads
- *   shots.c     one shot: loaded, simulated, compared
- *   sums.c      the tree of sums over shots
+ *   make.c        parameters, starts and memory
+ *   restraints.c  priors on parameters
+ *   ask.c         which x is evaluated next; what comes back goes to the tracks
+ *   track.c       Levenberg-Marquardt on one set of parameters
+ *   normal.c      its normal equations; system.c solves them, by eigen.c
+ *   lbfgs.c       the other minimiser
+ *   evaluate.c    the shots of a request, shared out among threads
+ *   parts.c       the same, shared out among processes
+ *   shots.c       one shot: loaded, simulated, compared
+ *   sums.c        the tree of sums over shots
+ *   leave_out.c   shots that fail or stand out
+ *   result.c      values, errors and how a fit ended
+ *   compare.c     images of a result beside the observed ones
+ *   state_file.c  a fit in a file; identity.c tells one from another
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,6 +30,9 @@
 #include "base/arena.h"
 
 enum { FIT_DENSE_MOST = 200 };
+
+/* Correlations above this are listed. */
+#define FIT_CORRELATED 0.95
 
 /*
  * The parameters of a fit. Those of one shot's simulator are the m = ns + no numbers
@@ -105,6 +116,10 @@ struct fit_system {
     const double *shared; /*                                             (ns x ns) */
     const double *const *own; /* each (no x no)                           (nblock) */
     const double *const *cross; /* each (no x ns)                         (nblock) */
+    /* that of the matrix before others were eliminated; NULL: none were
+                                                                  (ns + nblock x no) */
+    const double *diagonal;
+    size_t neliminated;
 };
 
 struct fit_bounds {
@@ -119,8 +134,9 @@ void solver_free(struct fit_solver *solver);
 
 /*
  * Sets the step of Levenberg and Marquardt, in the units of the parameters, and returns the
- * loss that it is predicted to gain. What is at a bound and would leave it is held. With
- * `stops` a step ends at the bounds.
+ * loss that it is predicted to gain: NAN, with a step of 0, for a matrix whose eigenvalues
+ * are not found. What is at a bound and would leave it is held. With `stops` a step ends at
+ * the bounds.
  */
 double solver_step(struct fit_solver *solver, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
@@ -139,7 +155,7 @@ struct fit_errors {
     void *user;
 };
 
-/* Returns 0 if there is no memory. */
+/* Returns 0 if there is no memory. Where no eigenvalues are found, errors are NAN. */
 int solver_errors(struct fit_solver *solver, const struct fit_system *system,
                   const unsigned char *is_fixed, struct fit_errors *out);
 
@@ -155,7 +171,9 @@ struct fit_track {
     int passes; /* in this stage */
     int is_swapped; /* by fit_swap_kept() */
     double damping, loss, gain, predicted;
-    double kept_loss; /* in attempt 1, that of attempt 0; else infinite */
+    /* of attempt 0, in attempt 1; loss: else infinite */
+    double kept_loss, kept_gain;
+    int kept_end;
 };
 
 struct fit_stage {
@@ -167,9 +185,6 @@ struct fit_worker { /* what a thread needs to evaluate shots */
     nb_context *ctx;
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
 };
-
-/* Numbers by which a shot is told from another. */
-enum { IDENTITY_NUMBERS = 35 };
 
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
@@ -186,24 +201,29 @@ struct nb_fit {
     char **name;
     char **left_out; /* why; NULL: it is not */
     char **failure; /* message of the last evaluation that failed; NULL: none */
-    int64_t *pixels; /* rendered ones */
-    double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
+    int64_t *pixels; /* rendered ones of weight above 0 */
+    double *identity; /*                               (nshot x identity_count()) */
+    unsigned char *is_loaded; /* 0: it could not be, and its identity is unknown */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
     double *start, *lower, *upper;
     double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
-    unsigned char *is_width, *is_fixed, *is_scale;
+    unsigned char *is_width, *is_scale;
     /* ---- the state ---- */
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
+    int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
+    int has_planes, on_device; /* 1: a target has planes; its weights lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
-    int has_gauge; /* 1: scale and all structure factors are free */
+    int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
-    int passes, joint, run_passes, is_running, reload;
+    int passes, joint; /* so far; and of these, those of all shots together */
+    int run_passes; /* of all shots together, in this run */
+    int is_running, reload;
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
     unsigned requests, request; /* made so far; that in progress, 0: none */
@@ -214,12 +234,13 @@ struct nb_fit {
     size_t history_room;
     /* ---- workspace ---- */
     const double **own, **cross;
-    double *gradient, *step, *dense_step, *bounds, *folded;
+    double *gradient, *step, *dense_step, *bounds, *folded, *diagonal;
     unsigned char *fixed;
     struct fit_solver *solver, *solver_alone;
     struct fit_worker *worker;
     int nworker;
     struct fit_result_memory *result;
+    double *sandwich; /* where errors were found, errors, covariance; NULL: nowhere yet */
     nb_misfit *misfit; /* of boxes */
     atomic_int cancelled;
     pthread_mutex_t loading; /* held while load or unload runs */
@@ -233,10 +254,21 @@ nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
 /* Returns 1 if shots are fitted alone first. */
 int fit_begins_alone(const nb_fit *fit);
 
-/* ---- identity.c ---- */
+/* Returns 1 while nothing is known of shared parameters: shots were fitted alone, and all
+ * together not yet. */
+int fit_knows_own_only(const nb_fit *fit);
 
-const char *identity_name(size_t i);
+/* ---- file/identity.c ---- */
+
+/* Writes the numbers by which a shot is told from another             (identity_count()) */
+size_t identity_count(void);
 nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, double *out);
+
+/* Returns 1 if two numbers are the same but for rounding. */
+int identity_same(double a, double b);
+
+/* Returns 1 if two shots differ, with the first difference as a clause. */
+int identity_differs(const double *there, const double *here, char *what, size_t size);
 
 /* ---- shots.c ---- */
 
@@ -244,16 +276,20 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
 
+/* Counts the pixels that a shot's simulator renders and whose weight is above 0. */
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out);
+
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
-                            double broad, int wants_derivatives);
+                            double broad, int wants);
 
 /* ---- evaluate.c ---- */
 
-/* What is evaluated: the shots of the request in progress; all that are not left out; or
- * the loss of these alone. */
-enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE };
+/* What is evaluated: the shots of the request in progress; all that are not left out; the
+ * loss of these alone; or their matrices B and M (errors.c). */
+enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT };
 
 /* fit_point.status of a shot that was not evaluated. */
 enum { FIT_SKIPPED = NB_STATUS_COUNT };
@@ -268,8 +304,35 @@ nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, doub
 /* Returns the failure of the first shot that failed at a point. */
 nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
 
+/* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
+
 /* Returns the loss of all shots at a point, and of their restraints. */
 double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- errors.c ---- */
+
+/* Returns 1 if an image lies on the host and its pixels can be read; NULL cannot. */
+int errors_can_read(const nb_array *image);
+
+/* Refuses weights that are no numbers or negative, and those that leave no pixel. */
+nb_status errors_check_weights(nb_context *ctx, const nb_target *target);
+
+/* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
+int errors_has_variances(const nb_target *target);
+
+/* Returns 1 if the loss is no likelihood, so that errors need the variance of what is
+ * observed. */
+int errors_need_variance(const nb_target *target);
+
+/* Returns the variance of what was observed where `photons` are expected, for a loss that
+ * does not say. */
+double errors_variance(const nb_target *target, int has_variances, double photons,
+                       double weight);
+
+/* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
+nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
+                        const nb_target *target, int wants, nb_normal *out);
 
 /* ---- restraints.c ---- */
 
@@ -284,18 +347,29 @@ void fit_restrain(const nb_fit *fit, struct fit_point *point);
 
 /* ---- normal.c ---- */
 
-/* Returns the diagonal element of J^T W J of parameter i. */
+/* Returns the diagonal element of J^T W J of parameter i; and its slope. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
+double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
-/* Returns 1 if parameter i of a fit of all shots stays, whatever the data tell of it. */
-int normal_is_fixed(const nb_fit *fit, size_t i);
+/* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
+ * tell of it; and 1 if that is because the data tell nothing of it. */
+int normal_stays(const nb_fit *fit, size_t i);
+int normal_is_held(const nb_fit *fit, size_t i);
+
+/* Returns the size that structure factor f may have, as far as the start tells. */
+double normal_f_size(const nb_fit *fit, size_t f);
 
 /* Returns 1 if the data tell too little of structure factor f to move it. */
 int normal_f_is_held(const nb_fit *fit, size_t f);
 
-/* Returns the variance of structure factor f, given the covariance of the n dense
- * parameters; infinite if it is held. */
-double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n);
+/* Returns the covariance of structure factor f with dense parameter j and with structure
+ * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
+ * infinite then. */
+double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
+                      size_t j);
+double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
+                           size_t n);
+double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
 
 /* Returns the normal equations at the best point of a shot's own parameters, or of all, in
  * workspace of the fit. Structure factors are eliminated, with this damping. */
@@ -329,6 +403,11 @@ void track_advance(nb_fit *fit, struct fit_track *track);
 
 /* Begins a second attempt, with broadened spots first, if there may be one. */
 int track_again(nb_fit *fit, struct fit_track *track);
+
+/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
+ * the loss of the better one, which is the track's result. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
+double track_loss(const nb_fit *fit, const struct fit_track *track);
 
 /* ---- ask.c ---- */
 

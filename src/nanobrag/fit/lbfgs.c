@@ -41,32 +41,17 @@ static double refused(const nb_fit *fit)
     return fit->track->loss + 1e3 * (fabs(fit->track->loss) + 1);
 }
 
-static void gather_gradient(const nb_fit *fit, const struct fit_point *p,
-                            const double *scale, double *gradient)
+/* Evaluates the trial; if it is the lowest so far, or `first`, it becomes the best point.
+ * Sets the point at which the trial is then found. */
+static nb_status evaluate(nb_fit *fit, int first, double *loss,
+                          const struct fit_point **found)
 {
-    const struct fit_layout *l = &fit->layout;
-
-    for (size_t i = 0; i < l->n; i++) {
-        const size_t j = i - l->ns;
-        const double *own = i < l->ns ? NULL : p->own + j / l->no * fit->at.own_end;
-
-        gradient[i] =
-            scale[i]
-            * (own ? own[fit->at.own_gradient + j % l->no] : p->sum[fit->at.gradient + i]);
-    }
-}
-
-/* Evaluates the trial, and keeps it if it is the lowest so far. */
-static nb_status evaluate(nb_fit *fit, double *loss)
-{
-    const struct fit_point best = fit->best;
-
     NB_TRY(fit_evaluate_all(fit, &fit->trial, FIT_ALL, loss));
-    if (*loss < fit->track->loss) {
-        fit->best = fit->trial;
-        fit->trial = best;
-        fit->track->loss = *loss;
-    }
+    *found = &fit->trial;
+    if (!first && !(*loss < fit->track->loss)) return NB_OK;
+    fit_accept(fit);
+    fit->track->loss = *loss;
+    *found = &fit->best;
     return NB_OK;
 }
 
@@ -99,16 +84,15 @@ static double objective(unsigned n, const double *u, double *gradient, void *use
 {
     struct search *search = user;
     nb_fit *fit = search->fit;
+    const struct fit_point *found;
     double loss;
 
     for (unsigned i = 0; i < n; i++) fit->trial.x[i] = x_of(search, i, u[i]);
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
-    search->status = evaluate(fit, &loss);
+    search->status = evaluate(fit, 0, &loss, &found);
     if (search->status == NB_OK) {
-        /* the point is the best now, or still the trial */
-        if (gradient)
-            gather_gradient(fit, loss == fit->track->loss ? &fit->best : &fit->trial,
-                            search->scale, gradient);
+        for (unsigned i = 0; gradient && i < n; i++)
+            gradient[i] = search->scale[i] * fit_gradient(fit, found, i);
         search->status = note_pass(fit);
     } else if (search->status == NB_ERR_DOMAIN) {
         loss = refused(fit);
@@ -118,19 +102,46 @@ static double objective(unsigned n, const double *u, double *gradient, void *use
     return search->status == NB_OK ? loss : refused(fit);
 }
 
-static int end_of(nlopt_result result)
+/* Sets fit->end from what NLopt returned. */
+static nb_status end_of(nb_fit *fit, nlopt_result result)
 {
     switch (result) {
     case NLOPT_MAXEVAL_REACHED:
-        return NB_FIT_PASSES;
+        fit->end = NB_FIT_PASSES;
+        return NB_OK;
     case NLOPT_MAXTIME_REACHED:
-        return NB_FIT_SECONDS;
+        fit->end = NB_FIT_SECONDS;
+        return NB_OK;
     case NLOPT_SUCCESS:
     case NLOPT_FTOL_REACHED:
-        return NB_FIT_CONVERGED;
-    default:
-        return NB_FIT_STUCK;
+        fit->end = NB_FIT_CONVERGED;
+        return NB_OK;
+    case NLOPT_OUT_OF_MEMORY:
+        return fail_memory(fit->ctx, "L-BFGS");
+    case NLOPT_INVALID_ARGS:
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "NLopt refuses these parameters; use the method of Levenberg and "
+                    "Marquardt");
+    default: /* no lower loss along the line, or no more digits */
+        fit->end = NB_FIT_STUCK;
+        return NB_OK;
     }
+}
+
+/* A start may be of any size, and in any unit. */
+static const double far_most = 1e3;
+
+/* Returns the unit of a variable: the error of the parameter while all others are known,
+ * but no farther than it may sensibly move. The first search along a line goes by about one
+ * unit, and one parameter of which the data tell next to nothing would spoil it. */
+static double unit_of(const nb_fit *fit, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+    const double diagonal = fit_diagonal(fit, &fit->best, i);
+    const double far = i < l->ns && l->is_f[i] ? normal_f_size(fit, l->row[i])
+                                               : far_most * (1 + fabs(fit->best.x[i]));
+
+    return diagonal > 0 ? fmin(1 / sqrt(diagonal), far) : 1;
 }
 
 /* A parameter without influence keeps its value: its bounds meet there. */
@@ -138,27 +149,23 @@ static void set_bounds(const nb_fit *fit, const double *scale, double *u, double
                        double *upper)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {
-        const int is_held = fit->is_fixed[i] || !(fit_diagonal(fit, &fit->best, i) > 0);
+        const int stays = normal_is_held(fit, i);
 
         u[i] = fit->best.x[i] / scale[i];
-        lower[i] = is_held ? u[i] : fit->lower[i] / scale[i];
-        upper[i] = is_held ? u[i] : fit->upper[i] / scale[i];
+        lower[i] = stays ? u[i] : fit->lower[i] / scale[i];
+        upper[i] = stays ? u[i] : fit->upper[i] / scale[i];
     }
 }
 
 static nb_status search_from(nb_fit *fit, double *memory)
 {
     const size_t n = fit->layout.n;
-    double *scale = memory, *u = scale + n, *lower = u + n, *upper = lower + n, loss;
+    double *scale = memory, *u = scale + n, *lower = u + n, *upper = lower + n, least;
     struct search search = {.fit = fit, .scale = scale, .lower = lower, .upper = upper};
     const double spent = clock_seconds(CLOCK_MONOTONIC) - fit->restart;
     nlopt_result result;
 
-    for (size_t i = 0; i < n; i++) {
-        const double diagonal = fit_diagonal(fit, &fit->best, i);
-
-        scale[i] = diagonal > 0 ? 1 / sqrt(diagonal) : 1;
-    }
+    for (size_t i = 0; i < n; i++) scale[i] = unit_of(fit, i);
     set_bounds(fit, scale, u, lower, upper);
     search.opt = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
     if (!search.opt) return fail_memory(fit->ctx, "L-BFGS");
@@ -169,14 +176,14 @@ static nb_status search_from(nb_fit *fit, double *memory)
     (void)nlopt_set_maxeval(search.opt, fit->options.passes - fit->run_passes);
     if (fit->options.seconds > 0)
         (void)nlopt_set_maxtime(search.opt, fmax(fit->options.seconds - spent, 1e-3));
-    result = nlopt_optimize(search.opt, u, &loss);
+    result = nlopt_optimize(search.opt, u, &least);
     nlopt_destroy(search.opt);
-    fit->end = end_of(result);
-    return search.status;
+    return search.status == NB_OK ? end_of(fit, result) : search.status;
 }
 
 static nb_status run(nb_fit *fit)
 {
+    const struct fit_point *found;
     double *memory, loss;
     nb_status status;
 
@@ -184,8 +191,8 @@ static nb_status run(nb_fit *fit)
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
     fit->end = NB_FIT_NOT_RUN;
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
-    fit->track->loss = INFINITY;
-    NB_TRY(evaluate(fit, &loss));
+    NB_TRY(evaluate(fit, 1, &loss, &found));
+    fit->reload = RELOAD_NOTHING;
     NB_TRY(note_pass(fit));
     fit_warn_of_held(fit);
     if (fit->run_passes >= fit->options.passes) {

@@ -94,8 +94,7 @@ static nb_status choose_method(nb_fit *fit)
     if (fit->method == NB_FIT_LM && dense > FIT_DENSE_MOST)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                     "the method of Levenberg and Marquardt takes at most %d parameters "
-                    "that "
-                    "are not structure factors, this fit has %zu; use L-BFGS",
+                    "that are not structure factors, this fit has %zu; use L-BFGS",
                     FIT_DENSE_MOST, dense);
     if (fit->method == NB_FIT_LBFGS && !lbfgs_is_available())
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
@@ -161,14 +160,14 @@ static void list(struct arena *memory, void *user)
     fit->centre = arena_take(memory, l->n, sizeof *fit->centre);
     fit->weight = arena_take(memory, l->n, sizeof *fit->weight);
     fit->is_width = arena_take(memory, l->n, 1);
-    fit->is_fixed = arena_take(memory, l->n, 1);
     fit->is_scale = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
     fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
-    fit->identity = arena_take(memory, l->nshot * IDENTITY_NUMBERS, sizeof *fit->identity);
+    fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
+    fit->is_loaded = arena_take(memory, l->nshot, 1);
     fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
     l->dense = arena_take(memory, l->nd, sizeof *l->dense);
     l->f = arena_take(memory, l->nf, sizeof *l->f);
@@ -184,6 +183,7 @@ static void list(struct arena *memory, void *user)
     fit->dense_step = arena_take(memory, dense, sizeof *fit->dense_step);
     fit->bounds = arena_take(memory, 3 * dense, sizeof *fit->bounds);
     fit->folded = arena_take(memory, folded * folded, sizeof *fit->folded);
+    fit->diagonal = arena_take(memory, folded, sizeof *fit->diagonal);
     for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
 }
 
@@ -238,8 +238,30 @@ static int makes_broad(const nb_param *param)
     return 0;
 }
 
-static void set_value(nb_fit *fit, size_t i, const nb_param *param, int64_t shot)
+/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
+ * is lost. */
+static nb_param within_reason(const nb_param *param)
 {
+    nb_param p = *param;
+    double low = -INFINITY, high = INFINITY;
+
+    if (!strcmp(p.group, "cell") && !strcmp(p.unit, "A"))
+        low = p.value / 2, high = 2 * p.value;
+    else if (!strcmp(p.group, "cell"))
+        low = p.value - 30, high = p.value + 30;
+    else if (!strcmp(p.group, "misset") || !strcmp(p.group, "rotation"))
+        low = p.value - 180, high = p.value + 180;
+    else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
+        high = fmax(20, 2 * p.value);
+    p.lower = fmax(p.lower, low);
+    p.upper = fmin(p.upper, high);
+    return p;
+}
+
+static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
+{
+    const nb_param narrow = within_reason(from), *param = &narrow;
+
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
     fit->start[i] = fit->best.x[i] = param->value;
     fit->lower[i] = param->lower;
@@ -274,19 +296,32 @@ static int is_likelihood(const nb_target *target)
     return target->kind == NB_POISSON || target->kind == NB_POISSON_READOUT;
 }
 
+static int is_on_device(const nb_array *image)
+{
+    return image && image->device != NB_CPU;
+}
+
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
-    nb_description d;
     nb_status status = simulator(fit, loaded, fit->names, &sim);
 
     if (status == NB_OK) status = take_start(fit, shot, sim);
-    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) status = errors_check_weights(fit->ctx, &loaded->target);
+    if (status == NB_OK && loaded->target.weight && !is_on_device(loaded->target.weight)
+        && !errors_can_read(loaded->target.weight))
+        status = fail(fit->ctx, NB_ERR_ARGUMENT,
+                      "the weight of a fit has no data, or is no image of floats");
     if (status == NB_OK)
-        status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
+        status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
+    if (status == NB_OK)
+        status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());
     if (status == NB_OK) {
-        fit->pixels[shot] = d.pixels;
+        fit->is_loaded[shot] = 1;
         fit->is_likelihood &= is_likelihood(&loaded->target);
+        fit->needs_variance |= errors_need_variance(&loaded->target);
+        fit->has_planes |= loaded->target.background != 0;
+        fit->on_device |= is_on_device(loaded->target.weight);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }
     nb_simulator_free(sim);
@@ -411,7 +446,8 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* A scale and all structure factors that scatter are one number too many. */
+/* A scale and all structure factors that scatter are one number too many, whose choice
+ * changes nothing: unless L-BFGS, which keeps no matrix, is to find them. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;
@@ -420,7 +456,9 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
     int has_scale = 0;
 
     for (size_t i = 0; i < l->n; i++) has_scale |= fit->is_scale[i];
-    if (!has_scale || l->nf == 0 || shot->scene->crystal.default_f != 0) return NB_OK;
+    if (!has_scale || l->nf == 0 || fit->method != NB_FIT_LM
+        || shot->scene->crystal.default_f != 0)
+        return NB_OK;
     NB_TRY(simulator(fit, shot, "F", &sim));
     all = nb_nparam(sim);
     nb_simulator_free(sim);
@@ -442,7 +480,7 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     if (!fit->names || (!options->load && !fit->shot))
         return fail_memory(fit->ctx, "a fit");
     if (fit->shot) memcpy(fit->shot, shot, fit->layout.nshot * sizeof *fit->shot);
-    (void)snprintf(fit->names, size, "%s %s", shared, own);
+    (void)snprintf(fit->names, size, "%s%s%s", shared, *shared && *own ? " " : "", own);
     fit->options = *options;
     fit->options.shared = fit->options.own = NULL;
     fit->options.restraint = NULL;
@@ -470,6 +508,11 @@ static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const c
 int fit_begins_alone(const nb_fit *fit)
 {
     return fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
+}
+
+int fit_knows_own_only(const nb_fit *fit)
+{
+    return fit->alone || (fit->was_alone && fit->joint == 0);
 }
 
 static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
@@ -545,6 +588,7 @@ void nb_fit_free(nb_fit *fit)
     result_free(fit->result);
     arena_free(&fit->memory);
     free(fit->misfit);
+    free(fit->sandwich);
     free(fit->history);
     free(fit->worker);
     free(fit->shot);

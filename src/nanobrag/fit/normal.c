@@ -35,6 +35,16 @@ double fit_diagonal(const nb_fit *fit, const struct fit_point *p, size_t i)
     return l->is_f[i] ? p->sum[at->diagonal + row] : p->sum[at->matrix + row * (l->nd + 1)];
 }
 
+double fit_gradient(const nb_fit *fit, const struct fit_point *p, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const size_t j = i - l->ns;
+
+    if (i < l->ns) return p->sum[at->gradient + i];
+    return p->own[j / l->no * at->own_end + at->own_gradient + j % l->no];
+}
+
 /* ---- what a system is made of ---- */
 
 static void link_blocks(nb_fit *fit, size_t first, size_t n)
@@ -71,8 +81,7 @@ static double coupling(const nb_fit *fit, size_t i, size_t f)
         .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
 }
 
-/* The size that a structure factor may have, as far as the start tells. */
-static double f_size(const nb_fit *fit, size_t f)
+double normal_f_size(const nb_fit *fit, size_t f)
 {
     return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
 }
@@ -81,8 +90,9 @@ static double f_size(const nb_fit *fit, size_t f)
  */
 int normal_f_is_held(const nb_fit *fit, size_t f)
 {
-    const double diagonal = fit->best.sum[fit->at.diagonal + f];
-    const double size = f_size(fit, f), now = fit->best.x[fit->layout.f[f]];
+    const size_t i = fit->layout.f[f];
+    const double diagonal = fit_diagonal(fit, &fit->best, i);
+    const double size = normal_f_size(fit, f), now = fit->best.x[i];
 
     return !(diagonal * pow(size, 4) > now * now);
 }
@@ -129,6 +139,7 @@ static void fold(nb_fit *fit, size_t n, double damping)
     double *k = fit->dense_step; /* not in use yet */
 
     gather_matrix(fit, n);
+    for (size_t i = 0; i < n; i++) fit->diagonal[i] = fit->folded[i * (n + 1)];
     for (size_t f = 0; f < l->nf; f++) {
         const double inverse = f_inverse(fit, f, damping);
 
@@ -141,16 +152,31 @@ static void fold(nb_fit *fit, size_t n, double damping)
     }
 }
 
-double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n)
+/* With C the covariance of the dense parameters: -D^-1 K^T C, and
+ * D^-1 + D^-1 K^T C K D^-1. */
+double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
+                      size_t j)
 {
-    const double inverse = f_inverse(fit, f, 0);
-    double *k = fit->dense_step, sum = 0;
+    double sum = 0;
 
-    if (inverse == 0) return INFINITY;
-    gather_coupling(fit, n, f, k);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) sum += k[i] * covariance[i * n + j] * k[j];
-    return inverse + inverse * inverse * sum;
+    for (size_t i = 0; i < n; i++) sum += coupling(fit, i, f) * covariance[i * n + j];
+    return -f_inverse(fit, f, 0) * sum;
+}
+
+double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
+                           size_t n)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j < n; j++)
+        sum += normal_f_dense(fit, f, covariance, n, j) * coupling(fit, j, g);
+    return f_inverse(fit, g, 0) * ((f == g) - sum);
+}
+
+double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n)
+{
+    if (normal_f_is_held(fit, f)) return INFINITY;
+    return sqrt(normal_f_covariance(fit, f, f, covariance, n));
 }
 
 struct fit_system normal_alone(nb_fit *fit, size_t shot)
@@ -183,6 +209,8 @@ struct fit_system normal_joint(nb_fit *fit, double damping)
     system.nblock = system.no = 0;
     fold(fit, system.ns, damping);
     system.shared = fit->folded;
+    system.diagonal = fit->diagonal;
+    system.neliminated = l->nf;
     return system;
 }
 
@@ -193,7 +221,7 @@ size_t normal_at_x(const struct fit_layout *l, size_t i)
     return i < l->nd ? l->dense[i] : i - l->nd + l->ns;
 }
 
-/* Where scale and all structure factors are free, the first scale stays. */
+/* Where the mean of F is held, the first scale stays in each step. */
 static size_t scale_that_stays(const nb_fit *fit)
 {
     for (size_t i = 0; fit->has_gauge && i < fit->layout.n; i++) {
@@ -204,9 +232,17 @@ static size_t scale_that_stays(const nb_fit *fit)
     return SIZE_MAX;
 }
 
-int normal_is_fixed(const nb_fit *fit, size_t i)
+int normal_stays(const nb_fit *fit, size_t i)
 {
-    return fit->is_fixed[i] || (fit->is_scale[i] && i == scale_that_stays(fit));
+    return fit->is_scale[i] && i == scale_that_stays(fit);
+}
+
+int normal_is_held(const nb_fit *fit, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    if (!(fit_diagonal(fit, &fit->best, i) > 0)) return 1;
+    return i < l->ns && l->is_f[i] && normal_f_is_held(fit, l->row[i]);
 }
 
 static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
@@ -218,7 +254,7 @@ static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
 
         x[i] = fit->best.x[j];
         lower[i] = fit->lower[j], upper[i] = fit->upper[j];
-        fit->fixed[i] = (unsigned char)normal_is_fixed(fit, j);
+        fit->fixed[i] = (unsigned char)normal_stays(fit, j);
     }
     return (struct fit_bounds){x, lower, upper, fit->fixed};
 }
@@ -242,8 +278,7 @@ static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_wid
                                       fit->upper + first, fit->fixed};
 
     for (size_t i = 0; i < l->no; i++)
-        fit->fixed[i] =
-            fit->is_fixed[first + i] || (holds_widths && fit->is_width[first + i]);
+        fit->fixed[i] = holds_widths && fit->is_width[first + i];
     return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
 }
 
@@ -285,8 +320,7 @@ static double step_f(nb_fit *fit, const double *dense, size_t n, double damping,
         double slope = fit->best.sum[fit->at.gradient + i];
 
         for (size_t j = 0; j < n; j++) slope += coupling(fit, j, f) * dense[j];
-        step[i] = fit->is_fixed[i] ? 0 : -slope * f_inverse(fit, f, damping);
-        step[i] = limited(fit->best.x[i], step[i], diagonal);
+        step[i] = limited(fit->best.x[i], -slope * f_inverse(fit, f, damping), diagonal);
         gain -= (slope + diagonal * step[i] / 2) * step[i];
         if (stops) step[i] = step_of_f(fit->best.x[i], step[i], diagonal);
     }

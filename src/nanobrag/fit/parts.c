@@ -3,13 +3,15 @@
  * a row of numbers:
  *
  *   request, seconds since the run began, first shot, shots, nodes; then of each node of
- * the tree of sums its level, its index and its sum; then of each shot its status and what
- * is its own
+ *   the tree of sums its level, its index and its sum; then of each shot its status, what
+ *   is its own and, if it failed, why
  *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -18,13 +20,49 @@
 
 enum { REQUEST, SECONDS, FIRST, NSHOT, NNODE, HEAD };
 
+/* The text of a failure, cut, with a few bytes in each number: as a whole one it passes
+ * unchanged through anything that passes numbers on. */
+enum { REASON = 288, BYTES = 6, REASON_NUMBERS = REASON / BYTES };
+
 size_t part_most(const nb_fit *fit)
 {
     size_t levels = 1;
 
     while (((size_t)1 << levels) < fit->layout.nshot) levels++;
     return HEAD + 2 * levels * (2 + fit->at.end)
-           + fit->layout.nshot * (1 + fit->at.own_end);
+           + fit->layout.nshot * (1 + fit->at.own_end + REASON_NUMBERS);
+}
+
+/* Whether a shot of this status has a reason. */
+static int has_reason(double status)
+{
+    return status != NB_OK && status != FIT_SKIPPED;
+}
+
+static void write_reason(const char *reason, double *to)
+{
+    const size_t n = strlen(reason);
+
+    for (size_t i = 0; i < REASON_NUMBERS; i++) {
+        to[i] = 0;
+        for (size_t k = BYTES; k-- > 0;) {
+            const size_t at = i * BYTES + k;
+
+            to[i] =
+                256 * to[i] + (at < n && at + 1 < REASON ? (unsigned char)reason[at] : 0);
+        }
+    }
+}
+
+static void read_reason(const double *from, char reason[REASON])
+{
+    for (size_t i = 0; i < REASON_NUMBERS; i++) {
+        uint64_t bytes = from[i] >= 0 && from[i] < 0x1p48 ? (uint64_t)from[i] : 0;
+
+        for (size_t k = 0; k < BYTES; k++, bytes /= 256)
+            reason[i * BYTES + k] = (char)(unsigned char)(bytes % 256);
+    }
+    reason[REASON - 1] = '\0';
 }
 
 static nb_status check_part(const nb_fit *fit, int64_t first, int64_t nshot)
@@ -58,9 +96,16 @@ static size_t write_part(const nb_fit *fit, const struct fit_sums *sums, size_t 
         to += end;
     }
     for (size_t shot = first; shot < first + nshot; shot++) {
-        *to++ = fit->trial.status[shot];
+        const int status = fit->trial.status[shot];
+
+        *to++ = status;
         memcpy(to, fit->trial.own + shot * own_end, own_end * sizeof *to);
         to += own_end;
+        if (!has_reason(status)) continue;
+        write_reason(fit->failure[shot] ? fit->failure[shot]
+                                        : nb_status_text((nb_status)status),
+                     to);
+        to += REASON_NUMBERS;
     }
     return (size_t)(to - part);
 }
@@ -88,18 +133,31 @@ static int is_count(double value, double most)
     return value >= 0 && value <= most && value == (double)(size_t)value;
 }
 
+/* Returns whether a part is as long as its shots, which begin at `from`, demand. */
+static int has_shots(const nb_fit *fit, const double *from, const double *end, size_t nshot)
+{
+    for (size_t i = 0; i < nshot; i++) {
+        const size_t left = (size_t)(end - from);
+        size_t length = 1 + fit->at.own_end;
+
+        if (left > 0 && has_reason(from[0])) length += REASON_NUMBERS;
+        if (left < length) return 0;
+        from += length;
+    }
+    return from == end;
+}
+
 /* Returns whether the head of a part belongs to this request and to its size. */
 static int is_part(const nb_fit *fit, const double *part, size_t size)
 {
-    const size_t end = fit->at.end, own_end = fit->at.own_end, all = fit->layout.nshot;
+    const size_t node = 2 + fit->at.end, all = fit->layout.nshot;
 
     return part && size >= HEAD && part[REQUEST] == fit->request && part[SECONDS] >= 0
            && is_count(part[FIRST], (double)all)
            && is_count(part[NSHOT], (double)all - part[FIRST])
-           && is_count(part[NNODE], (double)size)
-           && size
-                  == HEAD + (size_t)part[NNODE] * (2 + end)
-                         + (size_t)part[NSHOT] * (1 + own_end);
+           && is_count(part[NNODE], floor((double)(size - HEAD) / (double)node))
+           && has_shots(fit, part + HEAD + (size_t)part[NNODE] * node, part + size,
+                        (size_t)part[NSHOT]);
 }
 
 /* Whether a node of this level and number is one of the tree. */
@@ -112,7 +170,20 @@ static int is_node(const struct fit_sums *sums, double level, double index)
 /* fit_point.status of a shot that no part has held yet. */
 enum { AWAITED = FIT_SKIPPED + 1 };
 
-/* Takes the status of a shot, and what is its own. */
+static nb_status take_reason(nb_fit *fit, size_t shot, const double *from)
+{
+    char reason[REASON];
+    char *copy;
+
+    read_reason(from, reason);
+    copy = strdup(reason);
+    if (!copy) return fail_memory(fit->ctx, "the failure of a shot");
+    free(fit->failure[shot]);
+    fit->failure[shot] = copy;
+    return NB_OK;
+}
+
+/* Takes the status of a shot, what is its own, and why it failed. */
 static nb_status read_shot(nb_fit *fit, size_t shot, const double *from)
 {
     const size_t own_end = fit->at.own_end;
@@ -123,6 +194,7 @@ static nb_status read_shot(nb_fit *fit, size_t shot, const double *from)
                     fit->name[shot]);
     *status = (unsigned char)from[0];
     memcpy(fit->trial.own + shot * own_end, from + 1, own_end * sizeof *from);
+    if (has_reason(*status)) NB_TRY(take_reason(fit, shot, from + 1 + own_end));
     if (fit_wants(fit, shot, FIT_REQUESTED) == (*status != FIT_SKIPPED)) return NB_OK;
     return fail(fit->ctx, NB_ERR_ARGUMENT,
                 "%s is left out by one of the fits that share out the shots, and not by "
@@ -147,8 +219,10 @@ static nb_status read_part(nb_fit *fit, int number, const double *part, size_t s
         if (!sums_add(&fit->sums, (int)from[0], (size_t)from[1], from + 2))
             return fail_memory(fit->ctx, "the sums of a fit");
     }
-    for (size_t shot = first; shot < first + nshot; shot++, from += 1 + fit->at.own_end)
+    for (size_t shot = first; shot < first + nshot; shot++) {
         NB_TRY(read_shot(fit, shot, from));
+        from += 1 + fit->at.own_end + (has_reason(from[0]) ? REASON_NUMBERS : 0);
+    }
     return NB_OK;
 }
 

@@ -32,6 +32,8 @@ static void set(nb_fit *fit, size_t i, const nb_restraint *r)
 {
     const int has_bounds = r->lower != 0 || r->upper != 0;
 
+    /* such a scale may not take up a factor of all structure factors */
+    if (fit->is_scale[i] && (r->sigma > 0 || has_bounds)) fit->has_gauge = 0;
     if (r->sigma > 0) {
         fit->centre[i] = r->centre;
         fit->weight[i] = 1 / (r->sigma * r->sigma);
@@ -58,8 +60,7 @@ nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *r)
     if (found) return NB_OK;
     return fail(fit->ctx, NB_ERR_ARGUMENT,
                 "%s is restrained, but it is no free parameter; a restraint names one, "
-                "such "
-                "as cell_a",
+                "such as cell_a",
                 r->name);
 }
 

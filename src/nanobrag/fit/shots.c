@@ -6,10 +6,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/context.h"
+#include "base/window.h"
 #include "fit/fit.h"
 
 /* Mosaic domains of a broadened scene that has fewer. */
@@ -17,6 +20,7 @@ enum { DOMAINS_BROAD = 60 };
 
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
 {
+    char failure[CONTEXT_MESSAGE];
     nb_status status;
 
     memset(out, 0, sizeof *out);
@@ -26,11 +30,12 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
     }
     (void)pthread_mutex_lock(&fit->loading);
     status = fit->options.load(fit->options.user, (int64_t)shot, out);
+    (void)snprintf(failure, sizeof failure, "%s", out->failure ? out->failure : "");
     (void)pthread_mutex_unlock(&fit->loading);
-    if (status != NB_OK)
-        return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
-                    nb_status_text(status));
-    return NB_OK;
+    if (status == NB_OK) return NB_OK;
+    if (*failure) return fail(ctx, status, "%s", failure);
+    return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
+                nb_status_text(status));
 }
 
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
@@ -39,6 +44,46 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
     (void)pthread_mutex_lock(&fit->loading);
     fit->options.unload(fit->options.user, (int64_t)shot, loaded);
     (void)pthread_mutex_unlock(&fit->loading);
+}
+
+/* Whether weights can be read here; nb_loss() reports other ones. */
+static int is_readable(const nb_array *weight, const nb_description *d)
+{
+    return weight && weight->device == NB_CPU && weight->data && weight->ndim == 2
+           && weight->shape[0] == d->nslow && weight->shape[1] == d->nfast
+           && weight->type == NB_FLOAT && (weight->bits == 32 || weight->bits == 64);
+}
+
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out)
+{
+    nb_description d;
+    nb_scene scene;
+    struct window_pixels pixels;
+    struct window window;
+
+    NB_TRY(nb_describe(sim, NULL, &d));
+    *out = d.pixels;
+    if (!is_readable(target->weight, &d)) return NB_OK;
+    NB_TRY(nb_resolved(sim, NULL, &scene));
+    pixels = (struct window_pixels){.nslow = d.nslow,
+                                    .nfast = d.nfast,
+                                    .mask = scene.detector.mask,
+                                    .box = scene.detector.box,
+                                    .nbox = scene.detector.nbox};
+    memcpy(pixels.roi, scene.detector.roi, sizeof pixels.roi);
+    if (!window_make(&pixels, &window)) return fail_memory(ctx, "the pixels of a shot");
+    for (int t = 0; t < window.ntile; t++) {
+        const struct tile *tile = window.tile + t;
+
+        for (int r = 0; r < tile->height; r++)
+            for (int i = 0; i < tile->width; i++)
+                if (tile->shown[r] >> i & 1)
+                    *out -=
+                        !(array_get(target->weight, tile->slow + r, tile->fast + i) > 0);
+    }
+    window_free(&window);
+    return NB_OK;
 }
 
 /* Sets a scene whose spots are at least so broad. */
@@ -124,7 +169,7 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
 }
 
 static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
-                          double broad, nb_normal *out, double *loss)
+                          double broad, int wants, nb_normal *out, double *loss)
 {
     const nb_scene broad_scene = broadened(shot->scene, broad);
     nb_simulator *sim = NULL;
@@ -132,7 +177,9 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
                                            fit->names, shot->options, &sim);
 
     if (broad > 0) broaden_x(fit, w->x, broad);
-    if (status == NB_OK && fit->is_expected)
+    if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
+        status = errors_normal(w, sim, &shot->target, wants, out);
+    else if (status == NB_OK && fit->is_expected)
         status = compare_with_itself(w, sim, shot->target, out, loss);
     else if (status == NB_OK)
         status = nb_loss(sim, w->x, &shot->target, loss, out);
@@ -141,10 +188,10 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
 }
 
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, double broad,
-                            int wants_derivatives)
+                            int wants)
 {
     const struct fit_layout *l = &fit->layout;
-    const int has_matrix = wants_derivatives && l->has_matrix;
+    const int has_matrix = wants != FIT_VALUE && l->has_matrix;
     nb_normal out = {.gradient = w->gradient,
                      .diagonal = w->diagonal,
                      .matrix = has_matrix ? w->matrix : NULL,
@@ -160,7 +207,8 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
         memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);
     }
     NB_TRY(fit_load(fit, w->ctx, shot, &loaded));
-    status = evaluate(fit, w, &loaded, broad, wants_derivatives ? &out : NULL, &loss);
+    status =
+        evaluate(fit, w, &loaded, broad, wants, wants == FIT_VALUE ? NULL : &out, &loss);
     fit_unload(fit, shot, &loaded);
     if (status != NB_OK) return status;
     sort_sum(fit, w, loss);

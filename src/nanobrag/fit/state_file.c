@@ -3,8 +3,8 @@
  * state of the minimiser, from which another run goes on as if this one had not stopped.
  * Matrices are not written: they are computed again from the values, with the same bits.
  *
- * Reals are written with 17 digits, which read back exactly; those that are not finite are
- * null.
+ * Reals are written with 17 digits, which read back exactly, and with 12 where they only
+ * tell one scene from another; those that are not finite are null.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,116 +22,21 @@
 #include "io/file.h"
 
 #ifdef NANOBRAG_CJSON
-#include <cjson/cJSON.h>
+#include "fit/file/findings.h"
 
 enum { FORMAT = 1 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
-/* A document in the making: what could not be added for want of memory is counted, so that
- * no file lacks it. */
-struct document {
-    cJSON *root;
-    int lost;
-};
-
-static cJSON *put(struct document *d, cJSON *to, const char *key, cJSON *item)
-{
-    const int added =
-        item && to
-        && (key ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item));
-
-    if (added) return item;
-    cJSON_Delete(item);
-    d->lost++;
-    return NULL;
-}
-
-static cJSON *put_object(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateObject());
-}
-
-static cJSON *put_array(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateArray());
-}
-
-static void put_real(struct document *d, cJSON *to, const char *key, double value)
-{
-    char text[40];
-
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
-}
-
-static void put_flag(struct document *d, cJSON *to, const char *key, int value)
-{
-    put(d, to, key, cJSON_CreateBool(value));
-}
-
-static void put_reals(struct document *d, cJSON *to, const char *key, const double *values,
-                      size_t n)
-{
-    cJSON *array = put_array(d, to, key);
-
-    for (size_t i = 0; i < n; i++) put_real(d, array, NULL, values[i]);
-}
-
-/* Adds a string, of which bytes that are not ASCII become '?', or null. */
-static void put_text(struct document *d, cJSON *to, const char *key, const char *text)
-{
-    cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();
-
-    for (char *c = item ? item->valuestring : NULL; c && *c; c++)
-        if ((unsigned char)*c > 126) *c = '?';
-    put(d, to, key, item);
-}
-
-static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = put_array(d, d->root, "values");
-
-    for (size_t i = 0; i < r->nvalue; i++) {
-        const nb_fit_value *v = r->value + i;
-        cJSON *entry = put_object(d, array, NULL);
-
-        put_text(d, entry, "name", v->param.name);
-        if (v->shot >= 0) put_text(d, entry, "shot", fit->name[v->shot]);
-        put_real(d, entry, "value", v->value);
-        put_real(d, entry, "error", v->error);
-        put_text(d, entry, "unit", v->param.unit);
-        put_real(d, entry, "start", fit->start[i]);
-        put_real(d, entry, "bound", v->bound);
-        put_flag(d, entry, "held", v->is_held);
-    }
-}
-
-static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = put_array(d, d->root, "shots");
-
-    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        cJSON *entry = put_object(d, array, NULL);
-
-        put_text(d, entry, "name", fit->name[shot]);
-        put_text(d, entry, "left_out", fit->left_out[shot]);
-        put_real(d, entry, "loss", r->shot[shot].loss);
-        put_real(d, entry, "pixels", (double)r->shot[shot].pixels);
-        put_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
-                  IDENTITY_NUMBERS);
-    }
-}
-
 /* The members of a track, in the order of a file. */
-enum { TRACK_NUMBERS = 9 };
+enum { TRACK_NUMBERS = 11 };
 
 static void track_numbers(const struct fit_track *t, double *out)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage, t->attempt, t->fresh,
-                                           t->end,   t->passes,  t->damping,
-                                           t->loss,  t->gain,    t->kept_loss};
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,   t->end,
+                                           t->passes,    t->damping,   t->loss,    t->gain,
+                                           t->kept_loss, t->kept_gain, t->kept_end};
 
     memcpy(out, numbers, sizeof numbers);
 }
@@ -139,69 +44,76 @@ static void track_numbers(const struct fit_track *t, double *out)
 static void put_state(struct document *d, const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    cJSON *state = put_object(d, d->root, "state"), *tracks;
+    cJSON *state = document_object(d, d->root, "state"), *tracks;
 
-    put_real(d, state, "alone", fit->alone);
-    put_real(d, state, "was_alone", fit->was_alone);
-    put_reals(d, state, "x", fit->best.x, l->n);
-    put_reals(d, state, "kept", fit->kept.x, l->n);
-    put_reals(d, state, "lower", fit->lower, l->n);
-    put_reals(d, state, "upper", fit->upper, l->n);
-    put_reals(d, state, "centre", fit->centre, l->n);
-    put_reals(d, state, "weight", fit->weight, l->n);
-    put_reals(d, state, "history", fit->history, (size_t)fit->joint);
-    tracks = put_array(d, state, "tracks");
+    document_real(d, state, "alone", fit->alone);
+    document_real(d, state, "was_alone", fit->was_alone);
+    document_reals(d, state, "x", fit->best.x, l->n);
+    document_reals(d, state, "kept", fit->kept.x, l->n);
+    document_reals(d, state, "lower", fit->lower, l->n);
+    document_reals(d, state, "upper", fit->upper, l->n);
+    document_reals(d, state, "centre", fit->centre, l->n);
+    document_reals(d, state, "weight", fit->weight, l->n);
+    document_reals(d, state, "history", fit->history, (size_t)fit->joint);
+    tracks = document_array(d, state, "tracks");
     for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
         double numbers[TRACK_NUMBERS];
 
         track_numbers(fit->track + i, numbers);
-        put_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
+        document_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
     }
 }
 
-/* Returns the text, to be released with cJSON_free(), or NULL for want of memory. */
-static char *compose(const nb_fit *fit, const nb_fit_result *r)
+/* Makes the document; what it lacks for want of memory, it counts. */
+static struct document compose(const nb_fit *fit, const nb_fit_result *r,
+                               const nb_fit_misfit *misfit)
 {
-    struct document d = {.root = cJSON_CreateObject()};
-    char *text;
+    struct document d = document_begin();
 
-    put_real(&d, d.root, "nanobrag_fit", FORMAT);
-    put_text(&d, d.root, "nanobrag", nb_version());
-    put_text(&d, d.root, "names", fit->names);
-    put_real(&d, d.root, "method", fit->method);
-    put_real(&d, d.root, "end", fit->end);
-    put_text(&d, d.root, "why", r->why);
-    put_real(&d, d.root, "passes", fit->passes);
-    put_real(&d, d.root, "loss", r->loss);
-    put_real(&d, d.root, "condition", r->condition);
-    put_values(&d, fit, r);
-    put_shots(&d, fit, r);
+    document_real(&d, d.root, "nanobrag_fit", FORMAT);
+    document_text(&d, d.root, "nanobrag", nb_version());
+    document_text(&d, d.root, "names", fit->names);
+    document_real(&d, d.root, "method", fit->method);
+    document_real(&d, d.root, "end", fit->end);
+    document_real(&d, d.root, "passes", fit->passes);
+    findings_put(&d, fit, r, misfit);
     put_state(&d, fit);
-    text = d.lost ? NULL : cJSON_Print(d.root);
-    cJSON_Delete(d.root);
-    return text;
+    return d;
+}
+
+/* Compares images with their data once a run has ended; a shot that cannot be has none. */
+static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
+{
+    const size_t n = fit->layout.nshot;
+
+    *out = NULL;
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected) return NB_OK;
+    *out = calloc(n, sizeof **out);
+    if (!*out) return fail_memory(fit->ctx, "the file of a fit");
+    for (size_t i = 0; i < n; i++)
+        if (!fit->left_out[i] && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
+            memset(*out + i, 0, sizeof **out);
+    return NB_OK;
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)
 {
     STANDARD_FLOATS;
+    nb_fit_misfit *misfit;
     nb_fit_result r;
-    struct file_out file;
+    struct document d;
     nb_status status;
-    char *text;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(nb_fit_result_get(fit, &r));
-    text = compose(fit, &r);
-    if (!text) return fail_memory(fit->ctx, "the file of a fit");
-    status = file_begin(fit->ctx, path, &file);
+    NB_TRY(compare_all(fit, &misfit));
+    status = nb_fit_result_get(fit, &r);
     if (status == NB_OK) {
-        file_put(&file, text, strlen(text));
-        file_put(&file, "\n", 1);
-        status = file_end(&file);
+        d = compose(fit, &r, misfit);
+        status = document_write(fit->ctx, &d, path, "the file of a fit");
     }
-    cJSON_free(text);
+    free(misfit);
     return status;
 }
 
@@ -210,8 +122,7 @@ nb_status nb_fit_write(nb_fit *fit, const char *path)
 static nb_status refuse(nb_fit *fit, const char *path, const char *what)
 {
     return fail(fit->ctx, NB_ERR_FORMAT,
-                "%s: %s is missing or wrong; expected a file of nb_fit_write() (-fitfile)",
-                path, what);
+                "%s: %s is missing or wrong; expected the file of a fit", path, what);
 }
 
 /* Reads n numbers, where null is infinite. Returns 0 if they are not there. */
@@ -247,7 +158,8 @@ struct stored {
     double *x, *kept, *history;
     struct fit_track *track;
     char **left_out;
-    double *scratch; /*                                        (max(n, IDENTITY_NUMBERS)) */
+    double *scratch; /*                                      (n + identity_count()) */
+    unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
 };
 
 static void stored_free(struct stored *stored, size_t nshot)
@@ -259,6 +171,7 @@ static void stored_free(struct stored *stored, size_t nshot)
     free(stored->history);
     free(stored->track);
     free(stored->scratch);
+    free(stored->is_known);
 }
 
 static int stored_make(const nb_fit *fit, struct stored *stored)
@@ -269,9 +182,10 @@ static int stored_make(const nb_fit *fit, struct stored *stored)
     stored->kept = calloc(l->n, sizeof *stored->kept);
     stored->track = calloc(l->nshot, sizeof *stored->track);
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
-    stored->scratch = calloc(l->n + IDENTITY_NUMBERS, sizeof *stored->scratch);
-    return stored->x && stored->kept && stored->track && stored->left_out
-           && stored->scratch;
+    stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
+    stored->is_known = calloc(l->nshot, 1);
+    return stored->x && stored->kept && stored->track && stored->left_out && stored->scratch
+           && stored->is_known;
 }
 
 /* ---- is it the same fit? ---- */
@@ -290,18 +204,18 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
                             struct stored *stored)
 {
     const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "left_out");
-    const double *own = fit->identity + shot * IDENTITY_NUMBERS;
+    const cJSON *identity = cJSON_GetObjectItemCaseSensitive(entry, "identity");
+    const double *own = fit->identity + shot * identity_count();
+    char what[200];
 
-    if (!get_reals(entry, "identity", stored->scratch, IDENTITY_NUMBERS))
+    if (!cJSON_IsNull(identity)
+        && !get_reals(identity, NULL, stored->scratch, identity_count()))
         return refuse(fit, path, "\"identity\" of a shot");
-    for (size_t i = 0; i < IDENTITY_NUMBERS; i++) {
-        /* of a shot that could not be loaded nothing is known */
-        if (fit->left_out[shot] || stored->scratch[i] == own[i]) continue;
-        return fail(fit->ctx, NB_ERR_SCENE,
-                    "%s: it is a fit of another scene: %s of %s is %.10g there and %.10g "
-                    "here",
-                    path, identity_name(i), fit->name[shot], stored->scratch[i], own[i]);
-    }
+    /* of a shot that could not be loaded, there or here, nothing is known */
+    stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
+    if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
+                    path, fit->name[shot], what);
     if (!cJSON_IsString(why)) return NB_OK;
     stored->left_out[shot] = strdup(why->valuestring);
     return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
@@ -318,16 +232,23 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
                     cJSON_GetArraySize(shots), fit->layout.nshot);
     cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
-    return NB_OK;
+    for (shot = 0; shot < fit->layout.nshot; shot++)
+        if (!stored->left_out[shot]) return NB_OK;
+    return refuse(fit, path, "a shot that is not left out");
 }
 
 static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
                                const char *key, const char *what, const double *own,
-                               double *scratch)
+                               const struct stored *stored)
 {
+    double *scratch = stored->scratch;
+
     if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
     for (size_t i = 0; i < fit->layout.n; i++) {
-        if (scratch[i] == own[i] || (isinf(scratch[i]) && isinf(own[i]))) continue;
+        const int64_t shot = fit->value[i].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
+        if (identity_same(scratch[i], own[i])) continue;
         return fail(fit->ctx, NB_ERR_SCENE,
                     "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
                     path, what, fit->value[i].param.name, scratch[i], own[i]);
@@ -335,7 +256,8 @@ static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state
     return NB_OK;
 }
 
-static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
+static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root,
+                              const struct stored *stored)
 {
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(root, "values"), *entry;
     size_t i = 0;
@@ -345,9 +267,11 @@ static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
     cJSON_ArrayForEach(entry, values)
     {
         const cJSON *start = cJSON_GetObjectItemCaseSensitive(entry, "start");
+        const int64_t shot = fit->value[i].shot;
 
         if (!cJSON_IsNumber(start)) return refuse(fit, path, "\"start\" of a value");
-        if (start->valuedouble != fit->start[i])
+        if ((shot < 0 || stored->is_known[shot])
+            && !identity_same(start->valuedouble, fit->start[i]))
             return fail(fit->ctx, NB_ERR_SCENE,
                         "%s: it is a fit from another start: %s is %.10g there and %.10g "
                         "here",
@@ -366,7 +290,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
     if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
-    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)) return 0;
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)
+        || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
+        return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
                             .fresh = (int)n[2],
@@ -375,7 +301,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
                             .damping = n[5],
                             .loss = n[6],
                             .gain = n[7],
-                            .kept_loss = n[8]};
+                            .kept_loss = n[8],
+                            .kept_gain = n[9],
+                            .kept_end = (int)n[10]};
     return 1;
 }
 
@@ -425,27 +353,34 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
         || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
         || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
         return refuse(fit, path, "the state of the fit");
-    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre,
-                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
+    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
+    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
     NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
-                         stored->scratch));
+                         stored));
     return get_history(fit, path, state, stored);
+}
+
+static const char *method_name(int method)
+{
+    return method == NB_FIT_LM ? "Levenberg and Marquardt" : "L-BFGS";
 }
 
 static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
                           struct stored *stored)
 {
-    int format;
+    int format, method;
 
     if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
         return refuse(fit, path, "\"nanobrag_fit\": 1");
+    if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
+        return refuse(fit, path, "\"method\"");
+    if (method != fit->method)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit by %s, not by %s", path,
+                    method_name(method), method_name(fit->method));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
-    NB_TRY(check_starts(fit, path, root));
+    NB_TRY(check_starts(fit, path, root, stored));
     return get_state(fit, path, root, stored);
 }
 
@@ -471,6 +406,7 @@ static void become(nb_fit *fit, struct stored *stored)
     stored->history = NULL;
     fit->joint = stored->njoint;
     fit->passes = stored->passes;
+    fit->run_passes = 0; /* no run was seen here */
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
@@ -513,8 +449,7 @@ static nb_status unsupported(nb_fit *fit)
     if (!fit) return NB_ERR_ARGUMENT;
     return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                 "this build has no cJSON, which files of fits need; install libcjson-dev "
-                "and "
-                "build again");
+                "and build again");
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,13 @@
 #include "fit/eigen.h"
 #include "fit/fit.h"
 
-/* Of the largest eigenvalue: below it a direction is free. A rank lost in exact arithmetic
- * leaves some n eps. */
+/* Of the ones on the diagonal before anything was eliminated: a direction with a smaller
+ * eigenvalue is free. A rank lost in exact arithmetic leaves some n eps of these ones, and
+ * what was eliminated before adds to it; an eigenvalue of what is left may be nothing else,
+ * so that it is no measure of the others. */
 static const double free_below = 1e-12;
 /* A parameter with more than this of itself, squared, in a free direction is free. */
 static const double free_share = 1e-6;
-static const double correlated_above = 0.95;
 /* Of the largest element of a scaled gradient: smaller ones may be rounding. */
 static const double rounding = 1e-12;
 
@@ -40,6 +42,9 @@ struct fit_solver {
     double *product; /* H step                                                     (n) */
     double *target; /* a step beyond the bounds                                    (n) */
     double *work;
+    double least; /* smaller eigenvalues of a block are free, */
+    double least_complement; /* and of the complement */
+    int failed; /* 1: numbers are not finite, or eigenvalues were not found */
 };
 
 static void list(struct arena *memory, void *user)
@@ -107,43 +112,65 @@ static void multiply(const struct fit_solver *s, const struct fit_system *system
     }
 }
 
-/* Sets the factors that give the matrix ones on its diagonal; 0 where a parameter has no
- * influence. */
+/* Sets the factors that give the matrix ones on its diagonal, before what was eliminated; 0
+ * where a parameter has no influence. And which eigenvalues are rounding. */
 static void set_scale(struct fit_solver *s, const struct fit_system *system)
 {
+    s->failed = 0;
     for (size_t i = 0; i < s->n; i++) {
         const size_t k = i < s->ns ? 0 : (i - s->ns) / s->no;
         const size_t j = i < s->ns ? i : (i - s->ns) % s->no;
-        const double diagonal =
+        const double now =
             i < s->ns ? system->shared[j * (s->ns + 1)] : system->own[k][j * (s->no + 1)];
+        const double diagonal = system->diagonal ? system->diagonal[i] : now;
 
+        s->failed |= !isfinite(diagonal);
         s->scale[i] = diagonal > 0 ? 1 / sqrt(diagonal) : 0;
     }
+    s->least = fmax(free_below, 8 * DBL_EPSILON * (double)system->neliminated);
 }
 
 /* ---- inverses ---- */
 
-/* v = (vectors^T diag(values) vectors)^+ v, with `damping` added to the eigenvalues.
- * Returns how many of them are free. */
-static size_t solve(size_t n, const double *vectors, const double *values, double damping,
-                    double *along, double *v)
+/* Eigenvalues and vectors of the n rows of a matrix; smaller than `least`: free. */
+struct spectrum {
+    size_t n;
+    double *vectors, *values; /*                                        (n x n), (n) */
+    double least;
+};
+
+static struct spectrum block_of(const struct fit_solver *s, size_t k)
 {
-    const double least = n > 0 ? free_below * fmax(values[n - 1], 0) : 0;
-    size_t nfree = 0;
+    return (struct spectrum){s->no, s->vectors + k * s->no * s->no, s->values + k * s->no,
+                             s->least};
+}
+
+static struct spectrum complement_of(const struct fit_solver *s)
+{
+    return (struct spectrum){s->ns, s->complement, s->complement_values,
+                             s->least_complement};
+}
+
+static int is_free(const struct spectrum *of, size_t k)
+{
+    return !(of->values[k] > of->least);
+}
+
+/* v = (vectors^T diag(values) vectors)^+ v, with `damping` added to the eigenvalues. */
+static void solve(struct spectrum of, double damping, double *along, double *v)
+{
+    const double *vectors = of.vectors;
+    const size_t n = of.n;
 
     for (size_t k = 0; k < n; k++) {
         along[k] = 0;
-        if (!(values[k] > least)) {
-            nfree++;
-            continue;
-        }
+        if (is_free(&of, k)) continue;
         for (size_t i = 0; i < n; i++) along[k] += vectors[k * n + i] * v[i];
-        along[k] /= values[k] + damping;
+        along[k] /= of.values[k] + damping;
     }
     memset(v, 0, n * sizeof *v);
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < n; i++) v[i] += along[k] * vectors[k * n + i];
-    return nfree;
 }
 
 /* The element of a scaled matrix; a held parameter keeps a 1 on the diagonal alone. */
@@ -158,12 +185,12 @@ static void eliminate(struct fit_solver *s, const struct fit_system *system, siz
                       double damping)
 {
     const size_t ns = s->ns, no = s->no, first = ns + k * no;
-    double *vectors = s->vectors + k * no * no, *values = s->values + k * no;
+    const struct spectrum block = block_of(s, k);
     double *cross = s->cross + k * no * ns, *solved = s->solved + k * no * ns;
 
     for (size_t i = 0; i < no * no; i++)
-        vectors[i] = element(s, system->own[k][i], first + i / no, first + i % no);
-    eigen_symmetric(no, vectors, values, s->work);
+        block.vectors[i] = element(s, system->own[k][i], first + i / no, first + i % no);
+    s->failed |= !eigen_symmetric(no, block.vectors, block.values, s->work);
     for (size_t i = 0; i < no * ns; i++) {
         const size_t row = first + i / ns, column = i % ns;
 
@@ -175,12 +202,28 @@ static void eliminate(struct fit_solver *s, const struct fit_system *system, siz
         double *column = s->product; /* not in use yet */
 
         for (size_t i = 0; i < no; i++) column[i] = cross[i * ns + j];
-        (void)solve(no, vectors, values, damping, s->along, column);
+        solve(block, damping, s->along, column);
         for (size_t i = 0; i < no; i++) solved[i * ns + j] = column[i];
     }
 }
 
-/* Decomposes blocks and complement. */
+/* Returns the smallest eigenvalue of the blocks that is not free, with damping; at most 1.
+ */
+static double smallest_of_blocks(const struct fit_solver *s, double damping)
+{
+    double smallest = 1;
+
+    for (size_t k = 0; k < s->nblock; k++) {
+        const struct spectrum block = block_of(s, k);
+
+        for (size_t i = 0; i < block.n; i++)
+            if (!is_free(&block, i)) smallest = fmin(smallest, block.values[i] + damping);
+    }
+    return smallest;
+}
+
+/* Decomposes blocks and complement. With X of the size of sqrt(B), X^T B^-1 X is rounded by
+ * eps over sqrt(B). */
 static void decompose(struct fit_solver *s, const struct fit_system *system, double damping)
 {
     const size_t ns = s->ns, no = s->no;
@@ -197,7 +240,9 @@ static void decompose(struct fit_solver *s, const struct fit_system *system, dou
                 for (size_t l = 0; l < no; l++)
                     s->complement[i * ns + j] -= cross[l * ns + i] * solved[l * ns + j];
     }
-    eigen_symmetric(ns, s->complement, s->complement_values, s->work);
+    s->failed |= !eigen_symmetric(ns, s->complement, s->complement_values, s->work);
+    s->least_complement =
+        fmax(s->least, 4 * (double)no * DBL_EPSILON / sqrt(smallest_of_blocks(s, damping)));
 }
 
 /* ---- the step ---- */
@@ -221,13 +266,12 @@ static void solve_step(struct fit_solver *s, const struct fit_system *system,
         for (size_t i = 0; i < no; i++)
             for (size_t j = 0; j < ns; j++) r[j] -= solved[i * ns + j] * rk[i];
     }
-    (void)solve(ns, s->complement, s->complement_values, 0, s->along, r);
+    solve(complement_of(s), 0, s->along, r);
     for (size_t k = 0; k < s->nblock; k++) {
         const double *solved = s->solved + k * no * ns;
         double *rk = r + ns + k * no;
 
-        (void)solve(no, s->vectors + k * no * no, s->values + k * no, damping, s->along,
-                    rk);
+        solve(block_of(s, k), damping, s->along, rk);
         for (size_t i = 0; i < no; i++)
             for (size_t j = 0; j < ns; j++) rk[i] -= solved[i * ns + j] * r[j];
     }
@@ -353,6 +397,10 @@ double solver_step(struct fit_solver *s, const struct fit_system *system,
     for (size_t i = 0; i < s->n; i++)
         s->is_held[i] = bounds->is_fixed[i] || s->scale[i] == 0;
     step_within(s, system, bounds, damping, stops, step);
+    if (s->failed) {
+        memset(step, 0, s->n * sizeof *step);
+        return NAN;
+    }
     multiply(s, system, step, s->product);
     for (size_t i = 0; i < s->n; i++)
         gain -= (system->gradient[i] + s->product[i] / 2) * step[i];
@@ -387,15 +435,14 @@ static double covariance(const struct inverse *inverse, size_t i, size_t j)
 }
 
 /* inverse = the pseudo-inverse of a decomposed matrix */
-static void invert(struct fit_solver *s, size_t n, const double *vectors,
-                   const double *values, double *inverse)
+static void invert(struct fit_solver *s, struct spectrum of, double *inverse)
 {
-    for (size_t j = 0; j < n; j++) {
-        double *row = inverse + j * n;
+    for (size_t j = 0; j < of.n; j++) {
+        double *row = inverse + j * of.n;
 
-        memset(row, 0, n * sizeof *row);
+        memset(row, 0, of.n * sizeof *row);
         row[j] = 1;
-        (void)solve(n, vectors, values, 0, s->along, row);
+        solve(of, 0, s->along, row);
     }
 }
 
@@ -403,10 +450,9 @@ static void invert_all(struct fit_solver *s, const struct inverse *inverse)
 {
     const size_t ns = s->ns, no = s->no;
 
-    invert(s, ns, s->complement, s->complement_values, inverse->complement);
+    invert(s, complement_of(s), inverse->complement);
     for (size_t k = 0; k < s->nblock; k++)
-        invert(s, no, s->vectors + k * no * no, s->values + k * no,
-               inverse->own + k * no * no);
+        invert(s, block_of(s, k), inverse->own + k * no * no);
     for (size_t i = 0; i < s->nblock * no; i++)
         for (size_t j = 0; j < ns; j++) {
             double sum = 0;
@@ -438,14 +484,13 @@ static void find_free(struct fit_solver *s, struct fit_errors *out)
 
     for (size_t k = 0; k <= s->nblock; k++) {
         const int is_block = k < s->nblock;
-        const size_t n = is_block ? no : ns;
-        const double *vectors = is_block ? s->vectors + k * no * no : s->complement;
-        const double *values = is_block ? s->values + k * no : s->complement_values;
+        const struct spectrum of = is_block ? block_of(s, k) : complement_of(s);
 
-        for (size_t i = 0; i < n; i++) {
-            if (values[i] > free_below * fmax(values[n - 1], 0)) continue;
+        for (size_t i = 0; i < of.n; i++) {
+            if (!is_free(&of, i)) continue;
             memset(v, 0, s->n * sizeof *v);
-            memcpy(v + (is_block ? ns + k * no : 0), vectors + i * n, n * sizeof *v);
+            memcpy(v + (is_block ? ns + k * no : 0), of.vectors + i * of.n,
+                   of.n * sizeof *v);
             for (size_t row = 0; !is_block && row < s->nblock * no; row++)
                 for (size_t j = 0; j < ns; j++)
                     v[ns + row] -= s->solved[row * ns + j] * v[j];
@@ -454,22 +499,22 @@ static void find_free(struct fit_solver *s, struct fit_errors *out)
     }
 }
 
-/* Returns the largest over the smallest eigenvalue that is not free. */
+/* Returns the largest over the smallest eigenvalue that is not free, of blocks and
+ * complement; NAN if there is none. */
 static double condition(const struct fit_solver *s)
 {
     double largest = 0, smallest = INFINITY;
 
     for (size_t k = 0; k <= s->nblock; k++) {
-        const size_t n = k < s->nblock ? s->no : s->ns;
-        const double *values = k < s->nblock ? s->values + k * n : s->complement_values;
+        const struct spectrum of = k < s->nblock ? block_of(s, k) : complement_of(s);
 
-        for (size_t i = 0; i < n; i++) {
-            if (!(values[i] > free_below * fmax(values[n - 1], 0))) continue;
-            largest = fmax(largest, values[i]);
-            smallest = fmin(smallest, values[i]);
+        for (size_t i = 0; i < of.n; i++) {
+            if (is_free(&of, i)) continue;
+            largest = fmax(largest, of.values[i]);
+            smallest = fmin(smallest, of.values[i]);
         }
     }
-    return largest / smallest;
+    return largest > 0 ? largest / smallest : NAN;
 }
 
 /* Reports strongly correlated pairs among the shared and the own parameters of a shot. */
@@ -487,7 +532,7 @@ static int report_correlated(const struct inverse *inverse, struct fit_errors *o
                 continue;
             value = covariance(inverse, i, j)
                     / sqrt(covariance(inverse, i, i) * covariance(inverse, j, j));
-            if (fabs(value) > correlated_above && !out->correlated(out->user, i, j, value))
+            if (fabs(value) > FIT_CORRELATED && !out->correlated(out->user, i, j, value))
                 return 0;
         }
     return 1;
@@ -510,6 +555,15 @@ static void deliver(const struct inverse *inverse, struct fit_errors *out)
                 : s->scale[i / n] * s->scale[i % n] * covariance(inverse, i / n, i % n);
 }
 
+/* Of a matrix without eigenvalues nothing is known. */
+static void deliver_unknown(size_t n, struct fit_errors *out)
+{
+    out->nfree = 0;
+    out->condition = NAN;
+    for (size_t i = 0; i < n; i++) out->error[i] = NAN;
+    for (size_t i = 0; out->covariance && i < n * n; i++) out->covariance[i] = NAN;
+}
+
 int solver_errors(struct fit_solver *s, const struct fit_system *system,
                   const unsigned char *is_fixed, struct fit_errors *out)
 {
@@ -525,6 +579,11 @@ int solver_errors(struct fit_solver *s, const struct fit_system *system,
     set_scale(s, system);
     for (size_t i = 0; i < s->n; i++) s->is_held[i] = is_fixed[i] || s->scale[i] == 0;
     decompose(s, system, 0);
+    if (s->failed) {
+        deliver_unknown(s->n, out);
+        free(memory);
+        return 1;
+    }
     invert_all(s, &inverse);
     memset(out->error, 0, s->n * sizeof *out->error);
     out->nfree = 0;

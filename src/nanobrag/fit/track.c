@@ -22,7 +22,8 @@ static const double settled = 0.01;
  * held where it may be wrong. */
 static const double settled_alone = 1e-4;
 
-/* Passes with spots of one width, and of the last stage alone: they need not settle. */
+/* Passes with spots of one width, and of the other stages of a shot that is fitted alone:
+ * they need not settle. */
 enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 
 /* Degrees; each is met by spots that the one before has brought near. */
@@ -78,34 +79,51 @@ static int is_bad(const nb_fit *fit, const struct fit_track *track)
 
 int track_again(nb_fit *fit, struct fit_track *track)
 {
-    const double loss = track->loss;
+    const struct fit_track was = *track;
 
     if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
         return 0;
     fit_keep(fit, track);
     track_begin(track);
     track->attempt = 1;
-    track->kept_loss = loss;
+    track->kept_loss = was.loss;
+    track->kept_gain = was.gain;
+    track->kept_end = was.end;
     return 1;
+}
+
+/* The loss of broadened spots, which lasts until the next evaluation, says nothing. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track)
+{
+    if (track->attempt != 1) return 0;
+    return track->fresh || track_stage(fit, track).kind == NB_FIT_COARSE
+           || track->kept_loss < track->loss;
+}
+
+double track_loss(const nb_fit *fit, const struct fit_track *track)
+{
+    return track_kept_is_better(fit, track) ? track->kept_loss : track->loss;
 }
 
 /* Keeps the better of two attempts. */
 static void choose(nb_fit *fit, struct fit_track *track)
 {
     if (track->attempt != 1) return;
-    track->attempt = 2;
-    if (track->kept_loss < track->loss) {
+    if (track_kept_is_better(fit, track)) {
         fit_take_kept(fit, track);
         track->loss = track->kept_loss;
+        track->gain = track->kept_gain;
+        track->end = track->kept_end;
     }
+    track->attempt = 2;
     track->kept_loss = INFINITY;
 }
 
 /* Returns 1 if the track goes on, from another point or stage. */
 static int finish(nb_fit *fit, struct fit_track *track, int end)
 {
-    if (is_bad(fit, track) && track_again(fit, track)) return 1;
     track->end = end;
+    if (is_bad(fit, track) && track_again(fit, track)) return 1;
     choose(fit, track);
     return 0;
 }
@@ -119,8 +137,9 @@ void track_advance(nb_fit *fit, struct fit_track *track)
         const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
         const double enough = fmax(normal_enough(fit), share * track->loss);
         const int is_stuck = track->damping > damping_most;
-        const int is_over = (stage.kind == NB_FIT_COARSE && track->passes >= COARSE_PASSES)
-                            || (is_last && fit->alone && track->passes >= ALONE_PASSES);
+        const int is_coarse_stage = stage.kind == NB_FIT_COARSE;
+        const int is_over = (is_coarse_stage && track->passes >= COARSE_PASSES)
+                            || (fit->alone && track->passes >= ALONE_PASSES);
 
         track->gain = fit_step(fit, track, 0, 0, fit->step);
         if (!(track->gain < enough) && !is_stuck && !is_over) return;

@@ -50,6 +50,7 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
     p->image = pointer_at(image->address);
     p->image_bits = image->bits;
     p->counts = pointer_at(counts->address);
+    p->counts_bits = counts->bits;
     for (int i = 0; i < 2; i++) {
         p->image_stride[i] = image->stride[i];
         p->counts_stride[i] = counts->stride[i];
@@ -119,20 +120,22 @@ nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
 }
 
 nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
-                              const struct gpu_counting *how, const void *image, int bits,
-                              uint16_t *counts, struct phys_tally *out)
+                              const struct gpu_counting *how, const nb_array *image,
+                              const nb_array *counts, struct phys_tally *out)
 {
     const struct gpu_driver *driver = scene->gpu->driver;
     const size_t pixels = (size_t)how->nslow * (size_t)how->nfast;
-    struct gpu_output from = {0, bits, {how->nfast, 1}}, to = {0, 16, {how->nfast, 1}};
+    const size_t taken = pixels * (size_t)image->bits / 8;
+    const size_t given = pixels * (size_t)counts->bits / 8;
+    struct gpu_output from = {0, image->bits, {how->nfast, 1}};
+    struct gpu_output to = {0, counts->bits, {how->nfast, 1}};
 
     NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image, pixels * (size_t)bits / 8));
-    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->counts, pixels * sizeof *counts));
+    NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image->data, taken));
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->counts, given));
     from.address = scene->pixels.address;
     to.address = scene->counts.address;
     NB_TRY(gpu_count(ctx, scene, how, &from, &to, out));
-    NB_TRY(driver->download(ctx, scene->gpu->device, counts, to.address,
-                            pixels * sizeof *counts));
+    NB_TRY(driver->download(ctx, scene->gpu->device, counts->data, to.address, given));
     return driver->wait(ctx, scene->gpu->device);
 }

@@ -6,6 +6,7 @@
 #ifndef NB_GPU_COUNT_H
 #define NB_GPU_COUNT_H
 
+#include "base/array.h"
 #include "gpu/gpu.h"
 #include "physics/noise/counts.h"
 
@@ -26,9 +27,9 @@ nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
                     const struct gpu_counting *how, const struct gpu_output *image,
                     const struct gpu_output *counts, struct phys_tally *out);
 
-/* Convert dense arrays of the host: an image of `bits` bits per pixel to counts. */
+/* Convert dense arrays of the host: an image to counts. */
 nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
-                              const struct gpu_counting *how, const void *image, int bits,
-                              uint16_t *counts, struct phys_tally *out);
+                              const struct gpu_counting *how, const nb_array *image,
+                              const nb_array *counts, struct phys_tally *out);
 
 #endif

@@ -30,13 +30,31 @@ static double automatic_scale(const struct window *window, const nb_array *image
     return statistics.max > 0 ? 55000 / statistics.max : 1;
 }
 
+static int is_wide(const nb_array *counts)
+{
+    return counts->bits == 32;
+}
+
 static uint16_t *counts_row(const nb_array *counts, int s, int64_t *step)
 {
-    const int dense = counts->stride[0] == 0 && counts->stride[1] == 0;
-    const int64_t row = dense ? counts->shape[1] : counts->stride[0];
+    *step = array_stride(counts, 1);
+    return (uint16_t *)counts->data + s * array_stride(counts, 0);
+}
 
-    *step = dense ? 1 : counts->stride[1];
-    return (uint16_t *)counts->data + s * row;
+static void set_count(const nb_array *counts, int s, int f, int count)
+{
+    const int64_t at = s * array_stride(counts, 0) + f * array_stride(counts, 1);
+
+    if (is_wide(counts))
+        ((int32_t *)counts->data)[at] = count;
+    else
+        ((uint16_t *)counts->data)[at] = (uint16_t)count;
+}
+
+/* Returns the largest count. */
+static int most_of(const nb_array *counts)
+{
+    return is_wide(counts) ? PHYS_COUNT32 : PHYS_COUNT16;
 }
 
 /* Sets the counts of row s to 0 outside the ROI. */
@@ -44,11 +62,10 @@ static void clear_outside(const struct window *window, const nb_array *counts, i
 {
     const int inside = s >= window->roi[2] && s < window->roi[3];
     const int first = inside ? window->roi[0] : window->nfast;
-    int64_t step;
-    uint16_t *row = counts_row(counts, s, &step);
 
-    for (int f = 0; f < first; f++) row[f * step] = 0;
-    for (int f = inside ? window->roi[1] : first; f < window->nfast; f++) row[f * step] = 0;
+    for (int f = 0; f < first; f++) set_count(counts, s, f, 0);
+    for (int f = inside ? window->roi[1] : first; f < window->nfast; f++)
+        set_count(counts, s, f, 0);
 }
 
 /* The inputs and the output of the conversion of a row. */
@@ -100,13 +117,27 @@ static struct phys_tally round_row(const struct rows *rows, int s)
     return tally;
 }
 
+static struct phys_tally round_wide_row(const struct rows *rows, int s)
+{
+    const struct window *window = rows->window;
+    struct phys_tally tally = {0};
+
+    for (int f = window->roi[0]; f < window->roi[1]; f++) {
+        const double photons =
+            window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
+
+        set_count(rows->counts, s, f,
+                  phys_rounded32(photons, rows->scale, rows->how->offset, &tally));
+    }
+    return tally;
+}
+
 static struct phys_tally draw_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
     const nb_digitizer *how = rows->how;
+    const int most = most_of(rows->counts);
     struct phys_tally tally = {0};
-    int64_t step;
-    uint16_t *row = counts_row(rows->counts, s, &step);
 
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
         const double mean = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
@@ -114,7 +145,7 @@ static struct phys_tally draw_row(const struct rows *rows, int s)
         const double photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
 
         phys_tally_add(&tally, photons);
-        row[f * step] = phys_clamped(photons + how->offset, &tally);
+        set_count(rows->counts, s, f, phys_clamped(photons + how->offset, most, &tally));
     }
     return tally;
 }
@@ -125,7 +156,9 @@ static struct phys_tally digitize_row(const struct rows *rows, int s)
     struct phys_tally tally = {0};
 
     if (s >= roi[2] && s < roi[3])
-        tally = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
+        tally = rows->how->noise        ? draw_row(rows, s)
+                : is_wide(rows->counts) ? round_wide_row(rows, s)
+                                        : round_row(rows, s);
     clear_outside(rows->window, rows->counts, s);
     return tally;
 }
@@ -139,7 +172,8 @@ static int wave_end(const struct rows *rows, int first)
     const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;
     const int64_t ratio = rows->image->bits / rows->counts->bits;
 
-    if (rows->image->data != rows->counts->data) return most;
+    /* counts as wide as the pixels overwrite only their own, after it was read */
+    if (rows->image->data != rows->counts->data || ratio == 1) return most;
     if (first == 0) return 1;
     return first * ratio < most ? (int)(first * ratio) : most;
 }
@@ -172,21 +206,21 @@ static struct phys_tally digitize_quirk(const struct rows *rows,
                                         struct random_stream random, double *photons)
 {
     const struct window *window = rows->window;
+    const int most = most_of(rows->counts);
     struct noise_spare spare = {0};
     struct phys_tally tally = {0};
 
     random_seed_quirk(&random, rows->how->seed);
     for (int s = 0; s < window->nslow; s++) {
         const int inside = s >= window->roi[2] && s < window->roi[3];
-        int64_t step;
-        uint16_t *row = counts_row(rows->counts, s, &step);
 
         for (int f = window->roi[0]; inside && f < window->roi[1]; f++) {
             const double p = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
             const double n = (double)noise_poisson_quirk(&random, &spare, (float)p);
 
             *photons += n;
-            row[f * step] = phys_clamped(n + rows->how->offset, &tally);
+            set_count(rows->counts, s, f,
+                      phys_clamped(n + rows->how->offset, most, &tally));
         }
         clear_outside(window, rows->counts, s);
     }

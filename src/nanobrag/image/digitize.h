@@ -1,5 +1,5 @@
 /*
- * digitize.h - converts photons to 16-bit counts.
+ * digitize.h - converts photons to counts of 16 or 32 bits.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -263,7 +263,7 @@ static int make_temporary(const char *target, char **temporary)
         (void)snprintf(name, sizeof name, ".nanobrag-%ld-%d.tmp", (long)getpid(), i);
         *temporary = sibling_path(target, name);
         if (!*temporary) return -1;
-        fd = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd = open(*temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;
         error = errno;
         free(*temporary);
@@ -355,6 +355,53 @@ void file_put(struct file_out *out, const void *bytes, size_t n)
             out->status = ask_to_go_on(out->ctx, out->path);
         }
     }
+}
+
+void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset)
+{
+    const char *at = bytes;
+
+    while (n > 0 && out->status == NB_OK) {
+        const ssize_t done = pwrite(out->fd, at, n < CALL_MAX ? n : CALL_MAX, offset);
+
+        if (done > 0) {
+            at += done;
+            offset += done;
+            n -= (size_t)done;
+        } else if (done == 0 || errno != EINTR) {
+            out->status =
+                fail_system(out->ctx, "write", out->path, done == 0 ? EIO : errno);
+        }
+    }
+}
+
+void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset)
+{
+    char *to = bytes;
+
+    while (n > 0) {
+        const ssize_t got = pread(out->fd, to, n < CALL_MAX ? n : CALL_MAX, offset);
+
+        if (got > 0) {
+            to += got;
+            offset += got;
+            n -= (size_t)got;
+        } else if (got == 0) {
+            memset(to, 0, n);
+            return;
+        } else if (errno != EINTR) {
+            if (out->status == NB_OK)
+                out->status = fail_system(out->ctx, "read", out->path, errno);
+            memset(to, 0, n);
+            return;
+        }
+    }
+}
+
+void file_resize(struct file_out *out, long long n)
+{
+    while (out->status == NB_OK && ftruncate(out->fd, (off_t)n) != 0)
+        if (errno != EINTR) out->status = fail_system(out->ctx, "write", out->path, errno);
 }
 
 nb_status file_end(struct file_out *out)

@@ -71,6 +71,13 @@ void file_preallocate(const struct file_out *out, size_t n);
 /* Writes n bytes. */
 void file_put(struct file_out *out, const void *bytes, size_t n);
 
+/* For a file that is not written from its start to its end: write n bytes at an offset,
+ * read some back, with 0 beyond the end of the file, and set its size. Each does nothing
+ * after a failure, but reading then still fills its bytes. */
+void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
+void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset);
+void file_resize(struct file_out *out, long long n);
+
 /* Ends the file; returns the first failure. */
 nb_status file_end(struct file_out *out);
 

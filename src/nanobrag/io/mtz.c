@@ -63,8 +63,12 @@ static nb_status expand(nb_context *ctx, const char *name,
                           malloc((most + 1) * sizeof *to.f)};
     nb_status status = NB_OK;
 
-    if (!to.hkl || !to.f) status = fail_memory(ctx, name);
-    for (size_t i = 0; i < from->n && status == NB_OK; i++)
+    if (!to.hkl || !to.f) {
+        free(to.hkl);
+        free(to.f);
+        return fail_memory(ctx, name);
+    }
+    for (size_t i = 0; i < from->n; i++)
         for (int n = 0; n < rotations; n++) {
             int hkl[3];
 
@@ -73,7 +77,7 @@ static nb_status expand(nb_context *ctx, const char *name,
                 if (!isnan(from->f[2 * i + mate]))
                     add_mate(&to, hkl, mate ? -1 : 1, from->f[2 * i + mate]);
         }
-    if (status == NB_OK && to.n == 0)
+    if (to.n == 0)
         status =
             fail(ctx, NB_ERR_FORMAT,
                  "%s: the column holds no value, all %zu are missing; name another one",

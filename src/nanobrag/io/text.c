@@ -217,6 +217,19 @@ int text_number(struct span word, double *value)
     return 1;
 }
 
+int text_real(char out[TEXT_REAL], int digits, double value)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t before;
+
+    if (!plain) return 0;
+    before = uselocale(plain);
+    (void)snprintf(out, TEXT_REAL, "%.*g", digits, value);
+    (void)uselocale(before);
+    freelocale(plain);
+    return 1;
+}
+
 struct text_shown text_show(struct span word)
 {
     struct text_shown shown;

@@ -2,7 +2,7 @@
  * text.h - reads lines, words and numbers of a text in memory.
  *
  * Nothing is copied and no byte beyond the text is read; the text need not end in a NUL or
- * a newline. Numbers are decimal reals, whatever the locale.
+ * a newline. Numbers are decimal reals, whatever the locale, and are written so.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -49,6 +49,11 @@ size_t text_number_prefix(struct span span, double *value);
 
 /* Reads a word that is one finite number. Returns 0 for any other word. */
 int text_number(struct span word, double *value);
+
+/* Writes a real with so many digits, of which 17 read back exactly, and a decimal point.
+ * Returns 0 if there is no memory. */
+enum { TEXT_REAL = 32 };
+int text_real(char out[TEXT_REAL], int digits, double value);
 
 /* A short printable copy of a word for a message. */
 struct text_shown {

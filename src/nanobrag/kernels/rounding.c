@@ -19,6 +19,10 @@
  * peak, the slope of the gaussian is tripled. */
 enum { AXES = 3 };
 static const double slit_slope = 1.7, round_slope = 1.6, gauss_slope = 4.8;
+
+/* The slope beside a pole is 2/|h|, without bound. This many times that of a slit is what
+ * the pixel of a thousand that lies nearest to one may have. */
+static const double pole_slope = 1000;
 static const double unit_single = 5.9604644775390625e-8,
                     unit_double = 2.220446049250313e-16;
 
@@ -58,6 +62,14 @@ static double largest_f2(const struct phys_frame *frame, struct phys_spec spec)
     return f * f * displacement(frame);
 }
 
+/* Returns 1 when each edge of the crystal is a whole number of cells. Else the square
+ * profile sin(pi n h)/sin(pi h) has poles at whole h other than 0. */
+static int is_whole(const double ncells[3])
+{
+    return ncells[0] == rint(ncells[0]) && ncells[1] == rint(ncells[1])
+           && ncells[2] == rint(ncells[2]);
+}
+
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec)
 {
     const double waves = shortest_wave(frame);
@@ -65,9 +77,10 @@ struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spe
     struct rounding r;
 
     r.frame = frame;
-    /* No precision resolves the edge of a top hat, and the quirk of nanoBragg's curved
-     * detector is always computed in double. */
-    r.never = spec.shape == PHYS_TOPHAT || frame->surface == PHYS_CURVED_QUIRK
+    /* No precision resolves the edge of a top hat or a pole, and the quirk of nanoBragg's
+     * curved detector is always computed in double. */
+    r.poles = spec.shape == PHYS_SQUARE && !is_whole(frame->ncells);
+    r.never = spec.shape == PHYS_TOPHAT || frame->surface == PHYS_CURVED_QUIRK || r.poles
               || largest_f2(frame, spec) > 1e32;
     for (int i = 0; i < AXES; i++) {
         const double *a = frame->orientation[0].axes + (size_t)3 * (size_t)i;
@@ -146,7 +159,7 @@ double rounding_spot(const struct rounding *rounding, double radius)
 double rounding_double(const struct rounding *rounding)
 {
     /* an index is rounded once, at the middle of the tile, where |d - i| <= 2 */
-    return estimate(rounding, unit_double, 2, 0.5);
+    return (rounding->poles ? pole_slope : 1) * estimate(rounding, unit_double, 2, 0.5);
 }
 
 /* ---- the brightest possible pixel ---- */

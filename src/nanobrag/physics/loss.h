@@ -76,6 +76,8 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
     return r;
 }
 
+/* The curvature is the weight by which least squares would have this slope: the second
+ * derivative, 0 beyond delta, would leave a fit from far away no way to go. */
 PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 {
     const int inside = fabs(off) < delta;
@@ -83,7 +85,7 @@ PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 
     r.value = inside ? off * off / 2 : delta * fabs(off) - delta * delta / 2;
     r.slope = inside ? off : copysign(delta, off);
-    r.curvature = inside ? 1 : 0;
+    r.curvature = inside ? 1 : delta / fabs(off);
     return r;
 }
 

@@ -102,6 +102,43 @@ static inline void linear_rotate_xyz(const double degree[3], const double *v, do
     linear_copy(r, out);
 }
 
+/* out = m v, with the rows of m */
+static inline void linear_apply(const double m[3][3], const double v[3], double out[3])
+{
+    const double x[3] = {v[0], v[1], v[2]};
+
+    for (int i = 0; i < 3; i++) out[i] = linear_dot(m[i], x);
+}
+
+/* Rotates the columns of m by `angle` (radian) about the unit vector k. */
+static inline void linear_rotate_columns(const double k[3], double angle, double m[3][3])
+{
+    for (int j = 0; j < 3; j++) {
+        double column[3] = {m[0][j], m[1][j], m[2][j]};
+
+        linear_rotate(k, angle, column, column);
+        for (int i = 0; i < 3; i++) m[i][j] = column[i];
+    }
+}
+
+/* Rotates the columns of m by the smallest angle that takes the unit vector `from` to `to`,
+ * which lies along z; from its opposite, by half a turn about y. */
+static inline void linear_rotate_to_z(const double from[3], const double to[3],
+                                      double m[3][3])
+{
+    const double along = linear_dot(from, to);
+    double axis[3], angle;
+
+    linear_cross(from, to, axis);
+    if (linear_is_zero(axis)) {
+        for (int i = 0; i < 3 && along < 0; i += 2) linear_scale(-1, m[i], m[i]);
+        return;
+    }
+    angle = atan2(linear_norm(axis), along);
+    linear_unit(axis, axis);
+    linear_rotate_columns(axis, angle, m);
+}
+
 /* Rotates v by the rotation vector r: about r by the angle |r|, radian. */
 static inline void linear_rotate_by_vector(const double r[3], const double *v, double *out)
 {

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -97,6 +98,7 @@ static nb_status list_touches(struct density *d)
     const int planes = d->sampling.n[0];
     size_t sum = 0;
 
+    assert(planes > 0);
     memset(d->start, 0, ((size_t)planes + 1) * sizeof *d->start);
     for (size_t i = 0; i < natom; i++)
         for (int p = first_plane(d->atom + i); p <= last_plane(d->atom + i); p++)
@@ -108,7 +110,7 @@ static nb_status list_touches(struct density *d)
         if (p < planes) sum += count;
     }
     free(d->touch);
-    d->touch = malloc((sum + 1) * sizeof *d->touch);
+    d->touch = calloc(sum + 1, sizeof *d->touch);
     if (!d->touch) return fail_memory(d->request->ctx, "the density of the atoms");
     for (size_t i = 0; i < natom; i++)
         for (int p = first_plane(d->atom + i); p <= last_plane(d->atom + i); p++)

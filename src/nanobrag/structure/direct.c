@@ -15,6 +15,7 @@
 
 /* An atom as the sums need it: T(h) = exp(-h.beta h), and tables of exp(2 pi i h x). */
 struct summed_atom {
+    size_t index; /* in the structure */
     double beta[SYMMETRIC];
     double occupancy;
     double change[NB_ATOM_NUMBERS]; /* of h, k, l coordinates in 2 pi, of B/4, occupancy */
@@ -49,7 +50,7 @@ static void fill_table(double x, int max, complex_pair *middle)
 
 static size_t table_size(const struct sphere *sphere)
 {
-    return (size_t)(2 * (sphere->max[0] + sphere->max[1] + sphere->max[2]) + 3);
+    return 2 * (size_t)(sphere->max[0] + sphere->max[1] + sphere->max[2]) + 3;
 }
 
 static void set_atom(const struct request *request, size_t i, const double *dot,
@@ -63,6 +64,7 @@ static void set_atom(const struct request *request, size_t i, const double *dot,
     structure_tensor(request->structure, i, x, tensor);
     symmetric_in_basis(tensor, stars, out->beta);
     for (int k = 0; k < SYMMETRIC; k++) out->beta[k] /= 4;
+    out->index = i;
     out->occupancy = x[4];
     for (int k = 0; k < 3; k++) {
         const int max = request->sphere.max[k];
@@ -240,20 +242,14 @@ static void weigh(const struct request *request, int kind, const complex_pair *b
 static void gradients_of_kind(struct request *request, int kind, struct block *block,
                               const complex_pair *bar, double (*bar_x)[NB_ATOM_NUMBERS])
 {
-    const int *kind_of = request->structure->kind_of;
-    size_t at = 0, before = 0;
+    size_t at = 0;
 
     while (fill_block(request, kind, NULL, &at, block) > 0) {
-        double(*to[BLOCK])[NB_ATOM_NUMBERS];
-        int n = 0;
-
-        for (; before < at; before++)
-            if (kind_of[before] == kind) to[n++] = bar_x + before;
 #pragma omp parallel for num_threads(request->ctx->threads) schedule(dynamic)
         for (int i = 0; i < block->n; i++) {
             STANDARD_FLOATS;
             if (!progress_stopped(&request->progress))
-                add_gradient(request, &block->atom[i], bar, *to[i]);
+                add_gradient(request, &block->atom[i], bar, bar_x[block->atom[i].index]);
         }
         progress_step(&request->progress);
     }
@@ -267,7 +263,7 @@ nb_status direct_sum_vjp(struct request *request, const complex_pair *bar_a,
     complex_pair *bar;
 
     if (!block) return NB_ERR_MEMORY;
-    bar = malloc(request->sphere.n * sizeof *bar);
+    bar = calloc(request->sphere.n, sizeof *bar);
     if (!bar) {
         block_free(block);
         return fail_memory(request->ctx, "direct summation");

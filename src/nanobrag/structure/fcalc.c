@@ -60,8 +60,7 @@ static nb_status choose_method(nb_context *ctx, const nb_structure *structure,
     if (how->method == NB_FCALC_FFT && !has_fft)
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "structure factors by Fourier transform: this build has no FFTW, or "
-                    "the "
-                    "instruction set asked for is not there; sum directly");
+                    "the instruction set asked for is not there; sum directly");
 #ifndef NANOBRAG_FFTW
     if (how->k_sol != 0)
         return fail(ctx, NB_ERR_UNSUPPORTED,

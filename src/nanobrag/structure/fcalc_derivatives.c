@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +45,7 @@ static nb_status check_finite(nb_context *ctx, const char *what, size_t n, const
         if (!isfinite(at[i]))
             return fail(ctx, NB_ERR_ARGUMENT,
                         "derivatives of structure factors: %s[%zu] is %g, expected a "
-                        "finite "
-                        "number",
+                        "finite number",
                         what, i, at[i]);
     return NB_OK;
 }
@@ -88,6 +88,7 @@ static nb_status add_vjp(struct derivative *d, const double *bar_f,
     double(*sum)[NB_ATOM_NUMBERS];
     nb_status status;
 
+    assert(d->hkl->factor); /* by check_list() */
     NB_TRY(check_finite(request->ctx, "bar_f", n, bar_f));
     sum = calloc(natom, sizeof *sum);
     if (!sum) return fail_memory(request->ctx, "a gradient of the atoms");
@@ -138,6 +139,7 @@ static nb_status make_jvp(struct derivative *d, const double *dot_x, double *dot
     const size_t n = request->sphere.n, natom = request->structure->model.natom;
     const double(*dot)[NB_ATOM_NUMBERS] = (const double(*)[NB_ATOM_NUMBERS])dot_x;
 
+    assert(d->hkl->factor); /* by check_list() */
     NB_TRY(check_finite(request->ctx, "dot_x", natom * NB_ATOM_NUMBERS, dot_x));
     if (request->direct)
         NB_TRY(direct_sum(request, dot, d->a));

@@ -6,6 +6,8 @@
  */
 #include "structure/fourier.h"
 
+#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -65,6 +67,7 @@ static double *place_of(const struct fourier *fourier, int h, int k, int l)
 {
     const struct density_grid *grid = &fourier->grid;
 
+    assert(2 * abs(h) < grid->n[0] && 2 * abs(k) < grid->n[1] && 2 * abs(l) < grid->n[2]);
     if (l < 0) return NULL;
     return grid->value
            + (wrap(h, grid->n[0]) * (size_t)grid->n[1] + wrap(k, grid->n[1])) * grid->row
@@ -120,8 +123,7 @@ nb_status fourier_create(nb_context *ctx, const int n[3], struct fourier *out)
     *out = (struct fourier){.forward = NULL};
     return fail(ctx, NB_ERR_UNSUPPORTED,
                 "structure factors by Fourier transform: this build has no FFTW; install "
-                "it "
-                "(libfftw3-dev) and build again");
+                "it (libfftw3-dev) and build again");
 }
 
 /* A struct fourier is never made in this build; the functions below only satisfy the

@@ -19,14 +19,15 @@
 /*
  * The choice is piecewise constant, so that derivatives are those of what is computed: a
  * grid, a blur and radii stay the same while no atom leaves its file's position by more
- * than STEP/2 along an axis, nor its B by more than 1 A^2.
+ * than place_step/2 along an axis, nor its B by more than 1 A^2.
  */
-static const double STEP = 0.5, SLACK = 1, STRIDE = 4; /* A, A^2, A^2 */
+static const double place_step = 0.5, b_slack = 1, b_stride = 4; /* A, A^2, A^2 */
 
 /* Rounds a change of B up to 1, 5, 9, ... A^2. */
 static double rounded_change(double change)
 {
-    return SLACK + (change > SLACK ? STRIDE * ceil((change - SLACK) / STRIDE) : 0);
+    return b_slack
+           + (change > b_slack ? b_stride * ceil((change - b_slack) / b_stride) : 0);
 }
 
 static double least_b(const struct request *request)
@@ -64,40 +65,41 @@ static void set_axes(const struct gemmi_model *model, struct sampling *out)
 }
 
 /*
- * With RATE points in half of dmin, the density's components beyond the sphere that fold
- * back onto its surface are at least (2 RATE - 1) as far out. There a Gaussian of B has
- * fallen by exp(-B/(4 dmin^2) ((2 RATE - 1)^2 - 1)) more than at the surface.
+ * With point_rate points in half of dmin, the density's components beyond the sphere that
+ * fold back onto its surface are at least (2 point_rate - 1) as far out. There a Gaussian
+ * of B has fallen by exp(-B/(4 dmin^2) ((2 point_rate - 1)^2 - 1)) more than at the
+ * surface.
  *
- * FOLDED is how much of a Gaussian may fold back so, in the worst case, and TAIL how much
- * of an atom's charge may lie beyond its radius, both as multiples of the tolerance. FOLDED
- * is above 1, as most atoms are broader and most reflections lie inside. Measured, R and
- * the rms difference of F are below a quarter of the tolerance, and most so at low
- * resolution, where atoms cancel each other and their tails do not
+ * folded_most is how much of a Gaussian may fold back so, in the worst case, and tail_most
+ * how much of an atom's charge may lie beyond its radius, both as multiples of the
+ * tolerance. folded_most is above 1, as most atoms are broader and most reflections lie
+ * inside. Measured, R and the rms difference of F are below a quarter of the tolerance, and
+ * most so at low resolution, where atoms cancel each other and their tails do not
  * (tests/structure/test_fcalc.c).
  */
-static const double RATE = 1.5, FOLDED = 10, TAIL = 1;
+static const double point_rate = 1.5, folded_most = 10, tail_most = 1;
 
 nb_status sampling_choose(const struct request *request, struct sampling *out)
 {
     enum { SIDE_MOST = 8192 };
     const struct gemmi_model *model = &request->structure->model;
     const double dmin = request->how->dmin, tolerance = request->how->tolerance;
-    const double fall = (2 * RATE - 1) * (2 * RATE - 1) - 1;
-    const double needed = 4 * dmin * dmin * log(1 / fmin(FOLDED * tolerance, 1)) / fall;
+    const double fall = (2 * point_rate - 1) * (2 * point_rate - 1) - 1;
+    const double needed =
+        4 * dmin * dmin * log(1 / fmin(folded_most * tolerance, 1)) / fall;
 
     for (int k = 0; k < 3; k++) {
-        const double points = 2 * RATE * model->crystal.cell[k] / dmin;
+        const double points = 2 * point_rate * model->crystal.cell[k] / dmin;
 
         if (!(points < SIDE_MOST))
-            return fail(request->ctx, NB_ERR_MEMORY,
+            return fail(request->ctx, NB_ERR_ARGUMENT,
                         "structure factors to %g A: the grid would have more than %d "
-                        "points "
-                        "along an axis; raise dmin",
+                        "points along an axis; raise dmin",
                         dmin, (int)SIDE_MOST);
         out->n[k] = planner_fast_size((int)ceil(points));
     }
     out->blur = fmax(needed - least_b(request), 0);
-    out->tail = TAIL * tolerance * exp(-out->blur / (4 * dmin * dmin));
+    out->tail = tail_most * tolerance * exp(-out->blur / (4 * dmin * dmin));
     set_axes(model, out);
     return NB_OK;
 }
@@ -171,10 +173,11 @@ static void set_sphere(const struct request *request, const struct sampling *sam
     const nb_structure *structure = request->structure;
     const double *x = request->x[i], *file = structure->numbers[i];
     const double b = structure->most_b[i] + rounded_change(x[3] - file[3]) + sampling->blur;
-    const double radius = radius_of(c, b, sampling->tail) + STEP / 2 * sqrt(3);
+    const double radius = radius_of(c, b, sampling->tail) + place_step / 2 * sqrt(3);
     double middle[3];
 
-    for (int k = 0; k < 3; k++) middle[k] = file[k] + STEP * rint((x[k] - file[k]) / STEP);
+    for (int k = 0; k < 3; k++)
+        middle[k] = file[k] + place_step * rint((x[k] - file[k]) / place_step);
     for (int k = 0; k < 3; k++) {
         const double *star = sampling->star[k];
         const double length =

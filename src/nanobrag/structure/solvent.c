@@ -40,13 +40,15 @@ nb_status solvent_add(struct request *request, complex_pair *f)
     struct fourier fourier;
     char why[GEMMI_WHY];
     double volume;
-    nb_status status = gemmi_solvent_mask(model, how->dmin, &mask, why);
+    /* a transform of n points has the indices -(n - 1)/2 to (n - 1)/2 */
+    const int least[3] = {2 * sphere->max[0] + 1, 2 * sphere->max[1] + 1,
+                          2 * sphere->max[2] + 1};
+    nb_status status = gemmi_solvent_mask(model, how->dmin, least, &mask, why);
 
     if (status == NB_ERR_FORMAT)
         return fail(request->ctx, NB_ERR_ARGUMENT,
                     "bulk solvent: gemmi makes no mask (%s); leave the solvent out, or "
-                    "lower "
-                    "dmin",
+                    "lower dmin",
                     why);
     if (status != NB_OK) return fail(request->ctx, status, "bulk solvent: %s", why);
     status = fourier_create(request->ctx, mask.n, &fourier);

@@ -65,8 +65,8 @@ static void own_metric(const struct gemmi_model *model, double metric[3][3])
 {
     const double *f = model->fractional;
 
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 3; k++)
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 3; k++)
             metric[i][k] = f[3 * i] * f[3 * k] + f[3 * i + 1] * f[3 * k + 1]
                            + f[3 * i + 2] * f[3 * k + 2];
 }
@@ -108,7 +108,7 @@ nb_status sphere_create(nb_context *ctx, const nb_structure *structure, double d
     *out = (struct sphere){.n = 0};
     mean_metric(model, mean);
     own_metric(model, metric);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         /* the mean metric and the cell differ by at most 1 % */
         const double most = 1.02 * model->crystal.cell[i] / dmin;
 
@@ -116,14 +116,14 @@ nb_status sphere_create(nb_context *ctx, const nb_structure *structure, double d
         places *= 2.0 * out->max[i] + 1;
     }
     if (!(places <= PLACES_MOST))
-        return fail(ctx, NB_ERR_FORMAT,
+        return fail(ctx, NB_ERR_ARGUMENT,
                     "structure factors to %g A: more than %d reflections; raise dmin", dmin,
                     (int)PLACES_MOST);
     out->n = list(out, (const double(*)[3])mean, (const double(*)[3])metric, limit);
     if (out->n == 0)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "structure factors to %g A: the cell has no reflection there; lower "
-                    "dmin",
+                    "structure factors to %g A: the cell has no reflection there; "
+                    "lower dmin",
                     dmin);
     out->hkl = malloc(out->n * sizeof *out->hkl);
     out->s2 = malloc(out->n * sizeof *out->s2);

@@ -80,9 +80,62 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
     return NB_ERR_SHAPE;
 }
 
-static nb_status read_smv(const struct run *run, nb_context *ctx, const char *path,
-                          struct fit_image *out, char why[FIT_WHY])
+static nb_status cut_off(const char *path, char why[FIT_WHY])
 {
+    (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
+    return NB_ERR_FORMAT;
+}
+
+/* ---- a header that contradicts the scene ---- */
+
+static int is_off(double a, double b, double share)
+{
+    return fabs(a - b) > share * fabs(b);
+}
+
+/* The distance of a beam centre from where the scene has it, mm. Programs count it from
+ * either side, along either axis, from the corner or from the middle of a pixel. */
+static double centre_off(const nb_description *d, double x, double y)
+{
+    const double f = d->beam_fast, s = d->beam_slow;
+    const double across = d->pixel * d->nfast, down = d->pixel * d->nslow;
+    const double fast[2] = {f, across - f}, slow[2] = {s, down - s};
+    double least = INFINITY;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            least = fmin(least, fmin(hypot(x - fast[i], y - slow[k]),
+                                     hypot(x - slow[k], y - fast[i])));
+    return least;
+}
+
+/* Writes how a header contradicts the scene, by more than a start may be off. */
+static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
+                          const nb_description *d, char out[FIT_MISMATCH])
+{
+    const double wavelength = image->scene.beam.wavelength;
+    double x, y;
+    if (nb_smv_number(smv, "PIXEL_SIZE", &x) && is_off(x, d->pixel, 0.001))
+        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm, the scene %g", x, d->pixel);
+    else if (nb_smv_number(smv, "WAVELENGTH", &x) && is_off(x, wavelength, 0.002))
+        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A, the scene %g", x,
+                       wavelength);
+    else if (nb_smv_number(smv, "DISTANCE", &x) && is_off(x, d->distance, 0.02)
+             && is_off(x, d->close_distance, 0.02))
+        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm, the scene %g", x,
+                       d->distance);
+    else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
+             && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
+             && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
+        (void)snprintf(out, FIT_MISMATCH,
+                       "a beam centre at %g, %g mm, the scene %g, %g from its corner", x, y,
+                       d->beam_fast, d->beam_slow);
+}
+
+static nb_status read_smv(const struct run *run, nb_context *ctx,
+                          const struct fit_source *source, struct fit_image *out,
+                          char why[FIT_WHY])
+{
+    const char *const path = source->file;
     const nb_description *d = &run->description;
     nb_smv *smv;
     int nfast, nslow;
@@ -94,16 +147,19 @@ static nb_status read_smv(const struct run *run, nb_context *ctx, const char *pa
     nb_status result = NB_OK;
     if (nfast != d->nfast || nslow != d->nslow)
         result = wrong_size(run, path, nfast, nslow, why);
-    else if (!pixels) {
-        (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
-        result = NB_ERR_FORMAT;
-    } else if (!(c.overload > c.pedestal)) {
+    else if (!pixels)
+        result = cut_off(path, why);
+    else if (!(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
                        "%s: the saturation of %g counts is not above the pedestal of %g",
                        path, c.overload, c.pedestal);
         result = NB_ERR_FORMAT;
-    } else
+    } else {
+        nb_description own;
         convert(pixels, (size_t)nfast * (size_t)nslow, &c, out);
+        if (nb_describe(out->sim, source->values, &own) == NB_OK)
+            find_mismatch(smv, out, &own, out->mismatch);
+    }
     nb_smv_free(smv);
     return result;
 }
@@ -129,15 +185,58 @@ static nb_status read_raw(const struct run *run, nb_context *ctx, const char *pa
     return status;
 }
 
-static nb_status read_photons(const struct run *run, nb_context *ctx, const char *path,
-                              struct fit_image *out, char why[FIT_WHY])
+/* The kind of a file that is neither SMV nor raw floats, by its first bytes; NULL: it may
+ * be raw floats. */
+static const char *other_kind(const char *path)
 {
-    if (is_smv(path)) return read_smv(run, ctx, path, out, why);
-    out->saturation = run->s->fit.saturation;
-    return read_raw(run, ctx, path, out->photons, why);
+    static const struct {
+        const char *name, *begin;
+    } kinds[] = {{"PNG", "\211PNG"}, {"HDF5", "\211HDF"}, {"TIFF", "II*"},
+                 {"TIFF", "MM"},     {"CBF", "###CBF"},   {"gzip", "\037\213"}};
+    char begin[8] = "";
+    FILE *const file = fopen(path, "rb");
+    const size_t n = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
+    if (file) (void)fclose(file);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && n > 0; i++)
+        if (strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return kinds[i].name;
+    return NULL;
 }
 
-/* Pixels that are 0 in the mask have no weight. */
+static nb_status read_photons(const struct run *run, nb_context *ctx,
+                              const struct fit_source *source, struct fit_image *out,
+                              char why[FIT_WHY])
+{
+    if (is_smv(source->file)) return read_smv(run, ctx, source, out, why);
+    const char *const kind = other_kind(source->file);
+    if (kind) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: is a %s file; expected an SMV image, or raw floats as "
+                       "-floatfile writes them",
+                       source->file, kind);
+        return NB_ERR_FORMAT;
+    }
+    out->saturation = run->s->fit.saturation;
+    return read_raw(run, ctx, source->file, out->photons, why);
+}
+
+/* Gives every pixel a weight of 1. */
+static nb_status make_weights(const struct run *run, struct fit_image *out,
+                              char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    out->weight = malloc(n * sizeof *out->weight);
+    if (!out->weight) {
+        (void)snprintf(why, FIT_WHY, "out of memory for the mask of an image");
+        return NB_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++) out->weight[i] = 1;
+    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
+    return NB_OK;
+}
+
+/* Pixels that are 0 in the mask, or no number, have no weight. */
 static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_image *out,
                            char why[FIT_WHY])
 {
@@ -145,11 +244,8 @@ static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_im
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     if (!path) return NB_OK;
-    out->weight = malloc(n * sizeof *out->weight);
-    if (!out->weight) {
-        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
-        return NB_ERR_MEMORY;
-    }
+    const nb_status made = make_weights(run, out, why);
+    if (made != NB_OK) return made;
     if (is_smv(path)) {
         nb_smv *smv;
         int nfast, nslow;
@@ -157,20 +253,50 @@ static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_im
         const nb_status status = nb_smv_read(ctx, path, &smv);
         if (status != NB_OK) return failed(ctx, status, why);
         nb_smv_image(smv, &nfast, &nslow, &pixels);
-        const int fits = nfast == d->nfast && nslow == d->nslow && pixels;
-        for (size_t i = 0; fits && i < n; i++) out->weight[i] = pixels[i] != 0;
+        const int fits = nfast == d->nfast && nslow == d->nslow, is_whole = pixels != NULL;
+        for (size_t i = 0; fits && is_whole && i < n; i++) out->weight[i] = pixels[i] != 0;
         nb_smv_free(smv);
         if (!fits) return wrong_size(run, path, nfast, nslow, why);
+        if (!is_whole) return cut_off(path, why);
     } else {
         const nb_status status = read_raw(run, ctx, path, out->weight, why);
         if (status != NB_OK) return status;
-        for (size_t i = 0; i < n; i++) out->weight[i] = out->weight[i] != 0;
+        for (size_t i = 0; i < n; i++)
+            out->weight[i] = out->weight[i] != 0 && !isnan(out->weight[i]);
     }
-    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
     return NB_OK;
 }
 
 /* ---- checks ---- */
+
+/* Less photons than this are none that were counted: those of gaps between modules, or of a
+ * wrong pedestal. Read-out noise makes fewer than 0, but hardly by six times itself. */
+static double least_photons(const struct run *run)
+{
+    if (run->s->fit.loss == NB_POISSON) return 0;
+    return run->s->fit.loss == NB_POISSON_READOUT && run->s->fit.readout > 0
+               ? -6 * run->s->fit.readout
+               : -INFINITY;
+}
+
+/* Gives pixels below that no weight. */
+static nb_status leave_out_negative(const struct run *run, struct fit_image *out,
+                                    char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    const double least = least_photons(run);
+    for (size_t i = 0; i < n; i++) {
+        if (!(out->photons[i] < least) || (out->weight && out->weight[i] == 0)) continue;
+        if (!out->weight) {
+            const nb_status status = make_weights(run, out, why);
+            if (status != NB_OK) return status;
+        }
+        out->weight[i] = 0;
+        out->negative++;
+    }
+    return NB_OK;
+}
 
 /* Counts the pixels of the data, and refuses those that are no numbers. */
 static nb_status count(const struct run *run, const char *path, struct fit_image *out,
@@ -198,7 +324,10 @@ static nb_status count(const struct run *run, const char *path, struct fit_image
     if (out->counted > 0) return NB_OK;
     (void)snprintf(why, FIT_WHY, "%s: %s", path,
                    out->saturated > 0 ? "every pixel that is not masked is saturated"
-                                      : "every pixel is masked");
+                   : out->negative > 0
+                       ? "every pixel that is not masked is below 0 photons; "
+                         "check -pedestal"
+                       : "every pixel is masked");
     return NB_ERR_FORMAT;
 }
 
@@ -239,8 +368,9 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
         return NB_ERR_MEMORY;
     }
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
-    status = read_photons(run, ctx, source->file, out, why);
+    status = read_photons(run, ctx, source, out, why);
     if (status == NB_OK) status = read_mask(run, ctx, out, why);
+    if (status == NB_OK) status = leave_out_negative(run, out, why);
     if (status == NB_OK) status = count(run, source->file, out, why);
     if (status == NB_OK) blank_masked(run, out);
     return status;

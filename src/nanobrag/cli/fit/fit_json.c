@@ -48,6 +48,7 @@ void fit_json(cJSON *root, const struct fit_job *job)
     if (nb_fit_result_get(job->fit, &r) != NB_OK) return;
     cJSON *const to = json_object(root, "fit");
     json_text(to, "ended", r.why);
+    json_text(to, "errors", r.errors_why);
     json_whole(to, "passes", r.passes);
     json_real(to, "loss", r.loss);
     json_real(to, "condition", r.condition);

@@ -10,11 +10,20 @@
 
 #include "cli/fit/fit_run.h"
 
-/* Structure factors are too many for a table. */
+/* More structure factors than this are too many for a table. */
+enum { FACTORS_MOST = 20 };
+
 static int is_factor(const nb_fit_value *v)
 {
     int hkl[3];
     return params_is_factor(v->param.name, hkl);
+}
+
+static size_t count_factors(const nb_fit_result *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->nvalue; i++) n += is_factor(&r->value[i]);
+    return n;
 }
 
 void fit_number(double value, double error, char out[FIT_NUMBER])
@@ -34,9 +43,14 @@ void fit_number(double value, double error, char out[FIT_NUMBER])
         (void)snprintf(out, FIT_NUMBER, "%.6g(%.2g)", value, error);
 }
 
-static const char *remark(const nb_fit_value *v)
+static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
 {
-    if (v->is_held) return "held, the image does not depend on it";
+    if (isnan(v->error) && r->errors == NB_FIT_ERRORS_CURVATURE)
+        return "not fitted: the fit ended too early";
+    if (v->is_held && is_factor(v)) return "held, the data hardly tell of it";
+    if (v->is_held && v->value == v->param.value)
+        return "held, the image does not depend on it";
+    if (v->error == 0) return "its error is in those of F";
     if (v->bound < 0) return "at its lower bound";
     if (v->bound > 0) return "at its upper bound";
     return isinf(v->error) ? "free: the data do not tell it" : "";
@@ -50,7 +64,7 @@ static void print_value(const nb_fit_result *r, const nb_fit_value *v)
                    v->shot < 0 ? "" : r->shot[v->shot].name);
     printf("  %-28s %-22s %-10s from %.7g%s%s\n", name, number,
            strcmp(v->param.unit, "1") ? v->param.unit : "", v->param.value,
-           *remark(v) ? ", " : "", remark(v));
+           *remark(r, v) ? ", " : "", remark(r, v));
 }
 
 static void print_factors(const nb_fit_result *r)
@@ -73,17 +87,19 @@ static void print_factors(const nb_fit_result *r)
 static void print_values(const struct fit_job *job, const nb_fit_result *r)
 {
     enum { OWN_MOST = 100 };
+    const int lists_factors = count_factors(r) <= FACTORS_MOST;
     size_t own = 0;
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = &r->value[i];
+        if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
         own += v->shot >= 0;
-        if (is_factor(v) || (own > OWN_MOST && v->shot >= 0)) continue;
+        if ((is_factor(v) && !lists_factors) || (own > OWN_MOST && v->shot >= 0)) continue;
         print_value(r, v);
     }
     if (own > OWN_MOST)
         printf("  and %zu more of single images%s\n", own - OWN_MOST,
                job->run->s->fit.fitfile ? ", in the file" : ": -fitfile writes them all");
-    print_factors(r);
+    if (!lists_factors) print_factors(r);
 }
 
 static void print_correlated(const nb_fit_result *r)
@@ -100,53 +116,63 @@ static void print_correlated(const nb_fit_result *r)
         printf("free         the data do not tell %s\n", r->free[i]);
 }
 
+/* Where errors come from, if not from a likelihood. */
+static void print_errors(const nb_fit_result *r)
+{
+    if (r->errors != NB_FIT_ERRORS_CURVATURE) printf("errors       %s\n", r->errors_why);
+}
+
 static void print_left_out(const nb_fit_result *r)
 {
-    for (int64_t i = 0; i < r->nshot; i++)
-        if (r->shot[i].left_out)
-            printf("left out     %s: %s\n", r->shot[i].name, r->shot[i].left_out);
+    for (int64_t i = 0; i < r->nshot; i++) {
+        const char *const why = r->shot[i].left_out, *const name = r->shot[i].name;
+        /* what a file has wrong begins with its name */
+        const int begins = why && strncmp(why, name, strlen(name)) == 0;
+        if (why)
+            printf("left out     %s%s%s\n", begins ? "" : r->shot[i].name,
+                   begins ? "" : ": ", why);
+    }
 }
 
-static void print_misfit(const struct fit_job *job, const nb_fit_result *r)
-{
-    nb_fit_misfit misfit;
-    int64_t shot = 0;
-    while (shot < r->nshot && r->shot[shot].left_out) shot++;
-    if (shot == r->nshot || job->run->s->fit.fisher
-        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
-        return;
-    printf("residuals    of %s, over their standard deviation: %.3f rms, %+.4f on average\n"
-           "             rms by resolution, A:",
-           r->shot[shot].name, misfit.all.rms, misfit.all.mean);
-    for (int i = 0; i < NB_FIT_SHELLS; i++)
-        if (misfit.shell[i].pixels > 0)
-            printf(" %.2f-%.2f %.2f%s", misfit.shell[i].dmax, misfit.shell[i].dmin,
-                   misfit.shell[i].rms, i + 1 < NB_FIT_SHELLS ? "," : "");
-    printf("\n");
-}
-
-static int64_t pixels_of(const nb_fit_result *r)
+static int64_t pixels_of(const nb_fit_result *r, int64_t *images)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < r->nshot; i++)
-        if (!r->shot[i].left_out) n += r->shot[i].pixels;
+    *images = 0;
+    for (int64_t i = 0; i < r->nshot; i++) {
+        if (r->shot[i].left_out) continue;
+        n += r->shot[i].pixels;
+        ++*images;
+    }
     return n;
 }
 
-void fit_report(const struct fit_job *job, const nb_fit_result *r)
+void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
 {
     if (job->run->s->quiet) return;
+    int64_t images;
+    const int64_t pixels = pixels_of(r, &images);
     if (job->run->s->fit.fisher)
-        printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels_of(r),
-               pixels_of(r) == 1 ? "" : "s");
-    else
+        printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels,
+               pixels == 1 ? "" : "s");
+    else {
         printf("fit          %s\n"
-               "             %d passes, loss %.8g for %lld pixels of %lld image%s\n",
-               r->why, r->passes, r->loss, (long long)pixels_of(r), (long long)r->nshot,
-               r->nshot == 1 ? "" : "s");
+               "             %d pass%s, loss %.8g for %lld pixels of ",
+               r->why, r->passes, r->passes == 1 ? "" : "es", r->loss, (long long)pixels);
+        if (images < r->nshot) printf("%lld of ", (long long)images);
+        printf("%lld image%s\n", (long long)r->nshot, r->nshot == 1 ? "" : "s");
+    }
     print_values(job, r);
+    print_errors(r);
     print_correlated(r);
     print_left_out(r);
-    print_misfit(job, r);
+    (void)fflush(stdout);
+}
+
+void fit_report(const struct fit_job *job, const nb_fit_result *r,
+                const struct fit_residuals *residuals)
+{
+    if (job->run->s->quiet) return;
+    fit_report_values(job, r);
+    fit_residuals_print(residuals, r);
     (void)fflush(stdout);
 }

@@ -29,10 +29,12 @@ static int needs_fit(const struct settings *s, struct messages *messages, int op
 
 static int check_needs(const struct settings *s, struct messages *messages)
 {
-    static const int fits[] = {OPT_DATA,        OPT_SHOTS,    OPT_DATA_MASK,  OPT_RESTRAIN,
-                               OPT_FITFILE,     OPT_FITIMAGE, OPT_RESUME,     OPT_FISHER,
-                               OPT_FISHER_SCAN, OPT_LOSS,     OPT_SATURATION, OPT_READOUT,
-                               OPT_GAIN,        OPT_PEDESTAL, OPT_DELTA};
+    static const int fits[] = {OPT_DATA,         OPT_SHOTS,      OPT_DATA_MASK,
+                               OPT_RESTRAIN,     OPT_FITFILE,    OPT_FITIMAGE,
+                               OPT_RESUME,       OPT_FISHER,     OPT_FISHER_SCAN,
+                               OPT_LOSS,         OPT_SATURATION, OPT_READOUT,
+                               OPT_GAIN,         OPT_PEDESTAL,   OPT_DELTA,
+                               OPT_FITIMAGE_KIND};
     if (s->fit.shared || s->fit.own) return 0;
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         const int code = needs_fit(s, messages, fits[i]);
@@ -66,9 +68,10 @@ static int check_data(const struct settings *s, struct messages *messages)
 /* A fit writes no image of the start. */
 static int check_images(const struct settings *s, struct messages *messages)
 {
-    static const int outputs[] = {OPT_FLOATFILE, OPT_DOUBLEFILE, OPT_INTFILE,
-                                  OPT_NOISEFILE, OPT_PGMFILE,    OPT_PNGFILE,
-                                  OPT_GRADIENT,  OPT_JACOBIAN,   OPT_HKLGRADFILE};
+    static const int outputs[] = {OPT_FLOATFILE,  OPT_DOUBLEFILE, OPT_INTFILE,
+                                  OPT_NOISEFILE,  OPT_PGMFILE,    OPT_PNGFILE,
+                                  OPT_IMAGEFILE,  OPT_GRADIENT,   OPT_JACOBIAN,
+                                  OPT_HKLGRADFILE};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (s->given[outputs[i]])
             return message_usage(messages,
@@ -86,6 +89,41 @@ static int check_stdout(const struct settings *s, struct messages *messages)
     return 0;
 }
 
+static void warn_idle(struct messages *messages, int is_idle, int option, const char *why)
+{
+    if (is_idle)
+        message_warning(messages, "%s has no effect %s", option_at(option)->name, why);
+}
+
+/* Warns of options that another one leaves without effect. */
+static void check_effects(const struct settings *s, struct messages *messages)
+{
+    static const int once[] = {OPT_FIT, OPT_FIT_EACH, OPT_FITFILE, OPT_SHOTS,
+                               OPT_DATA_MASK};
+    static const int runs[] = {OPT_COARSE, OPT_FIT_PASSES, OPT_FIT_SECONDS};
+    const int *const given = s->given;
+    const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
+    warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
+              OPT_READOUT, "without -loss readout");
+    warn_idle(messages, given[OPT_DELTA] && !spares, OPT_DELTA,
+              "without -loss huber or cauchy");
+    if (s->fit.loss == NB_POISSON_READOUT && !(s->fit.readout > 0))
+        message_warning(messages,
+                        "-loss readout without -readout: the read-out noise is 0 photons");
+    if (s->fit.planes && s->scene.background.water > 0)
+        message_warning(messages,
+                        "-planes beside -water: planes, which are nowhere negative, cannot "
+                        "take back water that is too much; leave out one of them");
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        if (given[once[i]] > 1)
+            message_warning(messages, "%s is given %d times: the last one counts%s",
+                            option_at(once[i])->name, given[once[i]],
+                            i < 2 ? "; names are separated by commas" : "");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        warn_idle(messages, given[runs[i]] && s->fit.fisher, runs[i],
+                  "on errors that are expected without a fit");
+}
+
 int fit_check(const struct settings *s, struct messages *messages)
 {
     int code = check_needs(s, messages);
@@ -94,12 +132,13 @@ int fit_check(const struct settings *s, struct messages *messages)
     if (!code) code = check_images(s, messages);
     if (!code) code = check_stdout(s, messages);
     if (!code && s->fit.fisher_scan) code = fisher_scan_check(s, messages);
+    if (!code) check_effects(s, messages);
     return code;
 }
 
 /* ---- restraints ---- */
 
-/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; the name is cut out of `text`. */
+/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; `name` has room for the first. */
 static int read_restraint(struct messages *messages, const char *text, char *name,
                           nb_restraint *out)
 {
@@ -126,7 +165,6 @@ static int read_restraint(struct messages *messages, const char *text, char *nam
                              text);
     memcpy(name, text, (size_t)(equals - text));
     name[equals - text] = 0;
-    out->name = name;
     if (range)
         out->lower = a, out->upper = b;
     else
@@ -145,22 +183,26 @@ static int read_restraints(struct fit_job *job)
         char *const name = malloc(strlen(text) + 1);
         if (!name) return message_failure(job->run->messages, "out of memory");
         nb_restraint *const r = &job->restraint[job->nrestraint];
-        const int code = read_restraint(job->run->messages, text, name, r);
-        if (code) {
-            free(name);
-            return code;
-        }
+        r->name = name;
         job->nrestraint++;
+        const int code = read_restraint(job->run->messages, text, name, r);
+        if (code) return code;
     }
     return 0;
 }
 
 /* ---- callbacks ---- */
 
-static void note_saturated(struct fit_job *job, const struct fit_image *image)
+/* Notes what is worth a warning of an image that is read for the first time. */
+static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
     job->nsaturated += image->saturated > 0;
+    job->negative += image->negative;
+    job->nnegative += image->negative > 0;
+    if (*image->mismatch && job->nmismatch++ == 0)
+        (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: its header says %s",
+                       file, image->mismatch);
 }
 
 static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
@@ -185,6 +227,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     struct fit_job *const job = user;
     const size_t i = (size_t)shot;
     struct fit_image *image = job->kept ? &job->kept[i] : malloc(sizeof *image);
+    out->name = job->sources.at[i].file;
     if (!image) return NB_ERR_MEMORY;
     if (!job->kept || !image->sim) {
         const nb_status status =
@@ -192,10 +235,11 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
         if (status != NB_OK) {
             fit_image_free(image);
             if (!job->kept) free(image);
-            if (job->sources.n > 1) message_warning(job->run->messages, "%s", job->why);
+            out->failure = job->why;
             return status;
         }
-        if (!job->fit) note_saturated(job, image);
+        if (!job->fit && job->sources.at[i].file)
+            note_image(job, image, job->sources.at[i].file);
     }
     *out = shot_of(job, i, image);
     return NB_OK;
@@ -233,8 +277,9 @@ static int on_pass(void *user, const nb_fit_state *state)
     const char *const path = job->run->s->fit.fitfile;
     job->passes = state->passes;
     print_pass(job, state);
-    if (path && nb_fit_write(job->fit, path) != NB_OK) {
-        job->code = message_status(job->run->messages, NB_ERR_FILE,
+    const nb_status status = path ? nb_fit_write(job->fit, path) : NB_OK;
+    if (status != NB_OK) {
+        job->code = message_status(job->run->messages, status,
                                    nb_context_message(job->run->ctx), 1);
         return 1;
     }
@@ -266,9 +311,12 @@ static int failed(struct fit_job *job, nb_status status)
     progress_line_end(&run->progress);
     if (job->code) return job->code;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    if (*job->why && job->sources.n == 1)
-        return message_status(run->messages, status, job->why, 0);
-    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    const char *const message = nb_context_message(run->ctx);
+    if (strstr(message, "named twice"))
+        return message_usage(run->messages, "%s: %s",
+                             run->s->fit.own ? "-fit and -fit_each" : "-fit", message);
+    const int is_loader = *job->why && (job->sources.n == 1 || strstr(message, job->why));
+    return message_status(run->messages, status, is_loader ? job->why : message, 0);
 }
 
 /* The names of a list as the library takes them, separated by blanks: it refuses one that
@@ -305,12 +353,42 @@ static int prepare(struct fit_job *job)
     if (!code) code = names_of(job, OPT_FIT_EACH, run->s->fit.own, &job->own);
     if (!code) code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
+    if (!code) code = fit_sources_check(run, &job->sources);
     if (code) return code;
     if (job->sources.n <= KEPT_MOST) job->kept = calloc(job->sources.n, sizeof *job->kept);
     const nb_context_options options = {.threads = 1};
     if (nb_context_create(NB_API_VERSION, &options, &job->loading) != NB_OK)
         return message_failure(run->messages, "out of memory for a fit");
     return 0;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void warn_of_images(const struct fit_job *job)
+{
+    struct messages *const messages = job->run->messages;
+    char others[60] = "";
+    if (job->saturated > 0)
+        message_warning(messages,
+                        "%lld pixels of %zu image%s are saturated: they count as \"at "
+                        "least "
+                        "so many photons\"",
+                        (long long)job->saturated, job->nsaturated,
+                        plural(job->nsaturated));
+    if (job->negative > 0)
+        message_warning(messages,
+                        "%lld pixel%s of %zu image%s left out, with fewer photons than can "
+                        "be counted: check -pedestal, unless they are gaps of the detector",
+                        (long long)job->negative, job->negative == 1 ? "" : "s",
+                        job->nnegative, job->nnegative == 1 ? " is" : "s are");
+    if (job->nmismatch > 1)
+        (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
+                       job->nmismatch);
+    if (job->nmismatch > 0)
+        message_warning(messages, "%s%s; check which is right", job->mismatch, others);
 }
 
 static int create(struct fit_job *job)
@@ -322,13 +400,7 @@ static int create(struct fit_job *job)
                                  ? nb_fisher(run->ctx, n, NULL, &options, &job->fit)
                                  : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
-    if (job->saturated > 0)
-        message_warning(run->messages,
-                        "%lld pixels of %zu image%s are saturated: they count as \"at "
-                        "least "
-                        "so many photons\"",
-                        (long long)job->saturated, job->nsaturated,
-                        job->nsaturated == 1 ? "" : "s");
+    warn_of_images(job);
     if (!run->s->fit.resume) return 0;
     const nb_status read = nb_fit_read(job->fit, run->s->fit.resume);
     return read == NB_OK ? 0 : failed(job, read);
@@ -371,22 +443,33 @@ static int write_images(struct fit_job *job)
 static void tell_interrupt(const struct fit_job *job)
 {
     const char *const path = job->run->s->fit.fitfile;
+    nb_fit_result result;
+    if (job->passes > 0 && nb_fit_result_get(job->fit, &result) == NB_OK)
+        fit_report_values(job, &result);
     (void)fflush(stdout);
-    (void)fprintf(stderr, "nanobrag: interrupted after %d passes", job->passes);
+    (void)fprintf(stderr, "nanobrag: interrupted after %d pass%s", job->passes,
+                  job->passes == 1 ? "" : "es");
     if (path && job->passes > 0)
         (void)fprintf(stderr, "; %s holds them, go on by -resume %s\n", path, path);
     else
-        (void)fprintf(stderr, "; nothing was written\n");
+        (void)fprintf(stderr, "; no file was written\n");
 }
 
 static int finish(struct fit_job *job)
 {
     struct run *const run = job->run;
+    struct fit_residuals residuals;
     nb_fit_result result;
-    const nb_status status = nb_fit_result_get(job->fit, &result);
+    nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
-    fit_report(job, &result);
-    int code = 0;
+    int code = fit_residuals_gather(job, &result, &residuals);
+    progress_line_end(&run->progress);
+    if (code) return code;
+    status = nb_fit_result_get(job->fit, &result);
+    if (status == NB_OK) fit_report(job, &result, &residuals);
+    const int verdict = status == NB_OK ? fit_verdict(job, &result, &residuals) : 0;
+    fit_residuals_free(&residuals);
+    if (status != NB_OK) return failed(job, status);
     if (run->s->fit.fitfile) {
         const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
         if (written != NB_OK)
@@ -396,7 +479,7 @@ static int finish(struct fit_job *job)
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;
-    return code;
+    return code ? code : verdict;
 }
 
 static int minimise(struct fit_job *job)

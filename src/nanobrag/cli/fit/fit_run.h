@@ -24,6 +24,8 @@ struct fit_sources {
     struct fit_source *at;
 };
 
+enum { FIT_MISMATCH = 200, FIT_WHY = 1024 };
+
 /* An image in memory, and the scene that it is compared with. */
 struct fit_image {
     nb_simulator *sim; /* holds what the scene points to */
@@ -31,7 +33,9 @@ struct fit_image {
     float *photons, *weight; /* weight: NULL without a mask */
     nb_array observed, weights;
     double saturation; /* photons; 0: none */
-    int64_t saturated, counted; /* pixels of the data: full ones, and those that count */
+    /* pixels of the data: full ones, ones below 0 that are left out, and the others */
+    int64_t saturated, negative, counted;
+    char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
 /* ---- fit_sources.c: -data and -shots ---- */
@@ -40,11 +44,14 @@ struct fit_image {
 int fit_sources_read(struct run *run, struct fit_sources *out);
 void fit_sources_free(struct fit_sources *sources);
 
+/* Refuses outputs that would overwrite an image or another input of the fit. Returns 0 or
+ * the exit status. */
+int fit_sources_check(const struct run *run, const struct fit_sources *sources);
+
 /* ---- fit_image.c ---- */
 
 /* Reads an image and makes its scene, in a context of its own since that of the fit is in
  * use. Returns NB_OK, or a failure with its message in `why`. */
-enum { FIT_WHY = 1024 };
 nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          const struct fit_source *source, struct fit_image *out,
                          char why[FIT_WHY]);
@@ -72,16 +79,45 @@ struct fit_job {
     nb_restraint *restraint;
     size_t nrestraint;
     nb_fit *fit;
-    int64_t saturated; /* pixels of the images read first */
-    size_t nsaturated; /* images that have such */
+    /* pixels of the images as they are first read, and how many images have such */
+    int64_t saturated, negative;
+    size_t nsaturated, nnegative;
+    /* the first image whose header contradicts its scene, and how many do */
+    char mismatch[FIT_WHY];
+    size_t nmismatch;
     int passes; /* reported so far */
     int code; /* exit status of a failure within a callback */
     char why[FIT_WHY];
 };
 
+/* ---- fit_residuals.c ---- */
+
+/* How far images are from their data. */
+struct fit_residuals {
+    nb_misfit *image; /* of each; 0 pixels: it is left out (result.nshot) */
+    size_t nimage; /* that are not left out */
+    nb_misfit all, shell[NB_FIT_SHELLS]; /* of all of them */
+};
+
+/* Computes the images once more. Returns 0 or the exit status. The result has to be got
+ * again. */
+int fit_residuals_gather(const struct fit_job *job, const nb_fit_result *result,
+                         struct fit_residuals *out);
+void fit_residuals_free(struct fit_residuals *residuals);
+void fit_residuals_print(const struct fit_residuals *residuals,
+                         const nb_fit_result *result);
+
+/* Warns of a result that is not to be trusted. Returns 0, or the exit status of a fit that
+ * has not converged. */
+int fit_verdict(const struct fit_job *job, const nb_fit_result *result,
+                const struct fit_residuals *residuals);
+
 /* ---- fit_report.c ---- */
 
-void fit_report(const struct fit_job *job, const nb_fit_result *result);
+/* Prints what was found, without the residuals; and with them. */
+void fit_report_values(const struct fit_job *job, const nb_fit_result *result);
+void fit_report(const struct fit_job *job, const nb_fit_result *result,
+                const struct fit_residuals *residuals);
 
 /* Writes VALUE(ERROR), both to two digits of the error, or VALUE where there is none. */
 enum { FIT_NUMBER = 48 };

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,12 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     const size_t n = numbers ? numbers_of(member, numbers, MOST) : 0;
     double *values = realloc(source->values, (source->nvalue + n + 1) * sizeof *values);
     if (values) source->values = values;
+    char unknown[PARAMS_WHAT];
     int code = 0;
     if (!numbers || !names || !values)
         code = message_failure(run->messages, "out of memory for %s", run->s->fit.shots);
+    else if (!params_known(member->string, unknown))
+        code = wrong(run, entry, unknown);
     else if (n == 0) {
         char what[200];
         (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",
@@ -98,6 +102,22 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     return code;
 }
 
+/* Every number lies within the bounds of its parameter. */
+static int check_bounds(struct run *run, size_t entry, const struct fit_source *source,
+                        const nb_simulator *sim)
+{
+    nb_param p;
+    char what[300];
+    for (size_t i = 0; i < source->nvalue && nb_param_at(sim, i, &p) == NB_OK; i++) {
+        const double value = source->values[i];
+        if (value >= p.lower && value <= p.upper) continue;
+        (void)snprintf(what, sizeof what, "%.64s is %.12g, expected %g to %g", p.name,
+                       value, p.lower, p.upper);
+        return wrong(run, entry, what);
+    }
+    return 0;
+}
+
 /* A simulator says whether the names are parameters, and how many they are. */
 static int check_names(struct run *run, size_t entry, const struct fit_source *source)
 {
@@ -106,14 +126,22 @@ static int check_names(struct run *run, size_t entry, const struct fit_source *s
     const nb_status status =
         nb_simulator_create(run->ctx, &run->resolved, source->names, &run->s->how, &sim);
     const size_t n = nb_nparam(sim);
+    int code = 0;
+    if (status != NB_OK)
+        code = wrong(run, entry, nb_context_message(run->ctx));
+    else if (n == source->nvalue)
+        code = check_bounds(run, entry, source, sim);
+    else {
+        const int length =
+            (int)strlen(source->names) - 1; /* without the blank at its end */
+        char what[300];
+        (void)snprintf(what, sizeof what, "%.*s: %zu number%s, but %zu given",
+                       length < 150 ? length : 150, source->names, n, n == 1 ? "" : "s",
+                       source->nvalue);
+        code = wrong(run, entry, what);
+    }
     nb_simulator_free(sim);
-    if (status != NB_OK) return wrong(run, entry, nb_context_message(run->ctx));
-    if (n == source->nvalue) return 0;
-    char what[300];
-    (void)snprintf(what, sizeof what,
-                   "%.150s are %zu parameters, but %zu numbers are given", source->names, n,
-                   source->nvalue);
-    return wrong(run, entry, what);
+    return code;
 }
 
 static int add_entry(struct run *run, size_t entry, const cJSON *from,
@@ -141,6 +169,7 @@ static char *read_text(const char *path)
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t n = 0, room = 0;
+    errno = file ? 0 : errno;
     while (file && n < MOST) {
         if (n + 1 >= room) {
             room = 2 * room + 65536;
@@ -161,7 +190,9 @@ static int read_shots(struct run *run, struct fit_sources *out)
 {
     const char *const path = run->s->fit.shots;
     char *const text = read_text(path);
-    if (!text) return message_usage(run->messages, "%s: cannot be read", path);
+    if (!text)
+        return message_usage(run->messages, "-shots %s: cannot be read: %s", path,
+                             strerror(errno ? errno : ENOMEM));
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithOpts(text, &end, 0);
     int code = 0;
@@ -195,6 +226,76 @@ static int read_shots(struct run *run, struct fit_sources *out)
 }
 
 #endif
+
+/* ---- outputs that would overwrite them ---- */
+
+/* An output must be none of the images, and no other input; -fitfile may be the file of
+ * -resume, which it replaces. */
+static int keep_images(const struct run *run, const struct fit_sources *sources,
+                       const char *name)
+{
+    const char *const resume = run->s->fit.resume, *input = NULL;
+    if (resume && name != run->s->fit.fitfile && outputs_same_file(name, resume))
+        input = resume;
+    for (size_t i = 0; i < sources->n; i++)
+        if (sources->at[i].file && outputs_same_file(name, sources->at[i].file))
+            input = sources->at[i].file;
+    if (input)
+        return message_usage(run->messages, "%s is an input and would be overwritten",
+                             input);
+    return outputs_keep_inputs(run->s, run->messages, name);
+}
+
+/* The images of -fitimage are files of their own, whose names are known only now. */
+static int check_fitimages(const struct run *run, const struct fit_sources *sources)
+{
+    const char *const others[] = {run->s->fit.fitfile, run->s->json};
+    int code = 0;
+    for (size_t i = 0; run->s->fit.fitimage && i < sources->n && !code; i++) {
+        char *const name = output_name(run->s->fit.fitimage, (int)i, sources->n > 1);
+        if (!name) return message_failure(run->messages, "out of memory");
+        code = keep_images(run, sources, name);
+        for (int k = 0; k < 2 && !code; k++)
+            if (others[k] && outputs_same_file(name, others[k]))
+                code =
+                    message_usage(run->messages, "two outputs have the same name %s", name);
+        free(name);
+    }
+    return code;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Warns of an image that is there twice: it counts as two. */
+static int warn_of_twins(const struct run *run, const struct fit_sources *sources)
+{
+    const char **names = malloc((sources->n + 1) * sizeof *names);
+    size_t n = 0;
+    if (!names) return message_failure(run->messages, "out of memory");
+    for (size_t i = 0; i < sources->n; i++)
+        if (sources->at[i].file) names[n++] = sources->at[i].file;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(names[i], names[i - 1]) == 0)
+            message_warning(run->messages,
+                            "%s is given more than once: it counts as several images",
+                            names[i]);
+    free(names);
+    return 0;
+}
+
+int fit_sources_check(const struct run *run, const struct fit_sources *sources)
+{
+    const char *const names[] = {run->s->fit.fitfile, run->s->json};
+    int code = warn_of_twins(run, sources);
+    for (int i = 0; i < 2 && !code; i++)
+        if (names[i] && !outputs_to_stdout(names[i]))
+            code = keep_images(run, sources, names[i]);
+    return code ? code : check_fitimages(run, sources);
+}
 
 int fit_sources_read(struct run *run, struct fit_sources *out)
 {

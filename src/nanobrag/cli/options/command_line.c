@@ -233,3 +233,11 @@ int parse_arguments(struct messages *messages, int argc, char **argv,
     if (messages->compat) return parse_compat(messages, argc, argv, out);
     return parse_strict(messages, argc, argv, out);
 }
+
+const char *events_text(const struct event_list *events, int option)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < events->n; i++)
+        if (events->at[i].option == option) text = events->at[i].text;
+    return text;
+}

@@ -38,6 +38,9 @@ int parse_arguments(struct messages *messages, int argc, char **argv,
 
 void events_free(struct event_list *events);
 
+/* The text of the last event of an option, or NULL. */
+const char *events_text(const struct event_list *events, int option);
+
 /* ---- used by the two parsers ---- */
 struct event *events_add(struct event_list *events, int option);
 

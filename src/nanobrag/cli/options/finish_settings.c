@@ -194,7 +194,9 @@ static const int without_effect[][2] = {
     {OPT_MW, OPT_WATER},
     {OPT_EXPOSURE, OPT_FLUX},
     {OPT_PNG_SCALE, OPT_PNGFILE},
+    {OPT_COMPRESSION, OPT_IMAGEFILE},
     {OPT_PNG_SIZE, OPT_PNGFILE},
+    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
 };
 
 static void warn_without_effect(const struct settings *s, struct messages *messages)
@@ -212,10 +214,12 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
                         "then "
                         "-energy %g",
                         energy, s->scene.beam.wavelength, 1000 * energy);
-    if (s->scene.crystal.ndomains == 1 && s->scene.crystal.mosaic[0] > 0)
+    if (s->given[OPT_MOSAIC] && s->scene.crystal.ndomains == 1
+        && s->scene.crystal.mosaic[0] > 0)
         message_warning(messages, "-mosaic has no effect with one domain; give "
                                   "-mosaic_domains 10 or more");
-    if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
+    if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask
+        && !(s->stated & NB_FOUND_SCAN))
         message_warning(messages,
                         "-images %d without -osc: every image shows the same angles",
                         s->images);
@@ -226,10 +230,10 @@ static int check_counts(const struct settings *s, struct messages *messages)
     const nb_scene *scene = &s->scene;
     const int *given = s->given;
     if (scene->scan.nphi > 1 && !given[OPT_OSC] && !given[OPT_PHISTEP] && !s->img
-        && !s->mask)
+        && !s->mask && !(s->stated & NB_FOUND_SCAN))
         return message_usage(messages, "-phisteps %d needs a range: give -osc",
                              scene->scan.nphi);
-    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC])
+    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC] && !(s->stated & NB_FOUND_MOSAIC))
         return message_usage(messages, "-mosaic_domains %d needs a spread: give -mosaic",
                              scene->crystal.ndomains);
     if (scene->beam.ndispersion > 1 && !given[OPT_DISPERSION])

@@ -279,6 +279,7 @@ int geometry_finish(struct settings *s, struct messages *messages)
     detector->nslow = s->npixel[1] > 0 ? s->npixel[1] : 0;
     for (int i = 0; i < 2; i++) detector->size[i] = s->npixel[i] > 0 ? 0 : s->size[i];
     detector->convention = s->compat || s->named < 0 ? s->convention : s->named;
+    if (s->named < 0 && s->frame >= 0) detector->convention = s->frame;
     int status = finish_vectors(s, messages);
     if (!status) status = finish_distance(s, messages);
     if (!status) status = finish_roi(s, messages, count);

@@ -195,15 +195,15 @@ static const struct common {
     {OPT_DETPIXELS, NULL, "pixels per edge"},
     {OPT_PIXEL, NULL, "pixel edge [mm]"},
     {OPT_XBEAM, NULL, "and -Ybeam y [mm]"},
-    {OPT_ROI, NULL, "pixels to render"},
     {OPT_MASK, NULL, "0: not rendered"},
     {OPT_OVERSAMPLE, NULL, "sub-pixels per edge"},
-    {OPT_NOISEFILE, NULL, "with noise, SMV"},
+    {OPT_IMAGEFILE, NULL, ".nxs .cbf .img"},
     {OPT_SEED, NULL, "of the noise"},
     {OPT_FLOATFILE, NULL, "photons, float32"},
     {OPT_PNGFILE, NULL, "picture"},
     {OPT_JSON, NULL, "all numbers"},
     {OPT_GRADIENT, "NAME,...", "derivatives by NAME"},
+    {OPT_FIT, NULL, "to images of -data"},
     {OPT_EXPLAIN, NULL, "plan and geometry"},
     {OPT_THREADS, NULL, "fewer than all cores"},
     {OPT_COMPAT, "nanobragg", "does as nanoBragg"},
@@ -233,8 +233,8 @@ void help_overview(void)
         printf("\n");
     }
     printf("\n-help WORD: an option, a parameter or a section (crystal, factors, beam,\n"
-           "detector, sensor, scan, sampling, background, files, derivatives, program,\n"
-           "environment); -help all: everything\n");
+           "detector, sensor, scan, sampling, background, files, derivatives, fits,\n"
+           "program, environment); -help all: everything\n");
 }
 
 /* 1 when a word is a title or its first or last word, in capitals or not. */

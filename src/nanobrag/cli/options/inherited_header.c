@@ -10,15 +10,6 @@
 
 #include <stdlib.h>
 
-/* The last file that an option names, or NULL. */
-static const char *last_file(const struct event_list *events, int option)
-{
-    const char *file = NULL;
-    for (size_t i = 0; i < events->n; i++)
-        if (events->at[i].option == option) file = events->at[i].text;
-    return file;
-}
-
 static void pair_from(const nb_smv *smv, const char *x, const char *y, struct pair *pair)
 {
     if (nb_smv_number(smv, x, &pair->value[0])) pair->given[0] = 1;
@@ -84,7 +75,7 @@ int header_inherit(struct settings *s, struct messages *messages, nb_context *ct
     static const int options[] = {OPT_MASK, OPT_IMG};
     *mask = (struct mask){0};
     for (int i = 0; i < 2; i++) {
-        const char *const file = last_file(events, options[i]);
+        const char *const file = events_text(events, options[i]);
         if (!file) continue;
         nb_smv *smv;
         const nb_status status = nb_smv_read(ctx, file, &smv);

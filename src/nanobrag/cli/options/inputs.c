@@ -25,7 +25,7 @@ static double wavelength(const struct settings *s)
 static int read_matrix(struct settings *s, struct messages *messages, nb_context *ctx)
 {
     if (!s->matrix) return 0;
-    double *const matrix = s->scene.crystal.matrix;
+    double *const matrix = s->scene.crystal.matrix, *const cell = s->scene.crystal.cell;
     const nb_status status = nb_matrix_read(ctx, s->matrix, matrix);
     if (status != NB_OK) return input_failed(messages, ctx, status);
     int any = 0;
@@ -34,6 +34,9 @@ static int read_matrix(struct settings *s, struct messages *messages, nb_context
         matrix[i] /= wavelength(s);
     }
     if (!any) return message_usage(messages, "%s: the matrix is all zero", s->matrix);
+    /* the cell of -expt goes with the matrix that this one replaces */
+    if ((s->stated & NB_FOUND_CRYSTAL) && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
+        memset(cell, 0, sizeof s->scene.crystal.cell);
     return 0;
 }
 
@@ -219,10 +222,10 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
 static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages *messages)
 {
     enum { MOST = 1000000, EDGE = 1000 };
+    const char *const boxes = strcmp(s->boxes, "auto") == 0 ? "auto:200:12" : s->boxes;
     int end = 0;
-    const int read =
-        sscanf(s->boxes, "auto:%7d:%4d%n", &s->boxes_most, &s->boxes_edge, &end);
-    if (read != 2 || s->boxes[end] != '\0' || s->boxes_most < 1 || s->boxes_most > MOST
+    const int read = sscanf(boxes, "auto:%7d:%4d%n", &s->boxes_most, &s->boxes_edge, &end);
+    if (read != 2 || boxes[end] != '\0' || s->boxes_most < 1 || s->boxes_most > MOST
         || s->boxes_edge < 1 || s->boxes_edge > EDGE)
         return message_usage(messages,
                              "-boxes %s: expected auto:N:EDGE, as auto:200:12 for 12 x 12 "
@@ -238,7 +241,8 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
                       nb_context *ctx)
 {
     if (!s->boxes) return 0;
-    if (strncmp(s->boxes, "auto:", 5) == 0) return ask_for_boxes(in, s, messages);
+    if (strcmp(s->boxes, "auto") == 0 || strncmp(s->boxes, "auto:", 5) == 0)
+        return ask_for_boxes(in, s, messages);
     nb_table *table;
     const nb_status status = nb_table_read(ctx, s->boxes, 4, &table);
     if (status != NB_OK) return input_failed(messages, ctx, status);
@@ -258,7 +262,8 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
 static int no_cell(const struct settings *s, struct messages *messages)
 {
     if (!s->given[OPT_BENCH_COMPILE])
-        return message_usage(messages, "no unit cell: give -cell, -mat, -pdb or -mtz");
+        return message_usage(messages,
+                             "no unit cell: give -cell, -mat, -pdb, -mtz or -expt");
     return message_usage(messages,
                          "no unit cell: options of a scene, as %s, replace the scenes of "
                          "-bench_compile; give -cell or -mat too, or leave them out",
@@ -270,7 +275,9 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 {
     int code = crystal_read(in, s, messages, ctx);
     if (code) return code;
-    if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
+    crystal_system_set(in, s, messages);
+    if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz
+        && !(s->stated & NB_FOUND_CRYSTAL))
         return no_cell(s, messages);
     code = set_mask(in, s, messages);
     if (!code) code = read_matrix(s, messages, ctx);

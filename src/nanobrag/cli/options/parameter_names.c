@@ -108,20 +108,22 @@ void params_try_names(struct nearest *nearest)
     }
 }
 
-static int unknown(struct messages *messages, int option, const char *word)
+static void describe_unknown(const char *word, char what[PARAMS_WHAT])
 {
     struct nearest search;
     nearest_start(&search, word);
     params_try_names(&search);
     const char *const nearest = nearest_name(&search);
-    if (nearest)
-        return message_usage(messages,
-                             "%s: there is no parameter \"%s\"; the nearest is %s",
-                             option_at(option)->name, word, nearest);
-    return message_usage(messages,
-                         "%s: there is no parameter \"%s\"; nanobrag -list_params lists "
-                         "them",
-                         option_at(option)->name, word);
+    (void)snprintf(what, PARAMS_WHAT, "there is no parameter \"%.60s\"; %s%.60s", word,
+                   nearest ? "the nearest is " : "nanobrag -list_params lists them",
+                   nearest ? nearest : "");
+}
+
+static int unknown(struct messages *messages, int option, const char *word)
+{
+    char what[PARAMS_WHAT];
+    describe_unknown(word, what);
+    return message_usage(messages, "%s: %s", option_at(option)->name, what);
 }
 
 /* Row i of the registry, with the name of a list without its index; returns 0 past the end.
@@ -139,6 +141,15 @@ static int stands_for(const char *word, const nb_param *row)
     if (strcmp(word, everything) == 0) return strcmp(row->name, factors) != 0;
     if (strchr(word, '[')) return has_stem(word, row->name);
     return strcmp(word, row->name) == 0 || strcmp(word, row->group) == 0;
+}
+
+int params_known(const char *word, char what[PARAMS_WHAT])
+{
+    nb_param row;
+    for (int i = 0; registry(i, &row); i++)
+        if (stands_for(word, &row)) return 1;
+    describe_unknown(word, what);
+    return 0;
 }
 
 /* Add the names that a list stands for. Groups are resolved, so that no name covered by

@@ -31,6 +31,11 @@ void params_try_names(struct nearest *nearest);
  * caller frees *out. Returns 0 or the exit status. */
 int params_list(struct messages *messages, int option, const char *list, char **out);
 
+/* 1 for a name or a group of parameters. Otherwise `what` says that there is none, with the
+ * nearest one. */
+enum { PARAMS_WHAT = 200 };
+int params_known(const char *word, char what[PARAMS_WHAT]);
+
 /* Make the mosaic spread one about three axes, equal until they are set, if `names` has a
  * spread about one of three axes. */
 void params_prepare(nb_scene *scene, const char *names);

@@ -15,7 +15,7 @@ void settings_start(struct settings *s, int compat)
 {
     *s = (struct settings){.compat = compat};
     nb_scene_set_profile(&s->scene, compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
-    s->named = -1;
+    s->named = s->frame = -1;
     s->convention = NB_MOSFLM;
     s->reference_pivot = NB_PIVOT_BEAM;
     s->pixel = 0.1;
@@ -37,6 +37,11 @@ void settings_start(struct settings *s, int compat)
         s->out[OUT_FLOAT] = "floatimage.bin";
         s->out[OUT_INT] = "intimage.img";
     }
+}
+
+int settings_draw(const struct settings *s)
+{
+    return s->noise || (s->out[OUT_IMAGE] && !s->plain);
 }
 
 /* ---- what the column `sets` of options.def calls ---- */
@@ -136,6 +141,14 @@ static void set_png_scale(struct settings *s, const char *text)
     if (!read_png_scale(s, text) && !s->wrong_scale) s->wrong_scale = text;
 }
 
+static int compression_named(const char *word)
+{
+    return strcmp(word, "none") == 0    ? NB_COMPRESSION_NONE
+           : strcmp(word, "lz4") == 0   ? NB_COMPRESSION_LZ4
+           : strcmp(word, "bslz4") == 0 ? NB_COMPRESSION_BSLZ4
+                                        : NB_COMPRESSION_DEFLATE;
+}
+
 static int psf_named(const char *word)
 {
     return strcmp(word, "fiber") == 0 ? NB_PSF_FIBER : NB_PSF_GAUSS;
@@ -168,6 +181,16 @@ static int loss_named(const char *word)
            : strcmp(word, "huber") == 0  ? NB_HUBER
            : strcmp(word, "cauchy") == 0 ? NB_CAUCHY
                                          : NB_POISSON;
+}
+
+static int system_named(const char *word)
+{
+    static const char *const names[] = {"auto",         "triclinic",  "monoclinic",
+                                        "orthorhombic", "tetragonal", "hexagonal",
+                                        "rhombohedral", "cubic"};
+    int i = NB_CUBIC;
+    while (i > NB_SYSTEM_NONE && strcmp(word, names[i]) != 0) i--;
+    return i;
 }
 
 static int coarse_named(const char *word)

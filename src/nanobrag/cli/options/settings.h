@@ -35,7 +35,7 @@ enum {
 };
 
 /* image files */
-enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_PGM, OUT_PNG, OUT_COUNT };
+enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_IMAGE, OUT_PGM, OUT_PNG, OUT_COUNT };
 
 enum { ANOMALOUS_MOST = 16 }; /* elements that -anomalous may name */
 
@@ -61,6 +61,7 @@ struct fit_settings {
 
 struct settings {
     int compat;
+    int crystal_system; /* enum nb_system; NB_SYSTEM_NONE: by the space group */
     int given[OPT_COUNT]; /* how often each option was given */
     nb_scene scene;
 
@@ -93,8 +94,14 @@ struct settings {
     double beamsize, exposure;
     int random_misset;
 
+    /* the experiment of -expt or -xparm: what it states (NB_FOUND_...), and the convention
+     * whose frame its vectors are in; -1: there is none */
+    unsigned stated;
+    int frame;
+
     /* files */
     const char *pdb, *mtz, *fmtz;
+    const char *expt, *xparm, *truth;
     const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
     int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
@@ -107,6 +114,8 @@ struct settings {
     /* the word after -bench_compile, or NULL; it may be given without */
     const char *bench_compile;
     int noise, pgm; /* 1: switched on */
+    int plain; /* 1: -nonoise, so that -imagefile has no noise either */
+    int compression; /* enum nb_compression, of -imagefile */
 
     /* how images are written */
     double adc, scale, pgm_scale;
@@ -125,6 +134,9 @@ struct settings {
     const char *wrong_device; /* the first -device that names none, or NULL */
     nb_options how; /* how the library computes */
 };
+
+/* 1 when a file with noise is written. */
+int settings_draw(const struct settings *s);
 
 void settings_start(struct settings *s, int compat);
 

@@ -58,6 +58,12 @@ char *output_name(const char *pattern, int i, int sweep)
     return out;
 }
 
+char *output_name_of(const struct settings *s, int kind, int i)
+{
+    const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
+    return output_name(s->out[kind], i, s->given[OPT_IMAGES] && !whole);
+}
+
 /* ---- checks ---- */
 
 static int check_place(struct messages *messages, const char *path)
@@ -104,8 +110,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* 1 when two names mean one file, directly, through its folder or through a link. */
-static int same_file(const char *a, const char *b)
+int outputs_same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
     if (strcmp(a, b) == 0) return 1;
@@ -116,28 +121,37 @@ static int same_file(const char *a, const char *b)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name)
+{
+    const char *const inputs[] = {s->hkl,       s->matrix,       s->sources, s->stol,
+                                  s->boxes,     s->img,          s->mask,    s->cotangent,
+                                  s->pdb,       s->mtz,          s->expt,    s->xparm,
+                                  s->fit.shots, s->fit.data_mask};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        if (inputs[k] && outputs_same_file(name, inputs[k]))
+            return message_usage(messages, "%s is an input and would be overwritten", name);
+    return 0;
+}
+
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl, s->matrix, s->sources,   s->stol, s->boxes,
-                                  s->img, s->mask,   s->cotangent, s->pdb,  s->mtz};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
-            if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
+            if (outputs_same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
                 return message_usage(messages, "two outputs have the same name %s",
                                      names[i]);
-        for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-            if (inputs[k] && same_file(names[i], inputs[k]))
-                return message_usage(messages, "%s is an input and would be overwritten",
-                                     names[i]);
+        const int code = outputs_keep_inputs(s, messages, names[i]);
+        if (code) return code;
     }
     return 0;
 }
 
 /* 1 when image i of one output has the name of the first image of the other. */
-static int has_same_name(const char *a, const char *b, int i)
+static int has_same_name(const struct settings *s, int a, int b, int i)
 {
-    char *const later = output_name(a, i, 1), *const first = output_name(b, 0, 1);
+    char *const later = output_name_of(s, a, i), *const first = output_name_of(s, b, 0);
     const int same = later && first && strcmp(later, first) == 0;
     free(later);
     free(first);
@@ -151,7 +165,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
         for (int b = 0; b < OUT_COUNT; b++) {
             if (a == b || !s->out[a] || !s->out[b]) continue;
             for (int i = 0; i < s->images; i++)
-                if (has_same_name(s->out[a], s->out[b], i))
+                if (has_same_name(s, a, b, i))
                     return message_usage(messages,
                                          "the images of %s and %s would get the same names",
                                          s->out[a], s->out[b]);
@@ -160,13 +174,13 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* files of which there is one for all images */
-enum { SINGLES = 8 };
+enum { SINGLES = 9 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json,         s->gradfile,    s->hklgradfile,
-                                          s->jacobianfile, s->fmtz,        s->atomgradfile,
-                                          s->fit.fitfile,  s->fit.fitimage};
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
+                                          s->jacobianfile, s->fmtz,         s->atomgradfile,
+                                          s->fit.fitfile,  s->fit.fitimage, s->truth};
     memcpy(out, singles, sizeof singles);
 }
 
@@ -177,10 +191,10 @@ static int check_singles(const struct settings *s, struct messages *messages)
     list_singles(s, singles);
     for (int kind = 0; kind < OUT_COUNT; kind++)
         for (int i = 0; s->out[kind] && i < s->images; i++) {
-            char *name = output_name(s->out[kind], i, s->given[OPT_IMAGES]);
+            char *name = output_name_of(s, kind, i);
             int clash = -1;
             for (int k = 0; name && k < SINGLES; k++)
-                if (singles[k] && same_file(name, singles[k])) clash = k;
+                if (singles[k] && outputs_same_file(name, singles[k])) clash = k;
             free(name);
             if (clash >= 0)
                 return message_usage(messages,
@@ -229,7 +243,8 @@ static const char *beside_comparison(const struct settings *s)
                                OPT_PGMSCALE,       OPT_PNGFILE,     OPT_GRADIENT,
                                OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
                                OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
-                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE};
+                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE,
+                               OPT_IMAGEFILE,      OPT_TRUTH};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
@@ -271,8 +286,8 @@ int outputs_check(const struct settings *s, struct messages *messages)
     if (fits) return fits;
     if (n == 0 && !s->printout && !s->json && !s->gradient && !fit_asked(s))
         return message_usage(messages,
-                             "nothing to write: give -floatfile, -intfile, -noisefile, "
-                             "-pngfile or another output file, or -explain");
+                             "nothing to write: give -floatfile, -imagefile, "
+                             "-noisefile, -pngfile or another output file, or -explain");
     if (s->png_size != 0 && (s->png_size < 16 || s->png_size > 16384))
         return message_usage(messages, "-png_size is %d, expected between 16 and 16384",
                              s->png_size);
@@ -280,11 +295,17 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages, "-pngfile: this build lacks libpng");
     if (s->json && !has_feature("cjson"))
         return message_usage(messages, "-json: this build lacks cJSON");
+    if (s->truth && !has_feature("cjson"))
+        return message_usage(messages, "-truth: this build lacks cJSON");
+    if (s->truth && fit_asked(s))
+        return message_usage(messages, "-truth goes with images that are made, and a fit "
+                                       "makes none; leave it out");
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;
     }
     int code = check_stdout(s, messages);
+    if (!code && s->out[OUT_IMAGE]) code = image_file_check(s, messages);
     if (!code) code = check_sweep(s, messages);
     if (!code) code = check_singles(s, messages);
     return code || s->compat ? code : check_clashes(s, messages, names, n);
@@ -341,13 +362,14 @@ static int write_counts(struct run *run, const struct result *result, const char
     return status == NB_OK ? 0 : write_failed(run, status);
 }
 
-static int digitize(struct run *run, const nb_digitizer *how)
+int outputs_write_smv(struct run *run, const struct result *result, const nb_digitizer *how,
+                      const char *name)
 {
     nb_array image = photons_of(run);
     nb_array counts =
         nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
     const nb_status status = nb_digitize(run->sim, how, &image, &counts);
-    return status == NB_OK ? 0 : write_failed(run, status);
+    return status == NB_OK ? write_counts(run, result, name) : write_failed(run, status);
 }
 
 static int write_int(struct run *run, struct result *result)
@@ -357,8 +379,7 @@ static int write_int(struct run *run, struct result *result)
                               .offset = run->s->adc,
                               .overloads = &result->saturated};
     if (run->s->full_report) printf("intfile_scale = %g\n", result->int_scale);
-    const int code = digitize(run, &how);
-    return code ? code : write_counts(run, result, result->file[OUT_INT]);
+    return outputs_write_smv(run, result, &how, result->file[OUT_INT]);
 }
 
 static int write_pgm(struct run *run, struct result *result)
@@ -382,22 +403,36 @@ static int write_pgm(struct run *run, struct result *result)
     return status == NB_OK ? 0 : write_failed(run, status);
 }
 
+nb_digitizer outputs_noise(const struct run *run, int i, double pedestal)
+{
+    const struct settings *s = run->s;
+    struct result *result = &run->results[i];
+    /* nanoBragg's generator knows no image number, so each image gets a seed of its own */
+    return (nb_digitizer){.offset = pedestal,
+                          .noise = 1,
+                          .seed = s->compat ? s->seed + i : s->seed,
+                          .image = (uint32_t)i,
+                          .photons = &result->photons};
+}
+
+static void print_noise(const struct run *run, const struct result *result)
+{
+    if (run->s->full_report)
+        printf("%.0f photons on noise image (%lld overloads)\n", result->photons,
+               (long long)result->overloads);
+}
+
 static int write_noise(struct run *run, struct result *result, int i)
 {
     if (!result->file[OUT_NOISE]) return 0;
-    const struct settings *s = run->s;
-    /* nanoBragg's generator knows no image number, so each image gets a seed of its own */
-    const nb_digitizer how = {.offset = s->adc,
-                              .noise = 1,
-                              .seed = s->compat ? s->seed + i : s->seed,
-                              .image = (uint32_t)i,
-                              .photons = &result->photons,
-                              .overloads = &result->overloads};
-    const int code = digitize(run, &how);
-    if (code) return code;
-    if (s->full_report)
-        printf("%.0f photons on noise image (%lld overloads)\n", result->photons,
-               (long long)result->overloads);
+    nb_array image = photons_of(run);
+    nb_array counts =
+        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
+    nb_digitizer how = outputs_noise(run, i, run->s->adc);
+    how.overloads = &result->overloads;
+    const nb_status status = nb_digitize(run->sim, &how, &image, &counts);
+    if (status != NB_OK) return write_failed(run, status);
+    print_noise(run, result);
     return write_counts(run, result, result->file[OUT_NOISE]);
 }
 
@@ -435,10 +470,9 @@ static int store_statistics(struct run *run, struct result *result)
 int outputs_write(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const int sweep = run->s->given[OPT_IMAGES];
     for (int kind = 0; kind < OUT_COUNT; kind++) {
         if (!run->s->out[kind]) continue;
-        result->file[kind] = output_name(run->s->out[kind], i, sweep);
+        result->file[kind] = output_name_of(run->s, kind, i);
         if (!result->file[kind]) return message_failure(run->messages, "out of memory");
     }
     int code = store_statistics(run, result);
@@ -449,6 +483,7 @@ int outputs_write(struct run *run, int i)
     }
     if (!code) code = write_pgm(run, result);
     if (!code) code = write_noise(run, result, i);
+    if (!code && result->file[OUT_IMAGE]) code = image_file_write(run, result, i);
     if (!code && result->file[OUT_PNG]) code = picture_write(run, result->file[OUT_PNG]);
     return code;
 }

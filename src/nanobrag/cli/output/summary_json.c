@@ -211,10 +211,10 @@ static void add_image(cJSON *images, const struct run *run, int i)
         json_whole(to, "saturated", (long long)result->saturated);
     }
     if (result->file[OUT_PGM]) json_real(to, "pgm_scale", result->pgm_scale);
-    if (result->file[OUT_NOISE]) {
-        json_real(to, "noise_photons", result->photons);
-        json_whole(to, "overloads", (long long)result->overloads);
-    }
+    if (settings_draw(run->s)) json_real(to, "noise_photons", result->photons);
+    if (result->file[OUT_NOISE]) json_whole(to, "overloads", (long long)result->overloads);
+    if (result->file[OUT_IMAGE])
+        json_whole(to, "imagefile_overloads", (long long)result->image_overloads);
     json_real(to, "seconds", result->seconds);
     json_texts(to, "files", result->file, OUT_COUNT);
 }

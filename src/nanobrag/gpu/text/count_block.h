@@ -47,18 +47,32 @@ PHYS_FN double count_photons(const struct gpu_count_parameters *p, struct count_
                                : (double)((const float *)p->image)[at];
 }
 
-PHYS_FN unsigned short count_of(const struct gpu_count_parameters *p, long long i,
-                                double photons, struct phys_tally *tally)
+PHYS_FN int count_of(const struct gpu_count_parameters *p, long long i, double photons,
+                     struct phys_tally *tally)
 {
+    const int wide = p->counts_bits == 32;
     struct phys_stream stream;
 
-    if (!p->noise) return phys_rounded((float)photons, p->scale, p->offset, tally);
+    if (!p->noise)
+        return wide ? phys_rounded32(photons, p->scale, p->offset, tally)
+                    : phys_rounded((float)photons, p->scale, p->offset, tally);
     stream.seed = p->seed;
     stream.pixel = (unsigned long long)i;
     stream.image = p->image_number;
     photons = phys_poisson(stream, photons);
     phys_tally_add(tally, photons);
-    return phys_clamped(photons + p->offset, tally);
+    return phys_clamped(photons + p->offset, wide ? PHYS_COUNT32 : PHYS_COUNT16, tally);
+}
+
+PHYS_FN void count_store(const struct gpu_count_parameters *p, struct count_pixel x,
+                         int count)
+{
+    const long long at = x.s * p->counts_stride[0] + x.f * p->counts_stride[1];
+
+    if (p->counts_bits == 32)
+        ((int *)p->counts)[at] = count;
+    else
+        ((unsigned short *)p->counts)[at] = (unsigned short)count;
 }
 
 /* Runs block `number` of p->blocks: writes the counts of its pixels, 0 outside the ROI,
@@ -77,8 +91,7 @@ PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
             const struct count_pixel x = count_pixel(p, i);
             const double photons = count_photons(p, x);
 
-            p->counts[x.s * p->counts_stride[0] + x.f * p->counts_stride[1]] =
-                (unsigned short)(x.inside ? count_of(p, i, photons, &tally) : 0);
+            count_store(p, x, x.inside ? count_of(p, i, photons, &tally) : 0);
         }
         shared->tally[t] = tally;
     }

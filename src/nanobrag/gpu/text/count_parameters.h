@@ -15,7 +15,8 @@ struct gpu_count_parameters {
     const void *image; /* float32 or float64 */
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    unsigned short *counts;
+    void *counts; /* 16 bits without a sign, or 32 with one */
+    int counts_bits;
     long long counts_stride[2];
     int noise;
     double scale, offset;

@@ -99,10 +99,11 @@ struct gemmi_mask {
 /* Steps of the mask, A: fine enough for the margin of 0.9 A by which it is shrunk. */
 #define GEMMI_MASK_STEP 0.6
 
-/* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3.
- * Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
+/* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3, with
+ * at least so many points along each axis. Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
-                             struct gemmi_mask *out, char why[GEMMI_WHY]);
+                             const int least[3], struct gemmi_mask *out,
+                             char why[GEMMI_WHY]);
 
 /* Reads MTZ or an mmCIF of reflections from memory. `label` names the column of F, or is
  * NULL. Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */
@@ -125,6 +126,15 @@ struct gemmi_mtz {
  * unknown. */
 nb_status gemmi_space_group(const char *name, const double cell[6],
                             struct gemmi_crystal *out, char why[GEMMI_WHY]);
+
+/* How a space group is named: by its Hermann-Mauguin symbol, its Hall symbol, or as text
+ * its number in International Tables (that of CCP4 above 230). */
+enum gemmi_naming { GEMMI_HERMANN_MAUGUIN, GEMMI_HALL, GEMMI_NUMBER };
+
+/* Finds a space group and its symbols. Returns NB_ERR_ARGUMENT if it is unknown,
+ * NB_ERR_MEMORY. */
+nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME]);
 
 /* Returns 1 if a reflection lies in the asymmetric unit that CCP4 uses for the group. */
 int gemmi_in_asymmetric_unit(const struct gemmi_crystal *crystal, const int hkl[3]);

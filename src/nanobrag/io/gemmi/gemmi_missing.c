@@ -53,10 +53,12 @@ int gemmi_element(const char *symbol)
 }
 
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
-                             struct gemmi_mask *out, char why[GEMMI_WHY])
+                             const int least[3], struct gemmi_mask *out,
+                             char why[GEMMI_WHY])
 {
     (void)model;
     (void)dmin;
+    (void)least;
     memset(out, 0, sizeof *out);
     return refuse(why);
 }
@@ -83,6 +85,15 @@ nb_status gemmi_space_group(const char *name, const double cell[6],
     (void)cell;
     memset(out, 0, sizeof *out);
     return refuse(why);
+}
+
+nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME])
+{
+    (void)naming;
+    (void)name;
+    hermann_mauguin[0] = hall[0] = '\0';
+    return NB_ERR_UNSUPPORTED;
 }
 
 int gemmi_in_asymmetric_unit(const struct gemmi_crystal *crystal, const int hkl[3])

@@ -215,8 +215,22 @@ int gemmi_element(const char *symbol)
     return Table::has(of.elem) ? of.ordinal() : 0;
 }
 
-nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, gemmi_mask *out,
-                             char why[GEMMI_WHY])
+/* Along an oblique axis the step across the planes is shorter than that along it, which is
+ * what a reflection's index counts. */
+static void size_mask(gemmi::Grid<float> *grid, double dmin, const int least[3])
+{
+    const double step = std::fmin(dmin / 3, GEMMI_MASK_STEP);
+    const gemmi::UnitCell &cell = grid->unit_cell;
+    const std::array<double, 3> points = {{std::fmax(1 / (cell.ar * step), least[0]),
+                                           std::fmax(1 / (cell.br * step), least[1]),
+                                           std::fmax(1 / (cell.cr * step), least[2])}};
+    const std::array<int, 3> n = gemmi::good_grid_size(points, true, grid->spacegroup);
+
+    grid->set_size_without_checking(n[0], n[1], n[2]);
+}
+
+nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, const int least[3],
+                             gemmi_mask *out, char why[GEMMI_WHY])
 {
     std::memset(out, 0, sizeof *out);
     return guarded(why, [&] {
@@ -237,7 +251,7 @@ nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, gemmi_mask *o
         grid.spacegroup =
             gemmi::find_spacegroup_by_name(crystal.space_group, cell.alpha, cell.gamma);
         grid.set_unit_cell(cell);
-        grid.set_size_from_spacing(std::fmin(dmin / 3, GEMMI_MASK_STEP), true);
+        size_mask(&grid, dmin, least);
         for (size_t i = 0; i < from->natom; i++) {
             gemmi::Atom atom;
 

@@ -9,6 +9,7 @@
 // writers
 #define USE_STD_SNPRINTF
 #include <cstdint>
+#include <cstring>
 #include <gemmi/cif.hpp>
 #include <gemmi/mtz.hpp>
 #include <gemmi/refln.hpp>
@@ -267,6 +268,83 @@ nb_status gemmi_space_group(const char *name, const double cell[6], gemmi_crysta
 
         set_crystal(of, gemmi::find_spacegroup_by_name(name, of.alpha, of.gamma), name,
                     out);
+    });
+
+    return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
+}
+
+/* The symbol with one blank between its parts, and none at its ends. */
+static std::string without_blanks(const std::string &symbol)
+{
+    std::string to;
+
+    for (const char c : symbol)
+        if (c != ' ' && c != '_')
+            to += c;
+        else if (!to.empty() && to.back() != ' ')
+            to += ' ';
+    if (!to.empty() && to.back() == ' ') to.pop_back();
+    return to;
+}
+
+/* 1 for a change of basis such as x,y,-x+z, with numbers of up to two digits. */
+static bool is_triplet(const std::string &text)
+{
+    int digits = 0;
+
+    for (const char c : text) {
+        digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+        if (digits > 2 || !std::strchr("xyz+-,/0123456789 ", c)) return false;
+    }
+    return text.size() < 60;
+}
+
+/* Finds the group of a Hall symbol: one of gemmi's table, perhaps with a change of basis
+ * behind it. gemmi's own reader of these symbols trusts their spelling too far. */
+static const gemmi::SpaceGroup *find_hall(const std::string &symbol)
+{
+    const size_t open = symbol.find('('), close = symbol.find(')');
+    const std::string tabulated = without_blanks(symbol.substr(0, open));
+    const gemmi::SpaceGroup *found = nullptr;
+
+    for (const gemmi::SpaceGroup &group : gemmi::spacegroup_tables::main)
+        if (!found && tabulated == group.hall) found = &group;
+    if (!found || open == std::string::npos) return found;
+    if (close == std::string::npos || close < open) return nullptr;
+
+    const std::string triplet = symbol.substr(open + 1, close - open - 1);
+    gemmi::GroupOps ops = found->operations();
+
+    if (!is_triplet(triplet)) return nullptr;
+    ops.change_basis_forward(gemmi::parse_triplet(triplet));
+    return gemmi::find_spacegroup_by_ops(ops);
+}
+
+static const gemmi::SpaceGroup *find_group(gemmi_naming naming, const char *name)
+{
+    if (naming == GEMMI_HERMANN_MAUGUIN) return gemmi::find_spacegroup_by_name(name);
+    if (naming == GEMMI_HALL) return find_hall(name);
+
+    const std::string digits = name;
+
+    if (digits.empty() || digits.size() > 5) return nullptr;
+    for (const char c : digits)
+        if (c < '0' || c > '9') return nullptr;
+    return gemmi::find_spacegroup_by_number(std::stoi(digits));
+}
+
+nb_status gemmi_symbols(gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME])
+{
+    char why[GEMMI_WHY];
+
+    hermann_mauguin[0] = hall[0] = '\0';
+    const nb_status status = guarded(why, [&] {
+        const gemmi::SpaceGroup *group = find_group(naming, name);
+
+        if (!group) refuse("unknown space group");
+        copy_line(group->xhm(), hermann_mauguin, GEMMI_NAME);
+        copy_line(group->hall, hall, GEMMI_NAME);
     });
 
     return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;

@@ -44,7 +44,7 @@ static void find_run(const struct density_atom *atom, struct cursor *at)
     const double rest = x * (m[0] * x + 2 * m[3] * y) + m[1] * y * y - atom->radius2;
     const double room = half * half - rest / m[2];
 
-    at->n = 0;
+    at->n = at->first = 0;
     if (!(room >= 0)) return;
     at->first = (int)ceil(atom->middle[2] - half - sqrt(room));
     at->n = (int)floor(atom->middle[2] - half + sqrt(room)) - at->first + 1;

@@ -70,7 +70,7 @@ struct cells {
  * becomes the fastest, so that three calls treat all axes and restore their order. */
 PHYS_FN void cubics_through(const double *restrict in, double *restrict out)
 {
-    for (int i = 0; i < 16; i++) {
+    for (ptrdiff_t i = 0; i < 16; i++) {
         const double a = in[i], b = in[16 + i], c = in[32 + i], d = in[48 + i];
         const double inner = b + c, outer = a + d, step = c - b, span = d - a;
 
@@ -87,7 +87,7 @@ static __attribute__((noinline)) void find_polynomial(const struct phys_box *box
 {
     _Alignas(64) double a[TERMS], b[TERMS];
 
-    for (int i = 0; i < 16; i++) {
+    for (ptrdiff_t i = 0; i < 16; i++) {
         const real *f = box->f + corner + i / 4 * box->stride_h + i % 4 * box->stride_k;
 
         for (int j = 0; j < 4; j++) a[4 * i + j] = (double)f[j];

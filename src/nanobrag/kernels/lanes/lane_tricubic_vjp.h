@@ -32,7 +32,7 @@ static void cell_sums_clear(struct cell_sums *sums)
 /* The transpose of cubics_through(). */
 PHYS_FN void cubics_through_vjp(const double *restrict out_bar, double *restrict in_bar)
 {
-    for (int i = 0; i < 16; i++) {
+    for (ptrdiff_t i = 0; i < 16; i++) {
         const double a = out_bar[4 * i] * (1. / 16), b = out_bar[4 * i + 1] * (1. / 24);
         const double c = out_bar[4 * i + 2] * (1. / 4), d = out_bar[4 * i + 3] * (1. / 6);
         const double even = c - a, odd = b - d;
@@ -59,7 +59,7 @@ static void give_cell(const struct phys_box *box, int corner, double scale,
     cubics_through_vjp(a, b);
     cubics_through_vjp(b, a);
     cubics_through_vjp(a, b);
-    for (int i = 0; i < 16; i++) {
+    for (ptrdiff_t i = 0; i < 16; i++) {
         double *to = f + corner + i / 4 * box->stride_h + i % 4 * box->stride_k;
 
         for (int j = 0; j < 4; j++) to[j] += b[4 * i + j];

@@ -67,6 +67,7 @@ void planes_columns_take(struct arena *arena, size_t pieces, struct planes *plan
     c->box = arena_take(arena, PLANE_TERMS * d, sizeof *c->box);
     c->solved = arena_take(arena, PLANE_TERMS * d, sizeof *c->solved);
     c->f_box = arena_take(arena, c->f * PLANE_TERMS, sizeof *c->f_box);
+    c->before = arena_take(arena, d + c->f, sizeof *c->before);
     c->f_used = arena_take(arena, c->f, sizeof *c->f_used);
     c->f_at = arena_take(arena, c->f, sizeof *c->f_at);
     for (size_t i = 0; c->f_at && i < c->f; i++) c->f_at[i] = -1;
@@ -307,11 +308,15 @@ static void subtract_factors(const struct plane_columns *c, const struct plane *
     }
 }
 
-/* What is left of a parameter that is a plane itself is rounding, which may be negative. */
-static void keep_positive(size_t n, size_t stride, double *diagonal)
+/* Of what was there before. What is left of a parameter that is a sum of planes is
+ * rounding: n eps, with n of up to some thousand pixels. */
+static const double least_left = 1e-12;
+
+/* Sets to 0 what of a diagonal is left as rounding only. */
+static void remove_rounding(size_t n, size_t stride, const double *before, double *diagonal)
 {
     for (size_t i = 0; i < n; i++)
-        if (diagonal[i * stride] < 0) diagonal[i * stride] = 0;
+        if (!(diagonal[i * stride] > least_left * before[i])) diagonal[i * stride] = 0;
 }
 
 int planes_eliminate(const struct planes *planes, int coupling, struct normal_sums *sums)
@@ -320,6 +325,10 @@ int planes_eliminate(const struct planes *planes, int coupling, struct normal_su
 
     for (int i = 0; i < c->chunks; i++)
         if (c->entries[i].failed) return 0;
+    for (size_t i = 0; i < c->tangents; i++)
+        c->before[i] = sums->matrix[i * (c->tangents + 1)];
+    if (c->f > 0)
+        memcpy(c->before + c->tangents, sums->f_diagonal, c->f * sizeof *c->before);
     for (size_t b = 0; b < planes->nbox; b++) {
         const struct plane *plane = planes->plane + b;
         const int n = add_pieces(planes, plane);
@@ -328,8 +337,8 @@ int planes_eliminate(const struct planes *planes, int coupling, struct normal_su
         subtract_dense(c, sums->matrix);
         subtract_factors(c, plane, n, coupling, sums);
     }
-    keep_positive(c->tangents, c->tangents + 1, sums->matrix);
-    keep_positive(c->f, 1, sums->f_diagonal);
+    remove_rounding(c->tangents, c->tangents + 1, c->before, sums->matrix);
+    remove_rounding(c->f, 1, c->before + c->tangents, sums->f_diagonal);
     return 1;
 }
 

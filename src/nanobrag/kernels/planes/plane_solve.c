@@ -20,7 +20,7 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 /* A pixel without second derivative gets this part of a typical one, so that a step has a
  * length; where it matters, each step leaves this part of the error. */
 static const double least_curvature = 1e-6;
-/* the same for pixels beyond the limit of Huber's loss, of w delta/|I - y| */
+/* The same for pixels beyond the limit of Huber's loss, of their curvature. */
 static const double beyond_huber = 1e-2;
 
 /* What a box tells before its planes are sought. */
@@ -192,7 +192,7 @@ static void bend(const struct box_at_work *w, struct row_at *r)
             r->bend[i] = c * fmax(t * t - 1 / (2 * v * gain * gain), least_curvature);
             break;
         case PHYS_LOSS_HUBER:
-            r->bend[i] = c > 0 || off == 0 ? c : beyond_huber * fabs(r->slope[i] / off);
+            r->bend[i] = fabs(off) < model->delta ? c : beyond_huber * c;
             break;
         default:
             r->bend[i] = c;

@@ -70,6 +70,7 @@ struct plane_columns {
     struct plane_entries *entries; /* (chunks) */
     double *box, *solved; /* (PLANE_TERMS x tangents) of the box at hand */
     double *f_box; /* (f x PLANE_TERMS) the same of its structure factors */
+    double *before; /* (tangents + f) the diagonal before elimination */
     int *f_used, *f_at; /* (f) which of them it has; and their numbers here, -1: none */
 };
 

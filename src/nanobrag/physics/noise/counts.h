@@ -1,5 +1,5 @@
 /*
- * counts.h - the conversion of a pixel's photons to a count of 16 bits, and sums over
+ * counts.h - the conversion of a pixel's photons to a count, and sums over
  * pixels that do not depend on the order, because whole numbers are added as integers.
  *
  * SPDX-License-Identifier: MIT
@@ -34,25 +34,39 @@ PHYS_FN void phys_tally_join(struct phys_tally *tally, const struct phys_tally *
     tally->overloads += other->overloads;
 }
 
-/* Returns v limited to 16 bits, and counts an overload if it is larger; NaN and negative
- * values become 0. */
-PHYS_FN unsigned short phys_clamped(double v, struct phys_tally *tally)
+/* The largest counts of 16 bits without a sign, and of 32 bits with one. */
+enum { PHYS_COUNT16 = 65535, PHYS_COUNT32 = 2147483647 };
+
+/* Returns the integer part of v, at most `most`, and counts an overload if v is larger; NaN
+ * and negative values become 0. */
+PHYS_FN int phys_clamped(double v, int most, struct phys_tally *tally)
 {
-    const int over = v > 65535;
+    const int over = v > most;
 
     tally->overloads += (unsigned)over;
-    return (unsigned short)(v > 0 ? over ? 65535 : (int)v : 0);
+    return v > 0 ? over ? most : (int)v : 0;
 }
 
-/* Returns the integer part of a value that was rounded to a float, as nanoBragg does. */
-PHYS_FN unsigned short phys_rounded(float photons, double scale, double offset,
-                                    struct phys_tally *tally)
+/* Returns a count of 16 bits: the integer part of a value that was rounded to a float, as
+ * nanoBragg does. */
+PHYS_FN int phys_rounded(float photons, double scale, double offset,
+                         struct phys_tally *tally)
 {
     const double value = (double)photons * scale + offset;
     const float v = (float)(value + 0.5), positive = v > 0 ? v : 0;
 
     tally->overloads += value > 65535;
-    return (unsigned short)(positive < 65535 ? (int)positive : 65535);
+    return positive < 65535 ? (int)positive : 65535;
+}
+
+/* Returns a count of 32 bits, rounded in double: a float would lose units above 2^24. */
+PHYS_FN int phys_rounded32(double photons, double scale, double offset,
+                           struct phys_tally *tally)
+{
+    const double value = photons * scale + offset, v = value + 0.5;
+
+    tally->overloads += value > PHYS_COUNT32;
+    return v > 0 ? v < PHYS_COUNT32 ? (int)v : PHYS_COUNT32 : 0;
 }
 
 #endif

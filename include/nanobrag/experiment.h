@@ -1,0 +1,119 @@
+/*
+ * experiment.h - the geometry of an experiment, from files of DIALS and XDS and to those of
+ * DIALS: beam, detector, rotation axis, scan and crystal.
+ *
+ * A file of DIALS (.expt) is JSON. Its frame is that of dxtbx; read from it, a vector
+ * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_DIALS). A written file
+ * is turned, as a whole, so that the beam is exactly that of dxtbx's default, -z. Positions
+ * agree within rounding, 1e-9 mm.
+ *
+ * A build without cJSON has no .expt (NB_ERR_UNSUPPORTED). Space groups need gemmi; without
+ * it a written file says P 1, and of a file that is read the group is not known.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_EXPERIMENT_H
+#define NANOBRAG_EXPERIMENT_H
+
+#include <nanobrag/context.h>
+#include <nanobrag/export.h>
+#include <nanobrag/scene.h>
+#include <nanobrag/simulator.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+/* What a file states: bits of nb_experiment.found, each with the members of the scene. */
+enum {
+    NB_FOUND_BEAM = 1, /* beam: wavelength, direction */
+    NB_FOUND_POLARIZATION = 2, /* beam: polarization, polarization_axis */
+    NB_FOUND_DETECTOR = 4, /* detector: nfast, nslow, pixel, vectors, pivot, origin,
+                              origin_kind (NB_ORIGIN_CLOSE), close_distance */
+    NB_FOUND_SENSOR = 8, /* detector: thickness, attenuation */
+    NB_FOUND_AXIS = 16, /* scan: axis */
+    NB_FOUND_SCAN = 32, /* scan: phi0, osc, of the first image; given: NB_GIVEN_OSC */
+    NB_FOUND_CRYSTAL = 64, /* crystal: cell and matrix, at phi = 0 */
+    NB_FOUND_MOSAIC = 128 /* crystal: mosaic[0] */
+};
+
+typedef struct nb_experiment {
+    nb_scene scene; /* what the file states; the other members are 0, and convention is
+                       NB_DIALS or NB_XDS, whose frame the vectors are in */
+    unsigned found; /* NB_FOUND_... */
+    int count; /* experiments in the file */
+    int images; /* images of the scan; 0: no scan */
+    char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
+} nb_experiment;
+
+/*
+ * Read an experiment of DIALS.
+ *
+ *   i    [in]   which of the file's experiments, from 0 on, as DIALS counts them
+ *   out  [out]  the experiment
+ *
+ * The frames of panels are local to those of their groups. A goniometer of several axes is
+ * turned as it stands, but for its scan axis. Of a crystal that changes during the scan the
+ * mean model is taken, with a warning. Polarization that is not stated is that of dxtbx,
+ * fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in the
+ * sense of Kabsch, a standard deviation, becomes the spread of the same standard deviation
+ * (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat. NaN and
+ * Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks, the
+ * profile and the images are not taken.
+ *
+ * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
+ * NB_ERR_UNSUPPORTED (several panels, pixels that are not square; a build without cJSON).
+ */
+NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out);
+
+/*
+ * Read a file XPARM.XDS or GXPARM.XDS, in the format of XDS since 2010 (first line
+ * "XPARM.XDS ..."). It is turned by the smallest angle that takes its beam to +z (NB_XDS).
+ * Of the scan, phi0 is that of the starting frame.
+ *
+ *   out  [out]  the experiment
+ *
+ * Errors: those of a reader (io.h); NB_ERR_UNSUPPORTED (several segments, pixels that are
+ * not square).
+ */
+NB_API nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment *out);
+
+/* What is written besides the scene. A zero-initialised member means its default. */
+typedef struct nb_expt_options {
+    int images; /* of the scan, each of the scene's oscillation range; 0: 1 */
+    int first; /* number of the first image; 0: 1 */
+    /* Their files: a template with a run of '#' for the digits of the number, or without
+     * '#' the one file that holds all. DIALS looks for a relative one where it runs. NULL:
+     * the file names no images */
+    const char *files;
+    /* 1: everything is turned about the beam until the fast axis points along +x. Headers
+     * of miniCBF and SMV, which state no directions, mean the same */
+    int fast_along_x;
+    const char *space_group; /* Hermann-Mauguin symbol; NULL: P 1 */
+    double pedestal; /* added to each pixel */
+    double trusted[2]; /* smallest and largest count that was measured, without the
+                          pedestal; 0 0: any */
+} nb_expt_options;
+
+/*
+ * Write the scene at x as experiments of DIALS. With an oscillation range that is one
+ * sweep; without, each image is a still, with the crystal at phi0 and no goniometer.
+ *
+ *   x        [in]  parameters; NULL: the values of the scene                (nparam)
+ *   path     [in]  ends in .expt by convention
+ *   options  [in]  NULL: all defaults
+ *
+ * dxtbx takes no negative oscillation: such a sweep is one forwards about the reverse of
+ * the axis. Of a spectrum the mean wavelength is written; DIALS has no word for
+ * polarization factor 1 (nb_beam.unpolarised), and the fraction is then 0.5.
+ *
+ * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first, an
+ * unknown space group or a parameter outside its bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL
+ * (x gives an impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (a curved detector,
+ * or one whose axes are not at right angles; a build without cJSON).
+ */
+NB_API nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
+                               const nb_expt_options *options);
+
+NB_END_DECLS
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * formats.h - diffraction images in the formats of other programs: NXmx and miniCBF.
+ *
+ * docs/formats.md says what each format carries and what it loses. Both state the geometry
+ * of the simulator's scene in their own frame: everything is turned until the beam has the
+ * direction that the format prescribes, on which no image depends.
+ *
+ * A file is whole or not there: it is written under another name in the same folder and
+ * renamed at the end.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_FORMATS_H
+#define NANOBRAG_FORMATS_H
+
+#include <stdint.h>
+
+#include <nanobrag/array.h>
+#include <nanobrag/export.h>
+#include <nanobrag/simulator.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+/* ---- NXmx: HDF5 with the names of NeXus, one file for all frames ---- */
+
+/* How the pixels are compressed: without loss. LZ4 and BSLZ4 (bitshuffle, then LZ4) are
+ * filters that HDF5 loads when they are needed, by the writer and by every reader. */
+enum nb_compression {
+    NB_COMPRESSION_DEFLATE, /* shuffle, then zlib, which every HDF5 has */
+    NB_COMPRESSION_NONE,
+    NB_COMPRESSION_LZ4, /* filter 32004 */
+    NB_COMPRESSION_BSLZ4 /* filter 32008 */
+};
+
+typedef struct nb_nxmx_options {
+    int compression; /* enum nb_compression */
+    int level; /* of NB_COMPRESSION_DEFLATE, 1 to 9; 0: 1 */
+    int type, bits; /* of the pixels: NB_INT 32, NB_UINT 16 or NB_FLOAT 32; bits 0: NB_INT
+                       32 */
+    int stills; /* 1: frames are stills, whatever the scan */
+    int64_t frames; /* most frames that will be appended; 0: not known */
+    /* Start of the first frame and width of each, if step is not 0; else those of the scene
+     * at the x of each frame                                                    degree */
+    double start, step;
+    double underload; /* smallest count that is valid */
+    double overload; /* largest count that is valid; 0: one below the largest of the type,
+                        to which nb_digitize() clamps, and none for NB_FLOAT */
+} nb_nxmx_options;
+
+typedef struct nb_nxmx nb_nxmx;
+
+/*
+ * Begin an NXmx file.
+ *
+ *   sim      [in]   must outlive the file, and is not to be used by another thread during a
+ *                   call that is given the file
+ *   path     [in]   nothing is there before nb_nxmx_close(), and an older file stays
+ *   options  [in]   read during this call only; NULL: all defaults
+ *   out      [out]  end with nb_nxmx_close() or nb_nxmx_free()
+ *
+ * HDF5 is used by one thread at a time, which these calls see to among themselves. A
+ * program that uses HDF5 for itself in other threads needs a build of it with locks.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, or an option out of range), NB_ERR_FILE (the file cannot
+ * be made, or path is a pipe or a device), NB_ERR_UNSUPPORTED (a build without HDF5, a
+ * compression whose filter HDF5 does not find, a curved detector, or axes of pixels that
+ * are not at right angles), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
+                                const nb_nxmx_options *options, nb_nxmx **out);
+
+/*
+ * Append a frame.
+ *
+ *   x      [in]  parameters that the image was computed at; NULL: the values of the scene.
+ *                Wavelength, spectrum, phi and fluence may differ from frame to frame; the
+ *                detector, the directions of beam and spindle and the sensor may not
+ *                                                                      (nparam)
+ *   image  [in]  of the type of the options, dense, on the host      (nslow x nfast)
+ *
+ * Frames whose width is not 0 are a sweep and follow each other: each begins where the one
+ * before it ended. Where the sensor absorbs otherwise than dxtbx will assume for it, by
+ * over 1 %, the first frame brings a warning to the log.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, a parameter outside its bounds, more frames than were
+ * announced, or a frame that does not continue the sweep), NB_ERR_SHAPE, NB_ERR_DONATED
+ * (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry),
+ * NB_ERR_UNSUPPORTED (what may not differ from frame to frame does), NB_ERR_FILE,
+ * NB_ERR_MEMORY.
+ * After NB_ERR_FILE the file cannot be completed; other errors leave it as it was.
+ */
+NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
+
+/*
+ * Complete the file with the frames it has, rename it to its path, and free `nxmx`, also
+ * after an error; NULL is NB_OK.
+ *
+ * Errors: NB_ERR_ARGUMENT (no frame was appended), NB_ERR_FILE, NB_ERR_MEMORY. Nothing new
+ * is then at the path.
+ */
+NB_API nb_status nb_nxmx_close(nb_nxmx *nxmx);
+
+/* Drop the file and free `nxmx`; nothing is left behind. NULL is allowed. */
+NB_API void nb_nxmx_free(nb_nxmx *nxmx);
+
+/* Returns 1 if this build and this machine can write the compression (enum
+ * nb_compression). */
+NB_API int nb_nxmx_can_compress(int compression);
+
+/* ---- miniCBF: a text header, then pixels as differences, one file for each image ---- */
+
+/*
+ * Write a miniCBF of the convention GENERIC_MINI. It holds no direction, so that readers
+ * take the detector to be flat, at right angles to the beam and seen from the crystal, with
+ * the spindle along its fast axis; what is otherwise is refused. A sensor is silicon or
+ * CdTe.
+ *
+ *   x         [in]  parameters that the image was computed at; NULL: the values of the
+ *                   scene                                              (nparam)
+ *   overload  [in]  largest count that is valid; 0: one below the largest of the type
+ *   counts    [in]  NB_INT 32 or NB_UINT 16, dense, on the host     (nslow x nfast)
+ *
+ * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a parameter outside its
+ * bounds; NB_ERR_SHAPE, NB_ERR_DONATED (counts); NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives
+ * an impossible geometry); NB_ERR_UNSUPPORTED (a geometry that the format cannot state).
+ */
+NB_API nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
+                              double overload, const nb_array *counts);
+
+/*
+ * Check whether a miniCBF can state the geometry of the image at x, before the image is
+ * computed. Where the sensor absorbs otherwise than dxtbx will assume for it, by over 1 %,
+ * the log has a warning.
+ *
+ * Errors: those of nb_cbf_write() that come from x.
+ */
+NB_API nb_status nb_cbf_check(nb_simulator *sim, const double *x);
+
+NB_END_DECLS
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * api/formats.c - NXmx, miniCBF and experiments of DIALS: what a simulator's images were
+ * taken with, given to the writers of io/images/ and io/experiment/.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include <nanobrag/experiment.h>
+#include <nanobrag/formats.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "io/experiment/models.h"
+#include "io/images/attenuation.h"
+#include "io/images/cbf.h"
+#include "io/images/exposure.h"
+#include "io/images/nxmx.h"
+#include "simulator.h"
+
+struct nb_nxmx {
+    nb_simulator *sim;
+    struct nxmx *file;
+};
+
+/* Describes the image at x; exposure_free() is right in any case. */
+static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out)
+{
+    nb_description d;
+    nb_scene scene;
+    nb_source *source;
+    nb_status status;
+
+    *out = (struct exposure){0};
+    NB_TRY(nb_describe(sim, x, &d));
+    NB_TRY(nb_resolved(sim, x, &scene));
+    source = malloc((size_t)d.nsource * sizeof *source);
+    if (!source) return fail_memory(sim->ctx, "the sources of the beam");
+    status = NB_OK;
+    for (int i = 0; i < d.nsource && status == NB_OK; i++)
+        status = nb_source_at(sim, x, i, source + i, NULL);
+    if (status == NB_OK)
+        status = exposure_of(sim->ctx, &scene, &d, source, &sim->window, out);
+    free(source);
+    return status;
+}
+
+/* One below the largest count, to which nb_digitize() clamps; none for floats. */
+static double default_overload(int type, int bits)
+{
+    if (type == NB_FLOAT) return 0;
+    return bits == 16 ? 65534 : 2147483646;
+}
+
+/* ---- NXmx ---- */
+
+static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
+{
+    if (o->bits == 0) o->type = NB_INT, o->bits = 32;
+    if (o->level == 0) o->level = 1;
+    if (o->compression < 0 || o->compression > NB_COMPRESSION_BSLZ4)
+        return fail(ctx, NB_ERR_ARGUMENT, "NXmx: there is no compression %d",
+                    o->compression);
+    if (o->level < 1 || o->level > 9)
+        return fail(ctx, NB_ERR_ARGUMENT, "NXmx: level %d of deflate, expected 1 to 9",
+                    o->level);
+    if (!((o->type == NB_INT && o->bits == 32) || (o->type == NB_UINT && o->bits == 16)
+          || (o->type == NB_FLOAT && o->bits == 32)))
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "NXmx: element type %d of %d bits, expected int32, uint16 or float32",
+                    o->type, o->bits);
+    if (!isfinite(o->start) || !isfinite(o->step) || !(fabs(o->underload) < 0x1p53)
+        || !(o->overload >= 0 && o->overload < 0x1p53) || o->frames < 0)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "NXmx: start %g, step %g, counts from %g to %g, %lld frames; expected "
+                    "finite numbers, and no negative overload or number of frames",
+                    o->start, o->step, o->underload, o->overload, (long long)o->frames);
+    if (o->overload == 0) o->overload = default_overload(o->type, o->bits);
+    return NB_OK;
+}
+
+/* Refuses a detector that NXmx cannot state; x does not bend it. */
+static nb_status check_detector(nb_simulator *sim)
+{
+    struct exposure exposure;
+    nb_status status = expose(sim, NULL, &exposure);
+
+    if (status == NB_OK) status = exposure_check_flat(sim->ctx, &exposure, "NXmx");
+    exposure_free(&exposure);
+    return status;
+}
+
+nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
+                         const nb_nxmx_options *options, nb_nxmx **out)
+{
+    STANDARD_FLOATS;
+    nb_nxmx_options complete = {0};
+    nb_nxmx *nxmx;
+    nb_status status;
+
+    if (out) *out = NULL;
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
+    if (options) complete = *options;
+    NB_TRY(complete_options(sim->ctx, &complete));
+    NB_TRY(check_detector(sim));
+    nxmx = calloc(1, sizeof *nxmx);
+    if (!nxmx) return fail_memory(sim->ctx, path);
+    nxmx->sim = sim;
+    status = nxmx_begin(sim->ctx, path, &complete, &nxmx->file);
+    if (status != NB_OK) {
+        free(nxmx);
+        return status;
+    }
+    *out = nxmx;
+    return NB_OK;
+}
+
+nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image)
+{
+    STANDARD_FLOATS;
+    struct exposure exposure;
+    nb_status status;
+
+    if (!nxmx) return NB_ERR_ARGUMENT;
+    if (!image) return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT, "NXmx: image is NULL");
+    status = expose(nxmx->sim, x, &exposure);
+    if (status == NB_OK) status = nxmx_append(nxmx->file, &exposure, image);
+    exposure_free(&exposure);
+    return status;
+}
+
+nb_status nb_nxmx_close(nb_nxmx *nxmx)
+{
+    STANDARD_FLOATS;
+    nb_status status;
+
+    if (!nxmx) return NB_OK;
+    status = nxmx_end(nxmx->file);
+    free(nxmx);
+    return status;
+}
+
+void nb_nxmx_free(nb_nxmx *nxmx)
+{
+    if (!nxmx) return;
+    nxmx_drop(nxmx->file);
+    free(nxmx);
+}
+
+int nb_nxmx_can_compress(int compression)
+{
+    if (compression < 0 || compression > NB_COMPRESSION_BSLZ4) return 0;
+    return nxmx_can_compress(compression);
+}
+
+/* ---- miniCBF ---- */
+
+nb_status nb_cbf_check(nb_simulator *sim, const double *x)
+{
+    STANDARD_FLOATS;
+    struct exposure exposure;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    status = expose(sim, x, &exposure);
+    exposure_turn_forwards(&exposure);
+    if (status == NB_OK) status = cbf_check(sim->ctx, &exposure);
+    if (status == NB_OK)
+        exposure_warn_of_sensor(sim->ctx, "miniCBF", &exposure, MATERIALS_CBF);
+    exposure_free(&exposure);
+    return status;
+}
+
+nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
+                       double overload, const nb_array *counts)
+{
+    STANDARD_FLOATS;
+    struct exposure exposure;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!path || !counts)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "miniCBF: %s is NULL",
+                    path ? "counts" : "path");
+    if (!(overload >= 0 && overload <= 2147483647))
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "miniCBF: overload %g, expected 0 to 2147483647", overload);
+    if (overload == 0) overload = default_overload(counts->type, counts->bits);
+    status = expose(sim, x, &exposure);
+    exposure_turn_forwards(&exposure);
+    if (status == NB_OK) status = cbf_write(sim->ctx, path, &exposure, overload, counts);
+    exposure_free(&exposure);
+    return status;
+}
+
+/* ---- experiments of DIALS ---- */
+
+nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
+                        const nb_expt_options *options)
+{
+    STANDARD_FLOATS;
+    static const nb_expt_options defaults = {0};
+    struct exposure exposure;
+    nb_scene scene;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "an .expt needs a path");
+    status = expose(sim, x, &exposure);
+    if (status == NB_OK) status = nb_resolved(sim, x, &scene);
+    if (status == NB_OK)
+        status =
+            expt_write(sim->ctx, path, &scene, &exposure, options ? options : &defaults);
+    exposure_free(&exposure);
+    return status;
+}

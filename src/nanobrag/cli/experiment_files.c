@@ -1,0 +1,283 @@
+/*
+ * experiment_files.c - -expt and -xparm: files that state the geometry of an experiment, as
+ * defaults for the options that do; -truth, the geometry of the run for DIALS.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/run.h"
+
+/* ---- reading ---- */
+
+/* Split FILE:N, unless there is a file of the whole name. Returns N, 0 without one; *file
+ * is to be freed. */
+static int split_number(const char *text, char **file)
+{
+    enum { DIGITS_MOST = 8 };
+    struct stat st;
+    const char *const colon = strrchr(text, ':');
+    const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    *file = strdup(text);
+    if (!*file || digits == 0 || digits > DIGITS_MOST || colon[1 + digits] || colon == text
+        || stat(text, &st) == 0)
+        return 0;
+    (*file)[colon - text] = 0;
+    return atoi(colon + 1);
+}
+
+static int read_file(const struct settings *s, struct messages *messages, nb_context *ctx,
+                     nb_experiment *out)
+{
+    nb_status status;
+    if (s->expt) {
+        char *file;
+        const int i = split_number(s->expt, &file);
+        if (!file) return message_failure(messages, "out of memory");
+        status = nb_expt_read(ctx, file, i, out);
+        free(file);
+    } else {
+        status = nb_xparm_read(ctx, s->xparm, out);
+    }
+    return status == NB_OK ? 0
+                           : message_status(messages, status, nb_context_message(ctx), 0);
+}
+
+static void set_vector(struct settings *s, int which, const double *v)
+{
+    memcpy(s->vector[which], v, sizeof s->vector[which]);
+    s->vector_given[which] = 1;
+}
+
+static void set_detector(struct settings *s, const nb_detector *from)
+{
+    const int count[2] = {from->nfast, from->nslow};
+    struct pair *const org = &s->inherited.org;
+    s->pixel = from->pixel;
+    for (int i = 0; i < 2; i++) {
+        s->npixel[i] = count[i];
+        s->size[i] = s->pixel * count[i];
+        org->value[i] = from->origin[i] / s->pixel + 0.5;
+        org->given[i] = 1;
+    }
+    set_vector(s, VECTOR_FAST, from->vectors[0]);
+    set_vector(s, VECTOR_SLOW, from->vectors[1]);
+    set_vector(s, VECTOR_NORMAL, from->vectors[2]);
+    s->inherited.any = s->inherited.ours = 1;
+    s->inherited.has_close = 1;
+    s->inherited.close_distance = from->close_distance;
+    s->inherited.has_distance = s->inherited.has_twotheta = 0;
+    s->inherited.beam.given[0] = s->inherited.beam.given[1] = 0;
+}
+
+/* Set what the file states; the options are applied later. */
+static void set_all(struct settings *s, const nb_experiment *from)
+{
+    static const double forward[3] = {0, 0, 1};
+    const nb_scene *scene = &from->scene;
+    const unsigned found = from->found;
+    s->stated = found;
+    s->frame = scene->detector.convention;
+    set_vector(s, VECTOR_BEAM, found & NB_FOUND_BEAM ? scene->beam.direction : forward);
+    if (found & NB_FOUND_BEAM) s->scene.beam.wavelength = scene->beam.wavelength;
+    if (found & NB_FOUND_POLARIZATION) {
+        s->scene.beam.polarization = scene->beam.polarization;
+        set_vector(s, VECTOR_POLAR, scene->beam.polarization_axis);
+    }
+    if (found & NB_FOUND_DETECTOR) set_detector(s, &scene->detector);
+    if (found & NB_FOUND_SENSOR) {
+        s->thickness = scene->detector.thickness;
+        s->depth = scene->detector.attenuation;
+    }
+    if (found & NB_FOUND_AXIS) set_vector(s, VECTOR_SPINDLE, scene->scan.axis);
+    if (found & NB_FOUND_SCAN) {
+        s->scene.scan.phi0 = scene->scan.phi0;
+        s->scene.scan.osc = scene->scan.osc;
+        s->scene.given |= NB_GIVEN_OSC;
+    }
+    if (found & NB_FOUND_CRYSTAL) {
+        memcpy(s->scene.crystal.matrix, scene->crystal.matrix,
+               sizeof scene->crystal.matrix);
+        memcpy(s->scene.crystal.cell, scene->crystal.cell, sizeof scene->crystal.cell);
+    }
+    if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
+}
+
+int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                       const struct event_list *events, nb_experiment *out)
+{
+    s->expt = events_text(events, OPT_EXPT);
+    s->xparm = events_text(events, OPT_XPARM);
+    if (s->expt && s->xparm)
+        return message_usage(messages,
+                             "-expt and -xparm both state an experiment; leave one out");
+    if (!s->expt && !s->xparm) return 0;
+    const int code = read_file(s, messages, ctx, out);
+    if (code) return code;
+    set_all(s, out);
+    if (out->images > 1 && !events_text(events, OPT_IMAGES))
+        message_note(messages,
+                     "%s: its scan has %d images, of which this is the first; "
+                     "-images %d makes all",
+                     s->expt ? s->expt : s->xparm, out->images, out->images);
+    if (out->count > 1 && s->expt && !strchr(s->expt, ':'))
+        message_note(messages, "%s: of its %d experiments the first is taken (:0)", s->expt,
+                     out->count);
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* The kind of image that the experiment names; -1: none is written. */
+static int named_kind(const struct settings *s)
+{
+    static const int kinds[] = {OUT_IMAGE, OUT_NOISE, OUT_INT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (s->out[kinds[i]]) return kinds[i];
+    return -1;
+}
+
+/* 1 where that kind is SMV, with its pedestal and 16 bits. */
+static int is_smv(const struct settings *s, int kind)
+{
+    return kind >= 0 && (kind != OUT_IMAGE || image_format(s) == IMAGE_SMV);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Where the extension of a name begins, or its end. */
+static const char *extension(const char *name)
+{
+    const char *const base = last_part(name), *const dot = strrchr(base, '.');
+    return dot && dot > base ? dot : base + strlen(base);
+}
+
+int truth_default(struct run *run)
+{
+    static const char ending[] = "_truth.expt";
+    struct settings *const s = run->s;
+    if (s->truth || s->given[OPT_NOTRUTH] || !s->out[OUT_IMAGE] || s->explain
+        || s->gradcheck || image_format(s) == IMAGE_SMV || image_format(s) == IMAGE_UNKNOWN
+        || !option_listed(nb_features(), "cjson"))
+        return 0;
+    const char *const name = s->out[OUT_IMAGE], *const base = last_part(name);
+    const char *end = extension(name);
+    while (end > base && strchr("0123456789#_", end[-1])) end--;
+    const size_t n = (size_t)(end - name);
+    run->truth_name = malloc(n + sizeof ending);
+    if (!run->truth_name) return message_failure(run->messages, "out of memory");
+    memcpy(run->truth_name, name, n);
+    /* a name of digits alone leaves no stem */
+    const size_t without = end > base ? 0 : 1;
+    memcpy(run->truth_name + n, ending + without, sizeof ending - without);
+    s->truth = run->truth_name;
+    return 0;
+}
+
+/* The digits that count the images in the name of the first one, which are the last ones
+ * before the extension, as in output_name(). Returns how many they are; 0: none. */
+static size_t counting_digits(const char *name, const char **begin)
+{
+    enum { DIGITS_MOST = 9 };
+    const char *const base = last_part(name), *const end = extension(name);
+    *begin = end;
+    while (*begin > base && isdigit((unsigned char)(*begin)[-1])
+           && end - *begin < DIGITS_MOST)
+        --*begin;
+    return (size_t)(end - *begin);
+}
+
+/* The absolute path of a file in a folder that exists, to be freed; NULL: there is no
+ * memory. */
+static char *absolute(const char *name)
+{
+    const char *const base = last_part(name);
+    char *const folder = base > name ? strdup(name) : strdup(".");
+    if (folder && base > name) folder[base - name] = 0;
+    char *const whole = folder ? realpath(folder, NULL) : NULL;
+    const size_t size = whole ? strlen(whole) + strlen(base) + 2 : 0;
+    char *const out = whole ? malloc(size) : NULL;
+    if (out) snprintf(out, size, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
+    free(folder);
+    free(whole);
+    return out;
+}
+
+/* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
+ * the one file of NXmx. To be freed; NULL where a name has no digits. */
+static char *template_of(const struct settings *s, int kind, int *first)
+{
+    char *const name = output_name_of(s, kind, 0);
+    char *const out = name ? absolute(name) : NULL;
+    const char *digits = NULL;
+    const size_t n = out ? counting_digits(out, &digits) : 0;
+    const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
+    free(name);
+    if (!out || whole) return out;
+    if (n == 0) {
+        free(out);
+        return NULL;
+    }
+    *first = atoi(digits);
+    memset(out + (digits - out), '#', n);
+    return out;
+}
+
+/* The space group of the file with the cell, else that of -expt; "": not known. */
+static const char *space_group(const struct inputs *in)
+{
+    return in->crystal.noperator > 0 ? in->crystal.space_group : in->experiment.space_group;
+}
+
+int truth_check(struct run *run)
+{
+    struct settings *const s = run->s;
+    const nb_description *const d = &run->description;
+    double cosine = 0;
+    for (int i = 0; i < 3; i++) cosine += d->fast[i] * d->slow[i];
+    const char *const why = run->resolved.detector.curved ? "is curved"
+                            : fabs(cosine) > 1e-8 ? "has axes that are not at right angles"
+                                                  : NULL;
+    if (!s->truth || !why) return 0;
+    if (!run->truth_name)
+        return message_usage(run->messages,
+                             "-truth %s: the detector %s, which .expt cannot say; leave it "
+                             "out",
+                             s->truth, why);
+    message_warning(run->messages,
+                    "%s is not written: the detector %s, which .expt cannot say", s->truth,
+                    why);
+    s->truth = NULL;
+    return 0;
+}
+
+int truth_write(struct run *run)
+{
+    const struct settings *s = run->s;
+    const int kind = named_kind(s);
+    nb_expt_options options = {.images = run->done,
+                               .first = 1,
+                               .space_group = space_group(&run->inputs)};
+    char *const files = kind >= 0 ? template_of(s, kind, &options.first) : NULL;
+    options.files = files;
+    options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
+    if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */
+        options.pedestal = s->adc;
+        options.trusted[0] = -s->adc;
+        options.trusted[1] = 65534 - s->adc;
+    }
+    run->params.x[run->params.phi0] = run->resolved.scan.phi0;
+    const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
+    free(files);
+    if (status == NB_OK) return 0;
+    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+}

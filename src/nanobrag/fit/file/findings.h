@@ -1,0 +1,16 @@
+/*
+ * fit/file/findings.h - what a fit has found, in its file.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_FIT_FILE_FINDINGS_H
+#define NB_FIT_FILE_FINDINGS_H
+
+#include "fit/fit.h"
+#include "io/json/document.h"
+
+/* Adds what a fit has found; `misfit` of each shot, or NULL. */
+void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *result,
+                  const nb_fit_misfit *misfit);
+
+#endif

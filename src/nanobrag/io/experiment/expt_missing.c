@@ -1,0 +1,36 @@
+/*
+ * expt_missing.c - experiments of DIALS in a build without cJSON: every function refuses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "base/context.h"
+#include "io/experiment/models.h"
+
+static nb_status refuse(nb_context *ctx)
+{
+    return fail(ctx, NB_ERR_UNSUPPORTED,
+                "this build has no cJSON, which .expt needs; install libcjson-dev and "
+                "build "
+                "again");
+}
+
+nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    (void)path;
+    (void)i;
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (out) memset(out, 0, sizeof *out);
+    return refuse(ctx);
+}
+
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options)
+{
+    (void)path;
+    (void)scene;
+    (void)exposure;
+    (void)options;
+    return refuse(ctx);
+}

@@ -1,0 +1,332 @@
+/*
+ * expt_read.c - reads one experiment of DIALS. SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "base/log.h"
+#include "io/experiment/expt_json.h"
+#include "io/experiment/models.h"
+#include "io/experiment/mosaicity.h"
+#include "io/gemmi/gemmi.h"
+#include "scene/linear.h"
+
+/* (x, y, z) of dxtbx is (-x, y, -z) here */
+static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
+
+/* of a sensor; files say 1e-6 mm where there is none, because readers refuse 0 */
+static const double thinnest_mm = 1e-3;
+
+/* ---- beam and scan ---- */
+
+static nb_status read_beam(const struct expt *e, const cJSON *beam, struct models *m)
+{
+    double source[3], normal[3] = {0, 1, 0}, fraction = 0.999;
+
+    NB_TRY(expt_reals(e, beam, "beam", "direction", source, 3));
+    NB_TRY(expt_reals(e, beam, "beam", "wavelength", &m->wavelength, 1));
+    NB_TRY(expt_optional(e, beam, "beam", "polarization_normal", normal, 3));
+    NB_TRY(expt_optional(e, beam, "beam", "polarization_fraction", &fraction, 1));
+    if (!(m->wavelength > 0))
+        return expt_wrong(e, "beam", "wavelength", "a wavelength above 0");
+    if (!(fraction >= 0 && fraction <= 1))
+        return expt_wrong(e, "beam", "polarization_fraction", "a number from 0 to 1");
+    expt_warn_varying(e, beam, "beam", "s0_at_scan_points");
+    linear_scale(-1, source, m->beam);
+    linear_cross(normal, m->beam, m->field);
+    m->kahn = 2 * fraction - 1;
+    m->found |= NB_FOUND_BEAM | NB_FOUND_POLARIZATION;
+    return NB_OK;
+}
+
+/* The start and the width of the first image: a pair in "oscillation", or since dxtbx 3.15
+ * the starts of all images in "properties". */
+static nb_status read_oscillation(const struct expt *e, const cJSON *scan, double out[2])
+{
+    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(scan, "properties");
+    const cJSON *starts = cJSON_GetObjectItemCaseSensitive(properties, "oscillation");
+    const int n = cJSON_IsArray(starts) ? cJSON_GetArraySize(starts) : 0;
+    double pair[2];
+
+    if (!cJSON_IsObject(properties))
+        return expt_reals(e, scan, "scan", "oscillation", out, 2);
+    out[0] = out[1] = 0;
+    if (n == 0) return NB_OK;
+    NB_TRY(expt_numbers(e, starts, "scan", "oscillation", pair, n < 2 ? 1 : 2, n));
+    out[0] = pair[0];
+    out[1] = n < 2 ? 0 : pair[1] - pair[0];
+    if (n < 2)
+        NB_TRY(expt_optional(e, properties, "scan", "oscillation_width", &out[1], 1));
+    return NB_OK;
+}
+
+static nb_status read_scan(const struct expt *e, const cJSON *scan, struct models *m,
+                           int *images)
+{
+    double range[2], oscillation[2];
+
+    NB_TRY(expt_reals(e, scan, "scan", "image_range", range, 2));
+    if (!(fabs(range[0]) < 1e9 && range[1] >= range[0] && range[1] - range[0] < 1e9))
+        return expt_wrong(e, "scan", "image_range", "the first and the last image");
+    NB_TRY(read_oscillation(e, scan, oscillation));
+    m->phi0 = oscillation[0];
+    m->osc = oscillation[1];
+    *images = (int)(range[1] - range[0]) + 1;
+    m->found |= NB_FOUND_SCAN;
+    return NB_OK;
+}
+
+/* ---- goniometer ---- */
+
+/* The rotations inside and outside the scan axis: phi turns a vector v to S R(phi) F v. */
+struct goniometer {
+    double axis[3], fixed[3][3], setting[3][3];
+};
+
+static nb_status read_axis(const struct expt *e, const cJSON *axes, int i, double out[3])
+{
+    NB_TRY(expt_numbers(e, cJSON_GetArrayItem(axes, i), "goniometer", "axes", out, 3, 3));
+    if (!(linear_norm(out) > 0) || !isfinite(linear_norm(out)))
+        return expt_wrong(e, "goniometer", "axes", "vectors with a direction");
+    linear_unit(out, out);
+    return NB_OK;
+}
+
+/* Axes are listed from the crystal outwards. */
+static nb_status read_axes(const struct expt *e, const cJSON *from, struct goniometer *g)
+{
+    enum { MOST = 16 };
+    const cJSON *axes = cJSON_GetObjectItemCaseSensitive(from, "axes");
+    const cJSON *angles = cJSON_GetObjectItemCaseSensitive(from, "angles");
+    const int n = cJSON_IsArray(axes) ? cJSON_GetArraySize(axes) : 0;
+    double angle[MOST], scan_axis, axis[3];
+
+    if (n < 1 || n > MOST)
+        return expt_wrong(e, "goniometer", "axes", "1 to 16 vectors of three numbers");
+    NB_TRY(expt_numbers(e, angles, "goniometer", "angles", angle, n, n));
+    NB_TRY(expt_reals(e, from, "goniometer", "scan_axis", &scan_axis, 1));
+    if (!(scan_axis >= 0 && scan_axis < n) || scan_axis != floor(scan_axis))
+        return expt_wrong(e, "goniometer", "scan_axis", "the number of one of its axes");
+    for (int i = 0; i < n; i++) {
+        NB_TRY(read_axis(e, axes, i, axis));
+        if (i < (int)scan_axis)
+            linear_rotate_columns(axis, linear_radian(angle[i]), g->fixed);
+        else if (i > (int)scan_axis)
+            linear_rotate_columns(axis, linear_radian(angle[i]), g->setting);
+        else
+            linear_copy(axis, g->axis);
+    }
+    return NB_OK;
+}
+
+/* Reads a rotation matrix, which is left as it is if the file has none. */
+static nb_status read_rotation(const struct expt *e, const cJSON *from, const char *key,
+                               double a[3][3])
+{
+    double numbers[9], cross[3];
+    int is_rotation = 1;
+
+    memcpy(numbers, a, sizeof numbers);
+    NB_TRY(expt_optional(e, from, "goniometer", key, numbers, 9));
+    memcpy(a, numbers, sizeof numbers);
+    for (int i = 0; i < 3; i++) {
+        linear_cross(a[i], a[(i + 1) % 3], cross);
+        for (int k = 0; k < 3; k++)
+            is_rotation &= fabs(cross[k] - a[(i + 2) % 3][k]) < 1e-6;
+    }
+    return is_rotation ? NB_OK : expt_wrong(e, "goniometer", key, "a rotation matrix");
+}
+
+static nb_status read_goniometer(const struct expt *e, const cJSON *from,
+                                 struct goniometer *g)
+{
+    if (cJSON_GetObjectItemCaseSensitive(from, "axes")) return read_axes(e, from, g);
+    NB_TRY(expt_reals(e, from, "goniometer", "rotation_axis", g->axis, 3));
+    expt_warn_varying(e, from, "goniometer", "setting_rotation_at_scan_points");
+    NB_TRY(read_rotation(e, from, "fixed_rotation", g->fixed));
+    return read_rotation(e, from, "setting_rotation", g->setting);
+}
+
+/* S R(phi, axis) F A = R(phi, S axis) S F A */
+static void use_goniometer(const struct goniometer *g, struct models *m)
+{
+    linear_apply(g->setting, g->axis, m->axis);
+    for (int i = 0; i < 3; i++) {
+        linear_apply(g->fixed, m->real_axes[i], m->real_axes[i]);
+        linear_apply(g->setting, m->real_axes[i], m->real_axes[i]);
+    }
+    m->found |= NB_FOUND_AXIS;
+}
+
+/* ---- detector ---- */
+
+static nb_status read_sensor(const struct expt *e, const cJSON *panel, struct models *m)
+{
+    const cJSON *strategy = cJSON_GetObjectItemCaseSensitive(panel, "px_mm_strategy");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(strategy, "type");
+    double thickness = 0, mu = 0;
+
+    NB_TRY(expt_optional(e, panel, "panel", "thickness", &thickness, 1));
+    NB_TRY(expt_optional(e, panel, "panel", "mu", &mu, 1));
+    if (!cJSON_IsString(type) || strncmp(type->valuestring, "Parallax", 8) != 0)
+        return NB_OK;
+    if (!(thickness >= thinnest_mm && thickness < 1e3) || !(mu > 0 && mu < 1e9))
+        return NB_OK;
+    m->thickness = 1000 * thickness;
+    m->attenuation = 1000 / mu;
+    m->found |= NB_FOUND_SENSOR;
+    return NB_OK;
+}
+
+static nb_status read_panel(const struct expt *e, const cJSON *detector, struct models *m)
+{
+    const cJSON *panels = cJSON_GetObjectItemCaseSensitive(detector, "panels");
+    const cJSON *panel = cJSON_GetArrayItem(panels, 0);
+    const int n = cJSON_IsArray(panels) ? cJSON_GetArraySize(panels) : 0;
+    struct expt_frame frame;
+    double size[2], pixel[2];
+
+    if (n > 1)
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: the detector has %d panels; a detector here is one flat panel",
+                    e->name, n);
+    if (!cJSON_IsObject(panel))
+        return expt_wrong(e, "detector", "panels", "a list with a panel");
+    NB_TRY(expt_reals(e, panel, "panel", "image_size", size, 2));
+    NB_TRY(expt_reals(e, panel, "panel", "pixel_size", pixel, 2));
+    if (!(size[0] >= 1 && size[0] <= 1e6 && size[1] >= 1 && size[1] <= 1e6)
+        || size[0] != floor(size[0]) || size[1] != floor(size[1]))
+        return expt_wrong(e, "panel", "image_size",
+                          "two whole numbers of pixels from 1 to 1000000");
+    if (!(pixel[0] > 0 && pixel[1] > 0))
+        return expt_wrong(e, "panel", "pixel_size", "two lengths above 0");
+    if (!(fabs(pixel[0] - pixel[1]) <= 1e-9 * pixel[0]))
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: the pixels are %g x %g mm; pixels here are square", e->name,
+                    pixel[0], pixel[1]);
+    NB_TRY(expt_panel_frame(e, detector, panel, 0, &frame));
+    linear_copy(frame.fast, m->fast);
+    linear_copy(frame.slow, m->slow);
+    linear_copy(frame.origin, m->origin);
+    m->nfast = (int)size[0];
+    m->nslow = (int)size[1];
+    m->pixel = pixel[0];
+    m->found |= NB_FOUND_DETECTOR;
+    return read_sensor(e, panel, m);
+}
+
+/* ---- crystal ---- */
+
+static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
+                                struct models *m)
+{
+    double half = 0, sigma = 0;
+
+    NB_TRY(expt_optional(e, crystal, "crystal", "ML_half_mosaicity_deg", &half, 1));
+    NB_TRY(expt_optional(e, crystal, "crystal", "mosaicity", &sigma, 1));
+    if (half > 0) sigma = half / sqrt(3); /* of a top hat */
+    if (!(sigma > 0 && sigma < 180)) return NB_OK;
+    m->mosaic = sigma / MOSAICITY_OF_SPREAD;
+    m->found |= NB_FOUND_MOSAIC;
+    return NB_OK;
+}
+
+static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
+                              nb_experiment *out)
+{
+    const cJSON *hall =
+        cJSON_GetObjectItemCaseSensitive(crystal, "space_group_hall_symbol");
+    char symbol[GEMMI_NAME], other[GEMMI_NAME];
+
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_a", m->real_axes[0], 3));
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
+    expt_warn_varying(e, crystal, "crystal", "A_at_scan_points");
+    if (cJSON_IsString(hall)) {
+        const nb_status status =
+            gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other);
+
+        if (status == NB_ERR_MEMORY) return fail_memory(e->ctx, e->name);
+        if (status == NB_OK) memcpy(out->space_group, symbol, sizeof symbol);
+    }
+    m->found |= NB_FOUND_CRYSTAL;
+    return read_mosaicity(e, crystal, m);
+}
+
+/* ---- the experiment ---- */
+
+static nb_status read_models(const struct expt *e, const cJSON *experiment,
+                             struct models *m, nb_experiment *out)
+{
+    struct goniometer g = {.fixed = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                           .setting = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+    const cJSON *model;
+
+    NB_TRY(expt_model(e, experiment, "beam", &model));
+    if (model) NB_TRY(read_beam(e, model, m));
+    NB_TRY(expt_model(e, experiment, "detector", &model));
+    if (model) NB_TRY(read_panel(e, model, m));
+    NB_TRY(expt_model(e, experiment, "scan", &model));
+    if (model) NB_TRY(read_scan(e, model, m, &out->images));
+    NB_TRY(expt_model(e, experiment, "crystal", &model));
+    if (model) NB_TRY(read_crystal(e, model, m, out));
+    NB_TRY(expt_model(e, experiment, "goniometer", &model));
+    if (!model) return NB_OK;
+    NB_TRY(read_goniometer(e, model, &g));
+    use_goniometer(&g, m);
+    return NB_OK;
+}
+
+static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
+                           const struct expt_request *request)
+{
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(root, "__id__");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "experiment");
+    const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+    struct expt e = {.ctx = ctx, .name = name, .root = root, .i = request->i};
+    struct models models = {0};
+
+    if (!cJSON_IsString(id) || strcmp(id->valuestring, "ExperimentList") != 0)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: not a list of experiments (\"__id__\": \"ExperimentList\"); give "
+                    "an .expt of DIALS",
+                    name);
+    if (n < 1) return fail(ctx, NB_ERR_FORMAT, "%s: it holds no experiment", name);
+    if (request->i < 0 || request->i >= n)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "%s: there is no experiment %d; it holds %d, counted from 0", name,
+                    request->i, n);
+    request->out->count = n;
+    NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, request->out));
+    return models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, request->out);
+}
+
+nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                     void *to)
+{
+    struct expt_request *request = to;
+    nb_experiment *out = request->out;
+    cJSON *root;
+    nb_status status;
+
+    memset(out, 0, sizeof *out);
+    NB_TRY(expt_document(ctx, name, bytes, n, &root));
+    status = read_root(ctx, name, root, request);
+    cJSON_Delete(root);
+    if (status != NB_OK) memset(out, 0, sizeof *out);
+    return status;
+}
+
+nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    STANDARD_FLOATS;
+    static const struct file_format format = {".expt", (size_t)1 << 29, NULL, expt_parse};
+    struct expt_request request = {i, out};
+
+    if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, ".expt: out is NULL");
+    return file_parse(ctx, path, &format, &request);
+}

@@ -1,0 +1,331 @@
+/*
+ * expt_write.c - writes a scene as experiments of DIALS. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "io/experiment/models.h"
+#include "io/experiment/mosaicity.h"
+#include "io/gemmi/gemmi.h"
+#include "io/json/document.h"
+#include "io/laboratory.h"
+#include "scene/linear.h"
+
+/* What is written. */
+struct experiment {
+    struct document d;
+    const nb_scene *scene;
+    const nb_expt_options *options;
+    struct exposure *exposure;
+    char hall[GEMMI_NAME];
+    int nimage, first;
+    int is_sweep;
+};
+
+/* ---- models ---- */
+
+static void put_beam(struct experiment *e)
+{
+    const struct laboratory *l = &e->exposure->laboratory;
+    struct document *d = &e->d;
+    cJSON *beam = document_object(d, document_array(d, d->root, "beam"), NULL);
+
+    document_string(d, beam, "__id__", "monochromatic");
+    document_reals(d, beam, "direction", l->source, 3);
+    document_real(d, beam, "wavelength", e->exposure->wavelength);
+    document_real(d, beam, "divergence", 0);
+    document_real(d, beam, "sigma_divergence", 0);
+    document_reals(d, beam, "polarization_normal", l->polarization_normal, 3);
+    document_real(d, beam, "polarization_fraction", l->polarization_fraction);
+    document_real(d, beam, "flux", 0);
+    document_real(d, beam, "transmission", 1);
+}
+
+static void put_sensor(struct experiment *e, cJSON *to)
+{
+    const int has_sensor = e->exposure->thickness > 0;
+    struct document *d = &e->d;
+    cJSON *strategy;
+
+    document_real(d, to, "thickness", e->exposure->thickness);
+    document_string(d, to, "material", "");
+    document_real(d, to, "mu", e->exposure->attenuation);
+    strategy = document_object(d, to, "px_mm_strategy");
+    document_string(d, strategy, "type",
+                    has_sensor ? "ParallaxCorrectionPxMmStrategy" : "SimplePxMmStrategy");
+}
+
+static void put_panel(struct experiment *e, cJSON *panels, int i,
+                      const struct laboratory_panel *p)
+{
+    static const double everything[2] = {-1e30, 1e30};
+    const double *trusted = e->options->trusted;
+    const double size[2] = {p->nfast, p->nslow}, pixel[2] = {p->pixel, p->pixel};
+    struct document *d = &e->d;
+    cJSON *panel = document_object(d, panels, NULL);
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "panel%d", i);
+    document_string(d, panel, "name", name);
+    document_string(d, panel, "type", "SENSOR_PAD");
+    document_reals(d, panel, "fast_axis", p->fast, 3);
+    document_reals(d, panel, "slow_axis", p->slow, 3);
+    document_reals(d, panel, "origin", p->origin, 3);
+    document_reals(d, panel, "raw_image_offset", (const double[2]){0, 0}, 2);
+    document_reals(d, panel, "image_size", size, 2);
+    document_reals(d, panel, "pixel_size", pixel, 2);
+    document_reals(d, panel, "trusted_range",
+                   trusted[0] == 0 && trusted[1] == 0 ? everything : trusted, 2);
+    document_string(d, panel, "identifier", "");
+    (void)document_array(d, panel, "mask");
+    document_real(d, panel, "gain", 1);
+    document_real(d, panel, "pedestal", e->options->pedestal);
+    put_sensor(e, panel);
+}
+
+static void put_detector(struct experiment *e)
+{
+    struct document *d = &e->d;
+    cJSON *detector = document_object(d, document_array(d, d->root, "detector"), NULL);
+    cJSON *panels = document_array(d, detector, "panels");
+
+    for (int i = 0; i < e->exposure->laboratory.npanel; i++)
+        put_panel(e, panels, i, e->exposure->panel + i);
+}
+
+static void put_goniometer(struct experiment *e)
+{
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "goniometer"), *goniometer;
+
+    if (!e->is_sweep) return;
+    goniometer = document_object(d, list, NULL);
+    document_reals(d, goniometer, "rotation_axis", e->exposure->laboratory.spindle, 3);
+    document_reals(d, goniometer, "fixed_rotation", identity, 9);
+    document_reals(d, goniometer, "setting_rotation", identity, 9);
+}
+
+static void put_scan(struct experiment *e)
+{
+    const double range[2] = {e->first, (double)e->first + e->nimage - 1};
+    const double oscillation[2] = {e->exposure->phi, e->exposure->width};
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "scan"), *to, *exposures, *epochs;
+
+    if (!e->is_sweep) return;
+    to = document_object(d, list, NULL);
+    document_reals(d, to, "image_range", range, 2);
+    document_real(d, to, "batch_offset", e->first - 1);
+    document_reals(d, to, "oscillation", oscillation, 2);
+    exposures = document_array(d, to, "exposure_time");
+    epochs = document_array(d, to, "epochs");
+    for (int i = 0; i < e->nimage; i++) {
+        document_real(d, exposures, NULL, e->exposure->seconds);
+        document_real(d, epochs, NULL, 0);
+    }
+    (void)document_object(d, to, "valid_image_ranges");
+}
+
+static void put_crystal(struct experiment *e)
+{
+    static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
+    const nb_crystal *crystal = &e->scene->crystal;
+    const struct laboratory *l = &e->exposure->laboratory;
+    struct document *d = &e->d;
+    cJSON *to = document_object(d, document_array(d, d->root, "crystal"), NULL);
+
+    document_string(d, to, "__id__", "crystal");
+    for (int i = 0; i < 3; i++) {
+        double axis[3];
+
+        linear_copy(l->real_axes[i], axis);
+        if (!e->is_sweep)
+            linear_rotate(l->spindle, linear_radian(e->exposure->phi), axis, axis);
+        document_reals(d, to, keys[i], axis, 3);
+    }
+    document_string(d, to, "space_group_hall_symbol", e->hall);
+    if (crystal->ndomains > 1 && mosaicity_of(crystal) > 0)
+        document_real(d, to, "mosaicity", mosaicity_of(crystal));
+}
+
+/* ---- images ---- */
+
+/* Returns the name of image `number`, to be released with free(), or NULL for want of
+ * memory. */
+static char *file_of(const char *files, int number)
+{
+    const char *hash = strchr(files, '#');
+    const size_t before = hash ? (size_t)(hash - files) : strlen(files);
+    const size_t width = hash ? strspn(hash, "#") : 0, n = strlen(files) + 32;
+    char *name = malloc(n);
+
+    if (!name) return NULL;
+    if (hash)
+        (void)snprintf(name, n, "%.*s%0*d%s", (int)before, files, (int)width, number,
+                       hash + width);
+    else
+        memcpy(name, files, before + 1);
+    return name;
+}
+
+/* What every set of images ends with. */
+static void put_rest(struct experiment *e, cJSON *to)
+{
+    static const char *const keys[] = {"mask", "gain", "pedestal", "dx", "dy"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        document_string(&e->d, to, keys[i], "");
+    (void)document_object(&e->d, to, "params");
+}
+
+static void put_sequence(struct experiment *e, cJSON *sets)
+{
+    struct document *d = &e->d;
+    cJSON *set = document_object(d, sets, NULL), *indices;
+
+    document_string(d, set, "__id__", "ImageSequence");
+    document_string(d, set, "template", e->options->files);
+    if (!strchr(e->options->files, '#')) {
+        indices = document_array(d, set, "single_file_indices");
+        for (int i = 0; i < e->nimage; i++)
+            document_real(d, indices, NULL, e->first - 1 + i);
+    }
+    put_rest(e, set);
+}
+
+static void put_still(struct experiment *e, cJSON *sets, int i)
+{
+    const int one_file = !strchr(e->options->files, '#');
+    struct document *d = &e->d;
+    cJSON *set = document_object(d, sets, NULL);
+    char *name = file_of(e->options->files, e->first + i);
+
+    if (!name) d->lost++;
+    document_string(d, set, "__id__", "ImageSet");
+    document_string(d, document_array(d, set, "images"), NULL, name);
+    document_real(d, document_array(d, set, "single_file_indices"), NULL,
+                  one_file ? e->first - 1 + i : 0);
+    put_rest(e, set);
+    free(name);
+}
+
+static void put_imagesets(struct experiment *e)
+{
+    cJSON *sets = document_array(&e->d, e->d.root, "imageset");
+
+    if (!e->options->files) return;
+    if (e->is_sweep)
+        put_sequence(e, sets);
+    else
+        for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
+}
+
+static void put_experiments(struct experiment *e)
+{
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "experiment");
+
+    for (int i = 0; i < (e->is_sweep ? 1 : e->nimage); i++) {
+        cJSON *to = document_object(d, list, NULL);
+
+        document_string(d, to, "__id__", "Experiment");
+        document_string(d, to, "identifier", "");
+        document_real(d, to, "beam", 0);
+        document_real(d, to, "detector", 0);
+        if (e->is_sweep) document_real(d, to, "goniometer", 0);
+        if (e->is_sweep) document_real(d, to, "scan", 0);
+        document_real(d, to, "crystal", 0);
+        if (e->options->files) document_real(d, to, "imageset", i);
+    }
+}
+
+/* ---- the whole ---- */
+
+/* Turns everything about the beam until the fast axis of the first panel points along +x.
+ */
+static void turn_fast_along_x(struct exposure *exposure)
+{
+    static const double z[3] = {0, 0, 1};
+    struct laboratory *l = &exposure->laboratory;
+    const double angle = -atan2(exposure->panel[0].fast[1], exposure->panel[0].fast[0]);
+
+    if (angle == 0) return;
+    linear_rotate(z, angle, l->polarization_normal, l->polarization_normal);
+    linear_rotate(z, angle, l->spindle, l->spindle);
+    for (int i = 0; i < 3; i++) linear_rotate(z, angle, l->real_axes[i], l->real_axes[i]);
+    for (int i = 0; i < l->npanel; i++) {
+        struct laboratory_panel *panel = exposure->panel + i;
+
+        linear_rotate(z, angle, panel->fast, panel->fast);
+        linear_rotate(z, angle, panel->slow, panel->slow);
+        linear_rotate(z, angle, panel->origin, panel->origin);
+    }
+}
+
+static nb_status check(nb_context *ctx, const nb_scene *scene,
+                       const nb_expt_options *options)
+{
+    enum { MOST = 1000000000 };
+
+    if (options->images < 0 || options->first < 0 || options->first > MOST
+        || options->images > MOST)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "%d images from number %d on, expected 0 to %d of both",
+                    options->images, options->first, MOST);
+    if (scene->beam.unpolarised)
+        log_line(ctx, NB_LOG_WARNING, "expt",
+                 "DIALS always applies a polarization factor, which -nopolar leaves out; "
+                 "the .expt says that the beam is unpolarised");
+    return NB_OK;
+}
+
+static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_NAME])
+{
+    char symbol[GEMMI_NAME];
+    nb_status status;
+
+    memcpy(hall, "P 1", sizeof "P 1");
+    if (!name || !name[0]) return NB_OK;
+    status = gemmi_symbols(GEMMI_HERMANN_MAUGUIN, name, symbol, hall);
+    if (status == NB_ERR_MEMORY) return fail_memory(ctx, "the space group");
+    if (status == NB_ERR_ARGUMENT)
+        return fail(ctx, status, "the space group '%.30s' is unknown", name);
+    if (status == NB_OK) return NB_OK;
+    memcpy(hall, "P 1", sizeof "P 1");
+    log_line(ctx, NB_LOG_WARNING, "expt",
+             "the .expt says P 1, not %s: this build lacks gemmi, which knows space groups",
+             name);
+    return NB_OK;
+}
+
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options)
+{
+    struct experiment e = {.scene = scene, .exposure = exposure, .options = options};
+
+    NB_TRY(check(ctx, scene, options));
+    NB_TRY(exposure_check_flat(ctx, exposure, "an .expt"));
+    NB_TRY(find_group(ctx, options->space_group, e.hall));
+    e.nimage = options->images > 0 ? options->images : 1;
+    e.first = options->first > 0 ? options->first : 1;
+    e.is_sweep = exposure->width != 0;
+    exposure_turn_forwards(exposure);
+    if (options->fast_along_x) turn_fast_along_x(exposure);
+    e.d = document_begin();
+    document_string(&e.d, e.d.root, "__id__", "ExperimentList");
+    put_experiments(&e);
+    put_imagesets(&e);
+    put_beam(&e);
+    put_detector(&e);
+    put_goniometer(&e);
+    put_scan(&e);
+    put_crystal(&e);
+    (void)document_array(&e.d, e.d.root, "profile");
+    (void)document_array(&e.d, e.d.root, "scaling_model");
+    return document_write(ctx, &e.d, path, path);
+}

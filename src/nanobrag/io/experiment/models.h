@@ -1,0 +1,52 @@
+/*
+ * models.h - the models of an experiment as files state them, in the frame of the file, and
+ * how they become a scene. SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_EXPERIMENT_MODELS_H
+#define NB_IO_EXPERIMENT_MODELS_H
+
+#include <nanobrag/experiment.h>
+
+#include "io/file.h"
+#include "io/images/exposure.h"
+
+struct models {
+    unsigned found; /* NB_FOUND_... */
+    double wavelength; /* A */
+    double beam[3]; /* in which the light travels, any length */
+    double field[3]; /* axis of the electric field */
+    double kahn;
+    double fast[3], slow[3], origin[3]; /* of the panel; mm */
+    double pixel; /* mm */
+    int nfast, nslow;
+    double thickness, attenuation; /* of the sensor; um */
+    double axis[3]; /* of the rotation */
+    double phi0, osc; /* degree */
+    double real_axes[3][3]; /* rows a, b, c at phi = 0; A */
+    double mosaic; /* degree */
+};
+
+/* Which experiment of a file is read, and where it goes. */
+struct expt_request {
+    int i;
+    nb_experiment *out;
+};
+
+/* Turns the models by the rows of `turn` into out->scene; `name` is that of the file. Sets
+ * out->found. Returns NB_ERR_FORMAT for vectors that are 0, or axes that are not at right
+ * angles or lie in a plane. */
+nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,
+                          const double turn[3][3], int convention, nb_experiment *out);
+
+/* Parses n bytes of an .expt; `to` is a struct expt_request. */
+file_parser expt_parse;
+
+/* Parses n bytes of an XPARM.XDS; `to` is an nb_experiment. */
+file_parser xparm_parse;
+
+/* Writes a resolved scene, whose first image was taken with `exposure`, as an .expt. The
+ * exposure is turned where that is needed. */
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * exposure.h - what an image was taken with, as the formats of images state it: lengths in
+ * mm, vectors in the frame of dxtbx (io/laboratory.h).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_IMAGES_EXPOSURE_H
+#define NB_IO_IMAGES_EXPOSURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nanobrag/simulator.h>
+
+#include "base/window.h"
+#include "io/laboratory.h"
+
+/* wavelengths of the beam in rising order, each once */
+struct spectrum {
+    size_t n;
+    double *wavelength, *weight; /* A; weights with the sum 1 */
+};
+
+struct exposure {
+    struct laboratory laboratory;
+    struct laboratory_panel
+        *panel; /* (laboratory.npanel), stacked along slow in the image */
+    int nslow, nfast; /* of the image */
+    const struct window *window; /* its rendered pixels */
+    int curved;
+    double distance, beam_fast, beam_slow; /* along the beam; from the outer corner */
+    double thickness, attenuation; /* of the sensor, mm and 1/mm; 0: there is no sensor */
+    double wavelength; /* of the scene, or the mean of the spectrum of listed sources */
+    struct spectrum spectrum;
+    double phi, width; /* degree */
+    double seconds, fluence; /* photons/m^2 in these seconds */
+    double flux, beam_size; /* photons/s through a square of this edge */
+    double stokes[4]; /* of intensity 1, with Q along x of NeXus */
+};
+
+/*
+ * Describes an image of a simulator whose resolved scene and description these are.
+ *
+ *   source   the sources of the beam, with the weights of nb_source_at()
+ *   window   kept by the exposure
+ *
+ * Returns NB_OK, NB_ERR_MEMORY, or the errors of laboratory_of(); exposure_free() is right
+ * after all of them.
+ */
+nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_description *d,
+                      const nb_source *source, const struct window *window,
+                      struct exposure *out);
+void exposure_free(struct exposure *exposure);
+
+/* States a rotation backwards as one forwards about the reverse of the spindle, because
+ * dxtbx takes no negative width. */
+void exposure_turn_forwards(struct exposure *exposure);
+
+/* Returns the material, of the first n of attenuation.h, and the thickness, mm, that stand
+ * for the sensor in dxtbx. Without a sensor model it is thin, so that dxtbx corrects no
+ * position for its depth. */
+int exposure_sensor(const struct exposure *exposure, int n, double *thickness);
+
+/* Warns where dxtbx will take that sensor to absorb otherwise by over 1 %. */
+void exposure_warn_of_sensor(nb_context *ctx, const char *path,
+                             const struct exposure *exposure, int n);
+
+/* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
+ * name. */
+nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,
+                              const char *format);
+
+#endif

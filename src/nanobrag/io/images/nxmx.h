@@ -1,0 +1,32 @@
+/*
+ * nxmx.h - an NXmx file that is being written.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_IMAGES_NXMX_H
+#define NB_IO_IMAGES_NXMX_H
+
+#include <nanobrag/formats.h>
+
+#include "io/images/exposure.h"
+
+struct nxmx;
+
+/* Begins a file; `options` are complete and checked. Errors: NB_ERR_UNSUPPORTED,
+ * NB_ERR_FILE, NB_ERR_MEMORY. */
+nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *options,
+                     struct nxmx **out);
+
+/* Appends a frame; it takes the contents of the exposure. */
+nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_array *image);
+
+/* Completes the file, and frees it in any case. */
+nb_status nxmx_end(struct nxmx *nxmx);
+
+/* Removes what was written, and frees it; NULL is allowed. */
+void nxmx_drop(struct nxmx *nxmx);
+
+/* Returns 1 if a compression can be written here. */
+int nxmx_can_compress(int compression);
+
+#endif

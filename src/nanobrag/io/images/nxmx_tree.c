@@ -1,0 +1,289 @@
+/*
+ * nxmx_tree.c - the groups and fields of the application definition NXmx of NeXus, but for
+ * the pixels.
+ *
+ * Each panel is a module whose position is a chain of translations: pixels -> module_offset
+ * -> det_z, the distance along the beam. Directions are vectors, so that a tilt needs no
+ * rotation in the chain.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "io/images/nxmx_tree.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/images/attenuation.h"
+#include "scene/linear.h"
+
+#define INSTRUMENT "/entry/instrument"
+#define DETECTOR   INSTRUMENT "/detector"
+#define DET_Z      DETECTOR "/transformations/det_z"
+#define BEAM       INSTRUMENT "/beam"
+#define WAVELENGTH BEAM "/incident_wavelength"
+#define SPECTRUM   "incident_wavelength_1Dspectrum"
+#define SAMPLE     "/entry/sample"
+#define OMEGA      SAMPLE "/transformations/omega"
+
+/* The chain has no step along the beam where this meets the detector farther away than
+ * that, or nowhere: an offset relative to it would lose digits, mm. */
+static const double distance_most = 1e5;
+
+enum { PATH_LENGTH = 128, USER_MASK = 1 << 8 /* bit of pixel_mask: masked by the user */ };
+
+void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start)
+{
+    hdf5_attribute(tree, "/", "NX_class", "NXroot");
+    hdf5_attribute(tree, "/", "default", "entry");
+    hdf5_attribute(tree, "/", "creator", "nanobrag " NANOBRAG_VERSION);
+    hdf5_attribute(tree, "/", "file_name", name);
+    hdf5_attribute(tree, "/", "file_time", start);
+    hdf5_group(tree, "/entry", "NXentry");
+    hdf5_attribute(tree, "/entry", "default", "data");
+    hdf5_text(tree, "/entry/definition", "NXmx");
+    hdf5_text(tree, "/entry/title", "simulated diffraction images");
+    hdf5_text(tree, "/entry/start_time", start);
+    hdf5_text(tree, "/entry/program_name", "nanobrag");
+    hdf5_attribute(tree, "/entry/program_name", "version", NANOBRAG_VERSION);
+    hdf5_group(tree, "/entry/data", "NXdata");
+    hdf5_attribute(tree, "/entry/data", "signal", "data");
+    hdf5_group(tree, "/entry/source", "NXsource");
+    hdf5_text(tree, "/entry/source/name", "simulation");
+    hdf5_group(tree, SAMPLE, "NXsample");
+    hdf5_text(tree, SAMPLE "/name", "simulated crystal");
+    hdf5_group(tree, INSTRUMENT, "NXinstrument");
+    hdf5_text(tree, INSTRUMENT "/name", "nanobrag");
+    hdf5_attribute(tree, INSTRUMENT "/name", "short_name", "nanobrag");
+    hdf5_text(tree, INSTRUMENT "/time_zone", "+00:00");
+}
+
+/* ---- the detector ---- */
+
+/* Writes a field that is a step of a chain of transformations. */
+static void put_step(struct hdf5_tree *tree, const char *path, double value,
+                     const double vector[3], const char *after)
+{
+    static const double none[3] = {0, 0, 0};
+
+    hdf5_real(tree, path, value, "mm");
+    hdf5_attribute(tree, path, "transformation_type", "translation");
+    hdf5_vector(tree, path, "vector", vector);
+    hdf5_vector(tree, path, "offset", none);
+    hdf5_attribute(tree, path, "offset_units", "mm");
+    hdf5_attribute(tree, path, "depends_on", after);
+}
+
+static double step_along_beam(const struct exposure *first)
+{
+    return fabs(first->distance) < distance_most ? first->distance : 0;
+}
+
+/* Writes panel i, whose first row in the image is `row`. */
+static void put_module(struct hdf5_tree *tree, const struct exposure *first, int i, int row)
+{
+    static const double along_x[3] = {1, 0, 0};
+    const struct laboratory_panel *panel = first->panel + i;
+    const int64_t origin[2] = {row, 0}, size[2] = {panel->nslow, panel->nfast};
+    double offset[3], fast[3], slow[3], length;
+    char group[PATH_LENGTH], path[PATH_LENGTH + 32], chain[PATH_LENGTH + 32];
+
+    (void)snprintf(group, sizeof group, DETECTOR "/module%d", i);
+    if (first->laboratory.npanel == 1) (void)strcpy(group, DETECTOR "/module");
+    hdf5_group(tree, group, "NXdetector_module");
+    (void)snprintf(path, sizeof path, "%s/data_origin", group);
+    hdf5_numbers(tree, path, (struct hdf5_numbers){origin, HDF5_WHOLE, 0, 2}, NULL);
+    (void)snprintf(path, sizeof path, "%s/data_size", group);
+    hdf5_numbers(tree, path, (struct hdf5_numbers){size, HDF5_WHOLE, 0, 2}, NULL);
+
+    laboratory_nexus(panel->origin, offset);
+    offset[2] -= step_along_beam(first);
+    length = linear_norm(offset);
+    if (length > 0) linear_scale(1 / length, offset, offset);
+    (void)snprintf(chain, sizeof chain, "%s/module_offset", group);
+    put_step(tree, chain, length, length > 0 ? offset : along_x, DET_Z);
+    laboratory_nexus(panel->fast, fast);
+    laboratory_nexus(panel->slow, slow);
+    (void)snprintf(path, sizeof path, "%s/fast_pixel_direction", group);
+    put_step(tree, path, panel->pixel, fast, chain);
+    (void)snprintf(path, sizeof path, "%s/slow_pixel_direction", group);
+    put_step(tree, path, panel->pixel, slow, chain);
+}
+
+static void put_sensor(struct hdf5_tree *tree, const struct exposure *first)
+{
+    double thickness;
+    const int material = exposure_sensor(first, MATERIALS, &thickness);
+
+    hdf5_text(tree, DETECTOR "/sensor_material", attenuation_name(material));
+    hdf5_real(tree, DETECTOR "/sensor_thickness", thickness, "mm");
+}
+
+void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first)
+{
+    static const double along_z[3] = {0, 0, 1};
+    const double pixel = first->panel[0].pixel;
+    int row = 0;
+
+    hdf5_group(tree, DETECTOR, "NXdetector");
+    hdf5_text(tree, DETECTOR "/description", "simulated detector");
+    hdf5_text(tree, DETECTOR "/type", "pixel");
+    hdf5_text(tree, DETECTOR "/depends_on", DET_Z);
+    hdf5_group(tree, DETECTOR "/transformations", "NXtransformations");
+    put_step(tree, DET_Z, step_along_beam(first), along_z, ".");
+    for (int i = 0; i < first->laboratory.npanel; i++) {
+        put_module(tree, first, i, row);
+        row += first->panel[i].nslow;
+    }
+    if (isfinite(first->distance)) {
+        hdf5_real(tree, DETECTOR "/distance", first->distance, "mm");
+        hdf5_flag(tree, DETECTOR "/distance_derived", 1);
+        hdf5_real(tree, DETECTOR "/beam_center_x", first->beam_fast / pixel, "pixel");
+        hdf5_real(tree, DETECTOR "/beam_center_y", first->beam_slow / pixel, "pixel");
+        hdf5_flag(tree, DETECTOR "/beam_center_derived", 1);
+    }
+    hdf5_real(tree, DETECTOR "/x_pixel_size", pixel, "mm");
+    hdf5_real(tree, DETECTOR "/y_pixel_size", pixel, "mm");
+    hdf5_real(tree, DETECTOR "/count_time", first->seconds, "s");
+    hdf5_real(tree, DETECTOR "/frame_time", first->seconds, "s");
+    put_sensor(tree, first);
+    hdf5_flag(tree, DETECTOR "/flatfield_applied", 0);
+    hdf5_flag(tree, DETECTOR "/pixel_mask_applied", 0);
+    hdf5_flag(tree, DETECTOR "/countrate_correction_applied", 0);
+}
+
+void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double overload)
+{
+    if (bits > 0) hdf5_whole(tree, DETECTOR "/bit_depth_readout", bits);
+    hdf5_whole(tree, DETECTOR "/underload_value", (long long)underload);
+    if (overload > 0) hdf5_whole(tree, DETECTOR "/saturation_value", (long long)overload);
+}
+
+int nxmx_tree_mask(struct hdf5_tree *tree, const struct window *window)
+{
+    const size_t n = (size_t)window->nslow * (size_t)window->nfast;
+    int32_t *mask;
+
+    if (tree->failed || window_is_whole(window)) return 1;
+    mask = malloc(n * sizeof *mask);
+    if (!mask) return 0;
+    for (int s = 0; s < window->nslow; s++)
+        for (int f = 0; f < window->nfast; f++)
+            mask[(size_t)s * (size_t)window->nfast + (size_t)f] =
+                window_shows(window, s, f) ? 0 : USER_MASK;
+    hdf5_numbers(tree, DETECTOR "/pixel_mask",
+                 (struct hdf5_numbers){mask, HDF5_MASK, (hsize_t)window->nslow,
+                                       (hsize_t)window->nfast},
+                 NULL);
+    free(mask);
+    return 1;
+}
+
+/* ---- the beam and the sample ---- */
+
+/* Writes one number if all of `n` are equal, else all of them. */
+static void put_each(struct hdf5_tree *tree, const char *path, size_t n, const double *at,
+                     const char *units)
+{
+    size_t equal = 1;
+
+    while (equal < n && at[equal] == at[0]) equal++;
+    if (equal == n)
+        hdf5_real(tree, path, at[0], units);
+    else
+        hdf5_reals(tree, path, n, at, units);
+}
+
+/* Writes half of the spectra of all frames: their wavelengths, or their weights. Returns 0
+ * without memory. */
+static int put_spectra(struct hdf5_tree *tree, const char *path,
+                       const struct nxmx_frame *frame, size_t n, size_t m, size_t half)
+{
+    const char *const units = half == 0 ? "angstrom" : NULL;
+    double *all;
+    size_t equal = 1;
+
+    while (
+        equal < n
+        && memcmp(frame[equal].spectrum, frame[0].spectrum, 2 * m * sizeof *frame->spectrum)
+               == 0)
+        equal++;
+    if (equal == n) {
+        hdf5_reals(tree, path, m, frame[0].spectrum + half * m, units);
+        return 1;
+    }
+    all = malloc(n * m * sizeof *all);
+    if (!all) return 0;
+    for (size_t i = 0; i < n; i++)
+        memcpy(all + i * m, frame[i].spectrum + half * m, m * sizeof *all);
+    hdf5_numbers(tree, path, (struct hdf5_numbers){all, HDF5_REAL, n, m}, units);
+    free(all);
+    return 1;
+}
+
+/* Writes the beam; `work` has room for 4 n numbers. Returns 0 without memory. */
+static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
+                    const struct nxmx_frame *frame, size_t n, double *work)
+{
+    const double size[2] = {first->beam_size, first->beam_size};
+    const size_t m = first->spectrum.n;
+
+    hdf5_group(tree, BEAM, "NXbeam");
+    for (size_t i = 0; i < n; i++) work[i] = frame[i].wavelength;
+    put_each(tree, WAVELENGTH, n, work, "angstrom");
+    if (m > 1) {
+        hdf5_attribute(tree, WAVELENGTH, "variant", SPECTRUM);
+        if (!put_spectra(tree, BEAM "/" SPECTRUM, frame, n, m, 0)
+            || !put_spectra(tree, BEAM "/" SPECTRUM "_weight", frame, n, m, 1))
+            return 0;
+    }
+    for (size_t i = 0; i < n; i++) work[i] = frame[i].fluence / first->seconds;
+    put_each(tree, BEAM "/flux", n, work, "1/s/m^2");
+    for (size_t i = 0; i < n; i++) work[i] = frame[i].flux;
+    put_each(tree, BEAM "/total_flux", n, work, "Hz");
+    hdf5_reals(tree, BEAM "/incident_beam_size", 2, size, "mm");
+    hdf5_text(tree, BEAM "/profile", "rectangular");
+    for (size_t i = 0; i < n; i++)
+        memcpy(work + 4 * i, frame[i].stokes, sizeof frame[i].stokes);
+    hdf5_numbers(tree, BEAM "/incident_polarisation_stokes",
+                 (struct hdf5_numbers){work, HDF5_REAL, n, 4}, NULL);
+    return 1;
+}
+
+/* Writes the spindle, for a sweep; `work` has room for n numbers. */
+static void put_goniometer(struct hdf5_tree *tree, const struct exposure *first,
+                           const struct nxmx_frame *frame, size_t n, double *work)
+{
+    double spindle[3];
+
+    laboratory_nexus(first->laboratory.spindle, spindle);
+    hdf5_text(tree, SAMPLE "/depends_on", OMEGA);
+    hdf5_group(tree, SAMPLE "/transformations", "NXtransformations");
+    for (size_t i = 0; i < n; i++) work[i] = frame[i].phi;
+    hdf5_reals(tree, OMEGA, n, work, "degree");
+    hdf5_attribute(tree, OMEGA, "transformation_type", "rotation");
+    hdf5_vector(tree, OMEGA, "vector", spindle);
+    hdf5_attribute(tree, OMEGA, "depends_on", ".");
+    for (size_t i = 0; i < n; i++) work[i] = frame[i].phi + frame[i].width;
+    hdf5_reals(tree, OMEGA "_end", n, work, "degree");
+    hdf5_real(tree, OMEGA "_increment_set", frame[0].width, "degree");
+}
+
+int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
+                  const struct nxmx_frame *frame, size_t n, int sweep, const char *end)
+{
+    double *const work = malloc(4 * n * sizeof *work);
+    int enough;
+
+    if (!work) return 0;
+    enough = put_beam(tree, first, frame, n, work);
+    if (sweep)
+        put_goniometer(tree, first, frame, n, work);
+    else
+        hdf5_text(tree, SAMPLE "/depends_on", ".");
+    hdf5_text(tree, "/entry/end_time", end);
+    hdf5_text(tree, "/entry/end_time_estimated", end);
+    free(work);
+    return enough;
+}

@@ -1,0 +1,84 @@
+/*
+ * laboratory.c - turns a scene into the frame of dxtbx. SPDX-License-Identifier: MIT
+ */
+#include "io/laboratory.h"
+
+#include <string.h>
+
+#include "base/context.h"
+#include "scene/crystal.h"
+#include "scene/detector.h"
+#include "scene/linear.h"
+
+/* Rows of the turn under a convention whose beam is +x, and +z. */
+static const double from_x[3][3] = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
+static const double from_z[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
+
+/* Computes the turn that takes the beam, a unit vector, to 0 0 -1. Of the two above it
+ * begins with that of the convention, whose own beam is thus turned without rounding. */
+static void turn_beam(int convention, const double beam[3], double turn[3][3])
+{
+    static const double forward[3] = {0, 0, -1};
+    const int along_x =
+        convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM;
+    double b[3];
+
+    memcpy(turn, along_x ? from_x : from_z, sizeof from_x);
+    linear_apply((const double(*)[3])turn, beam, b);
+    linear_rotate_to_z(b, forward, turn);
+}
+
+void laboratory_turn(const struct laboratory *laboratory, const double v[3], double out[3])
+{
+    linear_apply((const double(*)[3])laboratory->turn, v, out);
+}
+
+void laboratory_nexus(const double v[3], double out[3])
+{
+    linear_apply(from_z, v, out);
+}
+
+nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laboratory *out)
+{
+    static const double source[3] = {0, 0, 1};
+    struct crystal_axes axes;
+    double beam[3], field[3], normal[3], spindle[3];
+
+    NB_TRY(crystal_derive(ctx, scene, &axes));
+    linear_unit(scene->beam.direction, beam);
+    turn_beam(scene->detector.convention, beam, out->turn);
+    linear_copy(source, out->source);
+    linear_unit(scene->beam.polarization_axis, field);
+    linear_cross(beam, field, normal);
+    linear_unit(normal, normal);
+    laboratory_turn(out, normal, out->polarization_normal);
+    if (linear_is_zero(normal)) /* the field lies along a beam that is not polarised */
+        out->polarization_normal[1] = 1;
+    out->polarization_fraction =
+        scene->beam.unpolarised ? 0.5 : (1 + scene->beam.polarization) / 2;
+    linear_unit(scene->scan.axis, spindle);
+    laboratory_turn(out, spindle, out->spindle);
+    for (int i = 0; i < 3; i++) laboratory_turn(out, axes.real[i], out->real_axes[i]);
+    out->npanel = 1;
+    return NB_OK;
+}
+
+nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
+                           const struct laboratory *laboratory, int i,
+                           struct laboratory_panel *out)
+{
+    struct detector_place place;
+    double origin[3];
+
+    if (i < 0 || i >= laboratory->npanel)
+        return fail(ctx, NB_ERR_ARGUMENT, "panel %d of %d", i, laboratory->npanel);
+    NB_TRY(detector_derive(ctx, scene, &place));
+    laboratory_turn(laboratory, place.fast, out->fast);
+    laboratory_turn(laboratory, place.slow, out->slow);
+    linear_scale(1000, place.pix0, origin);
+    laboratory_turn(laboratory, origin, out->origin);
+    out->pixel = scene->detector.pixel;
+    out->nfast = scene->detector.nfast;
+    out->nslow = scene->detector.nslow;
+    return NB_OK;
+}

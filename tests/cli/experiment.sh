@@ -1,0 +1,178 @@
+#!/bin/sh
+# experiment.sh PROGRAM DATA - -expt, -xparm and -truth: what options do beside them, the
+# files, and every bad input. SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+render="-default_F 100 -N 5 -gauss_xtal -fluence 1e28 -oversample 1 -phisteps 2"
+geometry="-cell 50 60 70 90 100 90 -misset 10 20 30 -detpixels_f 40 -detpixels_s 37 -pixel 2
+    -distance 90 -detector_roty 4 -twotheta 8 -lambda 1.1 -polar 0.9 -osc 0.5 -phi 12"
+
+# alike DESCRIPTION FIRST SECOND: both command lines render the same image, but for rounding
+alike()
+{
+    run $2 -floatfile f.bin
+    cp work/f.bin first.bin
+    run $3 -floatfile f.bin
+    is "$1" near 2e-6 first.bin work/f.bin
+    [ "$code" -eq 0 ] || sed 's/^/# /' err
+}
+
+# ---- XPARM.XDS, which needs no library ----
+cat > XPARM.XDS << 'X'
+ XPARM.XDS    VERSION Jan 31, 2020  BUILT=20200131
+     1        12.5000    0.2500  1.000000  0.000000  0.000000
+       0.980000       0.000000       0.000000       1.020408
+     1     30.0000     40.0000     50.0000  90.000  90.000  90.000
+      30.000000       0.000000       0.000000
+       0.000000      40.000000       0.000000
+       0.000000       0.000000      50.000000
+         1        30        24    1.500000    1.500000
+      15.250000      12.750000      70.000000
+       1.000000       0.000000       0.000000
+       0.000000       1.000000       0.000000
+       0.000000       0.000000       1.000000
+         1         1        30         1        24
+    0.00    0.00    0.00  1.00000  0.00000  0.00000  0.00000  1.00000  0.00000
+X
+# the matrix of the same crystal, times a wavelength
+matrix()
+{
+    awk -v l="$1" 'BEGIN { printf "%.17g 0 0\n0 %.17g 0\n0 0 %.17g\n", l/30, l/40, l/50 }'
+}
+matrix 0.98 > xds.mat
+matrix 1.1 > long.mat
+xds="-xds -mat ../xds.mat -lambda 0.98 -detpixels_f 30 -detpixels_s 24 -pixel 1.5
+    -close_distance 70 -ORGX 15.25 -ORGY 12.75 -phi 12.5 -osc 0.25"
+accepts 'crystal    30 40 50 A' -xparm ../XPARM.XDS $render -floatfile f.bin
+alike "-xparm is the same as its numbers" "-xparm ../XPARM.XDS $render" "$xds $render"
+alike "an option before -xparm wins" "-distance 85 -xparm ../XPARM.XDS $render" \
+    "$xds $render -close_distance 85"
+alike "and one behind it" "-xparm ../XPARM.XDS $render -osc 0.75 -lambda 1.1" \
+    "$xds $render -osc 0.75 -lambda 1.1 -mat ../long.mat"
+alike "-misset turns its crystal" "-xparm ../XPARM.XDS $render -misset 1 2 3" \
+    "$xds $render -misset 1 2 3"
+alike "-mat replaces its crystal" "-xparm ../XPARM.XDS -mat ../long.mat $render" \
+    "$xds $render -mat ../long.mat"
+alike "-cell sets its lengths" "-xparm ../XPARM.XDS -cell 31 41 51 $render" \
+    "$xds $render -cell 31 41 51"
+alike "a vector keeps its frame" "-xparm ../XPARM.XDS -spindle_axis 0 1 0 $render" \
+    "$xds $render -spindle_axis 0 1 0"
+alike "-Xbeam places its detector" "-xparm ../XPARM.XDS -Xbeam 20 -Ybeam 19 $render" \
+    "-xds -mat ../xds.mat -lambda 0.98 -detpixels_f 30 -detpixels_s 24 -pixel 1.5
+    -close_distance 70 -Xbeam 20 -Ybeam 19 -phi 12.5 -osc 0.25 $render"
+refuses 2 'No such file' -xparm missing $render -floatfile f
+refuses 2 'not an XPARM.XDS' -xparm ../xds.mat $render -floatfile f
+sed 8q XPARM.XDS > cut.XDS
+refuses 2 'cut.XDS, line 8: the file ends here, expected ORGX' -xparm ../cut.XDS $render -floatfile f
+sed '9s/70.000000/seventy/' XPARM.XDS > word
+refuses 2 "word, line 9: 'seventy' is no finite number" -xparm ../word $render -floatfile f
+refuses 2 'is an input' -xparm ../XPARM.XDS $render -floatfile ../XPARM.XDS
+
+if ! "$program" -version | grep -q cjson; then
+    refuses 2 'no cJSON.*build again' -expt ../XPARM.XDS $render -floatfile f
+    refuses 2 'lacks cJSON' $scene -truth t.expt -floatfile f
+    echo "ok - # skip the rest: this build has no cJSON"
+    finish
+fi
+
+# ---- -truth, and -expt of it ----
+accepts 'files .*t.expt' $geometry $render -images 3 -doublefile f_1.bin -truth t.expt
+cp work/t.expt work/f_1.bin work/f_3.bin .
+is "it names no images where none are written" sh -c '! grep -q ImageSe t.expt'
+run -expt ../t.expt $render -images 3 -doublefile f_1.bin
+for i in 1 3; do
+    od -A n -v -t f8 -w8 work/f_$i.bin > again
+    od -A n -v -t f8 -w8 f_$i.bin | paste - again | awk '
+        $1 > peak { peak = $1 } { d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d }
+        END { print "# off by " most / peak " of the peak, allowed 1e-9"
+            exit !(NR == 40 * 37 && peak > 0 && most <= 1e-9 * peak) }'
+    is "-expt of -truth gives image $i again" test $? -eq 0
+done
+accepts 'note: .*its scan has 3 images.*-images 3 makes all' -expt ../t.expt $render \
+    -floatfile f
+accepts 'crystal    50 60 70 A' -expt ../t.expt:0 $render -floatfile f.bin
+cp t.expt 't.expt:1'
+accepts 'crystal    50 60 70 A' -expt ../t.expt:1 $render -floatfile f.bin
+rm 't.expt:1'
+alike "-distance wins over -expt" "-distance 97 -expt ../t.expt $render" \
+    "-expt ../t.expt $render -distance 97"
+run $scene -osc 1 -images 4 -seed 1 -intfile a_08.img -truth t.expt
+is "the template of -intfile" grep -q '/work/a_##.img"' work/t.expt
+is "its numbers" grep -q 'image_range":.*\[8, 11\]' work/t.expt
+run $scene -osc 1 -seed 1 -intfile a_08.img -noisefile b7.img -truth t.expt
+is "that of -noisefile comes first" grep -q '/work/b#.img"' work/t.expt
+run $scene -seed 1 -intfile plain.img -truth t.expt
+is "a name without digits is none" sh -c '! grep -q ImageSe work/t.expt'
+run $scene -images 2 -osc 0 -intfile s_1.img -truth t.expt
+is "stills are experiments of their own" test "$(grep -c '"Experiment"' work/t.expt)" -eq 2
+is "with their image" grep -q '/work/s_2.img"' work/t.expt
+cp work/t.expt stills.expt
+accepts 'note: .*of its 2 experiments the first' -expt ../stills.expt -default_F 1 \
+    -floatfile f
+
+# ---- -truth beside -imagefile ----
+run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf
+is "miniCBF has its truth" grep -q '/work/a_##.cbf"' work/a_truth.expt
+is "it is said" grep -q 'files .*a_truth.expt' out
+run $scene -osc 1 -images 2 -seed 1 -imagefile 01.cbf
+is "a name of digits alone" grep -q '/work/##.cbf"' work/truth.expt
+run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -notruth
+is "-notruth" test "$(cat listing)" = "$(printf 'a_01.cbf\na_02.cbf')"
+run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -truth other.expt
+is "-truth names it" test -s work/other.expt -a ! -e work/a_truth.expt
+run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.img
+is "SMV has none" test ! -e work/a_truth.expt
+if "$program" -version | grep -q hdf5; then
+    run $scene -osc 1 -images 2 -seed 1 -imagefile a.nxs
+    is "NXmx has its truth" grep -q '/work/a.nxs"' work/a_truth.expt
+    is "its frames" grep -q 'single_file_indices":.*\[0, 1\]' work/a_truth.expt
+fi
+
+# ---- with a model ----
+if "$program" -version | grep -q gemmi; then
+    pdb=$data/structures/1yjp.pdb
+    view="-N 4 -gauss_xtal -detpixels 32 -pixel 2 -distance 60 -lambda 1.2 -oversample 1"
+    run -pdb "$pdb" $view -misset 1 2 3 -floatfile f.bin -truth t.expt
+    cp work/t.expt yjp.expt
+    cp work/f.bin yjp.bin
+    is "the Hall symbol of its group" grep -q '"P 2yb"' yjp.expt
+    run -expt ../yjp.expt -pdb "$pdb" -N 4 -gauss_xtal -oversample 1 -floatfile f.bin \
+        -fluence 125932015286227086360700780544 -truth again.expt
+    is "-expt gives the orientation, -pdb the factors" near 2e-6 yjp.bin work/f.bin
+    is "and the group" grep -q '"P 2yb"' work/again.expt
+    # the cell of the experiment is the one that is used
+    sed 's/"real_space_b":\t\[.*\]/"real_space_b": [0, 4.9, 0]/' yjp.expt > other.expt
+    refuses 2 'not that of the experiment within 2 %.*dials.reindex' \
+        -expt ../other.expt -pdb "$pdb" $view -floatfile f
+    run -expt ../yjp.expt -default_F 1 $view -fmtz f.mtz -floatfile f
+    is "-fmtz needs a list" test $code -eq 2
+    accepts 'crystal    21.9 4.87 23.5 A' -expt ../yjp.expt -cell 21.9 4.87 23.5 90 107 90 \
+        -default_F 1 $view -floatfile f
+fi
+
+# ---- bad input ----
+refuses 2 '-expt and -xparm both' -expt ../t.expt -xparm ../XPARM.XDS $render -floatfile f
+refuses 2 'No such file' -expt missing.expt $render -floatfile f
+refuses 2 'No such file' -expt missing.expt:3 $render -floatfile f
+refuses 2 'no experiment 7; it holds 1' -expt ../t.expt:7 $render -floatfile f
+refuses 2 'line 1: not JSON' -expt ../XPARM.XDS $render -floatfile f
+printf '{"__id__": "DataBlock"}' > block.json
+refuses 2 'not a list of experiments' -expt ../block.json $render -floatfile f
+head -c 900 t.expt > cut.expt
+refuses 2 'cut.expt, line [0-9]*: not JSON' -expt ../cut.expt $render -floatfile f
+sed 's/"wavelength":.*,/"wavelength": NaN,/' t.expt > nan.expt
+refuses 2 '"wavelength" of the beam of experiment 0' -expt ../nan.expt $render -floatfile f
+sed 's/"crystal":\t0/"crystal": null/' t.expt > bare.expt
+refuses 2 'no unit cell: give -cell.*-expt' -expt ../bare.expt $render -floatfile f
+accepts 'crystal    40 40 40 A' -expt ../bare.expt -cell 40 $render -floatfile f
+sed 's/"panels":\t\[{/"panels": [{}, {/' t.expt > panels.expt
+refuses 2 'the detector has 2 panels' -expt ../panels.expt $render -floatfile f
+refuses 2 'is an input' -expt ../t.expt $render -floatfile f -truth ../t.expt
+refuses 2 'name a file' $scene -truth - -floatfile f
+refuses 2 'would overwrite an image' $scene -truth f -floatfile f
+refuses 2 'two outputs have the same name' $scene -truth f -floatfile g -json f
+refuses 1 'there is no directory none' $scene -truth none/t.expt -floatfile f
+refuses 2 'the detector is curved' $scene -curved_det -truth t.expt -floatfile f
+refuses 2 'not at right angles' $scene -fdet_vector 0 0.1 1 -truth t.expt -floatfile f
+refuses 2 'leave out -truth' -bench_compile $scene -truth t.expt
+accepts 'warning: -truth has no effect: -notruth' $scene -truth t.expt -notruth -floatfile f
+finish

@@ -1,0 +1,120 @@
+/*
+ * test_alone.c - what is known of a fit before all shots were evaluated together, and files
+ * of fits that lack a shot.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/stills.h"
+#include "support/renders.h"
+#include "support/tap.h"
+
+static struct stills stills;
+
+/* Answers a request with one part. */
+static void answer(nb_fit *fit, const nb_fit_request *request)
+{
+    double *part = malloc(request->most * sizeof *part);
+    const double *const parts[1] = {part};
+    size_t size;
+
+    if (!part || nb_fit_part(fit, 0, request->nshot, part, &size) != NB_OK
+        || nb_fit_tell(fit, 1, parts, &size) != NB_OK)
+        abort();
+    free(part);
+}
+
+/* Until all stills were evaluated together, shared values have no errors. */
+static int nothing_shared_yet(void)
+{
+    nb_context *ctx = renders_context(1);
+    nb_fit_request request;
+    int alone = 0, between = 0;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 3, 1, 0.3);
+    fit = stills_fit(&stills, ctx, &stills_options);
+    for (int joint = 0; !joint;) {
+        nb_fit_result r;
+
+        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
+        if (nb_fit_result_get(fit, &r) == NB_OK) {
+            joint = r.joint > 0;
+            alone += !joint;
+            between += !joint && !isnan(r.gain);
+            for (size_t i = 0; i < STILLS_SHARED + STILLS_OWN; i++)
+                tap_check(isnan(r.value[i].error) == (i < STILLS_SHARED && !joint),
+                          "after %d passes, %d together: error of %s %g", r.passes, r.joint,
+                          r.value[i].param.name, r.value[i].error);
+            tap_check(isfinite(r.loss) && r.loss > 0, "loss %g", r.loss);
+        }
+        answer(fit, &request);
+    }
+    tap_check(alone > 0 && between == 1, "%d results alone, %d before the first together",
+              alone, between);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Loads a still, but not number 1 if `user` says so. */
+static nb_status load(void *user, int64_t shot, nb_shot *out)
+{
+    if (shot == 1 && *(const int *)user) return NB_ERR_FILE;
+    *out = stills.shot[shot];
+    return NB_OK;
+}
+
+/* A still that could not be loaded when the file was written, or cannot be when it is read,
+ * is no other scene; one that could, both times, is compared. */
+static int read_without_one(void)
+{
+    nb_context *ctx = renders_context(1);
+
+    for (int fails_there = 0; fails_there <= 1; fails_there++) {
+        int fails = fails_there;
+        nb_fit_options options = stills_options;
+        nb_fit *first, *second;
+        nb_fit_result r;
+
+        options.load = load, options.user = &fails;
+        options.passes = 1;
+        stills_make(&stills, ctx, 3, 1, 0.5);
+        first = stills_fit(&stills, ctx, &options);
+        (void)stills_run(first, NB_OK);
+        if (nb_fit_write(first, "one.json") != NB_OK) abort();
+        fails = !fails_there;
+        second = stills_fit(&stills, ctx, &options);
+        tap_check(nb_fit_read(second, "one.json") == NB_OK, "fails %s: %s",
+                  fails_there ? "there" : "here", nb_context_message(ctx));
+        nb_fit_free(second);
+        stills.photons[2][5] += 1;
+        second = stills_fit(&stills, ctx, &options);
+        tap_check(nb_fit_read(second, "one.json") == NB_ERR_SCENE
+                      && strstr(nb_context_message(ctx),
+                                "of shot 2, the observed image is another one"),
+                  "one photon more: %s", nb_context_message(ctx));
+        if (nb_fit_result_get(first, &r) != NB_OK) abort();
+        tap_check(!r.shot[1].left_out == !fails_there, "left out: %s",
+                  r.shot[1].left_out ? r.shot[1].left_out : "nothing");
+        nb_fit_free(first);
+        nb_fit_free(second);
+    }
+    (void)remove("one.json");
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"nothing_shared_yet", nothing_shared_yet},
+        {"read_without_one", read_without_one},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

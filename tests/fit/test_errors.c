@@ -1,0 +1,251 @@
+/*
+ * test_errors.c - errors of fits by losses that are no likelihood: they are those of
+ * repeated experiments.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/stills.h"
+#include "support/renders.h"
+#include "support/tap.h"
+
+static struct stills stills;
+
+enum { DRAWS = 40, VALUES = STILLS_SHARED + STILLS_OWN };
+
+static const char free_names[] = "cell_a mosaic misset scale";
+
+/* Noise of another draw on the photons of the truth. */
+static void draw(nb_context *ctx, int seed)
+{
+    static uint16_t counts[STILLS_PIXELS];
+    double truth[STILLS_VALUES];
+    const nb_digitizer how = {.scale = 1, .noise = 1, .seed = seed};
+    nb_array counted = nb_array_u16(counts, STILLS_SIDE, STILLS_SIDE);
+    nb_array image = nb_array_f64(stills.photons[0], STILLS_SIDE, STILLS_SIDE);
+    nb_scene scene;
+    nb_simulator *sim;
+
+    for (size_t i = 0; i < STILLS_VALUES; i++) truth[i] = stills_truth(i);
+    scene = stills_scene(truth, 0);
+    if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK
+        || nb_forward(sim, NULL, &image) != NB_OK
+        || nb_digitize(sim, &how, &image, &counted) != NB_OK)
+        abort();
+    nb_simulator_free(sim);
+    for (int p = 0; p < STILLS_PIXELS; p++) stills.photons[0][p] = counts[p];
+}
+
+/* Pulls of repeated experiments, and the errors that nb_fisher() expects before. */
+static void repeat(nb_context *ctx, nb_target target, const char *name)
+{
+    const nb_fit_options options = {.shared = free_names};
+    double square[VALUES] = {0}, all = 0, ratio[VALUES] = {0};
+    nb_fit_result r;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 1, 1, 0);
+    target.observed = stills.observed;
+    stills.shot[0].target = target;
+    for (int k = 0; k < DRAWS; k++) {
+        draw(ctx, 100 + k);
+        fit = stills_fit(&stills, ctx, &options);
+        if (nb_fit_run(fit) != NB_OK || nb_fit_result_get(fit, &r) != NB_OK) abort();
+        if (k == 0)
+            tap_check(r.errors == NB_FIT_ERRORS_VARIANCE
+                          && strstr(r.errors_why, "variance"),
+                      "%s: %s; %s", name, r.errors_why, r.why);
+        for (size_t i = 0; i < VALUES; i++) {
+            const double pull = (r.value[i].value - stills_truth(i)) / r.value[i].error;
+
+            square[i] += pull * pull / DRAWS;
+            ratio[i] += r.value[i].error / DRAWS;
+            all += pull * pull / DRAWS / VALUES;
+        }
+        if (k + 1 < DRAWS) nb_fit_free(fit);
+    }
+    for (size_t i = 0; i < VALUES; i++)
+        tap_note("%s, %s: pulls of %.2f rms", name, r.value[i].param.name, sqrt(square[i]));
+    nb_fit_free(fit);
+    tap_check(sqrt(all) > 0.8 && sqrt(all) < 1.25,
+              "%s: pulls of %.3f rms, 0.8 to 1.25 allowed", name, sqrt(all));
+    if (nb_fisher(ctx, 1, stills.shot, &options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK)
+        abort();
+    for (size_t i = 0; i < VALUES; i++)
+        tap_close("expected error over that of fits", r.value[i].error / ratio[i], 1, 0.01);
+    nb_fit_free(fit);
+}
+
+static int pulls(void)
+{
+    static float weight[STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    const nb_array w = nb_array_f32(weight, STILLS_SIDE, STILLS_SIDE);
+
+    repeat(ctx, (nb_target){.kind = NB_GAUSSIAN}, "gauss");
+    repeat(ctx, (nb_target){.kind = NB_HUBER, .delta = 100}, "huber");
+    repeat(ctx, (nb_target){.kind = NB_CAUCHY, .delta = 200}, "cauchy");
+    stills_make(&stills, ctx, 1, 0, 0);
+    for (int p = 0; p < STILLS_PIXELS; p++)
+        weight[p] = (float)(1 / fmax(stills.photons[0][p], 1));
+    repeat(ctx, (nb_target){.kind = NB_HUBER, .delta = 30, .weight = &w}, "weighted huber");
+    repeat(ctx, (nb_target){.kind = NB_CAUCHY, .delta = 40, .weight = &w},
+           "weighted cauchy");
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* With weights 1/variance squares are a likelihood, whose errors are also those by this
+ * variance, with a limit of Huber that nothing exceeds; with a mask of 0 and 1 they are
+ * none. */
+static int weighted(void)
+{
+    static float weight[2][STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = free_names};
+    double error[3][VALUES];
+
+    stills_make(&stills, ctx, 1, 1, 0);
+    for (int p = 0; p < STILLS_PIXELS; p++) {
+        weight[0][p] = (float)(1 / fmax(stills.photons[0][p], 1));
+        weight[1][p] = p % 7 > 0;
+    }
+    for (int k = 0; k < 3; k++) {
+        nb_array w = nb_array_f32(weight[k == 2], STILLS_SIDE, STILLS_SIDE);
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills.shot[0].target = (nb_target){.kind = k == 1 ? NB_HUBER : NB_GAUSSIAN,
+                                            .delta = 1e9,
+                                            .observed = stills.observed,
+                                            .weight = &w};
+        fit = stills_fit(&stills, ctx, &options);
+        r = stills_run(fit, NB_OK);
+        tap_check(r.errors == (k == 0 ? NB_FIT_ERRORS_CURVATURE : NB_FIT_ERRORS_VARIANCE),
+                  "%s", r.errors_why);
+        for (size_t i = 0; i < VALUES; i++) error[k][i] = r.value[i].error;
+        nb_fit_free(fit);
+    }
+    for (size_t i = 0; i < VALUES; i++)
+        tap_close("error by variance over that by curvature", error[1][i] / error[0][i], 1,
+                  1e-3);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* z is that of counting for losses that know no variance. */
+static int counted_z(void)
+{
+    static const int kinds[] = {NB_GAUSSIAN, NB_HUBER, NB_CAUCHY};
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = free_names};
+
+    for (int k = 0; k < 3; k++) {
+        nb_fit_misfit misfit;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, 1, 1, 0);
+        stills.shot[0].target =
+            (nb_target){.kind = kinds[k], .delta = 12, .observed = stills.observed};
+        fit = stills_fit(&stills, ctx, &options);
+        (void)stills_run(fit, NB_OK);
+        if (nb_fit_misfit_get(fit, 0, &misfit) != NB_OK) abort();
+        tap_close("rms of z", misfit.all.rms, 1, 0.05);
+        nb_fit_free(fit);
+    }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Of a still by counts and one by squares with their variances, by way of Huber: the errors
+ * are those of both by counts. */
+static int mixed(void)
+{
+    static float weight[STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    const nb_array w = nb_array_f32(weight, STILLS_SIDE, STILLS_SIDE);
+    double error[2][STILLS_SHARED + 2 * STILLS_OWN];
+
+    for (int k = 0; k < 2; k++) {
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, 2, 0, 0);
+        for (int p = 0; p < STILLS_PIXELS; p++)
+            weight[p] = (float)(1 / stills.photons[1][p]);
+        if (k == 1)
+            stills.shot[1].target = (nb_target){.kind = NB_HUBER,
+                                                .delta = 1e9,
+                                                .observed = stills.observed + 1,
+                                                .weight = &w};
+        fit = stills_fit(&stills, ctx, &stills_options);
+        r = stills_run(fit, NB_OK);
+        for (size_t i = 0; i < r.nvalue; i++) error[k][i] = r.value[i].error;
+        nb_fit_free(fit);
+    }
+    for (size_t i = 0; i < STILLS_SHARED + 2 * STILLS_OWN; i++)
+        tap_close("error over that by counts", error[1][i] / error[0][i], 1, 1e-4);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Where they cannot be had, errors are NAN, and the result says why. */
+static int none(void)
+{
+    nb_context *ctx = renders_context(1);
+    nb_fit_options options = {.shared = free_names};
+    static const int box[4] = {0, 64, 0, 64};
+    nb_fit_request request;
+    nb_fit_result r;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 1, 1, 1);
+    stills.shot[0].target.kind = NB_GAUSSIAN;
+    fit = stills_fit(&stills, ctx, &options);
+    for (int k = 0; k < 2; k++) {
+        double *part;
+        size_t size;
+
+        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
+        part = malloc(request.most * sizeof *part);
+        if (!part || nb_fit_part(fit, 0, 1, part, &size) != NB_OK
+            || nb_fit_tell(fit, 1, (const double *const *)&part, &size) != NB_OK)
+            abort();
+        free(part);
+    }
+    if (nb_fit_result_get(fit, &r) != NB_OK) abort();
+    tap_check(r.errors == NB_FIT_ERRORS_NONE && isnan(r.value[0].error) && !r.covariance
+                  && strstr(r.errors_why, "when a run ends"),
+              "%s", r.errors_why);
+    r = stills_run(fit, NB_OK);
+    tap_check(r.errors == NB_FIT_ERRORS_VARIANCE && r.covariance
+                  && fabs(r.covariance[0] - pow(r.value[0].error, 2))
+                         <= 1e-12 * r.covariance[0],
+              "then %s", r.errors_why);
+    nb_fit_free(fit);
+    stills.scene[0].detector.box = box;
+    stills.scene[0].detector.nbox = 1;
+    stills.shot[0].target.background = NB_PLANES;
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    tap_check(r.errors == NB_FIT_ERRORS_NONE && isnan(r.value[0].error)
+                  && strstr(r.errors_why, "planes"),
+              "%s", r.errors_why);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"pulls", pulls}, {"weighted", weighted}, {"counted_z", counted_z},
+        {"mixed", mixed}, {"none", none},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

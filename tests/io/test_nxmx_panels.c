@@ -1,0 +1,116 @@
+/*
+ * test_nxmx_panels.c - a detector of several panels as NXmx, given to the writer itself,
+ * since a scene has one panel: stacked along slow, each with its own place.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "io/images/cbf.h"
+#include "io/images/exposure.h"
+#include "io/images/nxmx.h"
+#include "io/nxmx_files.h"
+#include "simulator.h"
+#include "support/files.h"
+#include "support/tap.h"
+
+enum { PANELS = 3, ROWS = 2, REST = NSLOW - 2 * ROWS }; /* the last one is higher */
+
+/* Three panels around the beam, each turned about it by another 30 degrees. */
+static void expose(nb_simulator *sim, struct exposure *out)
+{
+    nb_description d;
+    nb_scene scene;
+    nb_source source;
+
+    check_ok(nb_describe(sim, NULL, &d), "describe");
+    check_ok(nb_resolved(sim, NULL, &scene), "resolve");
+    check_ok(nb_source_at(sim, NULL, 0, &source, NULL), "source");
+    check_ok(exposure_of(ctx, &scene, &d, &source, &sim->window, out), "exposure");
+    free(out->panel);
+    out->panel = calloc(PANELS, sizeof *out->panel);
+    if (!out->panel) abort();
+    out->laboratory.npanel = PANELS;
+    for (int i = 0; i < PANELS; i++) {
+        const double turn = i * 0.5235987755982988, c = cos(turn), s = sin(turn);
+
+        out->panel[i] =
+            (struct laboratory_panel){{c, s, 0}, {s, -c, 0}, {i - 1, 2, -70 - i},
+                                      0.2,       NFAST,      i < 2 ? ROWS : REST};
+    }
+}
+
+static int panels_are_stacked(void)
+{
+    const nb_scene scene =
+        {.crystal = {.cell = {40}, .default_f = 1},
+         .detector = {.nslow = NSLOW, .nfast = NFAST, .pixel = 0.2, .distance = 70},
+         .oversample = 1};
+    nb_simulator *sim = NULL;
+    int32_t counts[NPIX] = {0};
+    const nb_array image = nb_array_i32(counts, NSLOW, NFAST);
+    struct exposure exposure;
+
+    check_ok(nb_simulator_create(ctx, &scene, "", NULL, &sim), "simulator");
+    expose(sim, &exposure);
+    check_refused(cbf_write(ctx, in_folder("p_1.cbf"), &exposure, 9, &image),
+                  NB_ERR_UNSUPPORTED, "several panels", ".nxs");
+#ifdef NANOBRAG_HDF5
+    const nb_nxmx_options how = {.level = 1, .type = NB_INT, .bits = 32, .overload = 9};
+    struct nxmx *nxmx = NULL;
+    struct exposure again;
+    hid_t file;
+
+    check_ok(nxmx_begin(ctx, in_folder("p.nxs"), &how, &nxmx), "begin");
+    nxmx_fill(counts, 0);
+    check_ok(nxmx_append(nxmx, &exposure, &image), "append");
+    expose(sim, &again);
+    nxmx_fill(counts, 1);
+    check_ok(nxmx_append(nxmx, &again, &image), "append");
+    again.panel[1].origin[0] += 1e-3;
+    check_refused(nxmx_append(nxmx, &again, &image), NB_ERR_UNSUPPORTED, "has moved", "");
+    exposure_free(&again);
+    check_ok(nxmx_end(nxmx), "end");
+    file = nxmx_open("p.nxs");
+    nxmx_same_counts(file, 2);
+    for (int i = 0; i < PANELS; i++) {
+        const double turn = i * 0.5235987755982988, c = cos(turn), s = sin(turn);
+        /* NeXus is (-x, y, -z) of dxtbx, and the chain ends 70 mm along the beam */
+        const double fast[3] = {-c, s, 0}, slow[3] = {-s, -c, 0}, at[3] = {1 - i, 2, i};
+        const double length = sqrt(at[0] * at[0] + 4 + at[2] * at[2]);
+        const double unit[3] = {at[0] / length, at[1] / length, at[2] / length};
+        double found[2] = {0};
+        char path[96];
+
+#define IN(field)                                                                          \
+    ((void)snprintf(path, sizeof path, "/entry/instrument/detector/module%d/" field, i),   \
+     path)
+        tap_check(nxmx_reals(file, IN("data_origin"), 2, found) == 2 && found[0] == i * ROWS
+                      && found[1] == 0,
+                  "panel %d begins at row %g", i, found[0]);
+        tap_check(nxmx_reals(file, IN("data_size"), 2, found) == 2
+                      && found[0] == (i < 2 ? (int)ROWS : (int)REST) && found[1] == NFAST,
+                  "panel %d has %g rows", i, found[0]);
+        nxmx_same_vector(file, IN("fast_pixel_direction"), "vector", fast);
+        nxmx_same_vector(file, IN("slow_pixel_direction"), "vector", slow);
+        nxmx_same_vector(file, IN("module_offset"), "vector", unit);
+        (void)tap_close("offset, mm", nxmx_real(file, IN("module_offset")), length, 1e-13);
+    }
+    H5Fclose(file);
+#endif
+    exposure_free(&exposure);
+    nb_simulator_free(sim);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {{"panels_are_stacked", panels_are_stacked}};
+
+    return files_main(argc, argv, cases, COUNT(cases));
+}
