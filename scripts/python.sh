@@ -38,7 +38,7 @@ python=$home/bin/python
 echo "python: installing what the package and its tests need into $home"
 $python -m pip install -q --upgrade pip
 $python -m pip install -q 'scikit-build-core>=0.10' 'cffi>=1.16' 'numpy>=1.24' ninja pytest scipy \
-    matplotlib plotly tqdm jupytext playwright mypy ruff
+    matplotlib plotly tqdm jupytext playwright h5py mypy ruff
 [ $asan = 1 ] || $python -m pip install -q jax $torch
 
 echo "python: building the package"

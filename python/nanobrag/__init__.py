@@ -30,6 +30,7 @@ from ._errors import (
     UnitCellError,
     UnsupportedError,
 )
+from ._exchange import Experiment, Nxmx, check_cbf, read_expt, read_xparm, write_cbf, write_expt
 from ._files import Hkl, SmvHeader, read_matrix, read_smv, write_smv
 from ._fit import Fit, FitResult, Shot, fisher
 from ._gradcheck import Gradcheck
@@ -54,8 +55,9 @@ def features() -> str:
 
 __all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError",
-    "DonatedError", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
-    "NanobragError", "NanobragWarning", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
+    "DonatedError", "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl",
+    "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
     "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError", "UnsupportedError", "__version__",
-    "features", "fisher", "read_matrix", "read_smv", "registry", "resolution", "show", "write_smv", *_structs_all,
+    "check_cbf", "features", "fisher", "read_expt", "read_matrix", "read_smv", "read_xparm", "registry",
+    "resolution", "show", "write_cbf", "write_expt", "write_smv", *_structs_all,
 ]  # fmt: skip

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from ._lib import ffi, lib
 
 _F64 = np.dtype(np.float64)
-_KINDS = {"f": lib.NB_FLOAT, "i": lib.NB_INT, "u": lib.NB_UINT}
+KINDS = {"f": lib.NB_FLOAT, "i": lib.NB_INT, "u": lib.NB_UINT}
+# what may be passed as what: letter of numpy and bits
+_TYPES = {
+    "f": {("f", 32): "float32", ("f", 64): "float64"},
+    "u": {("u", 16): "uint16"},
+    "counts": {("u", 16): "uint16", ("i", 32): "int32"},
+    "uint16": {("u", 16): "uint16"},
+    "int32": {("i", 32): "int32"},
+    "float32": {("f", 32): "float32"},
+}
 _NAMES: dict[str, Any] = {}
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 _LEGACY_STREAM = 1  # of DLPack: the legacy default stream of CUDA
@@ -34,8 +43,8 @@ def _name(name: str) -> Any:
 
 def _from_numpy(array: NDArray[Any], c: Any, name: str, kind: str, write: bool) -> Any:
     dtype = array.dtype
-    if dtype.kind != kind or (kind == "f" and dtype.itemsize not in (4, 8)) or not dtype.isnative:
-        wanted = "float32 or float64" if kind == "f" else "uint16"
+    if (dtype.kind, 8 * dtype.itemsize) not in _TYPES[kind] or not dtype.isnative:
+        wanted = " or ".join(_TYPES[kind].values())
         raise TypeError(f"{name} has the type {dtype}; expected {wanted} in the byte order of this machine")
     if array.ndim != 2:
         raise ValueError(f"{name} has the shape {array.shape}; expected two axes (nslow, nfast)")
@@ -43,7 +52,7 @@ def _from_numpy(array: NDArray[Any], c: Any, name: str, kind: str, write: bool) 
         raise ValueError(f"{name} is read-only; pass an array that may be written to")
     c.data = ffi.cast("void *", array.__array_interface__["data"][0])
     c.device, c.device_id = lib.NB_CPU, 0
-    c.type, c.bits = _KINDS[kind], 8 * dtype.itemsize
+    c.type, c.bits = KINDS[dtype.kind], 8 * dtype.itemsize
     c.ndim = 2
     c.shape[0], c.shape[1] = array.shape
     if array.flags.c_contiguous:
@@ -82,18 +91,15 @@ def _from_dlpack(obj: Any, c: Any, name: str, kind: str, write: bool) -> Any:
         raise ValueError(f"{name} is read-only; pass an array that may be written to")
     if device not in (_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED):
         raise TypeError(f"{name} lies on a device of DLPack's type {device}; expected the host or CUDA")
-    if (
-        {0: "i", 1: "u", 2: "f"}.get(tensor.code) != kind
-        or tensor.lanes != 1
-        or tensor.bits not in ((32, 64) if kind == "f" else (16,))
-    ):
-        wanted = "float32 or float64" if kind == "f" else "uint16"
+    letter = {0: "i", 1: "u", 2: "f"}.get(tensor.code, "")
+    if (letter, tensor.bits) not in _TYPES[kind] or tensor.lanes != 1:
+        wanted = " or ".join(_TYPES[kind].values())
         raise TypeError(f"{name} has the type code {tensor.code} of {tensor.bits} bits; expected {wanted}")
     if tensor.ndim != 2:
         raise ValueError(f"{name} has {tensor.ndim} axes; expected two (nslow, nfast)")
     c.data = ffi.cast("char *", tensor.data) + tensor.byte_offset
     c.device, c.device_id = (lib.NB_CUDA, device_id) if device == _DL_CUDA else (lib.NB_CPU, 0)
-    c.type, c.bits, c.ndim = _KINDS[kind], tensor.bits, 2
+    c.type, c.bits, c.ndim = KINDS[letter], tensor.bits, 2
     for axis in range(2):
         c.shape[axis] = tensor.shape[axis]
         c.stride[axis] = 0 if tensor.strides == ffi.NULL else tensor.strides[axis]

@@ -71,8 +71,8 @@ class FitResult(FitResultMembers):
         return np.array([value.value for value in self.value])
 
     @property
-    def errors(self) -> Floats:
-        """Their standard deviations                                            (nvalue)."""
+    def error(self) -> Floats:
+        """Their standard deviations; `errors` says where they come from        (nvalue)."""
         return np.array([value.error for value in self.value])
 
     def __repr__(self) -> str:
@@ -94,6 +94,7 @@ class _Ask:
         self.progress: Callable[[FitState], object] | None = None
         self.loaded: dict[int, list[Any]] = {}
         self.errors: dict[int, BaseException] = {}
+        self.failure: Any = None
 
 
 def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
@@ -143,6 +144,9 @@ def nbpy_fit_load(user: Any, number: int, out: Any) -> int:
         _to_c(shot, out, keep)
     except Exception as error:
         ask.errors[number] = error
+        # read before the next call
+        line = f"{type(error).__name__}: {error}".splitlines()[0]
+        out.failure = ask.failure = ffi.new("char[]", line.replace("\0", "").encode())
         return int(lib.NB_ERR_FILE)
     ask.loaded[int(ffi.cast("intptr_t", out.scene))] = keep
     return int(lib.NB_OK)

@@ -14,7 +14,7 @@ import numpy as np
 from . import _structs
 from ._convert import fill, record
 from ._errors import CommandError, NanobragWarning
-from ._files import Hkl
+from ._files import Hkl, Path
 from ._lib import ffi, lib
 from ._structs import Options, Profile, Quirk, SceneMembers, Source
 
@@ -119,6 +119,23 @@ class Scene(SceneMembers):
         100.0
         """
         return read_command(command)[0]
+
+    @classmethod
+    def from_expt(cls, path: Path, i: int = 0, **members: Any) -> Scene:
+        """Read the scene of an experiment of DIALS (.expt); `read_expt` tells more of the file.
+
+        Args:
+            path: the file.
+            i: which of its experiments, from 0 on.
+            members: further members as for ``replace``, which a file of DIALS does not hold:
+                ``crystal__default_f=100``, or ``crystal__hkl`` and ``crystal__ncells``.
+
+        Raises:
+            FileError, FormatError, UnsupportedError: see `read_expt`.
+        """
+        from ._exchange import read_expt
+
+        return read_expt(path, i).scene.replace(**members)
 
     def with_profile(self, profile: Profile | str) -> Scene:
         """Return a copy with all quirks of nanoBragg ("nanobragg"), or with none ("nanobrag")."""

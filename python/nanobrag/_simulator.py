@@ -54,12 +54,12 @@ class Counts(NamedTuple):
     """What a detector counts.
 
     Attributes:
-        counts: uint16                                                          (nslow, nfast)
+        counts: uint16 or int32                                                 (nslow, nfast)
         photons: sum of the drawn photons
         overloads: how many pixels were clamped at 65535
     """
 
-    counts: NDArray[np.uint16]
+    counts: NDArray[Any]
     photons: float
     overloads: int
 
@@ -189,6 +189,8 @@ class Simulator:
             self._run(lib.nb_simulator_create, self._context.pointer, c, self.free.encode(), options, out)
         self._c = out[0]
         self._finalizer = weakref.finalize(self, _free, self._c, self._context)
+        # files that are being written (Nxmx)
+        self._files: weakref.WeakSet[Any] = weakref.WeakSet()
         self._image = ffi.new("nb_array *")
         self._x: Floats | None = None
         self.nparam = int(lib.nb_nparam(self._c))
@@ -218,7 +220,9 @@ class Simulator:
     # ---- life ----
 
     def close(self) -> None:
-        """Free the memory now; every later call is a ValueError."""
+        """Free the memory now; every later call is a ValueError, and files not closed are dropped."""
+        for file in list(self._files):
+            file.drop()
         if self._finalizer.alive:
             with self._context:
                 self._finalizer()
@@ -623,19 +627,21 @@ class Simulator:
         noise: bool = False,
         seed: int = 0,
         image: int = 0,
+        dtype: Any = np.uint16,
     ) -> Counts:
         """What a detector would count for an image.
 
         Args:
             photons: float32 or float64 (nslow, nfast).
-            out: uint16 (nslow, nfast) to be written; None: a new array.
+            out: uint16 or int32 (nslow, nfast) to be written; None: a new array.
             scale: without noise, counts per photon; 0: 55000/max of the image.
             offset: pedestal, counts.
             noise: whether photons are drawn by Poisson's distribution.
             seed: of the random numbers; the same bits on every machine.
             image: index in a series, for independent noise.
+            dtype: of a new array, uint16 or int32.
         """
-        counts = np.empty(self.shape, np.uint16) if out is None else out
+        counts = np.empty(self.shape, dtype) if out is None else out
         how, c = ffi.new("nb_digitizer *"), ffi.new("nb_array[2]")
         sums = ffi.new("double *"), ffi.new("int64_t *")
         try:
@@ -646,7 +652,7 @@ class Simulator:
         how.photons, how.overloads = sums
         keep = [
             _arrays.describe(photons, c[0], "image", write=False),
-            _arrays.describe(counts, c[1], "counts", write=True, kind="u"),
+            _arrays.describe(counts, c[1], "counts", write=True, kind="counts"),
         ]
         with self._context:
             self._context.run(lib.nb_digitize, self._pointer(), how, c, c + 1)

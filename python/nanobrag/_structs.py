@@ -258,17 +258,19 @@ class LossKind(IntEnum):
     - y)^2/2 curvature w NB_POISSON w (I - y - y log(I/y)) curvature w/I NB_POISSON_READOUT w
     ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v = I/gain + sigma_readout^2,
     v_y = v at I = y NB_HUBER w (I - y)^2/2 for |I - y| < delta curvature w else w (delta |I -
-    y| - delta^2/2) curvature 0 NB_CAUCHY w delta^2/2 log(1 + t^2), t = (I - y)/delta curvature
-    w/(1 + t^2) NB_POISSON and NB_POISSON_READOUT are negative log-likelihoods of the Poisson
-    distribution and of a normal distribution with variance v, less their values at I = y: half
-    a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y.
-    That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
-    NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2), because
-    log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is 0. NB_HUBER
-    is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun.
-    Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a hot pixel
-    counts for nothing. A pixel with y >= saturation held that many photons at the least. Up to
-    I = saturation its loss is that of y = saturation, beyond it is 0."""
+    y| - delta^2/2) curvature w delta/|I - y| NB_CAUCHY w delta^2/2 log(1 + t^2), t = (I -
+    y)/delta curvature w/(1 + t^2) NB_POISSON and NB_POISSON_READOUT are negative log-
+    likelihoods of the Poisson distribution and of a normal distribution with variance v, less
+    their values at I = y: half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3).
+    Both are 0 where I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y
+    = 0. That of NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v
+    gain^2), because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where
+    it is 0. NB_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland &
+    Welsch (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so
+    that a hot pixel counts for nothing. The curvature of both is the weight of iteratively
+    reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
+    not. A pixel with y >= saturation held that many photons at the least. Up to I = saturation
+    its loss is that of y = saturation, beyond it is 0."""
 
     GAUSSIAN = 0
     POISSON = 1
@@ -398,17 +400,68 @@ class FitEnd(IntEnum):
     FAILED = 6
 
 
+class FitErrors(IntEnum):
+    """Where errors come from. NB_FIT_ERRORS_CURVATURE (J^T W J)^-1: the loss is a negative log-
+    likelihood NB_FIT_ERRORS_VARIANCE B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>)
+    J: the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without weights but 0 and 1, and so no
+    likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
+    expected over a normal distribution, of variance 1/weight, or where all weights are 0 or 1
+    of that of counting, I + sigma_readout^2 NB_FIT_ERRORS_NONE such a loss while a run goes on;
+    with structure factors, planes or more than 200 values; or with weights on a device. Errors
+    are NAN, or INFINITY of what the data leave free"""
+
+    CURVATURE = 0
+    VARIANCE = 1
+    NONE = 2
+
+
 class FitImage(IntEnum):
     """Compute an image of one shot at the values found so far. NB_FIT_MODEL I, photons; with
     planes of background (nb_target) NB_FIT_RESIDUAL y - I, photons NB_FIT_Z (y - I)
-    sqrt(curvature of the loss at I), which has variance 1 for likelihoods of the right variance
-    what [in] enum nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered;
-    residual and z are 0 also where the weight is 0 or the observation saturated (nslow x nfast)
-    Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
+    sqrt(curvature of the loss at I), which has variance 1 for likelihoods of the right
+    variance. NB_GAUSSIAN, NB_HUBER and NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the
+    variance of counting v = I + sigma_readout^2 where all weights are 0 or 1 what [in] enum
+    nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered; residual and z
+    are 0 also where the weight is 0 or the observation saturated (nslow x nfast) Errors:
+    NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
 
     MODEL = 0
     RESIDUAL = 1
     Z = 2
+
+
+class Found(IntFlag):
+    """What a file states: bits of nb_experiment.found, each with the members of the scene."""
+
+    BEAM = 1
+    """beam: wavelength, direction"""
+    POLARIZATION = 2
+    """beam: polarization, polarization_axis"""
+    DETECTOR = 4
+    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance"""
+    SENSOR = 8
+    """detector: thickness, attenuation"""
+    AXIS = 16
+    """scan: axis"""
+    SCAN = 32
+    """scan: phi0, osc, of the first image; given: NB_GIVEN_OSC"""
+    CRYSTAL = 64
+    """crystal: cell and matrix, at phi = 0"""
+    MOSAIC = 128
+    """crystal: mosaic[0]"""
+
+
+class Compression(IntEnum):
+    """How the pixels are compressed: without loss. LZ4 and BSLZ4 (bitshuffle, then LZ4) are
+    filters that HDF5 loads when they are needed, by the writer and by every reader."""
+
+    DEFLATE = 0
+    """shuffle, then zlib, which every HDF5 has"""
+    NONE = 1
+    LZ4 = 2
+    """filter 32004"""
+    BSLZ4 = 3
+    """filter 32008"""
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -933,9 +986,13 @@ class Restraint(Struct):
             sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
             parameter, as are the bounds
         lower:
-            bounds besides those of nb_param; both 0: none
+            bounds besides those of nb_param and of a fit: half and twice the start for an edge
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+            degree of mosaic spread or twice the start; both 0: none
         upper:
-            bounds besides those of nb_param; both 0: none
+            bounds besides those of nb_param and of a fit: half and twice the start for an edge
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+            degree of mosaic spread or twice the start; both 0: none
     """
 
     _c = "nb_restraint"
@@ -1589,21 +1646,23 @@ class FitValue(Record):
 
     Attributes:
         param:
-            name, unit, bounds, and its value at the start
+            name, unit, bounds of a fit, and its value at the start
         shot:
             whose own it is; -1: shared
         value:
             in the unit of the parameter, as is its error
         error:
-            Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
-            weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it. Of
-            structure factors, the error while the other ones are known; with NB_FIT_LBFGS, that
-            of each parameter while all others are known
+            Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
+            not narrow it. NAN: it is not known, as that of a shared one that was not moved
+            because the run ended while shots were fitted alone, or of a shot that is left out.
+            Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
+            that of each parameter while all others are known
         bound:
             -1: at its lower bound, 1: at its upper one, else 0
         is_held:
-            1: at its start, because the loss does not depend on it, or hardly on a structure
-            factor: F^2 would have an error of more than twice itself
+            1: no step moves it, because the loss does not depend on it, or hardly on a
+            structure factor: F^2 would have an error of more than twice itself. Where the mean
+            of F is held, it still has the factor that all F have in common
     """
 
     _c = "nb_fit_value"
@@ -1672,7 +1731,12 @@ class FitResultMembers(Record):
         joint:
             of these, how many evaluated all shots together
         loss:
-            at the values, of shots and restraints
+            at the values, of shots and restraints; after a pass with broadened spots, and none
+            without before, that of these
+        freedom:
+            pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
+            for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
+            and NB_GAUSSIAN with weights 1/variance
         gain:
             as in nb_fit_state
         history:
@@ -1683,15 +1747,21 @@ class FitResultMembers(Record):
             parameters of all shots, and of each shot
         value:
             [nvalue]
+        errors:
+            enum nb_fit_errors: where errors and covariance come from
+        errors_why:
+            the same as a clause, with the reason
         covariance:
-            (J^T W J)^-1, without the directions that the data leave free; NULL: there are more
-            than 200 values [nvalue x nvalue]
+            without the directions that the data leave free, and with 0 for what is held; NULL:
+            there are more than 200 values, or no errors [nvalue x nvalue]
         correlated:
             see the type
         free:
             [nfree]
         condition:
-            of the matrix scaled by its diagonal, without them
+            Largest over smallest eigenvalue without them, of the blocks of own parameters and
+            of what is left for the shared ones (or for all that are not structure factors),
+            each parameter in units of 1/sqrt of its diagonal element; NAN: there is none
         shot:
             [nshot]
     """
@@ -1703,11 +1773,14 @@ class FitResultMembers(Record):
     passes: int
     joint: int
     loss: float
+    freedom: int
     gain: float
     history: NDArray[np.float64] | None
     nshared: int
     nown: int
     value: tuple[FitValue, ...]
+    errors: FitErrors
+    errors_why: str
     covariance: NDArray[np.float64] | None
     correlated: tuple[FitCorrelation, ...]
     free: tuple[str, ...]
@@ -1764,11 +1837,12 @@ class FitMisfit(Record):
 
 __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
-    "CompileStats", "Convention", "Crystal", "CrystalInfo", "Description", "Detector", "Fcalc",
-    "FcalcMethod", "FitCorrelation", "FitEnd", "FitImage", "FitMethod", "FitMisfit", "FitShot",
-    "FitStage", "FitState", "FitValue", "Given", "GradcheckLoss", "GradcheckRow",
-    "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel", "LossKind", "Misfit", "Mtz",
-    "Options", "Origin", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
-    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
-    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
+    "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
+    "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found", "Given",
+    "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel",
+    "LossKind", "Misfit", "Mtz", "Options", "Origin", "Parameter", "Pivot", "PixelTrace",
+    "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan",
+    "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy", "System", "Target",
+    "Verdict"
 ]

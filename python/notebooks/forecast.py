@@ -45,11 +45,11 @@ results[0]
 # %%
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for i, value in enumerate(results[0].value):
-    errors = np.array([result.errors[i] for result in results])
+    errors = np.array([result.error[i] for result in results])
     axes.semilogy(distances, errors, ".-", label=f"{value.param.name}, {value.param.unit}")
 axes.set(xlabel="distance, mm", ylabel="standard deviation")
 axes.legend()
-assert all(np.all(np.isfinite(result.errors)) for result in results)
+assert all(np.all(np.isfinite(result.error)) for result in results)
 
 # %% [markdown]
 # Which parameters could be taken for each other is in the covariance.

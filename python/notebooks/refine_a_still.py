@@ -54,10 +54,10 @@ result = fit.run()
 result
 
 # %%
-pulls = (result.x - expected) / result.errors
+pulls = (result.x - expected) / result.error
 print("off the truth, in errors:", np.round(pulls, 2))
 assert np.all(abs(pulls) < 5)
-assert np.all(abs(by_scipy.x - result.x) < 5 * result.errors)
+assert np.all(abs(by_scipy.x - result.x) < 5 * result.error)
 
 # %% [markdown]
 # What is left over has a standard deviation of one where the model is right.

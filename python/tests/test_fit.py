@@ -39,11 +39,11 @@ def test_a_fit_finds_what_went_in(tmp_path):
     result = fit.run()
     assert result.end == nanobrag.FitEnd.CONVERGED, result
     truth = [*TRUTH, 50, 1]
-    pulls = (result.x - truth) / result.errors
+    pulls = (result.x - truth) / result.error
     print(f"pulls {pulls}, allowed 5")
     assert (abs(pulls) < 5).all()
     assert result.covariance.shape == (5, 5)
-    assert np.allclose(np.sqrt(np.diag(result.covariance)), result.errors)
+    assert np.allclose(np.sqrt(np.diag(result.covariance)), result.error)
     assert len(states) == result.passes
     assert result["cell_a"].param.unit == "A"
     assert "cell_a" in repr(result)

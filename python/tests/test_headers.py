@@ -24,6 +24,7 @@ INCLUDE = PYTHON.parent / "include" / "nanobrag"
 # functions that need no face of their own, with the reason
 NOT_IN_PYTHON = {
     "nb_array_f32": "arrays are described from numpy and DLPack",
+    "nb_array_i32": "arrays are described from numpy and DLPack",
     "nb_array_u16": "arrays are described from numpy and DLPack",
     "nb_context_threads": "a simulator has its threads",
     "nb_table_read": "numpy.loadtxt", "nb_table_rows": "numpy.loadtxt",
@@ -76,6 +77,10 @@ def test_every_member_of_every_struct_is_in_the_compiled_module():
         assert compiled == [m.name for m in block.members], block.tag
 
 
+def test_every_header_is_read():
+    assert sorted(headers.HEADERS + headers.NOT_READ) == sorted(path.stem for path in INCLUDE.glob("*.h"))
+
+
 def test_every_function_has_a_face_or_a_reason():
     sources = "".join(path.read_text() for path in (PYTHON / "nanobrag").glob("**/*.py"))
     missing = [f for f in headers.functions(INCLUDE) if f"lib.{f}" not in sources and f not in NOT_IN_PYTHON]
@@ -94,7 +99,10 @@ def test_every_function_has_a_face_or_a_reason():
         ("nb_normal", nanobrag.Loss.__init__, set()),
         ("nb_fit_options", nanobrag.Fit.__init__,
          {"restraint", "nrestraint", "load", "unload", "user"}),
-        ("nb_shot", nanobrag.Shot.__init__, set()),
+        ("nb_shot", nanobrag.Shot.__init__, {"failure"}),
+        ("nb_expt_options", nanobrag.write_expt, set()),
+        ("nb_nxmx_options", nanobrag.Nxmx.__init__, {"type", "bits"}),
+        ("nb_experiment", nanobrag.Experiment.__init__, set()),
     ],
 )  # fmt: skip
 def test_options_are_arguments(struct, function, other):

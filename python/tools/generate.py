@@ -37,7 +37,8 @@ OUTPUT = {
 # what stands in the signature of a function of the package, and where (tests/test_headers.py)
 ARGUMENTS = {
     "nb_array", "nb_context_options", "nb_normal", "nb_digitizer", "nb_gradcheck_options",
-    "nb_shot", "nb_fit_options", "nb_fit_request",
+    "nb_shot", "nb_fit_options", "nb_fit_request", "nb_experiment", "nb_expt_options",
+    "nb_nxmx_options",
 }  # fmt: skip
 # prefix of the constants; "Flag" for bits
 ENUMS = {
@@ -51,12 +52,14 @@ ENUMS = {
     "nb_gradcheck_loss": ("GradcheckLoss", "NB_LOSS_"), "nb_fit_method": ("FitMethod", "NB_FIT_"),
     "nb_coarse": ("Coarse", "NB_COARSE_"), "nb_fit_stage": ("FitStage", "NB_FIT_"),
     "nb_fit_end": ("FitEnd", "NB_FIT_"), "nb_fit_image_kind": ("FitImage", "NB_FIT_"),
+    "nb_fit_errors": ("FitErrors", "NB_FIT_ERRORS_"), "nb_compression": ("Compression", "NB_COMPRESSION_"),
     # those without a tag, by their first constant
     "NB_COMPILE_ON": ("Compile", "NB_COMPILE_"), "NB_LOG_WARNING": ("LogLevel", "NB_LOG_"),
     "NB_GIVEN_MOSAIC_SEED": ("Given", "NB_GIVEN_"), "NB_QUIRK_NORMAL_SIGN": ("Quirk", "NB_QUIRK_"),
     "NB_SMOOTH_EVERYWHERE": ("Smooth", "NB_SMOOTH_"), "NB_FCALC_AUTO": ("FcalcMethod", "NB_FCALC_"),
+    "NB_FOUND_BEAM": ("Found", "NB_FOUND_"),
 }  # fmt: skip
-FLAGS = {"Given", "Quirk", "Smooth"}
+FLAGS = {"Given", "Quirk", "Smooth", "Found"}
 # constants that name no choice of a user
 NO_ENUM = {"NB_CPU", "NB_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
            "NB_FIT_SHELLS"}  # fmt: skip
