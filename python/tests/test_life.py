@@ -23,7 +23,7 @@ import nanobrag
 
 LONG = (
     "-cell 50 60 70 90 90 90 -default_F 100 -N 5 -fluence 1e28 -detpixels 2048 -pixel 0.04 -mosaic 1 "
-    "-mosaic_domains 50 -strategy lanes"
+    "-mosaic_domains 1000 -strategy lanes"
 )
 
 
@@ -137,6 +137,8 @@ def test_the_gil_is_free_during_a_call():
 INTERRUPT = """
     import os, signal, statistics, threading, time
     import nanobrag
+    # a shell ignores the signal for what it runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     {make}
     delays = []
     for _ in range(7):
