@@ -70,6 +70,8 @@ def test_examples_of_the_readme_run(tmp_path):
     script.write_text("".join(usable))
     done = run(script, tmp_path)
     assert done.returncode == 0, done.stderr
-    # the first stands by itself
+    # the first stands by itself, and is that of the project
+    page = (PYTHON.parent / "README.md").read_text()
+    assert re.findall(r"^```python\n(.*?)^```", page, re.S | re.M) == [blocks[0]]
     script.write_text(blocks[0])
     assert run(script, tmp_path).returncode == 0
