@@ -59,9 +59,10 @@ nbpy_command *nbpy_command_read(int argc, char **argv)
                                 .argc = argc,
                                 .argv = argv};
     if (wrong)
-        command->code = message_usage(
-            &command->messages,
-            "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none", wrong);
+        command->code =
+            message_usage(&command->messages,
+                          "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",
+                          wrong);
     else
         command->code = parse_arguments(&command->messages, argc, argv, &command->events);
     if (!command->code) command->code = run_start(&command->run);

@@ -17,8 +17,8 @@ typedef struct nbpy_watch {
     void *handle;
 } nbpy_watch;
 
-/* The handler of progress of every context (context.h): asks nbpy_ask() every 20 ms. user is
- * an nbpy_watch. */
+/* The handler of progress of every context (context.h): asks nbpy_ask() every 20 ms. user
+ * is an nbpy_watch. */
 int nbpy_progress(void *user, double fraction);
 
 /* ---- command lines of the program ---- */
