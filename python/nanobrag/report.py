@@ -84,6 +84,7 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "passes": result.passes,
         "loss": result.loss,
         "condition": plain(result.condition),
+        "errors": result.errors_why,
         "history": plain(result.history),
         "free": list(result.free),
         "values": [
@@ -124,6 +125,8 @@ def _from_program(content: dict[str, Any]) -> dict[str, Any]:
         "passes": fit["passes"],
         "loss": fit["loss"],
         "condition": fit.get("condition"),
+        "errors": fit.get("errors", ""),
+        "covariance": fit.get("covariance"),
         "history": fit.get("state", {}).get("history", fit.get("history", [])),
         "values": [{"shot": -1, **value} for value in fit["values"]],
         "shots": shots,
@@ -153,7 +156,14 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 # ---- pieces of a page ----
 
 
+def _real(value: Any) -> float:
+    """A number of JSON, which writes those that are not finite as null or as text."""
+    return np.nan if value is None else float(value)
+
+
 def _number(value: Any) -> str:
+    if value is None:
+        return "not known"
     return f"{value:.6g}" if isinstance(value, (int, float)) else html.escape(str(value))
 
 
@@ -166,7 +176,7 @@ def _table(head: list[str], rows: list[list[str]]) -> str:
 def _values(content: dict[str, Any], truth: dict[str, float]) -> str:
     rows = []
     for value in content["values"]:
-        error = float(value["error"])
+        error = _real(value["error"])
         expected = truth.get(value["name"])
         pull = (value["value"] - (value["start"] if expected is None else expected)) / error if error else np.nan
         state = "held" if value.get("held") else {-1: "at its lower bound", 1: "at its upper bound"}.get(
@@ -325,6 +335,8 @@ def _fit_page(content: dict[str, Any], images: dict[str, NDArray[Any]], truth: d
         f"<p>{html.escape(content['why'])}; {content['passes']} passes, loss {_number(content['loss'])}, "
         f"condition {_number(content.get('condition'))}.</p>"
     )
+    if content.get("errors"):
+        page.add(f"<p>{html.escape(content['errors'][0].upper() + content['errors'][1:])}.</p>")
     for direction in content["free"]:
         page.add(f'<p class="out">The data leave free: {html.escape(direction)}</p>')
     page.add("<h2>Values</h2>" + _values(content, truth))

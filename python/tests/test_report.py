@@ -131,8 +131,18 @@ def test_a_page_of_the_programs_fit(browser, tmp_path):
         subprocess.run([sys.executable, "-m", "nanobrag.report", *arguments], check=True, cwd=tmp_path)
         tab = opened(browser, tmp_path / f"{name}.html")
         assert "misset_x" in tab.inner_text("body")
-        assert tab.locator("#images .main-svg").count() > 0
+        plots = ("images", "history", "correlations", "shells") if name == "fit" else ("images",)
+        for plot in plots:
+            assert tab.locator(f"#{plot} .main-svg").count() > 0, plot
         tab.close()
+    # what is not finite is null in the program's file
+    content = json.loads((tmp_path / "fit.json").read_text())
+    content["values"][0]["error"] = content["condition"] = None
+    content["covariance"][0] = [None] * len(content["values"])
+    (tmp_path / "free.json").write_text(json.dumps(content))
+    text = report.page(report.read(tmp_path / "free.json"))
+    assert "<td>nan</td>" in text
+    assert "condition not known" in text
 
 
 def test_a_page_of_a_gradcheck(browser, sim, tmp_path):
