@@ -101,6 +101,8 @@ def test_a_page_of_a_fit(fitted, browser, tmp_path):
     tab.mouse.down()
     tab.mouse.move(x + 0.5 * width, y + 0.55 * height, steps=8)
     tab.mouse.up()
+    tab.wait_for_function(f"before => JSON.stringify(({RANGES})()) !== JSON.stringify(before)", arg=before)
+    # the other two follow in the same event
     tab.wait_for_timeout(500)
     after = tab.evaluate(RANGES)
     assert after != before
