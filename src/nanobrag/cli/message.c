@@ -14,6 +14,12 @@ enum { LINE_MAX_BYTES = 2048 };
 
 static void error_line(const struct messages *messages, const char *format, va_list args)
 {
+    if (messages->take) {
+        char text[LINE_MAX_BYTES];
+        vsnprintf(text, sizeof text, format, args);
+        messages->take(messages->user, text);
+        return;
+    }
     fflush(stdout);
     if (messages->compat) {
         printf("ERROR: ");
@@ -63,6 +69,19 @@ int message_status(struct messages *messages, nb_status status, const char *mess
     }
 }
 
+/* Print a warning or a note, or hand it to who takes the lines. */
+static void remark(const struct messages *messages, const char *kind, const char *text)
+{
+    char line[LINE_MAX_BYTES + 16];
+    if (!messages->take) {
+        fflush(stdout);
+        fprintf(stderr, "nanobrag: %s: %s\n", kind, text);
+        return;
+    }
+    snprintf(line, sizeof line, "%s: %s", kind, text);
+    messages->take(messages->user, line);
+}
+
 /* Append a line to a list; returns 1 when it is new. */
 static int append_new(char ***lines, size_t *n, const char *text)
 {
@@ -87,8 +106,7 @@ void message_warning(struct messages *messages, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (!append_new(&messages->warnings, &messages->nwarnings, text)) return;
-    fflush(stdout);
-    fprintf(stderr, "nanobrag: warning: %s\n", text);
+    remark(messages, "warning", text);
 }
 
 static void note_line(struct messages *messages, int quiet, const char *format,
@@ -97,8 +115,7 @@ static void note_line(struct messages *messages, int quiet, const char *format,
     char text[LINE_MAX_BYTES];
     vsnprintf(text, sizeof text, format, args);
     if (!append_new(&messages->notes, &messages->nnotes, text) || quiet) return;
-    fflush(stdout);
-    fprintf(stderr, "nanobrag: note: %s\n", text);
+    remark(messages, "note", text);
 }
 
 void message_note(struct messages *messages, const char *format, ...)

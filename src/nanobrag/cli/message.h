@@ -29,6 +29,10 @@ struct messages {
     int compat, quiet;
     char **warnings, **notes; /* printed so far, without repetitions */
     size_t nwarnings, nnotes;
+    /* Receives every line, without "nanobrag: " and a newline, in place of stderr and
+     * stdout: for a caller that is not the program. NULL: lines are printed. */
+    void (*take)(void *user, const char *line);
+    void *user; /* passed to take */
 };
 
 /* Print one line and return an exit status: message_usage() for wrong usage or input,

@@ -55,7 +55,7 @@ static int create_context(struct run *run)
         return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
                              s->wrong_device);
     /* Tuning would measure when the simulator is made, and -explain may write nothing. */
-    const int explains = s->compile == NB_COMPILE_TUNE && s->explain;
+    const int explains = s->compile == NB_COMPILE_TUNE && (s->explain || run->scene_only);
     const nb_status status =
         run_context(run, explains ? NB_COMPILE_ON : s->compile, &run->ctx);
     if (status != NB_OK) return message_status(run->messages, status, "", 0);
@@ -255,8 +255,8 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
-    if (!code) code = truth_default(run);
-    if (!code) code = outputs_check(s, messages);
+    if (!code && !run->scene_only) code = truth_default(run);
+    if (!code && !run->scene_only) code = outputs_check(s, messages);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) code = create_simulator(run, events);
     return code;
@@ -322,7 +322,7 @@ static int execute(struct run *run)
     return code;
 }
 
-static void free_run(struct run *run)
+void run_free(struct run *run)
 {
     for (int i = 0; run->results && i < run->s->images; i++)
         for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
@@ -338,6 +338,17 @@ static void free_run(struct run *run)
     nb_context_free(run->ctx);
 }
 
+int run_start(struct run *run)
+{
+    const double start = timing_seconds();
+    settings_start(run->s, run->messages->compat);
+    settings_apply(run->s, run->events);
+    int code = create_context(run);
+    if (!code) code = prepare(run, run->events);
+    run->seconds_setup = timing_seconds() - start;
+    return code;
+}
+
 int run_program(struct messages *messages, int argc, char **argv,
                 const struct event_list *events)
 {
@@ -347,13 +358,8 @@ int run_program(struct messages *messages, int argc, char **argv,
                       .events = events,
                       .argc = argc,
                       .argv = argv};
-    const double start = timing_seconds();
     progress_line_catch_interrupt();
-    settings_start(&settings, messages->compat);
-    settings_apply(&settings, events);
-    int code = create_context(&run);
-    if (!code) code = prepare(&run, events);
-    run.seconds_setup = timing_seconds() - start;
+    int code = run_start(&run);
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
@@ -363,6 +369,6 @@ int run_program(struct messages *messages, int argc, char **argv,
             report_interrupt(&run);
         code = progress_line_status();
     }
-    free_run(&run);
+    run_free(&run);
     return code;
 }

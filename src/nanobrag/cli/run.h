@@ -126,6 +126,7 @@ struct run {
     char *truth_name; /* of truth_default(), or NULL */
     int done; /* number of finished images */
     double seconds_setup;
+    int scene_only; /* 1: the scene is wanted and nothing is computed or written */
     struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */
     int ndifference;
     const struct event_list *events; /* the options in their order */
@@ -136,6 +137,11 @@ struct run {
 
 /* Make a context as the options ask for, compiled mode apart. */
 nb_status run_context(struct run *run, int compile, nb_context **out);
+
+/* Do all steps from the options run->events, whose settings become run->s, to a simulator
+ * that is ready. Returns 0 or the exit status; run_free() follows in either case. */
+int run_start(struct run *run);
+void run_free(struct run *run);
 
 /* Run a command line; returns the exit status. */
 int run_program(struct messages *messages, int argc, char **argv,

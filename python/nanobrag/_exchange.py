@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: MIT
+"""Experiments and images in the files of other programs: DIALS, XDS, NXmx, miniCBF."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _arrays
+from ._context import Context
+from ._convert import choice, number, string, text, whole
+from ._files import Path, path_of
+from ._lib import ffi, lib
+from ._scene import Scene, scene_of
+from ._simulator import Simulator
+from ._structs import Compression, Found
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Experiment:
+    """The geometry of an experiment from a file.
+
+    Attributes:
+        scene: what the file states; every other member has its default. It has no structure
+            factors: ``experiment.scene.replace(crystal__hkl=...)`` gives it some.
+        found: what that is
+        count: experiments in the file
+        images: images of the scan; 0: no scan
+        space_group: Hermann-Mauguin symbol; "": not known
+    """
+
+    scene: Scene
+    found: Found
+    count: int
+    images: int
+    space_group: str
+
+
+def _read(function: Callable[..., int], *args: Any) -> Experiment:
+    c, context = ffi.new("nb_experiment *"), Context(threads=1)
+    with context:
+        context.run(function, context.pointer, *args, c)
+        return Experiment(
+            scene=scene_of(c.scene),
+            found=Found(c.found),
+            count=c.count,
+            images=c.images,
+            space_group=string(c.space_group),
+        )
+
+
+def read_expt(path: Path, i: int = 0) -> Experiment:
+    """Read an experiment of DIALS (.expt).
+
+    Args:
+        path: the file.
+        i: which of its experiments, from 0 on.
+
+    Raises:
+        ArgumentError: the file has no experiment i.
+        FileError: it cannot be read.
+        FormatError: it is no list of experiments; the text names what is wrong.
+        UnsupportedError: several panels, pixels that are not square, or a build without cJSON.
+    """
+    try:
+        return _read(lib.nb_expt_read, path_of(path), whole(i, "i"))
+    except OverflowError:
+        raise ValueError(f"i={i} does not fit into an int of C") from None
+
+
+def read_xparm(path: Path) -> Experiment:
+    """Read a file XPARM.XDS or GXPARM.XDS of XDS.
+
+    Raises:
+        FileError: it cannot be read.
+        FormatError: a line is wrong; the text names it.
+        UnsupportedError: several segments, or pixels that are not square.
+    """
+    return _read(lib.nb_xparm_read, path_of(path))
+
+
+def _options(ctype: str, **values: Any) -> Any:
+    """A struct of C from numbers."""
+    c = ffi.new(f"{ctype} *")
+    for name, value in values.items():
+        try:
+            setattr(c, name, value)
+        except (TypeError, OverflowError):
+            raise TypeError(f"{name}: {value!r} does not fit into its type of C") from None
+    return c
+
+
+def write_expt(
+    sim: Simulator,
+    path: Path,
+    x: Any = None,
+    *,
+    images: int = 0,
+    first: int = 0,
+    files: str | None = None,
+    fast_along_x: bool = False,
+    space_group: str | None = None,
+    pedestal: float = 0.0,
+    trusted: Sequence[float] = (0.0, 0.0),
+) -> None:
+    """Write the scene of a simulator at x as experiments of DIALS (.expt).
+
+    Args:
+        sim: the simulator.
+        path: ends in .expt by convention; replaced by rename.
+        x: parameters (nparam,); None: those of ``sim.x``.
+        images: of the scan; 0: 1. Without an oscillation range each is a still.
+        first: number of the first image; 0: 1.
+        files: their files, as a template with a run of '#' or one file; None: none.
+        fast_along_x: everything is turned about the beam until the fast axis points along +x,
+            as readers of miniCBF and SMV take it.
+        space_group: Hermann-Mauguin symbol; None: P 1.
+        pedestal: added to each pixel, counts.
+        trusted: smallest and largest count that was measured; 0 0: any.
+
+    Raises:
+        ArgumentError: an unknown space group, negative numbers, or x outside its bounds.
+        UnsupportedError: a curved or skew detector, or a build without cJSON.
+        FileError: the file cannot be written.
+    """
+    keep: list[Any] = []
+    if len(trusted) != 2:
+        raise ValueError(f"trusted: expected the smallest and the largest count, not {trusted!r}")
+    how = _options(
+        "nb_expt_options",
+        images=images,
+        first=first,
+        fast_along_x=bool(fast_along_x),
+        pedestal=number(pedestal, "pedestal"),
+        trusted=[number(value, "trusted") for value in trusted],
+        files=ffi.NULL if files is None else text(files, keep, "files"),
+        space_group=ffi.NULL if space_group is None else text(space_group, keep, "space_group"),
+    )
+    with sim._context:
+        at, held = sim._at(x)
+        sim._context.run(lib.nb_expt_write, sim._pointer(), at, path_of(path), how)
+        del held
+
+
+def check_cbf(sim: Simulator, x: Any = None) -> None:
+    """Check whether a miniCBF can state the geometry of the image at x.
+
+    Raises:
+        UnsupportedError: it cannot; the text says why.
+    """
+    with sim._context:
+        at, held = sim._at(x)
+        sim._context.run(lib.nb_cbf_check, sim._pointer(), at)
+        del held
+
+
+def write_cbf(sim: Simulator, path: Path, counts: Any, x: Any = None, *, overload: float = 0.0) -> None:
+    """Write an image as a miniCBF, whose header states the scene of a simulator at x.
+
+    Args:
+        sim: the simulator that made the image.
+        path: the file, replaced by rename.
+        counts: uint16 or int32, dense, on the host                          (nslow, nfast)
+        x: parameters (nparam,); None: those of ``sim.x``.
+        overload: largest count that is valid; 0: one below the largest of the type.
+
+    Raises:
+        UnsupportedError: a geometry that the format cannot state (`check_cbf`).
+        FileError: the file cannot be written.
+    """
+    c = ffi.new("nb_array *")
+    keep = _arrays.describe(counts, c, "counts", write=False, kind="counts")
+    with sim._context:
+        at, held = sim._at(x)
+        limit = number(overload, "overload")
+        sim._context.run(lib.nb_cbf_write, sim._pointer(), at, path_of(path), limit, c)
+        del keep, held
+
+
+def _free(pointer: Any, sim: Simulator) -> None:
+    lib.nb_nxmx_free(pointer)
+
+
+class Nxmx:
+    """An NXmx file (HDF5) that is being written, one frame after the other.
+
+    Args:
+        sim: the simulator that makes the images.
+        path: nothing is there before `close`, and an older file stays until then.
+        compression: "deflate", "none", "lz4" or "bslz4".
+        level: of "deflate", 1 to 9; 0: 1.
+        dtype: of the pixels: int32, uint16 or float32.
+        stills: frames are stills, whatever the scan.
+        frames: most frames that will be appended; 0: not known.
+        start, step: start of the first frame and width of each, degree, if step is not 0; else
+            those of the scene at the x of each frame.
+        underload: smallest count that is valid.
+        overload: largest count that is valid; 0: one below the largest of the type.
+
+    Raises:
+        ArgumentError: an option out of range.
+        UnsupportedError: a build or machine without HDF5, a compression whose filter HDF5 does
+            not find, or a detector that is curved or skew.
+        FileError: the file cannot be made.
+
+    In a ``with`` the file is complete at the end, and dropped after an exception::
+
+        with nanobrag.Nxmx(sim, "still.nxs") as file:
+            file.append(sim.digitize(sim(), dtype="int32").counts)
+    """
+
+    def __init__(
+        self,
+        sim: Simulator,
+        path: Path,
+        *,
+        compression: Compression | str = Compression.DEFLATE,
+        level: int = 0,
+        dtype: Any = np.int32,
+        stills: bool = False,
+        frames: int = 0,
+        start: float = 0.0,
+        step: float = 0.0,
+        underload: float = 0.0,
+        overload: float = 0.0,
+    ) -> None:
+        pixels = np.dtype(dtype)
+        if pixels not in (np.dtype(np.int32), np.dtype(np.uint16), np.dtype(np.float32)):
+            raise TypeError(f"dtype is {pixels}; expected int32, uint16 or float32")
+        how = _options(
+            "nb_nxmx_options",
+            compression=choice(Compression, compression, "compression"),
+            level=level,
+            type=_arrays.KINDS[pixels.kind],
+            bits=8 * pixels.itemsize,
+            stills=bool(stills),
+            frames=frames,
+            start=number(start, "start"),
+            step=number(step, "step"),
+            underload=number(underload, "underload"),
+            overload=number(overload, "overload"),
+        )
+        self._sim, self._kind, self.path = sim, str(pixels), os.fspath(path)
+        out = ffi.new("nb_nxmx **")
+        with sim._context:
+            sim._context.run(lib.nb_nxmx_create, sim._pointer(), path_of(path), how, out)
+        self._c = out[0]
+        # the file outlives neither its simulator nor that one's context
+        self._finalizer = weakref.finalize(self, _free, self._c, sim)
+        sim._files.add(self)
+
+    def _pointer(self) -> Any:
+        if not self._finalizer.alive:
+            raise ValueError(f"{os.fsdecode(self.path)}: this file was closed")
+        return self._c
+
+    def append(self, image: Any, x: Any = None) -> None:
+        """Append a frame.
+
+        Args:
+            image: pixels of the file's dtype, dense, on the host              (nslow, nfast)
+            x: parameters that it was computed at (nparam,); None: those of ``sim.x``.
+
+        Raises:
+            ArgumentError: a frame that does not continue the sweep, or one too many.
+            UnsupportedError: what may not differ from frame to frame does, as the detector.
+        """
+        c = ffi.new("nb_array *")
+        keep = _arrays.describe(image, c, "image", write=False, kind=self._kind)
+        with self._sim._context:
+            at, held = self._sim._at(x)
+            self._sim._context.run(lib.nb_nxmx_append, self._pointer(), at, c)
+            del keep, held
+
+    def close(self) -> None:
+        """Complete the file with the frames it has and rename it to its path.
+
+        Raises:
+            ArgumentError: no frame was appended; nothing new is at the path.
+        """
+        with self._sim._context:
+            pointer = self._pointer()
+            self._finalizer.detach()
+            self._sim._context.run(lib.nb_nxmx_close, pointer)
+
+    def drop(self) -> None:
+        """Leave nothing behind."""
+        if self._finalizer.alive:
+            with self._sim._context:
+                self._finalizer()
+
+    def __enter__(self) -> Nxmx:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: object, trace: types.TracebackType | None) -> None:
+        if kind is not None:
+            self.drop()
+        elif self._finalizer.alive:
+            self.close()
+
+    @staticmethod
+    def can_compress(compression: Compression | str) -> bool:
+        """Whether this build and this machine can write a compression.
+
+        >>> isinstance(Nxmx.can_compress("deflate"), bool)
+        True
+        """
+        return bool(lib.nb_nxmx_can_compress(choice(Compression, compression, "compression")))

@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: MIT
+"""Fits of parameters to one observed image, or to thousands."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _arrays
+from ._context import Context
+from ._convert import choice, fill, record, string, vector
+from ._files import Path, path_of
+from ._lib import ffi, lib
+from ._scene import Scene
+from ._simulator import Loss, Simulator, TargetOfC, as_target, free_names
+from ._structs import (
+    Coarse,
+    FitCorrelation,
+    FitImage,
+    FitMethod,
+    FitMisfit,
+    FitResultMembers,
+    FitShot,
+    FitState,
+    FitValue,
+    Misfit,
+    Options,
+    Restraint,
+    Target,
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclasses.dataclass(kw_only=True)
+class Shot:
+    """One observed image and the scene it is compared with, whose values are the start.
+
+    Attributes:
+        scene: the scene
+        target: the observed photons and the loss; an image alone has a Gaussian loss
+        options: how the shot is computed; None: all defaults
+        name: in messages and results; None: "shot N"
+    """
+
+    scene: Scene
+    target: Target | Any = dataclasses.field(default_factory=Target)
+    options: Options | None = None
+    name: str | None = None
+
+
+class FitResult(FitResultMembers):
+    """What a fit found; prints as a table of values with their errors."""
+
+    def __getitem__(self, name: str) -> FitValue:
+        """The value of a parameter by its name; the first of those of several shots."""
+        for value in self.value:
+            if value.param.name == name:
+                return value
+        raise KeyError(name)
+
+    @property
+    def x(self) -> Floats:
+        """The values                                                           (nvalue)."""
+        return np.array([value.value for value in self.value])
+
+    @property
+    def error(self) -> Floats:
+        """Their standard deviations; `errors` says where they come from        (nvalue)."""
+        return np.array([value.error for value in self.value])
+
+    def __repr__(self) -> str:
+        lines = [f"{self.why} after {self.passes} passes, loss {self.loss:.6g}"]
+        for value in self.value:
+            shot = "" if value.shot < 0 else f" (shot {value.shot})"
+            state = " held" if value.is_held else " at a bound" if value.bound else ""
+            name = value.param.name + shot
+            lines.append(f"{name:24} {value.value:14.8g} +- {value.error:.2g} {value.param.unit}{state}")
+        return "\n".join(lines)
+
+
+class _Ask:
+    """What the library reaches during a run."""
+
+    def __init__(self, context: Context, shots: Sequence[Shot]) -> None:
+        self.context_ask = context._ask
+        self.shots = shots
+        self.progress: Callable[[FitState], object] | None = None
+        self.loaded: dict[int, list[Any]] = {}
+        self.errors: dict[int, BaseException] = {}
+        self.failure: Any = None
+
+
+def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
+    if not isinstance(shot, Shot):
+        raise TypeError(f"expected a Shot, not {shot!r}")
+    if not isinstance(shot.scene, Scene):
+        raise TypeError(f"scene: expected a Scene, not {shot.scene!r}")
+    c.scene = shot.scene._to_c(keep)
+    target = TargetOfC(as_target(shot.target), needs_observed=False)
+    keep.append(target)
+    c.target = target.c[0]
+    if shot.options is not None:
+        options = ffi.new("nb_options *")
+        fill(shot.options, options, keep, "options")
+        keep.append(options)
+        c.options = options
+    if shot.name is not None:
+        name = ffi.new("char[]", shot.name.encode())
+        keep.append(name)
+        c.name = name
+
+
+def _keep_exception(kind: type[BaseException], value: BaseException, trace: types.TracebackType) -> None:
+    frame = trace.tb_frame if trace else None
+    user = frame.f_locals.get("user") if frame else None
+    if user:
+        ffi.from_handle(user).context_ask.exception = value
+
+
+@ffi.def_extern(error=1, onerror=_keep_exception)  # type: ignore[untyped-decorator]
+def nbpy_fit_progress(user: Any, state: Any) -> int:
+    ask = ffi.from_handle(user)
+    if ask.context_ask.exception is not None:
+        return 1
+    if ask.progress is not None:
+        ask.progress(record(FitState, state))
+    return 0
+
+
+@ffi.def_extern(error=lib.NB_ERR_CANCELLED, onerror=_keep_exception)  # type: ignore[untyped-decorator]
+def nbpy_fit_load(user: Any, number: int, out: Any) -> int:
+    ask = ffi.from_handle(user)
+    keep: list[Any] = []
+    try:
+        shot = ask.shots[number]
+        keep.append(shot)
+        _to_c(shot, out, keep)
+    except Exception as error:
+        ask.errors[number] = error
+        # read before the next call
+        line = f"{type(error).__name__}: {error}".splitlines()[0]
+        out.failure = ask.failure = ffi.new("char[]", line.replace("\0", "").encode())
+        return int(lib.NB_ERR_FILE)
+    ask.loaded[int(ffi.cast("intptr_t", out.scene))] = keep
+    return int(lib.NB_OK)
+
+
+@ffi.def_extern()  # type: ignore[untyped-decorator]
+def nbpy_fit_unload(user: Any, number: int, loaded: Any) -> None:
+    ffi.from_handle(user).loaded.pop(int(ffi.cast("intptr_t", loaded.scene)), None)
+
+
+def _free(pointer: Any, *_: Any) -> None:
+    lib.nb_fit_free(pointer)
+
+
+class Fit:
+    """A fit of the parameters of scenes to observed images.
+
+    Args:
+        shots: a `Shot`, a list or tuple of them, or another sequence, whose items are made when
+            they are needed and forgotten afterwards; any thread may ask for one.
+        shared: names of free parameters that have one value for all shots.
+        own: names of those that have one value for each shot.
+        method: "auto", "lm" or "lbfgs".
+        coarse: "auto", "off" or "on": passes with broadened spots first.
+        passes: a run ends after so many; 0: 50, or 500 for "lbfgs".
+        seconds: a run begins no pass after so many; 0: no limit.
+        enough: predicted gain of loss that ends the fit; 0: 1e-3.
+        restraints: priors and bounds, each a `Restraint`.
+        threads: 0: the environment decides, else every core.
+        progress: a function that is called with a `FitState` after each pass; True for a bar of
+            tqdm where it is installed.
+
+    Raises:
+        ArgumentError: an unknown name, shots whose parameters differ, or a wrong restraint.
+        UnsupportedError: a build without LAPACK, or without NLopt for "lbfgs".
+
+    A run that is stopped by Ctrl-C keeps the best values so far, and another one goes on from
+    them.
+
+    >>> import nanobrag
+    >>> options = ("-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal -fluence 1e28 "
+    ...            "-detpixels 64 -pixel 0.8 -misset 10 20 ")
+    >>> truth = nanobrag.Simulator.from_cli(options + "30")
+    >>> start = nanobrag.Scene.from_cli(options + "30.02")
+    >>> fit = nanobrag.Fit(nanobrag.Shot(scene=start, target=truth()), shared="misset")
+    >>> bool(abs(fit.run()["misset_z"].value - 30) < 1e-4)
+    True
+    """
+
+    def __init__(
+        self,
+        shots: Shot | Sequence[Shot],
+        shared: str | Sequence[str] = "",
+        own: str | Sequence[str] = "",
+        *,
+        method: FitMethod | str = FitMethod.AUTO,
+        coarse: Coarse | str = Coarse.AUTO,
+        passes: int = 0,
+        seconds: float = 0.0,
+        enough: float = 0.0,
+        restraints: Sequence[Restraint] = (),
+        threads: int = 0,
+        progress: bool | Callable[[FitState], object] | None = None,
+        _make: Callable[..., int] = lib.nb_fit_create,
+    ) -> None:
+        self.shots: Sequence[Shot] = [shots] if isinstance(shots, Shot) else shots
+        self.progress = progress
+        self._names = free_names(shared), free_names(own)
+        self._nvalue: int | None = None
+        self._context = Context(threads=threads)
+        self._ask = _Ask(self._context, self.shots)
+        self._handle = ffi.new_handle(self._ask)
+        keep: list[Any] = []
+        c = ffi.new("nb_shot[]", max(len(self.shots), 1))
+        options = ffi.new("nb_fit_options *")
+        for name, names in zip(("shared", "own"), self._names, strict=True):
+            words = ffi.new("char[]", names.encode())
+            keep.append(words)
+            setattr(options, name, words if names.strip() else ffi.NULL)
+        options.method = choice(FitMethod, method, "method")
+        options.coarse = choice(Coarse, coarse, "coarse")
+        options.passes, options.seconds, options.enough = passes, seconds, enough
+        priors = ffi.new("nb_restraint[]", max(len(restraints), 1))
+        for i, restraint in enumerate(restraints):
+            fill(restraint, priors[i], keep, f"restraints[{i}]")
+        options.restraint, options.nrestraint = priors, len(restraints)
+        options.progress, options.user = lib.nbpy_fit_progress, self._handle
+        if isinstance(self.shots, (list, tuple)):
+            for i, shot in enumerate(self.shots):
+                _to_c(shot, c[i], keep)
+        else:
+            options.load, options.unload = lib.nbpy_fit_load, lib.nbpy_fit_unload
+        out = ffi.new("nb_fit **")
+        with self._context:
+            self._call(_make, self._context.pointer, len(self.shots), c, options, out)
+        self._c = out[0]
+        self._finalizer = weakref.finalize(self, _free, self._c, self._context, self._handle, self._ask, keep)
+
+    def _call(self, function: Callable[..., int], *args: Any) -> None:
+        status = self._context.status(function, *args)
+        if status:
+            error: BaseException = self._context.error(status)
+            raise error from next(iter(self._ask.errors.values()), None)
+
+    def _pointer(self) -> Any:
+        if not self._finalizer.alive:
+            raise ValueError("this fit was closed")
+        return self._c
+
+    def close(self) -> None:
+        """Free the memory now; every later call is a ValueError."""
+        if self._finalizer.alive:
+            with self._context:
+                self._finalizer()
+
+    def stop(self) -> None:
+        """Make the run in progress, or else the next one, raise CancelledError; from any thread."""
+        lib.nb_fit_cancel(self._pointer())
+
+    def run(self) -> FitResult:
+        """Minimise, from the start or from where the last run ended.
+
+        Raises:
+            CancelledError: after `stop`; KeyboardInterrupt after Ctrl-C.
+        """
+        close: Callable[[], None] = lambda: None  # noqa: E731
+        if self.progress is True:
+            self._ask.progress, close = _bar()
+        elif callable(self.progress):
+            self._ask.progress = self.progress
+        try:
+            with self._context:
+                self._call(lib.nb_fit_run, self._pointer())
+        finally:
+            self._ask.progress = None
+            close()
+        return self.result
+
+    @property
+    def result(self) -> FitResult:
+        """Values, errors, covariance and how the fit ended.
+
+        Raises:
+            ArgumentError: no pass was completed.
+        """
+        out = ffi.new("nb_fit_result *")
+        with self._context:
+            self._call(lib.nb_fit_result_get, self._pointer(), out)
+            n = out.nvalue
+            covariance = None if out.covariance == ffi.NULL else vector(out.covariance, n * n).reshape(n, n)
+            return record(
+                FitResult,
+                out,
+                history=vector(out.history, out.joint),
+                value=tuple(record(FitValue, out.value[i]) for i in range(n)),
+                covariance=covariance,
+                correlated=tuple(record(FitCorrelation, out.correlated[i]) for i in range(out.ncorrelated)),
+                free=tuple(string(out.free[i]) for i in range(out.nfree)),
+                shot=tuple(record(FitShot, out.shot[i]) for i in range(out.nshot)),
+            )
+
+    def evaluate(self, x: Any = None, gradient: bool = True, normal: bool = False) -> Loss:
+        """The loss at x (nvalue) of all shots and restraints, for a minimiser of your own.
+
+        Args:
+            x: parameters; None: the values found so far.
+            gradient: whether dL/dx is wanted.
+            normal: whether the diagonal of J^T W J is wanted, and its matrix for at most 200
+                parameters.
+
+        Returns:
+            A `Loss`, whose value is inf where there is no finite one.
+        """
+        n = self.nvalue
+        results: dict[str, Any] = {}
+        if gradient:
+            results["gradient"] = np.zeros(n)
+        if normal:
+            results["diagonal"] = np.zeros(n)
+            if n <= 200:
+                results["matrix"] = np.zeros((n, n))
+        c, value = ffi.new("nb_normal *"), ffi.new("double *")
+        for name, array in results.items():
+            setattr(c, name, _arrays.pointer(array))
+        row = None if x is None else _arrays.vector(x, n, "x")
+        at = ffi.NULL if row is None else _arrays.pointer(row)
+        with self._context:
+            pointer = self._pointer()
+            status = self._context.status(lib.nb_fit_evaluate, pointer, at, value, c if results else ffi.NULL)
+            if status not in (lib.NB_OK, lib.NB_ERR_DOMAIN):
+                raise self._context.error(status)
+            message = self._context.message() if status else ""
+        if status:
+            for array in results.values():
+                array[...] = np.nan
+        return Loss(float(value[0]), message=message, **results)
+
+    @property
+    def nvalue(self) -> int:
+        """The number of parameters of the fit."""
+        if self._nvalue is None:
+            scene, nshot = self.shots[0].scene, len(self.shots)
+            counts = [Simulator(scene, names, threads=1).nparam for names in self._names]
+            self._nvalue = counts[0] + nshot * counts[1]
+        return self._nvalue
+
+    def ask(self) -> tuple[bool, Floats, int]:
+        """For a caller that shares out the shots: whether the run has ended, where the loss is
+        to be evaluated (nvalue), and of how many shots (`part`).
+        """
+        request = ffi.new("nb_fit_request *")
+        with self._context:
+            self._call(lib.nb_fit_ask, self._pointer(), request)
+            self._most = int(request.most)
+            return bool(request.done), vector(request.x, request.nvalue), int(request.nshot)
+
+    def part(self, first: int, nshot: int) -> Floats:
+        """The numbers of shots `first` to first + nshot - 1 at the x of `ask`."""
+        out, size = np.zeros(max(self._most, 1)), ffi.new("size_t *")
+        with self._context:
+            self._call(lib.nb_fit_part, self._pointer(), first, nshot, _arrays.pointer(out), size)
+        return out[: size[0]].copy()
+
+    def tell(self, parts: Sequence[Floats]) -> None:
+        """Take the parts of all shots, in any order."""
+        rows = [np.ascontiguousarray(part, np.float64) for part in parts]
+        c = ffi.new("double *[]", [_arrays.pointer(row) for row in rows])
+        sizes = ffi.new("size_t[]", [row.size for row in rows])
+        with self._context:
+            self._call(lib.nb_fit_tell, self._pointer(), len(rows), c, sizes)
+
+    def shape(self, shot: int = 0) -> tuple[int, int]:
+        """(nslow, nfast) of a shot."""
+        observed = as_target(self.shots[shot].target).observed
+        if observed is not None:
+            return int(observed.shape[0]), int(observed.shape[1])
+        return Simulator(self.shots[shot].scene, threads=1).shape
+
+    def image(
+        self,
+        shot: int = 0,
+        what: FitImage | str = FitImage.MODEL,
+        out: Any = None,
+        *,
+        dtype: Any = np.float64,
+    ) -> Any:
+        """An image of one shot at the values found so far.
+
+        Args:
+            shot: its number.
+            what: "model" (photons), "residual" (observed - model) or "z" (the residual over its
+                standard deviation).
+            out: float32 or float64 (nslow, nfast) to be written; None: a new array.
+            dtype: of a new array.
+        """
+        image = np.empty(self.shape(shot), dtype) if out is None else out
+        c = ffi.new("nb_array *")
+        keep = _arrays.describe(image, c, "image", write=True)
+        with self._context:
+            self._call(lib.nb_fit_image, self._pointer(), shot, choice(FitImage, what, "what"), c)
+        del keep
+        return image
+
+    def misfit(self, shot: int = 0) -> FitMisfit:
+        """How far observation and model of one shot differ, by resolution and by box."""
+        out = ffi.new("nb_fit_misfit *")
+        with self._context:
+            self._call(lib.nb_fit_misfit_get, self._pointer(), shot, out)
+            return record(FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)))
+
+    def write(self, path: Path) -> None:
+        """Write where the fit stands, as JSON; `read` goes on from it."""
+        with self._context:
+            self._call(lib.nb_fit_write, self._pointer(), path_of(path))
+
+    def read(self, path: Path) -> None:
+        """Continue from a file of `write`, with the bits of a run that was not stopped.
+
+        Raises:
+            FormatError: it is not such a file; SceneError: it is of another fit.
+        """
+        with self._context:
+            self._call(lib.nb_fit_read, self._pointer(), path_of(path))
+
+    def __repr__(self) -> str:
+        return f"<Fit of {len(self.shots)} shots>"
+
+
+def _bar() -> tuple[Callable[[FitState], object] | None, Callable[[], None]]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None, lambda: None
+    bar = tqdm(desc="fit", unit=" passes", leave=False)
+
+    def show(state: FitState) -> None:
+        bar.set_postfix(loss=state.loss, refresh=False)
+        bar.update(state.passes - bar.n)
+
+    return show, bar.close
+
+
+def fisher(
+    shots: Shot | Sequence[Shot],
+    shared: str | Sequence[str] = "",
+    own: str | Sequence[str] = "",
+    **options: Any,
+) -> FitResult:
+    """The result that a fit of perfect data would have: errors before the experiment.
+
+    Observed images are not read and may be missing. The arguments are those of `Fit`.
+
+    >>> import nanobrag
+    >>> scene = nanobrag.Scene.from_cli("-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal "
+    ...                                 "-fluence 1e28 -detpixels 64 -pixel 0.8 -water 0.1")
+    >>> shot = nanobrag.Shot(scene=scene, target=nanobrag.Target(kind="poisson"))
+    >>> bool(0 < nanobrag.fisher(shot, "misset")["misset_x"].error < 0.1)
+    True
+    """
+    return Fit(shots, shared, own, _make=lib.nb_fisher, **options).result

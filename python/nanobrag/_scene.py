@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Scenes, and how they are read from command lines of the program."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _structs
+from ._convert import fill, record
+from ._errors import CommandError, NanobragWarning
+from ._files import Hkl, Path
+from ._lib import ffi, lib
+from ._structs import Options, Profile, Quirk, SceneMembers, Source
+
+if TYPE_CHECKING:
+    from ._simulator import Simulator
+
+
+def _copied(c: Any, ctype: str, count: int, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """A copy of an array of C; None for NULL."""
+    if c == ffi.NULL or count == 0:
+        return None
+    return np.frombuffer(ffi.buffer(ffi.cast(f"{ctype} *", c), count * ffi.sizeof(ctype)), dtype).reshape(shape).copy()
+
+
+def scene_of(c: Any) -> Scene:
+    """A scene from its struct of C, with copies of all that this points to."""
+    crystal, detector, beam, background = c.crystal, c.detector, c.beam, c.background
+    ndomains = crystal.ndomains or (10 if any(crystal.mosaic) else 1)
+    weights = _copied(crystal.domain_weight, "double", ndomains, np.float64, (ndomains,))
+    hkl = None if crystal.hkl == ffi.NULL else Hkl._copied(crystal.hkl)
+    point_group = None if crystal.point_group == ffi.NULL else ffi.string(crystal.point_group).decode()
+    shape = (detector.nslow, detector.nfast)
+    mask = _copied(detector.mask, "uint8_t", shape[0] * shape[1], np.uint8, shape)
+    box = _copied(detector.box, "int", 4 * detector.nbox, np.intc, (detector.nbox, 4))
+    sources = [record(Source, beam.source[i]) for i in range(beam.nsource)] if beam.source != ffi.NULL else []
+    stol = _copied(background.stol, "double", 2 * background.nstol, np.float64, (background.nstol, 2))
+    return record(
+        Scene,
+        c,
+        crystal=record(
+            _structs.Crystal, crystal, domain_weight=weights, hkl=hkl, point_group=point_group,
+            ndomains=ndomains if weights is not None else crystal.ndomains,
+            # the program seeds by the clock what it does not draw
+            misset_seed=crystal.misset_seed if crystal.random_misset else 0,
+        ),
+        detector=record(_structs.Detector, detector, mask=mask, box=box),
+        beam=record(_structs.Beam, beam, source=sources),
+        background=record(_structs.Background, background, stol=stol),
+    )  # fmt: skip
+
+
+def words_of(command: str | Sequence[str]) -> list[str]:
+    """The words of a command line, the program's name first."""
+    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+    if not words or words[0].startswith("-"):
+        words.insert(0, "nanobrag")
+    return words
+
+
+def read_command(command: str | Sequence[str]) -> tuple[Scene, Options]:
+    """The scene of a command line of the program, and how it is to be computed."""
+    words = [ffi.new("char[]", word.encode()) for word in words_of(command)]
+    argv = ffi.new("char *[]", [*words, ffi.NULL])
+    read = lib.nbpy_command_read(len(words), argv)
+    if read == ffi.NULL:
+        raise MemoryError("no memory to read a command line")
+    try:
+        lines = ffi.string(lib.nbpy_command_lines(read)).decode().splitlines()
+        if lib.nbpy_command_code(read):
+            raise CommandError(lines[-1] if lines else "the command line could not be read")
+        for line in lines:
+            kind, _, text = line.partition(": ")
+            if kind == "warning":
+                warnings.warn(text, NanobragWarning, stacklevel=3)
+        options = record(Options, lib.nbpy_command_options(read))
+        return scene_of(lib.nbpy_command_scene(read)), options
+    finally:
+        lib.nbpy_command_free(read)
+
+
+@dataclasses.dataclass(eq=False, kw_only=True, repr=False)
+class Scene(SceneMembers):
+    """Everything an image depends on, as plain data.
+
+    A member that is 0 has the default named beside it, so a scene is complete once it has a cell
+    and ``default_f`` or ``hkl``. Lengths are in mm, A or um and angles in degree, as each member
+    says; see the parts `Crystal`, `Detector`, `Beam`, `Scan`, `Background` and `PointSpread`.
+
+    >>> from nanobrag import Crystal, Detector, Scene
+    >>> scene = Scene(crystal=Crystal(cell=(50, 60, 70, 90, 90, 90), ncells=(5, 5, 5), shape="gauss",
+    ...                               default_f=100),
+    ...               detector=Detector(nslow=64, nfast=64, pixel=0.4))
+    >>> scene.replace(detector__distance=90.0).detector
+    Detector(nslow=64, nfast=64, distance=90.0, pixel=0.4)
+    """
+
+    @classmethod
+    def from_cli(cls, command: str | Sequence[str]) -> Scene:
+        """Read the scene that a command line of the program `nanobrag` describes.
+
+        The line is read by the program's own parser, with the files that it names. Options that
+        say what to do with an image, such as ``-floatfile``, have no effect. Of a sweep the scene
+        is that of the first image.
+
+        Args:
+            command: one text, split as a shell does, or a list of words.
+
+        Raises:
+            CommandError: with the line that the program would have printed.
+
+        >>> Scene.from_cli("nanobrag -cell 50 60 70 90 90 90 -default_F 100").crystal.default_f
+        100.0
+        """
+        return read_command(command)[0]
+
+    @classmethod
+    def from_expt(cls, path: Path, i: int = 0, **members: Any) -> Scene:
+        """Read the scene of an experiment of DIALS (.expt); `read_expt` tells more of the file.
+
+        Args:
+            path: the file.
+            i: which of its experiments, from 0 on.
+            members: further members as for ``replace``, which a file of DIALS does not hold:
+                ``crystal__default_f=100``, or ``crystal__hkl`` and ``crystal__ncells``.
+
+        Raises:
+            FileError, FormatError, UnsupportedError: see `read_expt`.
+        """
+        from ._exchange import read_expt
+
+        return read_expt(path, i).scene.replace(**members)
+
+    def with_profile(self, profile: Profile | str) -> Scene:
+        """Return a copy with all quirks of nanoBragg ("nanobragg"), or with none ("nanobrag")."""
+        from ._convert import choice
+
+        c = ffi.new("nb_scene *")
+        lib.nb_scene_set_profile(c, choice(Profile, profile, "profile"))
+        return self.replace(quirks=Quirk(c.quirks))
+
+    def simulator(self, free: str | Sequence[str] = "", **options: Any) -> Simulator:
+        """Make a `Simulator` of this scene."""
+        from ._simulator import Simulator
+
+        return Simulator(self, free, **options)
+
+    def _to_c(self, keep: list[Any]) -> Any:
+        c = ffi.new("nb_scene *")
+        fill(self, c, keep)
+        keep.append(c)
+        return c

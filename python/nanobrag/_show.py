@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Pictures of images by matplotlib, which is asked for only here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._simulator import Simulator
+from ._structs import Description
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+def resolution(geometry: Simulator | Description) -> Floats:
+    """The resolution d = wavelength/(2 sin theta) at the middle of each pixel, A.
+
+    Args:
+        geometry: a simulator, or what its `describe` returns.
+
+    Returns:
+        d, inf in the direct beam                                              (nslow, nfast)
+
+    >>> from nanobrag import Simulator, resolution
+    >>> sim = Simulator.from_cli("-cell 50 60 70 90 90 90 -default_F 1 -detpixels 32 -pixel 1")
+    >>> print(f"{resolution(sim).min():.1f} A")
+    4.4 A
+    """
+    wavelength = 1.0
+    description = geometry
+    if isinstance(geometry, Simulator):
+        description = geometry.describe()
+        wavelength = geometry.source(0).wavelength
+    assert isinstance(description, Description)
+    slow = (np.arange(description.nslow) + 0.5)[:, None, None] * description.pixel * description.slow
+    fast = (np.arange(description.nfast) + 0.5)[None, :, None] * description.pixel * description.fast
+    place = description.origin + slow + fast
+    cosine = (place @ description.beam) / np.linalg.norm(place, axis=-1)
+    sine = np.sqrt(np.maximum(0.5 * (1 - cosine), 0))
+    with np.errstate(divide="ignore"):
+        return np.asarray(wavelength / (2 * sine), np.float64)
+
+
+def _levels(finest: float) -> list[float]:
+    """Four rings at round numbers, out to the finest resolution."""
+    levels = []
+    for part in (1.0, 0.75, 0.5, 0.25):
+        d = finest / part
+        digit = 10 ** np.floor(np.log10(d) - 1)
+        levels.append(float(np.ceil(d / digit) * digit))
+    return sorted(set(levels))
+
+
+def show(
+    image: Any,
+    geometry: Simulator | Description | None = None,
+    *,
+    ax: Axes | None = None,
+    vmax: float | None = None,
+    rings: bool = True,
+    title: str | None = None,
+) -> Axes:
+    """Draw an image: dark photons on white, rings of resolution, a cross at the direct beam.
+
+    Args:
+        image: photons or counts (nslow, nfast).
+        geometry: the simulator of the image, or its description, for rings and for the
+            resolution under the pointer; None: without them.
+        ax: where; None: new axes.
+        vmax: what is black; None: the 99.5th percentile of what is above 0.
+        rings: whether rings are drawn.
+        title: a line above.
+
+    Returns:
+        The axes. Under the pointer they show pixel, photons and resolution.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    import matplotlib.pyplot as plt
+
+    pixels = np.asarray(image)
+    if pixels.ndim != 2:
+        raise ValueError(f"image has the shape {pixels.shape}; expected (nslow, nfast)")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(6, 6), layout="constrained")
+    lit = pixels[pixels > 0]
+    black = vmax if vmax is not None else float(np.percentile(lit, 99.5)) if lit.size else 1.0
+    ax.imshow(pixels, cmap="gray_r", vmin=0, vmax=black, interpolation="nearest")
+    ax.set_xlabel("fast, pixel")
+    ax.set_ylabel("slow, pixel")
+    if title:
+        ax.set_title(title)
+    d: Floats | None = None
+    if geometry is not None:
+        d = resolution(geometry)
+        if d.shape != pixels.shape:
+            raise ValueError(f"image has the shape {pixels.shape}, the geometry {d.shape}")
+        if rings:
+            lines = ax.contour(d, levels=_levels(float(d.min())), colors="tab:blue", linewidths=0.7)
+            ax.clabel(lines, fmt="%g A", fontsize=8)
+            described = geometry.describe() if isinstance(geometry, Simulator) else geometry
+            centre = described.beam_fast / described.pixel - 0.5, described.beam_slow / described.pixel - 0.5
+            ax.plot(*centre, "+", color="tab:red")
+        ax.set_xlim(-0.5, pixels.shape[1] - 0.5)
+        ax.set_ylim(pixels.shape[0] - 0.5, -0.5)
+
+    def under_pointer(x: float, y: float) -> str:
+        fast, slow = round(x), round(y)
+        if not (0 <= slow < pixels.shape[0] and 0 <= fast < pixels.shape[1]):
+            return ""
+        text = f"fast {fast} slow {slow}: {pixels[slow, fast]:g}"
+        return text if d is None else f"{text}, {d[slow, fast]:.2f} A"
+
+    ax.format_coord = under_pointer  # type: ignore[method-assign]
+    return ax

@@ -1,0 +1,1848 @@
+# SPDX-License-Identifier: MIT
+# Made by python/tools/generate.py from include/nanobrag; do not edit.
+"""The structs and enums of the library as dataclasses; the text is that of the C headers."""
+
+# ruff: noqa: E501
+# fmt: off
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._base import Record, Struct
+
+if TYPE_CHECKING:
+    from ._files import Hkl
+
+
+class Status(IntEnum):
+    """What a call of the library returns."""
+
+    OK = 0
+    """no error"""
+    ERR_ARGUMENT = 1
+    """an argument is missing or out of range"""
+    ERR_SHAPE = 2
+    """an array has the wrong size, type or device"""
+    ERR_SCENE = 3
+    """the scene contradicts itself"""
+    ERR_UNIT_CELL = 4
+    """the cell is flat"""
+    ERR_FILE = 5
+    """a file could not be read or written"""
+    ERR_FORMAT = 6
+    """a file does not follow its format"""
+    ERR_MEMORY = 7
+    """out of memory"""
+    ERR_DEVICE = 8
+    """the device refused a request"""
+    ERR_CANCELLED = 9
+    """stopped on request"""
+    ERR_UNSUPPORTED = 10
+    """this build or device cannot do that"""
+    ERR_DONATED = 11
+    """an array was given away and may not be read again"""
+    ERR_DOMAIN = 12
+    """the loss has no finite value at these parameters"""
+
+
+class Compile(IntEnum):
+    """Values of nb_context_options.compile (compile.h). NB_COMPILE_ON plans are estimated
+    NB_COMPILE_OFF no plans: every call decides anew NB_COMPILE_TUNE plans are measured, also in
+    nb_simulator_create(), which then calls `progress` NB_COMPILE_REQUIRE as NB_COMPILE_ON, but
+    a simulator that cannot run compiled fails"""
+
+    ON = 0
+    OFF = 1
+    TUNE = 2
+    REQUIRE = 3
+
+
+class LogLevel(IntEnum):
+    """Levels of a log line, the most important first."""
+
+    WARNING = 0
+    NOTE = 1
+    INFO = 2
+
+
+class Interpolation(IntEnum):
+    """How F is found between the listed reflections (docs/theory.md, 6). AUTO chooses by rule."""
+
+    AUTO = 0
+    NEAREST = 1
+    TRICUBIC = 2
+
+
+class Shape(IntEnum):
+    """Lattice factor of the crystal (docs/theory.md, 5)."""
+
+    SQUARE = 0
+    ROUND = 1
+    GAUSS = 2
+    TOPHAT = 3
+    GAUSS_STAR = 4
+
+
+class System(IntEnum):
+    """Crystal system: which numbers of the cell are tied to others. Only the others are then
+    parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
+    trigonal crystals on hexagonal axes."""
+
+    NONE = 0
+    """no number is tied"""
+    TRICLINIC = 1
+    MONOCLINIC = 2
+    """alpha = gamma = 90"""
+    ORTHORHOMBIC = 3
+    """all angles 90"""
+    TETRAGONAL = 4
+    """b = a, all angles 90"""
+    HEXAGONAL = 5
+    """b = a, alpha = beta = 90, gamma = 120"""
+    RHOMBOHEDRAL = 6
+    """c = b = a, gamma = beta = alpha"""
+    CUBIC = 7
+    """c = b = a, all angles 90"""
+
+
+class Convention(IntEnum):
+    """Convention of the beam centre and of the default vectors (docs/conventions.md)."""
+
+    MOSFLM = 0
+    DENZO = 1
+    ADXV = 2
+    XDS = 3
+    DIALS = 4
+    CUSTOM = 5
+
+
+class Origin(IntEnum):
+    """Meaning of nb_detector.origin."""
+
+    DEFAULT = 0
+    """the default of the convention"""
+    BEAM = 1
+    """Xbeam, Ybeam of the convention [mm]"""
+    NEAR = 2
+    """ORGX, ORGY of XDS: point nearest to the crystal [pixel]"""
+    PIX0 = 3
+    """outer corner of the first pixel, after rotation [mm]"""
+    CLOSE = 4
+    """point nearest to the crystal: fast, slow [mm]"""
+
+
+class Pivot(IntEnum):
+    """Point that stays in place when the detector is rotated."""
+
+    DEFAULT = 0
+    BEAM = 1
+    SAMPLE = 2
+
+
+class PointSpreadKind(IntEnum):
+    """Point spread of the detector (docs/theory.md, 12): a Gaussian, or the profile of a fibre-
+    coupled sensor g/(2 pi (g^2 + r^2)^(3/2)), with g chosen to give the fwhm."""
+
+    NONE = 0
+    GAUSS = 1
+    FIBER = 2
+
+
+class Profile(IntEnum):
+    """Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile())."""
+
+    NANOBRAG = 0
+    NANOBRAGG = 1
+
+
+class Given(IntFlag):
+    """Bits of nb_scene.given: members whose 0 is a number and does not mean the default."""
+
+    MOSAIC_SEED = 1
+    FUDGE = 2
+    SCALE = 4
+    OSC = 8
+    PHI_STEP = 16
+    DIVERGENCE_H = 32
+    DIVERGENCE_V = 64
+    FLUENCE = 128
+    MOSAIC = 256
+    DISPERSION = 512
+    MOSAIC_AXES = 1024
+    """mosaic[1] and [2]"""
+
+
+class Quirk(IntFlag):
+    """Bits of nb_scene.quirks. Each reproduces one behaviour of nanoBragg that this library
+    corrects, for exact comparison with that program; docs/from_nanobragg.md has a row for each.
+    Derivatives are defined without quirks."""
+
+    NORMAL_SIGN = 1
+    """a normal of length not 1 becomes fast x slow"""
+    STEP_RULES = 2
+    """phi at the start of a step; its rules of counts"""
+    LAYER_STEP = 4
+    """n layers spaced by T/(n-1), from the front"""
+    LAST_CAPTURE = 8
+    """every layer weighted like the last one"""
+    TWOTHETA_DISTANCE = 16
+    """distance ignores two theta"""
+    INTERPOLATE = 32
+    """automatic interpolation looks at N before size"""
+    RANDOM_MISSET = 64
+    """random misset within a cap of 90 radian"""
+    UNIT_WEIGHTS = 128
+    """source weights are ignored"""
+    CURVED = 256
+    """curved detector made by two rotations"""
+    WATER = 512
+    """water divided by the steps, fluence squared"""
+    DMIN_POLAR = 1024
+    """pixel 0 if dmin excludes all its samples"""
+    GAUSS_METRIC = 2048
+    """G = |dh a* + dk b* + dl c*| Na Nb Nc"""
+    MOSAIC_F32 = 4096
+    """mosaic angles rounded to float"""
+    STATISTICS = 8192
+    """rmsd includes masked pixels; solid angle by step"""
+    NOISE = 16384
+    """its random generator and Poisson draws in float"""
+    CELL_VECTORS = 32768
+    """c*_z from the direct volume; cell rescales matrix"""
+    ALL = 65535
+
+
+class Smooth(IntFlag):
+    """Values of nb_param.smooth: how the image depends on a parameter."""
+
+    EVERYWHERE = 1
+    ALMOST = 2
+    """jumps where a sample changes its nearest hkl or passes dmin"""
+    ZERO = 4
+    """the image does not depend on it in this scene"""
+
+
+class Precision(IntEnum):
+    """Precision of the arithmetic in the loops over pixels; everything before them is in double.
+    With NB_SINGLE a tile stores the Miller indices of its middle in double, so that only their
+    change across the tile is rounded (docs/theory.md, 13)."""
+
+    DOUBLE = 0
+    SINGLE = 1
+
+
+class Strategy(IntEnum):
+    """How the sum over samples is evaluated (docs/theory.md, 13). NB_REFERENCE one pixel after the
+    other, in double; the other strategies are tested against it NB_LANES every sample, with
+    SIMD lanes over pixels NB_SPOTS only the samples near enough to a reflection to change the
+    image by more than the tolerance NB_STRATEGY_AUTO NB_SPOTS if the crystal is gauss,
+    gauss_star or tophat, its spots fill less than a third of reciprocal space, and finding them
+    is estimated to cost less than NB_LANES; else NB_LANES, also for an x with more reflections
+    than can be listed"""
+
+    AUTO = 0
+    REFERENCE = 1
+    LANES = 2
+    SPOTS = 3
+
+
+class LossKind(IntEnum):
+    """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
+    the computed photons, y the observed photons and w the weight of the pixel. NB_GAUSSIAN w (I
+    - y)^2/2 curvature w NB_POISSON w (I - y - y log(I/y)) curvature w/I NB_POISSON_READOUT w
+    ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v = I/gain + sigma_readout^2,
+    v_y = v at I = y NB_HUBER w (I - y)^2/2 for |I - y| < delta curvature w else w (delta |I -
+    y| - delta^2/2) curvature w delta/|I - y| NB_CAUCHY w delta^2/2 log(1 + t^2), t = (I -
+    y)/delta curvature w/(1 + t^2) NB_POISSON and NB_POISSON_READOUT are negative log-
+    likelihoods of the Poisson distribution and of a normal distribution with variance v, less
+    their values at I = y: half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3).
+    Both are 0 where I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y
+    = 0. That of NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v
+    gain^2), because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where
+    it is 0. NB_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland &
+    Welsch (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so
+    that a hot pixel counts for nothing. The curvature of both is the weight of iteratively
+    reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
+    not. A pixel with y >= saturation held that many photons at the least. Up to I = saturation
+    its loss is that of y = saturation, beyond it is 0."""
+
+    GAUSSIAN = 0
+    POISSON = 1
+    POISSON_READOUT = 2
+    HUBER = 3
+    CAUCHY = 4
+
+
+class BackgroundKind(IntEnum):
+    """A background that is fitted with the image: for every x the one that makes the loss least.
+    It is no parameter, and the loss stays a function of x alone (variable projection: Golub &
+    Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15). NB_PLANES a plane in each
+    box of nb_detector.box, which adds a + b (f - f0) + c (s - s0) photons to pixel (s, f), with
+    (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel of
+    several boxes belongs to the first of them NB_POISSON and NB_POISSON_READOUT count photons,
+    so their planes are nowhere negative in their box; where only such planes would be better,
+    they are 0 in a corner, along an edge or everywhere. Planes of NB_GAUSSIAN and NB_HUBER may
+    have any sign. NB_CAUCHY may have several minima and has no planes. That of
+    NB_POISSON_READOUT is the first one downhill from a plane of least squares; there is no
+    other where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because
+    the loss then is convex. Masked pixels, those outside the ROI and those of weight 0 do not
+    count. What the others leave open is 0: all three terms if there is no pixel, and of the
+    slopes, which saturated pixels do not decide on, b if the pixels lie in one column, c if
+    they lie in one row or along another line, and both for a single pixel. If all are
+    saturated, a is as large as they demand, and the loss of the box is 0."""
+
+    PLANES = 1
+
+
+class Verdict(IntEnum):
+    """What a check of derivatives finds."""
+
+    PASS = 0
+    """the derivative is right"""
+    FAIL_VALUE = 1
+    """the derivative differs from the finite difference"""
+    FAIL_VACUOUS = 2
+    """the image is dark or does not depend on the parameter"""
+    FAIL_STRUCTURAL_ZERO = 3
+    """a parameter declared without influence has some"""
+    FAIL_NONDETERMINISTIC = 4
+    """the same call gave other bits"""
+    FAIL_DOT = 5
+    """tangent and adjoint are not each other's transpose"""
+    FAIL_RATE = 6
+    """the remainder of the first order does not shrink as the square"""
+    FAIL_MASK = 7
+    """too few pixels are smooth about this value"""
+    FAIL_STAIRCASE = 8
+    """the image changes in steps: something is rounded to float"""
+    INCONCLUSIVE = 9
+    """the error bar of the finite difference is too wide"""
+    FAIL_COVERAGE = 10
+    """a parameter of the registry is not checked"""
+    FAIL_GUARD = 11
+    """something compiled ran"""
+    FAIL_NAN = 12
+    """a number is not finite"""
+
+
+class GradcheckLoss(IntEnum):
+    """The losses that are differentiated. Each is the sum over pixels of weight x image, with
+    these weights: NB_LOSS_GIVEN those of the caller, or all 1 NB_LOSS_RANDOM drawn at random
+    from -1 to 1 NB_LOSS_RANDOM_2 another such set NB_LOSS_BRIGHT the image at x divided by its
+    largest pixel"""
+
+    GIVEN = 0
+    RANDOM = 1
+    RANDOM_2 = 2
+    BRIGHT = 3
+
+
+class FcalcMethod(IntEnum):
+    """How A is found. AUTO: by direct summation below 100 atoms and in a build without FFTW, else
+    by a Fourier transform."""
+
+    AUTO = 0
+    DIRECT = 1
+    FFT = 2
+
+
+class FitMethod(IntEnum):
+    """enum nb_fit_method"""
+
+    AUTO = 0
+    LM = 1
+    LBFGS = 2
+
+
+class Coarse(IntEnum):
+    """Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one, which makes
+    spots overlap with those observed from farther away. NB_COARSE_AUTO where a fit without them
+    has failed: of a shot that would be left out, because its loss stands out; and of all shots,
+    if none were fitted alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
+    more than 3/2), for NB_POISSON and NB_POISSON_READOUT. The fit begins anew from the start,
+    and the lower loss of the two is kept NB_COARSE_OFF never NB_COARSE_ON always, before the
+    first stage in which shots have free parameters A scene without mosaic domains has 60 in
+    these passes."""
+
+    AUTO = 0
+    OFF = 1
+    ON = 2
+
+
+class FitStage(IntEnum):
+    """enum nb_fit_stage"""
+
+    COARSE = 0
+    """with broadened spots"""
+    WIDTHS_HELD = 1
+    ALL_FREE = 2
+
+
+class FitEnd(IntEnum):
+    """Why a run ended. NB_FIT_NOT_RUN no pass was completed, or the run goes on NB_FIT_CONVERGED
+    the undamped step, with what is at a bound held, gains less than nb_fit_options.enough
+    NB_FIT_STUCK it would gain more, but even the shortest steps were refused NB_FIT_PASSES,
+    NB_FIT_SECONDS a limit of nb_fit_options NB_FIT_CANCELLED by nb_fit_cancel() or a progress
+    handler NB_FIT_FAILED by an error, which nb_fit_run() returned"""
+
+    NOT_RUN = 0
+    CONVERGED = 1
+    STUCK = 2
+    PASSES = 3
+    SECONDS = 4
+    CANCELLED = 5
+    FAILED = 6
+
+
+class FitErrors(IntEnum):
+    """Where errors come from. NB_FIT_ERRORS_CURVATURE (J^T W J)^-1: the loss is a negative log-
+    likelihood NB_FIT_ERRORS_VARIANCE B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>)
+    J: the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without weights but 0 and 1, and so no
+    likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
+    expected over a normal distribution, of variance 1/weight, or where all weights are 0 or 1
+    of that of counting, I + sigma_readout^2 NB_FIT_ERRORS_NONE such a loss while a run goes on;
+    with structure factors, planes or more than 200 values; or with weights on a device. Errors
+    are NAN, or INFINITY of what the data leave free"""
+
+    CURVATURE = 0
+    VARIANCE = 1
+    NONE = 2
+
+
+class FitImage(IntEnum):
+    """Compute an image of one shot at the values found so far. NB_FIT_MODEL I, photons; with
+    planes of background (nb_target) NB_FIT_RESIDUAL y - I, photons NB_FIT_Z (y - I)
+    sqrt(curvature of the loss at I), which has variance 1 for likelihoods of the right
+    variance. NB_GAUSSIAN, NB_HUBER and NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the
+    variance of counting v = I + sigma_readout^2 where all weights are 0 or 1 what [in] enum
+    nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered; residual and z
+    are 0 also where the weight is 0 or the observation saturated (nslow x nfast) Errors:
+    NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
+
+    MODEL = 0
+    RESIDUAL = 1
+    Z = 2
+
+
+class Found(IntFlag):
+    """What a file states: bits of nb_experiment.found, each with the members of the scene."""
+
+    BEAM = 1
+    """beam: wavelength, direction"""
+    POLARIZATION = 2
+    """beam: polarization, polarization_axis"""
+    DETECTOR = 4
+    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance"""
+    SENSOR = 8
+    """detector: thickness, attenuation"""
+    AXIS = 16
+    """scan: axis"""
+    SCAN = 32
+    """scan: phi0, osc, of the first image; given: NB_GIVEN_OSC"""
+    CRYSTAL = 64
+    """crystal: cell and matrix, at phi = 0"""
+    MOSAIC = 128
+    """crystal: mosaic[0]"""
+
+
+class Compression(IntEnum):
+    """How the pixels are compressed: without loss. LZ4 and BSLZ4 (bitshuffle, then LZ4) are
+    filters that HDF5 loads when they are needed, by the writer and by every reader."""
+
+    DEFLATE = 0
+    """shuffle, then zlib, which every HDF5 has"""
+    NONE = 1
+    LZ4 = 2
+    """filter 32004"""
+    BSLZ4 = 3
+    """filter 32008"""
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Source(Struct):
+    """One source of a beam with a list of sources.
+
+    Attributes:
+        direction:
+            direction in which the light travels, any length
+        wavelength:
+            [A]
+        weight:
+            0 or more; weights are divided by their sum
+    """
+
+    _c = "nb_source"
+    direction: Sequence[float] = (0.0, 0.0, 0.0)
+    wavelength: float = 0.0
+    weight: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Crystal(Struct):
+    """nb_crystal of the C library.
+
+    Attributes:
+        cell:
+            a b c alpha beta gamma; b, c 0: a; angles 0: 90 [A, degree]
+        matrix:
+            Reciprocal axes in 1/A: rows x, y, z of the columns a*, b*, c*; all 0: from cell.
+            With a cell too, the cell gives lengths and angles and the matrix the orientation.
+        misset:
+            rotation about lab x, then y, then z [degree]
+        rotation:
+            rotation vector applied after misset; its length is the angle [degree]
+        ncells:
+            N, unit cells along a b c, real numbers; 0: 1
+        ncells_off:
+            elements ab, ac, bc of the symmetric matrix N, which must be positive definite; 0
+            for NB_SQUARE [cells]
+        mosaic:
+            mosaic spread: [0] in all directions if [1] and [2] are 0, else about a, c* x a and
+            c* [degree]
+        ndomains:
+            mosaic domains; 0: 10 with a spread, else 1
+        domain_weight:
+            weights, 0 or more, divided by their mean; NULL: all 1 [ndomains]
+        shape:
+            enum nb_shape
+        mosaic_seed:
+            seed of the mosaic domains; 0: 12345678
+        fudge:
+            factor on the squared radius of a spot; 0: 1
+        b_factor:
+            B of isotropic displacement, exp(-B |q|^2/2) in F^2 [A^2]
+        scale:
+            factor on the Bragg intensity; 0: 1
+        default_f:
+            structure factor of unlisted reflections [electron]
+        hkl:
+            listed reflections; NULL: none
+        interpolate:
+            enum nb_interpolation; AUTO: tricubic if any N <= 2
+        size:
+            along a b c; a number above 0 sets N = ceil(size/edge) [mm]
+        random_misset:
+            1: misset is drawn at random from misset_seed
+        misset_seed:
+            seed of the random misset
+        system:
+            enum nb_system; tied numbers of the cell may be 0, and must not contradict the
+            system otherwise
+        point_group:
+            Point group that decides which structure factors are one parameter (params.h); the
+            image does not depend on it. Rotations only: 1 2 222 4 422 3 32 6 622 23 432. With
+            Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
+            trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter.
+    """
+
+    _c = "nb_crystal"
+    cell: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    matrix: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    misset: Sequence[float] = (0.0, 0.0, 0.0)
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+    ncells: Sequence[float] = (0.0, 0.0, 0.0)
+    ncells_off: Sequence[float] = (0.0, 0.0, 0.0)
+    mosaic: Sequence[float] = (0.0, 0.0, 0.0)
+    ndomains: int = 0
+    domain_weight: ArrayLike | None = None
+    shape: Shape | str | int = Shape(0)
+    mosaic_seed: int = 0
+    fudge: float = 0.0
+    b_factor: float = 0.0
+    scale: float = 0.0
+    default_f: float = 0.0
+    hkl: Hkl | None = None
+    interpolate: Interpolation | str | int = Interpolation(0)
+    size: Sequence[float] = (0.0, 0.0, 0.0)
+    random_misset: int = 0
+    misset_seed: int = 0
+    system: System | str | int = System(0)
+    point_group: str | None = None
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Detector(Struct):
+    """nb_detector of the C library.
+
+    Attributes:
+        npanel:
+            number of panels; 0 or 1 in this version
+        nslow:
+            number of pixels; 0: from size
+        nfast:
+            number of pixels; 0: from size
+        convention:
+            enum nb_convention
+        origin_kind:
+            enum nb_origin: meaning of origin
+        origin:
+            position of the detector [mm or pixel]
+        distance:
+            crystal to detector along the beam; 0: 100 [mm]
+        close_distance:
+            ... along the detector's normal; 0: from distance [mm]
+        pixel:
+            edge of a square pixel; 0: 0.1 [mm]
+        rotation:
+            rotation about lab x, then y, then z [degree]
+        twotheta:
+            rotation about the two-theta axis, after it [degree]
+        vectors:
+            fast, slow, normal, two-theta axis; any length; 0 0 0: those of the convention
+        thickness:
+            of the sensor; 0: no sensor model [um]
+        attenuation:
+            depth at which 1/e is left; infinite: no sensor model [um]
+        nlayers:
+            layers that sample the thickness of the sensor; 0: 1
+        curved:
+            1: every pixel has the same distance from the crystal
+        point_pixel:
+            1: solid angle 1/R^2, without obliquity
+        mask:
+            0: the pixel is skipped; NULL: no mask [nslow x nfast]
+        roi:
+            region of interest in pixels: fast0 fast1 slow0 slow1, ends excluded; all 0: the
+            whole image
+        size:
+            fast, slow; 0: pixel x count, else 102.4 [mm]
+        pivot:
+            enum nb_pivot
+        also_kind:
+            enum nb_origin: meaning of also; DEFAULT: not used
+        also:
+            a second statement of the origin, which must agree with the first within 1e-6 pixel
+            [mm or pixel]
+        box:
+            boxes, each with the four numbers of a roi inside the image: only pixels of the roi
+            in one of them are rendered, and time and memory follow them, not the detector (but
+            for whole images and behind a point spread). They may overlap; a pixel counts once
+            [nbox x 4]
+    """
+
+    _c = "nb_detector"
+    npanel: int = 0
+    nslow: int = 0
+    nfast: int = 0
+    convention: Convention | str | int = Convention(0)
+    origin_kind: Origin | str | int = Origin(0)
+    origin: Sequence[float] = (0.0, 0.0, 0.0)
+    distance: float = 0.0
+    close_distance: float = 0.0
+    pixel: float = 0.0
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+    twotheta: float = 0.0
+    vectors: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    thickness: float = 0.0
+    attenuation: float = 0.0
+    nlayers: int = 0
+    curved: int = 0
+    point_pixel: int = 0
+    mask: ArrayLike | None = None
+    roi: Sequence[int] = (0, 0, 0, 0)
+    size: Sequence[float] = (0.0, 0.0)
+    pivot: Pivot | str | int = Pivot(0)
+    also_kind: Origin | str | int = Origin(0)
+    also: Sequence[float] = (0.0, 0.0, 0.0)
+    box: ArrayLike | None = None
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Beam(Struct):
+    """nb_beam of the C library.
+
+    Attributes:
+        wavelength:
+            0: 1 [A]
+        direction:
+            direction in which the light travels, any length; 0 0 0: that of the convention
+        fluence:
+            0: 1/r_e^2, so that one electron scatters one photon/steradian [photons/m^2]
+        polarization:
+            Kahn factor, -1 to 1 (docs/theory.md, 10)
+        polarization_axis:
+            axis of the electric field, any length; 0 0 0: that of the convention
+        dispersion:
+            full spectral width, as a fraction of the wavelength
+        divergence:
+            horizontal, vertical full width [mrad]
+        ndispersion:
+            number of steps; 0: by rule
+        ndivergence:
+            number of steps; 0: by rule
+        unpolarised:
+            1: polarization factor 1 (nanoBragg's -nopolar)
+        source:
+            the listed sources [nsource]
+        divergence_step:
+            horizontal, vertical; 0: by rule [mrad]
+        square_divergence:
+            1: the grid of directions is not cut to an ellipse
+        flux:
+            above 0: fluence = flux exposure/size^2 [photons/s]
+        exposure:
+            0: 1 [s]
+        size:
+            edge of the square beam, to which crystal size along b and c is clipped; 0: 0.1;
+            below 0: no clipping [mm]
+    """
+
+    _c = "nb_beam"
+    wavelength: float = 0.0
+    direction: Sequence[float] = (0.0, 0.0, 0.0)
+    fluence: float = 0.0
+    polarization: float = 0.0
+    polarization_axis: Sequence[float] = (0.0, 0.0, 0.0)
+    dispersion: float = 0.0
+    divergence: Sequence[float] = (0.0, 0.0)
+    ndispersion: int = 0
+    ndivergence: Sequence[int] = (0, 0)
+    unpolarised: int = 0
+    source: Sequence[Source] = ()
+    divergence_step: Sequence[float] = (0.0, 0.0)
+    square_divergence: int = 0
+    flux: float = 0.0
+    exposure: float = 0.0
+    size: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Scan(Struct):
+    """nb_scan of the C library.
+
+    Attributes:
+        phi0:
+            start of the rotation [degree]
+        osc:
+            range of the rotation; negative rotates backwards [degree]
+        axis:
+            spindle, any length; 0 0 0: that of the convention
+        nphi:
+            number of phi steps; 0: by rule
+        step:
+            phi step; 0: by rule [degree]
+    """
+
+    _c = "nb_scan"
+    phi0: float = 0.0
+    osc: float = 0.0
+    axis: Sequence[float] = (0.0, 0.0, 0.0)
+    nphi: int = 0
+    step: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Background(Struct):
+    """nb_background of the C library.
+
+    Attributes:
+        water:
+            thickness of amorphous material in the beam [um]
+        stol:
+            table of pairs sin(theta)/lambda (1/A), F (electron), rising; NULL: F = 2.57
+            electrons [nstol x 2]
+        density:
+            of the material; 0: 1 [g/cm^3]
+        molecular_weight:
+            of the material; 0: 18 [g/mol]
+    """
+
+    _c = "nb_background"
+    water: float = 0.0
+    stol: ArrayLike | None = None
+    density: float = 0.0
+    molecular_weight: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class PointSpread(Struct):
+    """nb_psf of the C library.
+
+    Attributes:
+        kind:
+            enum nb_psf_kind
+        fwhm:
+            full width at half maximum [mm]
+        radius:
+            half edge of the square to which the kernel is cut; 0: ceil(6 sigma) for
+            NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER [pixel]
+    """
+
+    _c = "nb_psf"
+    kind: PointSpreadKind | str | int = PointSpreadKind(0)
+    fwhm: float = 0.0
+    radius: int = 0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class SceneMembers(Struct):
+    """nb_scene of the C library.
+
+    Attributes:
+        crystal:
+            see the type
+        detector:
+            see the type
+        beam:
+            see the type
+        scan:
+            see the type
+        background:
+            see the type
+        oversample:
+            sub-pixels along the edge of a pixel; 0: by rule
+        dmin:
+            samples of finer spacing do not scatter; 0: no limit [A]
+        quirks:
+            NB_QUIRK_...
+        psf:
+            see the type
+        oversample_thick:
+            1: capture, polarization or solid angle is evaluated for every sample, not once for
+            a pixel (docs/theory.md, 1)
+        oversample_polar:
+            1: capture, polarization or solid angle is evaluated for every sample, not once for
+            a pixel (docs/theory.md, 1)
+        oversample_omega:
+            1: capture, polarization or solid angle is evaluated for every sample, not once for
+            a pixel (docs/theory.md, 1)
+        given:
+            NB_GIVEN_...
+    """
+
+    _c = "nb_scene"
+    crystal: Crystal = field(default_factory=Crystal)
+    detector: Detector = field(default_factory=Detector)
+    beam: Beam = field(default_factory=Beam)
+    scan: Scan = field(default_factory=Scan)
+    background: Background = field(default_factory=Background)
+    oversample: int = 0
+    dmin: float = 0.0
+    quirks: Quirk | int = Quirk(0)
+    psf: PointSpread = field(default_factory=PointSpread)
+    oversample_thick: int = 0
+    oversample_polar: int = 0
+    oversample_omega: int = 0
+    given: Given | int = Given(0)
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Options(Struct):
+    """The bits of an image depend on precision, strategy, tolerance, instruction set and device,
+    not on the number of threads. ROI and mask matter too: they decide which pixel is the peak
+    and what NB_STRATEGY_AUTO chooses. NB_SPOTS gives 0 for a pixel below 1e-300 of what the
+    crystal can scatter.
+
+    Attributes:
+        precision:
+            enum nb_precision
+        strategy:
+            enum nb_strategy
+        tolerance:
+            Allowed error of a pixel, as a fraction of the brightest pixel before a point
+            spread; 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS drops at most this from a pixel.
+            With NB_SINGLE a tile that would be rounded by more is divided, and computed in
+            double if that is not enough.
+    """
+
+    _c = "nb_options"
+    precision: Precision | str | int = Precision(0)
+    strategy: Strategy | str | int = Strategy(0)
+    tolerance: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Target(Struct):
+    """nb_target of the C library.
+
+    Attributes:
+        kind:
+            enum nb_loss_kind
+        observed:
+            photons, float32 or float64 [nslow x nfast]
+        weight:
+            w, float32 or float64; NULL: 1 [nslow x nfast]
+        sigma_readout:
+            standard deviation of readout noise, photons
+        gain:
+            factor of NB_POISSON_READOUT; 0: 1
+        delta:
+            limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1
+        saturation:
+            photons; 0: none
+        background:
+            0: none; or NB_PLANES
+    """
+
+    _c = "nb_target"
+    kind: LossKind | str | int = LossKind(0)
+    observed: Any = None
+    weight: Any = None
+    sigma_readout: float = 0.0
+    gain: float = 0.0
+    delta: float = 0.0
+    saturation: float = 0.0
+    background: BackgroundKind | str | int = 0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Anomalous(Struct):
+    """f' and f'' of an element, in place of those of the method of Cromer and Liberman.
+
+    Attributes:
+        element:
+            symbol, as "SE" or "Se"
+        f_prime:
+            [electron]
+        f_double_prime:
+            [electron]
+    """
+
+    _c = "nb_anomalous"
+    element: str = ""
+    f_prime: float = 0.0
+    f_double_prime: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Fcalc(Struct):
+    """What is calculated. A zero-initialised member means its default.
+
+    Attributes:
+        dmin:
+            every reflection of this spacing or larger is listed [A]
+        wavelength:
+            for f' and f''; 0: without them, and Friedel mates are equal A
+        k_sol:
+            of the bulk solvent: density, displacement; usual 0.35, 46; k_sol 0: none
+            [electron/A^3, A^2]
+        b_sol:
+            of the bulk solvent: density, displacement; usual 0.35, 46; k_sol 0: none
+            [electron/A^3, A^2]
+        tolerance:
+            of NB_FCALC_FFT: sum of the errors of |F|, as a fraction of the sum of |F|; 1e-10 to
+            0.01; 0: 1e-5
+        method:
+            enum NB_FCALC_...
+        anomalous:
+            (nanomalous); needs a wavelength
+    """
+
+    _c = "nb_fcalc"
+    dmin: float = 0.0
+    wavelength: float = 0.0
+    k_sol: float = 0.0
+    b_sol: float = 0.0
+    tolerance: float = 0.0
+    method: FcalcMethod | str | int = FcalcMethod(0)
+    anomalous: Sequence[Anomalous] = ()
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Mtz(Struct):
+    """What an MTZ is written with.
+
+    Attributes:
+        cell:
+            [A, degree]
+        wavelength:
+            0: it is not said [A]
+        space_group:
+            NULL: "P 1"
+        label:
+            name of the column, up to 24 letters; NULL: "FC"
+        title:
+            up to 70 letters; NULL: none
+        friedel:
+            1: mates apart, as LABEL(+) and LABEL(-)
+    """
+
+    _c = "nb_mtz"
+    cell: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    wavelength: float = 0.0
+    space_group: str | None = None
+    label: str | None = None
+    title: str | None = None
+    friedel: int = 0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Restraint(Struct):
+    """A prior on one parameter. On an own parameter it holds for each shot.
+
+    Attributes:
+        name:
+            of one parameter, such as "cell_a"; no structure factor
+        centre:
+            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
+            parameter, as are the bounds
+        sigma:
+            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
+            parameter, as are the bounds
+        lower:
+            bounds besides those of nb_param and of a fit: half and twice the start for an edge
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+            degree of mosaic spread or twice the start; both 0: none
+        upper:
+            bounds besides those of nb_param and of a fit: half and twice the start for an edge
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+            degree of mosaic spread or twice the start; both 0: none
+    """
+
+    _c = "nb_restraint"
+    name: str | None = None
+    centre: float = 0.0
+    sigma: float = 0.0
+    lower: float = 0.0
+    upper: float = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HklInfo(Record):
+    """The extent of a list of reflections.
+
+    Attributes:
+        count:
+            reflections listed, repeats included
+        min:
+            smallest and largest h, k, l of the list
+        max:
+            smallest and largest h, k, l of the list
+    """
+
+    _c = "nb_hkl_info"
+    count: int
+    min: NDArray[np.int64]
+    max: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Parameter(Record):
+    """nb_param of the C library.
+
+    Attributes:
+        name:
+            such as "cell_a" or "F[1,-2,3]"
+        unit:
+            static strings; doc: one phrase that describes it
+        doc:
+            static strings; doc: one phrase that describes it
+        group:
+            name of its group; its own name if it is in no group
+        value:
+            in the resolved scene, 0 in a row of the registry; in `unit`
+        scale:
+            a typical change that matters; in `unit`
+        lower:
+            bounds, both allowed; in `unit`
+        upper:
+            bounds, both allowed; in `unit`
+        smooth:
+            NB_SMOOTH_...
+    """
+
+    _c = "nb_param"
+    name: str
+    unit: str
+    doc: str
+    group: str
+    value: float
+    scale: float
+    lower: float
+    upper: float
+    smooth: Smooth
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Description(Record):
+    """Derived numbers of a scene: its geometry in every convention, its counts, and what computes
+    it.
+
+    Attributes:
+        cell:
+            ---- crystal, after misset, at phi = 0 and in the first domain ---- direct and
+            reciprocal cell [A, 1/A, degree]
+        cell_star:
+            ---- crystal, after misset, at phi = 0 and in the first domain ---- direct and
+            reciprocal cell [A, 1/A, degree]
+        volume:
+            [A^3]
+        real_axes:
+            a, b, c [A]
+        star_axes:
+            a*, b*, c* [1/A]
+        misset:
+            about lab x, y, z [degree]
+        ncells:
+            unit cells along a, b, c
+        star_sines:
+            of the reciprocal angles, not clipped to 1
+        star_cosines:
+            of the reciprocal angles, not clipped to 1
+        nslow:
+            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        nfast:
+            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        convention:
+            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        pivot:
+            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        pixel:
+            size: fast, slow [mm]
+        size:
+            size: fast, slow [mm]
+        fast:
+            unit vectors
+        slow:
+            unit vectors
+        normal:
+            unit vectors
+        twotheta_axis:
+            unit vectors
+        origin:
+            outer corner of the first pixel (pix0) [mm]
+        distance:
+            along the beam, along the normal [mm]
+        close_distance:
+            along the beam, along the normal [mm]
+        beam_fast:
+            direct beam, from the outer corner [mm]
+        beam_slow:
+            direct beam, from the outer corner [mm]
+        close_fast:
+            nearest point, from the outer corner [mm]
+        close_slow:
+            nearest point, from the outer corner [mm]
+        xbeam:
+            beam centre of the convention, as given or default [mm]
+        ybeam:
+            beam centre of the convention, as given or default [mm]
+        adxv:
+            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+        mosflm:
+            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+        denzo:
+            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+        dials_origin:
+            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+        xds_org:
+            ORGX, ORGY of XDS [pixel]
+        thickness:
+            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
+        mu:
+            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
+        layer_step:
+            thickness of a layer [um]
+        beam:
+            ---- beam ---- unit vectors
+        polarization_axis:
+            ---- beam ---- unit vectors
+        vertical:
+            ---- beam ---- unit vectors
+        spindle:
+            ---- beam ---- unit vectors
+        fluence:
+            [photons/m^2]
+        dispersion:
+            fractions of the wavelength
+        dispersion_step:
+            fractions of the wavelength
+        divergence:
+            horizontal, vertical [radian]
+        divergence_step:
+            horizontal, vertical [radian]
+        nsource:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        ngrid:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        ndispersion:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        nphi:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        ndomains:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        nlayers:
+            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+        oversample:
+            used, and the number given by the rule
+        oversample_wanted:
+            used, and the number given by the rule
+        interpolate:
+            NB_NEAREST or NB_TRICUBIC; no effect without listed reflections
+        interpolate_auto:
+            1: chosen by rule
+        strategy:
+            ---- what computes; the simulator owns the strings, valid until its next call ----
+            enum nb_strategy on the host, never NB_STRATEGY_AUTO
+        strategy_why:
+            the reason, one clause
+        kernel:
+            instruction set on the host: "scalar", "v2", "v3", "v4" or "base"; or "reference"
+        device:
+            where images are computed: "cpu", or "cuda:0" and its name
+        device_why:
+            the reason, one clause
+        derivatives:
+            where derivatives are computed, as known so far
+        derivatives_why:
+            the reason, one clause
+        precision:
+            NB_SINGLE if any part of an image is in float, else NB_DOUBLE
+        tolerance:
+            nb_options.tolerance, as a fraction of the peak
+        rounding:
+            Estimated rounding error of the image, as a fraction of its peak before a point
+            spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
+            A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak.
+        tiles:
+            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
+        tiles_small:
+            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
+        tiles_double:
+            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
+        phi_step:
+            [degree]
+        sample_max:
+            largest edge N |a| of the crystal; lambda x distance/pixel [A]
+        pixel_reciprocal:
+            largest edge N |a| of the crystal; lambda x distance/pixel [A]
+        qmax:
+            largest |q| on the detector [1/A]
+        pixels:
+            rendered pixels: inside the ROI and a box, and not masked
+        evaluations:
+            pixels x sub-pixels x layers x sources x phi x domains
+        background_intensity:
+            nanoBragg's I_bg with NB_QUIRK_WATER, else 0 [photons/steradian]
+    """
+
+    _c = "nb_description"
+    cell: NDArray[np.float64]
+    cell_star: NDArray[np.float64]
+    volume: float
+    real_axes: NDArray[np.float64]
+    star_axes: NDArray[np.float64]
+    misset: NDArray[np.float64]
+    ncells: NDArray[np.float64]
+    star_sines: NDArray[np.float64]
+    star_cosines: NDArray[np.float64]
+    nslow: int
+    nfast: int
+    convention: Convention
+    pivot: Pivot
+    pixel: float
+    size: NDArray[np.float64]
+    fast: NDArray[np.float64]
+    slow: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    twotheta_axis: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    distance: float
+    close_distance: float
+    beam_fast: float
+    beam_slow: float
+    close_fast: float
+    close_slow: float
+    xbeam: float
+    ybeam: float
+    adxv: NDArray[np.float64]
+    mosflm: NDArray[np.float64]
+    denzo: NDArray[np.float64]
+    dials_origin: NDArray[np.float64]
+    xds_org: NDArray[np.float64]
+    thickness: float
+    mu: float
+    layer_step: float
+    beam: NDArray[np.float64]
+    polarization_axis: NDArray[np.float64]
+    vertical: NDArray[np.float64]
+    spindle: NDArray[np.float64]
+    fluence: float
+    dispersion: float
+    dispersion_step: float
+    divergence: NDArray[np.float64]
+    divergence_step: NDArray[np.float64]
+    nsource: int
+    ngrid: int
+    ndispersion: int
+    nphi: int
+    ndomains: int
+    nlayers: int
+    oversample: int
+    oversample_wanted: int
+    interpolate: Interpolation
+    interpolate_auto: int
+    strategy: Strategy
+    strategy_why: str
+    kernel: str
+    device: str
+    device_why: str
+    derivatives: str
+    derivatives_why: str
+    precision: Precision
+    tolerance: float
+    rounding: float
+    tiles: int
+    tiles_small: int
+    tiles_double: int
+    phi_step: float
+    sample_max: float
+    pixel_reciprocal: float
+    qmax: float
+    pixels: int
+    evaluations: float
+    background_intensity: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PixelTrace(Record):
+    """The last sample of one pixel, and the sums over all its samples (docs/theory.md).
+
+    Attributes:
+        stol:
+            sin(theta)/lambda [1/A]
+        position:
+            position of the sample [m]
+        h:
+            fractional Miller indices of the sample
+        hkl:
+            indices of the nearest reflection
+        f_cell:
+            structure factor of the unit cell [electron]
+        f_latt:
+            lattice factor, in unit cells
+        sum:
+            of (F_cell F_latt)^2 over all samples [electron^2]
+        steps:
+            sources x domains x phi steps x sub-pixels
+        polarization:
+            factors; omega in steradian
+        omega:
+            factors; omega in steradian
+        capture:
+            factors; omega in steradian
+        intensity:
+            of the pixel, before the point spread [photons]
+        axes:
+            real-space axes a, b, c of the sample [A]
+    """
+
+    _c = "nb_pixel_trace"
+    stol: float
+    position: NDArray[np.float64]
+    h: NDArray[np.float64]
+    hkl: NDArray[np.int64]
+    f_cell: float
+    f_latt: float
+    sum: float
+    steps: float
+    polarization: float
+    omega: float
+    capture: float
+    intensity: float
+    axes: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompileStats(Record):
+    """Counts of a simulator since it was made. The counts of CUDA graphs (captures, replays,
+    skips) are one for each part of an image, loss or derivative; they are 0 on a CPU.
+
+    Attributes:
+        compiles:
+            plans made
+        recompiles:
+            plans made for a kind of call that already had another plan
+        hits:
+            calls that found their plan, and calls that did not
+        misses:
+            calls that found their plan, and calls that did not
+        captures:
+            launch sequences recorded as a graph, and run as one
+        replays:
+            launch sequences recorded as a graph, and run as one
+        skips:
+            launch sequences that could not be recorded
+        fallbacks:
+            times the context replaced an unavailable feature of compiled mode by another way,
+            since the simulator was made
+        compiled_launches:
+            kernel launches that followed a plan
+        donated:
+            donated arrays whose memory was used
+        plan_hash:
+            hash of the last plan of each kind of call; 0: no plan yet
+        bytes:
+            memory held by the simulator, without its short lists [byte]
+        builds:
+            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
+            taken into use; kernels that were found on disk, and not found
+        promotions:
+            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
+            taken into use; kernels that were found on disk, and not found
+        cubin_hits:
+            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
+            taken into use; kernels that were found on disk, and not found
+        cubin_misses:
+            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
+            taken into use; kernels that were found on disk, and not found
+    """
+
+    _c = "nb_compile_stats"
+    compiles: int
+    recompiles: int
+    hits: int
+    misses: int
+    captures: int
+    replays: int
+    skips: int
+    fallbacks: int
+    compiled_launches: int
+    donated: int
+    plan_hash: int
+    bytes: int
+    builds: int
+    promotions: int
+    cubin_hits: int
+    cubin_misses: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Statistics(Record):
+    """Statistics over the rendered pixels: those inside the ROI and, where there are boxes, in one
+    of them, and not masked. Pixel values are rounded to float32 first, as nanoBragg does.
+
+    Attributes:
+        count:
+            rendered pixels
+        max:
+            largest value; 0 if no pixel is above 0 [photons]
+        max_fast:
+            centre of the last sub-pixel of the first pixel with that value, from the outer
+            corner [mm]
+        max_slow:
+            centre of the last sub-pixel of the first pixel with that value, from the outer
+            corner [mm]
+        sum:
+            [photons]
+        mean:
+            [photons]
+        rms:
+            sqrt(sum of squares/(count - 1)) [photons]
+        rmsd:
+            sqrt(sum of squared deviations from the mean/(count - 1)); with NB_QUIRK_STATISTICS
+            those of the ROI that are not rendered count as 0 [photons]
+        solid_angle:
+            sum over the rendered pixels [steradian]
+        nonfinite:
+            NaN or infinite pixels; sum, mean, rms and rmsd include them
+        max_panel:
+            panel of the maximum; 0 in this version
+    """
+
+    _c = "nb_statistics"
+    count: int
+    max: float
+    max_fast: float
+    max_slow: float
+    sum: float
+    mean: float
+    rms: float
+    rmsd: float
+    solid_angle: float
+    nonfinite: int
+    max_panel: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GradcheckRow(Record):
+    """One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
+    ("direction[0]", unit "1") in which each parameter moves by a random part of its own length.
+    Loss and S are in photons, derivatives in photons per unit of the parameter, and step and
+    length in the unit of the parameter.
+
+    Attributes:
+        param:
+            the parameter, with its value at x
+        loss:
+            enum nb_gradcheck_loss
+        verdict:
+            enum nb_verdict
+        vjp:
+            dL/dp by nb_vjp() and by nb_jvp()
+        jvp:
+            dL/dp by nb_vjp() and by nb_jvp()
+        fd:
+            the finite difference and its error bar
+        bar:
+            the finite difference and its error bar
+        truncation:
+            truncation part of the bar; rounding error of the loss
+        noise:
+            truncation part of the bar; rounding error of the loss
+        step:
+            smallest step used by the chosen difference
+        order:
+            order in the step of the error of that difference
+        side:
+            0: central; 1, -1: one-sided, above or below x
+        scale:
+            S = sum over pixels of |weight| |dI/dp|
+        tolerance:
+            coverage x bar + 1e-12 S
+        kept:
+            fraction of S in the pixels that were compared
+        length:
+            change of p that changes the image by about itself
+        rate:
+            n in |I(x + h) - I(x) - h dI/dp| ~ h^n, 2 if right; 0: not measurable
+        evaluations:
+            images computed, shared by all losses
+        hint:
+            with FAIL_VALUE a known factor near the ratio vjp/fd; else ""
+    """
+
+    _c = "nb_gradcheck_row"
+    param: Parameter
+    loss: GradcheckLoss
+    verdict: Verdict
+    vjp: float
+    jvp: float
+    fd: float
+    bar: float
+    truncation: float
+    noise: float
+    step: float
+    order: int
+    side: int
+    scale: float
+    tolerance: float
+    kept: float
+    length: float
+    rate: float
+    evaluations: int
+    hint: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GradcheckSummary(Record):
+    """nb_gradcheck_summary of the C library.
+
+    Attributes:
+        verdict:
+            NB_VERDICT_PASS if all passed, else the first failure
+        message:
+            what failed; "" if all passed
+        verdicts:
+            number of rows with each verdict
+        dot:
+            |<w, J d> - <J^T w, d>| over its scale; at most 1e-12
+        linearity:
+            error of linearity of nb_vjp() over its scale; at most 1e-13
+        threads:
+            bits were compared for 1, 2 and this number of threads
+        evaluations:
+            images computed
+        launches:
+            kernel launches; compiled ones must be 0
+        compiled_launches:
+            kernel launches; compiled ones must be 0
+    """
+
+    _c = "nb_gradcheck_summary"
+    verdict: int
+    message: str
+    verdicts: NDArray[np.int64]
+    dot: float
+    linearity: float
+    threads: int
+    evaluations: int
+    launches: int
+    compiled_launches: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CrystalInfo(Record):
+    """What a file says of its crystal.
+
+    Attributes:
+        cell:
+            a b c alpha beta gamma [A, degree]
+        space_group:
+            Hermann-Mauguin symbol, as "C 1 2 1" or "R 3:H"
+        noperator:
+            operators of the space group, centring included
+    """
+
+    _c = "nb_crystal_info"
+    cell: NDArray[np.float64]
+    space_group: str
+    noperator: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Atom(Record):
+    """nb_atom of the C library.
+
+    Attributes:
+        name:
+            chain, residue, atom, conformer, as "A LEU 12 CA"
+        element:
+            symbol in capitals
+        position:
+            Cartesian, in the frame of the file [A]
+        b:
+            isotropic displacement; with ANISOU its equivalent [A^2]
+        occupancy:
+            see the type
+        anisotropic:
+            1: the file has ANISOU for it
+    """
+
+    _c = "nb_atom"
+    name: str
+    element: str
+    position: NDArray[np.float64]
+    b: float
+    occupancy: float
+    anisotropic: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitState(Record):
+    """What a fit reports after each pass, which evaluates the loss of the shots once, with
+    gradient and matrix.
+
+    Attributes:
+        passes:
+            so far
+        stage:
+            enum nb_fit_stage; of shots that are fitted alone, the least of theirs
+        alone:
+            shots that are being fitted alone; 0: all together
+        loss:
+            the lowest so far, with spots as they are in this stage
+        gain:
+            loss that the undamped step from there is predicted to gain
+    """
+
+    _c = "nb_fit_state"
+    passes: int
+    stage: FitStage
+    alone: int
+    loss: float
+    gain: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitValue(Record):
+    """nb_fit_value of the C library.
+
+    Attributes:
+        param:
+            name, unit, bounds of a fit, and its value at the start
+        shot:
+            whose own it is; -1: shared
+        value:
+            in the unit of the parameter, as is its error
+        error:
+            Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
+            not narrow it. NAN: it is not known, as that of a shared one that was not moved
+            because the run ended while shots were fitted alone, or of a shot that is left out.
+            Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
+            that of each parameter while all others are known
+        bound:
+            -1: at its lower bound, 1: at its upper one, else 0
+        is_held:
+            1: no step moves it, because the loss does not depend on it, or hardly on a
+            structure factor: F^2 would have an error of more than twice itself. Where the mean
+            of F is held, it still has the factor that all F have in common
+    """
+
+    _c = "nb_fit_value"
+    param: Parameter
+    shot: int
+    value: float
+    error: float
+    bound: int
+    is_held: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitCorrelation(Record):
+    """nb_fit_correlation of the C library.
+
+    Attributes:
+        i:
+            of values; i < j
+        j:
+            of values; i < j
+        value:
+            -1 to 1
+    """
+
+    _c = "nb_fit_correlation"
+    i: int
+    j: int
+    value: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitShot(Record):
+    """How one shot fares.
+
+    Attributes:
+        name:
+            see the type
+        left_out:
+            why it is left out; NULL: it is not
+        loss:
+            without restraints; NAN before its first pass
+        pixels:
+            that its image and its loss have: rendered ones of weight above 0
+    """
+
+    _c = "nb_fit_shot"
+    name: str
+    left_out: str | None
+    loss: float
+    pixels: int
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitResultMembers(Record):
+    """The fit owns the arrays; they are valid until the next call with it.
+
+    Attributes:
+        method:
+            NB_FIT_LM or NB_FIT_LBFGS
+        end:
+            enum nb_fit_end
+        why:
+            how the last run ended, one sentence
+        passes:
+            of all runs
+        joint:
+            of these, how many evaluated all shots together
+        loss:
+            at the values, of shots and restraints; after a pass with broadened spots, and none
+            without before, that of these
+        freedom:
+            pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
+            for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
+            and NB_GAUSSIAN with weights 1/variance
+        gain:
+            as in nb_fit_state
+        history:
+            lowest loss after each pass of all shots together (joint)
+        nshared:
+            parameters of all shots, and of each shot
+        nown:
+            parameters of all shots, and of each shot
+        value:
+            [nvalue]
+        errors:
+            enum nb_fit_errors: where errors and covariance come from
+        errors_why:
+            the same as a clause, with the reason
+        covariance:
+            without the directions that the data leave free, and with 0 for what is held; NULL:
+            there are more than 200 values, or no errors [nvalue x nvalue]
+        correlated:
+            see the type
+        free:
+            [nfree]
+        condition:
+            Largest over smallest eigenvalue without them, of the blocks of own parameters and
+            of what is left for the shared ones (or for all that are not structure factors),
+            each parameter in units of 1/sqrt of its diagonal element; NAN: there is none
+        shot:
+            [nshot]
+    """
+
+    _c = "nb_fit_result"
+    method: FitMethod
+    end: FitEnd
+    why: str
+    passes: int
+    joint: int
+    loss: float
+    freedom: int
+    gain: float
+    history: NDArray[np.float64] | None
+    nshared: int
+    nown: int
+    value: tuple[FitValue, ...]
+    errors: FitErrors
+    errors_why: str
+    covariance: NDArray[np.float64] | None
+    correlated: tuple[FitCorrelation, ...]
+    free: tuple[str, ...]
+    condition: float
+    shot: tuple[FitShot, ...]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Misfit(Record):
+    """How far observations and model differ in some pixels.
+
+    Attributes:
+        dmin:
+            resolution of its pixels [A]
+        dmax:
+            resolution of its pixels [A]
+        pixels:
+            with a z
+        mean:
+            of z; 0 and 1 are expected
+        rms:
+            of z; 0 and 1 are expected
+        loss:
+            see the type
+    """
+
+    _c = "nb_misfit"
+    dmin: float
+    dmax: float
+    pixels: int
+    mean: float
+    rms: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FitMisfit(Record):
+    """nb_fit_misfit of the C library.
+
+    Attributes:
+        all:
+            see the type
+        shell:
+            of equal volume in reciprocal space, dmax first
+        box:
+            of each box of the detector; owned by the fit (nbox)
+    """
+
+    _c = "nb_fit_misfit"
+    all: Misfit
+    shell: tuple[Misfit, ...]
+    box: tuple[Misfit, ...]
+
+
+__all__ = [
+    "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
+    "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
+    "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
+    "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found", "Given",
+    "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel",
+    "LossKind", "Misfit", "Mtz", "Options", "Origin", "Parameter", "Pivot", "PixelTrace",
+    "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan",
+    "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy", "System", "Target",
+    "Verdict"
+]

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""Files of other programs: experiments of DIALS and XDS, NXmx, miniCBF."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from conftest import BASE
+
+import nanobrag
+
+SWEEP = BASE.replace("-detpixels 64", "-detpixels_f 40 -detpixels_s 37") + " -pixel 1 -distance 90 -phi 12 -osc 0.5"
+HAS_JSON = "cjson" in nanobrag.features().split()
+HAS_HDF5 = nanobrag.Nxmx.can_compress("deflate")
+needs_json = pytest.mark.skipif(not HAS_JSON, reason="a build without cJSON")
+needs_hdf5 = pytest.mark.skipif(not HAS_HDF5, reason="a build or machine without HDF5")
+XPARM = """\
+ XPARM.XDS    VERSION Jan 31, 2020  BUILT=20200131
+     1        12.5000    0.2500  1.000000  0.000000  0.000000
+       0.980000       0.000000       0.000000       1.020408
+     1     30.0000     40.0000     50.0000  90.000  90.000  90.000
+      30.000000       0.000000       0.000000
+       0.000000      40.000000       0.000000
+       0.000000       0.000000      50.000000
+         1        30        24    1.500000    1.500000
+      15.250000      12.750000      70.000000
+       1.000000       0.000000       0.000000
+       0.000000       1.000000       0.000000
+       0.000000       0.000000       1.000000
+         1         1        30         1        24
+    0.00    0.00    0.00  1.00000  0.00000  0.00000  0.00000  1.00000  0.00000
+"""
+
+
+@pytest.fixture
+def sweep() -> nanobrag.Simulator:
+    return nanobrag.Simulator.from_cli(SWEEP, "misset phi0", threads=1)
+
+
+@needs_json
+def test_a_written_experiment_reads_back_as_the_same_image(sweep, tmp_path):
+    path = tmp_path / "sweep.expt"
+    nanobrag.write_expt(sweep, path, images=5, files="image_####.cbf")
+    found = nanobrag.read_expt(path)
+    wanted = nanobrag.Found.BEAM | nanobrag.Found.DETECTOR | nanobrag.Found.SCAN | nanobrag.Found.CRYSTAL
+    assert found.found & wanted == wanted
+    assert (found.count, found.images) == (1, 5)
+    members = {"crystal__default_f": 100, "crystal__ncells": (5, 5, 5), "crystal__shape": "gauss"}
+    scene = nanobrag.Scene.from_expt(path, beam__fluence=1e28, **members)
+    given = nanobrag.Simulator(scene)()
+    expected = sweep()
+    error = abs(given - expected).max() / expected.max()
+    print(f"difference {error:.2e} of the brightest pixel, allowed 2e-6")
+    assert expected.max() > 0
+    assert error < 2e-6
+    # another x is another crystal
+    nanobrag.write_expt(sweep, path, sweep.x + [1, 0, 0, 0])
+    other = nanobrag.Scene.from_expt(path, **members)
+    assert other.crystal != scene.crystal
+    # and the program reads the same
+    by_program = nanobrag.Scene.from_cli(["-expt", str(path), "-default_F", "100", "-N", "5", "-gauss_xtal"])
+    assert np.allclose(by_program.crystal.matrix, other.crystal.matrix, rtol=1e-12, atol=1e-15)
+
+
+def test_xparm(tmp_path):
+    path = tmp_path / "XPARM.XDS"
+    path.write_text(XPARM)
+    found = nanobrag.read_xparm(path)
+    assert found.scene.detector.nfast == 30
+    assert found.scene.scan.phi0 == 12.5
+    assert found.found & nanobrag.Found.CRYSTAL
+    path.write_text(XPARM.replace("30.0000     40.0000", "30.0000     4O.0000"))
+    with pytest.raises(nanobrag.FormatError, match=r"XPARM.XDS, line 4"):
+        nanobrag.read_xparm(path)
+
+
+@needs_json
+def test_wrong_experiments(sweep, tmp_path):
+    path = tmp_path / "wrong.expt"
+    with pytest.raises(nanobrag.FileError, match=r"wrong\.expt"):
+        nanobrag.read_expt(path)
+    path.write_text('{"__id__": "ExperimentList", "experiment": [')
+    with pytest.raises(nanobrag.FormatError, match=r"wrong\.expt"):
+        nanobrag.read_expt(path)
+    nanobrag.write_expt(sweep, path)
+    for i, kind in ((1, nanobrag.ArgumentError), (-1, nanobrag.ArgumentError), (1 << 40, ValueError)):
+        with pytest.raises(kind):
+            nanobrag.read_expt(path, i)
+    for i in (1.5, "0", None):
+        with pytest.raises(TypeError, match="i: expected a whole number"):
+            nanobrag.read_expt(path, i)
+    before = path.read_text()
+    wrong = [
+        ({"space_group": "P 9"}, nanobrag.ArgumentError if "gemmi" in nanobrag.features() else Exception),
+        ({"images": -1}, nanobrag.ArgumentError),
+        ({"images": 1.5}, TypeError),
+        ({"trusted": (1,)}, ValueError),
+        ({"files": 5}, TypeError),
+        ({"pedestal": "much"}, TypeError),
+        ({"x": [np.nan, 0, 0, 0]}, nanobrag.ArgumentError),
+        ({"x": [0.0]}, ValueError),
+    ]
+    for arguments, kind in wrong:
+        with pytest.raises(kind):
+            nanobrag.write_expt(sweep, path, **arguments)
+    with pytest.raises(nanobrag.FileError):
+        nanobrag.write_expt(sweep, tmp_path / "nowhere" / "a.expt")
+    assert path.read_text() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["wrong.expt"]
+
+
+def test_minicbf(sim, tmp_path):
+    path = tmp_path / "image.cbf"
+    counts = sim.digitize(sim(), noise=True, dtype=np.int32).counts
+    nanobrag.check_cbf(sim)
+    nanobrag.write_cbf(sim, path, counts)
+    text = path.read_bytes()
+    assert b"X-Binary-Size-Fastest-Dimension: 64" in text
+    assert b"x-CBF_BYTE_OFFSET" in text
+    for wrong, kind in (
+        (counts.astype(np.int64), TypeError),
+        (counts.astype(float), TypeError),
+        (counts[:, :60], nanobrag.ShapeError),
+        (counts[0], ValueError),
+        (None, TypeError),
+    ):
+        with pytest.raises(kind):
+            nanobrag.write_cbf(sim, path, wrong)
+    assert path.read_bytes() == text
+    turned = nanobrag.Simulator.from_cli(BASE + " -twotheta 20")
+    with pytest.raises(nanobrag.UnsupportedError):
+        nanobrag.check_cbf(turned)
+    with pytest.raises(nanobrag.UnsupportedError):
+        nanobrag.write_cbf(turned, path, counts)
+    assert path.read_bytes() == text
+
+
+def test_counts_of_32_bits(sim):
+    image = sim() * (1e5 / sim().max())
+    wide = sim.digitize(image, scale=1.0, dtype=np.int32).counts
+    narrow = sim.digitize(image, scale=1.0)
+    assert wide.dtype == np.int32
+    assert wide.max() == 100000
+    assert narrow.counts.max() == 65535
+    assert narrow.overloads == np.count_nonzero(wide > 65535) > 0
+    out = np.zeros(sim.shape, np.int32)
+    assert sim.digitize(image, out, scale=1.0).counts is out
+    assert np.array_equal(out, wide)
+    with pytest.raises(TypeError, match="uint16 or int32"):
+        sim.digitize(image, dtype=np.int64)
+
+
+@needs_hdf5
+def test_nxmx(sweep, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "sweep.nxs"
+    names = list(sweep.parameters.names)
+    phi = names.index("phi0")
+    frames = []
+    with nanobrag.Nxmx(sweep, path, frames=3) as file:
+        for i in range(3):
+            x = sweep.x
+            x[phi] += 0.5 * i
+            frames.append(sweep.digitize(sweep(x), noise=True, image=i, dtype=np.int32).counts)
+            file.append(frames[-1], x)
+        assert not path.exists()
+    with h5py.File(path) as written:
+        data = written["/entry/data/data"][()]
+    assert np.array_equal(data, frames)
+
+
+@needs_hdf5
+def test_an_nxmx_file_is_whole_or_not_there(sweep, tmp_path):
+    path = tmp_path / "sweep.nxs"
+    counts = np.zeros(sweep.shape, np.int32)
+
+    def fail():
+        with nanobrag.Nxmx(sweep, path) as file:
+            file.append(counts)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    file = nanobrag.Nxmx(sweep, path)
+    with pytest.raises(nanobrag.ArgumentError):
+        file.close()
+    with pytest.raises(ValueError, match="was closed"):
+        file.append(counts)
+    # dropped with its simulator, or before it
+    closed = nanobrag.Simulator.from_cli(SWEEP)
+    file = nanobrag.Nxmx(closed, path)
+    file.append(counts)
+    closed.close()
+    with pytest.raises(ValueError, match="was closed"):
+        file.append(counts)
+    file.drop()
+    file = nanobrag.Nxmx(nanobrag.Simulator.from_cli(SWEEP), path)
+    gc.collect()
+    file.append(counts)
+    del file
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+@needs_hdf5
+def test_wrong_nxmx(sweep, tmp_path):
+    path = tmp_path / "wrong.nxs"
+    for arguments, kind in (
+        ({"dtype": np.int64}, TypeError),
+        ({"dtype": ">i4"}, TypeError),
+        ({"compression": "zip"}, ValueError),
+        ({"level": 10}, nanobrag.ArgumentError),
+        ({"level": "high"}, TypeError),
+        ({"frames": -1}, nanobrag.ArgumentError),
+        ({"step": np.nan}, nanobrag.ArgumentError),
+    ):
+        with pytest.raises(kind):
+            nanobrag.Nxmx(sweep, path, **arguments)
+    with pytest.raises(nanobrag.FileError):
+        nanobrag.Nxmx(sweep, tmp_path / "nowhere" / "a.nxs")
+    with nanobrag.Nxmx(sweep, path, frames=1) as file:
+        for image, kind in (
+            (np.zeros(sweep.shape, np.uint16), TypeError),
+            (np.zeros((3, 4), np.int32), nanobrag.ShapeError),
+            (np.zeros(sweep.shape), TypeError),
+        ):
+            with pytest.raises(kind):
+                file.append(image)
+        file.append(np.zeros(sweep.shape, np.int32))
+        with pytest.raises(nanobrag.ArgumentError):
+            file.append(np.zeros(sweep.shape, np.int32))
+    assert [p.name for p in tmp_path.iterdir()] == ["wrong.nxs"]
+
+
+def test_a_shot_that_cannot_be_made_is_named(sim):
+    """The exception of a sequence of shots is what the fit says of the shot that it leaves out."""
+
+    class Shots:
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, i):
+            if i == 1:
+                raise OSError("run17.h5 is gone")
+            return nanobrag.Shot(scene=sim.scene, target=image)
+
+    image = sim()
+    with pytest.warns(nanobrag.NanobragWarning, match=r"shot 1 is left out: OSError: run17\.h5 is gone"):
+        result = nanobrag.Fit(Shots(), "misset").run()
+    assert [shot.left_out for shot in result.shot] == [None, "OSError: run17.h5 is gone", None]

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""Fits, structures and files."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nanobrag
+from nanobrag import Fcalc, Fit, Hkl, Restraint, Shot, Structure, Target, fisher
+
+DATA = Path(__file__).parents[2] / "examples" / "data"
+SCENE = (
+    "-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal -fluence 1e28 -mosaic 0.3 -mosaic_domains 10 "
+    "-detpixels 96 -pixel 0.8 -water 0.05 -misset {} {} {}"
+)
+TRUTH = (10, 20, 30)
+
+
+def observed(misset, scale=1.0, seed=1):
+    sim = nanobrag.Simulator.from_cli(SCENE.format(*misset) + f" -param scale={scale}")
+    return sim.digitize(sim(), noise=True, seed=seed).counts.astype(np.float64)
+
+
+def shot(misset, start, scale=1.0, seed=1):
+    return Shot(
+        scene=nanobrag.Scene.from_cli(SCENE.format(*start)),
+        target=Target(kind="poisson", observed=observed(misset, scale, seed)),
+    )
+
+
+def test_a_fit_finds_what_went_in(tmp_path):
+    states = []
+    fit = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset cell_a scale", progress=states.append)
+    result = fit.run()
+    assert result.end == nanobrag.FitEnd.CONVERGED, result
+    truth = [*TRUTH, 50, 1]
+    pulls = (result.x - truth) / result.error
+    print(f"pulls {pulls}, allowed 5")
+    assert (abs(pulls) < 5).all()
+    assert result.covariance.shape == (5, 5)
+    assert np.allclose(np.sqrt(np.diag(result.covariance)), result.error)
+    assert len(states) == result.passes
+    assert result["cell_a"].param.unit == "A"
+    assert "cell_a" in repr(result)
+    model, residual, z = (fit.image(0, what) for what in ("model", "residual", "z"))
+    assert np.allclose(model + residual, fit.shots[0].target.observed)
+    assert 0.8 < z.std() < 1.2
+    misfit = fit.misfit()
+    assert misfit.all.pixels == model.size
+    assert len(misfit.shell) == 10
+    loss = fit.evaluate(normal=True)
+    assert loss.value == pytest.approx(result.loss, rel=1e-12)
+    assert fit.evaluate([1e9] * 5).value == np.inf
+    fit.write(tmp_path / "fit.json")
+    other = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset cell_a scale")
+    other.read(tmp_path / "fit.json")
+    assert np.array_equal(other.result.x, result.x)
+
+
+class Lazy:
+    """Shots that are made when they are needed."""
+
+    def __init__(self):
+        self.made = 0
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, i):
+        if i == 2:
+            raise FileNotFoundError("shot 2 is gone")
+        self.made += 1
+        return shot(TRUTH, (10.03, 20, 30), scale=1 + 0.2 * i, seed=i + 1)
+
+
+@pytest.mark.filterwarnings("ignore:shot 2 is left out")
+def test_several_shots_lazily_and_by_parts():
+    lazy = Lazy()
+    fit = Fit(lazy, "cell_a", "misset scale")
+    result = fit.run()
+    assert lazy.made > 4
+    assert [bool(s.left_out) for s in result.shot] == [False, False, True]
+    assert fit._ask.loaded == {}
+    assert isinstance(fit._ask.errors[2], FileNotFoundError)
+    scales = [v.value for v in result.value if v.param.name == "scale" and v.shot < 2]
+    assert np.allclose(scales, [1, 1.2], rtol=0.05)
+    parts = Fit([lazy[0], lazy[1]], "cell_a", "misset scale")
+    whole = Fit([lazy[0], lazy[1]], "cell_a", "misset scale").run()
+    while True:
+        done, x, nshot = parts.ask()
+        if done:
+            break
+        assert len(x) == len(whole.value)
+        parts.tell([parts.part(i, 1) for i in reversed(range(nshot))])
+    assert np.array_equal(parts.result.x, whole.x)
+
+
+def test_a_single_shot_that_cannot_be_loaded_raises_with_its_cause():
+    class Gone(Lazy):
+        def __len__(self):
+            return 1
+
+        def __getitem__(self, i):
+            raise FileNotFoundError("it is gone")
+
+    with pytest.raises(nanobrag.NanobragError) as caught:
+        Fit(Gone(), "misset")
+    assert isinstance(caught.value.__cause__, FileNotFoundError)
+
+
+def test_restraints_and_forecast():
+    start = shot(TRUTH, (10.02, 20, 30))
+    free = fisher(Shot(scene=start.scene, target=Target(kind="poisson")), "cell_a misset")
+    tight = Fit(start, "cell_a misset", restraints=[Restraint(name="cell_a", centre=50, sigma=1e-4)]).run()
+    assert tight["cell_a"].error < 1.01e-4 < free["cell_a"].error
+    assert free["cell_a"].error == pytest.approx(Fit(start, "cell_a misset").run()["cell_a"].error, rel=0.2)
+
+
+def test_a_fit_is_stopped_and_goes_on():
+    fit = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset cell_a scale")
+    fit.stop()
+    with pytest.raises(nanobrag.CancelledError):
+        fit.run()
+    timer = threading.Timer(0.02, fit.stop)
+    timer.start()
+    try:
+        fit.run()
+    except nanobrag.CancelledError:
+        time.sleep(0.02)
+    timer.join()
+    result = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset cell_a scale").run()
+    try:
+        again = fit.run()
+    except nanobrag.CancelledError:  # the timer came after the run
+        again = fit.run()
+    assert np.allclose(again.x, result.x, rtol=1e-6)
+
+    def fail(_state):
+        raise ZeroDivisionError("of the handler")
+
+    fit = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset", progress=fail)
+    with pytest.raises(ZeroDivisionError):
+        fit.run()
+
+
+@pytest.mark.skipif("gemmi" not in nanobrag.features(), reason="this build has no gemmi")
+def test_structure_factors_of_a_model(tmp_path):
+    model = Structure(DATA / "2erl.pdb")
+    assert len(model) == len(model.atoms) == len(model.numbers) > 300
+    assert model.crystal.space_group.startswith("C")
+    how = Fcalc(dmin=4.0, method="direct")
+    hkl = model.fcalc(how)
+    indices, f = hkl.arrays()
+    assert len(hkl) == len(f) > 100
+    random = np.random.default_rng(5)
+    bar, dot = random.normal(size=len(f)), random.normal(size=(len(model), 5)) * 1e-3
+    forward, back = model.jvp(how, hkl, dot) @ bar, (model.vjp(how, hkl, bar) * dot).sum()
+    assert forward == pytest.approx(back, rel=1e-10)
+    step = 1e-3
+    plus = model.fcalc(how, model.numbers + step * dot).arrays()[1]
+    minus = model.fcalc(how, model.numbers - step * dot).arrays()[1]
+    change = (plus - minus) / (2 * step)
+    assert abs(change - model.jvp(how, hkl, dot)).max() < 1e-5 * abs(change).max()
+    mtz = nanobrag.Mtz(cell=model.crystal.cell, space_group=model.crystal.space_group, label="FC")
+    hkl.write_mtz(tmp_path / "f.mtz", mtz)
+    again, info = Hkl.read_mtz(tmp_path / "f.mtz", "FC")
+    assert info.space_group == model.crystal.space_group
+    h = tuple(indices[np.argmax(f)])
+    assert again[h] == pytest.approx(hkl[h], rel=1e-6)
+    with pytest.raises(ValueError, match="dmin"):
+        model.fcalc(Fcalc())
+    with pytest.raises(ValueError, match="rows"):
+        model.fcalc(how, np.zeros((3, 5)))
+    with pytest.raises(ValueError, match="one for each"):
+        model.vjp(how, hkl, [1.0])
+
+
+def test_files_of_reflections(tmp_path):
+    hkl = Hkl.read(DATA / "2erl_p1.hkl")
+    hkl.write_dump(tmp_path / "f.bin", default_f=1.5)
+    again = Hkl.read_dump(tmp_path / "f.bin")
+    h = tuple(int(i) for i in hkl.arrays()[0][7])
+    assert again[h] == hkl[h]
+    assert h in hkl
+    assert (999, 0, 0) not in hkl
+    with pytest.raises(KeyError):
+        hkl[999, 0, 0]
+    assert hkl.info.count >= len(hkl)
+    text = tmp_path / "p.hkl"
+    text.write_text("1 2 3 4.5\n0 0 1 2\n")
+    assert Hkl.read(text) == Hkl([[0, 0, 1], [1, 2, 3]], [2, 4.5])
+    assert Hkl.read_nanobragg(text) == Hkl.read(text)
+    text.write_text("1 2 x 4.5\n")
+    with pytest.raises(nanobrag.FormatError, match="line 1"):
+        Hkl.read(text)
+
+
+def test_smv_images(tmp_path):
+    counts = np.arange(12, dtype=np.uint16).reshape(3, 4)
+    header = {
+        "DIM": 2,
+        "BYTE_ORDER": "little_endian",
+        "TYPE": "unsigned_short",
+        "SIZE1": 4,
+        "SIZE2": 3,
+        "DISTANCE": 99.5,
+    }
+    nanobrag.write_smv(tmp_path / "a.img", counts, header)
+    again, read = nanobrag.read_smv(tmp_path / "a.img")
+    assert np.array_equal(again, counts)
+    assert read["DISTANCE"] == 99.5
+    assert read.get("NOTHING", 7) == 7
+    (tmp_path / "b.img").write_bytes((tmp_path / "a.img").read_bytes()[:-4])
+    with pytest.raises(nanobrag.FormatError, match="fewer pixels"):
+        nanobrag.read_smv(tmp_path / "b.img")
+    (tmp_path / "m.mat").write_text("1 2 3\n4 5 6\n7 8 9\n")
+    assert nanobrag.read_matrix(tmp_path / "m.mat")[1, 2] == 6

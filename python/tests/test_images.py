@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: MIT
+"""Images have the bits of the C library, and nothing is copied."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import BASE, CELL
+
+import nanobrag
+from nanobrag._lib import ffi, lib
+
+COMMANDS = {
+    "gauss": BASE,
+    "square": f"{CELL} -N 4 -detpixels 48 -pixel 0.5",
+    "mosaic": f"{CELL} -N 6 -gauss_xtal -mosaic 0.5 -mosaic_domains 8 -detpixels 64 -pixel 0.4 -water 1",
+    "phi": f"{CELL} -N 4 -round_xtal -osc 2 -phisteps 5 -detpixels 48 -pixel 0.5",
+    "roi": f"{BASE} -roi 5 40 7 60",
+    "single": f"{BASE} -precision float -strategy lanes",
+    "reference": f"{CELL} -N 4 -detpixels 24 -pixel 1 -strategy reference",
+    "sources": f"{CELL} -N 4 -detpixels 32 -pixel 0.8 -dispersion 1 -dispsteps 3 -hdivrange 2 -hdivsteps 3",
+    "param": f"{BASE} -param cell_a=51 -param distance=90",
+    "compat": f"{CELL} -N 4 -detpixels 32 -pixel 0.8 -compat nanobragg",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_bits_are_those_of_the_program(name, run_program):
+    sim = nanobrag.Simulator.from_cli(COMMANDS[name])
+    image = sim(dtype=np.float32)
+    expected = run_program(COMMANDS[name], sim.shape)
+    assert image.max() > 0
+    assert np.array_equal(image, expected)
+
+
+def test_bits_are_those_of_nb_forward(sim):
+    """Called through cffi alone, at a given x."""
+    x = sim.x + [0.01, 0, -0.02, 0.1, 1]
+    expected = np.zeros(sim.shape)
+    array = ffi.new("nb_array *")
+    array[0] = lib.nb_array_f64(ffi.from_buffer("double[]", expected), *sim.shape)
+    assert lib.nb_forward(sim._c, ffi.from_buffer("double[]", x), array) == lib.NB_OK
+    assert expected.max() > 0
+    assert np.array_equal(sim(x), expected)
+    batch = sim(np.stack([sim.x, x, x]))
+    assert np.array_equal(batch[1], expected)
+    assert np.array_equal(batch[2], expected)
+    assert np.array_equal(batch[0], sim())
+
+
+def test_threads_do_not_change_bits(scene):
+    images = [nanobrag.Simulator(scene, threads=n)() for n in (1, 2, 3)]
+    assert np.array_equal(images[0], images[1])
+    assert np.array_equal(images[0], images[2])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["dense", "columns", "reversed", "transposed", "part"])
+def test_out_is_written_in_place(sim, dtype, kind):
+    """The library gets the address of the caller's memory, whatever its strides."""
+    n = sim.shape[0]
+    base = {
+        "dense": lambda: np.full((n, n), -1, dtype), "columns": lambda: np.full((n, 2 * n), -1, dtype)[:, ::2],
+        "reversed": lambda: np.full((n, n), -1, dtype)[::-1, ::-1],
+        "transposed": lambda: np.full((n, n), -1, dtype).T,
+        "part": lambda: np.full((n + 3, n + 5), -1, dtype)[1:-2, 2:-3],
+    }[kind]()  # fmt: skip
+    seen = []
+    original = sim._context.run
+
+    def spy(function, *args):
+        if function is lib.nb_forward:
+            seen.append(int(ffi.cast("intptr_t", args[2].data)))
+        original(function, *args)
+
+    sim._context.run = spy
+    result = sim(out=base)
+    assert result is base
+    assert seen == [base.__array_interface__["data"][0]]
+    assert np.array_equal(base, sim().astype(dtype))
+
+
+class Exported:
+    """Something that has __dlpack__ and nothing else."""
+
+    def __init__(self, array, version=None):
+        self.array, self.version = array, version
+
+    def __dlpack__(self, **more):
+        if self.version is None:
+            more.pop("max_version", None)
+        return self.array.__dlpack__(**more)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("version", [None, 1])
+def test_dlpack_is_written_in_place(sim, version):
+    memory = np.zeros(sim.shape)
+    assert sim(out=Exported(memory, version)) is not None
+    assert np.array_equal(memory, sim())
+    # a cotangent of the same kind gives the same gradient
+    assert np.array_equal(sim.vjp(None, Exported(memory, version)), sim.vjp(None, memory))
+
+
+def test_inputs_are_not_copied(sim):
+    bar = np.random.default_rng(1).normal(size=sim.shape)
+    seen = []
+    original = sim._context.run
+
+    def spy(function, *args):
+        if function is lib.nb_vjp:
+            seen.append(int(ffi.cast("intptr_t", args[3][0].data)))
+        original(function, *args)
+
+    sim._context.run = spy
+    sim.vjp(None, bar)
+    assert seen == [bar.__array_interface__["data"][0]]
+
+
+def test_digitize_and_statistics(sim):
+    image = sim()
+    counts, photons, overloads = sim.digitize(image, noise=True, seed=3)
+    assert counts.dtype == np.uint16
+    assert photons == counts.sum()
+    assert overloads == 0
+    assert np.array_equal(counts, sim.digitize(image.astype(np.float64), noise=True, seed=3).counts)
+    assert not np.array_equal(counts, sim.digitize(image, noise=True, seed=4).counts)
+    assert not np.array_equal(counts, sim.digitize(image, noise=True, seed=3, image=1).counts)
+    plain = sim.digitize(image, scale=2.0, offset=10.0).counts
+    assert np.array_equal(plain, np.floor(image.astype(np.float32) * 2.0 + 10.5).astype(np.uint16))
+    statistics = sim.statistics(image)
+    assert statistics.count == image.size
+    assert statistics.sum == pytest.approx(image.astype(np.float32).sum(dtype=np.float64), rel=1e-12)
+
+
+def test_queries(sim):
+    description = sim.describe()
+    assert (description.nslow, description.nfast) == sim.shape
+    assert np.allclose(description.cell, [50, 60, 70, 80, 95, 103], rtol=1e-12)
+    assert description.real_axes.shape == (3, 3)
+    resolved = sim.resolved()
+    assert np.array_equal(nanobrag.Simulator(resolved)(), sim())
+    assert sim.source(0).wavelength == 1.0
+    assert np.linalg.norm(sim.orientation()[1]) == pytest.approx(60, rel=1e-12)
+    trace = sim.trace(30, 31)
+    assert trace.intensity == pytest.approx(sim()[30, 31], rel=1e-9)
+    assert sim.boxes(8, 5).shape[1] == 4
+    assert isinstance(sim.explain(), str)
+    assert sim.stats().compiles >= 0
+
+
+def test_parameters_table(sim):
+    parameters = sim.parameters
+    assert parameters.names == ["misset_x", "misset_y", "misset_z", "cell_a", "distance"]
+    assert parameters["cell_a"].unit == "A"
+    assert list(parameters.values) == [10, 20, 30, 50, 100]
+    assert "cell_a" in repr(parameters)
+    assert "<td>cell_a</td>" in parameters._repr_html_()
+    assert len(parameters[1:3]) == 2
+    with pytest.raises(KeyError, match="none of the free parameters"):
+        parameters["cell_b"]
+    assert nanobrag.registry()["F[h,k,l]"].unit == "electron"
+
+
+def test_boxes_mask_and_lists_reach_the_library(scene):
+    mask = np.ones((64, 64), bool)
+    mask[10:20] = False
+    sources = [nanobrag.Source(direction=(1, 0, 0), wavelength=1 + 0.01 * i, weight=1) for i in range(3)]
+    stol = [[0, 2.0], [0.1, 3.0], [0.3, 2.5], [0.6, 1.0], [1.0, 0.5]]
+    changed = scene.replace(
+        detector__mask=mask, detector__box=[[0, 30, 0, 40], [20, 64, 30, 50]], beam__source=sources,
+        background__water=1.0, background__stol=stol, crystal__ndomains=2,
+        crystal__mosaic=(0.3, 0, 0), crystal__domain_weight=[1.0, 3.0],
+        crystal__hkl=nanobrag.Hkl([[0, 0, 2], [1, 2, 3]], [50.0, 500.0]),
+    )  # fmt: skip
+    sim = nanobrag.Simulator(changed, "source_weight")
+    image = sim()
+    assert sim.parameters.names == ["source_weight[0]", "source_weight[1]", "source_weight[2]"]
+    assert image[:10, :30].max() > 0
+    assert not image[10:20].any()
+    assert not image[:30, 30:].any()
+    again = nanobrag.Simulator(sim.resolved())
+    assert np.array_equal(again(), image)
+    assert again.scene.crystal.hkl[1, 2, 3] == 500.0
