@@ -64,6 +64,11 @@ run -dump ../d.bin $cell $view -floatfile f.bin
 is "-dump holds the same list" cmp -s f.bin work/f.bin
 run -pdb "$pdb" $view -anomalous off -fmtz f.mtz -floatfile f.bin
 cp work/f.mtz equal.mtz
+printf -- '-10 0 0 1 1.9e-10\n-10 0 0 3 2.1e-10\n' > two.src
+run -pdb "$pdb" $view -dmin 5 -sourcefile ../two.src -fmtz f.mtz -floatfile f.bin
+cp work/f.mtz sources.mtz
+run -pdb "$pdb" $view -dmin 5 -lambda 2.05 -fmtz f.mtz -floatfile f.bin
+is "F of sources are those of their mean wavelength" cmp -s sources.mtz work/f.mtz
 printf '1 2 3 4\n' > one.hkl
 run -hkl ../one.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
 is "-fmtz of -hkl" test -s work/f.mtz
@@ -175,6 +180,11 @@ mtz 'No such file' missing.mtz
 mtz 'neither MTZ nor mmCIF' ../one.hkl
 mtz 'no column FOBS; there are H K L FC(+)' ../apart.mtz:FOBS
 mtz 'type P, which is no amplitude' ../equal.mtz:PHIFC
+for type in D Q; do
+    sed "s/COLUMN PHIFC                          P/COLUMN PHIFC                          $type/" \
+        equal.mtz > other.mtz
+    mtz "type $type, which is no amplitude" ../other.mtz:PHIFC
+done
 head -c 3000 equal.mtz > cut.mtz
 mtz 'cut or damaged' ../cut.mtz
 sed 's/COLUMN PHIFC                          P/COLUMN PHIFC                          F/' equal.mtz \

@@ -115,6 +115,20 @@ is "miniCBF has its truth" grep -q '/work/a_##.cbf"' work/a_truth.expt
 is "it is said" grep -q 'files .*a_truth.expt' out
 run $scene -osc 1 -images 2 -seed 1 -imagefile 01.cbf
 is "a name of digits alone" grep -q '/work/##.cbf"' work/truth.expt
+run $scene -seed 1 -imagefile shot_1.cbf
+is "numbers of others tell truths apart" grep -q '/work/shot_1.cbf"' work/shot_1_truth.expt
+no_images() # WHY ARGUMENTS...: the truth is written, names no images, and says so
+{
+    why=$1
+    shift
+    run $scene -osc 1 -seed 1 "$@" -truth t.expt
+    is "names no images: $why" grep -q "t.expt names no images for DIALS: .*$why" err
+    is "so that none is missing" sh -c 'test -s work/t.expt && ! grep -q ImageSe work/t.expt'
+}
+no_images 'the number 0' -images 3 -imagefile z_0000.cbf
+no_images 'too few digits' -images 12 -imagefile g_1.cbf
+no_images 'no digits' -imagefile plain.cbf
+no_images 'a # in its path' -imagefile 'a#_1.cbf'
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -notruth
 is "-notruth" test "$(cat listing)" = "$(printf 'a_01.cbf\na_02.cbf')"
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -truth other.expt

@@ -14,7 +14,7 @@ import sys
 import h5py
 import numpy as np
 from cctbx.eltbx import attenuation_coefficient
-from dxtbx.model.experiment_list import ExperimentListFactory
+from dxtbx.model.experiment_list import ExperimentList, ExperimentListFactory
 
 try:
     import fabio
@@ -275,6 +275,12 @@ def check_range(program):
             check(panel.get_material() == material
                   and abs(panel.get_thickness() - thickness / 1000) < 1e-12,
                   "%s: %s, %g mm" % (file, panel.get_material(), panel.get_thickness()))
+            truth = ExperimentList.from_file(file.split(".")[0] + "_truth.expt",
+                                             check_format=False)[0].detector[0]
+            strategy = truth.get_px_mm_strategy()
+            check(abs(strategy.t0() * 1000 / thickness - 1) < 1e-12
+                  and abs(strategy.mu() * depth / 1000 - 1) < 1e-12,
+                  "parallax of the truth: %g mm, %g/mm" % (strategy.t0(), strategy.mu()))
             off = panel.get_mu() * depth / 1000 - 1
             check(("absorb" in done.stderr) == (abs(off) > 0.01),
                   "sensor: dxtbx absorbs otherwise by %.2g, warning: %s"

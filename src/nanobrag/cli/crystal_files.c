@@ -151,14 +151,26 @@ static int find_corner(struct settings *s, struct messages *messages, double *dm
     return code;
 }
 
+/* The wavelength for which F are computed: that of the sources of a list on average, by
+ * their weights. */
+static double central_wavelength(const struct inputs *in, const struct settings *s)
+{
+    double sum = 0, weight = 0;
+    for (int i = 0; i < in->nsource; i++) {
+        sum += in->sources[i].weight * in->sources[i].wavelength;
+        weight += in->sources[i].weight;
+    }
+    if (weight > 0) return sum / weight;
+    return s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
+}
+
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx)
 {
     nb_fcalc *const how = &in->fcalc;
-    const double wavelength = s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
     *how = s->fcalc;
     how->dmin = s->scene.dmin;
-    how->wavelength = s->anomalous_off ? 0 : wavelength;
+    how->wavelength = s->anomalous_off ? 0 : central_wavelength(in, s);
     if (!s->anomalous_off) {
         how->anomalous = s->anomalous;
         how->nanomalous = (size_t)s->nanomalous;
@@ -206,7 +218,7 @@ int factors_write(struct run *run)
 {
     const struct inputs *in = &run->inputs;
     const int known = in->crystal.noperator > 0;
-    nb_mtz mtz = {.wavelength = run->resolved.beam.wavelength,
+    nb_mtz mtz = {.wavelength = central_wavelength(in, run->s),
                   .space_group = known ? in->crystal.space_group : NULL,
                   .title = "structure factors of nanobrag",
                   .friedel = mates_differ(in->hkl)};

@@ -171,7 +171,9 @@ int truth_default(struct run *run)
         return 0;
     const char *const name = s->out[OUT_IMAGE], *const base = last_part(name);
     const char *end = extension(name);
-    while (end > base && strchr("0123456789#_", end[-1])) end--;
+    /* numbers that this run gives are left out; others may tell runs apart */
+    const int numbers = s->given[OPT_IMAGES] && image_format(s) != IMAGE_NXMX;
+    while (numbers && end > base && strchr("0123456789#_", end[-1])) end--;
     const size_t n = (size_t)(end - name);
     run->truth_name = malloc(n + sizeof ending);
     if (!run->truth_name) return message_failure(run->messages, "out of memory");
@@ -212,18 +214,42 @@ static char *absolute(const char *name)
     return out;
 }
 
-/* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
- * the one file of NXmx. To be freed; NULL where a name has no digits. */
-static char *template_of(const struct settings *s, int kind, int *first)
+/* Why dxtbx could not find the images by a template of the name of the first one; NULL: it
+ * can. It sorts names as text, and its own first number is 1. */
+static const char *not_found_by(const char *path, const char *digits, size_t n, int images)
 {
+    char last[16];
+    if (strchr(path, '#')) return "a # in its path, which stands for digits there";
+    if (n == 0) return "no digits before its ending, by which images are found";
+    if (atoi(digits) == 0) return "the number 0, where images are counted from 1";
+    snprintf(last, sizeof last, "%d", atoi(digits) + (images > 0 ? images - 1 : 0));
+    if (strlen(last) > n)
+        return "too few digits for the last number, where names are sorted";
+    return NULL;
+}
+
+/* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
+ * the one file of NXmx. To be freed; NULL where it would not find them, which is said. */
+static char *template_of(const struct run *run, int kind, int *first)
+{
+    const struct settings *s = run->s;
     char *const name = output_name_of(s, kind, 0);
     char *const out = name ? absolute(name) : NULL;
     const char *digits = NULL;
     const size_t n = out ? counting_digits(out, &digits) : 0;
     const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
+    const char *const why = !out    ? NULL
+                            : whole ? not_found_by(out, "1", 1, 1)
+                                    : not_found_by(out, digits, n, run->done);
+    if (why)
+        message_warning(run->messages,
+                        "%s names no images for DIALS: %s has %s; a name such as "
+                        "image_0001 "
+                        "is found",
+                        s->truth, name, why);
     free(name);
-    if (!out || whole) return out;
-    if (n == 0) {
+    if (!out || (whole && !why)) return out;
+    if (why) {
         free(out);
         return NULL;
     }
@@ -267,7 +293,7 @@ int truth_write(struct run *run)
     nb_expt_options options = {.images = run->done,
                                .first = 1,
                                .space_group = space_group(&run->inputs)};
-    char *const files = kind >= 0 ? template_of(s, kind, &options.first) : NULL;
+    char *const files = kind >= 0 ? template_of(run, kind, &options.first) : NULL;
     options.files = files;
     options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
     if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */

@@ -56,7 +56,7 @@ static void put_sensor(struct experiment *e, cJSON *to)
     document_real(d, to, "mu", e->exposure->attenuation);
     strategy = document_object(d, to, "px_mm_strategy");
     document_string(d, strategy, "type",
-                    has_sensor ? "ParallaxCorrectionPxMmStrategy" : "SimplePxMmStrategy");
+                    has_sensor ? "ParallaxCorrectedPxMmStrategy" : "SimplePxMmStrategy");
 }
 
 static void put_panel(struct experiment *e, cJSON *panels, int i,

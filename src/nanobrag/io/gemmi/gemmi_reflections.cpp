@@ -160,7 +160,7 @@ void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections 
     const gemmi::Mtz::Column &minus = mtz.get_column_with_label(choice.minus);
 
     for (const gemmi::Mtz::Column *column : {&plus, &minus})
-        if (!std::strchr("FGDEQR", column->type))
+        if (!std::strchr("FGER", column->type))
             refuse("column " + column->label + " has type " + column->type
                    + ", which is no amplitude (F or G)");
     set_crystal(mtz.get_cell(plus.dataset_id), mtz.spacegroup, mtz.spacegroup_name,
