@@ -162,6 +162,10 @@ bad 'unknown element' \
     "${group}ATOM      1  Q   GLY A   7       1.000   2.000   3.000  1.00 20.00           X\n"
 bad 'expected -10 to 2000' \
     "${group}ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00-20.00           C\n"
+bad "line 2: '\*\*\*\*\*\*\*\*' is no coordinate" \
+    "${group}ATOM      1  CA  GLY A   7    ********   2.000   3.000  1.00 20.00           C\n"
+grep -B 400 -m 20 "^ATOM" "$pdb" > cut.pdb
+accepts 'warning: .*cut.pdb: no record END' -pdb ../cut.pdb $view -floatfile f
 head -c 20000 "$data/structures/1cbs.cif.gz" > cut.cif.gz
 refuses 2 'cut.cif.gz: damaged or cut gzip' -pdb ../cut.cif.gz $view -floatfile f
 refuses 2 'No such file' -pdb missing.pdb $view -floatfile f

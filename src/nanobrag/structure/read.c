@@ -137,6 +137,10 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_model *mo
                  "%s: its non-crystallographic symmetry makes %d copies of each atom, %zu "
                  "atoms in all",
                  name, model->ncopies, model->natom);
+    if (model->no_end)
+        log_line(ctx, NB_LOG_WARNING, "structure",
+                 "%s: no record END: the file may have been cut; its %zu atoms are used",
+                 name, model->natom);
     if (model->short_lines)
         log_line(ctx, NB_LOG_NOTE, "structure",
                  "%s: an old file with text in columns 73-80, which are not read", name);

@@ -57,6 +57,7 @@ struct gemmi_model {
     int nmodel; /* models in the file, of which the first was taken */
     int ncopies; /* copies by non-crystallographic symmetry among the atoms */
     int short_lines; /* 1: an old PDB file, read without columns 73-80 */
+    int no_end; /* 1: a PDB file without its last record, END */
 };
 
 /* Coefficients of a form factor, f = sum a exp(-b s^2) + c, s = sin(theta)/lambda

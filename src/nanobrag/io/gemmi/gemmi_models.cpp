@@ -6,12 +6,15 @@
  * SPDX-License-Identifier: MIT
  */
 #define USE_STD_SNPRINTF
+#include <algorithm>
+#include <cstdlib>
 #include <gemmi/cif.hpp>
 #include <gemmi/fprime.hpp>
 #include <gemmi/it92.hpp>
 #include <gemmi/mmcif.hpp>
 #include <gemmi/pdb.hpp>
 #include <gemmi/solmask.hpp>
+#include <string>
 
 #include "io/gemmi/gemmi_shared.h"
 
@@ -40,10 +43,49 @@ gemmi::Structure parse_pdb(const char *bytes, size_t n, int *short_lines)
     return gemmi::read_pdb_from_memory(bytes, n, "", options);
 }
 
-gemmi::Structure parse_model(const char *bytes, size_t n, int *short_lines)
+/* Returns 1 if the columns hold one number between blanks. */
+bool is_number(const std::string &columns)
 {
-    *short_lines = 0;
-    if (!is_cif(bytes, bytes + n)) return parse_pdb(bytes, n, short_lines);
+    char *end = nullptr;
+
+    (void)std::strtod(columns.c_str(), &end);
+    return end != columns.c_str()
+           && columns.find_first_not_of(" \r", end - columns.c_str()) == std::string::npos;
+}
+
+/* Refuses atoms of a PDB file whose coordinates, three of 8 columns from 31 on, are no
+ * numbers: gemmi takes those for 0. Returns 1 where the last record, END, is missing. */
+int check_records(const char *bytes, size_t n)
+{
+    enum { FIRST = 30, WIDTH = 8, AXES = 3 };
+    const char *const end = bytes + n;
+    long number = 0;
+    int ended = 0;
+
+    for (const char *at = bytes; at < end;) {
+        const char *const stop = std::find(at, end, '\n');
+        const std::string line(at, stop), name = line.substr(0, 6);
+
+        number++;
+        if (name.substr(0, 3) == "END" && name != "ENDMDL") ended = 1;
+        for (size_t k = 0; k < AXES && (name == "ATOM  " || name == "HETATM"); k++)
+            if (line.size() >= FIRST + AXES * WIDTH
+                && !is_number(line.substr(FIRST + WIDTH * k, WIDTH)))
+                refuse("line " + std::to_string(number) + ": '"
+                       + line.substr(FIRST + WIDTH * k, WIDTH)
+                       + "' is no coordinate; expected a number in A");
+        at = stop < end ? stop + 1 : end;
+    }
+    return !ended;
+}
+
+gemmi::Structure parse_model(const char *bytes, size_t n, int *short_lines, int *no_end)
+{
+    *short_lines = *no_end = 0;
+    if (!is_cif(bytes, bytes + n)) {
+        *no_end = check_records(bytes, n);
+        return parse_pdb(bytes, n, short_lines);
+    }
     gemmi::cif::Document document = gemmi::cif::read_memory(bytes, n, "mmCIF");
 
     return gemmi::make_structure(document);
@@ -166,8 +208,9 @@ nb_status gemmi_model_read(const char *bytes, size_t n, gemmi_model *out,
                            char why[GEMMI_WHY])
 {
     std::memset(out, 0, sizeof *out);
-    const nb_status status =
-        guarded(why, [&] { fill_model(parse_model(bytes, n, &out->short_lines), out); });
+    const nb_status status = guarded(why, [&] {
+        fill_model(parse_model(bytes, n, &out->short_lines, &out->no_end), out);
+    });
 
     if (status != NB_OK) gemmi_model_free(out);
     return status;
