@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import library
 from torch._functorch.utils import enable_single_level_autograd_function
 
 from ._convert import choice
@@ -22,7 +23,7 @@ from ._structs import LossKind, Target
 
 __all__ = ["LossResult", "loss", "simulate"]
 
-_library = torch.library.Library("nanobrag", "DEF")
+_library = library.Library("nanobrag", "DEF")
 _library.define("simulate(Tensor x, str key) -> Tensor")
 _library.define("simulate_jvp(Tensor x, Tensor dx, str key) -> Tensor")
 _library.define("simulate_vjp(Tensor x, Tensor bar, str key) -> Tensor")
@@ -123,10 +124,10 @@ for _name, _function in (
 ):  # fmt: skip
     _library.impl(_name, _function, "CPU")
     _library.impl(_name, _function, "CUDA")
-torch.library.register_fake("nanobrag::simulate", _fake_images, lib=_library)
-torch.library.register_fake("nanobrag::simulate_jvp", _fake_images, lib=_library)
-torch.library.register_fake("nanobrag::simulate_vjp", lambda x, bar, key: torch.empty_like(x), lib=_library)
-torch.library.register_fake("nanobrag::loss", _fake_loss, lib=_library)
+library.register_fake("nanobrag::simulate", _fake_images, lib=_library)
+library.register_fake("nanobrag::simulate_jvp", _fake_images, lib=_library)
+library.register_fake("nanobrag::simulate_vjp", lambda x, bar, key: torch.empty_like(x), lib=_library)
+library.register_fake("nanobrag::loss", _fake_loss, lib=_library)
 
 _ops = torch.ops.nanobrag
 _SECOND = (
@@ -136,7 +137,7 @@ _SECOND = (
 
 
 # a kernel of the dispatcher's key Autograd runs once for each level of torch.func, as those that
-# torch.library.custom_op() makes; theirs have no forward mode
+# library.custom_op() makes; theirs have no forward mode
 _Function: Any = torch.autograd.function._SingleLevelFunction
 
 
@@ -241,10 +242,10 @@ def _vmap_loss(info: Any, in_dims: Any, x: torch.Tensor, observed: torch.Tensor,
     return tuple(torch.stack(parts) for parts in zip(*each, strict=True)), (0, 0, 0)
 
 
-torch.library.register_vmap("nanobrag::simulate", _vmap_simulate, lib=_library)
-torch.library.register_vmap("nanobrag::simulate_jvp", _vmap_linear(_ops.simulate_jvp), lib=_library)
-torch.library.register_vmap("nanobrag::simulate_vjp", _vmap_linear(_ops.simulate_vjp), lib=_library)
-torch.library.register_vmap("nanobrag::loss", _vmap_loss, lib=_library)
+library.register_vmap("nanobrag::simulate", _vmap_simulate, lib=_library)
+library.register_vmap("nanobrag::simulate_jvp", _vmap_linear(_ops.simulate_jvp), lib=_library)
+library.register_vmap("nanobrag::simulate_vjp", _vmap_linear(_ops.simulate_vjp), lib=_library)
+library.register_vmap("nanobrag::loss", _vmap_loss, lib=_library)
 
 
 def _check(sim: Simulator, x: torch.Tensor, axes: bool) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,22 +17,7 @@ HAS_JSON = "cjson" in nanobrag.features().split()
 HAS_HDF5 = nanobrag.Nxmx.can_compress("deflate")
 needs_json = pytest.mark.skipif(not HAS_JSON, reason="a build without cJSON")
 needs_hdf5 = pytest.mark.skipif(not HAS_HDF5, reason="a build or machine without HDF5")
-XPARM = """\
- XPARM.XDS    VERSION Jan 31, 2020  BUILT=20200131
-     1        12.5000    0.2500  1.000000  0.000000  0.000000
-       0.980000       0.000000       0.000000       1.020408
-     1     30.0000     40.0000     50.0000  90.000  90.000  90.000
-      30.000000       0.000000       0.000000
-       0.000000      40.000000       0.000000
-       0.000000       0.000000      50.000000
-         1        30        24    1.500000    1.500000
-      15.250000      12.750000      70.000000
-       1.000000       0.000000       0.000000
-       0.000000       1.000000       0.000000
-       0.000000       0.000000       1.000000
-         1         1        30         1        24
-    0.00    0.00    0.00  1.00000  0.00000  0.00000  0.00000  1.00000  0.00000
-"""
+XPARM = (Path(__file__).parents[2] / "tests/data/XPARM.XDS").read_text()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import nanobrag
 
 try:
     import torch
+    from torch import library
 except (ImportError, OSError) as error:  # a wheel without the libraries that it loads is an OSError
     pytest.skip(f"PyTorch is not here: {error}", allow_module_level=True)
 
@@ -101,12 +102,12 @@ def test_compiled_has_the_same_bits(sim, backend):
 
 
 def test_operators_are_registered_well(sim):
-    """torch.library.opcheck: schema, fake tensors, dispatch, autograd under compilation."""
+    """PyTorch's opcheck: schema, fake tensors, dispatch, autograd under compilation."""
     for requires_grad in (False, True):
-        torch.library.opcheck(torch.ops.nanobrag.simulate.default, (at(sim, requires_grad), sim.key))
+        library.opcheck(torch.ops.nanobrag.simulate.default, (at(sim, requires_grad), sim.key))
     observed = torch.tensor(sim()) * 1.1
     numbers = [0.0] * 5
-    torch.library.opcheck(
+    library.opcheck(
         torch.ops.nanobrag.loss.default,
         (at(sim, True), observed, None, sim.key, "gaussian", numbers, True),
         test_utils=("test_schema", "test_faketensor"),

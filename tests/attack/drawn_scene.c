@@ -172,9 +172,6 @@ static void draw_once(struct attack *attack, struct drawn_scene *out)
     draw_detector(attack, out);
     draw_beam(attack, s, out->source);
     draw_sampling(attack, s);
-    /* a factor of e^80, beyond which it is cut off, for no wavelength and no angle */
-    s->crystal.b_factor =
-        fmax(s->crystal.b_factor, -20 * s->beam.wavelength * s->beam.wavelength);
     if (s->crystal.ndomains > 0 && attack_once_in(attack, 3)) {
         s->crystal.domain_weight = out->domain_weight;
         for (int i = 0; i < s->crystal.ndomains; i++)

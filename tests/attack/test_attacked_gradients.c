@@ -112,10 +112,14 @@ static void try_parameters(struct attack *attack, nb_simulator *sim,
     }
 }
 
-/* A top hat has no slope but jumps: it cannot be differentiated. */
-static int is_smooth(const nb_crystal *crystal)
+/* A top hat has no slope but jumps: it cannot be differentiated. Nor can the factor of a
+ * negative B, which is cut off at e^80: from B = -40 lambda^2 on that may happen. */
+static int is_smooth(const nb_scene *scene)
 {
-    return crystal->shape != NB_TOPHAT;
+    const double lambda = scene->beam.wavelength;
+
+    return scene->crystal.shape != NB_TOPHAT
+           && scene->crystal.b_factor > -20 * lambda * lambda;
 }
 
 static int is_tricubic(const nb_crystal *crystal)
@@ -128,8 +132,7 @@ static void draw_scene(struct attack *attack, struct drawn_scene *drawn, int tri
     do {
         drawn_scene_free(drawn);
         drawn_scene(attack, drawn);
-    } while (!is_smooth(&drawn->scene.crystal)
-             || is_tricubic(&drawn->scene.crystal) != tricubic);
+    } while (!is_smooth(&drawn->scene) || is_tricubic(&drawn->scene.crystal) != tricubic);
 }
 
 static int gradients(void)

@@ -68,6 +68,33 @@ catching()
     done
 }
 
+# interrupted SIGNAL FILE ARGUMENTS...: a run of many images is told to stop once FILE is
+# there, and says what it keeps; leaves work, out and err
+interrupted()
+{
+    signal=$1
+    awaited=$2
+    shift 2
+    status=130
+    [ "$signal" = INT ] || status=143
+    rm -rf work
+    mkdir work
+    (cd work && exec "$program" -cell 30 40 50 -default_F 10 -N 4 -detpixels 300 -pixel 0.3 \
+        -osc 1 -phisteps 20 -images 100000 -strategy reference -threads 1 -quiet "$@" \
+        > ../out 2> ../err) &
+    child=$!
+    tries=0
+    while [ ! -e "work/$awaited" ] && [ $tries -lt 1000 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -"$signal" $child
+    wait $child
+    code=$?
+    is "status $status after SIG$signal" test $code -eq $status
+    is "tells what is kept" grep -q 'interrupted; [0-9]* of 100000 images are finished and kept' err
+}
+
 # refuses CODE PATTERN ARGUMENTS...: that exit status, one line on stderr that matches and
 # names nothing of the library's, and no file
 refuses()

@@ -17,28 +17,11 @@
 #include <nanobrag/nanobrag.h>
 
 #include "io/images/attenuation.h"
+#include "io/plate.h"
 #include "support/files.h"
 #include "support/tap.h"
 
 enum { NFAST = 7, NSLOW = 5, NPIX = NFAST * NSLOW };
-
-static nb_scene plate(void)
-{
-    nb_scene s = {0};
-
-    s.crystal.cell[0] = 40;
-    s.crystal.default_f = 1;
-    s.detector.nfast = NFAST;
-    s.detector.nslow = NSLOW;
-    s.detector.pixel = 0.172;
-    s.detector.distance = 70;
-    s.scan.phi0 = 12.25;
-    s.scan.osc = 0.5;
-    s.scan.nphi = 1;
-    s.beam.wavelength = 0.9791;
-    s.oversample = 1;
-    return s;
-}
 
 static nb_simulator *make(const nb_scene *scene)
 {
@@ -119,7 +102,7 @@ static double number_after(const char *text, const char *word)
 static int pixels_come_back(void)
 {
     static const char start[] = "\x0c\x1a\x04\xd5";
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene);
     int32_t counts[NPIX];
     int64_t found[NPIX] = {0};
@@ -152,7 +135,7 @@ static int pixels_come_back(void)
 
 static int header_numbers(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene);
     const double phi = -3.7;
     int32_t counts[NPIX] = {0};
@@ -184,7 +167,7 @@ static int header_numbers(void)
 
 static int narrow_counts(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene);
     uint16_t narrow[NPIX];
     int32_t wide[NPIX];
@@ -233,7 +216,7 @@ static int geometry_refused(void)
     const nb_array image = nb_array_i32(counts, NSLOW, NFAST);
 
     for (size_t i = 0; i < COUNT(row); i++) {
-        nb_scene scene = plate();
+        nb_scene scene = plate(NFAST, NSLOW);
         nb_simulator *sim;
         nb_status status;
 
@@ -263,7 +246,7 @@ static int geometry_refused(void)
 
 static int arguments_refused(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene);
     int32_t counts[NPIX] = {0};
     float photons[NPIX] = {0};
@@ -304,7 +287,7 @@ static int arguments_refused(void)
 /* the disk gives out in the middle: the old file stays */
 static int cut_off(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene);
     int32_t counts[NPIX] = {0};
     const nb_array image = nb_array_i32(counts, NSLOW, NFAST);

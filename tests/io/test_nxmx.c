@@ -19,26 +19,9 @@
 #include <nanobrag/nanobrag.h>
 
 #include "io/nxmx_files.h"
+#include "io/plate.h"
 #include "support/files.h"
 #include "support/tap.h"
-
-static nb_scene plate(void)
-{
-    nb_scene s = {0};
-
-    s.crystal.cell[0] = 40;
-    s.crystal.default_f = 1;
-    s.detector.nfast = NFAST;
-    s.detector.nslow = NSLOW;
-    s.detector.pixel = 0.172;
-    s.detector.distance = 70;
-    s.scan.phi0 = 12.25;
-    s.scan.osc = 0.5;
-    s.scan.nphi = 1;
-    s.beam.wavelength = 0.9791;
-    s.oversample = 1;
-    return s;
-}
 
 static nb_simulator *make(const nb_scene *scene, const char *names)
 {
@@ -55,7 +38,7 @@ static nb_simulator *make(const nb_scene *scene, const char *names)
 
 static int sweep_contents(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "phi0");
     const double fast[3] = {-1, 0, 0}, slow[3] = {0, -1, 0};
     double phi[3] = {0}, size[2] = {0};
@@ -112,7 +95,7 @@ static int sweep_contents(void)
 /* nothing is at the path before the file is closed, and an older file stays */
 static int whole_or_not_there(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "");
     int32_t counts[NPIX];
     const nb_array image = nb_array_i32(counts, NSLOW, NFAST);
@@ -150,7 +133,7 @@ static int whole_or_not_there(void)
 static int compressions(void)
 {
     static const H5Z_filter_t filters[] = {1, 0, 32004, 32008};
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "phi0");
 
     for (int i = 0; i < 4; i++) {
@@ -191,7 +174,7 @@ static int compressions(void)
 
 static int other_types(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "");
     const nb_nxmx_options narrow = {.type = NB_UINT, .bits = 16, .underload = 3};
     const nb_nxmx_options photons = {.type = NB_FLOAT, .bits = 32, .level = 9};
@@ -232,7 +215,7 @@ static int other_types(void)
 
 static int stills_and_wavelengths(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "phi0 wavelength");
     const nb_nxmx_options stills = {.stills = 1}, steps = {.start = 5, .step = -2};
     const double x[2][2] = {{3, 1.1}, {-40, 1.2}};
@@ -273,7 +256,7 @@ static int spectra(void)
     nb_source source[3] = {{{1, 0, 0}, 1.0, 1},
                            {{1, 0, 0}, 1.1, 2},
                            {{1, 1e-3, 0}, 1.0, 1}};
-    nb_scene scene = plate();
+    nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim;
     int32_t counts[NPIX];
     const nb_array image = nb_array_i32(counts, NSLOW, NFAST);
@@ -314,7 +297,7 @@ static int spectra(void)
 
 static int masked_pixels(void)
 {
-    nb_scene scene = plate();
+    nb_scene scene = plate(NFAST, NSLOW);
     uint8_t mask[NPIX];
     nb_simulator *sim;
     double found[NPIX] = {0};
@@ -355,7 +338,7 @@ static int options_refused(void)
         {{.overload = -2}, "to -2"},
         {{.underload = NAN}, "from nan"},
     };
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "");
     nb_nxmx *nxmx = NULL;
 
@@ -382,7 +365,7 @@ static int options_refused(void)
 
 static int scenes_refused(void)
 {
-    nb_scene scene = plate();
+    nb_scene scene = plate(NFAST, NSLOW);
     nb_nxmx *nxmx = NULL;
     nb_simulator *sim;
 
@@ -392,7 +375,7 @@ static int scenes_refused(void)
     check_refused(nb_nxmx_create(sim, in_folder("x.nxs"), NULL, &nxmx), NB_ERR_UNSUPPORTED,
                   "a curved detector", "NXmx");
     nb_simulator_free(sim);
-    scene = plate();
+    scene = plate(NFAST, NSLOW);
     scene.detector.vectors[0][1] = 0.01;
     scene.detector.vectors[0][2] = 1;
     sim = make(&scene, "");
@@ -406,7 +389,7 @@ static int scenes_refused(void)
 /* a refused frame leaves the file as it was */
 static int frames_refused(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     const nb_nxmx_options two = {.frames = 2};
     nb_simulator *sim = make(&scene, "phi0 distance osc");
     int32_t counts[NPIX];
@@ -456,7 +439,7 @@ static int frames_refused(void)
  * so, the old file stays, and the next file is written as if nothing had been. */
 static int cut_off(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     const nb_nxmx_options raw = {.compression = NB_COMPRESSION_NONE};
     nb_simulator *sim = make(&scene, "phi0");
     struct rlimit old, low;
@@ -494,7 +477,7 @@ static int cut_off(void)
 
 static void *write_many(void *name)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_context *own = NULL;
     nb_simulator *sim = NULL;
     int32_t counts[NPIX];
@@ -553,7 +536,7 @@ static int several_threads(void)
 
 static int says_so(void)
 {
-    const nb_scene scene = plate();
+    const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "");
     nb_nxmx *nxmx = NULL;
 

@@ -63,7 +63,7 @@ static int deviances(void)
 {
     static const double sizes[] = {1e-3, 0.7, 3, 1e3, 1e6}, gain = 2.5;
     static const double ratios[] = {1e-3, 0.9, 1 - 1e-6, 1, 1 + 1e-6, 1.1, 1e3};
-    double worst = 0, least = 0, bounded = 0, equal = 0;
+    double worst = 0, least = 0, bounded = 0, equal = 0, near = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++) {
@@ -74,7 +74,7 @@ static int deviances(void)
             const long double off = (long double)photons - y;
             const long double v = photons / (long double)gain + 2.25L;
             const long double v_y = y / (long double)gain + 2.25L;
-            const long double p = off - y * logl((long double)photons / y);
+            const long double p = off - y * log1pl(off / y);
             const long double r = (off * off / v + logl(v / v_y)) / 2;
             const double a = phys_loss(poisson, photons, y, 1).value;
             const double b = phys_loss(readout, photons, y, 1).value;
@@ -82,10 +82,13 @@ static int deviances(void)
             worst = fmax(worst, (double)fabsl(a - p) / (photons + y));
             worst = fmax(worst, (double)(fabsl(b - r) / (off * off / v + 1)));
             least = fmin(least, a / (photons + y));
+            if (off != 0 && fabsl(off) < 0.5L * y)
+                near = fmax(near, (double)fabsl((a - p) / off));
             bounded = fmin(bounded, b * 8 * (double)v * gain * gain);
             if (ratios[k] == 1) equal = fmax(equal, fabs(a) + fabs(b));
         }
     tap_promised("of their terms", worst, 0, 1e-15);
+    tap_promised("Poisson near the observed photons, of the difference", near, 0, 1e-15);
     tap_promised("Poisson below 0", -least, 0, 1e-15);
     tap_promised("with read-out noise, of 1/(8 v gain^2)", -bounded, 0, 1.02);
     tap_promised("where photons are equal", equal, 0, 0);

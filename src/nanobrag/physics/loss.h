@@ -45,16 +45,19 @@ PHYS_FN double phys_loss_log(double x)
     return x > 0 ? r : -PHYS_INFINITY;
 }
 
-/* Returns the Poisson loss, half a deviance: the logarithm is that of a ratio, so that it
- * keeps its digits near the observed photons. Its value is infinite where photons were
+/* Returns the Poisson loss, half a deviance. It keeps its digits near the observed photons,
+ * where it is a small difference: there the logarithm is that of 1 + t, t the relative
+ * difference, with what the sum lost of t. Its value is infinite where photons were
  * observed but none are computed. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
-    const double per_photon = 1 / photons;
+    const double per_photon = 1 / photons, off = photons - observed;
+    const int near = fabs(off) < 0.5 * observed;
+    const double t = (near ? off : photons) / observed, sum = 1 + t;
+    const double ratio = near ? sum : fabs(t), lost = near ? (sum - 1) - t : 0;
     struct phys_loss r;
 
-    r.value = photons - observed
-              - (observed != 0 ? observed * phys_loss_log(fabs(photons / observed)) : 0);
+    r.value = off - (observed != 0 ? observed * (phys_loss_log(ratio) - lost) : 0);
     r.slope = 1 - (observed != 0 ? observed * per_photon : 0);
     r.curvature = photons > 0 ? per_photon : 0;
     return r;
