@@ -17,7 +17,7 @@
 #include "support/files.h"
 #include "support/ladder.h"
 
-enum { MOST_PARAMETERS = 80, TRIED_OF_SCENE = 6, SHORTER = 6 };
+enum { MOST_PARAMETERS = 80, TRIED_OF_SCENE = 6, LONG = 3, LENGTHS = 6 };
 
 /* A weighted sum over an image, along one parameter. */
 struct weighted_sum {
@@ -51,7 +51,8 @@ static int is_same(const struct ladder_slope *a, const struct ladder_slope *b)
 }
 
 /* Returns 1 if differences agree with the derivative, 0 if all of them that are conclusive
- * disagree and two agree with each other, and -1 otherwise. */
+ * disagree and two agree with each other, and -1 otherwise. Very short steps are heard only
+ * where they are precise: else they would agree with anything. */
 static int compare(const struct weighted_sum *sum, const nb_param *p, double derivative,
                    double size, struct ladder_slope *found)
 {
@@ -61,10 +62,14 @@ static int compare(const struct weighted_sum *sum, const nb_param *p, double der
 
     if (room <= 0) return -1;
     if (room < p->scale) ladder.limit = room;
-    for (int i = 0; i < SHORTER; i++, ladder.length /= 30) {
-        const struct ladder_slope slope = ladder_run(&ladder);
+    for (int i = 0; i < LENGTHS; i++, ladder.length /= 30) {
+        struct ladder_slope slope = ladder_run(&ladder);
         double off = 0;
 
+        /* the step passes over the whole spot */
+        if (fabs(derivative) * slope.h > size) continue;
+        if (i >= LONG && slope.bar > 1e-9 * fabs(derivative)) continue;
+        if (i >= LONG) slope.scale = fabs(derivative);
         if (ladder_agrees(&slope, derivative, &off)) return 1;
         if (slope.verdict != LADDER_OK || slope.h == found->h) continue;
         if (found->h > 0 && is_same(&slope, found)) verdict = 0;
