@@ -266,9 +266,8 @@ static void check_names(struct run *run)
     for (int i = 0; i < 3; i++) {
         const char *const name = run->s->out[kinds[i]];
         if (kinds[i] == OUT_IMAGE && image_format(run->s) == IMAGE_NXMX) continue;
-        const char *slash = name ? strrchr(name, '/') : NULL;
-        const char *base = slash ? slash + 1 : name;
-        if (name && !strpbrk(base, "0123456789") && strncmp(name, "/dev/", 5) != 0)
+        if (name && !strpbrk(output_base(name), "0123456789")
+            && strncmp(name, "/dev/", 5) != 0)
             message_note(run->messages,
                          "%s holds no number; dials.import refuses such names", name);
     }

@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,19 +147,6 @@ static int is_smv(const struct settings *s, int kind)
     return kind >= 0 && (kind != OUT_IMAGE || image_format(s) == IMAGE_SMV);
 }
 
-static const char *last_part(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* Where the extension of a name begins, or its end. */
-static const char *extension(const char *name)
-{
-    const char *const base = last_part(name), *const dot = strrchr(base, '.');
-    return dot && dot > base ? dot : base + strlen(base);
-}
-
 int truth_default(struct run *run)
 {
     static const char ending[] = "_truth.expt";
@@ -169,8 +155,8 @@ int truth_default(struct run *run)
         || s->gradcheck || image_format(s) == IMAGE_SMV || image_format(s) == IMAGE_UNKNOWN
         || !option_listed(nb_features(), "cjson"))
         return 0;
-    const char *const name = s->out[OUT_IMAGE], *const base = last_part(name);
-    const char *end = extension(name);
+    const char *const name = s->out[OUT_IMAGE], *const base = output_base(name);
+    const char *end = output_extension(name);
     /* numbers that this run gives are left out; others may tell runs apart */
     const int numbers = s->given[OPT_IMAGES] && image_format(s) != IMAGE_NXMX;
     while (numbers && end > base && strchr("0123456789#_", end[-1])) end--;
@@ -185,24 +171,11 @@ int truth_default(struct run *run)
     return 0;
 }
 
-/* The digits that count the images in the name of the first one, which are the last ones
- * before the extension, as in output_name(). Returns how many they are; 0: none. */
-static size_t counting_digits(const char *name, const char **begin)
-{
-    enum { DIGITS_MOST = 9 };
-    const char *const base = last_part(name), *const end = extension(name);
-    *begin = end;
-    while (*begin > base && isdigit((unsigned char)(*begin)[-1])
-           && end - *begin < DIGITS_MOST)
-        --*begin;
-    return (size_t)(end - *begin);
-}
-
 /* The absolute path of a file in a folder that exists, to be freed; NULL: there is no
  * memory. */
 static char *absolute(const char *name)
 {
-    const char *const base = last_part(name);
+    const char *const base = output_base(name);
     char *const folder = base > name ? strdup(name) : strdup(".");
     if (folder && base > name) folder[base - name] = 0;
     char *const whole = folder ? realpath(folder, NULL) : NULL;
@@ -235,8 +208,8 @@ static char *template_of(const struct run *run, int kind, int *first)
     const struct settings *s = run->s;
     char *const name = output_name_of(s, kind, 0);
     char *const out = name ? absolute(name) : NULL;
-    const char *digits = NULL;
-    const size_t n = out ? counting_digits(out, &digits) : 0;
+    const char *const digits = out ? output_digits(out) : NULL;
+    const size_t n = out ? (size_t)(output_extension(out) - digits) : 0;
     const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
     const char *const why = !out    ? NULL
                             : whole ? not_found_by(out, "1", 1, 1)

@@ -170,6 +170,13 @@ int outputs_write(struct run *run, int i);
  * or the digits before the extension are counted up, and else _00001 is inserted. */
 char *output_name(const char *pattern, int i, int sweep);
 
+/* The part of a path behind the last slash; its extension, or its end; and the digits
+ * before that, which count the images of a sweep: there are none where both are the same.
+ */
+const char *output_base(const char *path);
+const char *output_extension(const char *path);
+const char *output_digits(const char *path);
+
 /* The same for image i of an output, which may be one file for all. */
 char *output_name_of(const struct settings *s, int kind, int i);
 

@@ -26,12 +26,34 @@ static char *join(const char *text, size_t n, int number, size_t width, const ch
     return out;
 }
 
+const char *output_base(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *output_extension(const char *path)
+{
+    const char *const base = output_base(path), *const dot = strrchr(base, '.');
+    return dot && dot > base ? dot : base + strlen(base);
+}
+
+const char *output_digits(const char *path)
+{
+    enum { DIGITS_MOST = 9 };
+    const char *const base = output_base(path), *const end = output_extension(path);
+    const char *digits = end;
+    while (digits > base && digits[-1] >= '0' && digits[-1] <= '9'
+           && end - digits < DIGITS_MOST)
+        digits--;
+    return digits;
+}
+
 char *output_name(const char *pattern, int i, int sweep)
 {
     enum { WIDTH = 5 };
     if (!sweep) return strdup(pattern);
-    const char *slash = strrchr(pattern, '/');
-    const char *base = slash ? slash + 1 : pattern;
+    const char *base = output_base(pattern);
     const char *hash = strrchr(base, '#');
     if (hash) {
         const char *first = hash;
@@ -39,11 +61,8 @@ char *output_name(const char *pattern, int i, int sweep)
         return join(pattern, (size_t)(first - pattern), i + 1, (size_t)(hash - first) + 1,
                     hash + 1);
     }
-    const char *dot = strrchr(base, '.');
-    const char *end = dot && dot > base ? dot : base + strlen(base);
-    const char *digits = end;
-    while (digits > base && digits[-1] >= '0' && digits[-1] <= '9' && end - digits < 9)
-        digits--;
+    const char *end = output_extension(pattern);
+    const char *digits = output_digits(pattern);
     if (digits < end)
         return join(pattern, (size_t)(digits - pattern), atoi(digits) + i,
                     (size_t)(end - digits), end);
@@ -104,18 +123,12 @@ static int folder_of(const char *path, struct stat *out)
     return found;
 }
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 int outputs_same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
     if (strcmp(a, b) == 0) return 1;
-    if (strcmp(last_part(a), last_part(b)) == 0 && folder_of(a, &sa) && folder_of(b, &sb)
-        && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino)
+    if (strcmp(output_base(a), output_base(b)) == 0 && folder_of(a, &sa)
+        && folder_of(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino)
         return 1;
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
