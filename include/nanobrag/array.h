@@ -11,7 +11,7 @@
  *   with any strides   the images of nb_forward() and nb_forward_batch(), both arrays of
  *                      nb_digitize()
  *   dense only         bar_image of nb_vjp(), weight and residual of nb_jtj(), observed and
- *                      weight of nb_loss()
+ *                      weight of nb_loss(), the image of nb_forward_add()
  *
  * SPDX-License-Identifier: MIT
  */

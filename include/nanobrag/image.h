@@ -1,5 +1,6 @@
 /*
- * image.h - statistics of a finished image, and its conversion to noisy detector counts.
+ * image.h - sums of images, the statistics of a finished one, and its conversion to noisy
+ * detector counts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,6 +14,33 @@
 #include <nanobrag/status.h>
 
 NB_BEGIN_DECLS
+
+/*
+ * image += factor I(x): sums of images, as those of two states, of several lattices, or of
+ * energies with structure factors of their own (docs/xfel.md).
+ *
+ *   x       [in]      parameters; NULL: the values of the scene    (nparam)
+ *   factor  [in]      of the photons, may be negative
+ *   image   [in,out]  photons per pixel, float32 or float64        (nslow x nfast)
+ *
+ * I(x) has the bits of nb_forward() in float64, also for a float32 image, whose sum is
+ * rounded once. An image of zeros becomes that of nb_forward() if the factor is 1. Pixels
+ * outside the ROI or all boxes, and masked ones, keep their values. The first call
+ * allocates the rendered tiles as workspace.
+ *
+ * For L(image) with the cotangent bar_image = dL/dimage the derivatives of a sum are those
+ * of its terms: dL/dfactor is the inner product of bar_image and I(x), and dL/dx is
+ * nb_vjp() with the cotangent factor bar_image.
+ *
+ * The image may lie on the CUDA device, dense, as in nb_forward(). It is then copied to the
+ * host and back.
+ *
+ * Errors: those of nb_forward(), and NB_ERR_ARGUMENT for a factor that is not finite,
+ * NB_ERR_SHAPE for a view with strides on a device. After an error nothing has been added,
+ * but some pixels of an image on a device may be sums after NB_ERR_DEVICE.
+ */
+NB_API nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor,
+                                nb_array *image);
 
 /* Statistics over the rendered pixels: those inside the ROI and, where there are boxes, in
  * one of them, and not masked. Pixel values are rounded to float32 first, as nanoBragg

@@ -19,7 +19,8 @@
  *   there
  *   the Jacobian of a normal matrix behind a     each call                   freed
  *   point spread (nb_jtj()); the reflections
- *   of nb_boxes()
+ *   of nb_boxes(); on the host a copy of an
+ *   image on a device (nb_forward_add())
  *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
  *                                                                            the process
  *

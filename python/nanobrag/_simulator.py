@@ -335,6 +335,30 @@ class Simulator:
             del keep, held
         return image
 
+    def add(self, image: Any, x: Any = None, factor: float = 1) -> Any:
+        """image += factor I(x): sums of images, as those of two states or several lattices.
+
+        Args:
+            image: photons, added to without a copy: as `out` of a call of the simulator; on a
+                CUDA device dense.
+            x: parameters (nparam,); None: those of `x`.
+            factor: of the photons, may be negative.
+
+        Returns:
+            `image`.
+
+        Raises:
+            As a call of the simulator; ArgumentError: the factor is not finite. Nothing has been
+            added then.
+        """
+        with self._context:
+            pointer = self._pointer()
+            at, keep = self._at(x)
+            held = _arrays.describe(image, self._image, "image", write=True)
+            self._run(lib.nb_forward_add, pointer, at, float(factor), self._image)
+            del keep, held
+        return image
+
     def _images(self, images: Any, n: int, name: str, write: bool) -> tuple[Any, list[Any]]:
         c = ffi.new("nb_array[]", n)
         if not isinstance(images, (list, tuple)) and getattr(images, "ndim", 3) != 3:

@@ -48,6 +48,24 @@ def test_bits_are_those_of_nb_forward(sim):
     assert np.array_equal(batch[0], sim())
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_images_are_added(sim, dtype):
+    """To memory of the caller, which becomes the image where it was 0."""
+    x = sim.x + [0.01, 0, -0.02, 0.1, 1]
+    image = np.zeros(sim.shape, dtype)
+    assert sim.add(image) is image
+    assert np.array_equal(image, sim(dtype=dtype))
+    view = np.full((sim.shape[0], 2 * sim.shape[1]), 3, dtype)
+    sim.add(view[:, ::2], x, -0.5)
+    assert np.array_equal(view[:, ::2], (3 - 0.5 * sim(x)).astype(dtype))
+    assert (view[:, 1::2] == 3).all()
+    with pytest.raises(nanobrag.ArgumentError, match="factor"):
+        sim.add(image, x, np.nan)
+    with pytest.raises(nanobrag.ShapeError):
+        sim.add(np.zeros((3, 3)))
+    assert np.array_equal(image, sim(dtype=dtype))
+
+
 def test_threads_do_not_change_bits(scene):
     images = [nanobrag.Simulator(scene, threads=n)() for n in (1, 2, 3)]
     assert np.array_equal(images[0], images[1])

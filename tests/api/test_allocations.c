@@ -102,6 +102,7 @@ static int call_all(nb_simulator *sim, int background)
     failed += nb_forward(sim, NULL, &image) != NB_OK;
     failed += nb_forward(sim, NULL, &single) != NB_OK;
     failed += nb_forward_batch(sim, 1, NULL, &image) != NB_OK;
+    failed += nb_forward_add(sim, NULL, 0.5, &image) != NB_OK;
     failed += nb_jvp(sim, NULL, 2, dx, change) != NB_OK;
     failed += nb_jvp(sim, NULL, 1, dx, &single_change) != NB_OK;
     failed += nb_vjp(sim, NULL, 1, &bar, bar_x) != NB_OK;

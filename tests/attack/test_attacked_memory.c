@@ -93,6 +93,10 @@ static nb_status batch(void)
 
     return nb_forward_batch(sim, 2, NULL, two);
 }
+static nb_status add(void)
+{
+    return nb_forward_add(sim, NULL, 0.5, &image);
+}
 static nb_status jvp(void)
 {
     return nb_jvp(sim, NULL, 1, dx, &image);
@@ -425,6 +429,7 @@ static const struct call {
              {"nb_forward", forward, 1},
              {"nb_forward in float32", forward_single, 1},
              {"nb_forward_batch", batch, 1},
+             {"nb_forward_add", add, 1},
              {"nb_jvp", jvp, 1},
              {"nb_vjp", vjp, 1},
              {"nb_jtj", jtj, 1},

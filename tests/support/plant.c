@@ -128,6 +128,14 @@ WRAPPED(nb_forward_batch, nb_simulator *sim, int n, const double *x, nb_array *i
     return status;
 }
 
+WRAPPED(nb_forward_add, nb_simulator *sim, const double *x, double factor, nb_array *image)
+{
+    const nb_status status = __real_nb_forward_add(sim, x, factor, image);
+
+    if (status == NB_OK) plant_array("pixel", image);
+    return status;
+}
+
 WRAPPED(nb_jvp, nb_simulator *sim, const double *x, int ndir, const double *dx,
         nb_array *dimage)
 {

@@ -8,7 +8,7 @@
  * own results. The product does not contain any of this. tests/meta/planted.sh runs the
  * programs.
  *
- *   pixel     images of nb_forward(), nb_forward_batch() and of kernels
+ *   pixel     images of nb_forward(), nb_forward_batch(), nb_forward_add() and of kernels
  *   jacobian  images of nb_jvp() and of kernels
  *   gradient  of nb_vjp(), nb_loss(), nb_jtj() and of kernels
  *   matrix, diagonal, coupling   of nb_loss(), nb_jtj() and of kernels

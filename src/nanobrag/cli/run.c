@@ -214,6 +214,7 @@ static int make_image(struct run *run, int i)
     progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
+    added_to_image(run);
     result->seconds = timing_seconds() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
@@ -289,6 +290,7 @@ static int execute(struct run *run)
     if (code) return code;
     const int fits = fit_asked(run->s);
     if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
+    if (!code && run->image) code = added_read(run);
     if (!code && run->image) code = estimate_check(run);
     if (!code && run->image) code = truth_check(run);
     if (!code && run->image) code = image_file_begin(run);
@@ -329,6 +331,7 @@ void run_free(struct run *run)
     free(run->results);
     free(run->truth_name);
     free(run->image);
+    free(run->added);
     free(run->counts);
     derivatives_free(run);
     image_file_free(run);

@@ -120,6 +120,7 @@ struct run {
     struct params params; /* the free parameters, and their values for the present image */
     struct derivatives *derivatives; /* NULL: none are wanted */
     double *image; /* photons, nslow x nfast */
+    double *added; /* the sum of the images of -add; NULL: none */
     uint16_t *counts; /* NULL: no SMV file is written */
     struct image_file *image_file; /* what -imagefile needs; NULL: not given */
     struct result *results;
@@ -146,6 +147,14 @@ void run_free(struct run *run);
 /* Run a command line; returns the exit status. */
 int run_program(struct messages *messages, int argc, char **argv,
                 const struct event_list *events);
+
+/* ---- -add (shots/added_images.c) ---- */
+
+/* Read the files, once the size of the image is known. Returns 0 or the exit status. */
+int added_read(struct run *run);
+
+/* Add their sum to the image. */
+void added_to_image(struct run *run);
 
 /* ---- files (outputs.c) ---- */
 

@@ -131,6 +131,11 @@ int parse_value(struct messages *messages, int id, const char *text, int i,
     case KIND_ANOMALOUS:
         if (i == 0) return 0;
         break;
+    case KIND_ADDED:
+        if (i > 0) break;
+        if (!*text)
+            return message_usage(messages, "%s: the file name is empty", option->name);
+        return 0;
     case KIND_TEXT:
         if (!*text) return message_usage(messages, "%s: the text is empty", option->name);
         return 0;

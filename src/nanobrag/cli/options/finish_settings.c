@@ -157,6 +157,11 @@ int settings_finish(struct settings *s, struct messages *messages)
                              "the "
                              "photons that are white and black linear:0:500",
                              s->wrong_scale);
+    if (s->nadded > ADDED_MOST)
+        return message_usage(messages,
+                             "-add is given %d times; expected up to %d: add some "
+                             "of the files beforehand",
+                             s->nadded, (int)ADDED_MOST);
     if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
         return message_usage(messages, "-strategy reference is in double; leave out "
                                        "-precision float");

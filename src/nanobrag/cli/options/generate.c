@@ -127,7 +127,8 @@ void generate_bash(void)
     for (int i = 0; i < OPT_COUNT; i++) {
         const struct option *option = option_at(i);
         if (option->flags & OPTION_HIDDEN) continue;
-        if (option->kind == KIND_INPUT || option->kind == KIND_OUTPUT) {
+        if (option->kind == KIND_INPUT || option->kind == KIND_OUTPUT
+            || option->kind == KIND_ADDED) {
             printf("    ");
             bash_names(option, "|");
             printf(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");

@@ -27,7 +27,8 @@ enum option_kind {
     KIND_CELL, /* one to six reals */
     KIND_MISSET, /* three reals or the word random */
     KIND_DEPTH, /* a real or inf */
-    KIND_ANOMALOUS /* on, off, or an element and two reals */
+    KIND_ANOMALOUS, /* on, off, or an element and two reals */
+    KIND_ADDED /* a file that is read, and a real */
 };
 
 enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE, RANGE_FRACTION };

@@ -83,6 +83,12 @@ static void set_anomalous(struct settings *s, const struct event *e)
     }
 }
 
+static void add_image(struct settings *s, const struct event *e)
+{
+    if (s->nadded < ADDED_MOST) s->added[s->nadded] = (struct added){e->text, e->real[1]};
+    s->nadded++;
+}
+
 static void set_stol(struct settings *s, const char *file, double factor)
 {
     s->stol = file;

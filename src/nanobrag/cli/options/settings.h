@@ -39,6 +39,13 @@ enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_IMAGE, OUT_PGM, OUT_PNG, O
 
 enum { ANOMALOUS_MOST = 16 }; /* elements that -anomalous may name */
 
+/* an image of -add */
+struct added {
+    const char *file;
+    double factor;
+};
+enum { ADDED_MOST = 16 };
+
 /* what the headers of -mask and -img stated */
 struct inherited {
     int any, ours; /* ours: the last header read was written by nanobrag */
@@ -87,6 +94,10 @@ struct settings {
     nb_anomalous anomalous[ANOMALOUS_MOST];
     int nanomalous, anomalous_off;
     const char *wrong_anomalous; /* the first -anomalous that means nothing, or NULL */
+
+    /* images that are added; nadded counts those beyond the most, too */
+    struct added added[ADDED_MOST];
+    int nadded;
 
     /* statements about the rest of the scene */
     double thickness, depth; /* um; depth INFINITY: no sensor model, 0: unset */

@@ -144,6 +144,9 @@ int outputs_keep_inputs(const struct settings *s, struct messages *messages,
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
         if (inputs[k] && outputs_same_file(name, inputs[k]))
             return message_usage(messages, "%s is an input and would be overwritten", name);
+    for (int k = 0; k < s->nadded; k++)
+        if (outputs_same_file(name, s->added[k].file))
+            return message_usage(messages, "%s is an input and would be overwritten", name);
     return 0;
 }
 
@@ -257,7 +260,7 @@ static const char *beside_comparison(const struct settings *s)
                                OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
                                OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
                                OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE,
-                               OPT_IMAGEFILE,      OPT_TRUTH};
+                               OPT_IMAGEFILE,      OPT_TRUTH,       OPT_ADD};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
@@ -310,6 +313,10 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages, "-json: this build lacks cJSON");
     if (s->truth && !has_feature("cjson"))
         return message_usage(messages, "-truth: this build lacks cJSON");
+    if (s->nadded > 0 && fit_asked(s))
+        return message_usage(messages,
+                             "-add goes with images that are made, and a fit makes "
+                             "none; leave it out");
     if (s->truth && fit_asked(s))
         return message_usage(messages, "-truth goes with images that are made, and a fit "
                                        "makes none; leave it out");

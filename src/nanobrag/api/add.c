@@ -1,0 +1,137 @@
+/*
+ * api/add.c - nb_forward_add(), an image added to one that is there. The photons are
+ * complete in the simulator's memory before the first is added, so that a call that fails
+ * adds nothing.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include <nanobrag/image.h>
+
+#include "backend/backend.h"
+#include "base/array.h"
+#include "base/context.h"
+#include "base/floats.h"
+#include "gpu/driver/gpu_scene.h"
+#include "kernels/grid.h"
+#include "simulator.h"
+
+/* Adds photons to n pixels of row s from column f on. */
+static void add_row(const nb_array *image, int s, int f, int n, double factor,
+                    const double *photons)
+{
+    double sums[TILE_FAST];
+
+    for (int i = 0; i < n; i += TILE_FAST) {
+        const int some = n - i < TILE_FAST ? n - i : TILE_FAST;
+
+        array_row(image, s, f + i, some, sums);
+        for (int k = 0; k < some; k++) sums[k] += factor * photons[i + k];
+        array_set_row(image, s, f + i, some, sums);
+    }
+}
+
+/* Adds packed photons. */
+static void add_packed(const struct job *job, double factor, const nb_array *image)
+{
+    for (int t = 0; t < grid_count(job); t++) {
+        const struct tile tile = grid_tile(job, t);
+        double photons[TILE_PIXELS];
+        struct listing listing;
+
+        grid_read(job, &tile, photons);
+        if (grid_is_full(&tile)) {
+            for (int r = 0; r < tile.height; r++)
+                add_row(image, tile.slow + r, tile.fast, tile.width, factor,
+                        photons + (ptrdiff_t)r * tile.width);
+            continue;
+        }
+        grid_list(&tile, &listing);
+        for (int i = 0; i < listing.n; i++)
+            add_row(image, tile.slow + listing.pixel[i] / TILE_FAST,
+                    tile.fast + listing.pixel[i] % TILE_FAST, 1, factor, photons + i);
+    }
+}
+
+static nb_status add_rendered(nb_simulator *sim, const nb_scene *scene,
+                              const struct phys_frame *frame, double factor,
+                              const nb_array *image)
+{
+    const int nslow = sim->window.nslow, nfast = sim->window.nfast;
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
+    struct job job = simulator_job(sim, scene, frame, NULL);
+
+    if (sim->psf || sim->device.scene.gpu) {
+        NB_TRY(simulator_photons(sim));
+        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+        for (int s = 0; s < nslow; s++)
+            add_row(image, s, 0, nfast, factor, sim->photons + (size_t)s * (size_t)nfast);
+        return NB_OK;
+    }
+    NB_TRY(simulator_packed(sim, &job));
+    request.photons = job.photons;
+    request.packed = 1;
+    NB_TRY(backend_run(&request));
+    add_packed(&job, factor, image);
+    return NB_OK;
+}
+
+/* Adds to a dense image on the device by a copy of it on the host. */
+static nb_status add_on_device(nb_simulator *sim, const nb_scene *scene,
+                               const struct phys_frame *frame, double factor,
+                               const nb_array *image)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+    const size_t pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    const size_t bytes = pixels * (size_t)(image->bits / 8);
+    const gpu_address there = (gpu_address)(uintptr_t)image->data;
+    nb_array here = *image;
+    nb_status status = gpu_begin(sim->ctx, &sim->device.scene);
+
+    here.device = NB_CPU;
+    here.data = malloc(bytes);
+    if (!here.data) return fail_memory(sim->ctx, "a copy of an image");
+    if (status == NB_OK)
+        status = gpu->driver->download(sim->ctx, gpu->device, here.data, there, bytes);
+    if (status == NB_OK) status = gpu->driver->wait(sim->ctx, gpu->device);
+    if (status == NB_OK) status = add_rendered(sim, scene, frame, factor, &here);
+    if (status == NB_OK && !sim->device.scene.gpu)
+        status = fail(sim->ctx, NB_ERR_DEVICE,
+                      "the device failed, and %s lies on it; nothing was added",
+                      image->name ? image->name : "image");
+    if (status == NB_OK) status = gpu_begin(sim->ctx, &sim->device.scene);
+    if (status == NB_OK)
+        status = gpu->driver->upload(sim->ctx, gpu->device, there, here.data, bytes);
+    if (status == NB_OK) status = gpu->driver->wait(sim->ctx, gpu->device);
+    free(here.data);
+    return status;
+}
+
+static nb_status check_image(const nb_simulator *sim, const nb_array *image)
+{
+    NB_TRY(backend_check_output(sim, image));
+    if (array_is_on_device(image) && !array_is_dense(image))
+        return fail(sim->ctx, NB_ERR_SHAPE,
+                    "%s is a view with strides on a CUDA device; pass a dense image",
+                    image->name ? image->name : "image");
+    return NB_OK;
+}
+
+nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor, nb_array *image)
+{
+    STANDARD_FLOATS;
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
+    if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
+    if (!isfinite(factor))
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "the factor of an image is not a number");
+    NB_TRY(check_image(sim, image));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    if (array_is_on_device(image)) return add_on_device(sim, &scene, &frame, factor, image);
+    return add_rendered(sim, &scene, &frame, factor, image);
+}
