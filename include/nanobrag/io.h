@@ -151,8 +151,27 @@ typedef struct nb_table nb_table;
 NB_API nb_status nb_table_read(nb_context *ctx, const char *path, int columns,
                                nb_table **out);
 
-/* The number of rows; 0 for NULL. */
+/*
+ * Read a table whose first line, which is no comment, is a title: the names of the columns
+ * or what else they stand for. Every other line has as many numbers as the first of them.
+ *
+ *   out  [out]  at least one row; free with nb_table_free()
+ *
+ * Errors: those of a reader.
+ */
+NB_API nb_status nb_table_read_titled(nb_context *ctx, const char *path, nb_table **out);
+
+/* The title, without the blanks around it, owned by the table; NULL for NULL and for a
+ * table that was read without. */
+NB_API const char *nb_table_title(const nb_table *table);
+
+/* The number of rows, and of columns; 0 for NULL. */
 NB_API size_t nb_table_rows(const nb_table *table);
+NB_API int nb_table_columns(const nb_table *table);
+
+/* The number of the line of the file, from 1, that row i was read from; 0 for NULL and
+ * where there is no such row. */
+NB_API long nb_table_line(const nb_table *table, size_t i);
 
 /* The numbers, row by row (rows x columns), owned by the table; NULL for NULL. */
 NB_API const double *nb_table_data(const nb_table *table);

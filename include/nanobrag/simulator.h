@@ -10,9 +10,9 @@
  *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
  *   built at run time                                                        context
  *   the rendered tiles in double (with a         first call that needs it    kept by the
- *   point spread an image); workspace of                                     simulator
- *   tangents, gradients, normal matrices
- *   and planes of background
+ *   point spread and in nb_forward_add() an                                  simulator
+ *   image); workspace of tangents, gradients,
+ *   normal matrices and planes of background
  *   lists of NB_SPOTS; sums of structure         a call needs more           kept, grown
  *   factors beside planes; copies for a device
  *   or from it, images of nb_forward_batch()

@@ -27,6 +27,8 @@ NOT_IN_PYTHON = {
     "nb_array_i32": "arrays are described from numpy and DLPack",
     "nb_array_u16": "arrays are described from numpy and DLPack",
     "nb_context_threads": "a simulator has its threads",
+    "nb_table_read_titled": "numpy.loadtxt", "nb_table_title": "numpy.loadtxt",
+    "nb_table_columns": "numpy.loadtxt", "nb_table_line": "numpy.loadtxt",
     "nb_table_read": "numpy.loadtxt", "nb_table_rows": "numpy.loadtxt",
     "nb_table_data": "numpy.loadtxt", "nb_table_free": "numpy.loadtxt",
     "nb_raw_read": "numpy.fromfile", "nb_raw_write": "numpy.ndarray.tofile",

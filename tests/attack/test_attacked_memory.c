@@ -257,6 +257,15 @@ static nb_status read_table(void)
     return status;
 }
 
+static nb_status read_titled(void)
+{
+    nb_table *read;
+    const nb_status status = nb_table_read_titled(own, in_folder("a.hkl"), &read);
+
+    nb_table_free(read);
+    return status;
+}
+
 static nb_status read_list(nb_status (*read)(nb_context *, const char *, nb_hkl **),
                            const char *name)
 {
@@ -479,6 +488,7 @@ static const struct call {
              {"nb_fdump_write", write_dump, 0},
              {"nb_fdump_read", read_dump, 0},
              {"nb_table_read", read_table, 0},
+             {"nb_table_read_titled", read_titled, 0},
              {"nb_structure_read", read_model, 0},
              {"nb_structure_fcalc", calculate, 0},
              {"nb_structure_vjp", model_back, 0},

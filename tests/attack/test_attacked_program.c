@@ -32,7 +32,8 @@ enum kind {
     CELL,
     MISSET,
     DEPTH,
-    ANOMALOUS
+    ANOMALOUS,
+    ADDED
 };
 static const struct row {
     const char *name;
@@ -90,7 +91,7 @@ static void add_value(struct attack *a, struct program_run *run, const struct ro
 
     if (row->kind == WORD)
         program_add(run, "%s", draw_word(a, row->values));
-    else if (row->kind == INPUT)
+    else if (row->kind == INPUT || (row->kind == ADDED && attack_once_in(a, 2)))
         program_add(run, "%s", inputs[attack_below(a, (int)COUNT(inputs))]);
     else if (row->kind == OUTPUT)
         program_add(run, "%s", outputs[attack_below(a, (int)COUNT(outputs))]);

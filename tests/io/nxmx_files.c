@@ -8,6 +8,7 @@
 #ifdef NANOBRAG_HDF5
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "support/files.h"
@@ -70,7 +71,13 @@ const char *nxmx_text(hid_t file, const char *path, const char *name)
     const hid_t type = name ? H5Aget_type(attribute) : H5Dget_type(object);
 
     memset(out, 0, sizeof out);
-    if (H5Tget_size(type) < sizeof out) {
+    if (name && H5Tis_variable_str(type) > 0) {
+        char *text = NULL;
+
+        H5Aread(attribute, type, &text);
+        if (text) (void)snprintf(out, sizeof out, "%s", text);
+        H5free_memory(text);
+    } else if (H5Tget_size(type) < sizeof out) {
         if (name)
             H5Aread(attribute, type, out);
         else

@@ -283,7 +283,7 @@ static int spectra(void)
                        "incident_wavelength_1Dspectrum");
         tap_check(nxmx_size(file, name, size) == n && size[n - 1] == 2, "%d axes", n);
         (void)nxmx_reals(file, name, 4, found);
-        (void)nxmx_reals(file, BEAM "incident_wavelength_1Dspectrum_weight", 4, weight);
+        (void)nxmx_reals(file, BEAM "incident_wavelength_1Dspectrum_weights", 4, weight);
         tap_check(found[0] == 1 && found[1] == 1.1 && weight[0] == 0.5 && weight[1] == 0.5,
                   "%g x %g A and %g x %g A", weight[0], found[0], weight[1], found[1]);
         if (n == 2) tap_check(found[2] == 1 && found[3] == 1.2, "the second frame's");

@@ -445,6 +445,71 @@ static int table_refused(void)
     return 0;
 }
 
+static int titled_table(void)
+{
+    static const char text[] =
+        "# c\r\n\r\n  misset_x  source_weight[*] \r\n1 2 3\n\n#\n-4,5e1\t6";
+    static const double numbers[] = {1, 2, 3, -4, 50, 6};
+    nb_table *table = NULL;
+
+    put(in_folder("t.txt"), text, sizeof text - 1);
+    check_ok(nb_table_read_titled(ctx, in_folder("t.txt"), &table), "a titled table");
+    tap_check(nb_table_title(table)
+                  && strcmp(nb_table_title(table), "misset_x  source_weight[*]") == 0,
+              "the title is '%s'", nb_table_title(table));
+    tap_check(nb_table_rows(table) == 2 && nb_table_columns(table) == 3,
+              "%zu rows of %d columns expected 2 of 3", nb_table_rows(table),
+              nb_table_columns(table));
+    tap_check(memcmp((const char *)nb_table_data(table), (const char *)numbers,
+                     sizeof numbers)
+                  == 0,
+              "its numbers");
+    tap_check(nb_table_line(table, 0) == 4 && nb_table_line(table, 1) == 7
+                  && nb_table_line(table, 2) == 0,
+              "lines %ld and %ld expected 4 and 7", nb_table_line(table, 0),
+              nb_table_line(table, 1));
+    nb_table_free(table);
+    check_ok(nb_table_read(ctx, in_folder("t.txt"), 1, &table) == NB_ERR_FORMAT
+                 ? NB_OK
+                 : NB_ERR_FORMAT,
+             "its title is no row");
+    tap_check(!nb_table_title(NULL) && nb_table_columns(NULL) == 0
+                  && nb_table_line(NULL, 0) == 0,
+              "none of NULL");
+    return 0;
+}
+
+static int titled_table_refused(void)
+{
+    static const struct refusal cases[] = {
+        {"", 0, "no line, expected a title and rows"},
+        {"# c\n\n", 0, "no line, expected a title and rows"},
+        {"a b\n", 0, "no row of numbers follows its first line"},
+        {"a b\n1 2\n3\n", 0, "line 3: 1 numbers, expected 2, as many as the first row has"},
+        {"a b\n1 2\n3 4 5\n", 0, "line 3: 3 numbers, expected 2"},
+        {"a b\n1 2\n3 nan\n", 0,
+         "line 3: 'nan' is no finite number, expected column 2 of 2"},
+        {"a b\n1 2\n1e999 4\n", 0, "line 3: '1e999'"},
+        {"a b\n1 2 # c\n", 0, "line 2: '#' is no finite number, expected column 3 of 4"},
+        {"a b\n1\0 2\n", 9, "binary"},
+    };
+    nb_table *table;
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        put(in_folder("t.txt"), cases[i].text, length_of(cases + i));
+        check_refused(nb_table_read_titled(ctx, in_folder("t.txt"), &table), NB_ERR_FORMAT,
+                      "/t.txt", cases[i].part);
+        tap_check(!table, "no object");
+    }
+    check_refused(nb_table_read_titled(ctx, in_folder("none"), &table), NB_ERR_FILE,
+                  "/none", "");
+    tap_check(nb_table_read_titled(NULL, "a", &table) == NB_ERR_ARGUMENT
+                  && nb_table_read_titled(ctx, NULL, &table) == NB_ERR_ARGUMENT
+                  && nb_table_read_titled(ctx, "a", NULL) == NB_ERR_ARGUMENT,
+              "NULLs");
+    return 0;
+}
+
 /* ---- SMV headers ---- */
 
 static int smv_look_up(void)
@@ -563,6 +628,8 @@ int main(int argc, char **argv)
         {"table_text", table_text},
         {"table_golden", table_golden},
         {"table_refused", table_refused},
+        {"titled_table", titled_table},
+        {"titled_table_refused", titled_table_refused},
         {"smv_look_up", smv_look_up},
         {"smv_pixels", smv_pixels},
         {"smv_refused", smv_refused},

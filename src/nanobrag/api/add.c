@@ -15,66 +15,37 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "gpu/driver/gpu_scene.h"
-#include "kernels/grid.h"
 #include "simulator.h"
 
-/* Adds photons to n pixels of row s from column f on. */
-static void add_row(const nb_array *image, int s, int f, int n, double factor,
+enum { AT_ONCE = 256 }; /* pixels */
+
+/* Adds photons to n pixels of row s. */
+static void add_row(const nb_array *image, int s, int n, double factor,
                     const double *photons)
 {
-    double sums[TILE_FAST];
+    double sums[AT_ONCE];
 
-    for (int i = 0; i < n; i += TILE_FAST) {
-        const int some = n - i < TILE_FAST ? n - i : TILE_FAST;
+    for (int f = 0; f < n; f += AT_ONCE) {
+        const int some = n - f < AT_ONCE ? n - f : AT_ONCE;
 
-        array_row(image, s, f + i, some, sums);
-        for (int k = 0; k < some; k++) sums[k] += factor * photons[i + k];
-        array_set_row(image, s, f + i, some, sums);
+        array_row(image, s, f, some, sums);
+        for (int i = 0; i < some; i++) sums[i] += factor * photons[f + i];
+        array_set_row(image, s, f, some, sums);
     }
 }
 
-/* Adds packed photons. */
-static void add_packed(const struct job *job, double factor, const nb_array *image)
-{
-    for (int t = 0; t < grid_count(job); t++) {
-        const struct tile tile = grid_tile(job, t);
-        double photons[TILE_PIXELS];
-        struct listing listing;
-
-        grid_read(job, &tile, photons);
-        if (grid_is_full(&tile)) {
-            for (int r = 0; r < tile.height; r++)
-                add_row(image, tile.slow + r, tile.fast, tile.width, factor,
-                        photons + (ptrdiff_t)r * tile.width);
-            continue;
-        }
-        grid_list(&tile, &listing);
-        for (int i = 0; i < listing.n; i++)
-            add_row(image, tile.slow + listing.pixel[i] / TILE_FAST,
-                    tile.fast + listing.pixel[i] % TILE_FAST, 1, factor, photons + i);
-    }
-}
-
+/* Renders a dense image, whose photons have the bits of nb_forward() in every strategy, and
+ * adds it. */
 static nb_status add_rendered(nb_simulator *sim, const nb_scene *scene,
                               const struct phys_frame *frame, double factor,
                               const nb_array *image)
 {
-    const int nslow = sim->window.nslow, nfast = sim->window.nfast;
-    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
-    struct job job = simulator_job(sim, scene, frame, NULL);
+    const int nfast = sim->window.nfast;
 
-    if (sim->psf || sim->device.scene.gpu) {
-        NB_TRY(simulator_photons(sim));
-        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
-        for (int s = 0; s < nslow; s++)
-            add_row(image, s, 0, nfast, factor, sim->photons + (size_t)s * (size_t)nfast);
-        return NB_OK;
-    }
-    NB_TRY(simulator_packed(sim, &job));
-    request.photons = job.photons;
-    request.packed = 1;
-    NB_TRY(backend_run(&request));
-    add_packed(&job, factor, image);
+    NB_TRY(simulator_photons(sim));
+    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+    for (int s = 0; s < sim->window.nslow; s++)
+        add_row(image, s, nfast, factor, sim->photons + (size_t)s * (size_t)nfast);
     return NB_OK;
 }
 

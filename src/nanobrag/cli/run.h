@@ -30,7 +30,7 @@ struct inputs {
     nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
     nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
     int from_dump; /* 1: the reflections came from a dump */
-    nb_source *sources;
+    nb_source *sources; /* of -sourcefile or -spectrum */
     int *box; /* four numbers each, as in nb_detector */
     double (*positions)[3]; /* of the sources, as in the file */
     int nsource;
@@ -43,6 +43,14 @@ struct inputs {
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
+
+/* The direction of the beam before the sources are known. */
+void inputs_beam_direction(const struct settings *s, double out[3]);
+
+/* Read -spectrum into the sources (shots/spectrum.c). Returns 0 or the exit
+ * status. */
+int spectrum_read(struct inputs *in, struct settings *s, struct messages *messages,
+                  nb_context *ctx);
 
 /* Put the structure factors into the scene. */
 void inputs_set_factors(struct inputs *in, struct settings *s);

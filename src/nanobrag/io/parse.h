@@ -19,4 +19,8 @@ file_parser hkl_parse, hkl_parse_groups, fdump_parse, smv_parse, matrix_parse;
 /* Any run of separators separates two columns, as in nanoBragg: "1,,2" has two columns. */
 nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
                       int columns, nb_table **out);
+
+/* The same of a table whose first line is a title. */
+nb_status table_parse_titled(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                             nb_table **out);
 #endif

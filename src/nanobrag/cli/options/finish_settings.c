@@ -182,6 +182,7 @@ static const struct needs needs[] = {
     {OPT_STOL4, OPT_WATER, "the amount of material it describes"},
     {OPT_STOLQ, OPT_WATER, "the amount of material it describes"},
     {OPT_ATOMGRADFILE, OPT_PDB, "the model of these atoms"},
+    {OPT_SPECTRUM_BINS, OPT_SPECTRUM, "the energies that are merged"},
     {OPT_PSF, OPT_PSF_FWHM, "the width of the point spread"},
     {OPT_PSF_FWHM, OPT_PSF, "the kind of point spread"},
     {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},

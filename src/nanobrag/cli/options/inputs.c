@@ -69,8 +69,7 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
     return 0;
 }
 
-/* The beam's direction before the sources are known. */
-static void beam_direction(const struct settings *s, double out[3])
+void inputs_beam_direction(const struct settings *s, double out[3])
 {
     const double *given = s->scene.beam.direction;
     const double length =
@@ -91,7 +90,7 @@ static int set_source(struct inputs *in, const struct settings *s,
 {
     nb_source *source = &in->sources[i];
     double beam[3];
-    beam_direction(s, beam);
+    inputs_beam_direction(s, beam);
     double length = 0;
     for (int k = 0; k < 3; k++) {
         in->positions[i][k] = isnan(row[k]) ? -10 * beam[k] : row[k];
@@ -280,6 +279,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
         && !(s->stated & NB_FOUND_CRYSTAL))
         return no_cell(s, messages);
     code = set_mask(in, s, messages);
+    if (!code) code = spectrum_read(in, s, messages, ctx);
     if (!code) code = read_matrix(s, messages, ctx);
     if (!code) code = read_factors(in, s, messages, ctx);
     if (!code && !in->hkl && !s->pdb && s->scene.crystal.default_f == 0)

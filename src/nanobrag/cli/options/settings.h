@@ -113,7 +113,8 @@ struct settings {
     /* files */
     const char *pdb, *mtz, *fmtz;
     const char *expt, *xparm, *truth;
-    const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
+    const char *hkl, *dump, *matrix, *sources, *spectrum, *stol, *img, *mask, *boxes;
+    int spectrum_bins; /* 0: as many energies as the file has */
     int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not wanted */

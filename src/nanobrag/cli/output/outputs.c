@@ -137,10 +137,10 @@ int outputs_same_file(const char *a, const char *b)
 int outputs_keep_inputs(const struct settings *s, struct messages *messages,
                         const char *name)
 {
-    const char *const inputs[] = {s->hkl,       s->matrix,       s->sources, s->stol,
-                                  s->boxes,     s->img,          s->mask,    s->cotangent,
-                                  s->pdb,       s->mtz,          s->expt,    s->xparm,
-                                  s->fit.shots, s->fit.data_mask};
+    const char *const inputs[] = {s->hkl,       s->matrix,        s->sources, s->stol,
+                                  s->boxes,     s->img,           s->mask,    s->cotangent,
+                                  s->pdb,       s->mtz,           s->expt,    s->xparm,
+                                  s->fit.shots, s->fit.data_mask, s->spectrum};
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
         if (inputs[k] && outputs_same_file(name, inputs[k]))
             return message_usage(messages, "%s is an input and would be overwritten", name);

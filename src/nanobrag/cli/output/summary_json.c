@@ -106,6 +106,7 @@ static void add_beam(cJSON *root, const struct run *run)
     json_whole(to, "directions", d->ngrid);
     json_whole(to, "sources", d->nsource);
     json_text(to, "source_file", run->s->sources);
+    json_text(to, "spectrum_file", run->s->spectrum);
 }
 
 static void add_loop(cJSON *to, const struct run *run)

@@ -95,6 +95,22 @@ void hdf5_attribute(struct hdf5_tree *tree, const char *path, const char *name,
     if (object >= 0) (void)hdf5.H5Oclose(object);
 }
 
+void hdf5_name_attribute(struct hdf5_tree *tree, const char *path, const char *name,
+                         const char *text)
+{
+    hid_t object, type, space;
+
+    if (tree->failed) return;
+    object = hdf5_checked(tree, hdf5.H5Oopen(tree->file, path, H5P_DEFAULT));
+    type = text_type(tree, text);
+    (void)hdf5_checked(tree, hdf5.H5Tset_size(type, H5T_VARIABLE));
+    space = hdf5_checked(tree, hdf5.H5Screate(H5S_SCALAR));
+    put_attribute(tree, object, name, type, space, &text);
+    if (space >= 0) (void)hdf5.H5Sclose(space);
+    if (type >= 0) (void)hdf5.H5Tclose(type);
+    if (object >= 0) (void)hdf5.H5Oclose(object);
+}
+
 void hdf5_vector(struct hdf5_tree *tree, const char *path, const char *name,
                  const double v[3])
 {

@@ -55,6 +55,10 @@ void hdf5_text(struct hdf5_tree *tree, const char *path, const char *text);
 /* Attributes of the object at a path. */
 void hdf5_attribute(struct hdf5_tree *tree, const char *path, const char *name,
                     const char *text);
+/* One whose text has any length, which h5py gives to Python as a string: readers put names
+ * together of it. */
+void hdf5_name_attribute(struct hdf5_tree *tree, const char *path, const char *name,
+                         const char *text);
 void hdf5_vector(struct hdf5_tree *tree, const char *path, const char *name,
                  const double v[3]);
 

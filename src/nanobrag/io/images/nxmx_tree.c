@@ -222,6 +222,15 @@ static int put_spectra(struct hdf5_tree *tree, const char *path,
     return 1;
 }
 
+/* The weights had a name in the singular before, which readers of that time look for. */
+static void put_old_name(struct hdf5_tree *tree)
+{
+    if (tree->failed) return;
+    (void)hdf5_checked(tree, hdf5.H5Lcreate_hard(tree->file, BEAM "/" SPECTRUM "_weights",
+                                                 tree->file, BEAM "/" SPECTRUM "_weight",
+                                                 H5P_DEFAULT, H5P_DEFAULT));
+}
+
 /* Writes the beam; `work` has room for 4 n numbers. Returns 0 without memory. */
 static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
                     const struct nxmx_frame *frame, size_t n, double *work)
@@ -233,10 +242,11 @@ static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
     for (size_t i = 0; i < n; i++) work[i] = frame[i].wavelength;
     put_each(tree, WAVELENGTH, n, work, "angstrom");
     if (m > 1) {
-        hdf5_attribute(tree, WAVELENGTH, "variant", SPECTRUM);
+        hdf5_name_attribute(tree, WAVELENGTH, "variant", SPECTRUM);
         if (!put_spectra(tree, BEAM "/" SPECTRUM, frame, n, m, 0)
-            || !put_spectra(tree, BEAM "/" SPECTRUM "_weight", frame, n, m, 1))
+            || !put_spectra(tree, BEAM "/" SPECTRUM "_weights", frame, n, m, 1))
             return 0;
+        put_old_name(tree);
     }
     for (size_t i = 0; i < n; i++) work[i] = frame[i].fluence / first->seconds;
     put_each(tree, BEAM "/flux", n, work, "1/s/m^2");
