@@ -85,6 +85,7 @@ int main(int argc, char **argv)
         {"gradcheck.float.gradients", float_gradients},
         {"gradcheck.verdict.vacuous", verdict_vacuous},
         {"gradcheck.verdict.staircase", verdict_staircase},
+        {"gradcheck.verdict.rounding", verdict_rounding},
         {"gradcheck.verdict.mask", verdict_mask},
         {"gradcheck.verdict.replay", verdict_replay},
         {"gradcheck.verdict.dot", verdict_dot},

@@ -74,10 +74,10 @@ enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* Allowed error of a pixel, as a fraction of the brightest pixel before a point spread;
-     * 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS drops at most this from a pixel. With
-     * NB_SINGLE a tile that would be rounded by more is divided, and computed in double if
-     * that is not enough. */
+    /* Allowed error of a pixel, as a fraction of the brightest pixel before a point spread,
+     * beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS
+     * drops at most this from a pixel. With NB_SINGLE a tile that would be rounded by more
+     * is divided, and computed in double if that is not enough. */
     double tolerance;
 } nb_options;
 

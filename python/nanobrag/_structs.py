@@ -846,9 +846,9 @@ class Options(Struct):
             enum nb_strategy
         tolerance:
             Allowed error of a pixel, as a fraction of the brightest pixel before a point
-            spread; 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS drops at most this from a pixel.
-            With NB_SINGLE a tile that would be rounded by more is divided, and computed in
-            double if that is not enough.
+            spread, beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 with NB_SINGLE.
+            NB_SPOTS drops at most this from a pixel. With NB_SINGLE a tile that would be
+            rounded by more is divided, and computed in double if that is not enough.
     """
 
     _c = "nb_options"

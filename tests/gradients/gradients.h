@@ -111,6 +111,7 @@ POINT_LIST(POINT)
 /* verdicts.c: the harness itself */
 int verdict_vacuous(void);
 int verdict_staircase(void);
+int verdict_rounding(void);
 int verdict_mask(void);
 int verdict_replay(void);
 int replay_threads(void);

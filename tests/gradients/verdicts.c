@@ -85,6 +85,36 @@ int verdict_staircase(void)
     return TAP_PASS;
 }
 
+/* A few pixels beside the direct beam hardly depend on the polarization: nine values of it
+ * give the same bits, which is no proof that they are without rounding. */
+int verdict_rounding(void)
+{
+    nb_context *ctx = harness_context();
+    nb_scene scene = modes_base();
+    int conclusive = 0;
+
+    scene.detector.roi[0] = scene.detector.roi[2] = 7;
+    scene.detector.roi[1] = scene.detector.roi[3] = 9;
+    for (double distance = 1e2; distance < 1e7; distance *= 2) {
+        struct found found;
+
+        scene.detector.distance = distance;
+        found = run(ctx, &scene, "polarization");
+        for (int i = 0; i < NB_GRADCHECK_LOSSES; i++) {
+            const int verdict = found.row[i].verdict;
+
+            conclusive += verdict == NB_VERDICT_PASS;
+            tap_check(verdict != NB_VERDICT_FAIL_VALUE,
+                      "%g mm, loss %s: %s, off by %.2g of what is allowed", distance,
+                      nb_gradcheck_loss_name(i), nb_verdict_name(verdict),
+                      fabs(found.row[i].vjp - found.row[i].fd) / found.row[i].tolerance);
+        }
+    }
+    tap_check(conclusive > 0, "%d of them pass", conclusive);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* one pixel, exactly between two reflections: not smooth at any step */
 int verdict_mask(void)
 {

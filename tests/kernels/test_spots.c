@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define _DEFAULT_SOURCE // NOLINT(readability-identifier-naming)
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +116,41 @@ static int bound_of_tails(void)
             /* the slope of a gaussian's logarithm grows with the distance */
             check_bound(name, &scene, renders_allowed(&scene) * (1 + off[i]));
         }
+    return TAP_PASS;
+}
+
+/* The spot lies beside the ROI, within reach of the point spread: its peak is not that of
+ * the image, which is what the tolerance is a fraction of. */
+static int bound_beside_roi(void)
+{
+    static double truth[PIXELS];
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
+    size_t brightest = 0;
+    double most;
+
+    if (!strstr(nb_features(), "fftw")) return tap_skip("this build has no FFTW");
+    scene.crystal.shape = NB_GAUSS;
+    if (!renders_image(&scene, &reference, truth, NULL)) return TAP_PASS;
+    for (size_t i = 0; i < PIXELS; i++)
+        if (truth[i] > truth[brightest]) brightest = i;
+    most = truth[brightest];
+    scene.psf = (nb_psf){.kind = NB_PSF_GAUSS, .fwhm = scene.detector.pixel};
+    scene.psf.radius = 8;
+    for (int off = 2; off <= 8; off += 2) {
+        const int fast = (int)brightest % scene.detector.nfast;
+        const int first = fast < scene.detector.nfast / 2 ? fast + off : fast - off - 1;
+        double transforms, peak;
+        char name[80];
+
+        scene.detector.roi[0] = first, scene.detector.roi[1] = first + 2;
+        scene.detector.roi[2] = (int)brightest / scene.detector.nfast;
+        scene.detector.roi[3] = scene.detector.roi[2] + 1;
+        (void)snprintf(name, sizeof name, "%d pixels beside a spot", off);
+        if (!renders_image(&scene, &reference, truth, NULL)) continue;
+        peak = worst_largest(truth, PIXELS);
+        transforms = 16 * DBL_EPSILON * most / peak; /* of the point spread */
+        check_bound(name, &scene, renders_allowed(&scene) + transforms);
+    }
     return TAP_PASS;
 }
 
@@ -448,6 +484,7 @@ int main(int argc, char **argv)
         NAMED(bound_shapes),
         NAMED(bound_on_request),
         NAMED(bound_of_tails),
+        NAMED(bound_beside_roi),
         NAMED(bound_of_wide_spots),
         NAMED(tails_in_lanes),
         NAMED(nothing_to_see),

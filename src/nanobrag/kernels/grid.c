@@ -120,9 +120,25 @@ static double largest_of(int n, const double *values)
     return largest;
 }
 
-double grid_largest(const struct tile *tile, const double *values)
+double grid_peak(const struct job *job, const struct tile *tile, const double *values)
 {
-    return largest_of(grid_rendered(tile), values);
+    const struct tile *of;
+    double largest = 0;
+
+    if (!job->shown) return largest_of(grid_rendered(tile), values);
+    of = window_tile_at(job->shown, tile->slow, tile->fast);
+    for (int r = 0; of && r < tile->height; r++) {
+        const uint32_t rendered = tile->shown[r];
+        const uint32_t shown =
+            of->shown[tile->slow + r - of->slow] >> (tile->fast - of->fast);
+
+        for (int i = 0; i < tile->width; i++) {
+            if (!(rendered >> i & 1)) continue;
+            if (shown >> i & 1) largest = fmax(largest, fabs(*values));
+            values++;
+        }
+    }
+    return largest;
 }
 
 double grid_sum(const struct tile *tile, const double *values)
@@ -184,5 +200,5 @@ double grid_write(const struct job *job, const struct tile *tile, const double *
         }
         for (int i = 0; i < width; i++) to[i] = tile->shown[r] >> i & 1 ? *next++ : 0;
     }
-    return grid_largest(tile, values);
+    return grid_peak(job, tile, values);
 }

@@ -54,8 +54,8 @@ int grid_lanes(const struct tile *tile);
 /* Returns 1 when the job renders no pixel at all. */
 int grid_is_empty(const struct job *job);
 
-/* Returns the largest modulus of a tile's values. */
-double grid_largest(const struct tile *tile, const double *values);
+/* Returns the largest modulus of a tile's values at the pixels that make the job's peak. */
+double grid_peak(const struct job *job, const struct tile *tile, const double *values);
 
 /* Returns the sum of a tile's values. */
 double grid_sum(const struct tile *tile, const double *values);
@@ -64,7 +64,7 @@ double grid_sum(const struct tile *tile, const double *values);
 void grid_read(const struct job *job, const struct tile *tile, double *values);
 
 /* Copies a tile's values to the photons; pixels that are not rendered become 0. Returns the
- * largest modulus that was written. */
+ * tile's grid_peak(). */
 double grid_write(const struct job *job, const struct tile *tile, const double *values);
 
 #endif

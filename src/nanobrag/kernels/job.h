@@ -25,6 +25,8 @@ struct job {
     struct phys_spec spec;
     double tolerance; /* largest error allowed, as a fraction of the image's peak */
     const struct window *window; /* the pixels to render */
+    const struct window *shown; /* those of them whose brightest is the peak, where a point
+                                   spread needs pixels beside them too; NULL: all */
     int roi[4]; /* those of the window, for a device, which renders no boxes: fast0 fast1 */
     const uint8_t *mask; /* slow0 slow1, ends excluded; nslow x nfast, 0 = skip, or NULL */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */

@@ -14,6 +14,7 @@ struct rounding {
     const struct phys_frame *frame;
     int never; /* 1: float is never precise enough */
     int poles; /* 1: the square profile of a broken cell count, whose slope has no bound */
+    double units; /* roundings that no index has a part in */
     double reach[3]; /* slope of F^2 over its peak, per unit of h, k, l */
     double edges[3]; /* |a|, |b|, |c| over the shortest wavelength */
 };

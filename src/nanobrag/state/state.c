@@ -21,6 +21,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.spec = sim->spec;
     job.tolerance = sim->policy.tolerance;
     job.window = window;
+    job.shown = sim->psf ? &sim->window : NULL;
     memcpy(job.roi, window->roi, sizeof job.roi);
     job.mask = window->mask;
     job.photons = photons;

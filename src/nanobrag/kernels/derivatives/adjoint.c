@@ -195,7 +195,7 @@ static double divided_vjp(const struct run *run, const struct tile *tile, void *
 
         if (grid_rendered(&part) == 0) continue;
         value += part_vjp(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
-        *peak = fmax(*peak, grid_largest(&part, photons));
+        *peak = fmax(*peak, grid_peak(run->job, &part, photons));
     }
     return value;
 }

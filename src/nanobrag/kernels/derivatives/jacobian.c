@@ -156,7 +156,7 @@ static double part_jacobian(const struct run *run,
     if (columns) add_default(run, grid_lanes(&tile), columns, workspace->change);
     run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
-    return grid_largest(&tile, photons);
+    return grid_peak(job, &tile, photons);
 }
 
 /* Computes the Jacobian of a tile in as many parts as its rounding demands. */

@@ -97,6 +97,7 @@ static struct job weights_of(const struct run *run)
 {
     struct job weights = run->job;
 
+    weights.shown = NULL; /* cotangents of light that a point spread brings in count */
     weights.photons = run->work->weight;
     return weights;
 }
@@ -148,7 +149,8 @@ static void close_step(const struct run *run, const struct tile *tile, int chunk
             adjoint_kernels_of(run)->close(&run->job, tile, run->factor, run->objective,
                                            sums, adjoint->bar + chunk,
                                            linear ? NULL : weight, photons);
-        adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_largest(tile, photons));
+        adjoint->peak[chunk] =
+            fmax(adjoint->peak[chunk], grid_peak(&run->job, tile, photons));
         if (!linear) keep_weights(run, tile, chunk, weight);
     } else if (!linear) {
         adjoint->value[chunk] +=
