@@ -88,7 +88,8 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
  * (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry),
  * NB_ERR_UNSUPPORTED (what may not differ from frame to frame does), NB_ERR_FILE,
  * NB_ERR_MEMORY.
- * After NB_ERR_FILE the file cannot be completed; other errors leave it as it was.
+ * After NB_ERR_FILE the file cannot be completed; after NB_ERR_MEMORY of the first frame it
+ * may be that it cannot, and the next call says so. Other errors leave it as it was.
  */
 NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
 

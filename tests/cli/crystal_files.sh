@@ -14,7 +14,7 @@ if ! "$program" -version | grep -q gemmi; then
 fi
 
 # ---- the cell and the list come from the file ----
-accepts 'F of .* reflections from .*1yjp.pdb' -pdb "$pdb" $view -floatfile f.bin
+accepts 'F of .* reflections from .*1yjp.pdb (66 atoms)' -pdb "$pdb" $view -floatfile f.bin
 cp work/f.bin model.bin
 grep -q 'crystal    21.937 4.866 23.477 A, 90 107.08 90 degree' out
 is "the cell of CRYST1" test $? -eq 0
@@ -72,6 +72,14 @@ is "F of sources are those of their mean wavelength" cmp -s sources.mtz work/f.m
 printf '1 2 3 4\n' > one.hkl
 run -hkl ../one.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
 is "-fmtz of -hkl" test -s work/f.mtz
+pair() # F -F: of a list of a pair, one with l below 0, says whether its columns are apart
+{
+    printf '0 2 -3 %s\n0 -2 3 %s\n1 1 1 9\n' "$1" "$2" > pair.hkl
+    run -hkl ../pair.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
+    grep -a -c 'COLUMN F.*(-)' work/f.mtz
+}
+is "a pair of equal F is in one column" test "$(pair 5 5)" -eq 0
+is "a pair of two F is apart" test "$(pair 5 5.1)" -gt 0
 if command -v gemmi > /dev/null 2>&1; then
     gemmi mtz --dump apart.mtz > dump
     is "gemmi reads the group" grep -q '^Space Group: P 1 21 1' dump
@@ -132,6 +140,8 @@ refuses 2 "missing value (expected -anomalous on|off" -pdb "$pdb" $view -anomalo
     -floatfile f
 refuses 2 'expected a number' -pdb "$pdb" $view -anomalous SE x 2 -floatfile f
 refuses 2 'SELENIUM: expected on, off' -pdb "$pdb" $view -anomalous SELENIUM 1 2 -floatfile f
+refuses 2 '-anomalous o is given twice' -pdb "$pdb" $view -anomalous O 1 2 -anomalous N 1 2 \
+    -anomalous o 1 2 -floatfile f
 refuses 2 "'QQ' is no element" -pdb "$pdb" $view -anomalous QQ 1 2 -floatfile f
 refuses 2 'SE: the model has no such atom' -pdb "$pdb" $view -anomalous SE 1 2 -floatfile f
 refuses 2 'must not be negative' -pdb "$pdb" $view -solvent -1 46 -floatfile f
@@ -169,6 +179,8 @@ accepts 'warning: .*cut.pdb: no record END' -pdb ../cut.pdb $view -floatfile f
 head -c 20000 "$data/structures/1cbs.cif.gz" > cut.cif.gz
 refuses 2 'cut.cif.gz: damaged or cut gzip' -pdb ../cut.cif.gz $view -floatfile f
 refuses 2 'No such file' -pdb missing.pdb $view -floatfile f
+sed 's/  1.00\( *[0-9.]*  *N\)/  0.00\1/' "$pdb" > empty.pdb
+accepts 'warning: .*12 of its 66 atoms have an occupancy of 0' -pdb ../empty.pdb $view -floatfile f
 printf '%bMODEL        1\n%bENDMDL\nMODEL        2\n%bENDMDL\n' "$group" "$atom" "$atom" > two.pdb
 accepts 'warning: .*only the first of its 2 models' -pdb ../two.pdb $view -floatfile f
 printf 'CRYST1   40.000   50.000   60.000  90.00  90.00  90.00 P 21 21 21  4  9HPV 179\n%s\n' \

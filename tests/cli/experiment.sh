@@ -124,6 +124,12 @@ if "$program" -version | grep -q hdf5; then
     run $scene -osc 1 -images 2 -seed 1 -imagefile a.nxs
     is "NXmx has its truth" grep -q '/work/a.nxs"' work/a_truth.expt
     is "its frames" grep -q 'single_file_indices":.*\[0, 1\]' work/a_truth.expt
+    is "its trusted range" grep -q 'trusted_range":.*\[0, 2147483646\]' work/a_truth.expt
+    run $scene -nonoise -imagefile a.nxs
+    is "photons have no overload" grep -q 'trusted_range":.*\[-1e+30, 1e+30\]' work/a_truth.expt
+    run $scene -osc 1 -images 2 -seed 1 -imagefile 'a_###.nxs'
+    is "### is the number of the file" grep -q '/work/a_001.nxs"' work/a_001_truth.expt
+    is "which is there" test -s work/a_001.nxs
 fi
 
 # ---- with a model ----
@@ -165,7 +171,15 @@ refuses 2 'no unit cell: give -cell.*-expt' -expt ../bare.expt $render -floatfil
 accepts 'crystal    40 40 40 A' -expt ../bare.expt -cell 40 $render -floatfile f
 sed 's/"panels":\t\[{/"panels": [{}, {/' t.expt > panels.expt
 refuses 2 'the detector has 2 panels' -expt ../panels.expt $render -floatfile f
+refuses 2 "t.expt:-1: '-1' is no number of an experiment; they count from 0" \
+    -expt ../t.expt:-1 $render -floatfile f
+refuses 2 "'x' is no number" -expt ../t.expt:x $render -floatfile f
+refuses 2 "'123456789' is no number" -expt ../t.expt:123456789 $render -floatfile f
+refuses 2 'missing.expt:-1: .*No such file' -expt missing.expt:-1 $render -floatfile f
 refuses 2 'is an input' -expt ../t.expt $render -floatfile f -truth ../t.expt
+cp t.expt x_truth.expt
+refuses 2 'x_truth.expt is an input, and -imagefile .*give -truth another name, or -notruth' \
+    -expt ../x_truth.expt $render -seed 1 -imagefile ../x_1.cbf -images 1
 refuses 2 'name a file' $scene -truth - -floatfile f
 refuses 2 'would overwrite an image' $scene -truth f -floatfile f
 refuses 2 'two outputs have the same name' $scene -truth f -floatfile g -json f

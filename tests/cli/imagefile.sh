@@ -67,6 +67,9 @@ run $sweep -imagefile x.nxs
 is "compression makes it smaller" test "$(wc -c < work/x.nxs)" -lt "$large"
 accepts 'files *t.nxs' $scene -detector_rotz 1 -detector_roty 2 -seed 1 -imagefile t.nxs
 refuses 2 'a curved detector' $scene -curved_det -imagefile x.nxs
+mkfifo pipe.nxs
+refuses 1 'cannot write HDF5 to a pipe' $scene -seed 1 -imagefile ../pipe.nxs
+is "the pipe is still there" test -p pipe.nxs
 HDF5_PLUGIN_PATH=$place refuses 2 'no filter for the compression lz4.*hdf5-filter-plugin' \
     $scene -imagefile x.nxs -compression lz4
 run $scene -explain -imagefile x.nxs

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <nanobrag/nanobrag.h>
 
@@ -356,6 +357,10 @@ static int options_refused(void)
     check_refused(nb_nxmx_create(sim, in_folder("none/x"), NULL, &nxmx), NB_ERR_FILE,
                   "/none/x", "No such file");
     check_refused(nb_nxmx_create(sim, in_folder(""), NULL, &nxmx), NB_ERR_FILE, "", "");
+    if (mkfifo(in_folder("pipe"), 0600) != 0) abort();
+    check_refused(nb_nxmx_create(sim, in_folder("pipe"), NULL, &nxmx), NB_ERR_FILE, "/pipe",
+                  "a pipe or a device");
+    (void)unlink(in_folder("pipe"));
     check_refused(nb_nxmx_create(sim, "/dev/full", NULL, &nxmx), NB_ERR_FILE, "/dev/full",
                   "a pipe or a device");
     tap_check(count_files(in_folder("")) == 0, "no file");

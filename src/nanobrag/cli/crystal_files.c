@@ -194,24 +194,20 @@ const char *factors_source(const struct run *run)
 /* ---- writing ---- */
 
 /* 1 when F of any Friedel pair differs by more than the rounding of the file. */
-static int mates_differ(const nb_hkl *list)
+static int mates_differ(const struct inputs *in)
 {
-    const size_t n = nb_hkl_reflections(list, NULL, NULL);
-    int *const hkl = malloc(n * 3 * sizeof *hkl);
-    double *const f = malloc(n * sizeof *f);
-    int differ = 0;
-    if (hkl && f) {
-        (void)nb_hkl_reflections(list, hkl, f);
-        for (size_t i = 0; i < n && !differ; i++) {
-            const int *at = hkl + 3 * i;
-            double mate;
-            if (nb_hkl_get(list, -at[0], -at[1], -at[2], &mate))
-                differ = fabs(mate - f[i]) > 1e-6 * fabs(f[i]);
-        }
-    }
-    free(hkl);
-    free(f);
-    return differ;
+    const nb_hkl_info *info = &in->hkl_info;
+    /* of each pair one has h >= 0 */
+    for (int h = info->min[0] > 0 ? info->min[0] : 0; h <= info->max[0]; h++)
+        for (int k = info->min[1]; k <= info->max[1]; k++)
+            for (int l = info->min[2]; l <= info->max[2]; l++) {
+                double f, mate;
+                if (nb_hkl_get(in->hkl, h, k, l, &f)
+                    && nb_hkl_get(in->hkl, -h, -k, -l, &mate)
+                    && fabs(mate - f) > 1e-6 * fabs(f))
+                    return 1;
+            }
+    return 0;
 }
 
 int factors_write(struct run *run)
@@ -221,7 +217,7 @@ int factors_write(struct run *run)
     nb_mtz mtz = {.wavelength = central_wavelength(in, run->s),
                   .space_group = known ? in->crystal.space_group : NULL,
                   .title = "structure factors of nanobrag",
-                  .friedel = mates_differ(in->hkl)};
+                  .friedel = mates_differ(in)};
     memcpy(mtz.cell, known ? in->crystal.cell : run->description.cell, sizeof mtz.cell);
     const nb_status status = nb_mtz_write(run->ctx, run->s->fmtz, &mtz, in->hkl);
     return status == NB_OK ? 0 : failed(run->messages, run->ctx, status, 1);

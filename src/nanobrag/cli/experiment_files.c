@@ -14,20 +14,32 @@
 
 /* ---- reading ---- */
 
-/* Split FILE:N, unless there is a file of the whole name. Returns N, 0 without one; *file
- * is to be freed. */
-static int split_number(const char *text, char **file)
+/* Split FILE:N, unless there is a file of the whole name. *number is N, 0 without one;
+ * *file is to be freed. Returns 0 or the exit status. */
+static int split_number(struct messages *messages, const char *text, char **file,
+                        int *number)
 {
     enum { DIGITS_MOST = 8 };
     struct stat st;
     const char *const colon = strrchr(text, ':');
-    const size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    *number = 0;
     *file = strdup(text);
-    if (!*file || digits == 0 || digits > DIGITS_MOST || colon[1 + digits] || colon == text
-        || stat(text, &st) == 0)
-        return 0;
+    if (!*file) return message_failure(messages, "out of memory");
+    if (!colon || colon == text || stat(text, &st) == 0) return 0;
     (*file)[colon - text] = 0;
-    return atoi(colon + 1);
+    const size_t digits = strspn(colon + 1, "0123456789");
+    if (digits > 0 && digits <= DIGITS_MOST && !colon[1 + digits]) {
+        *number = atoi(colon + 1);
+        return 0;
+    }
+    /* without a file before the colon, the whole is the name that is not found */
+    const int known = stat(*file, &st) == 0;
+    (*file)[colon - text] = ':';
+    if (!known) return 0;
+    return message_usage(messages,
+                         "-expt %s: '%s' is no number of an experiment; they count from 0, "
+                         "as in %.*s:0",
+                         text, colon + 1, (int)(colon - text), text);
 }
 
 static int read_file(const struct settings *s, struct messages *messages, nb_context *ctx,
@@ -36,10 +48,11 @@ static int read_file(const struct settings *s, struct messages *messages, nb_con
     nb_status status;
     if (s->expt) {
         char *file;
-        const int i = split_number(s->expt, &file);
-        if (!file) return message_failure(messages, "out of memory");
-        status = nb_expt_read(ctx, file, i, out);
+        int number;
+        const int code = split_number(messages, s->expt, &file, &number);
+        status = code ? NB_OK : nb_expt_read(ctx, file, number, out);
         free(file);
+        if (code) return code;
     } else {
         status = nb_xparm_read(ctx, s->xparm, out);
     }
@@ -155,18 +168,28 @@ int truth_default(struct run *run)
         || s->gradcheck || image_format(s) == IMAGE_SMV || image_format(s) == IMAGE_UNKNOWN
         || !option_listed(nb_features(), "cjson"))
         return 0;
-    const char *const name = s->out[OUT_IMAGE], *const base = output_base(name);
+    char *const name = output_name_of(s, OUT_IMAGE, 0);
+    if (!name) return message_failure(run->messages, "out of memory");
+    const char *const base = output_base(name);
     const char *end = output_extension(name);
     /* numbers that this run gives are left out; others may tell runs apart */
     const int numbers = s->given[OPT_IMAGES] && image_format(s) != IMAGE_NXMX;
-    while (numbers && end > base && strchr("0123456789#_", end[-1])) end--;
+    while (numbers && end > base && strchr("0123456789_", end[-1])) end--;
     const size_t n = (size_t)(end - name);
     run->truth_name = malloc(n + sizeof ending);
+    if (run->truth_name) {
+        memcpy(run->truth_name, name, n);
+        /* a name of digits alone leaves no stem */
+        const size_t without = end > base ? 0 : 1;
+        memcpy(run->truth_name + n, ending + without, sizeof ending - without);
+    }
+    free(name);
     if (!run->truth_name) return message_failure(run->messages, "out of memory");
-    memcpy(run->truth_name, name, n);
-    /* a name of digits alone leaves no stem */
-    const size_t without = end > base ? 0 : 1;
-    memcpy(run->truth_name + n, ending + without, sizeof ending - without);
+    if (outputs_are_input(s, run->truth_name))
+        return message_usage(run->messages,
+                             "%s is an input, and -imagefile %s writes the experiment of "
+                             "its images there; give -truth another name, or -notruth",
+                             run->truth_name, s->out[OUT_IMAGE]);
     s->truth = run->truth_name;
     return 0;
 }
@@ -273,6 +296,8 @@ int truth_write(struct run *run)
         options.pedestal = s->adc;
         options.trusted[0] = -s->adc;
         options.trusted[1] = 65534 - s->adc;
+    } else if (kind >= 0 && !(image_format(s) == IMAGE_NXMX && s->plain)) {
+        options.trusted[1] = INT32_MAX - 1; /* as the files state it */
     }
     run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);

@@ -36,9 +36,13 @@ static void report_crystal(const struct run *run)
            "%.3g x %.3g um\n",
            c[0], c[1], c[2], c[3], c[4], c[5], n[0], n[1], n[2], shapes[crystal->shape],
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
+    char atoms[48] = "";
+    if (run->inputs.structure)
+        snprintf(atoms, sizeof atoms, " (%zu atoms)",
+                 nb_structure_natom(run->inputs.structure));
     if (run->inputs.hkl)
-        printf("           F of %zu reflections from %s, else %g electrons\n",
-               run->inputs.hkl_info.count, factors_source(run), crystal->default_f);
+        printf("           F of %zu reflections from %s%s, else %g electrons\n",
+               run->inputs.hkl_info.count, factors_source(run), atoms, crystal->default_f);
     else
         printf("           F = %g electrons for every reflection\n", crystal->default_f);
 }

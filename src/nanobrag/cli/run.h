@@ -172,6 +172,9 @@ int outputs_check(const struct settings *s, struct messages *messages);
 /* 1 when two names mean one file, directly, through its folder or through a link. */
 int outputs_same_file(const char *a, const char *b);
 
+/* 1 when a file is one that an option names as input. */
+int outputs_are_input(const struct settings *s, const char *name);
+
 /* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
  * the exit status. */
 int outputs_keep_inputs(const struct settings *s, struct messages *messages,

@@ -129,6 +129,13 @@ static nb_status allocate(nb_structure *structure)
 
 static void tell(nb_context *ctx, const char *name, const struct gemmi_model *model)
 {
+    size_t empty = 0;
+
+    for (size_t i = 0; i < model->natom; i++) empty += model->atom[i].occupancy == 0;
+    if (empty > 0)
+        log_line(ctx, NB_LOG_WARNING, "structure",
+                 "%s: %zu of its %zu atoms have an occupancy of 0 and scatter nothing",
+                 name, empty, model->natom);
     if (model->nmodel > 1)
         log_line(ctx, NB_LOG_WARNING, "structure",
                  "%s: only the first of its %d models is used", name, model->nmodel);

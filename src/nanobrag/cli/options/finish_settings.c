@@ -151,6 +151,9 @@ int settings_finish(struct settings *s, struct messages *messages)
                              "-8 "
                              "4.5",
                              s->wrong_anomalous, (int)ANOMALOUS_MOST);
+    if (s->anomalous_twice)
+        return message_usage(messages, "-anomalous %s is given twice; leave out one",
+                             s->anomalous_twice);
     if (s->wrong_scale)
         return message_usage(messages,
                              "-png_scale %s: expected auto, linear, sqrt or log, or with "

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/picture/picture.h"
 
@@ -74,7 +75,11 @@ static void set_anomalous(struct settings *s, const struct event *e)
     nb_anomalous *to = &s->anomalous[s->nanomalous];
     if (e->n == 1) {
         s->anomalous_off = strcmp(e->text, "off") == 0;
-    } else if (strlen(e->text) < sizeof to->element && s->nanomalous < ANOMALOUS_MOST) {
+        return;
+    }
+    for (int i = 0; i < s->nanomalous; i++)
+        if (strcasecmp(e->text, s->anomalous[i].element) == 0) s->anomalous_twice = e->text;
+    if (strlen(e->text) < sizeof to->element && s->nanomalous < ANOMALOUS_MOST) {
         *to = (nb_anomalous){.f_prime = e->real[1], .f_double_prime = e->real[2]};
         memcpy(to->element, e->text, strlen(e->text));
         s->nanomalous++;

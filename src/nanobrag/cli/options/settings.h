@@ -94,6 +94,7 @@ struct settings {
     nb_anomalous anomalous[ANOMALOUS_MOST];
     int nanomalous, anomalous_off;
     const char *wrong_anomalous; /* the first -anomalous that means nothing, or NULL */
+    const char *anomalous_twice; /* an element with two of them, or NULL */
 
     /* images that are added; nadded counts those beyond the most, too */
     struct added added[ADDED_MOST];

@@ -69,8 +69,11 @@ static int begin_nxmx(struct run *run)
                                      .type = s->plain ? NB_FLOAT : NB_INT,
                                      .bits = 32,
                                      .frames = s->images};
+    char *const name = output_name_of(s, OUT_IMAGE, 0);
+    if (!name) return message_failure(run->messages, "out of memory");
     const nb_status status =
-        nb_nxmx_create(run->sim, s->out[OUT_IMAGE], &options, &run->image_file->nxmx);
+        nb_nxmx_create(run->sim, name, &options, &run->image_file->nxmx);
+    free(name);
     return status == NB_OK ? 0 : failed(run, status);
 }
 

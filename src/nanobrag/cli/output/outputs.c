@@ -80,7 +80,10 @@ char *output_name(const char *pattern, int i, int sweep)
 char *output_name_of(const struct settings *s, int kind, int i)
 {
     const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
-    return output_name(s->out[kind], i, s->given[OPT_IMAGES] && !whole);
+    /* one file for all images, whose number is 1 */
+    if (whole)
+        return output_name(s->out[kind], 0, strchr(output_base(s->out[kind]), '#') != NULL);
+    return output_name(s->out[kind], i, s->given[OPT_IMAGES]);
 }
 
 /* ---- checks ---- */
@@ -134,20 +137,24 @@ int outputs_same_file(const char *a, const char *b)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-int outputs_keep_inputs(const struct settings *s, struct messages *messages,
-                        const char *name)
+int outputs_are_input(const struct settings *s, const char *name)
 {
     const char *const inputs[] = {s->hkl,       s->matrix,        s->sources, s->stol,
                                   s->boxes,     s->img,           s->mask,    s->cotangent,
                                   s->pdb,       s->mtz,           s->expt,    s->xparm,
                                   s->fit.shots, s->fit.data_mask, s->spectrum};
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-        if (inputs[k] && outputs_same_file(name, inputs[k]))
-            return message_usage(messages, "%s is an input and would be overwritten", name);
+        if (inputs[k] && outputs_same_file(name, inputs[k])) return 1;
     for (int k = 0; k < s->nadded; k++)
-        if (outputs_same_file(name, s->added[k].file))
-            return message_usage(messages, "%s is an input and would be overwritten", name);
+        if (outputs_same_file(name, s->added[k].file)) return 1;
     return 0;
+}
+
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name)
+{
+    if (!outputs_are_input(s, name)) return 0;
+    return message_usage(messages, "%s is an input and would be overwritten", name);
 }
 
 static int check_clashes(const struct settings *s, struct messages *messages,

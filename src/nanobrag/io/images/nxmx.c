@@ -20,6 +20,7 @@
 #ifdef NANOBRAG_HDF5
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "io/images/hdf5_target.h"
@@ -149,16 +150,16 @@ static nb_status begin_file(struct nxmx *nxmx)
 {
     const char *slash = strrchr(nxmx->path, '/');
     struct hdf5_turn turn;
+    struct stat st;
     char start[32];
 
-    NB_TRY(file_begin(nxmx->ctx, nxmx->path, &nxmx->out));
-    if (!nxmx->out.temporary) {
-        (void)file_end(&nxmx->out);
+    /* asked before it is opened, since a pipe waits for its reader */
+    if (stat(nxmx->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return fail(nxmx->ctx, NB_ERR_FILE,
                     "%s: cannot write HDF5 to a pipe or a device, where nothing can be "
                     "written out of order; give the name of a file",
                     nxmx->path);
-    }
+    NB_TRY(file_begin(nxmx->ctx, nxmx->path, &nxmx->out));
     set_time(start);
     hdf5_turn_begin(&turn);
     nxmx->tree.file = hdf5_checked(&nxmx->tree, hdf5_target_create(&nxmx->out));
