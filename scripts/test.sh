@@ -17,7 +17,7 @@ ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)
 
 # the reasons are in ctest's log, one for each test
 log=build/release/Testing/Temporary/LastTest.log
-skipped=$(sed -n 's/^  skipped: //p; s/^ok - # skip //p' "$log" 2> /dev/null | sort | uniq -c)
+skipped=$(sed -n 's/^ *skipped: //p; s/^ok - # skip //p' "$log" 2> /dev/null | sort | uniq -c)
 if [ -n "$skipped" ]; then
     echo "test: skipped for want of something that this machine or build lacks, which is normal:"
     echo "$skipped"
