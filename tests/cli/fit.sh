@@ -47,6 +47,7 @@ inputs="n_001.img f1.bin"
 run $still $off -fit $free -data n_001.img -fitfile fit.json -fitimage model.bin -json run.json
 is "a fit" [ "$code" -eq 0 ]
 is "says that it converged" grep -q '^fit  *converged' out
+is "names its files" grep -q '^files  *fit.json, run.json, model.bin$' out
 is "and prints values with errors" grep -q '^  cell_a  *[0-9.]*([0-9]*) *A' out
 cp work/fit.json work/model.bin work/run.json . 2> /dev/null
 [ -z "$have_python" ] || is "within its errors" within fit.json $truth

@@ -388,7 +388,7 @@ static int psf_without_fftw(void)
     nb_context *ctx = NULL;
     struct psf *p = NULL;
 
-    if (HAVE_FFTW) return tap_skip("this build has FFTW");
+    if (HAVE_FFTW) return tap_skip("for builds without FFTW, and this one has it");
     if (!tap_check(nb_context_create(NB_API_VERSION, NULL, &ctx) == NB_OK, "context"))
         return 1;
     tap_check(psf_create(ctx, &psf, 10, 10, NULL, &p) == NB_ERR_UNSUPPORTED && !p,

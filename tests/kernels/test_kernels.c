@@ -84,7 +84,8 @@ static int agree(const char *isa, size_t which)
     struct renders_way way = ways[which].way;
     struct named_scene named;
 
-    if (!kernels_lanes(isa).precise) return tap_skip("this machine cannot run %s", isa);
+    if (!kernels_lanes(isa).precise)
+        return tap_skip("this processor, or this build, lacks the instruction set %s", isa);
     way.isa = isa;
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
         check_scene(named.name, &named.scene, &way);

@@ -143,7 +143,8 @@ static int agree(const char *isa)
     static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
     nb_context *ctx;
 
-    if (!kernels_lanes(isa).precise) return tap_skip("this machine cannot run %s", isa);
+    if (!kernels_lanes(isa).precise)
+        return tap_skip("this processor, or this build, lacks the instruction set %s", isa);
     ctx = renders_context(1);
     for (size_t i = 0; i < SCENES; i++) {
         nb_hkl *list = list_of(ctx, scenes[i].most);

@@ -439,6 +439,32 @@ static int write_images(struct fit_job *job)
     return code;
 }
 
+/* The line of the report that names the files, as that of a run of images does. */
+static int report_files(const struct fit_job *job)
+{
+    const struct settings *const s = job->run->s;
+    const int several = job->sources.n > 1;
+    const char *const singles[] = {s->fit.fitfile, s->json};
+    int listed = 0;
+    if (s->quiet) return 0;
+    for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
+        if (singles[i] && !outputs_to_stdout(singles[i]))
+            printf("%s%s", listed++ ? ", " : "files        ", singles[i]);
+    if (s->fit.fitimage) {
+        char *const first = output_name(s->fit.fitimage, 0, several);
+        char *const last = output_name(s->fit.fitimage, (int)job->sources.n - 1, several);
+        const int code =
+            first && last ? 0 : message_failure(job->run->messages, "out of memory");
+        if (!code) printf("%s%s", listed++ ? ", " : "files        ", first);
+        if (!code && several) printf(" to %s", last);
+        free(first);
+        free(last);
+        if (code) return code;
+    }
+    if (listed) printf("\n");
+    return 0;
+}
+
 /* What is worth saving of a fit that was stopped. */
 static void tell_interrupt(const struct fit_job *job)
 {
@@ -479,6 +505,7 @@ static int finish(struct fit_job *job)
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;
+    if (!code) code = report_files(job);
     return code ? code : verdict;
 }
 

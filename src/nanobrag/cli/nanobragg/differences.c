@@ -233,7 +233,9 @@ void differences_note(struct run *run)
                          run->difference[i].ours, run->difference[i].theirs);
     else if (run->ndifference > 0 && !run->s->explain)
         message_note(run->messages,
-                     "%d of nanoBragg's results differ%s here; -explain lists %s",
-                     run->ndifference, run->ndifference == 1 ? "s" : "",
+                     "the program nanoBragg would compute another image, by %d %s that "
+                     "%s corrected here; -explain lists %s",
+                     run->ndifference, run->ndifference == 1 ? "point" : "points",
+                     run->ndifference == 1 ? "is" : "are",
                      run->ndifference == 1 ? "it" : "them");
 }
