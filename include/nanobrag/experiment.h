@@ -89,6 +89,9 @@ typedef struct nb_expt_options {
      * of miniCBF and SMV, which state no directions, mean the same */
     int fast_along_x;
     const char *space_group; /* Hermann-Mauguin symbol; NULL: P 1 */
+    /* x of each image, which is then a still with a crystal, a beam and a detector of its
+     * own; NULL: all images are those at x                           (images x nparam) */
+    const double *shots;
     double pedestal; /* added to each pixel */
     double trusted[2]; /* smallest and largest count that was measured, without the
                           pedestal; 0 0: any */
@@ -96,7 +99,8 @@ typedef struct nb_expt_options {
 
 /*
  * Write the scene at x as experiments of DIALS. With an oscillation range that is one
- * sweep; without, each image is a still, with the crystal at phi0 and no goniometer.
+ * sweep; without, each image is a still, with the crystal at phi0 and no goniometer. Shots
+ * (nb_expt_options.shots) are stills of which each has its own x.
  *
  *   x        [in]  parameters; NULL: the values of the scene                (nparam)
  *   path     [in]  ends in .expt by convention
@@ -106,10 +110,11 @@ typedef struct nb_expt_options {
  * the axis. Of a spectrum the mean wavelength is written; DIALS has no word for
  * polarization factor 1 (nb_beam.unpolarised), and the fraction is then 0.5.
  *
- * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first, an
- * unknown space group or a parameter outside its bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL
- * (x gives an impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (a curved detector,
- * or one whose axes are not at right angles; a build without cJSON).
+ * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first,
+ * shots with an oscillation range, an unknown space group or a parameter outside its
+ * bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat
+ * cell), NB_ERR_UNSUPPORTED (a curved detector, or one whose axes are not at right angles;
+ * a build without cJSON).
  */
 NB_API nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
                                const nb_expt_options *options);

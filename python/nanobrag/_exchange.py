@@ -108,6 +108,7 @@ def write_expt(
     space_group: str | None = None,
     pedestal: float = 0.0,
     trusted: Sequence[float] = (0.0, 0.0),
+    shots: Any = None,
 ) -> None:
     """Write the scene of a simulator at x as experiments of DIALS (.expt).
 
@@ -123,6 +124,8 @@ def write_expt(
         space_group: Hermann-Mauguin symbol; None: P 1.
         pedestal: added to each pixel, counts.
         trusted: smallest and largest count that was measured; 0 0: any.
+        shots: rows of x (images, nparam), one for each image, which is then a still with a
+            crystal, a beam and a detector of its own; None: all are taken at x.
 
     Raises:
         ArgumentError: an unknown space group, negative numbers, or x outside its bounds.
@@ -132,9 +135,15 @@ def write_expt(
     keep: list[Any] = []
     if len(trusted) != 2:
         raise ValueError(f"trusted: expected the smallest and the largest count, not {trusted!r}")
+    rows = None if shots is None else _arrays.vector(shots, sim.nparam, "shots")
+    if rows is not None and rows.ndim != 2:
+        raise ValueError(f"shots has the shape {rows.shape}; expected (images, {sim.nparam})")
+    if rows is not None and images not in (0, len(rows)):
+        raise ValueError(f"{len(rows)} shots, but images={images}")
     how = _options(
         "nb_expt_options",
-        images=images,
+        images=images if rows is None else len(rows),
+        shots=ffi.NULL if rows is None else _arrays.pointer(rows),
         first=first,
         fast_along_x=bool(fast_along_x),
         pedestal=number(pedestal, "pedestal"),

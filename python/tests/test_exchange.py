@@ -50,6 +50,22 @@ def test_a_written_experiment_reads_back_as_the_same_image(sweep, tmp_path):
     assert np.allclose(by_program.crystal.matrix, other.crystal.matrix, rtol=1e-12, atol=1e-15)
 
 
+@needs_json
+def test_shots_have_crystals_of_their_own(tmp_path):
+    sim = nanobrag.Simulator.from_cli("-cell 50 60 70 -default_F 9 -N 4 -detpixels 16", "misset_x wavelength")
+    path = tmp_path / "shots.expt"
+    rows = np.array([[0, 1], [30, 1.1], [-20, 1]])
+    nanobrag.write_expt(sim, path, shots=rows)
+    found = [nanobrag.read_expt(path, i) for i in range(3)]
+    assert [one.count for one in found] == [3, 3, 3]
+    assert [one.scene.beam.wavelength for one in found] == [1, 1.1, 1]
+    assert not np.allclose(found[0].scene.crystal.matrix, found[1].scene.crystal.matrix, atol=1e-4)
+    with pytest.raises(ValueError, match="shots has the shape"):
+        nanobrag.write_expt(sim, path, shots=[0, 1])
+    with pytest.raises(ValueError, match="3 shots, but images=2"):
+        nanobrag.write_expt(sim, path, images=2, shots=rows)
+
+
 def test_xparm(tmp_path):
     path = tmp_path / "XPARM.XDS"
     path.write_text(XPARM)

@@ -195,10 +195,26 @@ else
     echo "ok - # skip docs/dials.md: this build lacks cJSON"
 fi
 
+# shots, of which the two ways to a file and the sums are compared
+if grep -q hdf5 version && grep -q cjson version; then
+    shots="background.bin both.bin dark.bin lattices_0001.img low.bin pulse.bin pulse.eV \
+pulses.nxs pulses_truth.expt pumped_0001.img"
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        shots="$shots shot_$(printf %05d $i).img"
+    done
+    # shellcheck disable=SC2086 # one word a file
+    run_blocks docs/xfel.md $shots shots.nxs shots.txt shots_truth.expt spectra.txt wet.nxs \
+        wet_truth.expt
+    is "twenty shots, each with a spectrum" test "$(cat work/shots.txt work/spectra.txt | wc -l)" -eq 42
+    is "twenty crystals" test "$(grep -c real_space_a work/shots_truth.expt)" -eq 20
+else
+    echo "ok - # skip docs/xfel.md: this build lacks HDF5 or cJSON"
+fi
+
 for document in "$source"/docs/*.md "$source"/docs/development/*.md; do
     case $document in
     */docs/derivatives.md | */docs/structure_factors.md | */docs/fitting.md \
-        | */docs/recipes.md | */docs/formats.md | */docs/dials.md) continue ;;
+        | */docs/recipes.md | */docs/formats.md | */docs/dials.md | */docs/xfel.md) continue ;;
     esac
     is "${document##*/} has no command that nobody runs" \
         sh -c "! grep -q '^\`\`\`sh' '$document'"

@@ -212,6 +212,49 @@ static int images(void)
     return 0;
 }
 
+/* shots: each experiment has the image of its own x */
+static int shots(void)
+{
+    enum { SHOTS = 4, NPARAM = 3 };
+    static const char *const path_name = "shots.expt";
+    static const double x[SHOTS][NPARAM] = {{1, 1.1, 90},
+                                            {-20, 1.1, 90},
+                                            {3, 1.2, 90},
+                                            {40, 1.2, 95}};
+    static double first[PIXELS], again[PIXELS];
+    const nb_expt_options options = {.images = SHOTS, .shots = x[0], .files = "/a/s.nxs"};
+    nb_scene s = base();
+    nb_simulator *sim;
+    struct worst w = {0};
+    nb_experiment e;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    sim = probe_make(&s, "misset_z wavelength distance");
+    tap_check(nb_expt_write(sim, NULL, in_folder(path_name), &options) == NB_ERR_ARGUMENT
+                  && strstr(nb_context_message(probe_context()), "shots are stills"),
+              "a rotation: '%s'", nb_context_message(probe_context()));
+    nb_simulator_free(sim);
+    s.scan.osc = s.scan.nphi = 0;
+    sim = probe_make(&s, "misset_z wavelength distance");
+    check_ok(nb_expt_write(sim, NULL, in_folder(path_name), &options), "shots");
+    for (int i = 0; i < SHOTS; i++) {
+        nb_array image = nb_array_f64(first, SLOW, FAST);
+        nb_scene own;
+
+        check_ok(nb_forward(sim, x[i], &image), "the image of a shot");
+        check_ok(nb_expt_read(ctx, in_folder(path_name), i, &e), "its experiment");
+        own = take(&s, &e);
+        probe_image(&own, again);
+        worst_add_all(&w, again, first, PIXELS, probe_peak(first, PIXELS));
+        tap_check(e.count == SHOTS && e.images == 0 && e.scene.beam.wavelength == x[i][1],
+                  "shot %d of %d: wavelength %g expected %g", i, e.count,
+                  e.scene.beam.wavelength, x[i][1]);
+    }
+    worst_check(&w, 2e-12, "the images of shots, of their peak");
+    nb_simulator_free(sim);
+    return 0;
+}
+
 static void cannot(const char *what, const nb_scene *scene, const nb_expt_options *options,
                    nb_status expected, const char *part)
 {
@@ -366,6 +409,7 @@ int main(int argc, char **argv)
         {"other_scenes", other_scenes},
         {"mosaic", mosaic},
         {"images", images},
+        {"shots", shots},
         {"fast_along_x", fast_along_x},
         {"space_groups", space_groups},
         {"hall_symbols", hall_symbols},

@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "io/experiment/models.h"
+#include "io/experiment/mosaicity.h"
 #include "io/images/attenuation.h"
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
@@ -197,22 +198,44 @@ nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
 
 /* ---- experiments of DIALS ---- */
 
+/* Describes the image at x; exposure_free() is right in any case. */
+static nb_status expose_shot(nb_simulator *sim, const double *x, struct expt_shot *out)
+{
+    nb_scene scene;
+
+    NB_TRY(expose(sim, x, &out->exposure));
+    NB_TRY(nb_resolved(sim, x, &scene));
+    out->unpolarised = scene.beam.unpolarised;
+    out->mosaicity = scene.crystal.ndomains > 1 ? mosaicity_of(&scene.crystal) : 0;
+    return NB_OK;
+}
+
+static nb_status write_shots(nb_simulator *sim, const double *x, const char *path,
+                             const nb_expt_options *options)
+{
+    const int n = options->shots && options->images > 0 ? options->images : 1;
+    const double *row = options->shots ? options->shots : x;
+    struct expt_shot *shots = calloc((size_t)n, sizeof *shots);
+    nb_status status = NB_OK;
+
+    if (!shots) return fail_memory(sim->ctx, path);
+    for (int i = 0; i < n && status == NB_OK; i++) {
+        status = expose_shot(sim, row, shots + i);
+        if (row) row += sim->params.n;
+    }
+    if (status == NB_OK) status = expt_write(sim->ctx, path, shots, n, options);
+    for (int i = 0; i < n; i++) exposure_free(&shots[i].exposure);
+    free(shots);
+    return status;
+}
+
 nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
                         const nb_expt_options *options)
 {
     STANDARD_FLOATS;
     static const nb_expt_options defaults = {0};
-    struct exposure exposure;
-    nb_scene scene;
-    nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "an .expt needs a path");
-    status = expose(sim, x, &exposure);
-    if (status == NB_OK) status = nb_resolved(sim, x, &scene);
-    if (status == NB_OK)
-        status =
-            expt_write(sim->ctx, path, &scene, &exposure, options ? options : &defaults);
-    exposure_free(&exposure);
-    return status;
+    return write_shots(sim, x, path, options ? options : &defaults);
 }

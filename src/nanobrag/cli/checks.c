@@ -329,12 +329,12 @@ static void check_photons(struct run *run)
 {
     for (int i = 0; i < run->done; i++) {
         const double sum = run->results[i].statistics.sum;
-        if (!settings_draw(run->s) || !(sum < 1)) continue;
+        if (!settings_draw(run->s) || run->results[i].kept || !(sum < 1)) continue;
         message_warning(run->messages,
                         "image %d holds %.3g photons in all, so its noise is empty: "
                         "-fluence is in photons/m^2, and a crystal of N^3 cells scatters "
                         "as N^3",
-                        i + 1, sum);
+                        run->s->first + i + 1, sum);
         return;
     }
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/run.h"
+#include "cli/shots/shots.h"
 
 /* ---- reading ---- */
 
@@ -299,8 +300,15 @@ int truth_write(struct run *run)
     } else if (kind >= 0 && !(image_format(s) == IMAGE_NXMX && s->plain)) {
         options.trusted[1] = INT32_MAX - 1; /* as the files state it */
     }
-    run->params.x[run->params.phi0] = run->resolved.scan.phi0;
+    double *const rows = run->shots ? shots_rows(run) : NULL;
+    if (run->shots && !rows) {
+        free(files);
+        return message_failure(run->messages, "out of memory for %s", s->truth);
+    }
+    options.shots = rows;
+    if (!rows) run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
+    free(rows);
     free(files);
     if (status == NB_OK) return 0;
     return message_status(run->messages, status, nb_context_message(run->ctx), 1);

@@ -139,8 +139,10 @@ void report_image(const struct run *run, int i)
         run->s->out[OUT_NOISE] ? result->overloads : result->image_overloads;
 
     if (run->s->quiet || run->s->full_report) return;
-    printf("image ");
-    if (run->s->images > 1)
+    printf(run->shots ? "shot  " : "image ");
+    if (run->shots)
+        printf("%-4d ", run->s->first + i + 1);
+    else if (run->s->images > 1)
         printf("%-4d phi %g degree, ", i + 1, result->phi);
     else
         printf("     ");

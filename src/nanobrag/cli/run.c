@@ -15,6 +15,7 @@
 
 #include "cli/fit/fit_run.h"
 #include "cli/run_derivatives.h"
+#include "cli/shots/shots.h"
 #include "cli/timing.h"
 
 static void on_log(void *user, int level, const char *topic, const char *line)
@@ -71,7 +72,7 @@ static int library_failed(struct run *run, nb_status status)
 static void drop_statements(struct run *run)
 {
     struct settings *s = run->s;
-    if (run->params.nset == 0) return;
+    if (run->params.nset == 0 && !run->shots) return;
     s->header_beam.given[0] = s->header_beam.given[1] = 0;
     s->report_close[0] = run->description.close_fast;
     s->report_close[1] = run->description.close_slow;
@@ -106,7 +107,8 @@ static int create_named(struct run *run, const struct event_list *events, const 
     const nb_status status =
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     if (status != NB_OK) return library_failed(run, status);
-    const int code = params_set(&run->params, run->messages, run->sim, events);
+    int code = params_set(&run->params, run->messages, run->sim, events);
+    if (!code) code = shots_place(run);
     return code ? code : find_boxes(run, names);
 }
 
@@ -114,7 +116,7 @@ static int create_named(struct run *run, const struct event_list *events, const 
 static int create_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
-    int code = params_names(run->s, run->messages, events, &names);
+    int code = params_names(run->s, run->messages, events, shots_title(run), &names);
     if (code) return code;
     code = create_named(run, events, names);
     free(names);
@@ -198,13 +200,27 @@ static void report_interrupt(const struct run *run)
     fprintf(stderr, "\n");
 }
 
+/* Set x to that of image i. Returns 0 or the exit status. */
+static int set_x(struct run *run, int i)
+{
+    const nb_scan *scan = &run->resolved.scan;
+    double *const phi = &run->params.x[run->params.phi0];
+    const int code = run->shots ? shots_set(run, i) : 0;
+    if (!run->shots) *phi = scan->phi0 + i * scan->osc;
+    run->results[i].phi = *phi;
+    return code;
+}
+
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
     const double start = timing_seconds();
-    result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
-    run->params.x[run->params.phi0] = result->phi;
-    if (i > 0 && run->s->full_report) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
+    result->kept = shots_kept(run, i);
+    if (result->kept) return 0;
+    const int wrong = set_x(run, i);
+    if (wrong) return wrong;
+    if (i > 0 && run->s->full_report)
+        printf("\nimage %d: phi0 = %g\n", run->s->first + i + 1, result->phi);
     progress_line_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
@@ -253,11 +269,14 @@ static int prepare(struct run *run, const struct event_list *events)
     if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
     if (!s->compat) code = settings_check(s, messages);
+    if (!code) code = shots_check(s, messages);
+    if (!code) code = shots_read(run);
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
     if (!code && !run->scene_only) code = truth_default(run);
     if (!code && !run->scene_only) code = outputs_check(s, messages);
+    if (!code) code = spectra_set(run);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) code = create_simulator(run, events);
     return code;
@@ -335,6 +354,7 @@ void run_free(struct run *run)
     free(run->counts);
     derivatives_free(run);
     image_file_free(run);
+    shots_free(run);
     params_free(&run->params);
     nb_simulator_free(run->sim);
     inputs_free(&run->inputs);

@@ -19,6 +19,7 @@
 #include "cli/progress_line.h"
 
 struct run;
+struct shots; /* cli/shots/shots.h */
 
 /* everything that was read from files */
 struct inputs {
@@ -107,6 +108,7 @@ struct result {
     int64_t saturated, overloads; /* of the scaled and of the noisy image */
     int64_t image_overloads; /* of -imagefile */
     double seconds;
+    int kept; /* 1: its files were there, by -resume */
     char *file[OUT_COUNT];
 };
 
@@ -125,6 +127,7 @@ struct run {
     nb_simulator *sim;
     nb_description description; /* of the first image */
     nb_scene resolved; /* of the first image, at its parameters */
+    struct shots *shots; /* of -shots; NULL: not given */
     struct params params; /* the free parameters, and their values for the present image */
     struct derivatives *derivatives; /* NULL: none are wanted */
     double *image; /* photons, nslow x nfast */

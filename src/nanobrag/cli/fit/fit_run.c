@@ -29,12 +29,12 @@ static int needs_fit(const struct settings *s, struct messages *messages, int op
 
 static int check_needs(const struct settings *s, struct messages *messages)
 {
-    static const int fits[] = {OPT_DATA,         OPT_SHOTS,      OPT_DATA_MASK,
-                               OPT_RESTRAIN,     OPT_FITFILE,    OPT_FITIMAGE,
-                               OPT_RESUME,       OPT_FISHER,     OPT_FISHER_SCAN,
-                               OPT_LOSS,         OPT_SATURATION, OPT_READOUT,
-                               OPT_GAIN,         OPT_PEDESTAL,   OPT_DELTA,
-                               OPT_FITIMAGE_KIND};
+    /* -shots and -resume are those of shots_check() otherwise */
+    static const int fits[] = {OPT_DATA,        OPT_DATA_MASK,    OPT_RESTRAIN,
+                               OPT_FITFILE,     OPT_FITIMAGE,     OPT_FISHER,
+                               OPT_FISHER_SCAN, OPT_LOSS,         OPT_SATURATION,
+                               OPT_READOUT,     OPT_GAIN,         OPT_PEDESTAL,
+                               OPT_DELTA,       OPT_FITIMAGE_KIND};
     if (s->fit.shared || s->fit.own) return 0;
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         const int code = needs_fit(s, messages, fits[i]);

@@ -170,7 +170,7 @@ static int is_value(const struct option *option, const char *text)
 /* 1 when an argument is a value that could also be left out. */
 static int may_follow(const struct option *option, const char *text)
 {
-    return option->kind == KIND_WORD || starts_number(text);
+    return option->kind == KIND_WORD || option->kind == KIND_INPUT || starts_number(text);
 }
 
 int parse_option(struct messages *messages, int argc, char **argv, int *i, int id,

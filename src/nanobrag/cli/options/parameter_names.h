@@ -45,10 +45,10 @@ struct selection {
     size_t n, *at;
 };
 
-/* The names that a simulator has to free: phi0 and all that the options name. The caller
- * frees *out. Returns 0 or the exit status. */
+/* The names that a simulator has to free: phi0, all that the options name, and those of the
+ * list `shots`, which may be NULL. The caller frees *out. Returns 0 or the exit status. */
 int params_names(const struct settings *s, struct messages *messages,
-                 const struct event_list *events, char **out);
+                 const struct event_list *events, const char *shots, char **out);
 
 /* Read the free parameters of `sim`, at the values of its scene and then of -param. Returns
  * 0 or the exit status. */

@@ -114,7 +114,9 @@ struct settings {
     /* files */
     const char *pdb, *mtz, *fmtz;
     const char *expt, *xparm, *truth;
-    const char *hkl, *dump, *matrix, *sources, *spectrum, *stol, *img, *mask, *boxes;
+    const char *hkl, *dump, *matrix, *sources, *spectrum, *spectra, *stol, *img, *mask,
+        *boxes;
+    const char *shots_range; /* NULL: all rows */
     int spectrum_bins; /* 0: as many energies as the file has */
     int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
@@ -134,7 +136,7 @@ struct settings {
     double adc, scale, pgm_scale;
     int64_t seed, misset_seed;
     int seed_from_clock, misset_seed_from_clock;
-    int images;
+    int images, first; /* number of images; of the first shot, from 0 */
 
     /* the run */
     int png_scale, png_size; /* enum tone_kind; longer edge in points, 0: by rule */

@@ -68,6 +68,7 @@ static int begin_nxmx(struct run *run)
     const nb_nxmx_options options = {.compression = s->compression,
                                      .type = s->plain ? NB_FLOAT : NB_INT,
                                      .bits = 32,
+                                     .stills = run->shots != NULL,
                                      .frames = s->images};
     char *const name = output_name_of(s, OUT_IMAGE, 0);
     if (!name) return message_failure(run->messages, "out of memory");

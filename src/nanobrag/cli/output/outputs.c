@@ -83,7 +83,7 @@ char *output_name_of(const struct settings *s, int kind, int i)
     /* one file for all images, whose number is 1 */
     if (whole)
         return output_name(s->out[kind], 0, strchr(output_base(s->out[kind]), '#') != NULL);
-    return output_name(s->out[kind], i, s->given[OPT_IMAGES]);
+    return output_name(s->out[kind], s->first + i, s->given[OPT_IMAGES]);
 }
 
 /* ---- checks ---- */
@@ -139,10 +139,10 @@ int outputs_same_file(const char *a, const char *b)
 
 int outputs_are_input(const struct settings *s, const char *name)
 {
-    const char *const inputs[] = {s->hkl,       s->matrix,        s->sources, s->stol,
-                                  s->boxes,     s->img,           s->mask,    s->cotangent,
-                                  s->pdb,       s->mtz,           s->expt,    s->xparm,
-                                  s->fit.shots, s->fit.data_mask, s->spectrum};
+    const char *const inputs[] = {s->hkl,       s->matrix,        s->sources,  s->stol,
+                                  s->boxes,     s->img,           s->mask,     s->cotangent,
+                                  s->pdb,       s->mtz,           s->expt,     s->xparm,
+                                  s->fit.shots, s->fit.data_mask, s->spectrum, s->spectra};
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
         if (inputs[k] && outputs_same_file(name, inputs[k])) return 1;
     for (int k = 0; k < s->nadded; k++)
@@ -438,7 +438,7 @@ nb_digitizer outputs_noise(const struct run *run, int i, double pedestal)
     return (nb_digitizer){.offset = pedestal,
                           .noise = 1,
                           .seed = s->compat ? s->seed + i : s->seed,
-                          .image = (uint32_t)i,
+                          .image = (uint32_t)(s->first + i),
                           .photons = &result->photons};
 }
 

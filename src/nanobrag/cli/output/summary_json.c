@@ -204,7 +204,9 @@ static void add_statistics(cJSON *image, const nb_statistics *t)
 static void add_image(cJSON *images, const struct run *run, int i)
 {
     const struct result *result = &run->results[i];
+    if (result->kept) return;
     cJSON *to = json_entry(images);
+    if (run->shots) json_whole(to, "shot", (long long)run->s->first + i + 1);
     json_real(to, "phi0_degree", result->phi);
     add_statistics(to, &result->statistics);
     if (result->file[OUT_INT]) {

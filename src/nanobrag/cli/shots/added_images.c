@@ -62,8 +62,10 @@ int added_read(struct run *run)
     if (s->nadded == 0) return 0;
     double *const read = malloc(n * sizeof *read);
     run->added = calloc(n, sizeof *run->added);
-    if (!read || !run->added)
-        code = message_failure(run->messages, "out of memory for the images of -add");
+    if (!read || !run->added) {
+        free(read);
+        return message_failure(run->messages, "out of memory for the images of -add");
+    }
     for (int i = 0; i < s->nadded && !code; i++) code = add_file(run, &s->added[i], read);
     free(read);
     return code;

@@ -102,8 +102,8 @@ int spectrum_set_sources(struct inputs *in, struct settings *s, struct messages 
 {
     double beam[3], sum = 0, mean = 0;
     inputs_beam_direction(s, beam);
-    in->sources = calloc(n, sizeof *in->sources);
-    in->positions = calloc(n, sizeof *in->positions);
+    in->sources = calloc(n + 1, sizeof *in->sources);
+    in->positions = calloc(n + 1, sizeof *in->positions);
     if (!in->sources || !in->positions)
         return message_failure(messages, "out of memory for %zu sources", n);
     for (size_t i = 0; i < n; i++) {
@@ -192,11 +192,13 @@ static int read_spectrum(struct inputs *in, struct settings *s, struct messages 
     const nb_status status = nb_table_read(ctx, s->spectrum, 2, &table);
     if (status != NB_OK) return failed(messages, ctx, status);
     size_t n = nb_table_rows(table);
-    struct line *lines = n <= LINES_MOST ? calloc(n, sizeof *lines) : NULL;
-    int code = n > LINES_MOST ? message_usage(messages, "%s: %zu energies are too many",
-                                              s->spectrum, n)
-               : !lines ? message_failure(messages, "out of memory for %zu energies", n)
-                        : read_lines(s, messages, table, lines);
+    struct line *lines = calloc(n + 1, sizeof *lines);
+    if (!lines || n > LINES_MOST) {
+        nb_table_free(table);
+        free(lines);
+        return message_usage(messages, "%s: %zu energies are too many", s->spectrum, n);
+    }
+    int code = read_lines(s, messages, table, lines);
     nb_table_free(table);
     if (!code) code = shorten(s, messages, &lines, &n);
     if (!code) code = spectrum_set_sources(in, s, messages, lines, n);

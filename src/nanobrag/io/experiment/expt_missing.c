@@ -25,12 +25,12 @@ nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *
     return refuse(ctx);
 }
 
-nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
-                     struct exposure *exposure, const nb_expt_options *options)
+nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
+                     const nb_expt_options *options)
 {
     (void)path;
-    (void)scene;
-    (void)exposure;
+    (void)shots;
+    (void)n;
     (void)options;
     return refuse(ctx);
 }

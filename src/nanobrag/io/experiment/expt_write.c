@@ -9,7 +9,6 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "io/experiment/models.h"
-#include "io/experiment/mosaicity.h"
 #include "io/gemmi/gemmi.h"
 #include "io/json/document.h"
 #include "io/laboratory.h"
@@ -18,12 +17,17 @@
 /* What is written. */
 struct experiment {
     struct document d;
-    const nb_scene *scene;
     const nb_expt_options *options;
-    struct exposure *exposure;
+    struct exposure *exposure; /* of the model that is being written */
     char hall[GEMMI_NAME];
     int nimage, first;
     int is_sweep;
+    cJSON *beams, *detectors, *crystals; /* the lists of models */
+};
+
+/* Which models an experiment has. */
+struct numbers {
+    int beam, detector, crystal;
 };
 
 /* ---- models ---- */
@@ -32,7 +36,7 @@ static void put_beam(struct experiment *e)
 {
     const struct laboratory *l = &e->exposure->laboratory;
     struct document *d = &e->d;
-    cJSON *beam = document_object(d, document_array(d, d->root, "beam"), NULL);
+    cJSON *beam = document_object(d, e->beams, NULL);
 
     document_string(d, beam, "__id__", "monochromatic");
     document_reals(d, beam, "direction", l->source, 3);
@@ -90,7 +94,7 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
 static void put_detector(struct experiment *e)
 {
     struct document *d = &e->d;
-    cJSON *detector = document_object(d, document_array(d, d->root, "detector"), NULL);
+    cJSON *detector = document_object(d, e->detectors, NULL);
     cJSON *panels = document_array(d, detector, "panels");
 
     for (int i = 0; i < e->exposure->laboratory.npanel; i++)
@@ -131,13 +135,12 @@ static void put_scan(struct experiment *e)
     (void)document_object(d, to, "valid_image_ranges");
 }
 
-static void put_crystal(struct experiment *e)
+static void put_crystal(struct experiment *e, double mosaicity)
 {
     static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
-    const nb_crystal *crystal = &e->scene->crystal;
     const struct laboratory *l = &e->exposure->laboratory;
     struct document *d = &e->d;
-    cJSON *to = document_object(d, document_array(d, d->root, "crystal"), NULL);
+    cJSON *to = document_object(d, e->crystals, NULL);
 
     document_string(d, to, "__id__", "crystal");
     for (int i = 0; i < 3; i++) {
@@ -149,8 +152,56 @@ static void put_crystal(struct experiment *e)
         document_reals(d, to, keys[i], axis, 3);
     }
     document_string(d, to, "space_group_hall_symbol", e->hall);
-    if (crystal->ndomains > 1 && mosaicity_of(crystal) > 0)
-        document_real(d, to, "mosaicity", mosaicity_of(crystal));
+    if (mosaicity > 0) document_real(d, to, "mosaicity", mosaicity);
+}
+
+static int is_same(const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return 0;
+    return 1;
+}
+
+static int has_same_beam(const struct exposure *a, const struct exposure *b)
+{
+    const struct laboratory *p = &a->laboratory, *q = &b->laboratory;
+
+    return a->wavelength == b->wavelength && is_same(p->source, q->source, 3)
+           && is_same(p->polarization_normal, q->polarization_normal, 3)
+           && p->polarization_fraction == q->polarization_fraction;
+}
+
+static int has_same_detector(const struct exposure *a, const struct exposure *b)
+{
+    if (a->laboratory.npanel != b->laboratory.npanel || a->thickness != b->thickness
+        || a->attenuation != b->attenuation)
+        return 0;
+    for (int i = 0; i < a->laboratory.npanel; i++) {
+        const struct laboratory_panel *p = a->panel + i, *q = b->panel + i;
+
+        if (!is_same(p->origin, q->origin, 3) || !is_same(p->fast, q->fast, 3)
+            || !is_same(p->slow, q->slow, 3) || p->pixel != q->pixel)
+            return 0;
+    }
+    return 1;
+}
+
+/* Writes the models of a shot; beam and detector only where they differ from those of the
+ * shot before, or `last` is NULL. */
+static void put_models(struct experiment *e, struct expt_shot *shot,
+                       const struct expt_shot *last, struct numbers *numbers)
+{
+    e->exposure = &shot->exposure;
+    if (!last || !has_same_beam(&last->exposure, e->exposure)) {
+        put_beam(e);
+        numbers->beam++;
+    }
+    if (!last || !has_same_detector(&last->exposure, e->exposure)) {
+        put_detector(e);
+        numbers->detector++;
+    }
+    put_crystal(e, shot->mosaicity);
+    numbers->crystal++;
 }
 
 /* ---- images ---- */
@@ -225,22 +276,35 @@ static void put_imagesets(struct experiment *e)
         for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
 }
 
-static void put_experiments(struct experiment *e)
+static void put_experiment(struct experiment *e, cJSON *list, int i,
+                           const struct numbers *numbers)
 {
     struct document *d = &e->d;
+    cJSON *to = document_object(d, list, NULL);
+
+    document_string(d, to, "__id__", "Experiment");
+    document_string(d, to, "identifier", "");
+    document_real(d, to, "beam", numbers->beam);
+    document_real(d, to, "detector", numbers->detector);
+    if (e->is_sweep) document_real(d, to, "goniometer", 0);
+    if (e->is_sweep) document_real(d, to, "scan", 0);
+    document_real(d, to, "crystal", numbers->crystal);
+    if (e->options->files) document_real(d, to, "imageset", i);
+}
+
+/* Writes all experiments, of n shots or of several images of one. */
+static void put_experiments(struct experiment *e, struct expt_shot *shots, int n)
+{
+    struct document *d = &e->d;
+    struct numbers numbers = {-1, -1, -1};
     cJSON *list = document_array(d, d->root, "experiment");
 
+    e->beams = document_array(d, d->root, "beam");
+    e->detectors = document_array(d, d->root, "detector");
+    e->crystals = document_array(d, d->root, "crystal");
     for (int i = 0; i < (e->is_sweep ? 1 : e->nimage); i++) {
-        cJSON *to = document_object(d, list, NULL);
-
-        document_string(d, to, "__id__", "Experiment");
-        document_string(d, to, "identifier", "");
-        document_real(d, to, "beam", 0);
-        document_real(d, to, "detector", 0);
-        if (e->is_sweep) document_real(d, to, "goniometer", 0);
-        if (e->is_sweep) document_real(d, to, "scan", 0);
-        document_real(d, to, "crystal", 0);
-        if (e->options->files) document_real(d, to, "imageset", i);
+        if (i < n) put_models(e, shots + i, i > 0 ? shots + i - 1 : NULL, &numbers);
+        put_experiment(e, list, i, &numbers);
     }
 }
 
@@ -267,7 +331,7 @@ static void turn_fast_along_x(struct exposure *exposure)
     }
 }
 
-static nb_status check(nb_context *ctx, const nb_scene *scene,
+static nb_status check(nb_context *ctx, struct expt_shot *shots, int n,
                        const nb_expt_options *options)
 {
     enum { MOST = 1000000000 };
@@ -277,7 +341,14 @@ static nb_status check(nb_context *ctx, const nb_scene *scene,
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%d images from number %d on, expected 0 to %d of both",
                     options->images, options->first, MOST);
-    if (scene->beam.unpolarised)
+    for (int i = 0; i < n; i++) {
+        NB_TRY(exposure_check_flat(ctx, &shots[i].exposure, "an .expt"));
+        if (n > 1 && shots[i].exposure.width != 0)
+            return fail(ctx, NB_ERR_ARGUMENT,
+                        "shot %d of an .expt rotates by %g degrees, but shots are stills",
+                        i + 1, shots[i].exposure.width);
+    }
+    if (shots[0].unpolarised)
         log_line(ctx, NB_LOG_WARNING, "expt",
                  "DIALS always applies a polarization factor, which -nopolar leaves out; "
                  "the .expt says that the beam is unpolarised");
@@ -303,28 +374,27 @@ static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_N
     return NB_OK;
 }
 
-nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
-                     struct exposure *exposure, const nb_expt_options *options)
+nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
+                     const nb_expt_options *options)
 {
-    struct experiment e = {.scene = scene, .exposure = exposure, .options = options};
+    struct experiment e = {.exposure = &shots->exposure, .options = options};
 
-    NB_TRY(check(ctx, scene, options));
-    NB_TRY(exposure_check_flat(ctx, exposure, "an .expt"));
+    NB_TRY(check(ctx, shots, n, options));
     NB_TRY(find_group(ctx, options->space_group, e.hall));
     e.nimage = options->images > 0 ? options->images : 1;
     e.first = options->first > 0 ? options->first : 1;
-    e.is_sweep = exposure->width != 0;
-    exposure_turn_forwards(exposure);
-    if (options->fast_along_x) turn_fast_along_x(exposure);
+    e.is_sweep = n == 1 && shots->exposure.width != 0;
+    for (int i = 0; i < n; i++) {
+        exposure_turn_forwards(&shots[i].exposure);
+        if (options->fast_along_x) turn_fast_along_x(&shots[i].exposure);
+    }
     e.d = document_begin();
     document_string(&e.d, e.d.root, "__id__", "ExperimentList");
-    put_experiments(&e);
+    put_experiments(&e, shots, n);
+    e.exposure = &shots->exposure;
     put_imagesets(&e);
-    put_beam(&e);
-    put_detector(&e);
     put_goniometer(&e);
     put_scan(&e);
-    put_crystal(&e);
     (void)document_array(&e.d, e.d.root, "profile");
     (void)document_array(&e.d, e.d.root, "scaling_model");
     return document_write(ctx, &e.d, path, path);

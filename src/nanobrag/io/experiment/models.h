@@ -44,9 +44,16 @@ file_parser expt_parse;
 /* Parses n bytes of an XPARM.XDS; `to` is an nb_experiment. */
 file_parser xparm_parse;
 
-/* Writes a resolved scene, whose first image was taken with `exposure`, as an .expt. The
- * exposure is turned where that is needed. */
-nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
-                     struct exposure *exposure, const nb_expt_options *options);
+/* What an .expt says of one shot, or of all images of a scan. */
+struct expt_shot {
+    struct exposure exposure;
+    double mosaicity; /* degree; 0: not stated */
+    int unpolarised;
+};
+
+/* Writes n shots as an .expt, each an image; or, for n = 1, options->images of one. The
+ * exposures are turned where that is needed. */
+nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
+                     const nb_expt_options *options);
 
 #endif
