@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/../src/nanobrag"
 
 with_parameters="scene/crystal.c scene/detector.c scene/beam.c scene/mosaic.c
-    scene/sampling.c scene/background.c scene/derive.c image/psf.c"
+    scene/sampling.c scene/background.c scene/panels.c scene/derive.c image/psf.c"
 without="scene/validate.c scene/reflections/hkl_table.c scene/random.c scene/describe.c scene/reflections/symmetry.c
     image/noise_quirk.c image/digitize.c image/target.c image/statistics.c image/solid_angle.c"
 known=" $(printf '%s ' $with_parameters $without)"

@@ -432,7 +432,9 @@ typedef struct nb_description {
     double misset[3]; /* about lab x, y, z                                      degree */
     double ncells[3]; /* unit cells along a, b, c */
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
-    /* ---- detector, after its rotations ---- */
+    /* ---- detector, after its rotations; of several panels all but nslow and nfast is of
+       the one that the direct beam meets, or is nearest to ---- */
+    int npanel, panel; /* number of panels, 0 for one rectangle; index of that panel */
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
     double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
@@ -526,6 +528,19 @@ NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, in
                                    double out[9]);
 
 /*
+ * Read one panel of the detector at x.
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   i    [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   out  [out]  the panel in the laboratory, after all moves: its group, shift and
+ *               rotation are 0, and its place in the image and pixel are filled in
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no panel i, or a parameter is
+ * outside its bounds), NB_ERR_SCENE (x gives an impossible geometry).
+ */
+NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out);
+
+/*
  * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
  * still needs little else of a large image.
  *
@@ -575,9 +590,9 @@ typedef struct nb_pixel_trace {
  * Evaluate one pixel with the reference kernel and report its factors.
  *
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
- *   panel  [in]   0 in this version
- *   slow   [in]   pixel index along the slow axis, from 0
- *   fast   [in]   pixel index along the fast axis, from 0
+ *   panel  [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   slow   [in]   pixel index along the slow axis of the panel, from 0
+ *   fast   [in]   pixel index along its fast axis, from 0
  *   out    [out]  the trace
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is

@@ -11,6 +11,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
@@ -247,14 +248,18 @@ void detector_tangent(const nb_scene *scene, const nb_scene *dot,
     const double depth = d->attenuation * 1e-6, depth_dot = d_dot->attenuation * 1e-6;
     struct detector_place place, place_dot;
 
-    derive_position(scene, dot, &place, &place_dot);
-    linear_copy(place_dot.pix0, out->pix0);
-    linear_copy(place_dot.fast, out->fast);
-    linear_copy(place_dot.slow, out->slow);
-    linear_copy(place_dot.normal, out->normal);
-    out->pixel = d_dot->pixel / 1000;
-    out->distance = place_dot.distance;
-    out->close_distance = place_dot.close;
+    if (d->npanel > 0)
+        memset(phys_numbers(out), 0, PHYS_PANEL_NUMBERS * sizeof(double));
+    else {
+        derive_position(scene, dot, &place, &place_dot);
+        linear_copy(place_dot.pix0, out->pix0);
+        linear_copy(place_dot.fast, out->fast);
+        linear_copy(place_dot.slow, out->slow);
+        linear_copy(place_dot.normal, out->normal);
+        out->pixel = d_dot->pixel / 1000;
+        out->distance = place_dot.distance;
+        out->close_distance = place_dot.close;
+    }
     out->layer_step = layer_step_dot;
     out->layer_offset = from_front ? 0 : layer_step_dot / 2;
     out->layer_mu =

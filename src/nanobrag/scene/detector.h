@@ -10,10 +10,13 @@
 #include <nanobrag/scene.h>
 
 #include "physics/frame.h"
+#include "scene/panels.h"
 
 /* Position of the detector after its rotations. Lengths are in metres, and all vectors but
  * pix0 have length 1. */
 struct detector_place {
+    int nfast, nslow; /* pixels of the detector or, of one of several panels, of the panel */
+    double pixel; /* their edge */
     double beam[3], fast[3], slow[3], normal[3], twotheta_axis[3];
     double pix0[3]; /* outer corner of the first pixel */
     double distance, close; /* to the detector along the beam, along its normal */
@@ -23,27 +26,36 @@ struct detector_place {
     int pivot; /* enum nb_pivot */
 };
 
-/* Fills the defaults of sizes, vectors, origin, pivot and ROI, and checks them. */
-nb_status detector_resolve(nb_context *ctx, nb_scene *scene);
+/* Fills the defaults of sizes, vectors, origin, pivot and ROI, and checks them; `middle` is
+ * as for panels_resolve(). */
+nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
-/* Computes the position of the detector of a resolved scene. Returns NB_ERR_SCENE if the
- * crystal cannot illuminate it. */
+/* Returns the number of rectangles of a detector: its panels, or 1. */
+int detector_panels(const nb_scene *scene);
+
+/* Computes the position of rectangle i of a resolved detector; `middle` are those of the
+ * groups of panels. Returns NB_ERR_SCENE if the crystal cannot illuminate it. */
 nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
+                          const struct panel_middle *middle, int i,
                           struct detector_place *out);
+
+/* What decides on steps and sub-pixels. The inverse of the step of a pixel in reciprocal
+ * space is wavelength x distance/pixel, where the distance is that along the beam, but at
+ * most that of the farthest corner, because a detector at a large two theta has no pixel
+ * where the beam meets its plane. */
+struct detector_scale {
+    double reciprocal_pixel; /* that inverse, the least of any panel, A */
+    double qmax; /* the largest |q| on the detector, 1/A; of the shortest wavelength */
+    int panel; /* the panel that the direct beam meets, or is nearest to */
+};
+
+nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
+                            const struct panel_middle *middle, double shortest,
+                            struct detector_scale *out);
 
 /* Sets the members of the frame that belong to the detector; layer_step is in metres. */
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
                     double layer_step, struct phys_frame *frame);
-
-/* Returns wavelength x distance/pixel, A, the inverse of the step of a pixel in reciprocal
- * space. The distance is that along the beam, but at most that of the farthest corner,
- * because a detector at a large two theta has no pixel where the beam meets its plane. */
-double detector_reciprocal_pixel(const nb_scene *scene, const struct detector_place *place);
-
-/* Returns the largest |q| on the detector, 1/A; `shortest` is the shortest
- * wavelength, A. */
-double detector_qmax(const nb_scene *scene, const struct detector_place *place,
-                     double shortest);
 
 /* Converts the direct beam (fast, slow) to the beam centre x, y of a convention. All
  * lengths have the same unit. */
