@@ -443,7 +443,7 @@ static int fit_of_shifts(void)
     static int32_t counts[TILED_PIXELS];
     nb_scene s = tiled_scene();
     const nb_digitizer how = {.noise = 1, .seed = 4, .scale = 1};
-    const nb_array photons = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
+    nb_array photons = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
     nb_array seen = nb_array_i32(counts, TILED_NSLOW, TILED_NFAST);
     struct tiled t, off;
     nb_simulator *truth;
@@ -455,8 +455,8 @@ static int fit_of_shifts(void)
 
     tiled_detector(&t, 1, &s);
     truth = make(&s, NULL, NULL);
-    require(nb_forward(truth, NULL, (nb_array *)(uintptr_t)&photons));
-    require(nb_digitize(truth, NULL, &how, &photons, &seen));
+    require(nb_forward(truth, NULL, &photons));
+    require(nb_digitize(truth, &how, &photons, &seen));
     nb_simulator_free(truth);
     for (int i = 0; i < TILED_PIXELS; i++) image[i] = counts[i];
     off = t;
@@ -471,16 +471,16 @@ static int fit_of_shifts(void)
     require(nb_fit_create(ctx, 1, &shot, &options, &fit));
     require(nb_fit_run(fit));
     require(nb_fit_result_get(fit, &result));
-    for (size_t i = 0; i < result.nparam; i++) {
-        const nb_fit_param *p = result.param + i;
+    for (size_t i = 0; i < result.nvalue; i++) {
+        const nb_fit_value *p = result.value + i;
         const int index = atoi(strchr(p->param.name, '[') + 1);
         const int slow = strstr(p->param.name, "slow") != NULL;
-        const double off_by = p->param.value - t.panel[index].shift[slow];
+        const double off_by = p->value - t.panel[index].shift[slow];
 
         worst = fmax(worst, fabs(off_by) / (index == 3 ? 0.2 : 0.3));
     }
-    tap_check(result.nparam == 2 * TILED_PANELS, "%d shifts: %zu", 2 * TILED_PANELS,
-              result.nparam);
+    tap_check(result.nvalue == 2 * TILED_PANELS, "%d shifts: %zu", 2 * TILED_PANELS,
+              result.nvalue);
     tap_close("shifts found, in pixels", worst, 0, 0.01);
     nb_fit_free(fit);
     return 0;
