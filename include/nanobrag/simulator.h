@@ -92,10 +92,10 @@ typedef struct nb_options {
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, a number out of range, an unknown name, or a parameter
  * that the scene does not have), NB_ERR_SCENE (members that contradict each other),
- * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (more than one panel; an
- * instruction set, point spread or compiled mode that this build or machine lacks; or a
- * feature that NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY,
- * NB_ERR_CANCELLED (with NB_COMPILE_TUNE).
+ * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (an instruction set, point
+ * spread or compiled mode that this build or machine lacks; or a feature that
+ * NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY, NB_ERR_CANCELLED (with
+ * NB_COMPILE_TUNE).
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                                      const char *free_names, const nb_options *options,
@@ -528,15 +528,9 @@ NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, in
                                    double out[9]);
 
 /*
- * Read one panel of the detector at x.
- *
- *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   i    [in]   index of the panel, from 0; 0 where the detector is one rectangle
- *   out  [out]  the panel in the laboratory, after all moves: its group, shift and
- *               rotation are 0, and its place in the image and pixel are filled in
- *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no panel i, or a parameter is
- * outside its bounds), NB_ERR_SCENE (x gives an impossible geometry).
+ * Read panel i of the detector at x (NULL: at the values of the scene), or the rectangle
+ * that it is: *out becomes the panel in the laboratory, after all moves, with its place in
+ * the image and its pixel. Errors: those of nb_source_at(), where there is no panel i.
  */
 NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out);
 

@@ -41,8 +41,7 @@ static int any_schedule(void)
         if (simulator_frame(sim, NULL, &at_x, &frame) != NB_OK) return 1;
         for (int threads = 1; threads <= 4; threads++)
             for (int block = 1; block <= 32; block *= 2, n++) {
-                struct job job =
-                    simulator_job(sim, &at_x, frame, n == 0 ? first : photons);
+                struct job job = simulator_job(sim, &at_x, frame, n == 0 ? first : photons);
 
                 job.schedule.threads = threads;
                 job.schedule.block = block;

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
 
@@ -316,8 +316,8 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Copy the panels and groups of the detector, which scene_resolve() completes. Lists that it
- * will refuse are left to it. */
+/* Copy the panels and groups of the detector, which scene_resolve() completes. Lists that
+ * it will refuse are left to it. */
 static nb_status take_panels(nb_simulator *sim)
 {
     nb_detector *d = &sim->scene.detector;

@@ -18,7 +18,7 @@
 #include "image/statistics.h"
 #include "kernels/trace.h"
 #include "scene/beam.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/sampling.h"
 #include "simulator.h"
 
@@ -252,8 +252,8 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
     out->f_cell = t.f_cell;
     out->f_latt = t.f_latt;
     out->sum = t.sum;
-    out->steps =
-        (double)frame->oversample * frame->oversample * frame->nsource * frame->norientation;
+    out->steps = (double)frame->oversample * frame->oversample * frame->nsource
+                 * frame->norientation;
     out->polarization = t.polarization;
     out->omega = t.omega;
     out->capture = t.capture;

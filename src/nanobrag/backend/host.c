@@ -212,8 +212,8 @@ static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
     return run_jacobian(call, &r->sim->progress, &job, call->reader);
 }
 
-/* Compute the tangent of a tile's photons along direction k of its panel, with its structure
- * factors. */
+/* Compute the tangent of a tile's photons along direction k of its panel, with its
+ * structure factors. */
 static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacobian,
                       size_t k, double *change)
 {
@@ -237,7 +237,8 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
 {
     const struct request *r = user;
     const struct tile *tile = &jacobian->tile;
-    const int slow = job->window->slow0 + tile->slow, fast = job->window->fast0 + tile->fast;
+    const int slow = job->window->slow0 + tile->slow,
+              fast = job->window->fast0 + tile->fast;
     struct listing listing;
     double change[TILE_PIXELS];
 

@@ -20,8 +20,8 @@
  * number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1 of a panel: a
- * tile, or a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is
+/* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1 of a panel:
+ * a tile, or a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is
  * rendered. */
 struct tile {
     int fast, slow, width, height;
@@ -190,7 +190,8 @@ static inline size_t window_packed(const struct window *w)
     return (size_t)w->ntile * TILE_PIXELS;
 }
 
-/* Returns the place of pixel (s, f) of a panel, which lies in the run, in a packed array. */
+/* Returns the place of pixel (s, f) of a panel, which lies in the run, in a packed array.
+ */
 static inline size_t window_place(const struct window_run *run, int s, int f)
 {
     return (size_t)run->first * TILE_PIXELS
@@ -205,8 +206,8 @@ struct window_stretch {
     size_t place;
 };
 
-/* Finds the next stretch of row s from pixel f on, in tiles that are listed. Returns 0 where
- * there is none before `end`. */
+/* Finds the next stretch of row s from pixel f on, in tiles that are listed. Returns 0
+ * where there is none before `end`. */
 int window_next_stretch(const struct window *image, int s, int f, int end,
                         struct window_stretch *out);
 

@@ -1,13 +1,13 @@
 /*
- * detector.c - tangents of the detector's members of the frame: scene/detector.c formula by
- * formula, each value beside its tangent (_dot).
+ * detector.c - tangents of the detector's members of the frame: scene/detector/detector.c
+ * formula by formula, each value beside its tangent (_dot).
  *
  * Vectors are rotated in place, so the tangent is always computed before its value is
  * overwritten.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 
 #include <float.h>
 #include <math.h>
@@ -17,8 +17,8 @@
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* A point that gives the position of the unrotated detector, as in scene/detector.c;
- * metres. */
+/* A point that gives the position of the unrotated detector, as in
+ * scene/detector/detector.c; metres. */
 struct anchor {
     int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE; -1: pix0 is given */
     double fast, slow;

@@ -1,14 +1,14 @@
 /*
- * panels.c - tangents of the places of panels: scene/panels.c formula by formula, each value
- * beside its tangent (_dot). SPDX-License-Identifier: MIT
+ * panels.c - tangents of the places of panels: scene/detector/panels.c formula by formula,
+ * each value beside its tangent (_dot). SPDX-License-Identifier: MIT
  */
-#include "scene/panels.h"
+#include "scene/detector/panels.h"
 
 #include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 
 /* A pose and its tangent. */
 struct moving_pose {
@@ -47,7 +47,8 @@ static void move_tangent(const double middle[3], const double middle_dot[3],
 
         linear_rotate_xyz_tangent(rotation, rotation_dot, unit, still, turned);
         memset(pose->dot.axis[i], 0, sizeof pose->dot.axis[i]);
-        for (int j = 0; j < 3; j++) linear_add(turned[j], before.axis[j], pose->dot.axis[i]);
+        for (int j = 0; j < 3; j++)
+            linear_add(turned[j], before.axis[j], pose->dot.axis[i]);
     }
     panels_move(middle, shift, rotation, &pose->at);
 }
@@ -127,7 +128,8 @@ static void in_lab_tangent(const nb_detector *d, const nb_detector *dot,
 }
 
 void panel_tangent(const nb_scene *scene, const nb_scene *dot,
-                   const struct scene_fixed *fixed, int i, double number[PHYS_PANEL_NUMBERS])
+                   const struct scene_fixed *fixed, int i,
+                   double number[PHYS_PANEL_NUMBERS])
 {
     const nb_detector *d = &scene->detector;
     struct phys_frame_tangent out = {0};
@@ -150,8 +152,7 @@ void panel_tangent(const nb_scene *scene, const nb_scene *dot,
     linear_unit_tangent(scene->beam.direction, dot->beam.direction, beam_dot);
     ratio = linear_dot(beam, normal);
     ratio_dot = linear_dot_tangent(beam, beam_dot, normal, out.normal);
-    if (ratio != 0)
-        out.distance = (out.close_distance - close / ratio * ratio_dot) / ratio;
+    if (ratio != 0) out.distance = (out.close_distance - close / ratio * ratio_dot) / ratio;
     memcpy(number, phys_numbers(&out), PHYS_PANEL_NUMBERS * sizeof *number);
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/context.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 
 /* Rows of the turn under a convention whose beam is +x, and +z. */

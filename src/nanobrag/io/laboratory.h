@@ -17,7 +17,7 @@
 #include <nanobrag/context.h>
 #include <nanobrag/scene.h>
 
-#include "scene/panels.h"
+#include "scene/detector/panels.h"
 
 /* One flat panel. */
 struct laboratory_panel {

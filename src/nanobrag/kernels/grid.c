@@ -141,8 +141,7 @@ static double *row_of(const struct job *job, const struct tile *tile, int r)
     const struct window *w = job->window;
     const int s = tile->slow + r;
 
-    if (!job->packed)
-        return job->photons + window_pixel(w, s, tile->fast);
+    if (!job->packed) return job->photons + window_pixel(w, s, tile->fast);
     return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
 }
 

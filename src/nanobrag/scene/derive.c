@@ -9,7 +9,7 @@
 #include "scene/background.h"
 #include "scene/beam.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"

@@ -10,7 +10,7 @@
 #include "scene/background.h"
 #include "scene/beam.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"

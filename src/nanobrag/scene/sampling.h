@@ -8,7 +8,7 @@
 #define NB_SCENE_SAMPLING_H
 
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/scene.h"
 
 /* Decides the counts that need no geometry: divergence, dispersion, sensor layers and

@@ -18,7 +18,7 @@
 
 #include "physics/frame.h"
 #include "physics/spec.h"
-#include "scene/panels.h"
+#include "scene/detector/panels.h"
 #include "scene/random.h"
 
 /* Rotation of a mosaic domain for a spread of 1: unit vector and angle. */

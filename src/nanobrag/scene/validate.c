@@ -241,7 +241,7 @@ static nb_status check_cell(nb_context *ctx, const double cell[6])
     return NB_OK;
 }
 
-/* Checks the numbers of panels and groups; scene/panels.c checks the lists. */
+/* Checks the numbers of panels and groups; scene/detector/panels.c checks the lists. */
 static nb_status check_panels(nb_context *ctx, const nb_detector *d)
 {
     if (d->npanel < 0 || d->npanel > PANELS_MOST)

@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "grad/tangent.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "state/state.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
@@ -105,8 +105,8 @@ void simulator_directions_on_panels(nb_simulator *sim, const nb_scene *scene, in
     for (int p = 0; p < scene->detector.npanel; p++) {
         jacobian_start_panel(work, p);
         for (int d = 0; d < n; d++)
-            add_on_panel(sim, scene, p, d, 0, sim->params.n,
-                         dx + (size_t)d * sim->params.n, work);
+            add_on_panel(sim, scene, p, d, 0, sim->params.n, dx + (size_t)d * sim->params.n,
+                         work);
     }
 }
 

@@ -154,7 +154,8 @@ nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
 
 /* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
  * the tangent of the frame along each parameter that is not a structure factor. `panels`
- * are the cotangents of the numbers of each panel; NULL where the detector is one rectangle.
+ * are the cotangents of the numbers of each panel; NULL where the detector is one
+ * rectangle.
  */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,

@@ -32,8 +32,8 @@ struct adjoint_work {
     int chunks;
     struct phys_frame_tangent
         *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
-    /* (chunks x panels) cotangents of the numbers of each panel; those of a panel at work are
-     * in `bar` until adjoint_leave() */
+    /* (chunks x panels) cotangents of the numbers of each panel; those of a panel at work
+     * are in `bar` until adjoint_leave() */
     double (*panel)[PHYS_PANEL_NUMBERS];
     double *value; /* value of the objective, one per chunk, added in the same way */
     double *peak; /* brightest pixel, one per chunk */
@@ -58,8 +58,9 @@ void adjoint_leave(const struct adjoint_work *work, int chunk, int panel);
 void adjoint_sum_chunks(const struct adjoint_work *work);
 
 /* Computes the adjoint of a job without writing its photons. The cotangent of the frame is
- * left in work->bar[0], but of several panels that of their numbers in work->panel, and the value of the objective in work->value[0]. `spots` is as in
- * jacobian_run(). Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
+ * left in work->bar[0], but of several panels that of their numbers in work->panel, and the
+ * value of the objective in work->value[0]. `spots` is as in jacobian_run(). Errors:
+ * NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
 nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct objective *objective,
                       struct adjoint_work *work, struct spots_work *spots);

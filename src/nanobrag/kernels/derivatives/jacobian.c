@@ -121,8 +121,7 @@ static void take_all(const struct jacobian_work *work, int n)
 /* Completes the tangents of all panels. */
 static void find_directions(const struct job *job, int n, const struct jacobian_work *work)
 {
-    const struct tangents all =
-        jacobian_tangents(job->frame, n, work->dot, work->rotates);
+    const struct tangents all = jacobian_tangents(job->frame, n, work->dot, work->rotates);
     size_t blocks = 0, rows = 0;
 
     if (work->sizes.of_panels == 0) take_all(work, n);
@@ -162,8 +161,7 @@ static void add_default(const struct run *run, const struct tangents *along, int
     for (int d = 0; at >= 0 && d < along->n; d++)
         for (int i = 0; i < pixels; i++)
             change[d * TILE_PIXELS + i] +=
-                along->dot[d].default_f
-                * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
+                along->dot[d].default_f * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
 /* Computes the rows of a tile, by lanes or from its spots. */
@@ -392,12 +390,7 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
 {
-    struct run run = {job,
-                      kernels,
-                      work,
-                      reader,
-                      rounding_of(job->frame, job->spec),
-                      NULL};
+    struct run run = {job, kernels, work, reader, rounding_of(job->frame, job->spec), NULL};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 

@@ -70,8 +70,9 @@ struct jacobian_work {
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 
-/* Begins the tangents of a panel, after those of the panels before; and adds tangent `which`
- * to them. Returns its numbers, of which the first PHYS_PANEL_NUMBERS are to be set. */
+/* Begins the tangents of a panel, after those of the panels before; and adds tangent
+ * `which` to them. Returns its numbers, of which the first PHYS_PANEL_NUMBERS are to be
+ * set. */
 void jacobian_start_panel(const struct jacobian_work *work, int panel);
 struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int panel,
                                         int which);
@@ -98,8 +99,9 @@ static inline size_t jacobian_which(const struct panel_tangents *of, size_t k)
     return of->which ? (size_t)of->which[k] : k;
 }
 
-/* The receiver of the Jacobian. The job is that of the tile's panel. start() comes before the first tile of a chunk, and may
- * come again when the Jacobian is computed again; tile() comes for each tile. */
+/* The receiver of the Jacobian. The job is that of the tile's panel. start() comes before
+ * the first tile of a chunk, and may come again when the Jacobian is computed again; tile()
+ * comes for each tile. */
 struct jacobian_reader {
     int chunks; /* at most JACOBIAN_CHUNKS; 0: each tile is a chunk */
     void (*start)(const void *user, int chunk);

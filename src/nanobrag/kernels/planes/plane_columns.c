@@ -153,7 +153,8 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
 
             if (!(tile->shown[r] >> i & 1)) continue;
             out->term[0][at] = weight;
-            out->term[1][at] = weight * plane_across(box[0], box[1], w->fast0 + tile->fast + i);
+            out->term[1][at] =
+                weight * plane_across(box[0], box[1], w->fast0 + tile->fast + i);
             out->term[2][at] = weight * v;
             found += is_inside;
             at++;
@@ -355,7 +356,8 @@ static void pass_over(const struct planes *planes, int number, const int rectang
     struct window_stretch t;
 
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; window_next_stretch(planes->window, s, f, box[1], &t); f = t.end)
+        for (int f = box[0]; window_next_stretch(planes->window, s, f, box[1], &t);
+             f = t.end)
             for (int i = t.fast; i < t.end; i++) {
                 const size_t place = t.place + (size_t)(i - t.fast);
                 const size_t at =

@@ -156,9 +156,9 @@ static void close_step(const struct run *run, const struct job *job,
     grid_read(job, tile, sums);
     if (!spots_is_dark(job->frame, tile, sums)) {
         adjoint->value[chunk] +=
-            adjoint_kernels_of(run)->close(job, tile, run->factor, run->objective,
-                                           sums, adjoint->bar + chunk,
-                                           linear ? NULL : weight, photons);
+            adjoint_kernels_of(run)->close(job, tile, run->factor, run->objective, sums,
+                                           adjoint->bar + chunk, linear ? NULL : weight,
+                                           photons);
         adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_largest(tile, photons));
         if (!linear) keep_weights(run, job, tile, chunk, weight);
     } else if (!linear) {

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "scene/panels.h"
+#include "scene/detector/panels.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 
 /* How far from unit length and from a right angle axes may be. */
@@ -126,6 +127,58 @@ void panels_in_lab(const nb_detector *d, const struct panel_middle *middle, int 
     for (int j = 0; j < 3; j++) linear_rotate_xyz(d->rotation, out->axis[j], out->axis[j]);
 }
 
+/* ---- the place of a panel ---- */
+
+/* Checks that the crystal illuminates panel i. */
+static nb_status check_panel(nb_context *ctx, const nb_scene *scene, int i,
+                             const struct detector_place *place)
+{
+    const nb_panel *panel = scene->detector.panel + i;
+    const char *open = *panel->name ? " (" : "", *shut = *panel->name ? ")" : "";
+    double most = -1, p[3];
+
+    if (!isfinite(place->close) || !isfinite(linear_norm(place->pix0)))
+        return fail(ctx, NB_ERR_SCENE, "the place of panel %d%s%s%s is not finite", i, open,
+                    panel->name, shut);
+    if (!(place->close > 1e-9 * linear_norm(place->pix0)))
+        return fail(ctx, NB_ERR_SCENE,
+                    "panel %d%s%s%s is edge-on to the crystal: its plane passes %g mm from "
+                    "it",
+                    i, open, panel->name, shut, place->close * 1000);
+    for (int corner = 0; corner < 4; corner++) {
+        detector_corner(place, corner, p);
+        most = fmax(most, linear_dot(p, place->beam));
+    }
+    if (most > 0) return NB_OK;
+    return fail(ctx, NB_ERR_SCENE,
+                "panel %d%s%s%s lies behind the crystal: no corner of it is downstream; "
+                "turn its axes, origin or groups, or the beam (%g %g %g)",
+                i, open, panel->name, shut, place->beam[0], place->beam[1], place->beam[2]);
+}
+
+nb_status panels_derive(nb_context *ctx, const nb_scene *scene,
+                        const struct panel_middle *middle, int i,
+                        struct detector_place *out)
+{
+    const nb_detector *d = &scene->detector;
+    struct panel_pose pose;
+
+    panels_in_lab(d, middle, i, &pose);
+    linear_unit(scene->beam.direction, out->beam);
+    linear_copy(pose.axis[0], out->fast);
+    linear_copy(pose.axis[1], out->slow);
+    linear_scale(1e-3, pose.at, out->pix0);
+    /* away from the crystal */
+    linear_scale(linear_dot(out->pix0, pose.axis[2]) < 0 ? -1 : 1, pose.axis[2],
+                 out->normal);
+    linear_unit(d->vectors[3], out->twotheta_axis);
+    out->pivot = d->pivot;
+    detector_complete(linear_dot(out->beam, out->normal), out);
+    out->xbeam = out->beam_fast;
+    out->ybeam = out->beam_slow;
+    return check_panel(ctx, scene, i, out);
+}
+
 /* ---- checks ---- */
 
 /* Writes "panel 3 (name)", counted from 0 as in lists of parameters. */
@@ -219,13 +272,15 @@ static nb_status resolve_places(nb_context *ctx, nb_detector *d, nb_panel *panel
     int64_t nslow = 0, nfast = 0, stacked = 0;
     int placed = 0;
 
-    for (int i = 0; i < d->npanel; i++) placed |= panel[i].slow0 != 0 || panel[i].fast0 != 0;
+    for (int i = 0; i < d->npanel; i++)
+        placed |= panel[i].slow0 != 0 || panel[i].fast0 != 0;
     for (int i = 0; i < d->npanel; i++) {
         nb_panel *p = panel + i;
         char name[64];
 
         if (!placed && stacked > 1000000)
-            return fail(ctx, NB_ERR_SCENE, "the stacked panels have more than 1000000 rows");
+            return fail(ctx, NB_ERR_SCENE,
+                        "the stacked panels have more than 1000000 rows");
         if (!placed) p->slow0 = (int)stacked;
         stacked += p->nslow;
         if (p->slow0 < 0 || p->fast0 < 0

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 
 #include <float.h>
 #include <math.h>
@@ -454,8 +454,7 @@ static void place_centre(const nb_detector *d, struct detector_place *place)
     place->ybeam = xy[1];
 }
 
-/* Computes corner 0 .. 3 of a rectangle, metres. */
-static void corner_of(const struct detector_place *place, int corner, double p[3])
+void detector_corner(const struct detector_place *place, int corner, double p[3])
 {
     linear_copy(place->pix0, p);
     linear_add((corner & 1) * place->nfast * place->pixel, place->fast, p);
@@ -484,8 +483,7 @@ static nb_status check_place(nb_context *ctx, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Computes what follows from the axes, the outer corner and the beam. */
-static void complete_place(double ratio, struct detector_place *out)
+void detector_complete(double ratio, struct detector_place *out)
 {
     double to_beam[3];
 
@@ -515,61 +513,9 @@ static nb_status derive_rectangle(nb_context *ctx, const nb_scene *scene,
     place_origin(scene, out);
     if (!(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
         ratio = linear_dot(out->beam, out->normal);
-    complete_place(ratio, out);
+    detector_complete(ratio, out);
     place_centre(d, out);
     return check_place(ctx, scene, out);
-}
-
-/* ---- panels ---- */
-
-/* Checks that the crystal illuminates panel i. */
-static nb_status check_panel(nb_context *ctx, const nb_scene *scene, int i,
-                             const struct detector_place *place)
-{
-    const nb_panel *panel = scene->detector.panel + i;
-    const char *open = *panel->name ? " (" : "", *shut = *panel->name ? ")" : "";
-    double most = -1, p[3];
-
-    if (!isfinite(place->close) || !isfinite(linear_norm(place->pix0)))
-        return fail(ctx, NB_ERR_SCENE, "the place of panel %d%s%s%s is not finite", i, open,
-                    panel->name, shut);
-    if (!(place->close > 1e-9 * linear_norm(place->pix0)))
-        return fail(ctx, NB_ERR_SCENE,
-                    "panel %d%s%s%s is edge-on to the crystal: its plane passes %g mm from "
-                    "it",
-                    i, open, panel->name, shut, place->close * 1000);
-    for (int corner = 0; corner < 4; corner++) {
-        corner_of(place, corner, p);
-        most = fmax(most, linear_dot(p, place->beam));
-    }
-    if (most > 0) return NB_OK;
-    return fail(ctx, NB_ERR_SCENE,
-                "panel %d%s%s%s lies behind the crystal: no corner of it is downstream; "
-                "turn its axes, origin or groups, or the beam (%g %g %g)",
-                i, open, panel->name, shut, place->beam[0], place->beam[1], place->beam[2]);
-}
-
-static nb_status derive_panel(nb_context *ctx, const nb_scene *scene,
-                              const struct panel_middle *middle, int i,
-                              struct detector_place *out)
-{
-    const nb_detector *d = &scene->detector;
-    struct panel_pose pose;
-
-    panels_in_lab(d, middle, i, &pose);
-    linear_unit(scene->beam.direction, out->beam);
-    linear_copy(pose.axis[0], out->fast);
-    linear_copy(pose.axis[1], out->slow);
-    linear_scale(1e-3, pose.at, out->pix0);
-    /* away from the crystal */
-    linear_scale(linear_dot(out->pix0, pose.axis[2]) < 0 ? -1 : 1, pose.axis[2],
-                 out->normal);
-    linear_unit(d->vectors[3], out->twotheta_axis);
-    out->pivot = d->pivot;
-    complete_place(linear_dot(out->beam, out->normal), out);
-    out->xbeam = out->beam_fast;
-    out->ybeam = out->beam_slow;
-    return check_panel(ctx, scene, i, out);
 }
 
 int detector_panels(const nb_scene *scene)
@@ -586,7 +532,7 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
     out->nfast = d->npanel > 0 ? d->panel[i].nfast : d->nfast;
     out->nslow = d->npanel > 0 ? d->panel[i].nslow : d->nslow;
     out->pixel = (d->npanel > 0 ? panels_pixel(d, d->panel + i) : d->pixel) / 1000;
-    if (d->npanel > 0) return derive_panel(ctx, scene, middle, i, out);
+    if (d->npanel > 0) return panels_derive(ctx, scene, middle, i, out);
     return derive_rectangle(ctx, scene, out);
 }
 
@@ -624,62 +570,4 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
      * factor that is switched off is 1 from the start, and such pixels keep their water */
     frame->dark_polar =
         (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0 && !scene->beam.unpolarised;
-}
-
-/* Returns the inverse of the step of a pixel in reciprocal space, A. */
-static double reciprocal_pixel(const nb_scene *scene, const struct detector_place *place)
-{
-    double farthest = 0, p[3];
-
-    for (int i = 0; i < 4; i++) {
-        corner_of(place, i, p);
-        farthest = fmax(farthest, linear_norm(p));
-    }
-    return scene->beam.wavelength * fmin(fabs(place->distance), farthest) / place->pixel;
-}
-
-/* Returns the largest |q| of a corner, 1/A. */
-static double largest_q(const struct detector_place *place, double shortest)
-{
-    double largest = 0, p[3];
-
-    for (int i = 0; i < 4; i++) {
-        corner_of(place, i, p);
-        linear_unit(p, p);
-        linear_add(-1, place->beam, p);
-        largest = fmax(largest, linear_norm(p) / shortest);
-    }
-    return largest;
-}
-
-/* Returns how far a rectangle is from the direct beam, m: 0 if that meets it. */
-static double beam_misses(const struct detector_place *place)
-{
-    const double fast = place->nfast * place->pixel, slow = place->nslow * place->pixel;
-    const double f = fmax(fmax(-place->beam_fast, place->beam_fast - fast), 0);
-    const double s = fmax(fmax(-place->beam_slow, place->beam_slow - slow), 0);
-
-    return place->distance > 0 ? hypot(f, s) : INFINITY;
-}
-
-nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
-                            const struct panel_middle *middle, double shortest,
-                            struct detector_scale *out)
-{
-    double nearest = INFINITY;
-
-    *out = (struct detector_scale){INFINITY, 0, 0};
-    for (int i = 0; i < detector_panels(scene); i++) {
-        struct detector_place place;
-
-        NB_TRY(detector_derive(ctx, scene, middle, i, &place));
-        out->reciprocal_pixel =
-            fmin(out->reciprocal_pixel, reciprocal_pixel(scene, &place));
-        out->qmax = fmax(out->qmax, largest_q(&place, shortest));
-        if (beam_misses(&place) < nearest) {
-            nearest = beam_misses(&place);
-            out->panel = i;
-        }
-    }
-    return NB_OK;
 }

@@ -17,8 +17,8 @@ struct panel_middle {
     double at[3], per_pixel[3];
 };
 
-/* An origin, mm, and three unit vectors at right angles, fast, slow and fast x slow, in some
- * frame. */
+/* An origin, mm, and three unit vectors at right angles, fast, slow and fast x slow, in
+ * some frame. */
 struct panel_pose {
     double at[3], axis[3][3];
 };

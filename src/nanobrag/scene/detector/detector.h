@@ -10,12 +10,13 @@
 #include <nanobrag/scene.h>
 
 #include "physics/frame.h"
-#include "scene/panels.h"
+#include "scene/detector/panels.h"
 
 /* Position of the detector after its rotations. Lengths are in metres, and all vectors but
  * pix0 have length 1. */
 struct detector_place {
-    int nfast, nslow; /* pixels of the detector or, of one of several panels, of the panel */
+    int nfast,
+        nslow; /* pixels of the detector or, of one of several panels, of the panel */
     double pixel; /* their edge */
     double beam[3], fast[3], slow[3], normal[3], twotheta_axis[3];
     double pix0[3]; /* outer corner of the first pixel */
@@ -38,6 +39,18 @@ int detector_panels(const nb_scene *scene);
 nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
                           const struct panel_middle *middle, int i,
                           struct detector_place *out);
+
+/* The same for panel i of a detector of panels, whose size and pixel are in *out. */
+nb_status panels_derive(nb_context *ctx, const nb_scene *scene,
+                        const struct panel_middle *middle, int i,
+                        struct detector_place *out);
+
+/* Completes a place from its axes, outer corner and beam; `ratio` is the cosine between the
+ * beam and the normal. */
+void detector_complete(double ratio, struct detector_place *out);
+
+/* Computes corner 0 .. 3 of a rectangle, metres. */
+void detector_corner(const struct detector_place *place, int corner, double p[3]);
 
 /* What decides on steps and sub-pixels. The inverse of the step of a pixel in reciprocal
  * space is wavelength x distance/pixel, where the distance is that along the beam, but at
