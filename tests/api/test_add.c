@@ -438,7 +438,7 @@ static nb_status add_there(nb_simulator *sim, int bits, int step, double *out)
     status = nb_forward_add(sim, NULL, 0.5, &image);
     emulated.fail_at = 0;
     memcpy(workspace, (void *)(uintptr_t)address, sizeof workspace); /* it is emulated */
-    if (sim->device.scene.gpu) gpu.driver->release(gpu.device, address);
+    gpu.driver->release(gpu.device, address); /* also of a device that was lost */
     for (size_t i = 0; i < n; i++)
         out[i] = bits == 32 ? (double)((float *)(void *)workspace)[i] : workspace[i];
     return status;
