@@ -64,6 +64,7 @@ refuses 2 'expected a number' $scene -add one.bin half -floatfile f
 refuses 2 'missing value (expected -add FILE factor)' $scene -floatfile f -add one.bin
 refuses 2 'the file name is empty' $scene -add '' 1 -floatfile f
 refuses 2 'is an input' $scene -add one.bin 1 -floatfile one.bin
+# shellcheck disable=SC2046
 refuses 2 'given 17 times; expected up to 16' $scene $(yes ' -add one.bin 1' | head -n 17) \
     -floatfile f
 head -c $((8 * pixels)) /dev/zero | tr '\000' '\377' > nan.bin
