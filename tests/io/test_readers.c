@@ -17,17 +17,6 @@
 
 #define GOLDEN(file) TEST_DATA_DIR "/golden/" file
 
-struct refusal {
-    const char *text;
-    size_t n; /* 0: up to the NUL */
-    const char *part; /* of the message, beside the name of the file */
-};
-
-static size_t length_of(const struct refusal *r)
-{
-    return r->n ? r->n : strlen(r->text);
-}
-
 /* ---- reflections ---- */
 
 static int hkl_from_memory(void)
@@ -105,11 +94,11 @@ static int hkl_text(void)
 }
 
 static void refuses_list(nb_status (*read)(nb_context *, const char *, nb_hkl **),
-                         const struct refusal *refusal)
+                         const struct refused_file *refusal)
 {
     nb_hkl *hkl;
 
-    put(in_folder("bad.hkl"), refusal->text, length_of(refusal));
+    put_refused(in_folder("bad.hkl"), refusal);
     check_refused(read(ctx, in_folder("bad.hkl"), &hkl), NB_ERR_FORMAT, "/bad.hkl",
                   refusal->part);
     tap_check(!hkl, "no object");
@@ -118,7 +107,7 @@ static void refuses_list(nb_status (*read)(nb_context *, const char *, nb_hkl **
 /* What the reader of nanoBragg's groups refuses, and the other one reads. */
 static int hkl_groups_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"1 2 3 4\n1 2 3 4 5\n", 0,
          "line 2: 5 columns, expected h k l F; keep the first four"},
         {"1 2 3 4 5 6 7\n", 0, "line 1: 7 columns"},
@@ -136,7 +125,7 @@ static int hkl_groups_refused(void)
 
 static int hkl_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"1 2 3 4\n1 2 3\n4\n", 0, "line 2: 3 columns, expected h k l F; complete"},
         {"1 2 3\n", 0, "line 1: 3 columns"},
         {"h k l F\nindex index index electron\n1 2 3 4\n", 0, "line 2: words ('index')"},
@@ -296,7 +285,7 @@ static int fdump_damaged(void)
 
 static int fdump_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"", 0, "no binary dump"},
         {"1 2 3 4\n", 0, "no binary dump"},
         {"0 0 0 0 0 0\n", 0, "no binary dump"},
@@ -312,7 +301,7 @@ static int fdump_refused(void)
     char nan[14 + 64] = "0 0 0 0 0 0\n\f";
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("F.bin"), cases[i].text, length_of(cases + i));
+        put_refused(in_folder("F.bin"), cases + i);
         check_refused(nb_fdump_read(ctx, in_folder("F.bin"), &hkl), NB_ERR_FORMAT, "/F.bin",
                       cases[i].part);
     }
@@ -357,7 +346,7 @@ static int matrix_golden(void)
 
 static int matrix_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"", 0, "ends after 0 numbers"},
         {"1 2 3\n4 5 6\n7 8", 0, "line 3: the file ends after 8 numbers"},
         {"1 2 3\n4 five 6\n7 8 9", 0,
@@ -369,7 +358,7 @@ static int matrix_refused(void)
     double m[9] = {42};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("A.mat"), cases[i].text, length_of(cases + i));
+        put_refused(in_folder("A.mat"), cases + i);
         check_refused(nb_matrix_read(ctx, in_folder("A.mat"), m), NB_ERR_FORMAT, "/A.mat",
                       cases[i].part);
     }
@@ -451,7 +440,7 @@ static int smv_pixels(void)
 
 static int smv_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"", 0, "no SMV image"},
         {"\x89PNG\r\n", 0, "no SMV image"},
         {"{\r\nHEADER_BYTES=20;\r\n}", 0, "no SMV image"},
@@ -469,7 +458,7 @@ static int smv_refused(void)
     nb_smv *smv;
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("a.img"), cases[i].text, length_of(cases + i));
+        put_refused(in_folder("a.img"), cases + i);
         check_refused(nb_smv_read(ctx, in_folder("a.img"), &smv), NB_ERR_FORMAT, "/a.img",
                       cases[i].part);
         tap_check(!smv, "no object");

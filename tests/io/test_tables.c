@@ -15,17 +15,6 @@
 
 #define GOLDEN(file) TEST_DATA_DIR "/golden/" file
 
-struct refusal {
-    const char *text;
-    size_t n; /* 0: up to the NUL */
-    const char *part; /* of the message, beside the name of the file */
-};
-
-static size_t length_of(const struct refusal *r)
-{
-    return r->n ? r->n : strlen(r->text);
-}
-
 static void check_table(const char *text, int columns, size_t rows, const double *expected)
 {
     nb_table *table = NULL;
@@ -73,7 +62,7 @@ static int table_golden(void)
 
 static int table_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"", 0, "no rows"},
         {"# c\n\n ,;\n", 0, "no rows"},
         {"1 2\n1 two\n", 0, "line 2: 'two' is no finite number, expected column 2"},
@@ -84,7 +73,7 @@ static int table_refused(void)
     nb_table *table;
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("t.txt"), cases[i].text, length_of(cases + i));
+        put_refused(in_folder("t.txt"), cases + i);
         check_refused(nb_table_read(ctx, in_folder("t.txt"), 3, &table), NB_ERR_FORMAT,
                       "/t.txt", cases[i].part);
         tap_check(!table, "no object");
@@ -130,7 +119,7 @@ static int titled_table(void)
 
 static int titled_table_refused(void)
 {
-    static const struct refusal cases[] = {
+    static const struct refused_file cases[] = {
         {"", 0, "no line, expected a title and rows"},
         {"# c\n\n", 0, "no line, expected a title and rows"},
         {"a b\n", 0, "no row of numbers follows its first line"},
@@ -145,7 +134,7 @@ static int titled_table_refused(void)
     nb_table *table;
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("t.txt"), cases[i].text, length_of(cases + i));
+        put_refused(in_folder("t.txt"), cases + i);
         check_refused(nb_table_read_titled(ctx, in_folder("t.txt"), &table), NB_ERR_FORMAT,
                       "/t.txt", cases[i].part);
         tap_check(!table, "no object");

@@ -123,3 +123,8 @@ int files_main(int argc, char **argv, const struct tap_case *cases, size_t n)
     nb_context_free(ctx);
     return status;
 }
+
+void put_refused(const char *path, const struct refused_file *file)
+{
+    put(path, file->text, file->n ? file->n : strlen(file->text));
+}

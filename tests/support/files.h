@@ -44,4 +44,14 @@ void check_ok(nb_status status, const char *what);
 void check_refused(nb_status status, nb_status expected, const char *part,
                    const char *other);
 
+/* A file that a reader refuses. */
+struct refused_file {
+    const char *text;
+    size_t n; /* 0: up to the NUL */
+    const char *part; /* of the message, beside the name of the file */
+};
+
+/* Write its bytes. */
+void put_refused(const char *path, const struct refused_file *file);
+
 #endif

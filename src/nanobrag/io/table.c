@@ -219,25 +219,7 @@ static nb_status table_header(nb_context *ctx, const char *name, const void *byt
     return text_line(&text, &line) ? read_row(ctx, &text, line, 1, &first) : NB_OK;
 }
 
-nb_status nb_table_read(nb_context *ctx, const char *path, int columns, nb_table **out)
-{
-    STANDARD_FLOATS;
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
-
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
-    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "table: path is NULL");
-    if (columns < 1)
-        return fail(ctx, NB_ERR_ARGUMENT, "table: %d columns, expected at least 1",
-                    columns);
-    NB_TRY(file_read(ctx, path, size_limit, table_header, &bytes, &n));
-    status = table_parse(ctx, path, bytes, n, columns, out);
-    free(bytes);
-    return status;
-}
-
+/* The parser judges what a line stands for. */
 static nb_status titled_header(nb_context *ctx, const char *name, const void *bytes,
                                size_t n, size_t *wanted)
 {
@@ -247,20 +229,39 @@ static nb_status titled_header(nb_context *ctx, const char *name, const void *by
     return open_table(ctx, name, bytes, n, &text);
 }
 
-nb_status nb_table_read_titled(nb_context *ctx, const char *path, nb_table **out)
+/* Reads a file of so many columns, or of 0 with a title. */
+static nb_status read_file(nb_context *ctx, const char *path, int columns, nb_table **out)
 {
-    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;
 
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
     if (!path) return fail(ctx, NB_ERR_ARGUMENT, "table: path is NULL");
-    NB_TRY(file_read(ctx, path, size_limit, titled_header, &bytes, &n));
-    status = table_parse_titled(ctx, path, bytes, n, out);
+    NB_TRY(file_read(ctx, path, size_limit, columns > 0 ? table_header : titled_header,
+                     &bytes, &n));
+    status = columns > 0 ? table_parse(ctx, path, bytes, n, columns, out)
+                         : table_parse_titled(ctx, path, bytes, n, out);
     free(bytes);
     return status;
+}
+
+nb_status nb_table_read(nb_context *ctx, const char *path, int columns, nb_table **out)
+{
+    STANDARD_FLOATS;
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (columns < 1)
+        return fail(ctx, NB_ERR_ARGUMENT, "table: %d columns, expected at least 1",
+                    columns);
+    return read_file(ctx, path, columns, out);
+}
+
+nb_status nb_table_read_titled(nb_context *ctx, const char *path, nb_table **out)
+{
+    STANDARD_FLOATS;
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    return read_file(ctx, path, 0, out);
 }
 
 const char *nb_table_title(const nb_table *table)
