@@ -39,6 +39,7 @@ typedef struct nb_nxmx_options {
     int type, bits; /* of the pixels: NB_INT 32, NB_UINT 16 or NB_FLOAT 32; bits 0: NB_INT
                        32 */
     int stills; /* 1: frames are stills, whatever the scan */
+    int master; /* 1: the pixels stay in other files, see nb_nxmx_append_file() */
     int64_t frames; /* most frames that will be appended; 0: not known */
     /* Start of the first frame and width of each, if step is not 0; else those of the scene
      * at the x of each frame                                                    degree */
@@ -83,15 +84,44 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
  * before it ended. Where the sensor absorbs otherwise than dxtbx will assume for it, by
  * over 1 %, the first frame brings a warning to the log.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, a parameter outside its bounds, more frames than were
- * announced, or a frame that does not continue the sweep), NB_ERR_SHAPE, NB_ERR_DONATED
- * (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry),
- * NB_ERR_UNSUPPORTED (what may not differ from frame to frame does), NB_ERR_FILE,
- * NB_ERR_MEMORY.
- * After NB_ERR_FILE the file cannot be completed; after NB_ERR_MEMORY of the first frame it
- * may be that it cannot, and the next call says so. Other errors leave it as it was.
+ * Errors: NB_ERR_ARGUMENT (a NULL, a master, a parameter outside its bounds, more frames
+ * than were announced, or a frame that does not continue the sweep), NB_ERR_SHAPE,
+ * NB_ERR_DONATED (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible
+ * geometry), NB_ERR_UNSUPPORTED (what may not differ from frame to frame does),
+ * NB_ERR_FILE, NB_ERR_MEMORY. After NB_ERR_FILE the file cannot be completed; after
+ * NB_ERR_MEMORY of the first frame it may be that it cannot, and the next call says so.
+ * Other errors leave it as it was.
  */
 NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
+
+/*
+ * Append to a master all frames of another NXmx file, whose pixels stay there: the master
+ * has the geometry, the beam of every frame, and a virtual dataset of HDF5 that shows the
+ * pixels of its files as one array. Readers need all of the files.
+ *
+ *   path    [in]  as the master names it: without a slash at its start it begins in the
+ *                 folder of the master, so that all may be moved together. Where the file
+ *                 is absent later, readers find the fill value -1 (65535 for NB_UINT)
+ *   nframe  [in]  number of frames, which must be that of the file; its pixels must have
+ *                 the size of the image and the type of the options
+ *   x       [in]  parameters of each frame; NULL: the values of the scene for all
+ *                                                                (nframe x nparam)
+ *
+ * Errors: those of nb_nxmx_append(); NB_ERR_ARGUMENT also for a file that is no master and
+ * a nframe below 1, NB_ERR_SHAPE for another size or type, NB_ERR_FILE for what cannot be
+ * read. After an error the master cannot be completed, unless it was NB_ERR_ARGUMENT for
+ * these arguments.
+ */
+NB_API nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nframe,
+                                     const double *x);
+
+/*
+ * Count the frames of an NXmx file, or of a master.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE (it cannot be read as HDF5), NB_ERR_FORMAT
+ * (it has no array frame x slow x fast), NB_ERR_UNSUPPORTED (a build without HDF5).
+ */
+NB_API nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe);
 
 /*
  * Complete the file with the frames it has, rename it to its path, and free `nxmx`, also

@@ -206,6 +206,7 @@ class Nxmx:
         level: of "deflate", 1 to 9; 0: 1.
         dtype: of the pixels: int32, uint16 or float32.
         stills: frames are stills, whatever the scan.
+        master: the pixels stay in other files, see `append_file`.
         frames: most frames that will be appended; 0: not known.
         start, step: start of the first frame and width of each, degree, if step is not 0; else
             those of the scene at the x of each frame.
@@ -233,6 +234,7 @@ class Nxmx:
         level: int = 0,
         dtype: Any = np.int32,
         stills: bool = False,
+        master: bool = False,
         frames: int = 0,
         start: float = 0.0,
         step: float = 0.0,
@@ -249,6 +251,7 @@ class Nxmx:
             type=_arrays.KINDS[pixels.kind],
             bits=8 * pixels.itemsize,
             stills=bool(stills),
+            master=bool(master),
             frames=frames,
             start=number(start, "start"),
             step=number(step, "step"),
@@ -287,6 +290,25 @@ class Nxmx:
             self._sim._context.run(lib.nb_nxmx_append, self._pointer(), at, c)
             del keep, held
 
+    def append_file(self, path: Path, x: Any) -> None:
+        """Append to a master all frames of another file, whose pixels stay there.
+
+        Args:
+            path: as the master names it; a relative one begins in the folder of the master.
+            x: parameters of each frame                                 (nframe, nparam)
+
+        Raises:
+            ShapeError: another number of frames, or pixels of another size or type.
+            FileError: the file cannot be read.
+        """
+        rows = np.ascontiguousarray(x, np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(self._sim.x):
+            raise ValueError(f"x has shape {rows.shape}; expected (nframe, {len(self._sim.x)})")
+        with self._sim._context:
+            at = ffi.cast("const double *", ffi.from_buffer(rows)) if rows.size else ffi.NULL
+            name = path_of(path)
+            self._sim._context.run(lib.nb_nxmx_append_file, self._pointer(), name, len(rows), at)
+
     def close(self) -> None:
         """Complete the file with the frames it has and rename it to its path.
 
@@ -312,6 +334,19 @@ class Nxmx:
             self.drop()
         elif self._finalizer.alive:
             self.close()
+
+    @staticmethod
+    def count(path: Path) -> int:
+        """The number of frames of a file, or of a master.
+
+        Raises:
+            FileError: it cannot be read.
+            FormatError: it has no array of frames.
+        """
+        out, context = ffi.new("int64_t *"), Context(threads=1)
+        with context:
+            context.run(lib.nb_nxmx_count, context.pointer, path_of(path), out)
+        return int(out[0])
 
     @staticmethod
     def can_compress(compression: Compression | str) -> bool:

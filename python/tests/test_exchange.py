@@ -174,6 +174,34 @@ def test_nxmx(sweep, tmp_path):
 
 
 @needs_hdf5
+def test_a_master_shows_its_files(sweep, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    phi = list(sweep.parameters.names).index("phi0")
+    x = np.array([sweep.x] * 3)
+    x[:, phi] += 0.5 * np.arange(3)
+    frames = [sweep.digitize(sweep(row), dtype=np.int32).counts for row in x]
+    for name, part in (("m_1.nxs", slice(0, 1)), ("m_2.nxs", slice(1, 3))):
+        with nanobrag.Nxmx(sweep, tmp_path / name) as file:
+            for row, frame in zip(x[part], frames[part]):
+                file.append(frame, row)
+    with nanobrag.Nxmx(sweep, tmp_path / "m.nxs", master=True) as file:
+        with pytest.raises(ValueError, match="expected \\(nframe"):
+            file.append_file("m_1.nxs", x[0])
+        file.append_file("m_1.nxs", x[:1])
+        file.append_file("m_2.nxs", x[1:])
+    with h5py.File(tmp_path / "m.nxs") as written:
+        data = written["/entry/data/data"]
+        assert data.is_virtual
+        assert np.array_equal(data[()], frames)
+    assert [nanobrag.Nxmx.count(tmp_path / name) for name in ("m_1.nxs", "m_2.nxs", "m.nxs")] == [1, 2, 3]
+    with pytest.raises(nanobrag.FileError):
+        nanobrag.Nxmx.count(tmp_path / "none.nxs")
+    with pytest.raises(nanobrag.ShapeError), nanobrag.Nxmx(sweep, tmp_path / "n.nxs", master=True) as file:
+        file.append_file("m_2.nxs", x)
+    assert not (tmp_path / "n.nxs").exists()
+
+
+@needs_hdf5
 def test_an_nxmx_file_is_whole_or_not_there(sweep, tmp_path):
     path = tmp_path / "sweep.nxs"
     counts = np.zeros(sweep.shape, np.int32)

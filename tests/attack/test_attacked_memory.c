@@ -10,6 +10,7 @@
 #include "api/allocations.h"
 #include "attack/attack.h"
 #include "attack/attacked_fits.h"
+#include "attack/attacked_nxmx.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
 #include "io/experiments.h"
@@ -43,6 +44,7 @@ static void prepare(int makes_simulator)
     if (makes_simulator
         && nb_simulator_create(own, &drawn.scene, "misset", &how, &sim) != NB_OK)
         abort();
+    attacked_nxmx = (struct attacked_nxmx){own, sim, &counts};
 }
 
 static void put_away(void)
@@ -407,17 +409,6 @@ static nb_status write_expt(void)
 
     return if_stated(nb_expt_write(sim, NULL, in_folder("w.expt"), &options));
 }
-static nb_status write_nxmx(void)
-{
-    const nb_nxmx_options how = {.type = NB_UINT, .bits = 16};
-    nb_nxmx *made = NULL;
-    nb_status status = nb_nxmx_create(sim, in_folder("a.nxs"), &how, &made);
-
-    if (status == NB_OK) status = nb_nxmx_append(made, NULL, &counts);
-    if (status == NB_OK) return nb_nxmx_close(made);
-    nb_nxmx_free(made);
-    return if_stated(status);
-}
 static nb_status check_cbf(void)
 {
     return if_stated(nb_cbf_check(sim, NULL));
@@ -458,9 +449,11 @@ static const struct call {
              {"nb_fit_read", attacked_fit_filed, 0},
              {"nb_fisher", attacked_fit_expected, 0},
              {"nb_digitize", digitize, 1},
-             {"nb_nxmx_create", write_nxmx, 1},
-             {"nb_nxmx_append", write_nxmx, 1},
-             {"nb_nxmx_close", write_nxmx, 1},
+             {"nb_nxmx_create", attacked_nxmx_written, 1},
+             {"nb_nxmx_append", attacked_nxmx_written, 1},
+             {"nb_nxmx_close", attacked_nxmx_written, 1},
+             {"nb_nxmx_append_file", attacked_nxmx_master, 1},
+             {"nb_nxmx_count", attacked_nxmx_counted, 1},
              {"nb_cbf_check", check_cbf, 1},
              {"nb_cbf_write", write_cbf, 1},
              {"nb_statistics_get", statistics, 1},

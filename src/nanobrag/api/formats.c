@@ -23,6 +23,7 @@
 struct nb_nxmx {
     nb_simulator *sim;
     struct nxmx *file;
+    int master;
 };
 
 /* Describes the image at x; exposure_free() is right in any case. */
@@ -109,6 +110,7 @@ nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
     nxmx = calloc(1, sizeof *nxmx);
     if (!nxmx) return fail_memory(sim->ctx, path);
     nxmx->sim = sim;
+    nxmx->master = complete.master;
     status = nxmx_begin(sim->ctx, path, &complete, &nxmx->file);
     if (status != NB_OK) {
         free(nxmx);
@@ -126,10 +128,56 @@ nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image)
 
     if (!nxmx) return NB_ERR_ARGUMENT;
     if (!image) return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT, "NXmx: image is NULL");
+    if (nxmx->master)
+        return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT,
+                    "NXmx: a master takes files, and no image");
     status = expose(nxmx->sim, x, &exposure);
     if (status == NB_OK) status = nxmx_append(nxmx->file, &exposure, image);
     exposure_free(&exposure);
     return status;
+}
+
+/* Appends frame i of a file of n frames. */
+static nb_status append_from(nb_nxmx *nxmx, const char *path, int64_t n, int64_t i,
+                             const double *x)
+{
+    struct exposure exposure;
+    nb_status status = expose(nxmx->sim, x, &exposure);
+
+    if (status == NB_OK && i == 0)
+        status = nxmx_append_file(nxmx->file, path, (size_t)n, &exposure);
+    if (status == NB_OK) status = nxmx_append(nxmx->file, &exposure, NULL);
+    exposure_free(&exposure);
+    return status;
+}
+
+nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nframe,
+                              const double *x)
+{
+    STANDARD_FLOATS;
+    nb_status status = NB_OK;
+
+    if (!nxmx) return NB_ERR_ARGUMENT;
+    if (!path) return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
+    if (!nxmx->master)
+        return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT,
+                    "%s: NXmx: only a master takes the frames of files", path);
+    if (nframe < 1)
+        return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT, "%s: %lld frames, expected 1 or more",
+                    path, (long long)nframe);
+    for (int64_t i = 0; i < nframe && status == NB_OK; i++)
+        status = append_from(nxmx, path, nframe, i,
+                             x ? x + (size_t)i * nxmx->sim->params.n : NULL);
+    if (status != NB_OK) nxmx_spoil(nxmx->file, status);
+    return status;
+}
+
+nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe)
+{
+    if (!ctx || !nframe) return NB_ERR_ARGUMENT;
+    *nframe = 0;
+    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
+    return nxmx_frames(ctx, path, nframe);
 }
 
 nb_status nb_nxmx_close(nb_nxmx *nxmx)

@@ -26,6 +26,8 @@
     X(H5Dclose)                                                                            \
     X(H5Dcreate2)                                                                          \
     X(H5Dget_space)                                                                        \
+    X(H5Dget_type)                                                                         \
+    X(H5Dopen2)                                                                            \
     X(H5Dset_extent)                                                                       \
     X(H5Dwrite)                                                                            \
     X(H5Eget_auto2)                                                                        \
@@ -35,6 +37,7 @@
     X(H5FDunregister)                                                                      \
     X(H5Fclose)                                                                            \
     X(H5Fcreate)                                                                           \
+    X(H5Fopen)                                                                             \
     X(H5Iget_type)                                                                         \
     X(H5Gclose)                                                                            \
     X(H5Gcreate2)                                                                          \
@@ -48,15 +51,20 @@
     X(H5Pset_deflate)                                                                      \
     X(H5Pset_driver)                                                                       \
     X(H5Pset_fill_time)                                                                    \
+    X(H5Pset_fill_value)                                                                   \
     X(H5Pset_filter)                                                                       \
     X(H5Pset_obj_track_times)                                                              \
     X(H5Pset_shuffle)                                                                      \
+    X(H5Pset_virtual)                                                                      \
     X(H5Sclose)                                                                            \
     X(H5Screate)                                                                           \
     X(H5Screate_simple)                                                                    \
+    X(H5Sget_simple_extent_dims)                                                           \
+    X(H5Sget_simple_extent_ndims)                                                          \
     X(H5Sselect_hyperslab)                                                                 \
     X(H5Tclose)                                                                            \
     X(H5Tcopy)                                                                             \
+    X(H5Tequal)                                                                            \
     X(H5Tset_cset)                                                                         \
     X(H5Tset_size)                                                                         \
     X(H5Zfilter_avail)                                                                     \

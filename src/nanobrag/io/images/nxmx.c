@@ -24,6 +24,7 @@
 #include <time.h>
 
 #include "io/images/hdf5_target.h"
+#include "io/images/nxmx_sources.h"
 #include "io/images/nxmx_tree.h"
 #include "scene/linear.h"
 
@@ -49,6 +50,7 @@ struct nxmx {
     struct exposure first; /* of the first frame */
     struct nxmx_frame *frame; /* (n) in room for `room` */
     size_t n, room;
+    struct nxmx_sources sources; /* of a master */
 };
 
 /* ---- compression ---- */
@@ -140,6 +142,7 @@ static void release(struct nxmx *nxmx)
 {
     for (size_t i = 0; i < nxmx->n; i++) free(nxmx->frame[i].spectrum);
     free(nxmx->frame);
+    nxmx_sources_free(&nxmx->sources);
     exposure_free(&nxmx->first);
     free(nxmx->path);
     free(nxmx);
@@ -300,7 +303,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     nxmx_tree_range(&nxmx->tree, o->type == NB_INT ? o->bits : 0, o->underload,
                     o->overload);
     enough = nxmx_tree_mask(&nxmx->tree, nxmx->first.window);
-    create_data(nxmx);
+    if (!o->master) create_data(nxmx);
     if (enough) return state_of(nxmx);
     nxmx->out.status = fail_memory(nxmx->ctx, nxmx->path);
     return nxmx->out.status;
@@ -374,9 +377,10 @@ static nb_status check_frame(struct nxmx *nxmx, const struct exposure *exposure,
 {
     const nb_nxmx_options *o = &nxmx->options;
 
-    NB_TRY(array_check(nxmx->ctx, image, "image", exposure->nslow, exposure->nfast, o->type,
-                       o->bits, o->bits));
-    if (!array_is_dense(image))
+    if (image)
+        NB_TRY(array_check(nxmx->ctx, image, "image", exposure->nslow, exposure->nfast,
+                           o->type, o->bits, o->bits));
+    if (image && !array_is_dense(image))
         return fail(nxmx->ctx, NB_ERR_SHAPE, "%s: not a dense image",
                     image->name ? image->name : "image");
     if (o->frames > 0 && nxmx->n >= (size_t)o->frames)
@@ -437,10 +441,31 @@ nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_arr
     } else {
         status = NB_OK;
     }
-    if (status == NB_OK) put_pixels(nxmx, image);
+    if (status == NB_OK && image) put_pixels(nxmx, image);
     hdf5_turn_end(&turn);
     nxmx->n++;
     return status == NB_OK ? state_of(nxmx) : status;
+}
+
+nb_status nxmx_append_file(struct nxmx *nxmx, const char *path, size_t n,
+                           const struct exposure *exposure)
+{
+    const struct nxmx_pixels pixels = {{n, (hsize_t)exposure->nslow,
+                                        (hsize_t)exposure->nfast},
+                                       type_in_file(&nxmx->options)};
+
+    NB_TRY(state_of(nxmx));
+    return nxmx_sources_add(nxmx->ctx, &nxmx->sources, nxmx->path, path, &pixels);
+}
+
+void nxmx_spoil(struct nxmx *nxmx, nb_status status)
+{
+    if (nxmx->out.status == NB_OK) nxmx->out.status = status;
+}
+
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n)
+{
+    return nxmx_count(ctx, path, n);
 }
 
 /* ---- the end ---- */
@@ -459,9 +484,13 @@ static nb_status finish_tree(struct nxmx *nxmx)
 {
     struct hdf5_tree *const tree = &nxmx->tree;
     const int sweep = !nxmx->options.stills && nxmx->frame[0].width != 0;
+    const struct nxmx_pixels pixels = {{nxmx->n, (hsize_t)nxmx->first.nslow,
+                                        (hsize_t)nxmx->first.nfast},
+                                       type_in_file(&nxmx->options)};
     char end[32];
 
     set_time(end);
+    if (nxmx->options.master) nxmx_sources_write(tree, &nxmx->sources, &pixels);
     if (!nxmx_tree_end(tree, &nxmx->first, nxmx->frame, nxmx->n, sweep, end))
         return fail_memory(nxmx->ctx, nxmx->path);
     if (!tree->failed)
@@ -529,6 +558,25 @@ nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_arr
 {
     (void)nxmx, (void)exposure, (void)image;
     return NB_ERR_UNSUPPORTED;
+}
+
+nb_status nxmx_append_file(struct nxmx *nxmx, const char *path, size_t n,
+                           const struct exposure *exposure)
+{
+    (void)nxmx, (void)path, (void)n, (void)exposure;
+    return NB_ERR_UNSUPPORTED;
+}
+
+void nxmx_spoil(struct nxmx *nxmx, nb_status status)
+{
+    (void)nxmx, (void)status;
+}
+
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n)
+{
+    (void)n;
+    return fail(ctx, NB_ERR_UNSUPPORTED, "%s: this build has no HDF5, which reads NXmx",
+                path);
 }
 
 nb_status nxmx_end(struct nxmx *nxmx)

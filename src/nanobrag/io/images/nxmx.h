@@ -17,8 +17,19 @@ struct nxmx;
 nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *options,
                      struct nxmx **out);
 
-/* Appends a frame; it takes the contents of the exposure. */
+/* Appends a frame; it takes the contents of the exposure. In a master the image is NULL,
+ * and nxmx_append_file() comes before the frames of each file. */
 nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_array *image);
+
+/* Adds a file of n frames to a master; `exposure` is that of its first one, and stays. */
+nb_status nxmx_append_file(struct nxmx *nxmx, const char *path, size_t n,
+                           const struct exposure *exposure);
+
+/* Makes all later calls fail: a file of a master has not all of its frames. */
+void nxmx_spoil(struct nxmx *nxmx, nb_status status);
+
+/* Counts the frames of a file. */
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n);
 
 /* Completes the file, and frees it in any case. */
 nb_status nxmx_end(struct nxmx *nxmx);

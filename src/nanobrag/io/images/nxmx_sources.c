@@ -1,0 +1,192 @@
+/*
+ * nxmx_sources.c - see nxmx_sources.h. HDF5's virtual dataset leads every program to the
+ * frames of the files as if they were one array; it keeps their names, not their pixels.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "io/images/nxmx_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "io/images/nxmx_tree.h"
+
+/* ---- looking into a file ---- */
+
+/* The path of a file that a master names. To be freed; NULL without memory. */
+static char *path_of(const char *master, const char *path)
+{
+    const char *const slash = strrchr(master, '/');
+    const size_t n = slash && path[0] != '/' ? (size_t)(slash - master) + 1 : 0;
+    char *out = malloc(n + strlen(path) + 1);
+
+    if (!out) return NULL;
+    memcpy(out, master, n);
+    (void)strcpy(out + n, path);
+    return out;
+}
+
+/* Reads the size of an array and whether its numbers have the type of `expected`, whose
+ * size is not looked at. */
+static int look_at(struct hdf5_tree *tree, const struct nxmx_pixels *expected,
+                   hsize_t size[3])
+{
+    const hid_t data =
+        hdf5_checked(tree, hdf5.H5Dopen2(tree->file, NXMX_DATA, H5P_DEFAULT));
+    hid_t space = -1, type = -1;
+    int same = 0;
+
+    if (!tree->failed) space = hdf5_checked(tree, hdf5.H5Dget_space(data));
+    if (!tree->failed && hdf5.H5Sget_simple_extent_ndims(space) == 3) {
+        type = hdf5_checked(tree, hdf5.H5Dget_type(data));
+        (void)hdf5.H5Sget_simple_extent_dims(space, size, NULL);
+        same = !expected || (type >= 0 && hdf5.H5Tequal(type, expected->type) > 0);
+    }
+    if (type >= 0) (void)hdf5.H5Tclose(type);
+    if (space >= 0) (void)hdf5.H5Sclose(space);
+    if (data >= 0) (void)hdf5.H5Dclose(data);
+    return same;
+}
+
+/* Opens a file and reads that of it; `same` is 0 where its numbers have another type, or
+ * where it has no such array. */
+static nb_status look_into(nb_context *ctx, const char *path,
+                           const struct nxmx_pixels *expected, hsize_t size[3], int *same)
+{
+    struct hdf5_tree tree = {.file = -1};
+    struct hdf5_turn turn;
+
+    size[0] = size[1] = size[2] = 0;
+    hdf5_turn_begin(&turn);
+    tree.file = hdf5_checked(&tree, hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    *same = tree.failed ? 0 : look_at(&tree, expected, size);
+    if (tree.file >= 0) (void)hdf5.H5Fclose(tree.file);
+    hdf5_turn_end(&turn);
+    if (!tree.failed) return NB_OK;
+    return fail(ctx, NB_ERR_FILE,
+                "%s: cannot read the frames of an NXmx file: HDF5 says: %s", path,
+                tree.why);
+}
+
+nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames)
+{
+    char why[HDF5_WHY];
+    hsize_t size[3];
+    int read;
+
+    if (!hdf5_library_open(why))
+        return fail(ctx, NB_ERR_UNSUPPORTED, "%s: NXmx cannot be read: %s", path, why);
+    NB_TRY(look_into(ctx, path, NULL, size, &read));
+    if (!read)
+        return fail(ctx, NB_ERR_FORMAT, "%s: " NXMX_DATA " is no array frame x slow x fast",
+                    path);
+    *frames = (int64_t)size[0];
+    return NB_OK;
+}
+
+/* ---- the list ---- */
+
+static nb_status check_source(nb_context *ctx, const char *path,
+                              const struct nxmx_pixels *expected)
+{
+    const hsize_t *const wanted = expected->size;
+    hsize_t size[3];
+    int same;
+
+    NB_TRY(look_into(ctx, path, expected, size, &same));
+    if (memcmp(size, wanted, sizeof size) != 0)
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s: %llu frames of %llu x %llu pixels (fast x slow), expected %llu of "
+                    "%llu x %llu",
+                    path, (unsigned long long)size[0], (unsigned long long)size[2],
+                    (unsigned long long)size[1], (unsigned long long)wanted[0],
+                    (unsigned long long)wanted[2], (unsigned long long)wanted[1]);
+    if (same) return NB_OK;
+    return fail(ctx, NB_ERR_SHAPE,
+                "%s: its pixels are of another type than those of the master", path);
+}
+
+nb_status nxmx_sources_add(nb_context *ctx, struct nxmx_sources *sources,
+                           const char *master, const char *path,
+                           const struct nxmx_pixels *pixels)
+{
+    char *const whole = path_of(master, path);
+    nb_status status = whole ? check_source(ctx, whole, pixels) : fail_memory(ctx, path);
+
+    free(whole);
+    if (status != NB_OK) return status;
+    if (sources->n == sources->room) {
+        const size_t room = 2 * sources->room + 16;
+        struct nxmx_source *larger = realloc(sources->at, room * sizeof *larger);
+
+        if (!larger) return fail_memory(ctx, path);
+        sources->at = larger;
+        sources->room = room;
+    }
+    sources->at[sources->n] = (struct nxmx_source){strdup(path), (size_t)pixels->size[0]};
+    if (!sources->at[sources->n].path) return fail_memory(ctx, path);
+    sources->n++;
+    return NB_OK;
+}
+
+void nxmx_sources_free(struct nxmx_sources *sources)
+{
+    for (size_t i = 0; i < sources->n; i++) free(sources->at[i].path);
+    free(sources->at);
+    *sources = (struct nxmx_sources){0};
+}
+
+/* ---- the virtual array ---- */
+
+/* Maps all frames of a file to those from `begin` on of the space `there`. */
+static void map_source(struct hdf5_tree *tree, hid_t properties, hid_t there,
+                       const struct nxmx_source *source, const hsize_t begin[3],
+                       const hsize_t size[3])
+{
+    hid_t here;
+
+    if (tree->failed) return;
+    here = hdf5_checked(tree, hdf5.H5Screate_simple(3, size, NULL));
+    if (!tree->failed)
+        (void)hdf5_checked(tree, hdf5.H5Sselect_hyperslab(there, H5S_SELECT_SET, begin,
+                                                          NULL, size, NULL));
+    if (!tree->failed)
+        (void)hdf5_checked(tree, hdf5.H5Pset_virtual(properties, there, source->path,
+                                                     NXMX_DATA, here));
+    if (here >= 0) (void)hdf5.H5Sclose(here);
+}
+
+void nxmx_sources_write(struct hdf5_tree *tree, const struct nxmx_sources *sources,
+                        const struct nxmx_pixels *pixels)
+{
+    /* what a reader finds where a file is absent: no count that is valid */
+    const double absent = pixels->type == *hdf5.H5T_STD_U16LE_g ? 65535 : -1;
+    const hsize_t *const all = pixels->size;
+    hsize_t begin[3] = {0, 0, 0};
+    hid_t space, properties, data = -1;
+
+    if (tree->failed) return;
+    space = hdf5_checked(tree, hdf5.H5Screate_simple(3, all, NULL));
+    properties = hdf5_checked(tree, hdf5.H5Pcreate(*hdf5.H5P_CLS_DATASET_CREATE_ID_g));
+    if (!tree->failed) {
+        (void)hdf5_checked(tree, hdf5.H5Pset_obj_track_times(properties, 0));
+        (void)hdf5_checked(tree,
+                           hdf5.H5Pset_fill_value(properties, *hdf5.H5T_NATIVE_DOUBLE_g,
+                                                  &absent));
+    }
+    for (size_t i = 0; i < sources->n; i++) {
+        const hsize_t size[3] = {sources->at[i].frames, all[1], all[2]};
+
+        map_source(tree, properties, space, sources->at + i, begin, size);
+        begin[0] += sources->at[i].frames;
+    }
+    if (!tree->failed)
+        data =
+            hdf5_checked(tree, hdf5.H5Dcreate2(tree->file, NXMX_DATA, pixels->type, space,
+                                               H5P_DEFAULT, properties, H5P_DEFAULT));
+    if (data >= 0) (void)hdf5.H5Dclose(data);
+    if (properties >= 0) (void)hdf5.H5Pclose(properties);
+    if (space >= 0) (void)hdf5.H5Sclose(space);
+}
