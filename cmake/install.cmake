@@ -33,6 +33,7 @@ install(FILES ${PROJECT_BINARY_DIR}/nanobrag.pc
 
 # a component of its own: who has no MPI finds nanobrag
 if(NANOBRAG_WITH_MPI)
+  install(TARGETS nanobrag_mpi_program)
   install(TARGETS nanobrag_mpi EXPORT nanobrag_mpiTargets)
   install(EXPORT nanobrag_mpiTargets NAMESPACE nanobrag:: DESTINATION ${nanobrag_config_dir})
   install(FILES include/nanobrag/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nanobrag)

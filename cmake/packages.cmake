@@ -64,7 +64,7 @@ if(NANOBRAG_MPI)
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI QUIET COMPONENTS C)
 endif()
-nanobrag_package(MPI MPI_C_FOUND "nanobrag_mpi (fits by several processes)" "libopenmpi-dev")
+nanobrag_package(MPI MPI_C_FOUND "nanobrag_mpi (fits and shots by several processes)" "libopenmpi-dev")
 
 if(NANOBRAG_HDF5)
   find_package(HDF5SERIAL QUIET)

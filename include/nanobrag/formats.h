@@ -116,12 +116,15 @@ NB_API nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nf
                                      const double *x);
 
 /*
- * Count the frames of an NXmx file, or of a master.
+ * Count the frames of an NXmx file.
+ *
+ *   master  [out]  1: the file is a master, whose files may be absent; may be NULL
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE (it cannot be read as HDF5), NB_ERR_FORMAT
  * (it has no array frame x slow x fast), NB_ERR_UNSUPPORTED (a build without HDF5).
  */
-NB_API nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe);
+NB_API nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe,
+                               int *master);
 
 /*
  * Complete the file with the frames it has, rename it to its path, and free `nxmx`, also

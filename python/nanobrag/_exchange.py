@@ -345,7 +345,7 @@ class Nxmx:
         """
         out, context = ffi.new("int64_t *"), Context(threads=1)
         with context:
-            context.run(lib.nb_nxmx_count, context.pointer, path_of(path), out)
+            context.run(lib.nb_nxmx_count, context.pointer, path_of(path), out, ffi.NULL)
         return int(out[0])
 
     @staticmethod

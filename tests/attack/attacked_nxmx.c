@@ -52,6 +52,7 @@ nb_status attacked_nxmx_counted(void)
     int64_t n;
     nb_status status = write_one();
 
-    if (status == NB_OK) status = nb_nxmx_count(attacked_nxmx.ctx, in_folder("a.nxs"), &n);
+    if (status == NB_OK)
+        status = nb_nxmx_count(attacked_nxmx.ctx, in_folder("a.nxs"), &n, NULL);
     return stated(status);
 }

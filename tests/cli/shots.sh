@@ -113,8 +113,12 @@ if "$program" -version | grep -q hdf5; then
     inputs="pulses.txt three.txt"
     run $still -shots pulses.txt -spectra three.txt -imagefile s.nxs -nonoise -floatfile f.bin
     is "NXmx" test $code -eq 0
-    if python3 -c 'import h5py, numpy' 2> none; then
-        is "frames, wavelengths, spectra and fluxes" python3 -c "
+    python=
+    for each in python3 /usr/bin/python3; do
+        [ -z "$python" ] && $each -c 'import h5py, numpy' 2> none && python=$each
+    done
+    if [ -n "$python" ]; then
+        is "frames, wavelengths, spectra and fluxes" $python -c "
 import h5py, numpy
 file = h5py.File('work/s.nxs', 'r')
 data, beam = file['entry/data/data'][()], file['entry/instrument/beam']
@@ -160,10 +164,126 @@ assert file['entry/sample/depends_on'][()] == b'.'"
                       exit !(peak > 0 && most <= 1e-9 * peak) }"'
         done
     fi
+    # a range is a data file, and with -resume the last of them makes the master
     inputs=pulses.txt
-    refuses 2 'one file of all frames cannot be completed' $still -shots pulses.txt \
-        -imagefile s.nxs -resume
+    to="-shots pulses.txt -imagefile s.nxs"
+    run $still $to
+    cp work/s.nxs whole.nxs
+    [ ! -e work/s_truth.expt ] || cp work/s_truth.expt whole.expt
+    for range in 3:3 1:2; do
+        run $still $to -shots_range $range
+        is "a data file of rows $range" test "$(grep -v truth listing)" = "s_data_0000${range%:*}.nxs"
+        is "it is named" grep -q "^files      s_data_0000${range%:*}.nxs" out
+        [ ! -e whole.expt ] || is "the truth is that of all shots" cmp -s work/s_truth.expt whole.expt
+        cp work/s_data* .
+    done
+    # resumed ARGUMENTS...: in the folder as it is
+    resumed()
+    {
+        (cd work && "$program" $still $to -resume "$@" > ../out 2> ../err)
+        code=$?
+    }
+    same_frames() # FILE VIRTUAL
+    {
+        [ -n "$python" ] || { echo "# skip: no h5py for Python"; return 0; }
+        $python -c "
+import h5py
+found, whole = h5py.File('$1', 'r'), h5py.File('whole.nxs', 'r')
+assert (found['entry/data/data'][()] == whole['entry/data/data'][()]).all()
+assert found['entry/data/data'].is_virtual == $2
+for name in ('incident_wavelength', 'total_flux'):
+    assert (found['entry/instrument/beam/' + name][()]
+            == whole['entry/instrument/beam/' + name][()]).all()"
+    }
+    cp s_data_00003.nxs work
+    resumed
+    is "the last frames are there" test $code -eq 0
+    is "so that none is made" test "$(grep -c '^shot' out)" -eq 0
+    is "but a master" same_frames work/s.nxs 1
+    is "which is named" grep -q '^files      s.nxs' out
+    rm work/s.nxs work/s_data_00001.nxs
+    resumed -shots_range 2:3
+    is "-resume makes one frame" test "$(grep -c '^shot' out)" -eq 1
+    is "and no master yet" test ! -e work/s.nxs
+    resumed -shots_range 1:1
+    is "the last job makes the master" same_frames work/s.nxs 1
+    is "of three files" test "$(ls work/s_data_* | wc -l)" -eq 3
+    resumed -floatfile f.bin
+    is "another output is made beside the frames" test \
+        "$(grep -c '^shot' out)$(ls work/f_* | wc -l)" -eq 33
+    is "which stay" same_frames work/s.nxs 1
+    # a file within another is not read
+    cp work/s_data_00003.nxs other.nxs
+    rm work/s_data_0000[12].nxs
+    run $still $to -shots_range 1:2
+    cp other.nxs work/s_data_00002.nxs
+    cp other.nxs work/s_data_00003.nxs
+    resumed
+    is "frames that are there twice are those of the earlier file" same_frames work/s.nxs 1
+
+    # one file of all frames: complete, and then nothing is made; or the first data file
+    run $still $to
+    cp work/s.nxs whole.nxs
+    resumed
+    is "a complete file" test "$(grep -c '^shot' out)" -eq 0
+    is "stays as it is" cmp -s work/s.nxs whole.nxs
+    printf 'misset_x fluence\n0 1e29\n5 2e29\n' > two.txt
+    inputs="pulses.txt two.txt"
+    run $still -shots two.txt -imagefile s.nxs
+    resumed
+    is "a file of some frames" test "$(grep -c '^shot' out)" -eq 1
+    is "is the first data file" same_frames work/s.nxs 1
+    is "and another has the rest" test "$(ls work/s_data_* | tr '\n' ' ')" = \
+        "work/s_data_00001.nxs work/s_data_00003.nxs "
+
+    # an interrupt keeps the frames that are finished
+    (cd work && exec "$program" $slow -shots ../many.txt -imagefile m.nxs -floatfile m.bin \
+        -frames_per_file 50 -quiet > ../out 2> ../err) &
+    child=$!
+    tries=0
+    while [ ! -e work/m_00053.bin ] && [ $tries -lt 1000 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -INT $child
+    wait $child
+    is "status 130 after SIGINT" test $? -eq 130
+    is "two data files, which it names" grep -q 'm_data_00001.nxs to m_data_00051.nxs' err
+    made=$(find work -name 'm_0*.bin' | wc -l)
+    (cd work && "$program" $slow -shots ../many.txt -shots_range 1:$((made + 1)) -imagefile m.nxs \
+        -resume > ../out 2> ../err)
+    is "one more frame" test "$(grep -c '^shot' out)" -eq 1
+    # refused
+    inputs="pulses.txt two.txt"
+    refuses 2 '-frames_per_file is of NXmx' $still -shots two.txt -floatfile f.bin -frames_per_file 2
+    refuses 2 'expected at least 1\|must be' $still -shots two.txt -imagefile s.nxs -frames_per_file 0
+    run $still $to -shots_range 1:2
+    echo damaged > work/s_data_00001.nxs
+    resumed
+    is "a damaged data file is refused" test $code -eq 1
+    is "by its name" grep -q 's_data_00001.nxs: cannot read the frames' err
+    run $still $to -shots_range 1:2
+    mv work/s_data_00001.nxs work/s_data_00003.nxs
+    resumed
+    is "as is one of too many frames" test $code -eq 2
+    is "by its name, too" grep -q 's_data_00003.nxs has 2 frames from number 3 on' err
+    run $still $to -shots_range 1:2
+    (cd work && "$program" $still -detpixels 25 $to -resume > ../out 2> ../err)
+    is "and one of another size" test $? -ne 0
+    is "whose size is told" grep -q 's_data_00001.nxs: 2 frames of 24 x 24 pixels' err
+    is "without a master" test ! -e work/s.nxs
+    printf 'misset_x\n0\n5\n' > two.txt
 fi
+# -resume of a sweep
+inputs=
+sweep="$scene -xds -osc 1 -images 4 -floatfile f.bin"
+run $sweep
+cp work/f_00003.bin f_3.bin
+rm work/f_00003.bin
+(cd work && "$program" $sweep -resume > ../out 2> ../err)
+is "-resume of a sweep makes one image" test "$(grep -c '^image' out)" -eq 1
+is "which is the same" cmp -s work/f_00003.bin f_3.bin
+refuses 2 '-resume and -gradient exclude' $scene -osc 1 -images 2 -resume -gradient misset -gradfile g
 if "$program" -version | grep -q cjson; then
     inputs="two.txt"
     run $still -shots two.txt -floatfile f.bin -json j
@@ -214,7 +334,7 @@ refuses 2 '-shots and -gradient exclude' $still -shots two.txt -gradient misset_
 refuses 2 '-boxes auto' $still -shots two.txt -boxes auto $to
 refuses 2 '-shots_range needs -shots' $still -shots_range 1:2 $to
 refuses 2 '-spectra needs -shots' $still -spectra spectra.txt $to
-refuses 2 '-resume without a file needs -shots' $still -resume $to
+refuses 2 '-resume without a file needs -shots or -images' $still -resume $to
 refuses 2 'with -shots it takes no file' $still -shots two.txt -resume s.eV $to
 refuses 2 'both set misset_x' $still -shots two.txt -param misset_x=3 $to
 refuses 2 'is given twice' $still -shots two.txt -shots two.txt $to

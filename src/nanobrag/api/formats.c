@@ -172,12 +172,14 @@ nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nframe,
     return status;
 }
 
-nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe)
+nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe, int *master)
 {
+    int asked;
+
     if (!ctx || !nframe) return NB_ERR_ARGUMENT;
     *nframe = 0;
     if (!path) return fail(ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
-    return nxmx_frames(ctx, path, nframe);
+    return nxmx_frames(ctx, path, nframe, master ? master : &asked);
 }
 
 nb_status nb_nxmx_close(nb_nxmx *nxmx)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/run.h"
+#include "cli/share/share.h"
 #include "cli/shots/shots.h"
 
 /* ---- reading ---- */
@@ -227,17 +228,17 @@ static const char *not_found_by(const char *path, const char *digits, size_t n, 
 
 /* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
  * the one file of NXmx. To be freed; NULL where it would not find them, which is said. */
-static char *template_of(const struct run *run, int kind, int *first)
+static char *template_of(const struct run *run, int kind, int images, int *first)
 {
     const struct settings *s = run->s;
-    char *const name = output_name_of(s, kind, 0);
+    char *const name = output_name_of(s, kind, -s->first);
     char *const out = name ? absolute(name) : NULL;
     const char *const digits = out ? output_digits(out) : NULL;
     const size_t n = out ? (size_t)(output_extension(out) - digits) : 0;
     const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
     const char *const why = !out    ? NULL
                             : whole ? not_found_by(out, "1", 1, 1)
-                                    : not_found_by(out, digits, n, run->done);
+                                    : not_found_by(out, digits, n, images);
     if (why)
         message_warning(run->messages,
                         "%s names no images for DIALS: %s has %s; a name such as "
@@ -287,10 +288,13 @@ int truth_write(struct run *run)
 {
     const struct settings *s = run->s;
     const int kind = named_kind(s);
-    nb_expt_options options = {.images = run->done,
+    /* the jobs of an array write the same file, of all shots */
+    const int part = run->shots && !share_is_whole(run);
+    nb_expt_options options = {.images = part ? share_total(run) : run->done,
                                .first = 1,
                                .space_group = space_group(&run->inputs)};
-    char *const files = kind >= 0 ? template_of(run, kind, &options.first) : NULL;
+    char *const files =
+        kind >= 0 ? template_of(run, kind, options.images, &options.first) : NULL;
     options.files = files;
     options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
     if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */
@@ -300,7 +304,7 @@ int truth_write(struct run *run)
     } else if (kind >= 0 && !(image_format(s) == IMAGE_NXMX && s->plain)) {
         options.trusted[1] = INT32_MAX - 1; /* as the files state it */
     }
-    double *const rows = run->shots ? shots_rows(run) : NULL;
+    double *const rows = run->shots ? shots_rows(run, 0, options.images) : NULL;
     if (run->shots && !rows) {
         free(files);
         return message_failure(run->messages, "out of memory for %s", s->truth);

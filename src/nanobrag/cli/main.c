@@ -13,6 +13,7 @@
 #include "cli/options/help.h"
 #include "cli/options/options.h"
 #include "cli/run.h"
+#include "cli/share/team.h"
 
 /* The place of the first argument that is this option, by one of its names; 0: none is. */
 static int find_option(int argc, char **argv, int option)
@@ -22,13 +23,14 @@ static int find_option(int argc, char **argv, int option)
     return 0;
 }
 
-/* Print the text that -generate names; returns 0 when there is no such text. */
-static int generate(const struct event_list *events)
+/* Print the text that -generate names, where `speaks` is 1; returns 0 when there is no such
+ * text. */
+static int generate(const struct event_list *events, int speaks)
 {
     const char *what = NULL;
     for (size_t i = 0; i < events->n; i++)
         if (events->at[i].option == OPT_GENERATE) what = events->at[i].text;
-    if (!what) return 0;
+    if (!what || !speaks) return what != NULL;
     if (strcmp(what, "man") == 0)
         generate_man();
     else if (strcmp(what, "bash") == 0)
@@ -44,41 +46,62 @@ static int printed(struct messages *messages)
                                : message_failure(messages, "stdout cannot be written");
 }
 
-int main(int argc, char **argv)
+/* Print what is asked for in place of a run, where `speaks` is 1. Returns the exit status,
+ * or -1 when a run is asked for. */
+static int inform(struct messages *messages, int speaks, int argc, char **argv)
 {
-    struct messages messages = {0};
-    struct event_list events;
-    const char *wrong;
-    messages.compat = parse_profile(argc, argv, &wrong);
     const int help = find_option(argc, argv, OPT_HELP);
+    const int version = find_option(argc, argv, OPT_VERSION);
+    if (!help && !version && !find_option(argc, argv, OPT_LIST_PARAMS)) return -1;
+    if (!speaks) return EXIT_DONE;
     if (help) {
         int code = 0;
         if (help + 1 < argc)
-            code = help_word(&messages, argv[help + 1]);
+            code = help_word(messages, argv[help + 1]);
         else
             help_overview();
-        return code ? code : printed(&messages);
+        return code ? code : printed(messages);
     }
-    if (find_option(argc, argv, OPT_VERSION)) {
+    if (version) {
         printf("nanobrag %s (%s)\n", nb_version(), nb_features());
-        return printed(&messages);
+        return printed(messages);
     }
-    if (find_option(argc, argv, OPT_LIST_PARAMS)) {
-        generate_params();
-        return printed(&messages);
-    }
+    generate_params();
+    return printed(messages);
+}
+
+static int start(struct messages *messages, const struct team *team, int argc, char **argv)
+{
+    struct event_list events;
+    const char *wrong;
+    messages->compat = parse_profile(argc, argv, &wrong);
+    const int informed = inform(messages, team_speaks(team), argc, argv);
+    if (informed >= 0) return informed;
     if (wrong)
-        return message_usage(&messages,
+        return message_usage(messages,
                              "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",
                              wrong);
     if (argc < 2)
-        return message_usage(&messages,
+        return message_usage(messages,
                              "nothing asked for; nanobrag -help lists the options");
-    int code = parse_arguments(&messages, argc, argv, &events);
+    int code = parse_arguments(messages, argc, argv, &events);
+    struct run run = {.messages = messages,
+                      .events = &events,
+                      .team = team,
+                      .argc = argc,
+                      .argv = argv};
     if (!code)
-        code = generate(&events) ? printed(&messages)
-                                 : run_program(&messages, argc, argv, &events);
+        code = generate(&events, team_speaks(team)) ? printed(messages) : run_program(&run);
     events_free(&events);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct messages messages = {0};
+    const struct team *const team = team_begin(&argc, &argv, &messages);
+    const int code = start(&messages, team, argc, argv);
     messages_free(&messages);
+    team_end(team, code);
     return code;
 }

@@ -171,12 +171,14 @@ void report_end(const struct run *run)
     const struct settings *s = run->s;
     const char *others[] = {s->truth,        s->fmtz,         s->gradfile, s->hklgradfile,
                             s->atomgradfile, s->jacobianfile, s->json};
+    const char *last = NULL;
     int listed = 0;
 
     if (s->quiet || s->full_report || run->done < 1) return;
-    for (int kind = 0; kind < OUT_COUNT; kind++)
-        report_file(run->results[0].file[kind],
-                    run->done > 1 ? run->results[run->done - 1].file[kind] : NULL, &listed);
+    for (int kind = 0; kind < OUT_COUNT; kind++) {
+        const char *const first = results_names(run, kind, &last);
+        report_file(first, last, &listed);
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         report_file(others[i], NULL, &listed);
     if (listed) printf("\n");

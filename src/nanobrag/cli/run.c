@@ -15,6 +15,7 @@
 
 #include "cli/fit/fit_run.h"
 #include "cli/run_derivatives.h"
+#include "cli/share/share.h"
 #include "cli/shots/shots.h"
 #include "cli/timing.h"
 
@@ -35,7 +36,10 @@ static int on_progress(void *user, double fraction)
 nb_status run_context(struct run *run, int compile, nb_context **out)
 {
     const struct settings *s = run->s;
-    const nb_context_options options = {.threads = s->threads,
+    /* as many as asked for by the options or the environment, or a share of the machine */
+    const int shares = !s->threads && team_several(run->team) && !getenv("NANOBRAG_THREADS")
+                       && !getenv("OMP_NUM_THREADS");
+    const nb_context_options options = {.threads = shares ? run->team->threads : s->threads,
                                         .device = s->device,
                                         .device_id = s->device_id,
                                         .compile = compile,
@@ -182,20 +186,18 @@ static int progress_kind(const struct run *run)
 
 static void report_interrupt(const struct run *run)
 {
-    const struct result *last = run->done ? &run->results[run->done - 1] : NULL;
     fflush(stdout);
     fprintf(stderr, "nanobrag: interrupted; ");
-    if (!last) {
+    if (run->done == 0) {
         fprintf(stderr, "no image was finished, no image file was written\n");
         return;
     }
     fprintf(stderr, "%d of %d images are finished and kept", run->done, run->s->images);
     for (int kind = 0; kind < OUT_COUNT; kind++) {
-        if (!last->file[kind]) continue;
-        if (strcmp(run->results[0].file[kind], last->file[kind]) != 0)
-            fprintf(stderr, ", %s to %s", run->results[0].file[kind], last->file[kind]);
-        else
-            fprintf(stderr, ", %s", last->file[kind]);
+        const char *last, *const first = results_names(run, kind, &last);
+        if (!first) continue;
+        fprintf(stderr, ", %s", first);
+        if (strcmp(first, last) != 0) fprintf(stderr, " to %s", last);
     }
     fprintf(stderr, "\n");
 }
@@ -215,8 +217,9 @@ static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
     const double start = timing_seconds();
-    result->kept = shots_kept(run, i);
-    if (result->kept) return 0;
+    result->kept = share_is_kept(run, i);
+    const int named = outputs_name(run, i);
+    if (named || result->kept) return named;
     const int wrong = set_x(run, i);
     if (wrong) return wrong;
     if (i > 0 && run->s->full_report)
@@ -244,10 +247,11 @@ static int make_images(struct run *run)
 {
     progress_line_start(&run->progress, progress_kind(run), run->s->images);
     for (int i = 0; i < run->s->images; i++) {
+        if (!share_is_mine(run, i) && !share_is_kept(run, i)) continue;
         if (progress_line_interrupted()) return EXIT_INTERRUPTED;
         const int code = make_image(run, i);
         if (code) return code;
-        run->done = i + 1;
+        run->done++;
     }
     return 0;
 }
@@ -271,9 +275,11 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!s->compat) code = settings_check(s, messages);
     if (!code) code = shots_check(s, messages);
     if (!code) code = shots_read(run);
+    if (!code) code = share_check(run);
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
+    if (!code) share_seeds(run);
     if (!code && !run->scene_only) code = truth_default(run);
     if (!code && !run->scene_only) code = outputs_check(s, messages);
     if (!code) code = spectra_set(run);
@@ -298,6 +304,55 @@ static int compare(struct run *run)
     return bench_compile(run);
 }
 
+/* Write what is of all images, in the process that speaks. */
+static int finish(struct run *run, int code)
+{
+    if (code == EXIT_INTERRUPTED && (run->done == 0 || team_several(run->team)))
+        return code;
+    if (!code && run->share->in_parts) code = parts_write_master(run);
+    if ((!code || code == EXIT_INTERRUPTED) && run->s->truth) {
+        const int written = truth_write(run);
+        if (!code) code = written;
+    }
+    if (!code && run->derivatives) code = derivatives_write(run);
+    /* the numbers of the finished images are worth saving too */
+    if (code == EXIT_INTERRUPTED && run->s->json) (void)json_write(run, run->s->json);
+    if (code) return code;
+    checks_after(run);
+    if (run->s->json) code = json_write(run, run->s->json);
+    if (!code) report_end(run);
+    return code;
+}
+
+/* Do all that can be refused before images are made. */
+static int make_ready(struct run *run)
+{
+    int code = check_printout(run);
+    if (!code) code = allocate(run);
+    if (!code) code = added_read(run);
+    if (!code) code = estimate_check(run);
+    if (!code) code = truth_check(run);
+    code = share_begin(run, code);
+    if (!code) code = image_file_begin(run);
+    return team_agree(run->team, run->messages, code);
+}
+
+static int make(struct run *run)
+{
+    int code = make_ready(run);
+    const int speaks = team_speaks(run->team);
+    if (code) return code;
+    if (speaks) {
+        report_start(run);
+        code = write_dump(run);
+        if (!code && run->s->fmtz) code = factors_write(run);
+        if (!code && run->s->printout) code = report_printout(run);
+    }
+    if (!code) code = image_file_end(run, make_images(run));
+    code = share_end(run, code);
+    return speaks && (!code || code == EXIT_INTERRUPTED) ? finish(run, code) : code;
+}
+
 static int execute(struct run *run)
 {
     compiling_note(run);
@@ -305,14 +360,8 @@ static int execute(struct run *run)
     differences_note(run);
     checks_before(run);
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
-    int code = check_printout(run);
-    if (code) return code;
-    const int fits = fit_asked(run->s);
-    if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
-    if (!code && run->image) code = added_read(run);
-    if (!code && run->image) code = estimate_check(run);
-    if (!code && run->image) code = truth_check(run);
-    if (!code && run->image) code = image_file_begin(run);
+    if (!run->s->explain && !run->s->gradcheck && !fit_asked(run->s)) return make(run);
+    const int code = check_printout(run);
     if (code) return code;
     if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);
     report_start(run);
@@ -320,27 +369,8 @@ static int execute(struct run *run)
         explain_run(run);
         return 0;
     }
-    if (fits) {
-        progress_line_start(&run->progress, progress_kind(run), 1);
-        return fit_run(run);
-    }
-    code = write_dump(run);
-    if (!code && run->s->fmtz) code = factors_write(run);
-    if (!code && run->s->printout) code = report_printout(run);
-    if (!code) code = image_file_end(run, make_images(run));
-    if ((!code || code == EXIT_INTERRUPTED) && run->done > 0 && run->s->truth) {
-        const int written = truth_write(run);
-        if (!code) code = written;
-    }
-    if (!code && run->derivatives) code = derivatives_write(run);
-    /* the numbers of the finished images are worth saving too */
-    if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
-        (void)json_write(run, run->s->json);
-    if (code) return code;
-    checks_after(run);
-    if (run->s->json) code = json_write(run, run->s->json);
-    if (!code) report_end(run);
-    return code;
+    progress_line_start(&run->progress, progress_kind(run), 1);
+    return fit_run(run);
 }
 
 void run_free(struct run *run)
@@ -355,6 +385,7 @@ void run_free(struct run *run)
     derivatives_free(run);
     image_file_free(run);
     shots_free(run);
+    share_free(run);
     params_free(&run->params);
     nb_simulator_free(run->sim);
     inputs_free(&run->inputs);
@@ -372,26 +403,22 @@ int run_start(struct run *run)
     return code;
 }
 
-int run_program(struct messages *messages, int argc, char **argv,
-                const struct event_list *events)
+int run_program(struct run *run)
 {
     struct settings settings;
-    struct run run = {.s = &settings,
-                      .messages = messages,
-                      .events = events,
-                      .argc = argc,
-                      .argv = argv};
+    struct messages *const messages = run->messages;
+    run->s = &settings;
     progress_line_catch_interrupt();
-    int code = run_start(&run);
-    if (!code) code = execute(&run);
+    int code = team_agree(run->team, messages, run_start(run));
+    if (!code) code = execute(run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
     if (code == EXIT_INTERRUPTED) {
         /* a comparison and a fit have told how far they came */
         if (!settings.given[OPT_BENCH_COMPILE] && !fit_asked(&settings))
-            report_interrupt(&run);
+            report_interrupt(run);
         code = progress_line_status();
     }
-    run_free(&run);
+    run_free(run);
     return code;
 }

@@ -20,6 +20,8 @@
 
 struct run;
 struct shots; /* cli/shots/shots.h */
+struct share; /* cli/share/share.h */
+struct team; /* cli/share/team.h */
 
 /* everything that was read from files */
 struct inputs {
@@ -128,6 +130,8 @@ struct run {
     nb_description description; /* of the first image */
     nb_scene resolved; /* of the first image, at its parameters */
     struct shots *shots; /* of -shots; NULL: not given */
+    const struct team *team; /* the processes that run together; NULL: this one is alone */
+    struct share *share; /* the images that this process makes */
     struct params params; /* the free parameters, and their values for the present image */
     struct derivatives *derivatives; /* NULL: none are wanted */
     double *image; /* photons, nslow x nfast */
@@ -155,9 +159,9 @@ nb_status run_context(struct run *run, int compile, nb_context **out);
 int run_start(struct run *run);
 void run_free(struct run *run);
 
-/* Run a command line; returns the exit status. */
-int run_program(struct messages *messages, int argc, char **argv,
-                const struct event_list *events);
+/* Run a command line, of which `run` has the messages, the options, and the processes that
+ * run together; returns the exit status. */
+int run_program(struct run *run);
 
 /* ---- -add (shots/added_images.c) ---- */
 
@@ -186,8 +190,14 @@ int outputs_keep_inputs(const struct settings *s, struct messages *messages,
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);
 
-/* Write image `i` of the run. Returns 0 or the exit status. */
+/* Name the files of image `i` of the run but for data files, then write them. Each returns
+ * 0 or the exit status. */
+int outputs_name(struct run *run, int i);
 int outputs_write(struct run *run, int i);
+
+/* The names of the first and the last file of a kind that this run has made or kept; NULL:
+ * none. */
+const char *results_names(const struct run *run, int kind, const char **last);
 
 /* The name of the file of image i, to be freed; NULL: out of memory. In a sweep a run of #
  * or the digits before the extension are counted up, and else _00001 is inserted. */
@@ -223,8 +233,8 @@ int image_file_begin(struct run *run);
 
 int image_file_write(struct run *run, struct result *result, int i);
 
-/* Complete the file of a sweep with the images it has; `code` is how the run ended. Returns
- * it or the exit status of a failure. */
+/* Complete the file of a sweep, or the data file that is open, with the images it has;
+ * `code` is how the run ended. Returns it or the exit status of a failure. */
 int image_file_end(struct run *run, int code);
 void image_file_free(struct run *run);
 

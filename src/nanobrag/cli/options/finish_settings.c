@@ -98,6 +98,14 @@ static void finish_seeds(struct settings *s)
     s->scene.crystal.misset_seed = s->misset_seed;
 }
 
+void settings_reseed(struct settings *s, int64_t seed)
+{
+    if (s->seed_from_clock) s->seed = seed;
+    if (!s->misset_seed_from_clock) return;
+    s->misset_seed = s->seed;
+    s->scene.crystal.misset_seed = s->misset_seed;
+}
+
 static int finish_beam(struct settings *s, struct messages *messages)
 {
     nb_beam *beam = &s->scene.beam;

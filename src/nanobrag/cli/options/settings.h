@@ -136,6 +136,7 @@ struct settings {
     double adc, scale, pgm_scale;
     int64_t seed, misset_seed;
     int seed_from_clock, misset_seed_from_clock;
+    int frames_per_file; /* of NXmx */
     int images, first; /* number of images; of the first shot, from 0 */
 
     /* the run */
@@ -165,6 +166,9 @@ void settings_pixels(const struct settings *s, int count[2]);
 /* Make the scene, and the names of the files. inputs_read() adds hkl, matrix, sources,
  * table and mask. Returns 0 or the exit status. */
 int settings_finish(struct settings *s, struct messages *messages);
+
+/* Set the seeds that come from the clock, once settings_finish() has. */
+void settings_reseed(struct settings *s, int64_t seed);
 
 /* ---- parts of settings_finish() ---- */
 int geometry_finish(struct settings *s, struct messages *messages);

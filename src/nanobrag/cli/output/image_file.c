@@ -10,11 +10,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cli/run.h"
+#include "cli/share/share.h"
 
 struct image_file {
-    nb_nxmx *nxmx; /* NULL: another format */
+    nb_nxmx *nxmx; /* NULL: another format, or no data file is open */
     int frames; /* that it has */
+    int next; /* number of the image that can follow in a data file */
+    int in_parts; /* 1: data files, of which a master is made later */
     void *pixels; /* 4 bytes each: int32, or float32 in NXmx without noise */
 };
 
@@ -62,20 +64,31 @@ static int failed(struct run *run, nb_status status)
     return message_status(run->messages, status, nb_context_message(run->ctx), 1);
 }
 
-static int begin_nxmx(struct run *run)
+/* Begin the file of all frames, or the data file that image i begins. */
+static int begin_nxmx(struct run *run, int i)
 {
     const struct settings *s = run->s;
+    struct image_file *const file = run->image_file;
     const nb_nxmx_options options = {.compression = s->compression,
                                      .type = s->plain ? NB_FLOAT : NB_INT,
                                      .bits = 32,
                                      .stills = run->shots != NULL,
                                      .frames = s->images};
-    char *const name = output_name_of(s, OUT_IMAGE, 0);
+    char *const name = file->in_parts ? part_name(s, i) : output_name_of(s, OUT_IMAGE, 0);
     if (!name) return message_failure(run->messages, "out of memory");
-    const nb_status status =
-        nb_nxmx_create(run->sim, name, &options, &run->image_file->nxmx);
+    const nb_status status = nb_nxmx_create(run->sim, name, &options, &file->nxmx);
     free(name);
+    file->frames = 0;
+    file->next = i;
     return status == NB_OK ? 0 : failed(run, status);
+}
+
+/* The first image that becomes a frame of this process; -1: none does. */
+static int first_frame(const struct run *run)
+{
+    for (int i = 0; i < run->s->images; i++)
+        if (share_is_mine(run, i) && !share_is_framed(run, i)) return i;
+    return -1;
 }
 
 int image_file_begin(struct run *run)
@@ -89,7 +102,11 @@ int image_file_begin(struct run *run)
     if (!run->image_file || (format != IMAGE_SMV && !run->image_file->pixels))
         return message_failure(run->messages, "out of memory for %s",
                                run->s->out[OUT_IMAGE]);
-    if (format == IMAGE_NXMX) return begin_nxmx(run);
+    if (format == IMAGE_NXMX) {
+        const int first = first_frame(run);
+        run->image_file->in_parts = run->share->in_parts;
+        return first >= 0 ? begin_nxmx(run, first) : 0;
+    }
     if (format == IMAGE_CBF) {
         const nb_status status = nb_cbf_check(run->sim, run->params.x);
         if (status != NB_OK) return failed(run, status);
@@ -129,9 +146,36 @@ static nb_status convert(struct run *run, struct result *result, int i, nb_array
     return nb_digitize(run->sim, &how, &image, out);
 }
 
+/* Have that data file open which image i belongs to. */
+static int turn_to(struct run *run, int i)
+{
+    struct image_file *const file = run->image_file;
+    struct result *const result = &run->results[i];
+    result->file[OUT_IMAGE] = NULL;
+    if (file->nxmx && i == file->next && file->frames < run->share->frames_most) {
+        result->file[OUT_IMAGE] = part_name(run->s, i - file->frames);
+        return result->file[OUT_IMAGE] ? 0
+                                       : message_failure(run->messages, "out of memory");
+    }
+    if (file->nxmx) {
+        nb_nxmx *const done = file->nxmx;
+        file->nxmx = NULL;
+        const nb_status status = nb_nxmx_close(done);
+        if (status != NB_OK) return failed(run, status);
+    }
+    result->file[OUT_IMAGE] = part_name(run->s, i);
+    if (!result->file[OUT_IMAGE]) return message_failure(run->messages, "out of memory");
+    return begin_nxmx(run, i);
+}
+
 int image_file_write(struct run *run, struct result *result, int i)
 {
     struct image_file *const file = run->image_file;
+    if (share_is_framed(run, i)) return 0;
+    if (file->in_parts) {
+        const int code = turn_to(run, i);
+        if (code) return code;
+    }
     const char *const name = result->file[OUT_IMAGE];
     if (image_format(run->s) == IMAGE_SMV) {
         const nb_digitizer how = conversion(run, result, i);
@@ -147,6 +191,7 @@ int image_file_write(struct run *run, struct result *result, int i)
                             : nb_cbf_write(run->sim, run->params.x, name, 0, &pixels);
     if (status != NB_OK) return failed(run, status);
     file->frames++;
+    file->next = i + 1;
     return 0;
 }
 

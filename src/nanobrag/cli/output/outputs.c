@@ -13,6 +13,7 @@
 #include "cli/fit/fit_run.h"
 #include "cli/run.h"
 #include "cli/run_derivatives.h"
+#include "cli/share/share.h"
 
 /* ---- names ---- */
 
@@ -494,14 +495,34 @@ static int store_statistics(struct run *run, struct result *result)
     return 0;
 }
 
-int outputs_write(struct run *run, int i)
+int outputs_name(struct run *run, int i)
 {
-    struct result *result = &run->results[i];
+    struct result *const result = &run->results[i];
     for (int kind = 0; kind < OUT_COUNT; kind++) {
         if (!run->s->out[kind]) continue;
+        /* a data file is named as it begins */
+        if (kind == OUT_IMAGE && run->share->in_parts) continue;
         result->file[kind] = output_name_of(run->s, kind, i);
         if (!result->file[kind]) return message_failure(run->messages, "out of memory");
     }
+    return 0;
+}
+
+const char *results_names(const struct run *run, int kind, const char **last)
+{
+    const char *first = NULL;
+    for (int i = 0; i < run->s->images && run->results; i++) {
+        const char *const name = run->results[i].file[kind];
+        if (!name || (!run->results[i].kept && !(run->results[i].seconds > 0))) continue;
+        if (!first) first = name;
+        *last = name;
+    }
+    return first;
+}
+
+int outputs_write(struct run *run, int i)
+{
+    struct result *const result = &run->results[i];
     int code = store_statistics(run, result);
     if (!code) code = write_floats(run, result);
     if (!code) {
@@ -510,7 +531,7 @@ int outputs_write(struct run *run, int i)
     }
     if (!code) code = write_pgm(run, result);
     if (!code) code = write_noise(run, result, i);
-    if (!code && result->file[OUT_IMAGE]) code = image_file_write(run, result, i);
+    if (!code && run->s->out[OUT_IMAGE]) code = image_file_write(run, result, i);
     if (!code && result->file[OUT_PNG]) code = picture_write(run, result->file[OUT_PNG]);
     return code;
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/fit/fit_run.h"
 #include "cli/run_derivatives.h"
@@ -50,10 +49,10 @@ static int check_needs(const struct settings *s, struct messages *messages)
         if (s->given[needing[i]])
             return message_usage(messages, "%s needs -shots, the table of images to make",
                                  option_at(needing[i])->name);
-    if (s->given[OPT_RESUME] && !s->fit.resume)
+    if (s->given[OPT_RESUME] && !s->fit.resume && !s->given[OPT_IMAGES])
         return message_usage(messages,
-                             "-resume without a file needs -shots, the table of images to "
-                             "make; of a fit it needs the -fitfile");
+                             "-resume without a file needs -shots or -images, which make "
+                             "several; of a fit it needs the -fitfile");
     return 0;
 }
 
@@ -76,12 +75,6 @@ int shots_check(const struct settings *s, struct messages *messages)
     if (s->given[OPT_SHOTS] > 1)
         return message_usage(messages,
                              "-shots is given twice; put the rows into one table");
-    if (s->given[OPT_RESUME] && image_format(s) == IMAGE_NXMX)
-        return message_usage(messages,
-                             "-resume and -imagefile %s exclude each other: one file of "
-                             "all "
-                             "frames cannot be completed",
-                             s->out[OUT_IMAGE]);
     if (s->fit.resume)
         return message_usage(messages,
                              "-resume %s is for a fit; with -shots it takes no file",
@@ -257,34 +250,15 @@ int shots_set(struct run *run, int i)
     return status == NB_OK ? 0 : failed(run, status);
 }
 
-double *shots_rows(const struct run *run)
+double *shots_rows(const struct run *run, int row, int n)
 {
-    const size_t n = run->params.n;
-    double *const rows = malloc((size_t)run->shots->n * n * sizeof *rows);
-    for (int i = 0; rows && i < run->shots->n; i++) {
-        memcpy(rows + (size_t)i * n, run->params.x, n * sizeof *rows);
-        write_row(run, run->shots->first + i, rows + (size_t)i * n);
+    const size_t m = run->params.n;
+    double *const rows = malloc((size_t)n * m * sizeof *rows);
+    for (int i = 0; rows && i < n; i++) {
+        memcpy(rows + (size_t)i * m, run->params.x, m * sizeof *rows);
+        write_row(run, row + i, rows + (size_t)i * m);
     }
     return rows;
-}
-
-/* ---- -resume ---- */
-
-int shots_kept(const struct run *run, int i)
-{
-    const struct settings *s = run->s;
-    int any = 0;
-    if (!run->shots || !s->given[OPT_RESUME]) return 0;
-    for (int kind = 0; kind < OUT_COUNT; kind++) {
-        struct stat st;
-        if (!s->out[kind]) continue;
-        char *const name = output_name_of(s, kind, i);
-        const int there = name && stat(name, &st) == 0 && S_ISREG(st.st_mode);
-        free(name);
-        if (!there) return 0;
-        any = 1;
-    }
-    return any;
 }
 
 void shots_free(struct run *run)

@@ -43,11 +43,9 @@ int shots_place(struct run *run);
  * exit status. */
 int shots_set(struct run *run, int i);
 
-/* The parameters of all shots that are made, (n x nparam), to be freed; NULL: no memory. */
-double *shots_rows(const struct run *run);
-
-/* 1 with -resume where all files of shot i are there. */
-int shots_kept(const struct run *run, int i);
+/* The parameters of n shots from row `row` of the table on, (n x nparam), to be freed;
+ * NULL: no memory. */
+double *shots_rows(const struct run *run, int row, int n);
 
 void shots_free(struct run *run);
 

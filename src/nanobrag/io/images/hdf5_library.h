@@ -25,6 +25,7 @@
     X(H5Awrite)                                                                            \
     X(H5Dclose)                                                                            \
     X(H5Dcreate2)                                                                          \
+    X(H5Dget_create_plist)                                                                 \
     X(H5Dget_space)                                                                        \
     X(H5Dget_type)                                                                         \
     X(H5Dopen2)                                                                            \
@@ -47,6 +48,7 @@
     X(H5Pclose)                                                                            \
     X(H5Pcreate)                                                                           \
     X(H5Pget_driver_info)                                                                  \
+    X(H5Pget_layout)                                                                       \
     X(H5Pset_chunk)                                                                        \
     X(H5Pset_deflate)                                                                      \
     X(H5Pset_driver)                                                                       \

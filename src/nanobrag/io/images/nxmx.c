@@ -463,9 +463,9 @@ void nxmx_spoil(struct nxmx *nxmx, nb_status status)
     if (nxmx->out.status == NB_OK) nxmx->out.status = status;
 }
 
-nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n)
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master)
 {
-    return nxmx_count(ctx, path, n);
+    return nxmx_count(ctx, path, n, master);
 }
 
 /* ---- the end ---- */
@@ -572,9 +572,9 @@ void nxmx_spoil(struct nxmx *nxmx, nb_status status)
     (void)nxmx, (void)status;
 }
 
-nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n)
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master)
 {
-    (void)n;
+    (void)n, (void)master;
     return fail(ctx, NB_ERR_UNSUPPORTED, "%s: this build has no HDF5, which reads NXmx",
                 path);
 }

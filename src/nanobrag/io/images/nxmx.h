@@ -28,8 +28,8 @@ nb_status nxmx_append_file(struct nxmx *nxmx, const char *path, size_t n,
 /* Makes all later calls fail: a file of a master has not all of its frames. */
 void nxmx_spoil(struct nxmx *nxmx, nb_status status);
 
-/* Counts the frames of a file. */
-nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n);
+/* Counts the frames of a file; `master` tells whether they are those of others. */
+nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master);
 
 /* Completes the file, and frees it in any case. */
 nb_status nxmx_end(struct nxmx *nxmx);

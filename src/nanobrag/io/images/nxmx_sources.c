@@ -24,44 +24,56 @@ static char *path_of(const char *master, const char *path)
 
     if (!out) return NULL;
     memcpy(out, master, n);
-    (void)strcpy(out + n, path);
+    memcpy(out + n, path, strlen(path) + 1);
     return out;
 }
 
-/* Reads the size of an array and whether its numbers have the type of `expected`, whose
- * size is not looked at. */
-static int look_at(struct hdf5_tree *tree, const struct nxmx_pixels *expected,
-                   hsize_t size[3])
+/* What a file says of its array of pixels. */
+struct looked {
+    hsize_t size[3]; /* 0: there is no such array */
+    int same; /* 1: its numbers have the type that was expected */
+    int is_virtual;
+};
+
+static int is_virtual(struct hdf5_tree *tree, hid_t data)
+{
+    const hid_t properties = hdf5_checked(tree, hdf5.H5Dget_create_plist(data));
+    const int found = properties >= 0 && hdf5.H5Pget_layout(properties) == H5D_VIRTUAL;
+
+    if (properties >= 0) (void)hdf5.H5Pclose(properties);
+    return found;
+}
+
+static void look_at(struct hdf5_tree *tree, const struct nxmx_pixels *expected,
+                    struct looked *out)
 {
     const hid_t data =
         hdf5_checked(tree, hdf5.H5Dopen2(tree->file, NXMX_DATA, H5P_DEFAULT));
     hid_t space = -1, type = -1;
-    int same = 0;
 
     if (!tree->failed) space = hdf5_checked(tree, hdf5.H5Dget_space(data));
+    if (!tree->failed) type = hdf5_checked(tree, hdf5.H5Dget_type(data));
     if (!tree->failed && hdf5.H5Sget_simple_extent_ndims(space) == 3) {
-        type = hdf5_checked(tree, hdf5.H5Dget_type(data));
-        (void)hdf5.H5Sget_simple_extent_dims(space, size, NULL);
-        same = !expected || (type >= 0 && hdf5.H5Tequal(type, expected->type) > 0);
+        (void)hdf5.H5Sget_simple_extent_dims(space, out->size, NULL);
+        out->same = expected && hdf5.H5Tequal(type, expected->type) > 0;
+        out->is_virtual = is_virtual(tree, data);
     }
     if (type >= 0) (void)hdf5.H5Tclose(type);
     if (space >= 0) (void)hdf5.H5Sclose(space);
     if (data >= 0) (void)hdf5.H5Dclose(data);
-    return same;
 }
 
-/* Opens a file and reads that of it; `same` is 0 where its numbers have another type, or
- * where it has no such array. */
+/* Opens a file and reads that of it; `expected` may be NULL. */
 static nb_status look_into(nb_context *ctx, const char *path,
-                           const struct nxmx_pixels *expected, hsize_t size[3], int *same)
+                           const struct nxmx_pixels *expected, struct looked *out)
 {
     struct hdf5_tree tree = {.file = -1};
     struct hdf5_turn turn;
 
-    size[0] = size[1] = size[2] = 0;
+    *out = (struct looked){0};
     hdf5_turn_begin(&turn);
     tree.file = hdf5_checked(&tree, hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
-    *same = tree.failed ? 0 : look_at(&tree, expected, size);
+    if (!tree.failed) look_at(&tree, expected, out);
     if (tree.file >= 0) (void)hdf5.H5Fclose(tree.file);
     hdf5_turn_end(&turn);
     if (!tree.failed) return NB_OK;
@@ -70,19 +82,19 @@ static nb_status look_into(nb_context *ctx, const char *path,
                 tree.why);
 }
 
-nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames)
+nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames, int *master)
 {
     char why[HDF5_WHY];
-    hsize_t size[3];
-    int read;
+    struct looked found;
 
     if (!hdf5_library_open(why))
         return fail(ctx, NB_ERR_UNSUPPORTED, "%s: NXmx cannot be read: %s", path, why);
-    NB_TRY(look_into(ctx, path, NULL, size, &read));
-    if (!read)
+    NB_TRY(look_into(ctx, path, NULL, &found));
+    if (found.size[1] == 0)
         return fail(ctx, NB_ERR_FORMAT, "%s: " NXMX_DATA " is no array frame x slow x fast",
                     path);
-    *frames = (int64_t)size[0];
+    *frames = (int64_t)found.size[0];
+    *master = found.is_virtual;
     return NB_OK;
 }
 
@@ -92,18 +104,18 @@ static nb_status check_source(nb_context *ctx, const char *path,
                               const struct nxmx_pixels *expected)
 {
     const hsize_t *const wanted = expected->size;
-    hsize_t size[3];
-    int same;
+    struct looked found;
 
-    NB_TRY(look_into(ctx, path, expected, size, &same));
-    if (memcmp(size, wanted, sizeof size) != 0)
+    NB_TRY(look_into(ctx, path, expected, &found));
+    if (memcmp(found.size, wanted, sizeof found.size) != 0)
         return fail(ctx, NB_ERR_SHAPE,
                     "%s: %llu frames of %llu x %llu pixels (fast x slow), expected %llu of "
                     "%llu x %llu",
-                    path, (unsigned long long)size[0], (unsigned long long)size[2],
-                    (unsigned long long)size[1], (unsigned long long)wanted[0],
-                    (unsigned long long)wanted[2], (unsigned long long)wanted[1]);
-    if (same) return NB_OK;
+                    path, (unsigned long long)found.size[0],
+                    (unsigned long long)found.size[2], (unsigned long long)found.size[1],
+                    (unsigned long long)wanted[0], (unsigned long long)wanted[2],
+                    (unsigned long long)wanted[1]);
+    if (found.same) return NB_OK;
     return fail(ctx, NB_ERR_SHAPE,
                 "%s: its pixels are of another type than those of the master", path);
 }

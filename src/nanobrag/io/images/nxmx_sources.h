@@ -28,8 +28,9 @@ struct nxmx_pixels {
     hid_t type; /* in the file; one of HDF5's own */
 };
 
-/* Count the frames of a file. Errors: NB_ERR_FILE, NB_ERR_FORMAT, NB_ERR_UNSUPPORTED. */
-nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames);
+/* Count the frames of a file, and tell whether its array is virtual. Errors: NB_ERR_FILE,
+ * NB_ERR_FORMAT, NB_ERR_UNSUPPORTED. */
+nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames, int *master);
 
 /* Add a file to the list, once its pixels are known to have the type and the size, whose
  * number of frames is that of the file. A path without a slash at its start begins in the

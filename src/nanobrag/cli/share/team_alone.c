@@ -1,0 +1,15 @@
+/*
+ * team_alone.c - the program nanobrag has no others. SPDX-License-Identifier: MIT
+ */
+#include "cli/share/team.h"
+
+const struct team *team_begin(int *argc, char ***argv, struct messages *messages)
+{
+    (void)argc, (void)argv, (void)messages;
+    return NULL;
+}
+
+void team_end(const struct team *team, int code)
+{
+    (void)team, (void)code;
+}
