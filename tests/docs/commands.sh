@@ -203,8 +203,8 @@ pulses.nxs pulses_truth.expt pumped_0001.img"
         shots="$shots shot_$(printf %05d $i).img"
     done
     # shellcheck disable=SC2086 # one word a file
-    run_blocks docs/xfel.md $shots shots.nxs shots.txt shots_truth.expt spectra.txt wet.nxs \
-        wet_truth.expt
+    run_blocks docs/xfel.md $shots shots.nxs shots.txt shots_truth.expt spectra.txt \
+        wet_data_00001.nxs wet_truth.expt
     is "twenty shots, each with a spectrum" test "$(cat work/shots.txt work/spectra.txt | wc -l)" -eq 42
     is "twenty crystals" test "$(grep -c real_space_a work/shots_truth.expt)" -eq 20
 else

@@ -3,6 +3,7 @@
  */
 #include "cli/share/team.h"
 
+// NOLINTNEXTLINE(readability-non-const-parameter): with MPI it is changed
 const struct team *team_begin(int *argc, char ***argv, struct messages *messages)
 {
     (void)argc, (void)argv, (void)messages;
