@@ -1,12 +1,13 @@
 /*
- * stills.c - nanobrag_bench_stills STILLS THREADS FOLDER [WHAT...]: how many stills of
- * crystals in random orientations are made in a second, with water, photon noise and NXmx
- * files, as -shots makes them. WHAT are rows of the table; all without.
+ * stills.c - nanobrag_bench_stills STILLS SIDE THREADS FOLDER [WHAT...]: how many stills
+ * of SIDE x SIDE pixels are made in a second, of crystals in random orientations, with
+ * water, photon noise and NXmx files, as -shots makes them. WHAT are rows of the table; all
+ * without.
  *
- * The scene is that of docs/xfel.md on 1024 x 1024 pixels: the reflections of 2ERL, blocks
- * of 12 x 28 x 28 cells in five mosaic domains, 5 um of water. Each row makes the same
- * stills. Exit status 1: a file could not be written, or an image that nb_forward_batch()
- * computed has not the bits of a single one.
+ * The scene is that of docs/xfel.md, 102.4 mm wide: the reflections of 2ERL, blocks of 12 x
+ * 28 x 28 cells in five mosaic domains, 5 um of water. Each row makes the same stills. Exit
+ * status 1: a file could not be written, or an image that nb_forward_batch() computed has
+ * not the bits of a single one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +23,7 @@
 
 #include "cli/timing.h"
 
-enum { SIDE = 1024, PIXELS = SIDE * SIDE, BATCH = 16, PARAMETERS = 4, USAGE = 2 };
+enum { BATCH = 16, PARAMETERS = 4, SIDE_MOST = 8192, USAGE = 2 };
 
 /* What is done with an image beside computing it. */
 enum { IMAGES, BATCHES, NOISE, WRITTEN };
@@ -51,7 +52,8 @@ struct bench {
     nb_context *ctx;
     nb_simulator *sim;
     const char *folder;
-    int stills;
+    int stills, side;
+    size_t pixels;
     double *image[BATCH]; /* photons */
     int32_t *counts;
 };
@@ -99,16 +101,18 @@ static void still_at(int i, double x[PARAMETERS])
 static void open_scene(struct bench *b, int threads, const char *list)
 {
     const nb_context_options how = {.threads = threads};
-    nb_scene scene =
-        {.crystal = {.cell = {53.91, 23.10, 23.10, 90, 110.4, 90},
-                     .ncells = {12, 28, 28},
-                     .mosaic = {0.2},
-                     .ndomains = 5,
-                     .shape = NB_GAUSS,
-                     .scale = 4e3},
-         .beam = {.wavelength = 1.3, .fluence = 1e23},
-         .background = {.water = 5},
-         .detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 0.075, .distance = 60}};
+    nb_scene scene = {.crystal = {.cell = {53.91, 23.10, 23.10, 90, 110.4, 90},
+                                  .ncells = {12, 28, 28},
+                                  .mosaic = {0.2},
+                                  .ndomains = 5,
+                                  .shape = NB_GAUSS,
+                                  .scale = 4e3},
+                      .beam = {.wavelength = 1.3, .fluence = 1e23},
+                      .background = {.water = 5},
+                      .detector = {.nslow = b->side,
+                                   .nfast = b->side,
+                                   .pixel = 102.4 / b->side,
+                                   .distance = 80}};
     nb_hkl *hkl = NULL;
 
     if (nb_context_create(NB_API_VERSION, &how, &b->ctx) != NB_OK) give_up(NULL);
@@ -117,10 +121,10 @@ static void open_scene(struct bench *b, int threads, const char *list)
     must(b, nb_simulator_create(b->ctx, &scene, "rotation fluence", NULL, &b->sim));
     nb_hkl_free(hkl);
     if (nb_nparam(b->sim) != PARAMETERS) give_up(b->ctx);
-    b->counts = malloc(PIXELS * sizeof *b->counts);
+    b->counts = malloc(b->pixels * sizeof *b->counts);
     if (!b->counts) give_up(NULL);
     for (int k = 0; k < BATCH; k++) {
-        b->image[k] = malloc(PIXELS * sizeof *b->image[k]);
+        b->image[k] = malloc(b->pixels * sizeof *b->image[k]);
         if (!b->image[k]) give_up(NULL);
     }
 }
@@ -139,12 +143,12 @@ static void close_scene(struct bench *b)
 static void make(struct bench *b, const struct row *row, int i, int n, nb_nxmx *file)
 {
     const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 1, .image = (uint32_t)i};
-    nb_array image[BATCH], counts = nb_array_i32(b->counts, SIDE, SIDE);
+    nb_array image[BATCH], counts = nb_array_i32(b->counts, b->side, b->side);
     double x[BATCH][PARAMETERS];
 
     for (int k = 0; k < n; k++) {
         still_at(i + k, x[k]);
-        image[k] = nb_array_f64(b->image[k], SIDE, SIDE);
+        image[k] = nb_array_f64(b->image[k], b->side, b->side);
     }
     if (row->does == BATCHES)
         must(b, nb_forward_batch(b->sim, n, x[0], image));
@@ -195,16 +199,16 @@ static void run_row(struct bench *b, const struct row *row)
 /* Returns 1 if the images of a batch have the bits of single ones. */
 static int batch_is_same(struct bench *b)
 {
-    double *const kept = malloc(BATCH * PIXELS * sizeof *kept);
+    double *const kept = malloc(BATCH * b->pixels * sizeof *kept);
     int same = 1;
 
     if (!kept) give_up(NULL);
     make(b, rows + BATCHES, 0, BATCH, NULL);
     for (size_t k = 0; k < BATCH; k++)
-        memcpy(kept + k * PIXELS, b->image[k], PIXELS * sizeof *kept);
+        memcpy(kept + k * b->pixels, b->image[k], b->pixels * sizeof *kept);
     for (size_t k = 0; k < BATCH; k++) {
         make(b, rows + IMAGES, (int)k, 1, NULL);
-        same &= memcmp(kept + k * PIXELS, b->image[0], PIXELS * sizeof *kept) == 0;
+        same &= memcmp(kept + k * b->pixels, b->image[0], b->pixels * sizeof *kept) == 0;
     }
     free(kept);
     (void)printf("images of a batch %s the bits of single ones\n",
@@ -221,23 +225,26 @@ static int is_wanted(const struct row *row, int n, char **names)
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.stills = argc > 3 ? atoi(argv[1]) : 0};
-    const int threads = argc > 3 ? atoi(argv[2]) : 0;
+    struct bench b = {.stills = argc > 4 ? atoi(argv[1]) : 0};
+    const int threads = argc > 4 ? atoi(argv[3]) : 0;
     int same;
 
-    if (b.stills < 1 || threads < 1) {
-        (void)fprintf(stderr, "usage: nanobrag_bench_stills STILLS THREADS FOLDER [images|"
-                              "batches|noise|none|deflate|lz4|bslz4]...\n");
+    b.side = argc > 4 ? atoi(argv[2]) : 0;
+    if (b.stills < 1 || b.side < 1 || b.side > SIDE_MOST || threads < 1) {
+        (void)fprintf(stderr,
+                      "usage: nanobrag_bench_stills STILLS SIDE THREADS FOLDER [images|"
+                      "batches|noise|none|deflate|lz4|bslz4]...\n");
         return USAGE;
     }
-    b.folder = argv[3];
+    b.folder = argv[4];
+    b.pixels = (size_t)b.side * (size_t)b.side;
     open_scene(&b, threads, BENCH_LIST);
     same = batch_is_same(&b); /* and everything is warm */
-    (void)printf("%d stills of %d x %d pixels, %d thread%s\n", b.stills, SIDE, SIDE,
+    (void)printf("%d stills of %d x %d pixels, %d thread%s\n", b.stills, b.side, b.side,
                  nb_context_threads(b.ctx), threads > 1 ? "s" : "");
     (void)printf("%-30s %9s %9s %9s %9s\n", "", "stills/s", "ms", "ms of CPU", "MB");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (is_wanted(rows + i, argc - 4, argv + 4)) run_row(&b, rows + i);
+        if (is_wanted(rows + i, argc - 5, argv + 5)) run_row(&b, rows + i);
     close_scene(&b);
     return !same;
 }

@@ -71,6 +71,7 @@ END
         -DCMAKE_PREFIX_PATH="$PWD/prefix" -DCMAKE_C_COMPILER="$compiler" > user_mpi.log
     "$cmake" --build user_mpi/build >> user_mpi.log
     user_mpi/build/user
+    prefix/bin/nanobrag_mpi -version
 fi
 
 if command -v pkg-config > /dev/null 2>&1; then

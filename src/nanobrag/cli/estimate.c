@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/run.h"
+#include "cli/share/team.h"
 #include "cli/timing.h"
 
 /* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
@@ -122,7 +123,8 @@ int estimate_check(struct run *run)
 {
     const nb_description *d = &run->description;
     const double least = d->strategy == NB_SPOTS ? spots_measured_from : measured_from;
-    const int n = d->oversample, images = run->s->images;
+    const int ranks = run->team ? run->team->ranks : 1;
+    const int n = d->oversample, images = (run->s->images + ranks - 1) / ranks;
     struct estimate e = {.run = run};
     double affordable, seconds;
     char time[40], message[512] = "";

@@ -145,12 +145,14 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     if (n > share_total(run) || out->n > 0) return 0;
     char *const first = name_of_row(run->s, 0);
     if (!first) return message_failure(run->messages, "out of memory for data files");
-    const int code = rename(whole, first) == 0
+    const int renamed = rename(whole, first) == 0;
+    /* another job may have been quicker */
+    const int code = renamed || errno == ENOENT
                          ? 0
                          : message_failure(run->messages, "%s: cannot be renamed to %s: %s",
                                            whole, first, strerror(errno));
     free(first);
-    return code ? code : append(run, out, 0, n);
+    return renamed ? append(run, out, 0, n) : code;
 }
 
 /* List the data files; `from_one`: and take what take_whole() does. */

@@ -20,8 +20,9 @@ int team_agree(const struct team *team, struct messages *messages, int code)
     if (!team) return code;
     const int first = team->smallest(code ? team->rank : team->ranks);
     if (first == team->ranks) return 0;
-    if (first == team->rank && first > 0)
-        fprintf(stderr, "nanobrag: rank %d: %s\n", first, (const char *)messages->user);
+    const char *const held = messages->user;
+    if (first == team->rank && first > 0 && held[0])
+        fprintf(stderr, "nanobrag: rank %d: %s\n", first, held);
     return code ? code : EXIT_RUN;
 }
 
