@@ -158,13 +158,13 @@ static void make(struct bench *b, const struct row *row, int i, int n, nb_nxmx *
     if (file) must(b, nb_nxmx_append(file, x[0], &counts));
 }
 
-/* Megabytes of a file, as text. */
+/* Megabytes of a file, as text; "-" without one. */
 static const char *size_of(const char *path, char text[32])
 {
     struct stat st;
 
-    (void)strcpy(text, "-");
-    if (stat(path, &st) == 0) (void)snprintf(text, 32, "%.3g", 1e-6 * (double)st.st_size);
+    if (stat(path, &st) != 0) return "-";
+    (void)snprintf(text, 32, "%.3g", 1e-6 * (double)st.st_size);
     return text;
 }
 

@@ -125,16 +125,15 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t hdf5_target_create(struct file_out *out)
+hid_t hdf5_target_create(struct file_out *out, hid_t *id)
 {
     const struct target_info info = {out};
-    const hid_t id = hdf5.H5FDregister(&driver),
-                properties = hdf5.H5Pcreate(*hdf5.H5P_CLS_FILE_ACCESS_ID_g);
+    const hid_t properties = hdf5.H5Pcreate(*hdf5.H5P_CLS_FILE_ACCESS_ID_g);
     hid_t file = -1;
 
-    if (id >= 0 && hdf5.H5Pset_driver(properties, id, &info) >= 0)
+    *id = hdf5.H5FDregister(&driver);
+    if (*id >= 0 && hdf5.H5Pset_driver(properties, *id, &info) >= 0)
         file = hdf5.H5Fcreate(out->path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
     if (properties >= 0) (void)hdf5.H5Pclose(properties);
-    if (id >= 0) (void)hdf5.H5FDunregister(id);
     return file;
 }

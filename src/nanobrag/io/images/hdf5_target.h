@@ -13,9 +13,10 @@
 /*
  * Creates an HDF5 file in a file that was begun. After a write has failed, HDF5 is told
  * that this and all later ones succeeded, because it could not close the file otherwise:
- * `out->status` holds the failure. Close it with H5Fclose() before file_end(). Returns a
- * negative number if HDF5 fails.
+ * `out->status` holds the failure. Close it with H5Fclose() before file_end(), and only
+ * then its driver with H5FDunregister() if `driver` is not negative: HDF5 still reads the
+ * driver as it closes the file. Returns a negative number if HDF5 fails.
  */
-hid_t hdf5_target_create(struct file_out *out);
+hid_t hdf5_target_create(struct file_out *out, hid_t *driver);
 
 #endif

@@ -46,6 +46,7 @@ struct nxmx {
     nb_nxmx_options options;
     struct file_out out;
     struct hdf5_tree tree;
+    hid_t driver;
     hid_t data; /* the pixels */
     struct exposure first; /* of the first frame */
     struct nxmx_frame *frame; /* (n) in room for `room` */
@@ -165,7 +166,8 @@ static nb_status begin_file(struct nxmx *nxmx)
     NB_TRY(file_begin(nxmx->ctx, nxmx->path, &nxmx->out));
     set_time(start);
     hdf5_turn_begin(&turn);
-    nxmx->tree.file = hdf5_checked(&nxmx->tree, hdf5_target_create(&nxmx->out));
+    nxmx->tree.file =
+        hdf5_checked(&nxmx->tree, hdf5_target_create(&nxmx->out, &nxmx->driver));
     nxmx_tree_begin(&nxmx->tree, slash ? slash + 1 : nxmx->path, start);
     hdf5_turn_end(&turn);
     return state_of(nxmx);
@@ -197,7 +199,7 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
     nxmx->ctx = ctx;
     nxmx->options = *options;
     nxmx->out.fd = -1;
-    nxmx->tree.file = nxmx->data = -1;
+    nxmx->tree.file = nxmx->data = nxmx->driver = -1;
     status = begin_file(nxmx);
     if (status != NB_OK) {
         nxmx_drop(nxmx);
@@ -476,7 +478,8 @@ static void close_hdf5(struct nxmx *nxmx)
     if (nxmx->data >= 0) (void)hdf5_checked(&nxmx->tree, hdf5.H5Dclose(nxmx->data));
     if (nxmx->tree.file >= 0)
         (void)hdf5_checked(&nxmx->tree, hdf5.H5Fclose(nxmx->tree.file));
-    nxmx->data = nxmx->tree.file = -1;
+    if (nxmx->driver >= 0) (void)hdf5.H5FDunregister(nxmx->driver);
+    nxmx->data = nxmx->tree.file = nxmx->driver = -1;
 }
 
 /* Writes what is known only now. */
