@@ -104,7 +104,7 @@ static herr_t target_truncate(H5FD_t *file, hid_t transfer, hbool_t closing)
     return 0;
 }
 
-static const H5FD_class_t driver = {
+static const H5FD_class_t driver_class = {
 #if H5_VERSION_GE(1, 13, 0)
     .version = H5FD_CLASS_VERSION,
     .value = (H5FD_class_value_t)(H5_VFD_MAX - 1),
@@ -125,14 +125,14 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t hdf5_target_create(struct file_out *out, hid_t *id)
+hid_t hdf5_target_create(struct file_out *out, hid_t *driver)
 {
     const struct target_info info = {out};
     const hid_t properties = hdf5.H5Pcreate(*hdf5.H5P_CLS_FILE_ACCESS_ID_g);
     hid_t file = -1;
 
-    *id = hdf5.H5FDregister(&driver);
-    if (*id >= 0 && hdf5.H5Pset_driver(properties, *id, &info) >= 0)
+    *driver = hdf5.H5FDregister(&driver_class);
+    if (*driver >= 0 && hdf5.H5Pset_driver(properties, *driver, &info) >= 0)
         file = hdf5.H5Fcreate(out->path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
     if (properties >= 0) (void)hdf5.H5Pclose(properties);
     return file;
