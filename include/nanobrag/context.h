@@ -17,7 +17,7 @@
 
 NB_BEGIN_DECLS
 
-#define NB_API_VERSION 1 /* layout of the public structs; passed to nb_context_create() */
+#define NB_API_VERSION 2 /* layout of the public structs; passed to nb_context_create() */
 
 typedef struct nb_context nb_context;
 

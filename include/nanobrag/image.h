@@ -57,7 +57,7 @@ typedef struct nb_statistics {
                     rendered count as 0                                  photons   */
     double solid_angle; /* sum over the rendered pixels                  steradian */
     int64_t nonfinite; /* NaN or infinite pixels; sum, mean, rms and rmsd include them */
-    int max_panel; /* panel of the maximum; 0 in this version */
+    int max_panel; /* panel of the maximum; 0 where the detector is one rectangle */
 } nb_statistics;
 
 /*

@@ -108,9 +108,55 @@ typedef struct nb_crystal {
     const char *point_group;
 } nb_crystal;
 
+/*
+ * A flat rectangle of pixels, a part of a detector of several panels. An image stays one
+ * array, of which the panel is a rectangle.
+ *
+ * Its origin and axes are in the frame of its group: a point (x, y, z) of a group's frame
+ * lies at origin + x fast + y slow + z fast x slow in the frame of that group's own group.
+ * The frame of no group is that of the laboratory, moved as a whole about the crystal by
+ * nb_detector.rotation and then by nb_detector.origin. The side of a panel that the crystal
+ * is on is its front.
+ *
+ * A move of a panel is about its middle: `rotation` turns it about its own fast axis, then
+ * slow axis, then normal fast x slow, as they are before the move, and `shift` moves it
+ * along these. That of a group does the same about the mean of the middles that its panels
+ * have without any moves below it, with the group's own axes.
+ */
+typedef struct nb_panel {
+    char name[32]; /* for messages and files; may be empty */
+    int nslow, nfast; /* number of pixels */
+    /* Its first pixel in the image. If all panels have 0 0, they are stacked along slow. */
+    int slow0, fast0;
+    double pixel; /* edge of a square pixel; 0: nb_detector.pixel            mm     */
+    double origin[3]; /* outer corner of the first pixel                     mm     */
+    double fast[3], slow[3]; /* unit vectors at 90 degrees, both within 1e-6; 0 0 0: 1 0 0
+                                for fast, 0 1 0 for slow */
+    double shift[3]; /* along its fast axis, slow axis, normal               mm     */
+    double rotation[3]; /* about its fast axis, slow axis, normal            degree */
+    int group; /* 0: none; else 1 + index of its group */
+} nb_panel;
+
+/* Panels, and groups of panels, that move as one. Members as in nb_panel. */
+typedef struct nb_panel_group {
+    char name[32];
+    int parent; /* 0: none; else 1 + index of its group, which comes before it */
+    double origin[3], fast[3], slow[3];
+    double shift[3], rotation[3];
+} nb_panel_group;
+
+/*
+ * A detector is one rectangle, which distance or origin, vectors, rotation and two theta
+ * place (docs/conventions.md), or a list of panels, which have places of their own. A
+ * detector of panels is moved as a whole by rotation and origin, whose kind is
+ * NB_ORIGIN_PIX0 or, for 0 0 0, NB_ORIGIN_DEFAULT. It has no distance, close_distance,
+ * twotheta, first three vectors, size, curved or also_kind. Pixels of the image that belong
+ * to no panel are 0, like masked ones.
+ */
 typedef struct nb_detector {
-    int npanel; /* number of panels; 0 or 1 in this version */
-    int nslow, nfast; /* number of pixels; 0: from size */
+    int npanel; /* number of panels, at most 4096; 0: one rectangle */
+    int nslow, nfast; /* number of pixels; 0: from size, or the least that holds all panels
+                       */
     int convention; /* enum nb_convention */
     int origin_kind; /* enum nb_origin: meaning of origin */
     double origin[3]; /* position of the detector                      mm or pixel  */
@@ -139,6 +185,9 @@ typedef struct nb_detector {
                        follow them, not the detector (but for whole images and behind a
                        point spread). They may overlap; a pixel counts once  (nbox x 4) */
     size_t nbox; /* number of boxes; 0: pixels need not lie in one */
+    const nb_panel *panel; /* the panels                                   (npanel) */
+    int ngroup; /* number of groups, at most 4096 */
+    const nb_panel_group *group; /* the groups                             (ngroup) */
 } nb_detector;
 
 typedef struct nb_beam {

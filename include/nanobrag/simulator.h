@@ -92,10 +92,10 @@ typedef struct nb_options {
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, a number out of range, an unknown name, or a parameter
  * that the scene does not have), NB_ERR_SCENE (members that contradict each other),
- * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (more than one panel; an
- * instruction set, point spread or compiled mode that this build or machine lacks; or a
- * feature that NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY,
- * NB_ERR_CANCELLED (with NB_COMPILE_TUNE).
+ * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (an instruction set, point
+ * spread or compiled mode that this build or machine lacks; or a feature that
+ * NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY, NB_ERR_CANCELLED (with
+ * NB_COMPILE_TUNE).
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                                      const char *free_names, const nb_options *options,
@@ -432,7 +432,9 @@ typedef struct nb_description {
     double misset[3]; /* about lab x, y, z                                      degree */
     double ncells[3]; /* unit cells along a, b, c */
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
-    /* ---- detector, after its rotations ---- */
+    /* ---- detector, after its rotations; of several panels all but nslow and nfast is of
+       the one that the direct beam meets, or is nearest to ---- */
+    int npanel, panel; /* number of panels, 0 for one rectangle; index of that panel */
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
     double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
@@ -526,6 +528,13 @@ NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, in
                                    double out[9]);
 
 /*
+ * Read panel i of the detector at x (NULL: at the values of the scene), or the rectangle
+ * that it is: *out becomes the panel in the laboratory, after all moves, with its place in
+ * the image and its pixel. Errors: those of nb_source_at(), where there is no panel i.
+ */
+NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out);
+
+/*
  * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
  * still needs little else of a large image.
  *
@@ -575,9 +584,9 @@ typedef struct nb_pixel_trace {
  * Evaluate one pixel with the reference kernel and report its factors.
  *
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
- *   panel  [in]   0 in this version
- *   slow   [in]   pixel index along the slow axis, from 0
- *   fast   [in]   pixel index along the fast axis, from 0
+ *   panel  [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   slow   [in]   pixel index along the slow axis of the panel, from 0
+ *   fast   [in]   pixel index along its fast axis, from 0
  *   out    [out]  the trace
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is

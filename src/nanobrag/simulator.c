@@ -51,7 +51,11 @@ static void blank(const struct window *window, double *photons)
 static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
 {
     if (!sim->psf) return;
-    psf_apply(sim->psf, scene->psf.fwhm / scene->detector.pixel, photons);
+    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+        const struct psf_area area = psf_area_of(&scene->detector, i);
+
+        psf_apply(sim->psf, &area, scene->psf.fwhm / area.pixel, photons);
+    }
     blank(&sim->window, photons);
 }
 
@@ -79,20 +83,23 @@ static void unpack(const struct job *job, const nb_array *image)
     if (!window_is_whole(job->window)) array_zero(image);
     for (int t = 0; t < grid_count(job); t++) {
         const struct tile tile = grid_tile(job, t);
+        const struct job panel = job_of_panel(job, tile.panel);
+        const int slow = panel.window->slow0 + tile.slow;
+        const int fast = panel.window->fast0 + tile.fast;
         double photons[TILE_PIXELS];
         struct listing listing;
 
-        grid_read(job, &tile, photons);
+        grid_read(&panel, &tile, photons);
         if (grid_is_full(&tile)) {
             for (int r = 0; r < tile.height; r++)
-                array_set_row(image, tile.slow + r, tile.fast, tile.width,
+                array_set_row(image, slow + r, fast, tile.width,
                               photons + (ptrdiff_t)r * tile.width);
             continue;
         }
         grid_list(&tile, &listing);
         for (int i = 0; i < listing.n; i++)
-            array_set(image, tile.slow + listing.pixel[i] / TILE_FAST,
-                      tile.fast + listing.pixel[i] % TILE_FAST, photons[i]);
+            array_set(image, slow + listing.pixel[i] / TILE_FAST,
+                      fast + listing.pixel[i] % TILE_FAST, photons[i]);
     }
 }
 
@@ -121,14 +128,14 @@ static nb_status render_converted(nb_simulator *sim, const nb_scene *scene,
 nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
     NB_TRY(backend_check_output(sim, image));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (array_is_on_device(image)) return render_in_place(sim, &scene, &frame, image);
-    if (!array_is_dense_f64(image)) return render_converted(sim, &scene, &frame, image);
-    return simulator_render(sim, &scene, &frame, image->data);
+    if (array_is_on_device(image)) return render_in_place(sim, &scene, frame, image);
+    if (!array_is_dense_f64(image)) return render_converted(sim, &scene, frame, image);
+    return simulator_render(sim, &scene, frame, image->data);
 }
 
 nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
@@ -196,7 +203,7 @@ static void take_tangents(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
     struct tangents_work *t = &sim->tangents;
-    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE);
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE, 1);
 
     jacobian_take(arena, &n, &t->jacobian);
     t->f_dot = arena_take(arena, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
@@ -229,6 +236,7 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
             if (params_is_f(params, i))
                 t->f_dot[(size_t)d * params->f.n + (size_t)params->at[i].index] = along[i];
     }
+    simulator_directions_on_panels(sim, scene, n, dx, &t->jacobian);
     return NB_OK;
 }
 
@@ -275,7 +283,7 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     STANDARD_FLOATS;
     nb_array change;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
@@ -285,15 +293,15 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
         progress_passes(&sim->progress,
                         simulator_widens(sim)
                             + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
-        NB_TRY(simulator_unspread(sim, &scene, &frame));
-        return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
+        NB_TRY(simulator_unspread(sim, &scene, frame));
+        return simulator_changes(sim, &scene, frame, ndir, dx, dimage);
     }
     progress_passes(&sim->progress, simulator_widens(sim) + ndir);
-    NB_TRY(simulator_unspread(sim, &scene, &frame));
+    NB_TRY(simulator_unspread(sim, &scene, frame));
     NB_TRY(simulator_photons(sim));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
-        NB_TRY(simulator_changes(sim, &scene, &frame, 1, dx + (size_t)i * sim->params.n,
+        NB_TRY(simulator_changes(sim, &scene, frame, 1, dx + (size_t)i * sim->params.n,
                                  &change));
         array_write(dimage + i, sim->photons);
     }
@@ -373,7 +381,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
@@ -385,9 +393,9 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         NB_TRY(backend_check_input(sim, bar_image + i, "bar_image", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     progress_passes(&sim->progress, simulator_widens(sim) + ncot);
-    NB_TRY(simulator_unspread(sim, &scene, &frame));
+    NB_TRY(simulator_unspread(sim, &scene, frame));
     for (int i = 0; i < ncot; i++)
-        NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,
+        NB_TRY(simulator_vjp(sim, &scene, frame, bar_image + i,
                              bar_x + (size_t)i * sim->params.n));
     return NB_OK;
 }

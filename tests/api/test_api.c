@@ -94,19 +94,22 @@ static nb_status without_memory(void)
 /* no call of this version returns NB_ERR_DEVICE: it runs on the host */
 static int every_status(void)
 {
-    nb_scene scene = scenes_base(), flat = scene, torn = scene, modern = scene;
+    nb_scene scene = scenes_base(), flat = scene, torn = scene, curved = scene;
     nb_array donated = nb_array_f64(photons, NSLOW, NFAST);
     nb_array image = nb_array_f64(photons, NFAST, NSLOW);
     const nb_target target = {.observed = &image};
     const double outside[1] = {-1};
-    nb_simulator *sim = make(&scene, "scale"), *none;
+    nb_simulator *sim = make(&scene, "scale"), *none, *quirk;
     double value;
     nb_hkl *hkl;
+    size_t n;
+    int box[4];
     int reached[NB_STATUS_COUNT] = {0}, count = 0;
 
     flat.crystal.cell[5] = 177;
     torn.detector.thickness = 100;
-    modern.detector.npanel = 2;
+    curved.detector.curved = 1;
+    curved.quirks = NB_QUIRK_CURVED;
     donated.flags = NB_DONATED;
     put(in_folder("words"), "not numbers\n", 12);
     reached[nb_forward(sim, NULL, &image)]++;
@@ -117,7 +120,9 @@ static int every_status(void)
     reached[nb_loss(sim, outside, &target, &value, NULL)]++;
     reached[nb_simulator_create(ctx, &flat, NULL, NULL, &none)]++;
     reached[nb_simulator_create(ctx, &torn, NULL, NULL, &none)]++;
-    reached[nb_simulator_create(ctx, &modern, NULL, NULL, &none)]++;
+    quirk = make(&curved, NULL);
+    reached[nb_boxes(quirk, NULL, 3, 1, box, &n)]++;
+    nb_simulator_free(quirk);
     reached[nb_hkl_read(ctx, in_folder("absent"), &hkl)]++;
     reached[nb_hkl_read(ctx, in_folder("words"), &hkl)]++;
     reached[cancelled()]++;

@@ -180,6 +180,12 @@ static nb_status traced(void)
 
     return nb_trace_pixel(sim, NULL, 0, 1, 1, &out);
 }
+static nb_status placed(void)
+{
+    nb_panel out;
+
+    return nb_panel_at(sim, NULL, 0, &out);
+}
 static nb_status oriented(void)
 {
     double axes[9];
@@ -459,6 +465,7 @@ static const struct call {
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
              {"nb_trace_pixel", traced, 1},
+             {"nb_panel_at", placed, 1},
              {"nb_boxes", boxed, 1},
              {"nb_simulator_explain", explained, 1},
              {"nb_orientation_at", oriented, 1},

@@ -22,12 +22,12 @@
  * reflection. */
 static double brightest_of(nb_simulator *sim)
 {
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene scene;
     struct job job;
 
     if (simulator_frame(sim, NULL, &scene, &frame) != NB_OK) abort();
-    job = simulator_job(sim, &scene, &frame, NULL);
+    job = simulator_job(sim, &scene, frame, NULL);
     return rounding_brightest(&job);
 }
 

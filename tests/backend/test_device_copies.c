@@ -306,7 +306,7 @@ static int seconds_of_a_launch(void)
     nb_scene scene = scenes_base();
     nb_context *ctx = devices_context(NB_CPU);
     nb_simulator *sim;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene at;
 
     scene.detector.nslow = scene.detector.nfast = 2048;
@@ -315,10 +315,10 @@ static int seconds_of_a_launch(void)
     if (simulator_frame(sim, NULL, &at, &frame) != NB_OK) abort();
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         for (int single = 0; single < 2; single++) {
-            const struct job job = simulator_job(sim, &at, &frame, NULL);
+            const struct job job = simulator_job(sim, &at, frame, NULL);
             const struct gpu_layout l = gpu_layout_of(&cards[i], &job, single, 0);
-            const double samples = (double)frame.nsource * frame.norientation
-                                   * frame.nlayers * frame.oversample * frame.oversample;
+            const double samples = (double)frame->nsource * frame->norientation
+                                   * frame->nlayers * frame->oversample * frame->oversample;
             const double row =
                 samples * l.across * GPU_FAST * GPU_SLOW / gpu_rate(&cards[i], l.single);
 

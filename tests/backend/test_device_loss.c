@@ -319,7 +319,7 @@ static int observed_there(void)
         abort();
     {
         struct gpu_loss_job loss = {.model = target_model(&target)};
-        struct phys_frame frame;
+        const struct phys_frame *frame;
         nb_scene at;
         struct job job;
         uint64_t uploaded = emulated.uploaded;
@@ -327,7 +327,7 @@ static int observed_there(void)
         loss.observed.device = address;
         loss.observed.bits = 32;
         if (simulator_frame(sim, NULL, &at, &frame) != NB_OK) abort();
-        job = simulator_job(sim, &at, &frame, NULL);
+        job = simulator_job(sim, &at, frame, NULL);
         if (gpu_loss(&sim->progress, &sim->device.scene, &job, 0, &loss, &found) != NB_OK)
             abort();
         uploaded = emulated.uploaded - uploaded;

@@ -34,15 +34,14 @@ static int any_schedule(void)
 
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
         nb_simulator *sim = compiled_make(ctx, &scene, NULL, precision, NB_LANES);
-        struct phys_frame frame;
+        const struct phys_frame *frame;
         nb_scene at_x;
         int differ = 0, n = 0;
 
         if (simulator_frame(sim, NULL, &at_x, &frame) != NB_OK) return 1;
         for (int threads = 1; threads <= 4; threads++)
             for (int block = 1; block <= 32; block *= 2, n++) {
-                struct job job =
-                    simulator_job(sim, &at_x, &frame, n == 0 ? first : photons);
+                struct job job = simulator_job(sim, &at_x, frame, n == 0 ? first : photons);
 
                 job.schedule.threads = threads;
                 job.schedule.block = block;

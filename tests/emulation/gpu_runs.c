@@ -20,14 +20,16 @@ struct gpu_case *gpu_case_open(const nb_scene *scene)
 {
     const nb_options options = {NB_SINGLE, NB_LANES, 0};
     struct gpu_case *c = calloc(1, sizeof *c);
+    const struct phys_frame *frame;
 
     if (!c) abort();
     c->ctx = renders_context(1);
     if (nb_simulator_create(c->ctx, scene, NULL, &options, &c->sim) != NB_OK
-        || simulator_frame(c->sim, NULL, &c->scene, &c->frame) != NB_OK) {
+        || simulator_frame(c->sim, NULL, &c->scene, &frame) != NB_OK) {
         tap_check(0, "a case: %s", nb_context_message(c->ctx));
         exit(1);
     }
+    c->frame = *frame;
     c->job = simulator_job(c->sim, &c->scene, &c->frame, NULL);
     return c;
 }

@@ -121,13 +121,16 @@ static void find_truth(struct device_run *t, int lanes)
 
 void device_run_make(const nb_scene *scene, int lanes, struct device_run *t)
 {
+    const struct phys_frame *frame;
+
     memset(t, 0, sizeof *t);
     t->ctx = renders_context(1);
     if (nb_simulator_create(t->ctx, scene, "*", NULL, &t->sim) != NB_OK
-        || simulator_frame(t->sim, NULL, &t->scene, &t->frame) != NB_OK) {
+        || simulator_frame(t->sim, NULL, &t->scene, &frame) != NB_OK) {
         (void)fprintf(stderr, "%s\n", nb_context_message(t->ctx));
         abort();
     }
+    t->frame = *frame;
     t->f_single = zeros(jacobian_places(t), sizeof *t->f_single);
     for (size_t i = 0; t->frame.f && i < jacobian_places(t); i++)
         t->f_single[i] = (float)t->frame.f[i];

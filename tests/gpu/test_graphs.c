@@ -372,12 +372,12 @@ static void check_lines(const char *expected)
 /* a call with an array that is input and output */
 static nb_status call_mutated(const struct made *m, double *photons)
 {
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene scene;
     struct job job;
 
     NB_TRY(simulator_frame(m->sim, NULL, &scene, &frame));
-    job = simulator_job(m->sim, &scene, &frame, photons);
+    job = simulator_job(m->sim, &scene, frame, photons);
     job.planned = 1;
     job.mutated = "image";
     return gpu_forward(&m->sim->progress, &m->sim->device.scene, &job, 0, NULL);

@@ -97,7 +97,7 @@ static long double spread_sum(const void *context, double fwhm)
     const struct weighted *w = context;
 
     memcpy(image, w->photons, (size_t)w->n * sizeof *image);
-    psf_apply(w->psf, fwhm, image);
+    psf_apply(w->psf, NULL, fwhm, image);
     return dot(image, w->weight, w->n);
 }
 
@@ -133,7 +133,7 @@ static int width(void)
             ladder.size += fabs(w.weight[p] * w.photons[p]);
         }
         memset(change, 0, sizeof change);
-        psf_add_slope(w.psf, fwhm, 1, w.photons, change);
+        psf_add_slope(w.psf, NULL, fwhm, 1, w.photons, change);
         check_slope(&ladder, (double)dot(w.weight, change, w.n));
         psf_free(w.psf);
     }
@@ -154,7 +154,7 @@ static int light_is_kept(void)
         struct psf *psf = make(&spread);
 
         photons[MID * N + MID] = 1;
-        psf_add_slope(psf, spread.fwhm, 1, photons, change);
+        psf_add_slope(psf, NULL, spread.fwhm, 1, photons, change);
         for (int i = 0; i < N * N; i++) {
             sum += change[i];
             size += fabs(change[i]);
@@ -184,7 +184,7 @@ static int narrow(void)
         psf = make(&spread);
         fill(photons, n, &state);
         memset(change, 0, sizeof change);
-        psf_add_slope(psf, spread.fwhm, 1, photons, change);
+        psf_add_slope(psf, NULL, spread.fwhm, 1, photons, change);
         for (int p = 0; p < n; p++) {
             sum += change[p];
         }

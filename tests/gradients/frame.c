@@ -106,11 +106,11 @@ struct look {
 
 static struct phys_frame frame_at(nb_simulator *sim, double x)
 {
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene scene;
 
     if (simulator_frame(sim, &x, &scene, &frame) != NB_OK) abort();
-    return frame;
+    return *frame;
 }
 
 static long double sum_of(const struct look *look, const struct members *m)
@@ -137,16 +137,16 @@ static struct members tangent_at(nb_simulator *sim, double x)
     static struct phys_rotation turns[10000];
     struct phys_frame_tangent slope = {.source = sources, .rotation = turns};
     const double one = 1;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     struct crystal_axes axes;
     nb_scene scene, dot;
 
-    if (simulator_frame(sim, &x, &scene, &frame) != NB_OK || frame.nsource > 1000
-        || frame.norientation > 10000 || crystal_derive(sim->ctx, &scene, &axes) != NB_OK)
+    if (simulator_frame(sim, &x, &scene, &frame) != NB_OK || frame->nsource > 1000
+        || frame->norientation > 10000 || crystal_derive(sim->ctx, &scene, &axes) != NB_OK)
         abort();
     params_unpack_change(&sim->params, 0, 1, &one, &scene, &sim->change, &dot);
-    scene_derive_tangent(&scene, &dot, &sim->fixed, &axes, &frame, &slope);
-    return changes_of(&frame, &slope);
+    scene_derive_tangent(&scene, &dot, &sim->fixed, &axes, frame, &slope);
+    return changes_of(frame, &slope);
 }
 
 /* over which length a parameter is moved, and the nearest end of its range */

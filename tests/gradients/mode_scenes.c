@@ -55,7 +55,7 @@ int modes_pairs(void)
             for (int i = 0; i < modes_values(a) * modes_values(b); i++) {
                 const int v = i / modes_values(b), w = i % modes_values(b);
                 char one[24], two[24];
-                int met = 0;
+                int met = modes_exclude(a, v, b, w);
 
                 for (size_t k = 0; k < modes_count; k++)
                     met |= modes_value(modes_list + k, a) == v

@@ -156,6 +156,11 @@ static void set_detector(const struct modes *m, nb_detector *d)
     }
 }
 
+int modes_exclude(int a, int v, int b, int w)
+{
+    return a == MODE_surface && v == CURVED && b == MODE_place && w == PANELS;
+}
+
 int modes_has_psf(void)
 {
     return strstr(nb_features(), "fftw") != NULL;
@@ -168,6 +173,7 @@ nb_scene modes_scene(const struct modes *m)
     set_crystal(m, &s.crystal);
     set_beam(m, &s);
     set_detector(m, &s.detector);
+    if (m->is.place == PANELS) scenes_panels(&s);
     s.oversample = m->is.factors == FIRST ? 1 : 2;
     s.oversample_omega = s.oversample_polar = s.oversample_thick = m->is.factors == EACH;
     s.dmin = m->is.cut == DMIN ? 7 : 0;

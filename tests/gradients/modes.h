@@ -19,7 +19,7 @@
     X(surface, "flat point curved thick")                                                  \
     X(pivot, "beam sample")                                                                \
     X(background, "none water table")                                                      \
-    X(place, "distance close pix0")                                                        \
+    X(place, "distance close pix0 panels")                                                 \
     X(axes, "cell matrix")                                                                 \
     X(cells, "whole real")                                                                 \
     X(cut, "all dmin")
@@ -33,7 +33,7 @@ enum { NONE, ONE, MANY, AXES };
 enum { FLAT, POINT, CURVED, THICK };
 enum { BEAM, SAMPLE };
 enum { WATER = 1, TABLE };
-enum { DISTANCE, CLOSE, PIX0 };
+enum { DISTANCE, CLOSE, PIX0, PANELS };
 enum { CELL, MATRIX };
 enum { WHOLE, REAL };
 enum { ALL, DMIN };
@@ -56,6 +56,9 @@ enum {
 #undef COUNT
         MODE_KINDS
 };
+
+/* Returns 1 for two modes that cannot meet: a curved detector has no panels. */
+int modes_exclude(int a, int v, int b, int w);
 
 /* Name of a mode, its value in a scene, how many values there are, and their names. */
 const char *modes_kind(int kind);

@@ -124,7 +124,7 @@ static void spread(int kind, double fwhm, int radius, int nslow, int nfast, doub
     if (!tap_check(status == NB_OK, "%s, radius %d, for %d x %d", name_of(kind), radius,
                    nslow, nfast))
         exit(1);
-    psf_apply(p, fwhm, image);
+    psf_apply(p, NULL, fwhm, image);
     psf_free(p);
     nb_context_free(ctx);
 }
@@ -367,10 +367,10 @@ static int psf_threads(void)
         else {
             for (int j = 0; j < N * N; j++) image[i][j] = noise(&state);
             /* another width before leaves no trace */
-            psf_apply(p, i % 2 ? 9 : 1.5, image[i]);
+            psf_apply(p, NULL, i % 2 ? 9 : 1.5, image[i]);
             state = 3;
             for (int j = 0; j < N * N; j++) image[i][j] = noise(&state);
-            psf_apply(p, 1.5, image[i]);
+            psf_apply(p, NULL, 1.5, image[i]);
         }
         psf_free(p);
         nb_context_free(ctx);

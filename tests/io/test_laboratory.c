@@ -46,7 +46,7 @@ static struct found find(const nb_scene *scene)
 
     tap_check(laboratory_of(probe_context(), &resolved, &f.of) == NB_OK, "it has a frame");
     tap_check(f.of.npanel == 1
-                  && laboratory_panel(probe_context(), &resolved, &f.of, 0, &f.panel)
+                  && laboratory_panel(probe_context(), &resolved, &f.of, NULL, 0, &f.panel)
                          == NB_OK,
               "it has one panel");
     return f;
@@ -256,7 +256,7 @@ static int other_panels(void)
     struct found f = find(&s);
 
     for (int i = -1; i <= 1; i += 2)
-        tap_check(laboratory_panel(probe_context(), &resolved, &f.of, i, &f.panel)
+        tap_check(laboratory_panel(probe_context(), &resolved, &f.of, NULL, i, &f.panel)
                       == NB_ERR_ARGUMENT,
                   "there is no panel %d", i);
     return 0;

@@ -39,9 +39,13 @@ static void expose(nb_simulator *sim, struct exposure *out)
     for (int i = 0; i < PANELS; i++) {
         const double turn = i * 0.5235987755982988, c = cos(turn), s = sin(turn);
 
-        out->panel[i] =
-            (struct laboratory_panel){{c, s, 0}, {s, -c, 0}, {i - 1, 2, -70 - i},
-                                      0.2,       NFAST,      i < 2 ? ROWS : REST};
+        out->panel[i] = (struct laboratory_panel){.fast = {c, s, 0},
+                                                  .slow = {s, -c, 0},
+                                                  .origin = {i - 1, 2, -70 - i},
+                                                  .pixel = 0.2,
+                                                  .nfast = NFAST,
+                                                  .nslow = i < 2 ? ROWS : REST,
+                                                  .slow0 = i * ROWS};
     }
 }
 

@@ -163,11 +163,33 @@ static struct dual amorphous(const struct truth *t, int slow, int fast)
     return dual_times(each, dual_mul(density, sum));
 }
 
+/* a pixel of an image of panels; of no panel it is 0 */
+static struct dual pixel_of_panels(const struct truth *t, int slow, int fast)
+{
+    const nb_detector *d = &t->scene.detector;
+
+    for (int i = 0; i < d->npanel; i++) {
+        const nb_panel *p = d->panel + i;
+
+        if (slow < p->slow0 || slow >= p->slow0 + p->nslow || fast < p->fast0
+            || fast >= p->fast0 + p->nfast)
+            continue;
+        *t->at_panel = *t;
+        t->at_panel->detector = t->panel[i];
+        t->at_panel->x.pixel = truth_panel_pixel(t, i);
+        t->at_panel->panel = NULL;
+        return truth_pixel(t->at_panel, slow - p->slow0, fast - p->fast0);
+    }
+    return dual_of(0);
+}
+
 struct dual truth_pixel(const struct truth *t, int slow, int fast)
 {
     const struct dual per_area = dual_times(R_E_SQUARED, t->x.fluence);
-    struct dual photons = bragg(t, slow, fast);
+    struct dual photons;
 
+    if (t->panel) return pixel_of_panels(t, slow, fast);
+    photons = bragg(t, slow, fast);
     if (t->scene.background.water > 0)
         photons = dual_add(photons, amorphous(t, slow, fast));
     return dual_mul(per_area, photons);

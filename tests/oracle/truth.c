@@ -83,9 +83,25 @@ static const struct place {
 enum { PLACES = sizeof places / sizeof *places };
 
 /* names before a bracket */
-static const char *const lists[] =
-    {"source_x",      "source_y",          "source_z", "source_weight",
-     "domain_weight", "source_wavelength", "F"};
+static const char *const lists[] = {"source_x",
+                                    "source_y",
+                                    "source_z",
+                                    "source_weight",
+                                    "domain_weight",
+                                    "source_wavelength",
+                                    "F",
+                                    "panel_shift_fast",
+                                    "panel_shift_slow",
+                                    "panel_shift_normal",
+                                    "panel_rot_fast",
+                                    "panel_rot_slow",
+                                    "panel_rot_normal",
+                                    "group_shift_fast",
+                                    "group_shift_slow",
+                                    "group_shift_normal",
+                                    "group_rot_fast",
+                                    "group_rot_slow",
+                                    "group_rot_normal"};
 static const char *const rotation_vector[] = {"rotation_x", "rotation_y", "rotation_z"};
 
 int truth_knows(const char *name)
@@ -145,7 +161,10 @@ struct truth *truth_create(const nb_scene *scene, nb_simulator *sim)
         t->x.rotation_vector[i] = truth_listed(t, rotation_vector[i], 0);
     truth_crystal(t);
     truth_beam(t);
-    truth_detector(t);
+    if (t->scene.detector.npanel > 0)
+        truth_panels(t);
+    else
+        truth_detector(t);
     return t;
 }
 
@@ -154,6 +173,8 @@ void truth_free(struct truth *t)
     free(t->axes);
     free(t->share);
     free(t->source);
+    free(t->panel);
+    free(t->at_panel);
     free(t);
 }
 

@@ -50,7 +50,9 @@ struct truth {
     struct dual *share; /* of each orientation, 1 on average (norientation) */
     int norientation, nsource;
     struct truth_source *source;
-    struct truth_detector detector;
+    struct truth_detector detector; /* one rectangle, or the panel at hand */
+    struct truth_detector *panel; /* (npanel), NULL for one rectangle */
+    struct truth *at_panel; /* the same truth, for the panel at hand */
 };
 
 /* Whether the registry's name is one of truth_numbers or of a list that is known. */
@@ -68,6 +70,10 @@ struct dual truth_pixel(const struct truth *truth, int slow, int fast);
 void truth_crystal(struct truth *truth);
 void truth_beam(struct truth *truth);
 void truth_detector(struct truth *truth);
+void truth_panels(struct truth *truth);
+
+/* Edge of a pixel of panel i, mm. */
+struct dual truth_panel_pixel(const struct truth *truth, int i);
 
 /* The vectors of a convention, by docs/conventions.md: those that the scene leaves at 0. */
 enum truth_vector {

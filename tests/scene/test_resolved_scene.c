@@ -123,6 +123,28 @@ static double *number_of_source(nb_scene *s, const char *name)
     exit(1); /* abort() would lose the message */
 }
 
+/* of the second panel or group, in lists that may be written to */
+static double *number_of_move(nb_scene *s, const char *name)
+{
+    static const char *const axes[] = {"fast[1]", "slow[1]", "normal[1]"};
+    static nb_panel panels[2];
+    static nb_panel_group groups[2];
+    const int shift = strstr(name, "shift") != NULL;
+
+    memcpy(panels, s->detector.panel, sizeof panels);
+    memcpy(groups, s->detector.group, sizeof groups);
+    s->detector.panel = panels;
+    s->detector.group = groups;
+    for (int i = 0; i < 3; i++) {
+        if (!strstr(name, axes[i])) continue;
+        if (strncmp(name, "panel", 5) == 0)
+            return (shift ? panels[1].shift : panels[1].rotation) + i;
+        return (shift ? groups[1].shift : groups[1].rotation) + i;
+    }
+    tap_check(0, "parameter %s is not known to this test", name);
+    exit(1);
+}
+
 /* of the second mosaic domain */
 static double *number_of_domain(nb_scene *s)
 {
@@ -217,12 +239,14 @@ static double *number(nb_scene *s, const char *name)
         if (strcmp(numbers[i].name, name) == 0) return numbers[i].at;
     if (strcmp(name, "domain_weight[1]") == 0) return number_of_domain(s);
     if (strncmp(name, "source_", 7) == 0) return number_of_source(s, name);
+    if (strncmp(name, "panel_", 6) == 0 || strncmp(name, "group_", 6) == 0)
+        return number_of_move(s, name);
     tap_check(0, "parameter %s is not known to this test", name);
     exit(1); /* abort() would lose the message */
 }
 
 /* scenes in which each parameter means something and shows */
-static size_t scenes_of_all(nb_scene scenes[5])
+static size_t scenes_of_all(nb_scene scenes[6])
 {
     nb_description d;
 
@@ -252,7 +276,9 @@ static size_t scenes_of_all(nb_scene scenes[5])
     scenes[2].detector.convention = NB_DIALS;
     scenes[3] = scenes_named(SCENES_FEATURES, "list_of_sources");
     scenes[4] = scenes_named(SCENES_FEATURES, "anisotropic");
-    return 5;
+    scenes[5] = scenes_named(SCENES_FEATURES, "gauss_constant");
+    scenes_panels(&scenes[5]);
+    return 6;
 }
 
 /* "name[i]" stands for the list in general; its second member is looked at */
@@ -267,7 +293,7 @@ static void name_one(nb_param *p)
 static int forward_at_x(void)
 {
     static double changed[PIXELS], fresh[PIXELS], before[PIXELS];
-    nb_scene scenes[5];
+    nb_scene scenes[6];
     const size_t n = scenes_of_all(scenes);
     nb_param p;
 

@@ -285,8 +285,8 @@ static int lists_and_limits(void)
 static int unsupported(void)
 {
     static const struct refusal list[] = {
-        {panels, NB_ERR_UNSUPPORTED, "npanel", "2"},
-        {negative_panels, NB_ERR_UNSUPPORTED, "npanel", "-1"},
+        {panels, NB_ERR_ARGUMENT, "panel is NULL", "2"},
+        {negative_panels, NB_ERR_ARGUMENT, "npanel", "-1"},
         {sheared, NB_ERR_SCENE, "square", "ncells_off"},
         {sheared_too_far, NB_ERR_SCENE, "matrix N", "positive definite"},
         {sheared_nan, NB_ERR_ARGUMENT, "crystal.ncells_off", "nan"},

@@ -252,6 +252,55 @@ static void three_sources(nb_beam *b)
     b->nsource = 3;
 }
 
+/* the lists of so many scenes */
+enum { PANELLED = 64 };
+
+void scenes_panels(nb_scene *s)
+{
+    static const nb_panel_group groups[2] = {{.name = "outer",
+                                              .fast = {0, 0, 1},
+                                              .slow = {0, -1, 0},
+                                              .shift = {0.1, 0.2, -0.3},
+                                              .rotation = {1, -2, 1.5}},
+                                             {.parent = 1,
+                                              .origin = {0.3, -0.2, 0.5},
+                                              .shift = {-0.2, 0.1, 0.4},
+                                              .rotation = {-1.5, 1, 2}}};
+    static struct {
+        nb_panel panel[2];
+        nb_panel_group group[2];
+    } list[PANELLED];
+    static int next;
+    nb_detector *const d = &s->detector;
+    nb_panel *const panel = list[next].panel;
+    const double half_fast = 0.5 * d->nfast * d->pixel, half = 0.5 * d->nslow * d->pixel;
+
+    memset(panel, 0, sizeof list->panel);
+    memcpy(list[next].group, groups, sizeof groups);
+    for (int i = 0; i < 2; i++) {
+        panel[i].nfast = d->nfast;
+        panel[i].nslow = i == 0 ? d->nslow / 2 : d->nslow - d->nslow / 2;
+        panel[i].slow0 = i == 0 ? 0 : d->nslow / 2;
+    }
+    panel[0].group = 2;
+    set(panel[0].origin, -half_fast - 2, -half + 3, 80);
+    set(panel[0].shift, 0.3, -0.1, 0.2);
+    set(panel[0].rotation, -1, 2, 1);
+    set(panel[1].origin, 84, 1 - 0.1 * half, -half_fast + 1);
+    set(panel[1].fast, 0, 0, 1);
+    set(panel[1].slow, 0, -1, 0);
+    set(panel[1].shift, -0.1, 0.2, 0.1);
+    set(panel[1].rotation, 2, 1, -3);
+    d->npanel = d->ngroup = 2;
+    d->panel = panel;
+    d->group = list[next].group;
+    d->distance = d->close_distance = d->twotheta = 0;
+    d->curved = 0;
+    d->origin_kind = NB_ORIGIN_PIX0;
+    set(d->origin, 1.5, 0.4, -0.3);
+    next = (next + 1) % PANELLED;
+}
+
 void scenes_amorphous(nb_scene *s, double water)
 {
     enum { ROWS = 20 };

@@ -56,6 +56,10 @@ nb_scene scenes_base(void);
  * which lies off/N beside its reflection along each axis. */
 nb_scene scenes_beside_spot(int shape, double count, double off);
 
+/* Cut the detector of a scene, whose beam is along x, into two panels along slow, one in
+ * two groups, all of them moved. */
+void scenes_panels(nb_scene *s);
+
 /* Add water and the table of amorphous scattering that goes with it. */
 void scenes_amorphous(nb_scene *s, double water);
 

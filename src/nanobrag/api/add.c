@@ -94,7 +94,7 @@ nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor, nb_a
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
@@ -103,6 +103,6 @@ nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor, nb_a
         return fail(sim->ctx, NB_ERR_ARGUMENT, "the factor of an image is not a number");
     NB_TRY(check_image(sim, image));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (array_is_on_device(image)) return add_on_device(sim, &scene, &frame, factor, image);
-    return add_rendered(sim, &scene, &frame, factor, image);
+    if (array_is_on_device(image)) return add_on_device(sim, &scene, frame, factor, image);
+    return add_rendered(sim, &scene, frame, factor, image);
 }

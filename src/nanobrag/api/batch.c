@@ -123,14 +123,14 @@ static nb_status gather(struct batch_call *call)
     const int k = call->first + call->batch->n;
     const nb_array *image = call->image + k;
     const int there = array_is_on_device(image);
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     struct gpu_output out;
     nb_scene scene;
     nb_status status = simulator_frame(sim, row_of(sim, call->x, k), &scene, &frame);
     struct job job;
 
     if (status != NB_OK) return flush_failed(call, status);
-    job = simulator_job(sim, &scene, &frame, NULL);
+    job = simulator_job(sim, &scene, frame, NULL);
     /* too large for one pass: alone, in strips */
     if (there && gpu_batch_limit(&sim->device.scene, &job, 1) < 1) {
         NB_TRY(flush(call));
@@ -160,14 +160,14 @@ static nb_status forward_gathered(struct batch_call *call)
 static nb_status forward_all(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene scene;
     struct job job;
     int most = 1;
 
     if (sim->device.scene.gpu && !sim->psf) {
         NB_TRY(simulator_frame(sim, row_of(sim, call->x, 0), &scene, &frame));
-        job = simulator_job(sim, &scene, &frame, NULL);
+        job = simulator_job(sim, &scene, frame, NULL);
         most = gpu_batch_limit(&sim->device.scene, &job, 0);
     }
     if (most > call->n) most = call->n;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
+#include "scene/detector/detector.h"
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
 
@@ -23,6 +24,7 @@ struct sizes {
     size_t stol, box, box_single, unlisted;
     size_t source_change, rotations, box_bar, unspread;
     size_t dense, domain_weights, lists_source, lists_weight, listed;
+    size_t panels, lists_panel, lists_group;
 };
 
 static size_t count_unlisted(const nb_hkl *hkl)
@@ -42,6 +44,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.pixels = (size_t)s->detector.nslow * (size_t)s->detector.nfast;
     n.mask = s->detector.mask ? n.pixels : 0;
     n.boxes = 4 * s->detector.nbox;
+    n.panels = (size_t)detector_panels(s);
     n.sources = (size_t)sim->fixed.nsource;
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
@@ -62,6 +65,10 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.lists_source = n.given_sources;
     n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
     n.listed = n.box;
+    if (params_have_moves(&sim->params)) {
+        n.lists_panel = (size_t)s->detector.npanel;
+        n.lists_group = (size_t)s->detector.ngroup;
+    }
     return n;
 }
 
@@ -75,6 +82,7 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
     sizes.sources = n->source_change;
     sizes.orientations = n->rotations;
     sizes.box = n->box_bar;
+    sizes.panels = (size_t)s->detector.npanel;
     sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
                     * (size_t)s->oversample;
     sizes.threads = (size_t)sim->ctx->threads;
@@ -100,6 +108,7 @@ static void take_arrays(struct arena *arena, void *user)
         {&sim->rows_of_image, (size_t)s->detector.nslow, sizeof(double), NULL},
         {&s->detector.mask, n->mask, 1, s->detector.mask},
         {&s->detector.box, n->boxes, sizeof *s->detector.box, s->detector.box},
+        {&sim->frames, n->panels, sizeof *sim->frames, NULL},
         {&sim->sources, n->sources, sizeof *sim->sources, NULL},
         {&s->beam.source, n->given_sources, sizeof(nb_source), s->beam.source},
         {&sim->fixed.beamlet, n->beamlets, sizeof *sim->fixed.beamlet, NULL},
@@ -116,6 +125,12 @@ static void take_arrays(struct arena *arena, void *user)
         {&sim->unspread, n->unspread, sizeof(double), NULL},
         {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
         {&sim->at_x.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->at_x.panel, n->lists_panel, sizeof(nb_panel), NULL},
+        {&sim->at_x.group, n->lists_group, sizeof(nb_panel_group), NULL},
+        {&sim->change.panel, n->lists_panel, sizeof(nb_panel), NULL},
+        {&sim->change.group, n->lists_group, sizeof(nb_panel_group), NULL},
+        {&sim->resolved.panel, n->lists_panel, sizeof(nb_panel), NULL},
+        {&sim->resolved.group, n->lists_group, sizeof(nb_panel_group), NULL},
         {&sim->change.source, n->lists_source, sizeof(nb_source), NULL},
         {&sim->change.domain_weight, n->lists_weight, sizeof(double), NULL},
         {&sim->resolved.source, n->lists_source, sizeof(nb_source), NULL},
@@ -179,14 +194,24 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
     return status;
 }
 
+/* Make the point spread of images, or of the largest panel. */
 static nb_status make_psf(nb_simulator *sim)
 {
     nb_psf *psf = &sim->scene.psf;
     const nb_detector *d = &sim->scene.detector;
+    int nslow = 0, nfast = 0;
+    double pixel = INFINITY;
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
-    if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
-    return make_transforms(sim, psf, d->nslow, d->nfast);
+    for (int i = 0; i < psf_areas(d); i++) {
+        const struct psf_area area = psf_area_of(d, i);
+
+        nslow = area.nslow > nslow ? area.nslow : nslow;
+        nfast = area.nfast > nfast ? area.nfast : nfast;
+        pixel = fmin(pixel, area.pixel);
+    }
+    if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / pixel);
+    return make_transforms(sim, psf, nslow, nfast);
 }
 
 /* List the pixels that are rendered and, with a point spread, those around them and under
@@ -198,7 +223,9 @@ static nb_status make_windows(nb_simulator *sim)
                                    .nfast = d->nfast,
                                    .mask = d->mask,
                                    .box = d->box,
-                                   .nbox = d->nbox};
+                                   .nbox = d->nbox,
+                                   .panel = d->panel,
+                                   .npanel = d->npanel};
 
     memcpy(pixels.roi, d->roi, sizeof pixels.roi);
     if (!window_make(&pixels, &sim->window))
@@ -289,14 +316,36 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
+/* Copy the panels and groups of the detector, which scene_resolve() completes. Lists that
+ * it will refuse are left to it. */
+static nb_status take_panels(nb_simulator *sim)
+{
+    nb_detector *d = &sim->scene.detector;
+    const nb_detector given = *d;
+    const struct arena_part parts[] = {
+        {&d->panel, (size_t)d->npanel, sizeof *d->panel, given.panel},
+        {&d->group, (size_t)d->ngroup, sizeof *d->group, given.group},
+        {&sim->fixed.middle, (size_t)d->ngroup, sizeof *sim->fixed.middle, NULL},
+    };
+
+    if (d->npanel < 1 || d->npanel > PANELS_MOST || d->ngroup < 0 || d->ngroup > PANELS_MOST
+        || !d->panel || (d->ngroup > 0 && !d->group))
+        return NB_OK;
+    if (arena_build_parts(&sim->panels_memory, parts, sizeof parts / sizeof *parts))
+        return NB_OK;
+    *d = given;
+    return fail_memory(sim->ctx, "a simulator");
+}
+
 static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene first;
     struct sizes n;
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
+    NB_TRY(take_panels(sim));
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
@@ -309,14 +358,14 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->spec = specialize_scene(scene);
     keep_reflections(sim, &n);
     if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
-    sim->window.mask = scene->detector.mask; /* the simulator's copy */
+    window_set_mask(&sim->window, scene->detector.mask); /* the simulator's copy */
     /* An invalid scene is refused here, not at the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
-    policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame),
-                    samples_around(sim, &frame));
-    NB_TRY(backend_choose(sim, &frame, samples_of(sim, &frame)));
+    policy_strategy(&sim->policy, frame, detector_panels(scene), sim->spec,
+                    samples_of(sim, frame), samples_around(sim, frame));
+    NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
     start_plans(sim);
-    return sim->device.scene.gpu ? NB_OK : tune(sim, &first, &frame);
+    return sim->device.scene.gpu ? NB_OK : tune(sim, &first, frame);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -353,6 +402,7 @@ void nb_simulator_free(nb_simulator *sim)
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
+    arena_free(&sim->panels_memory);
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);

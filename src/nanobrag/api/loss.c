@@ -70,7 +70,7 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     STANDARD_FLOATS;
     const struct objective_terms objective = {.weight = weight, .residual = residual};
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     double value;
 
     if (!sim) return NB_ERR_ARGUMENT;
@@ -82,7 +82,7 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     NB_TRY(backend_check_input(sim, weight, "weight", 1));
     NB_TRY(backend_check_input(sim, residual, "residual", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    return add_normal(sim, &scene, &frame, &objective, &value, out);
+    return add_normal(sim, &scene, frame, &objective, &value, out);
 }
 
 /* ---- the loss ---- */
@@ -99,7 +99,7 @@ static nb_status check_value(const nb_simulator *sim, double value)
 /* The frame at x for a loss: an x at which there is none is not a mistake of a fit that
  * tries its steps, if it is a number. */
 static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *scene,
-                                struct phys_frame *frame, double *value)
+                                const struct phys_frame **frame, double *value)
 {
     const nb_status status = simulator_frame(sim, x, scene, frame);
     const int is_refused =
@@ -209,7 +209,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     STANDARD_FLOATS;
     const struct objective_terms objective = {.target = target};
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
@@ -219,7 +219,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (out) NB_TRY(simulator_derivable(sim));
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, value));
     *value = 0;
-    status = loss_of(sim, &scene, &frame, &objective, value, out);
+    status = loss_of(sim, &scene, frame, &objective, value, out);
     return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
 }
 
@@ -229,7 +229,7 @@ nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
     STANDARD_FLOATS;
     const struct objective_terms objective = {.target = target};
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_status status;
     double value;
 
@@ -243,7 +243,7 @@ nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                     "NB_PLANES");
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, &value));
     value = 0;
-    status = loss_of(sim, &scene, &frame, &objective, &value, NULL);
+    status = loss_of(sim, &scene, frame, &objective, &value, NULL);
     if (!isfinite(value)) return blame_observed(sim, target->observed, status);
     NB_TRY(status);
     for (size_t i = 0; i < sim->planes.nbox; i++)

@@ -18,6 +18,7 @@
 #include "image/statistics.h"
 #include "kernels/trace.h"
 #include "scene/beam.h"
+#include "scene/detector/detector.h"
 #include "scene/sampling.h"
 #include "simulator.h"
 
@@ -131,17 +132,17 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!sim || !out) return NB_ERR_ARGUMENT;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
-    describe_policy(sim, &scene, &frame, out);
+    describe_policy(sim, &scene, frame, out);
     if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
         out->interpolate = NB_NEAREST;
     out->pixels = sim->window.count;
-    out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
-                       * frame.nlayers * frame.nsource * frame.norientation;
+    out->evaluations = (double)out->pixels * frame->oversample * frame->oversample
+                       * frame->nlayers * frame->nsource * frame->norientation;
     return NB_OK;
 }
 
@@ -169,7 +170,7 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
 
     if (!sim || !out) return NB_ERR_ARGUMENT;
     if (i < 0 || i >= sim->scene.scan.nphi || j < 0 || j >= sim->scene.crystal.ndomains)
@@ -177,9 +178,50 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
                     sim->scene.scan.nphi, j, sim->scene.crystal.ndomains);
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     memcpy(out,
-           frame.orientation[(size_t)i * (size_t)sim->scene.crystal.ndomains + (size_t)j]
+           frame->orientation[(size_t)i * (size_t)sim->scene.crystal.ndomains + (size_t)j]
                .axes,
            9 * sizeof *out);
+    return NB_OK;
+}
+
+/* Returns the edge of a pixel of panel i, mm. */
+static double pixel_of(const nb_detector *d, int i)
+{
+    return d->npanel > 0 ? panels_pixel(d, d->panel + i) : d->pixel;
+}
+
+static nb_status check_panel(const nb_simulator *sim, int i)
+{
+    const int n = window_panels(&sim->window);
+
+    if (i >= 0 && i < n) return NB_OK;
+    return fail(sim->ctx, NB_ERR_ARGUMENT, "panel %d of %d", i, n);
+}
+
+nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out)
+{
+    STANDARD_FLOATS;
+    const nb_detector *d;
+    struct detector_place place;
+    nb_scene scene;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    NB_TRY(check_panel(sim, i));
+    NB_TRY(simulator_scene(sim, x, &scene));
+    d = &scene.detector;
+    NB_TRY(detector_derive(sim->ctx, &scene, sim->fixed.middle, i, &place));
+    memset(out, 0, sizeof *out);
+    if (d->npanel > 0) *out = d->panel[i];
+    out->group = 0;
+    out->nfast = place.nfast;
+    out->nslow = place.nslow;
+    out->pixel = pixel_of(d, i);
+    for (int k = 0; k < 3; k++) {
+        out->origin[k] = 1000 * place.pix0[k];
+        out->fast[k] = place.fast[k];
+        out->slow[k] = place.slow[k];
+        out->shift[k] = out->rotation[k] = 0;
+    }
     return NB_OK;
 }
 
@@ -188,17 +230,20 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
+    const struct window *window;
     struct trace t;
 
     if (!sim || !out) return NB_ERR_ARGUMENT;
-    if (panel != 0) return fail(sim->ctx, NB_ERR_ARGUMENT, "panel %d of 1", panel);
-    if (slow < 0 || slow >= sim->window.nslow || fast < 0 || fast >= sim->window.nfast)
+    NB_TRY(check_panel(sim, panel));
+    window = window_panel(&sim->window, panel);
+    if (slow < 0 || slow >= window->nslow || fast < 0 || fast >= window->nfast)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
-                    "pixel %d %d (fast slow) lies outside the image of %d x %d", fast, slow,
-                    sim->window.nfast, sim->window.nslow);
+                    "pixel %d %d (fast slow) lies outside the %s of %d x %d", fast, slow,
+                    sim->window.npanel > 0 ? "panel" : "image", window->nfast,
+                    window->nslow);
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    trace_pixel(&frame, sim->spec, slow, fast, &t);
+    trace_pixel(frame + panel, sim->spec, slow, fast, &t);
     memset(out, 0, sizeof *out);
     out->stol = t.stol;
     memcpy(out->position, t.position, sizeof out->position);
@@ -207,8 +252,8 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
     out->f_cell = t.f_cell;
     out->f_latt = t.f_latt;
     out->sum = t.sum;
-    out->steps =
-        (double)frame.oversample * frame.oversample * frame.nsource * frame.norientation;
+    out->steps = (double)frame->oversample * frame->oversample * frame->nsource
+                 * frame->norientation;
     out->polarization = t.polarization;
     out->omega = t.omega;
     out->capture = t.capture;
@@ -217,12 +262,23 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
     return NB_OK;
 }
 
+/* Returns the solid angle of the rendered pixels of panel i of the job of an image. */
+static double solid_angle_of_panel(const nb_simulator *sim, const struct job *job, int i)
+{
+    const struct job panel = job_of_panel(job, i);
+    double sum;
+
+    if (solid_angle_of_rows(panel.window, panel.frame, &sum)) return sum;
+    return tiles_solid_angle(sim->policy.kernels.precise, &panel, sim->ctx->threads,
+                             sim->rows_of_image);
+}
+
 nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *image,
                             nb_statistics *out)
 {
     STANDARD_FLOATS;
     nb_scene scene;
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     struct job job;
     int quirk, at[2];
     double sub;
@@ -233,21 +289,28 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     quirk = (scene.quirks & NB_QUIRK_STATISTICS) != 0;
     statistics_of(&sim->window, image, quirk, out, at);
-    sub = scene.detector.pixel / frame.oversample;
     out->max_slow = out->max_fast = 0;
     out->max_panel = 0;
-    if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
-        out->max_slow = sub * ((at[0] + 1.0) * frame.oversample - 0.5);
-        out->max_fast = sub * ((at[1] + 1.0) * frame.oversample - 0.5);
+    if (at[0] >= 0 && sim->window.npanel > 0) {
+        const struct window *panel = window_at(&sim->window, at[0], at[1]);
+
+        out->max_panel = (int)(panel - sim->window.panel);
+        at[0] -= panel->slow0;
+        at[1] -= panel->fast0;
     }
-    job = simulator_job(sim, &scene, &frame, NULL);
+    sub = pixel_of(&scene.detector, out->max_panel) / frame->oversample;
+    if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
+        out->max_slow = sub * ((at[0] + 1.0) * frame->oversample - 0.5);
+        out->max_fast = sub * ((at[1] + 1.0) * frame->oversample - 0.5);
+    }
+    job = simulator_job(sim, &scene, frame, NULL);
     /* without the margin for a point spread */
     job.window = &sim->window;
-    if (!solid_angle_of_rows(&sim->window, &frame, &out->solid_angle))
-        out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
-                                             sim->ctx->threads, sim->rows_of_image);
+    out->solid_angle = 0;
+    for (int i = 0; i < window_panels(&sim->window); i++)
+        out->solid_angle += solid_angle_of_panel(sim, &job, i);
     /* nanoBragg divides by sources x phi steps x domains, but not by layers */
     if (quirk)
-        out->solid_angle *= frame.nlayers / ((double)frame.nsource * frame.norientation);
+        out->solid_angle *= frame->nlayers / ((double)frame->nsource * frame->norientation);
     return NB_OK;
 }

@@ -48,6 +48,7 @@ static const char *needs_host(const nb_simulator *sim)
     if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
         return "spots were asked for, which run on the host";
     if (sim->window.boxed) return "boxes are rendered on the host";
+    if (sim->window.npanel > 0) return "detectors of panels are rendered on the host";
     return NULL;
 }
 

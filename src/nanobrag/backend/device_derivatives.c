@@ -58,7 +58,7 @@ struct gpu_loss_job device_target(const nb_target *target)
 static void take_tangents(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
-    struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
+    struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim), 0);
 
     n.f = n.box = n.by_pixel = n.threads = 0; /* only the lists are needed */
     jacobian_take(arena, &n, &sim->device.tangents);

@@ -150,7 +150,8 @@ static nb_status host_adjoint(struct request *r)
     NB_TRY(run_adjoint(&call, &sim->progress, &job));
     r->value = sim->adjoint.value[0];
     if (of.planes) NB_TRY(objective_settled(sim, &of, &r->value));
-    return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar);
+    return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar,
+                                   sim->adjoint.panel);
 }
 
 /* ---- the Jacobian ---- */
@@ -211,19 +212,20 @@ static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
     return run_jacobian(call, &r->sim->progress, &job, call->reader);
 }
 
-/* Compute the tangent of a tile's photons along direction d, with its structure factors. */
-static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacobian, int d,
-                      double *change)
+/* Compute the tangent of a tile's photons along direction k of its panel, with its
+ * structure factors. */
+static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacobian,
+                      size_t k, double *change)
 {
-    const size_t nf = sim->params.f.n;
+    const size_t nf = sim->params.f.n, d = jacobian_which(jacobian->of, k);
     const int n = grid_rendered(&jacobian->tile);
     const size_t lanes = (size_t)grid_lanes(&jacobian->tile);
 
-    memcpy(change, jacobian->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
+    memcpy(change, jacobian->change + k * TILE_PIXELS, sizeof *change * (size_t)n);
     for (int c = 0; jacobian->columns && c < jacobian->columns->n; c++) {
         const size_t f = (size_t)jacobian->columns->used[c];
         const double *column = jacobian->columns->slope + (size_t)c * lanes;
-        const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
+        const double dot = f < nf ? sim->tangents.f_dot[d * nf + f] : 0;
 
         for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
     }
@@ -235,20 +237,21 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
 {
     const struct request *r = user;
     const struct tile *tile = &jacobian->tile;
+    const int slow = job->window->slow0 + tile->slow,
+              fast = job->window->fast0 + tile->fast;
     struct listing listing;
     double change[TILE_PIXELS];
 
     grid_list(tile, &listing);
     (void)chunk;
-    (void)job;
     (void)adjoint_kernels;
-    for (int d = 0; d < r->n; d++) {
-        change_of(r->sim, jacobian, d, change);
+    for (size_t k = 0; k < jacobian->of->n; k++) {
+        change_of(r->sim, jacobian, k, change);
         for (int i = 0; i < listing.n; i++) {
             const int pixel = listing.pixel[i];
 
-            array_set(r->change + d, tile->slow + pixel / tile->width,
-                      tile->fast + pixel % tile->width, change[i]);
+            array_set(r->change + jacobian_which(jacobian->of, k),
+                      slow + pixel / tile->width, fast + pixel % tile->width, change[i]);
         }
     }
 }
@@ -267,7 +270,7 @@ static nb_status host_jacobian(struct request *r)
 static void take_normal(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
-    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim), 0);
 
     normal_take(arena, &n, &sim->normal);
 }
@@ -297,6 +300,7 @@ static nb_status host_normal(struct request *r)
         NB_TRY(settle_before(r, &of));
     }
     NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
+    simulator_parameters_on_panels(sim, r->scene, &sim->normal.jacobian);
     reader = normal_reader(&run);
     NB_TRY(read_jacobian(r, &call));
     if (!normal_sum_chunks(&run)) return fail_memory(sim->ctx, "planes of background");

@@ -202,15 +202,17 @@ double objective_of_tiles(const nb_simulator *sim, const struct objective *objec
 
         for (int t = (int)((int64_t)count * c / CHUNKS); t < end; t++) {
             const struct tile tile = grid_tile(job, t);
+            const struct job panel = job_of_panel(job, tile.panel);
             double photons[TILE_PIXELS], bar[TILE_PIXELS];
 
             if (t + 1 < end) {
                 const struct tile next = grid_tile(job, t + 1);
+                const struct job of_next = job_of_panel(job, next.panel);
 
-                objective_ahead(objective, job, &next);
+                objective_ahead(objective, &of_next, &next);
             }
-            grid_read(job, &tile, photons);
-            chunk[c] += objective_tile(objective, job, &tile, photons, bar, NULL);
+            grid_read(&panel, &tile, photons);
+            chunk[c] += objective_tile(objective, &panel, &tile, photons, bar, NULL);
         }
     }
     for (int c = 0; c < CHUNKS; c++) sum += chunk[c];

@@ -9,9 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A window in the making. Lists grow by doubling. */
+#include <nanobrag/scene.h>
+
+/* A window in the making, panel by panel. Lists grow by doubling. */
 struct making {
     const struct window_pixels *pixels;
+    struct window *panel; /* at hand, with its size and place; pixels below are its own */
+    int number; /* of this panel */
     int roi[4]; /* widened */
     int *box; /* (nbox x 4) widened, cut to the ROI, in the order of their first rows */
     size_t nbox, next; /* the first box that begins below the row at hand */
@@ -64,27 +68,47 @@ static int by_first_row(const void *a, const void *b)
     return (p[2] > q[2]) - (p[2] < q[2]);
 }
 
+/* Cuts a rectangle of the image to the panel at hand, in pixels of the panel. Returns 0 if
+ * nothing is left. */
+static int cut_to_panel(const struct making *m, const int *from, int *to)
+{
+    const struct window *w = m->panel;
+    const int first[2] = {w->fast0, w->slow0}, size[2] = {w->nfast, w->nslow};
+
+    for (int i = 0; i < 2; i++) {
+        to[2 * i] = max_int(from[2 * i] - first[i], 0);
+        to[2 * i + 1] = min_int(from[2 * i + 1] - first[i], size[i]);
+    }
+    return to[1] > to[0] && to[3] > to[2];
+}
+
 /* Fills in the boxes; without any, the ROI is the only one. Empty ones are left out. */
-static int take_boxes(struct making *m)
+static void take_boxes(struct making *m)
 {
     const struct window_pixels *p = m->pixels;
-    const int image[4] = {0, p->nfast, 0, p->nslow};
+    const int panel[4] = {0, m->panel->nfast, 0, m->panel->nslow};
     const size_t n = p->nbox > 0 ? p->nbox : 1;
+    int inside[4];
 
-    if (n > SIZE_MAX / 4 / sizeof *m->box) return 0;
-    m->box = malloc(4 * n * sizeof *m->box);
-    m->open = malloc(n * sizeof *m->open);
-    if (!m->box || !m->open) return 0;
-    widen(p->roi, p->roi[1] > p->roi[0] ? p->margin : 0, image, m->roi);
+    m->nbox = m->next = m->nopen = 0;
+    if (cut_to_panel(m, p->roi, inside))
+        widen(inside, p->margin, panel, m->roi);
+    else if (p->npanel > 0)
+        memset(m->roi, 0, sizeof m->roi);
+    else
+        widen(p->roi, 0, panel, m->roi);
     for (size_t i = 0; i < n; i++) {
         int *box = m->box + 4 * m->nbox;
 
-        widen(p->nbox > 0 ? p->box + 4 * i : m->roi, p->nbox > 0 ? p->margin : 0, m->roi,
-              box);
+        if (p->nbox == 0)
+            memcpy(box, m->roi, sizeof m->roi);
+        else if (cut_to_panel(m, p->box + 4 * i, inside))
+            widen(inside, p->margin, m->roi, box);
+        else
+            continue;
         m->nbox += box[1] > box[0] && box[3] > box[2];
     }
     qsort(m->box, m->nbox, 4 * sizeof *m->box, by_first_row);
-    return 1;
 }
 
 /* Draws a box into the bits of the row of tiles that begins at row `slow`. */
@@ -106,12 +130,12 @@ static void draw_box(struct making *m, const int *box, int slow)
 static void apply_mask(const struct making *m, int t, int slow)
 {
     const uint8_t *mask = m->pixels->mask;
-    const int fast = t * TILE_FAST, nfast = m->pixels->nfast;
+    const int fast = t * TILE_FAST;
 
     for (int r = 0; mask && r < TILE_SLOW; r++)
         for (int i = 0; i < TILE_FAST; i++)
             if ((m->bits[t][r] >> i & 1)
-                && !mask[(size_t)(slow + r) * (size_t)nfast + (size_t)(fast + i)])
+                && !mask[window_pixel(m->panel, slow + r, fast + i)])
                 m->bits[t][r] &= ~((uint32_t)1 << i);
 }
 
@@ -142,7 +166,8 @@ static int count_bits(const uint32_t bits[TILE_SLOW])
  * a new one. */
 static int list_tile(struct making *m, int t, int slow, struct window *out)
 {
-    const int count = count_bits(m->bits[t]), begins = m->nrun == out->row[out->nrow];
+    struct window *panel = m->panel;
+    const int count = count_bits(m->bits[t]), begins = m->nrun == panel->row[panel->nrow];
     struct tile *tile;
     void *tiles = out->tile, *runs = out->run;
     int room;
@@ -164,15 +189,17 @@ static int list_tile(struct making *m, int t, int slow, struct window *out)
     tile->width = TILE_FAST;
     tile->height = TILE_SLOW;
     tile->number = out->ntile++;
+    tile->panel = m->number;
     memcpy(tile->shown, m->bits[t], sizeof tile->shown);
-    out->count += count;
+    panel->count += count;
     return 1;
 }
 
 /* Makes the next row of tiles. */
 static int make_row(struct making *m, struct window *out)
 {
-    const int slow = (out->first_row + out->nrow) * TILE_SLOW;
+    struct window *panel = m->panel;
+    const int slow = (panel->first_row + panel->nrow) * TILE_SLOW;
     size_t left = 0;
 
     m->low = INT_MAX, m->high = 0;
@@ -190,38 +217,219 @@ static int make_row(struct making *m, struct window *out)
         if (!list_tile(m, t, slow, out)) return 0;
         memset(m->bits[t], 0, sizeof m->bits[t]);
     }
-    out->row[++out->nrow] = m->nrun;
+    panel->row[++panel->nrow] = m->nrun;
     return 1;
 }
 
+/* Makes the rows of the panel at hand, which begin at panel->row. */
 static int make_rows(struct making *m, struct window *out)
 {
-    const int across = (m->pixels->nfast - 1) / TILE_FAST + 1;
-    int last = 0, first;
+    struct window *panel = m->panel;
+    int last = 0;
 
-    if (!take_boxes(m)) return 0;
-    if (m->nbox == 0) return 1;
-    first = m->box[2] / TILE_SLOW;
-    for (size_t i = 0; i < m->nbox; i++) last = max_int(last, m->box[4 * i + 3]);
-    last = (last - 1) / TILE_SLOW;
-    m->bits = calloc((size_t)across, sizeof *m->bits);
-    out->row = calloc((size_t)(last - first) + 2, sizeof *out->row);
-    if (!m->bits || !out->row) return 0;
-    out->first_row = first;
-    while (out->first_row + out->nrow <= last)
-        if (!make_row(m, out)) return 0;
+    take_boxes(m);
+    panel->first_tile = out->ntile;
+    panel->row[0] = m->nrun;
+    if (m->nbox > 0) {
+        panel->first_row = m->box[2] / TILE_SLOW;
+        for (size_t i = 0; i < m->nbox; i++) last = max_int(last, m->box[4 * i + 3]);
+        last = (last - 1) / TILE_SLOW;
+        while (panel->first_row + panel->nrow <= last)
+            if (!make_row(m, out)) return 0;
+    }
+    panel->ntile = out->ntile - panel->first_tile;
+    memcpy(panel->roi, m->roi, sizeof panel->roi);
     return 1;
 }
+
+/* Makes the only window of a detector that is one rectangle. */
+static int make_rectangle(struct making *m, struct window *out)
+{
+    const size_t rows = (size_t)((out->nslow - 1) / TILE_SLOW) + 2;
+
+    out->row = calloc(rows, sizeof *out->row);
+    if (!out->row) return 0;
+    m->panel = out;
+    return make_rows(m, out);
+}
+
+/* ---- panels ---- */
+
+/* Makes the windows of all panels, one after the other. */
+static int make_panels(struct making *m, struct window *out)
+{
+    const struct window_pixels *p = m->pixels;
+    size_t rows = 1;
+
+    out->panel = calloc((size_t)(unsigned)p->npanel, sizeof *out->panel);
+    if (!out->panel) return 0;
+    out->npanel = p->npanel;
+    for (int i = 0; i < p->npanel; i++)
+        rows += (size_t)((p->panel[i].nslow - 1) / TILE_SLOW) + 1;
+    out->row = calloc(rows, sizeof *out->row);
+    if (!out->row) return 0;
+    for (int i = 0; i < p->npanel; i++) {
+        struct window *w = out->panel + i;
+
+        w->nslow = p->panel[i].nslow, w->nfast = p->panel[i].nfast;
+        w->slow0 = p->panel[i].slow0, w->fast0 = p->panel[i].fast0;
+        w->stride = out->nfast;
+        w->row0 = out->nrow;
+        w->row = out->row + out->nrow;
+        m->panel = w;
+        m->number = i;
+        if (!make_rows(m, out)) return 0;
+        out->nrow += w->nrow;
+        out->count += w->count;
+    }
+    return 1;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int p = *(const int *)a, q = *(const int *)b;
+
+    return (p > q) - (p < q);
+}
+
+/* Lists the panels that cross the rows of a band, from left to right. */
+static void list_crossing(struct window *out, struct window_band *band)
+{
+    int *list = out->order + band->first;
+
+    for (int i = 0; i < out->npanel; i++) {
+        const struct window *w = out->panel + i;
+        int at = band->n;
+
+        if (w->slow0 > band->slow || w->slow0 + w->nslow < band->end) continue;
+        for (; at > 0 && out->panel[list[at - 1]].fast0 > w->fast0; at--)
+            list[at] = list[at - 1];
+        list[at] = i;
+        band->n++;
+    }
+}
+
+/* Returns how many panels cross row s. */
+static size_t count_crossing(const struct window *w, int s)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < w->npanel; i++)
+        n += s >= w->panel[i].slow0 && s < w->panel[i].slow0 + w->panel[i].nslow;
+    return n;
+}
+
+/* Makes the bands between the rows in which a panel begins or ends. */
+static int make_bands(struct window *out)
+{
+    const size_t edges = 2 * (size_t)(unsigned)out->npanel;
+    int *edge = malloc(edges * sizeof *edge), n = 0;
+    size_t listed = 0;
+
+    out->band = calloc(edges, sizeof *out->band);
+    if (!edge || !out->band) {
+        free(edge);
+        return 0;
+    }
+    for (int i = 0; i < out->npanel; i++) {
+        edge[2 * i] = out->panel[i].slow0;
+        edge[2 * i + 1] = out->panel[i].slow0 + out->panel[i].nslow;
+    }
+    qsort(edge, edges, sizeof *edge, by_number);
+    for (int i = 1; i < 2 * out->npanel; i++) {
+        const struct window_band band = {edge[i - 1], edge[i], (int)listed, 0};
+
+        if (edge[i] == edge[i - 1]) continue;
+        listed += count_crossing(out, band.slow);
+        out->band[n++] = band;
+    }
+    free(edge);
+    out->nband = n;
+    out->order = malloc((listed + 1) * sizeof *out->order);
+    if (!out->order || listed > INT_MAX) return 0;
+    for (int i = 0; i < n; i++) list_crossing(out, out->band + i);
+    return 1;
+}
+
+const struct window *window_at(const struct window *w, int s, int f)
+{
+    int low = 0, high = w->nband, first, end;
+
+    while (low < high) { /* the first band that ends below the row */
+        const int mid = (low + high) / 2;
+
+        if (w->band[mid].end > s)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    if (low == w->nband || w->band[low].slow > s) return NULL;
+    first = w->band[low].first, end = first + w->band[low].n;
+    for (low = first, high = end; low < high;) {
+        const int mid = (low + high) / 2;
+        const struct window *panel = w->panel + w->order[mid];
+
+        if (panel->fast0 + panel->nfast > f)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low < end ? w->panel + w->order[low] : NULL;
+}
+
+/* ---- windows ---- */
 
 /* Gives back the room that the lists do not need. */
 static void trim(const struct making *m, struct window *out)
 {
+    const size_t rows = (size_t)out->nrow + 1;
     void *tiles =
         out->ntile ? realloc(out->tile, (size_t)out->ntile * sizeof *out->tile) : NULL;
     void *runs = m->nrun ? realloc(out->run, (size_t)m->nrun * sizeof *out->run) : NULL;
+    void *row = realloc(out->row, rows * sizeof *out->row);
 
     if (tiles) out->tile = tiles;
     if (runs) out->run = runs;
+    if (row) out->row = row;
+}
+
+/* Points the windows of panels to the lists of the image. */
+static void share_lists(struct window *out)
+{
+    for (int i = 0; i < out->npanel; i++) {
+        struct window *w = out->panel + i;
+
+        w->tile = out->tile;
+        w->run = out->run;
+        w->row = out->row + w->row0;
+        w->boxed = out->boxed;
+    }
+}
+
+/* Makes the lists, with the workspace of `m`. */
+static int make_lists(struct making *m, struct window *out)
+{
+    const struct window_pixels *p = m->pixels;
+    const size_t n = p->nbox > 0 ? p->nbox : 1;
+    int widest = p->nfast;
+
+    for (int i = 0; i < p->npanel; i++) widest = max_int(widest, p->panel[i].nfast);
+    if (n > SIZE_MAX / 4 / sizeof *m->box) return 0;
+    m->box = malloc(4 * n * sizeof *m->box);
+    m->open = malloc(n * sizeof *m->open);
+    m->bits = calloc((size_t)((widest - 1) / TILE_FAST + 1), sizeof *m->bits);
+    if (!m->box || !m->open || !m->bits) return 0;
+    if (p->npanel == 0) return make_rectangle(m, out);
+    return make_panels(m, out) && make_bands(out);
+}
+
+/* Sets the ROI of an image of panels: the given one, cut to the image. */
+static void take_roi(const struct window_pixels *pixels, struct window *out)
+{
+    const int limit[2] = {pixels->nfast, pixels->nslow};
+
+    for (int i = 0; i < 4; i++)
+        out->roi[i] = max_int(0, min_int(pixels->roi[i], limit[i / 2]));
 }
 
 int window_make(const struct window_pixels *pixels, struct window *out)
@@ -231,8 +439,8 @@ int window_make(const struct window_pixels *pixels, struct window *out)
 
     memset(out, 0, sizeof *out);
     out->nslow = pixels->nslow;
-    out->nfast = pixels->nfast;
-    made = make_rows(&m, out);
+    out->nfast = out->stride = pixels->nfast;
+    made = make_lists(&m, out);
     free(m.box);
     free(m.open);
     free(m.bits);
@@ -241,10 +449,21 @@ int window_make(const struct window_pixels *pixels, struct window *out)
         return 0;
     }
     trim(&m, out);
-    memcpy(out->roi, m.roi, sizeof out->roi);
-    out->mask = pixels->mask;
+    if (out->npanel > 0) take_roi(pixels, out);
     out->boxed = pixels->nbox > 0;
+    share_lists(out);
+    window_set_mask(out, pixels->mask);
     return 1;
+}
+
+void window_set_mask(struct window *window, const uint8_t *mask)
+{
+    window->mask = mask;
+    for (int i = 0; i < window->npanel; i++) {
+        struct window *w = window->panel + i;
+
+        w->mask = mask ? mask + window_pixel(w, 0, 0) : NULL;
+    }
 }
 
 void window_free(struct window *window)
@@ -252,14 +471,20 @@ void window_free(struct window *window)
     free(window->tile);
     free(window->row);
     free(window->run);
+    free(window->panel);
+    free(window->band);
+    free(window->order);
     memset(window, 0, sizeof *window);
 }
 
 size_t window_bytes(const struct window *w)
 {
-    return (size_t)w->ntile * sizeof *w->tile
-           + (w->row ? (size_t)w->nrow + 1 : 0) * sizeof *w->row
-           + (w->row ? (size_t)w->row[w->nrow] : 0) * sizeof *w->run;
+    size_t bytes = (size_t)w->ntile * sizeof *w->tile
+                   + (w->row ? (size_t)w->nrow + 1 : 0) * sizeof *w->row
+                   + (w->row ? (size_t)w->row[w->nrow] : 0) * sizeof *w->run;
+
+    for (int i = 0; i < w->nband; i++) bytes += (size_t)w->band[i].n * sizeof *w->order;
+    return bytes + (size_t)w->npanel * (sizeof *w->panel + 2 * sizeof *w->band);
 }
 
 /* Widens `extent`, a rectangle, by the rendered pixels of a rectangle in a tile. */
@@ -320,7 +545,39 @@ int window_shrink(const struct window *w, int rectangle[4])
 
 int window_overlaps(const struct window *w, const int rectangle[4])
 {
-    int some[4];
+    int some[4], inside[4];
 
-    return find_extent(w, rectangle, 1, some);
+    if (w->npanel == 0) return find_extent(w, rectangle, 1, some);
+    for (int i = 0; i < w->npanel; i++) {
+        const struct making m = {.panel = w->panel + i};
+
+        if (cut_to_panel(&m, rectangle, inside)
+            && find_extent(w->panel + i, inside, 1, some))
+            return 1;
+    }
+    return 0;
+}
+
+int window_next_stretch(const struct window *image, int s, int f, int end,
+                        struct window_stretch *out)
+{
+    while (f < end) {
+        const struct window *w = image->npanel > 0 ? window_at(image, s, f) : image;
+        const struct window_run *run;
+        int from;
+
+        if (!w || w->fast0 >= end) return 0;
+        from = max_int(f, w->fast0) - w->fast0;
+        run = window_run_of(w, s - w->slow0, from);
+        f = w->fast0 + w->nfast; /* where the next panel may begin */
+        if (!run || w->fast0 + run->fast >= end) continue;
+        from = max_int(from, run->fast);
+        out->fast = w->fast0 + from;
+        out->end = min_int(w->fast0 + run->end, end);
+        /* a tile may be wider than what is left of its panel */
+        if (image->npanel > 0) out->end = min_int(out->end, f);
+        out->place = window_place(run, s - w->slow0, from);
+        if (out->fast < out->end) return 1;
+    }
+    return 0;
 }

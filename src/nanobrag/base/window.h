@@ -3,6 +3,11 @@
  * the boxes where there are boxes, and not masked. They are kept as a list of the tiles
  * that hold any of them, so that neither memory nor time follow the size of the detector.
  *
+ * An image of several panels has a window for each, whose tiles are listed panel by panel.
+ * Kernels work on the window of a panel, in pixels counted from the panel's first; stages
+ * of whole images use the window of the image, in pixels of the image. Where the detector
+ * is one rectangle, both are the same.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_BASE_WINDOW_H
@@ -15,11 +20,13 @@
  * number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1: a tile, or
- * a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is rendered. */
+/* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1 of a panel:
+ * a tile, or a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is
+ * rendered. */
 struct tile {
     int fast, slow, width, height;
-    int number; /* of the tile in the list of its window */
+    int number; /* of the tile in the list of the image */
+    int panel; /* index of its panel; 0 where the detector is one rectangle */
     uint32_t shown[TILE_SLOW];
 };
 
@@ -29,28 +36,51 @@ struct window_run {
     int fast, end; /* its columns of pixels, end excluded; multiples of TILE_FAST */
 };
 
-struct window {
-    int nslow, nfast;
-    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, clipped to the image */
-    const uint8_t *mask; /* nslow x nfast, 0 = skipped; NULL: none */
-    int boxed; /* 1: only pixels inside a box are rendered */
-    int64_t count; /* rendered pixels */
-    int ntile;
-    struct tile *tile; /* (ntile) row after row; none is without a rendered pixel */
-    int first_row, nrow; /* rows of tiles, from the first that holds one to the last */
-    int *row; /* (nrow + 1) number of the first run in each row of tiles */
-    struct window_run *run; /* row after row */
+/* Rows slow .. end - 1 of an image, which the same panels cross. */
+struct window_band {
+    int slow, end;
+    int first, n; /* these panels are order[first .. first + n - 1], from left to right */
 };
 
-/* The pixels to render: inside the ROI, not masked and, if nbox is not 0, inside one of
- * the boxes (rows of four numbers as `roi`), all widened by `margin` pixels. */
+struct window {
+    int nslow, nfast; /* of the image; in the window of a panel, of the panel */
+    int slow0, fast0; /* its first pixel in the image */
+    int stride; /* pixels from a row of the image to the next */
+    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, clipped to the pixels */
+    const uint8_t *mask; /* of its first pixel, 0 = skipped, rows as in the image; NULL:
+                            none */
+    int boxed; /* 1: only pixels inside a box are rendered */
+    int64_t count; /* rendered pixels */
+    int ntile; /* listed tiles, `first_tile` and those after it */
+    int first_tile;
+    struct tile *tile; /* all tiles of the image, row after row of each panel; none is
+                          without a rendered pixel */
+    int first_row, nrow; /* rows of tiles, from the first that holds one to the last. Those
+                            of an image of panels are the rows of all panels */
+    int row0; /* number of the first of them among the rows of the image */
+    int *row; /* (nrow + 1) number of the first run in each row of tiles */
+    struct window_run *run; /* all runs of the image, row after row */
+    /* of an image of panels; else there are none */
+    int npanel;
+    struct window *panel; /* (npanel) */
+    int nband, *order;
+    struct window_band *band; /* (nband) from top to bottom */
+};
+
+struct nb_panel;
+
+/* The pixels to render: inside the ROI, not masked, inside a panel where there are panels
+ * and, if nbox is not 0, inside one of the boxes (rows of four numbers as `roi`), all
+ * widened by `margin` pixels within their panel. */
 struct window_pixels {
     int nslow, nfast;
     int roi[4];
-    const uint8_t *mask;
+    const uint8_t *mask; /* nslow x nfast */
     const int *box;
     size_t nbox;
     int margin;
+    const struct nb_panel *panel; /* (npanel) their sizes and places in the image */
+    int npanel;
 };
 
 /* Makes a window; it keeps the pointer to the mask, and copies all else. Returns 0 if there
@@ -61,7 +91,29 @@ void window_free(struct window *window);
 /* Returns the bytes of memory that a window holds. */
 size_t window_bytes(const struct window *window);
 
-/* Returns the run of tiles that holds pixel (s, f) of the image or, where its tile is not
+/* Points a window to a copy of its mask. */
+void window_set_mask(struct window *window, const uint8_t *mask);
+
+/* Returns how many windows of panels an image has; and the window of panel i. */
+static inline int window_panels(const struct window *w)
+{
+    return w->npanel > 0 ? w->npanel : 1;
+}
+
+static inline const struct window *window_panel(const struct window *w, int i)
+{
+    return w->npanel > 0 ? w->panel + i : w;
+}
+
+/* Returns the number of pixel (s, f) of a panel among those of the image. */
+static inline size_t window_pixel(const struct window *panel, int s, int f)
+{
+    return (size_t)(panel->slow0 + s) * (size_t)panel->stride + (size_t)(panel->fast0 + f);
+}
+
+/* ---- pixels of a panel ---- */
+
+/* Returns the run of tiles that holds pixel (s, f) of a panel or, where its tile is not
  * listed, the next run to the right in the same row of tiles; NULL if there is none. */
 static inline const struct window_run *window_run_of(const struct window *w, int s, int f)
 {
@@ -81,7 +133,7 @@ static inline const struct window_run *window_run_of(const struct window *w, int
     return low < w->row[row + 1] ? w->run + low : NULL;
 }
 
-/* Returns the listed tile that holds pixel (s, f), or NULL. */
+/* Returns the listed tile that holds pixel (s, f) of a panel, or NULL. */
 static inline const struct tile *window_tile_at(const struct window *w, int s, int f)
 {
     const struct window_run *run = window_run_of(w, s, f);
@@ -90,11 +142,36 @@ static inline const struct tile *window_tile_at(const struct window *w, int s, i
     return w->tile + run->first + (f - run->fast) / TILE_FAST;
 }
 
-/* Returns 1 if pixel (s, f) is rendered. */
+/* Returns 1 if a pixel of the ROI of a panel may be one that is not rendered. */
+static inline int window_hides(const struct window *w)
+{
+    return w->mask || w->boxed || w->npanel > 0;
+}
+
+/* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
+int window_overlaps(const struct window *window, const int rectangle[4]);
+
+/* Shrinks a rectangle of a panel to the rendered pixels in it. Returns 0 if there are
+ * none. */
+int window_shrink(const struct window *panel, int rectangle[4]);
+
+/* ---- pixels of an image ---- */
+
+/* Returns the window of the panel that holds pixel (s, f) of an image of panels or, if none
+ * does, of the next one to the right in row s; NULL if there is none. */
+const struct window *window_at(const struct window *image, int s, int f);
+
+/* Returns 1 if pixel (s, f) of the image is rendered. */
 static inline int window_shows(const struct window *w, int s, int f)
 {
-    const struct tile *tile = window_tile_at(w, s, f);
+    const struct tile *tile;
 
+    if (w->npanel > 0) {
+        w = window_at(w, s, f);
+        if (!w || w->fast0 > f) return 0;
+        s -= w->slow0, f -= w->fast0;
+    }
+    tile = window_tile_at(w, s, f);
     return tile && tile->shown[s - tile->slow] >> (f - tile->fast) & 1;
 }
 
@@ -103,18 +180,6 @@ static inline int window_is_whole(const struct window *w)
 {
     return w->count == (int64_t)w->nslow * w->nfast;
 }
-
-/* Returns 1 if a pixel of the ROI may be one that is not rendered. */
-static inline int window_hides(const struct window *w)
-{
-    return w->mask || w->boxed;
-}
-
-/* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
-int window_overlaps(const struct window *window, const int rectangle[4]);
-
-/* Shrinks a rectangle to the rendered pixels in it. Returns 0 if there are none. */
-int window_shrink(const struct window *window, int rectangle[4]);
 
 /* ---- numbers of the pixels of the listed tiles, packed ---- */
 
@@ -125,12 +190,25 @@ static inline size_t window_packed(const struct window *w)
     return (size_t)w->ntile * TILE_PIXELS;
 }
 
-/* Returns the place of pixel (s, f), which lies in the run, in a packed array. */
+/* Returns the place of pixel (s, f) of a panel, which lies in the run, in a packed array.
+ */
 static inline size_t window_place(const struct window_run *run, int s, int f)
 {
     return (size_t)run->first * TILE_PIXELS
            + (size_t)(s % TILE_SLOW) * (size_t)(run->end - run->fast)
            + (size_t)(f - run->fast);
 }
+
+/* Pixels of a row of the image that lie side by side in a packed array: fast .. end - 1,
+ * from `place`. */
+struct window_stretch {
+    int fast, end;
+    size_t place;
+};
+
+/* Finds the next stretch of row s from pixel f on, in tiles that are listed. Returns 0
+ * where there is none before `end`. */
+int window_next_stretch(const struct window *image, int s, int f, int end,
+                        struct window_stretch *out);
 
 #endif

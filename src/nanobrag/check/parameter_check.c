@@ -52,12 +52,12 @@ static int has_equal_lattice_points(const struct check *check, const nb_scene *o
 static nb_status signature_at(struct check *check, const double *x, int repeating,
                               uint64_t *out)
 {
-    struct phys_frame frame;
+    const struct phys_frame *frame;
     nb_scene scene;
     struct job job;
 
     NB_TRY(simulator_frame(check->sim, x, &scene, &frame));
-    job = simulator_job(check->sim, &scene, &frame, NULL);
+    job = simulator_job(check->sim, &scene, frame, NULL);
     signature_of(&job, repeating, check->ctx->threads, out);
     return NB_OK;
 }

@@ -85,7 +85,8 @@ static const double full = 1.0 / 3;
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose_strategy(struct policy *policy, const struct phys_frame *frame,
-                            struct phys_spec spec, double samples, double around)
+                            int panels, struct phys_spec spec, double samples,
+                            double around)
 {
     const double pairs = (double)frame->nsource * frame->norientation;
     const double share = spots_share(frame, spec, policy->tolerance);
@@ -101,7 +102,7 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
         policy->why =
             "at this tolerance the spots fill more than a third of reciprocal space";
     else {
-        policy->spots_work = spots_cost(frame, spec, policy->tolerance,
+        policy->spots_work = spots_cost(frame, panels, spec, policy->tolerance,
                                         fmin(samples, around * share), 10 * lanes);
         policy->why = "to find the spots would cost more than to sum every sample";
         if (policy->spots_work > lanes) return;
@@ -110,11 +111,11 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
     }
 }
 
-void policy_strategy(struct policy *policy, const struct phys_frame *frame,
+void policy_strategy(struct policy *policy, const struct phys_frame *frame, int panels,
                      struct phys_spec spec, double samples, double around)
 {
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
-    if (policy->automatic) choose_strategy(policy, frame, spec, samples, around);
+    if (policy->automatic) choose_strategy(policy, frame, panels, spec, samples, around);
     if (!policy->automatic && policy->strategy == NB_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
         policy->why = "asked for, though spots of this crystal shape reach everywhere";

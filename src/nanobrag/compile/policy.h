@@ -27,11 +27,11 @@ struct policy {
  * NB_ERR_ARGUMENT, NB_ERR_UNSUPPORTED. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Choose the strategy by a first frame and its number of samples per orientation and
- * source: spots or lanes if the options leave it open, and lanes where spots are
- * impossible. The samples may hold all spots of `around` samples. Kernels in float are
- * dropped where their rounding exceeds the tolerance. */
-void policy_strategy(struct policy *policy, const struct phys_frame *frame,
+/* Choose the strategy by the first frames, one for each panel, and their number of samples
+ * per orientation and source: spots or lanes if the options leave it open, and lanes where
+ * spots are impossible. The samples may hold all spots of `around` samples. Kernels in
+ * float are dropped where their rounding exceeds the tolerance. */
+void policy_strategy(struct policy *policy, const struct phys_frame *frames, int panels,
                      struct phys_spec spec, double samples, double around);
 
 /* Set the strategy, with the reason in words. */

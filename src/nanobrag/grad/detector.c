@@ -1,23 +1,24 @@
 /*
- * detector.c - tangents of the detector's members of the frame: scene/detector.c formula by
- * formula, each value beside its tangent (_dot).
+ * detector.c - tangents of the detector's members of the frame: scene/detector/detector.c
+ * formula by formula, each value beside its tangent (_dot).
  *
  * Vectors are rotated in place, so the tangent is always computed before its value is
  * overwritten.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* A point that gives the position of the unrotated detector, as in scene/detector.c;
- * metres. */
+/* A point that gives the position of the unrotated detector, as in
+ * scene/detector/detector.c; metres. */
 struct anchor {
     int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE; -1: pix0 is given */
     double fast, slow;
@@ -247,14 +248,18 @@ void detector_tangent(const nb_scene *scene, const nb_scene *dot,
     const double depth = d->attenuation * 1e-6, depth_dot = d_dot->attenuation * 1e-6;
     struct detector_place place, place_dot;
 
-    derive_position(scene, dot, &place, &place_dot);
-    linear_copy(place_dot.pix0, out->pix0);
-    linear_copy(place_dot.fast, out->fast);
-    linear_copy(place_dot.slow, out->slow);
-    linear_copy(place_dot.normal, out->normal);
-    out->pixel = d_dot->pixel / 1000;
-    out->distance = place_dot.distance;
-    out->close_distance = place_dot.close;
+    if (d->npanel > 0)
+        memset(phys_numbers(out), 0, PHYS_PANEL_NUMBERS * sizeof(double));
+    else {
+        derive_position(scene, dot, &place, &place_dot);
+        linear_copy(place_dot.pix0, out->pix0);
+        linear_copy(place_dot.fast, out->fast);
+        linear_copy(place_dot.slow, out->slow);
+        linear_copy(place_dot.normal, out->normal);
+        out->pixel = d_dot->pixel / 1000;
+        out->distance = place_dot.distance;
+        out->close_distance = place_dot.close;
+    }
     out->layer_step = layer_step_dot;
     out->layer_offset = from_front ? 0 : layer_step_dot / 2;
     out->layer_mu =

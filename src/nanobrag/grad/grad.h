@@ -45,6 +45,8 @@ struct params {
 struct params_lists {
     nb_source *source; /* (nsource) */
     double *domain_weight; /* (ndomains); NULL unless one of them is free */
+    nb_panel *panel; /* (npanel); NULL unless a move of a panel or group is free */
+    nb_panel_group *group; /* (ngroup); the same */
 };
 
 /* Finds the parameters that `names` select. Each must exist, apply to the resolved scene
@@ -83,6 +85,13 @@ double params_write_f(const struct params *params, const double *x, double *box,
 
 /* Adds to bar_x of each structure factor the cotangents f_bar of its places of the box. */
 void params_gather_f(const struct params *params, const double *f_bar, double *bar_x);
+
+/* Returns 1 if the numbers of panel `panel` may change with parameter i. */
+int params_move_panel(const struct params *params, const nb_scene *scene, size_t i,
+                      int panel);
+
+/* Returns 1 if a move of a panel or of a group of panels is free. */
+int params_have_moves(const struct params *params);
 
 /* Returns 1 if parameter i is a structure factor. */
 int params_is_f(const struct params *params, size_t i);

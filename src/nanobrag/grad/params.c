@@ -78,6 +78,8 @@ static void write_numbers(const struct param *at, size_t n, const double *x,
         if (row->list == SOURCES && lists->source) to = lists->source + at->index;
         if (row->list == DOMAINS && lists->domain_weight)
             to = lists->domain_weight + at->index;
+        if (row->list == PANELS) to = lists->panel + at->index;
+        if (row->list == GROUPS) to = lists->group + at->index;
         *(double *)(void *)((char *)to + row->offset) = x[i];
     }
 }
@@ -97,8 +99,46 @@ void params_unpack(const struct params *params, const double *x,
             lists->domain_weight[i] = from ? from[i] : 1;
         scene->crystal.domain_weight = lists->domain_weight;
     }
+    if (lists->panel) {
+        nb_detector *d = &scene->detector;
+
+        memcpy(lists->panel, d->panel, (size_t)d->npanel * sizeof *lists->panel);
+        if (d->ngroup > 0)
+            memcpy(lists->group, d->group, (size_t)d->ngroup * sizeof *lists->group);
+        d->panel = lists->panel;
+        d->group = lists->group;
+    }
     write_numbers(params->at, params->n, x, lists, scene);
     symmetry_tie_cell(params->system, scene->crystal.cell);
+}
+
+/* Returns 1 if any of n parameters is a move of a panel or of a group. */
+static int are_moves(const struct param *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int list = registry_row(at[i].row)->list;
+
+        if (list == PANELS || list == GROUPS) return 1;
+    }
+    return 0;
+}
+
+int params_have_moves(const struct params *params)
+{
+    return are_moves(params->at, params->n);
+}
+
+int params_move_panel(const struct params *params, const nb_scene *scene, size_t i,
+                      int panel)
+{
+    const nb_detector *d = &scene->detector;
+    const int list = registry_row(params->at[i].row)->list, index = params->at[i].index;
+
+    if (list == PANELS) return index == panel;
+    if (list != GROUPS) return 1;
+    for (int g = d->panel[panel].group - 1; g >= 0; g = d->group[g].parent - 1)
+        if (g == index) return 1;
+    return 0;
 }
 
 void params_unpack_change(const struct params *params, size_t first, size_t n,
@@ -112,6 +152,15 @@ void params_unpack_change(const struct params *params, size_t first, size_t n,
     for (int i = 0; lists->domain_weight && i < scene->crystal.ndomains; i++)
         lists->domain_weight[i] = 0;
     dot->crystal.domain_weight = lists->domain_weight;
+    if (are_moves(params->at + first, n)) {
+        const nb_detector *d = &scene->detector;
+
+        memset(lists->panel, 0, (size_t)d->npanel * sizeof *lists->panel);
+        if (d->ngroup > 0)
+            memset(lists->group, 0, (size_t)d->ngroup * sizeof *lists->group);
+        dot->detector.panel = lists->panel;
+        dot->detector.group = lists->group;
+    }
     write_numbers(params->at + first, n, dx, lists, dot);
     symmetry_tie_cell(params->system, dot->crystal.cell);
 }

@@ -5,23 +5,30 @@
 void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
                  const double *photons, double *change)
 {
-    const double pixel = scene->detector.pixel, width = scene->psf.fwhm / pixel;
-    const double width_dot = (dot->psf.fwhm - width * dot->detector.pixel) / pixel;
+    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+        const struct psf_area area = psf_area_of(&scene->detector, i);
+        const double width = scene->psf.fwhm / area.pixel;
+        const double pixel_dot = area.common ? dot->detector.pixel : 0;
+        const double width_dot = (dot->psf.fwhm - width * pixel_dot) / area.pixel;
 
-    psf_apply(psf, width, change);
-    if (width_dot != 0) psf_add_slope(psf, width, width_dot, photons, change);
+        psf_apply(psf, &area, width, change);
+        if (width_dot != 0) psf_add_slope(psf, &area, width, width_dot, photons, change);
+    }
 }
 
 void psf_adjoint(struct psf *psf, const nb_scene *scene, const double *photons,
                  double *cotangent, nb_scene *bar)
 {
-    const double pixel = scene->detector.pixel, width = scene->psf.fwhm / pixel;
+    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+        const struct psf_area area = psf_area_of(&scene->detector, i);
+        const double width = scene->psf.fwhm / area.pixel;
 
-    if (photons) {
-        const double width_bar = psf_slope_dot(psf, width, photons, cotangent);
+        if (photons) {
+            const double width_bar = psf_slope_dot(psf, &area, width, photons, cotangent);
 
-        bar->psf.fwhm += width_bar / pixel;
-        bar->detector.pixel -= width_bar * width / pixel;
+            bar->psf.fwhm += width_bar / area.pixel;
+            if (area.common) bar->detector.pixel -= width_bar * width / area.pixel;
+        }
+        psf_apply(psf, &area, width, cotangent);
     }
-    psf_apply(psf, width, cotangent);
 }

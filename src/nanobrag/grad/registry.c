@@ -20,6 +20,7 @@ enum applies {
     PIX0,
     DISTANCE,
     CLOSE,
+    RECTANGLE,
     SENSOR,
     BEAM,
     SPECTRUM,
@@ -58,6 +59,11 @@ static const char *lacking_list(const nb_scene *scene, int list)
 {
     if (list == SOURCES) return scene->beam.nsource > 0 ? NULL : "a list of sources";
     if (list == DOMAINS) return scene->crystal.ndomains > 1 ? NULL : "mosaic domains";
+    if (list == PANELS) return scene->detector.npanel > 0 ? NULL : "panels";
+    if (list == GROUPS)
+        return scene->detector.npanel > 0 && scene->detector.ngroup > 0
+                   ? NULL
+                   : "groups of panels";
     return scene->crystal.hkl ? NULL : "a list of reflections";
 }
 
@@ -76,9 +82,12 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
     case PIX0:
         return d->origin_kind == NB_ORIGIN_PIX0 ? NULL : "a pix0 vector";
     case DISTANCE:
-        return d->close_distance == 0 ? NULL : "a distance along the beam";
+        return d->close_distance == 0 && d->npanel == 0 ? NULL
+                                                        : "a distance along the beam";
     case CLOSE:
         return d->close_distance != 0 ? NULL : "a close distance";
+    case RECTANGLE:
+        return d->npanel == 0 ? NULL : "a detector that is one rectangle";
     case SENSOR:
         return d->thickness > 0 ? NULL : "a sensor thickness";
     case BEAM:
@@ -110,6 +119,8 @@ size_t registry_length(const nb_scene *scene, const struct registry_row *row)
 {
     if (row->list == SOURCES) return (size_t)scene->beam.nsource;
     if (row->list == DOMAINS) return (size_t)scene->crystal.ndomains;
+    if (row->list == PANELS) return (size_t)scene->detector.npanel;
+    if (row->list == GROUPS) return (size_t)scene->detector.ngroup;
     if (row->list == REFLECTIONS) return hkl_box_size(scene->crystal.hkl);
     return 1;
 }
@@ -128,8 +139,8 @@ static void describe(const struct registry_row *row, nb_param *out)
 
 int nb_param_registry(int i, nb_param *out)
 {
-    static const char *const index[] = {"", "[i]", "[i]",
-                                        "[h,k,l]"}; /* index: enum registry_list */
+    /* index: enum registry_list */
+    static const char *const index[] = {"", "[i]", "[i]", "[i]", "[i]", "[h,k,l]"};
 
     if (i < 0 || i >= ROWS || !out) return 0;
     describe(&rows[i], out);
@@ -154,6 +165,16 @@ static int has_name(const struct registry_row *row, const char *name)
     return strcmp(row->name, name) == 0;
 }
 
+/* Returns 1 if the detector has panels, and the edge of its pixels is of none of them. */
+static int all_have_pixels(const nb_scene *scene)
+{
+    const nb_detector *d = &scene->detector;
+
+    for (int i = 0; i < d->npanel; i++)
+        if (d->panel[i].pixel == 0) return 0;
+    return d->npanel > 0;
+}
+
 /* Returns 1 if the image of this scene does not depend on the parameter. */
 static int has_no_influence(const nb_scene *scene, const struct registry_row *row)
 {
@@ -168,6 +189,7 @@ static int has_no_influence(const nb_scene *scene, const struct registry_row *ro
                && scene->scan.osc == 0)
            || (!strcmp(row->group, "amorphous")
                && (scene->background.water == 0 || (scene->quirks & NB_QUIRK_WATER)))
+           || (has_name(row, "pixel") && all_have_pixels(scene))
            || (has_name(row, "source_weight")
                && (b->nsource == 1 || (scene->quirks & NB_QUIRK_UNIT_WEIGHTS)));
 }
@@ -199,6 +221,8 @@ double registry_value(const nb_scene *scene, const struct registry_row *row, siz
 
     if (row->list == REFLECTIONS) return scene->crystal.hkl->box[index];
     if (row->list == SOURCES) from = scene->beam.source + index;
+    if (row->list == PANELS) from = scene->detector.panel + index;
+    if (row->list == GROUPS) from = scene->detector.group + index;
     if (row->list == DOMAINS && !scene->crystal.domain_weight) return 1;
     if (row->list == DOMAINS) from = scene->crystal.domain_weight + index;
     return *(const double *)(const void *)((const char *)from + row->offset);

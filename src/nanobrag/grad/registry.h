@@ -12,7 +12,7 @@
 #include <nanobrag/scene.h>
 
 /* The list that the index of a parameter refers to. */
-enum registry_list { NO_LIST, SOURCES, DOMAINS, REFLECTIONS };
+enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, REFLECTIONS };
 
 struct registry_row {
     const char *name, *group, *unit, *doc;

@@ -49,10 +49,18 @@ void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
 struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
                                           const double strain[9]);
 
-/* Computes the members from pix0 to layer_mu, which depend on detector and
- * beam direction. */
+/* Computes the members from pix0 to layer_mu, which depend on detector and beam direction.
+ * Where the detector has panels, those that differ among them are 0. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
                       const struct scene_fixed *fixed, struct phys_frame_tangent *out);
+
+/* Computes the numbers of panel i, the first of a frame's. */
+void panel_tangent(const nb_scene *scene, const nb_scene *dot,
+                   const struct scene_fixed *fixed, int i,
+                   double number[PHYS_PANEL_NUMBERS]);
+
+/* Returns 1 if the numbers of a panel may change along `dot`. */
+int panels_change(const nb_scene *dot);
 
 /* Computes source (nsource) and kahn. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,

@@ -30,6 +30,27 @@ int psf_default_radius(int kind, double fwhm_pixels)
     return (int)fmin(fmax(radius, 1), most);
 }
 
+int psf_areas(const nb_detector *d)
+{
+    return d->npanel > 0 ? d->npanel : 1;
+}
+
+struct psf_area psf_area_of(const nb_detector *d, int i)
+{
+    const size_t stride = (size_t)d->nfast;
+    struct psf_area area = {d->nslow, d->nfast, 0, stride, d->pixel, 1};
+
+    if (d->npanel > 0) {
+        const nb_panel *p = d->panel + i;
+
+        area.nslow = p->nslow, area.nfast = p->nfast;
+        area.first = (size_t)p->slow0 * stride + (size_t)p->fast0;
+        area.common = p->pixel == 0;
+        if (!area.common) area.pixel = p->pixel;
+    }
+    return area;
+}
+
 #ifdef NANOBRAG_FFTW
 
 #include <fftw3.h>
@@ -303,17 +324,25 @@ static void make_transfer(struct psf *psf, double fwhm, enum content content)
     for (size_t i = 0; i < n; i++) psf->transfer[i] = psf->work[2 * i] * norm;
 }
 
-/* Convolves an image with the kernel, or with its derivative; the result is psf->work. */
-static void convolve(struct psf *psf, double fwhm, enum content content,
-                     const double *image)
+/* Returns `area`, or for NULL the image of the size of the transforms. */
+static struct psf_area area_or_all(const struct psf *psf, const struct psf_area *area)
 {
-    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
-    const size_t n = (size_t)psf->pslow * psf->half;
+    const struct psf_area all = {psf->nslow, psf->nfast, 0, (size_t)psf->nfast, 0, 1};
+
+    return area ? *area : all;
+}
+
+/* Convolves an area with the kernel, or with its derivative; the result is psf->work. */
+static void convolve(struct psf *psf, const struct psf_area *a, double fwhm,
+                     enum content content, const double *image)
+{
+    const size_t row = psf->half * 2, n = (size_t)psf->pslow * psf->half;
 
     make_transfer(psf, fwhm, content);
     memset(psf->work, 0, n * 2 * sizeof *psf->work);
-    for (size_t s = 0; s < (size_t)psf->nslow; s++)
-        memcpy(psf->work + s * row, image + s * nfast, nfast * sizeof *image);
+    for (size_t s = 0; s < (size_t)a->nslow; s++)
+        memcpy(psf->work + s * row, image + a->first + s * a->stride,
+               (size_t)a->nfast * sizeof *image);
     fftw_execute(psf->forward);
     for (size_t i = 0; i < n; i++) {
         psf->work[2 * i] *= psf->transfer[i];
@@ -328,38 +357,43 @@ static void convolve(struct psf *psf, double fwhm, enum content content,
  * clipped at 0: that would break the derivative. Counts and noise read negative photons as
  * 0.
  */
-void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
+void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+               double *image)
 {
-    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+    const struct psf_area a = area_or_all(psf, area);
+    const size_t row = psf->half * 2;
 
-    convolve(psf, fwhm_pixels, VALUE, image);
-    for (size_t s = 0; s < (size_t)psf->nslow; s++)
-        memcpy(image + s * nfast, psf->work + s * row, nfast * sizeof *image);
+    convolve(psf, &a, fwhm_pixels, VALUE, image);
+    for (size_t s = 0; s < (size_t)a.nslow; s++)
+        memcpy(image + a.first + s * a.stride, psf->work + s * row,
+               (size_t)a.nfast * sizeof *image);
 }
 
-void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
-                   const double *photons, double *image)
+void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+                   double factor, const double *photons, double *image)
 {
-    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+    const struct psf_area a = area_or_all(psf, area);
+    const size_t row = psf->half * 2;
 
-    convolve(psf, fwhm_pixels, SLOPE, photons);
-    for (size_t s = 0; s < (size_t)psf->nslow; s++)
-        for (size_t f = 0; f < nfast; f++)
-            image[s * nfast + f] += factor * psf->work[s * row + f];
+    convolve(psf, &a, fwhm_pixels, SLOPE, photons);
+    for (size_t s = 0; s < (size_t)a.nslow; s++)
+        for (size_t f = 0; f < (size_t)a.nfast; f++)
+            image[a.first + s * a.stride + f] += factor * psf->work[s * row + f];
 }
 
-double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
-                     const double *weight)
+double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+                     const double *photons, const double *weight)
 {
-    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+    const struct psf_area a = area_or_all(psf, area);
+    const size_t row = psf->half * 2;
     double sum = 0;
 
-    convolve(psf, fwhm_pixels, SLOPE, photons);
-    for (size_t s = 0; s < (size_t)psf->nslow; s++) {
+    convolve(psf, &a, fwhm_pixels, SLOPE, photons);
+    for (size_t s = 0; s < (size_t)a.nslow; s++) {
         double line = 0;
 
-        for (size_t f = 0; f < nfast; f++)
-            line += weight[s * nfast + f] * psf->work[s * row + f];
+        for (size_t f = 0; f < (size_t)a.nfast; f++)
+            line += weight[a.first + s * a.stride + f] * psf->work[s * row + f];
         sum += line;
     }
     return sum;
@@ -381,16 +415,19 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
 }
 
 /* This build never makes a struct psf; the functions below only satisfy the linker. */
-void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
+void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+               double *image)
 {
+    (void)area;
     (void)psf;
     (void)fwhm_pixels;
     (void)image;
 }
 
-void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
-                   const double *photons, double *image)
+void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+                   double factor, const double *photons, double *image)
 {
+    (void)area;
     (void)psf;
     (void)fwhm_pixels;
     (void)factor;
@@ -398,9 +435,10 @@ void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
     (void)image;
 }
 
-double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
-                     const double *weight)
+double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+                     const double *photons, const double *weight)
 {
+    (void)area;
     (void)psf;
     (void)fwhm_pixels;
     (void)photons;

@@ -7,7 +7,7 @@
 
 #include "base/context.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 
 /* Rows of the turn under a convention whose beam is +x, and +z. */
@@ -59,26 +59,36 @@ nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laborator
     linear_unit(scene->scan.axis, spindle);
     laboratory_turn(out, spindle, out->spindle);
     for (int i = 0; i < 3; i++) laboratory_turn(out, axes.real[i], out->real_axes[i]);
-    out->npanel = 1;
+    out->npanel = detector_panels(scene);
     return NB_OK;
 }
 
 nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
-                           const struct laboratory *laboratory, int i,
+                           const struct laboratory *laboratory,
+                           const struct panel_middle *middle, int i,
                            struct laboratory_panel *out)
 {
     struct detector_place place;
     double origin[3];
 
+    memset(out, 0, sizeof *out);
     if (i < 0 || i >= laboratory->npanel)
         return fail(ctx, NB_ERR_ARGUMENT, "panel %d of %d", i, laboratory->npanel);
-    NB_TRY(detector_derive(ctx, scene, &place));
+    NB_TRY(detector_derive(ctx, scene, middle, i, &place));
     laboratory_turn(laboratory, place.fast, out->fast);
     laboratory_turn(laboratory, place.slow, out->slow);
     linear_scale(1000, place.pix0, origin);
     laboratory_turn(laboratory, origin, out->origin);
     out->pixel = scene->detector.pixel;
-    out->nfast = scene->detector.nfast;
-    out->nslow = scene->detector.nslow;
+    out->nfast = place.nfast;
+    out->nslow = place.nslow;
+    if (scene->detector.npanel > 0) {
+        const nb_panel *panel = scene->detector.panel + i;
+
+        out->pixel = panels_pixel(&scene->detector, panel);
+        out->name = panel->name;
+        out->slow0 = panel->slow0;
+        out->fast0 = panel->fast0;
+    }
     return NB_OK;
 }

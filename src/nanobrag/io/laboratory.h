@@ -17,12 +17,16 @@
 #include <nanobrag/context.h>
 #include <nanobrag/scene.h>
 
+#include "scene/detector/panels.h"
+
 /* One flat panel. */
 struct laboratory_panel {
     double fast[3], slow[3]; /* unit vectors along which the pixels are counted */
     double origin[3]; /* outer corner of the first pixel, mm */
     double pixel; /* edge of a pixel, mm */
     int nfast, nslow;
+    int fast0, slow0; /* its first pixel in the image */
+    const char *name; /* as in nb_panel, of the scene; NULL: none */
 };
 
 struct laboratory {
@@ -40,9 +44,11 @@ struct laboratory {
  * detector_derive(). */
 nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laboratory *out);
 
-/* Computes panel i, 0 to npanel - 1, of the same scene. */
+/* Computes panel i, 0 to npanel - 1, of the same scene, whose panels_middles() are
+ * `middle`. */
 nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
-                           const struct laboratory *laboratory, int i,
+                           const struct laboratory *laboratory,
+                           const struct panel_middle *middle, int i,
                            struct laboratory_panel *out);
 
 /* Turns a vector from the scene's frame to that of dxtbx. */

@@ -17,7 +17,7 @@ struct tile grid_tile(const struct job *job, int i)
 
 struct tile grid_whole(int fast, int slow, int width, int height)
 {
-    struct tile tile = {fast, slow, width, height, 0, {0}};
+    struct tile tile = {fast, slow, width, height, 0, 0, {0}};
 
     for (int r = 0; r < height; r++) tile.shown[r] = UINT32_MAX >> (TILE_FAST - width);
     return tile;
@@ -28,6 +28,7 @@ struct tile grid_piece(const struct tile *tile, int column, int row, int width, 
     struct tile piece = grid_whole(tile->fast + column, tile->slow + row, width, height);
 
     piece.number = tile->number;
+    piece.panel = tile->panel;
     for (int r = 0; r < height; r++) piece.shown[r] &= tile->shown[row + r] >> column;
     return piece;
 }
@@ -156,8 +157,7 @@ static double *row_of(const struct job *job, const struct tile *tile, int r)
     const struct window *w = job->window;
     const int s = tile->slow + r;
 
-    if (!job->packed)
-        return job->photons + (size_t)s * (size_t)w->nfast + (size_t)tile->fast;
+    if (!job->packed) return job->photons + window_pixel(w, s, tile->fast);
     return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
 }
 
@@ -178,7 +178,8 @@ void grid_read(const struct job *job, const struct tile *tile, double *values)
     }
 }
 
-/* Returns how many pixels of a tile along an edge have a place in the photons. */
+/* Returns how many pixels of a tile along an edge of its panel have a place in the photons.
+ */
 static int places(const struct job *job, int first, int size, int end)
 {
     return job->packed || end - first > size ? size : end - first;

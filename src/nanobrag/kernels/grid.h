@@ -8,7 +8,8 @@
 
 #include "kernels/job.h"
 
-/* A job computes grid_count() tiles; grid_tile() returns tile i. */
+/* The job of an image computes grid_count() tiles; grid_tile() returns tile i. What follows
+ * on tiles takes the job of their panel. */
 int grid_count(const struct job *job);
 struct tile grid_tile(const struct job *job, int i);
 
@@ -21,8 +22,8 @@ struct tile grid_piece(const struct tile *tile, int column, int row, int width, 
 /* Returns part i of a tile that is divided into parts x parts. */
 struct tile grid_part(const struct tile *tile, int parts, int i);
 
-/* Sets all photons of the job to 0; grid_clear() leaves an image alone of which the job
- * renders every pixel. */
+/* Sets all photons of the job of an image to 0; grid_clear() leaves an image alone of which
+ * the job renders every pixel. */
 void grid_zero(const struct job *job);
 void grid_clear(const struct job *job);
 

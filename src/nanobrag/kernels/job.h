@@ -20,6 +20,9 @@ struct schedule {
     int block; /* tiles, or chunks of tiles, assigned to a thread at a time */
 };
 
+/* A kernel reads the job of one panel. The job of an image of several panels has the frames
+ * of all of them, one after another, and the window of the image; where the detector is one
+ * rectangle, both are the same. */
 struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
@@ -29,7 +32,8 @@ struct job {
                                    spread needs pixels beside them too; NULL: all */
     int roi[4]; /* those of the window, for a device, which renders no boxes: fast0 fast1 */
     const uint8_t *mask; /* slow0 slow1, ends excluded; nslow x nfast, 0 = skip, or NULL */
-    double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
+    double *photons; /* of the image, nslow x nfast; pixels that are not rendered become
+                        0 */
     int packed; /* 1: photons are those of the window's tiles alone (base/window.h) */
     struct schedule schedule;
     int planned; /* 1: the compiled mode chose spec and schedule */
@@ -40,5 +44,16 @@ struct job {
     int fixed; /* what no free parameter changes (enum phys_fixed); its cotangents may be
                   left out */
 };
+
+/* Returns the job of panel i of the image of a job. */
+static inline struct job job_of_panel(const struct job *job, int i)
+{
+    struct job panel = *job;
+
+    panel.frame += i;
+    panel.window = window_panel(job->window, i);
+    if (job->shown) panel.shown = window_panel(job->shown, i);
+    return panel;
+}
 
 #endif

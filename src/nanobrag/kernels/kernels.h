@@ -135,8 +135,8 @@ struct tiles_summary {
 /* Fills in the summary of a job without computing a pixel. */
 struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job);
 
-/* Returns the solid angle of all rendered pixels, sr. `rows` is a workspace of one number
- * for each row of the image. */
+/* Returns the solid angle of all rendered pixels of the job of a panel, sr. `rows` is a
+ * workspace of one number for each row of the image. */
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
                          double *rows);
 

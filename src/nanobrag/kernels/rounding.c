@@ -143,7 +143,8 @@ static double estimate(const struct rounding *r, double unit, double width, doub
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts)
 {
     if (rounding->never) return 1;
-    return estimate(rounding, unit_single, half_width(rounding->frame, tile, parts), 0.5);
+    return estimate(rounding, unit_single,
+                    half_width(rounding->frame + tile->panel, tile, parts), 0.5);
 }
 
 double rounding_single_anywhere(const struct rounding *rounding, int width, int height)
@@ -203,22 +204,33 @@ static double pixel_area(const struct phys_frame *f)
     return f->point_pixel ? 1 : f->pixel * f->pixel * slant;
 }
 
+/* Returns the largest solid angle of a pixel, sr. */
+static double largest_angle(const struct job *job)
+{
+    double largest = 0;
+
+    for (int i = 0; i < window_panels(job->window); i++) {
+        const double near = nearest_distance(job->frame + i);
+
+        largest = fmax(largest, pixel_area(job->frame + i) / (near * near));
+    }
+    return largest;
+}
+
 double rounding_brightest(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    const double near = nearest_distance(f);
 
     return largest_f2(f, job->spec) * samples_of_pixel(f) * fabs(f->bragg_scale)
-           * pixel_area(f) / (near * near);
+           * largest_angle(job);
 }
 
 double rounding_largest_sum(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    const double near = nearest_distance(f);
 
     return largest_f2(f, job->spec) * samples_of_pixel(f)
-           * (f->each_omega ? pixel_area(f) / (near * near) : 1);
+           * (f->each_omega ? largest_angle(job) : 1);
 }
 
 int rounding_is_lost(const struct job *job, double peak)

@@ -11,7 +11,7 @@
 
 /* The properties of a frame that the estimates need; they are computed once per image. */
 struct rounding {
-    const struct phys_frame *frame;
+    const struct phys_frame *frame; /* those of all panels */
     int never; /* 1: float is never precise enough */
     int poles; /* 1: the square profile of a broken cell count, whose slope has no bound */
     double units; /* roundings that no index has a part in */
@@ -19,13 +19,15 @@ struct rounding {
     double edges[3]; /* |a|, |b|, |c| over the shortest wavelength */
 };
 
+/* `frame` is that of the first panel, before those of the others. */
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
 
 /* Returns the error of float in a tile that is cut into `parts` x `parts`. Tests check that
  * the worst pixel of an image lies within this error bar. */
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts);
 
-/* Returns the error of float in tiles of width x height pixels anywhere on the detector. */
+/* Returns the error of float in tiles of width x height pixels anywhere on the first panel.
+ */
 double rounding_single_anywhere(const struct rounding *rounding, int width, int height);
 
 /* Returns the error of float in the samples within `radius` (1/A) of a reflection. */
@@ -35,8 +37,8 @@ double rounding_spot(const struct rounding *rounding, double radius);
  * an image that holds only tails it is a larger fraction. */
 double rounding_double(const struct rounding *rounding);
 
-/* Returns an upper bound of the photons of a pixel: all of its samples lie on the brightest
- * possible reflection. */
+/* Returns an upper bound of the photons of a pixel of an image: all of its samples lie on
+ * the brightest possible reflection. */
 double rounding_brightest(const struct job *job);
 
 /* Returns the sum of F^2 over the samples of such a pixel, times the factors that are

@@ -9,15 +9,14 @@
 
 void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature)
 {
-    const struct phys_frame *frame = job->frame;
-    const struct phys_view view = phys_view(frame);
-
     (void)threads; /* unused without OpenMP */
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int t = 0; t < grid_count(job); t++) {
         STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
-
+        const struct phys_frame *frame = job->frame + tile.panel;
+        const struct window *window = window_panel(job->window, tile.panel);
+        const struct phys_view view = phys_view(frame);
         struct listing listing;
 
         grid_list(&tile, &listing);
@@ -25,7 +24,7 @@ void signature_of(const struct job *job, int repeats, int threads, uint64_t *sig
             const int s = tile.slow + listing.pixel[i] / TILE_FAST;
             const int f = tile.fast + listing.pixel[i] % TILE_FAST;
 
-            signature[(size_t)s * (size_t)frame->nfast + (size_t)f] =
+            signature[window_pixel(window, s, f)] =
                 phys_pixel_signature(job->spec, repeats, frame, &view, s, f);
         }
     }

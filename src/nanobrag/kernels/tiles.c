@@ -42,9 +42,10 @@ int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
 
 /* Computes the photons of one tile and returns its brightest pixel. */
 static double compute_tile(struct progress *progress, const struct kernel_set *kernels,
-                           const struct job *job, const struct rounding *rounding,
+                           const struct job *image, const struct rounding *rounding,
                            const struct tile *tile)
 {
+    const struct job panel = job_of_panel(image, tile->panel), *job = &panel;
     const int shape = job->spec.shape, lookup = job->spec.lookup;
     double photons[TILE_PIXELS], left, peak = 0;
     const int n = tiles_divisions(kernels, job, rounding, tile, &left);

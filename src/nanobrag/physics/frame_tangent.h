@@ -91,6 +91,9 @@ PHYS_FN unsigned long long phys_numbers_of(int kinds)
     return which;
 }
 
+/* The numbers that differ among the panels of a detector are the first. */
+enum { PHYS_PANEL_NUMBERS = PHYS_LAST_close_distance + 1 };
+
 /* Returns the PHYS_NUMBERS numbers of a cotangent as one array. */
 PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
 {

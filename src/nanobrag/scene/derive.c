@@ -9,7 +9,7 @@
 #include "scene/background.h"
 #include "scene/beam.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
@@ -25,7 +25,7 @@ void nb_scene_set_profile(nb_scene *scene, int profile)
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
 {
     struct crystal_axes axes;
-    struct detector_place place;
+    struct detector_scale scale;
 
     NB_TRY(scene_validate(ctx, scene));
     NB_TRY(symmetry_resolve(ctx, &scene->crystal));
@@ -33,13 +33,13 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
     NB_TRY(beam_resolve(ctx, scene));
     NB_TRY(crystal_resolve_cells(ctx, scene));
-    NB_TRY(detector_resolve(ctx, scene));
+    NB_TRY(detector_resolve(ctx, scene, fixed->middle));
     NB_TRY(sampling_resolve(ctx, scene, fixed));
     NB_TRY(background_resolve(ctx, scene));
     NB_TRY(beam_count(ctx, scene, fixed));
     NB_TRY(crystal_derive(ctx, scene, &axes));
-    NB_TRY(detector_derive(ctx, scene, &place));
-    NB_TRY(sampling_resolve_placed(ctx, scene, &axes, &place, fixed));
+    NB_TRY(detector_scale_of(ctx, scene, fixed->middle, beam_shortest(scene), &scale));
+    NB_TRY(sampling_resolve_placed(ctx, scene, &axes, &scale, fixed));
     if ((double)scene->scan.nphi * scene->crystal.ndomains > 1e8)
         return fail(ctx, NB_ERR_SCENE,
                     "%d phi steps x %d mosaic domains are too many; at most 1e8",
@@ -101,6 +101,21 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
     }
 }
 
+/* Computes the frames of the other panels from that of the first. */
+static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
+                               const struct scene_fixed *fixed, double layer_step,
+                               struct phys_frame *frames)
+{
+    for (int i = 1; i < detector_panels(scene); i++) {
+        struct detector_place place;
+
+        NB_TRY(detector_derive(ctx, scene, fixed->middle, i, &place));
+        frames[i] = frames[0];
+        detector_frame(scene, &place, layer_step, frames + i);
+    }
+    return NB_OK;
+}
+
 nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
                        const struct scene_fixed *fixed, struct phys_source *sources,
                        struct phys_orientation *orientations, struct phys_frame *frame)
@@ -115,7 +130,7 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     NB_TRY(beam_check_directions(ctx, scene));
     NB_TRY(crystal_check_cells(ctx, scene));
     NB_TRY(crystal_derive(ctx, scene, &axes));
-    NB_TRY(detector_derive(ctx, scene, &place));
+    NB_TRY(detector_derive(ctx, scene, fixed->middle, 0, &place));
     NB_TRY(beam_derive(ctx, scene, fixed, sources));
     if (!(mosaic_mean_weight(scene) > 0))
         return fail(ctx, NB_ERR_SCENE, "the weights of the mosaic domains add up to 0");
@@ -139,5 +154,5 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     frame->bragg_scale = BEAM_RE2 * scene->beam.fluence * scene->crystal.scale
                          / (nsub * frame->norientation);
     background_frame(scene, frame);
-    return NB_OK;
+    return derive_panels(ctx, scene, fixed, layer_step, frame);
 }

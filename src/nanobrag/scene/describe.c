@@ -10,7 +10,7 @@
 #include "scene/background.h"
 #include "scene/beam.h"
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/linear.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"
@@ -46,15 +46,13 @@ static void describe_crystal(const nb_scene *scene, const struct crystal_axes *a
     out->sample_max = crystal_largest_edge(scene, axes);
 }
 
-static void describe_centres(const nb_scene *scene, const struct detector_place *place,
-                             nb_description *out)
+static void describe_centres(const struct detector_place *place, nb_description *out)
 {
-    const nb_detector *d = &scene->detector;
-    const double pixel = d->pixel, fast = out->beam_fast, slow = out->beam_slow;
+    const double pixel = out->pixel, fast = out->beam_fast, slow = out->beam_slow;
 
-    detector_beam_centre(NB_ADXV, d->size, pixel, fast, slow, out->adxv);
-    detector_beam_centre(NB_MOSFLM, d->size, pixel, fast, slow, out->mosflm);
-    detector_beam_centre(NB_DENZO, d->size, pixel, fast, slow, out->denzo);
+    detector_beam_centre(NB_ADXV, out->size, pixel, fast, slow, out->adxv);
+    detector_beam_centre(NB_MOSFLM, out->size, pixel, fast, slow, out->mosflm);
+    detector_beam_centre(NB_DENZO, out->size, pixel, fast, slow, out->denzo);
     out->xds_org[0] = out->close_fast / pixel + 0.5;
     out->xds_org[1] = out->close_slow / pixel + 0.5;
     out->dials_origin[0] = 1000 * place->pix0[2];
@@ -71,9 +69,18 @@ static void describe_detector(const nb_scene *scene, const struct detector_place
     out->nfast = d->nfast;
     out->convention = d->convention;
     out->pivot = place->pivot;
-    out->pixel = d->pixel;
-    out->size[0] = d->size[0];
-    out->size[1] = d->size[1];
+    out->npanel = d->npanel;
+    if (d->npanel > 0) {
+        const nb_panel *panel = d->panel + out->panel;
+
+        out->pixel = panels_pixel(d, panel);
+        out->size[0] = panel->nfast * out->pixel;
+        out->size[1] = panel->nslow * out->pixel;
+    } else {
+        out->pixel = d->pixel;
+        out->size[0] = d->size[0];
+        out->size[1] = d->size[1];
+    }
     linear_copy(place->fast, out->fast);
     linear_copy(place->slow, out->slow);
     linear_copy(place->normal, out->normal);
@@ -87,7 +94,7 @@ static void describe_detector(const nb_scene *scene, const struct detector_place
     out->close_slow = 1000 * place->close_slow;
     out->xbeam = 1000 * place->xbeam;
     out->ybeam = 1000 * place->ybeam;
-    describe_centres(scene, place, out);
+    describe_centres(place, out);
     out->thickness = d->thickness;
     out->mu = d->attenuation == 0 ? -1 : isinf(d->attenuation) ? 0 : 1e6 / d->attenuation;
 }
@@ -133,17 +140,20 @@ nb_status scene_describe(nb_context *ctx, const nb_scene *scene,
                          const struct scene_fixed *fixed, nb_description *out)
 {
     struct crystal_axes axes;
+    struct detector_scale scale;
     struct detector_place place;
 
     memset(out, 0, sizeof *out);
     NB_TRY(crystal_derive(ctx, scene, &axes));
-    NB_TRY(detector_derive(ctx, scene, &place));
+    NB_TRY(detector_scale_of(ctx, scene, fixed->middle, beam_shortest(scene), &scale));
+    NB_TRY(detector_derive(ctx, scene, fixed->middle, scale.panel, &place));
     describe_crystal(scene, &axes, out);
+    out->panel = scale.panel;
     describe_detector(scene, &place, out);
     describe_beam(scene, &place, fixed, out);
     describe_counts(scene, fixed, out);
-    out->pixel_reciprocal = detector_reciprocal_pixel(scene, &place);
-    out->qmax = detector_qmax(scene, &place, beam_shortest(scene));
+    out->pixel_reciprocal = scale.reciprocal_pixel;
+    out->qmax = scale.qmax;
     if (scene->quirks & NB_QUIRK_WATER)
         out->background_intensity = background_quirk_intensity(scene);
     return NB_OK;

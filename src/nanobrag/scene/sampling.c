@@ -339,13 +339,12 @@ static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
 
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct crystal_axes *axes,
-                                  const struct detector_place *place,
+                                  const struct detector_scale *scale,
                                   struct scene_fixed *fixed)
 {
     const nb_detector *d = &scene->detector;
     const double edge = crystal_largest_edge(scene, axes);
-    const double qmax = detector_qmax(scene, place, beam_shortest(scene));
-    const double wanted = ceil(3 * edge / detector_reciprocal_pixel(scene, place));
+    const double wanted = ceil(3 * edge / scale->reciprocal_pixel);
 
     fixed->oversample_wanted = !(wanted >= 1) ? 1 : wanted > 10000 ? 10000 : (int)wanted;
     if (scene->oversample <= 0) {
@@ -368,7 +367,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                     SUB_PIXELS_MOST);
     fixed->interpolate = interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
-    return resolve_phi(ctx, scene, edge, qmax, fixed);
+    return resolve_phi(ctx, scene, edge, scale->qmax, fixed);
 }
 
 double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int i)

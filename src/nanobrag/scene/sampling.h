@@ -8,7 +8,7 @@
 #define NB_SCENE_SAMPLING_H
 
 #include "scene/crystal.h"
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 #include "scene/scene.h"
 
 /* Decides the counts that need no geometry: divergence, dispersion, sensor layers and
@@ -18,7 +18,7 @@ nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed 
 /* Decides what depends on crystal and detector: phi steps, sub-pixels and interpolation. */
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct crystal_axes *axes,
-                                  const struct detector_place *place,
+                                  const struct detector_scale *scale,
                                   struct scene_fixed *fixed);
 
 /* Returns the angle of phi step i, degree. */

@@ -18,6 +18,7 @@
 
 #include "physics/frame.h"
 #include "physics/spec.h"
+#include "scene/detector/panels.h"
 #include "scene/random.h"
 
 /* Rotation of a mosaic domain for a spread of 1: unit vector and angle. */
@@ -52,6 +53,7 @@ struct scene_fixed {
     const float *f_single; /* f rounded to float; NULL without kernels in float */
     double f_listed; /* largest |F| of the listed reflections, electron */
     int f_min[3], f_size[3]; /* first index and size of the box along h, k, l */
+    struct panel_middle *middle; /* of the groups of panels (ngroup); NULL without any */
 };
 
 /* One sampled dimension: the numbers given by the user, which the rules then complete. */
@@ -67,19 +69,21 @@ struct scene_range {
 nb_status scene_validate(nb_context *ctx, const nb_scene *scene);
 
 /* ---- derive.c ---- */
-/* Fills the defaults and counts of `scene` in place. scene_fill() fills the lists of
- * `fixed` once they have memory. */
+/* Fills the defaults and counts of `scene` in place; its lists of panels and groups and
+ * fixed->middle belong to the simulator and are filled in too. scene_fill() fills the other
+ * lists of `fixed` once they have memory. */
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
 /* Fills the lists of `fixed`, and `box`, which becomes fixed->f,
  * from scene->crystal.hkl. */
 void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box);
 
-/* Computes the frame of a resolved scene. The frame will point to sources (nsource) and
- * orientations (nphi x ndomains), which the caller owns. */
+/* Computes the frames of a resolved scene, one for each panel or one alone, which differ in
+ * the numbers of the detector. They will point to sources (nsource) and orientations (nphi
+ * x ndomains), which the caller owns. */
 nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
                        const struct scene_fixed *fixed, struct phys_source *sources,
-                       struct phys_orientation *orientations, struct phys_frame *frame);
+                       struct phys_orientation *orientations, struct phys_frame *frames);
 
 /* ---- describe.c ---- */
 /* Describes the scene; the caller adds the pixel counts and what computes it. */

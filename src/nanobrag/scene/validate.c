@@ -241,12 +241,22 @@ static nb_status check_cell(nb_context *ctx, const double cell[6])
     return NB_OK;
 }
 
-/* Checks members whose values this version does not support yet. */
-static nb_status check_supported(nb_context *ctx, const nb_scene *scene)
+/* Checks the numbers of panels and groups; scene/detector/panels.c checks the lists. */
+static nb_status check_panels(nb_context *ctx, const nb_detector *d)
 {
-    if (scene->detector.npanel < 0 || scene->detector.npanel > 1)
-        return fail(ctx, NB_ERR_UNSUPPORTED, "detector.npanel is %d; this version has 1",
-                    scene->detector.npanel);
+    if (d->npanel < 0 || d->npanel > PANELS_MOST)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.npanel is %d, expected 0 to %d",
+                    d->npanel, PANELS_MOST);
+    if (d->npanel == 0) return NB_OK;
+    if (!d->panel)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.panel is NULL but npanel is %d",
+                    d->npanel);
+    if (d->ngroup < 0 || d->ngroup > PANELS_MOST)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.ngroup is %d, expected 0 to %d",
+                    d->ngroup, PANELS_MOST);
+    if (d->ngroup > 0 && !d->group)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.group is NULL but ngroup is %d",
+                    d->ngroup);
     return NB_OK;
 }
 
@@ -256,7 +266,7 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
     NB_TRY(check_counts(ctx, scene));
     NB_TRY(check_lists(ctx, scene));
     NB_TRY(check_cell(ctx, scene->crystal.cell));
-    NB_TRY(check_supported(ctx, scene));
+    NB_TRY(check_panels(ctx, &scene->detector));
     if (scene->quirks & ~(uint64_t)NB_QUIRK_ALL)
         return fail(ctx, NB_ERR_ARGUMENT, "quirks holds bits that are no NB_QUIRK");
     if (scene->psf.kind != NB_PSF_NONE && !(scene->psf.fwhm > 0))

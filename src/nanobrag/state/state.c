@@ -102,12 +102,42 @@ nb_status simulator_plane_columns(nb_simulator *sim, int chunks)
     return NB_OK;
 }
 
-struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)
+/* Returns how many of the parameters that are not structure factors change a panel. */
+static size_t count_moving(const nb_simulator *sim, int panel)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sim->params.n; i++)
+        n += !params_is_f(&sim->params, i)
+             && params_move_panel(&sim->params, &sim->scene, i, panel);
+    return n;
+}
+
+/* Set the sizes of the tangents of the panels. */
+static void size_panels(const nb_simulator *sim, int any, struct jacobian_sizes *n)
+{
+    const int npanel = sim->scene.detector.npanel;
+
+    n->panels = npanel > 0 ? (size_t)npanel : 1;
+    n->at_once = n->of_panels = 0;
+    for (int p = 0; p < npanel; p++) {
+        const size_t moving = any ? n->tangents : count_moving(sim, p);
+
+        n->at_once = moving > n->at_once ? moving : n->at_once;
+        n->of_panels += moving;
+    }
+    if (npanel == 0) n->at_once = n->tangents;
+    if (npanel > 0) n->of_panels++; /* never 0, which stands for one rectangle */
+}
+
+struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents,
+                                               int any)
 {
     const int wants_f = sim->params.f.n > 0 || sim->nunlisted > 0;
     struct jacobian_sizes n;
 
     n.tangents = tangents;
+    size_panels(sim, any, &n);
     n.f = sim->params.f.n;
     n.sources = (size_t)sim->fixed.nsource;
     n.orientations = (size_t)sim->scene.scan.nphi * (size_t)sim->scene.crystal.ndomains;

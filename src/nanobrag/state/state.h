@@ -63,6 +63,7 @@ struct device {
 struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
+    struct arena panels_memory; /* of the lists of panels and groups */
     /* These are set by nb_simulator_create() and never written again, except `plans`. */
     nb_scene scene; /* resolved; its pointers are the simulator's */
     struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
@@ -81,6 +82,7 @@ struct nb_simulator {
     /* This is work memory: it carries nothing from one call to the next. */
     double *box;
     float *box_single; /* the same for kernels in float, or NULL */
+    struct phys_frame *frames; /* one for each panel */
     struct phys_source *sources;
     struct phys_orientation *orientations;
     /* the lists of a tangent of the frame; NULL where no parameter is free */
@@ -114,23 +116,32 @@ struct nb_simulator {
  * values. */
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
 
-/* Write the scene at x, as simulator_scene() does, and the frame derived from it. */
+/* Write the scene at x, as simulator_scene() does, and point *frames to the frames derived
+ * from it, one for each panel of the detector, which the simulator keeps until the next
+ * call. */
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
-                          struct phys_frame *frame);
+                          const struct phys_frame **frames);
 
 /* Write the tangent of the frame along dx, a change of the n parameters from `first` on.
  * `axes` are those of the scene, by crystal_derive(). The lists of `out` belong to the
- * caller; its box of structure factors may be NULL. */
+ * caller; its box of structure factors may be NULL. Of several panels the numbers that
+ * differ among them are 0. */
 void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                        const struct crystal_axes *axes, const struct phys_frame *frame,
                        size_t first, size_t n, const double *dx,
                        struct phys_frame_tangent *out);
 
 /* Write the nb_ndense() tangents of the frame, one along each parameter that is not a
- * structure factor. */
+ * structure factor, and those of its panels. */
 nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
                                        const struct phys_frame *frame,
                                        struct phys_frame_tangent *out);
+void simulator_parameters_on_panels(nb_simulator *sim, const nb_scene *scene,
+                                    const struct jacobian_work *work);
+
+/* Write the tangents of the panels along n directions dx of all parameters. */
+void simulator_directions_on_panels(nb_simulator *sim, const nb_scene *scene, int n,
+                                    const double *dx, const struct jacobian_work *work);
 
 /* Returns the inner product of the part of a tangent that is due to default_f with f, the
  * cotangents of the box. */
@@ -142,10 +153,14 @@ nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
                           const struct phys_frame *frame, int *fixed);
 
 /* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
- * the tangent of the frame along each parameter that is not a structure factor. */
+ * the tangent of the frame along each parameter that is not a structure factor. `panels`
+ * are the cotangents of the numbers of each panel; NULL where the detector is one
+ * rectangle.
+ */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,
-                                  const struct phys_frame_tangent *bar);
+                                  const struct phys_frame_tangent *bar,
+                                  double (*panels)[PHYS_PANEL_NUMBERS]);
 
 /* ---- state/state.c ---- */
 
@@ -166,9 +181,11 @@ nb_status simulator_packed(nb_simulator *sim, struct job *job);
 nb_status simulator_planes(nb_simulator *sim);
 nb_status simulator_plane_columns(nb_simulator *sim, int chunks);
 
-/* Returns the sizes of a Jacobian along so many tangents. simulator_assign_places() assigns
+/* Returns the sizes of a Jacobian along so many tangents, which are the parameters or, if
+ * `any` is 1, any directions. simulator_assign_places() assigns
  * each place of the box in its workspace to the structure factor that it belongs to. */
-struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents);
+struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents,
+                                               int any);
 void simulator_assign_places(const nb_simulator *sim, const struct jacobian_work *work);
 
 /* ---- state/signature.c ---- */

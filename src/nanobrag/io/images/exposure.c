@@ -89,15 +89,20 @@ static void set_beam(const nb_scene *scene, const nb_description *d, struct expo
 static nb_status set_panels(nb_context *ctx, const nb_scene *scene, struct exposure *out)
 {
     const int n = out->laboratory.npanel;
+    const size_t groups = scene->detector.npanel > 0 ? (size_t)scene->detector.ngroup : 0;
+    struct panel_middle *middle = calloc(groups + 1, sizeof *middle);
+    nb_status status = NB_OK;
 
     out->panel = calloc((size_t)n, sizeof *out->panel);
-    if (!out->panel) return fail_memory(ctx, "the panels of the detector");
-    for (int i = 0; i < n; i++) {
-        NB_TRY(laboratory_panel(ctx, scene, &out->laboratory, i, out->panel + i));
-        out->nslow += out->panel[i].nslow;
-    }
-    out->nfast = out->panel[0].nfast;
-    return NB_OK;
+    if (!out->panel || !middle) status = fail_memory(ctx, "the panels of the detector");
+    if (status == NB_OK && groups > 0)
+        status = panels_middles(ctx, &scene->detector, middle);
+    for (int i = 0; i < n && status == NB_OK; i++)
+        status = laboratory_panel(ctx, scene, &out->laboratory, middle, i, out->panel + i);
+    free(middle);
+    out->nslow = scene->detector.nslow;
+    out->nfast = scene->detector.nfast;
+    return status;
 }
 
 nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_description *d,

@@ -26,6 +26,7 @@ static int chunks_of(const struct adjoint_sizes *n)
 {
     const double bytes = (double)n->sources * sizeof(struct phys_source)
                          + (double)n->orientations * sizeof(struct phys_rotation)
+                         + (double)n->panels * PHYS_PANEL_NUMBERS * sizeof(double)
                          + (double)n->box * sizeof(double);
     const double pairs = (double)n->pixels * (double)n->samples * (double)n->orientations;
     const double by_memory = CHUNK_MEMORY / (bytes + 1);
@@ -60,6 +61,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->sizes = *n;
     out->chunks = chunks_of(n);
     out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
+    out->panel = arena_take(arena, (size_t)out->chunks * n->panels, sizeof *out->panel);
     out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
     out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
     out->most = arena_take(arena, (size_t)out->chunks, sizeof *out->most);
@@ -126,15 +128,34 @@ static void add_tangent(const struct adjoint_sizes *n,
 
 void adjoint_clear(const struct adjoint_work *work, int chunk)
 {
+    const size_t panels = work->sizes.panels;
+
     clear_tangent(&work->sizes, work->bar + chunk);
+    if (panels > 0)
+        memset(work->panel + (size_t)chunk * panels, 0, panels * sizeof *work->panel);
     work->value[chunk] = work->peak[chunk] = work->most[chunk] = 0;
+}
+
+void adjoint_leave(const struct adjoint_work *work, int chunk, int panel)
+{
+    double *from = phys_numbers(work->bar + chunk);
+
+    if (work->sizes.panels == 0) return;
+    add(PHYS_PANEL_NUMBERS, from,
+        work->panel[(size_t)chunk * work->sizes.panels + (size_t)panel]);
+    memset(from, 0, PHYS_PANEL_NUMBERS * sizeof *from);
 }
 
 void adjoint_sum_chunks(const struct adjoint_work *work)
 {
+    const size_t panels = work->sizes.panels;
+
     if (work->bar->f) add_boxes(work, (int)work->sizes.threads);
     for (int chunk = 1; chunk < work->chunks; chunk++) {
         add_tangent(&work->sizes, work->bar + chunk, work->bar);
+        if (panels > 0)
+            add(panels * PHYS_PANEL_NUMBERS, work->panel + (size_t)chunk * panels,
+                work->panel);
         work->value[0] += work->value[chunk];
         work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
     }
@@ -143,7 +164,7 @@ void adjoint_sum_chunks(const struct adjoint_work *work)
 /* One run over all tiles. */
 struct run {
     struct progress *progress;
-    const struct job *job;
+    const struct job *job; /* of the image */
     const struct objective *objective;
     const struct kernel_set *kernels;
     struct rounding rounding;
@@ -162,7 +183,7 @@ int adjoint_is_plain(const struct phys_frame *frame)
 static double part_vjp(const struct run *run, int single, const struct tile *tile,
                        void *workspace, struct phys_frame_tangent *bar, double *photons)
 {
-    const struct job *job = run->job;
+    const struct job panel = job_of_panel(run->job, tile->panel), *job = &panel;
     const struct kernel_set *k = run->kernels;
     const struct adjoint_kernels *lanes = single ? k->adjoint_single : k->adjoint_precise;
     const struct adjoint_kernels *adjoint_kernels =
@@ -186,8 +207,9 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
 static double divided_vjp(const struct run *run, const struct tile *tile, void *workspace,
                           struct phys_frame_tangent *bar, double *peak)
 {
+    const struct job job = job_of_panel(run->job, tile->panel);
     double photons[TILE_PIXELS], value = 0, left;
-    const int n = tiles_divisions(run->kernels, run->job, &run->rounding, tile, &left);
+    const int n = tiles_divisions(run->kernels, &job, &run->rounding, tile, &left);
     const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
 
     for (int i = 0; i < parts * parts; i++) {
@@ -195,7 +217,7 @@ static double divided_vjp(const struct run *run, const struct tile *tile, void *
 
         if (grid_rendered(&part) == 0) continue;
         value += part_vjp(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
-        *peak = fmax(*peak, grid_peak(run->job, &part, photons));
+        *peak = fmax(*peak, grid_peak(&job, &part, photons));
     }
     return value;
 }
@@ -234,15 +256,20 @@ static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
         STANDARD_FLOATS;
         void *workspace = work->workspace + (size_t)threads_index() * work->workspace_size;
 
+        int at = 0; /* the panel */
+
         adjoint_clear(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
+            if (tile.panel != at) adjoint_leave(work, chunk, at);
+            at = tile.panel;
             work->value[chunk] += tile_by_cells_vjp(run, &tile, workspace,
                                                     work->bar + chunk, work->peak + chunk);
             progress_step(progress);
         }
+        adjoint_leave(work, chunk, at);
     }
     (void)threads, (void)block; /* unused without OpenMP */
     adjoint_sum_chunks(work);

@@ -32,7 +32,7 @@ static size_t columns_numbers(const struct jacobian_sizes *n)
 
 static size_t lists_bytes(const struct jacobian_sizes *n)
 {
-    return jacobian_workspace_size(n->tangents, n->sources, n->orientations);
+    return jacobian_workspace_size(n->at_once, n->sources, n->orientations);
 }
 
 static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
@@ -41,7 +41,7 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     struct columns *c = &out->columns;
 
     out->lists = arena_take(arena, lists_bytes(n), 1);
-    out->change = arena_take(arena, n->tangents * TILE_PIXELS, sizeof *out->change);
+    out->change = arena_take(arena, n->at_once * TILE_PIXELS, sizeof *out->change);
     c->owner = work->owner;
     c->at = arena_take(arena, owners_of(n), sizeof *c->at);
     c->used = arena_take(arena, owners_of(n), sizeof *c->used);
@@ -56,16 +56,21 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out)
 {
+    const size_t rows = n->of_panels > 0 ? n->of_panels : n->tangents;
+
     out->sizes = *n;
     out->dot = arena_take(arena, n->tangents, sizeof *out->dot);
     out->rotates = arena_take(arena, n->tangents, 1);
     out->owner = arena_take(arena, n->box, sizeof *out->owner);
     out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
-    out->rows.block =
-        arena_take(arena, n->tangents / ROW_BLOCK + 1, sizeof *out->rows.block);
-    out->rows.place = arena_take(arena, n->tangents, sizeof *out->rows.place);
-    out->rows.factor = arena_take(arena, n->tangents, sizeof *out->rows.factor);
-    out->rows.turn = arena_take(arena, n->orientations, sizeof *out->rows.turn);
+    out->panel = arena_take(arena, n->panels, sizeof *out->panel);
+    out->which = arena_take(arena, n->of_panels, sizeof *out->which);
+    out->of_panels = arena_take(arena, n->of_panels, sizeof *out->of_panels);
+    out->panels_rotate = arena_take(arena, n->of_panels, 1);
+    out->block = arena_take(arena, rows / ROW_BLOCK + n->panels, sizeof *out->block);
+    out->place = arena_take(arena, rows, sizeof *out->place);
+    out->factor = arena_take(arena, rows, sizeof *out->factor);
+    out->turn = arena_take(arena, n->orientations, sizeof *out->turn);
     for (size_t i = 0; i < n->tangents; i++) {
         struct phys_frame_tangent none, *dot = out->dot ? out->dot + i : &none;
 
@@ -79,29 +84,84 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
     }
 }
 
+/* ---- the tangents of each panel ---- */
+
+void jacobian_start_panel(const struct jacobian_work *work, int panel)
+{
+    struct panel_tangents *of = work->panel + panel;
+    const size_t at = panel == 0 ? 0 : (size_t)(of[-1].which - work->which) + of[-1].n;
+
+    of->n = 0;
+    of->which = work->which + at;
+    of->dot = work->of_panels + at;
+    of->rotates = work->panels_rotate + at;
+}
+
+struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int panel,
+                                        int which)
+{
+    struct panel_tangents *of = work->panel + panel;
+
+    of->which[of->n] = which;
+    of->dot[of->n] = work->dot[which];
+    return of->dot + of->n++;
+}
+
+/* Points the one panel of a rectangle to all n tangents. */
+static void take_all(const struct jacobian_work *work, int n)
+{
+    struct panel_tangents *of = work->panel;
+
+    of->n = (size_t)n;
+    of->which = NULL;
+    of->dot = work->dot;
+    of->rotates = work->rotates;
+}
+
+/* Completes the tangents of all panels. */
+static void find_directions(const struct job *job, int n, const struct jacobian_work *work)
+{
+    const struct tangents all = jacobian_tangents(job->frame, n, work->dot, work->rotates);
+    size_t blocks = 0, rows = 0;
+
+    if (work->sizes.of_panels == 0) take_all(work, n);
+    for (size_t p = 0; p < work->sizes.panels; p++) {
+        struct panel_tangents *of = work->panel + p;
+
+        of->along = (struct tangents){(int)of->n, of->dot, of->rotates, 0};
+        of->rows.block = work->block + blocks;
+        of->rows.place = work->place + rows;
+        of->rows.factor = work->factor + rows;
+        of->rows.turn = work->turn;
+        blocks += of->n / ROW_BLOCK + 1;
+        rows += of->n;
+        for (size_t k = 0; k < of->n; k++) {
+            of->rotates[k] = all.rotates[jacobian_which(of, k)];
+            of->along.numbers |= phys_changed_numbers(of->dot + k);
+        }
+    }
+}
+
 /* One run over all tiles. */
 struct run {
-    const struct job *job;
+    const struct job *job; /* of the image */
     const struct kernel_set *kernels;
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
-    struct tangents along;
     struct rounding rounding;
     const struct spots_work *listed; /* of the spots of all tiles; NULL: by lanes */
-    struct row_tangents rows; /* where they are listed */
 };
 
 /* Adds the column of default_f, times its change along each tangent, to `change`. */
-static void add_default(const struct run *run, int pixels, const struct columns *c,
-                        double *change)
+static void add_default(const struct run *run, const struct tangents *along, int pixels,
+                        const struct columns *c, double *change)
 {
     const int at = c->at[run->work->sizes.f];
 
-    for (int d = 0; at >= 0 && d < run->along.n; d++)
+    for (int d = 0; at >= 0 && d < along->n; d++)
         for (int i = 0; i < pixels; i++)
             change[d * TILE_PIXELS + i] +=
-                run->along.dot[d].default_f
-                * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
+                along->dot[d].default_f * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
 /* Computes the rows of a tile, by lanes or from its spots. */
@@ -109,18 +169,19 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
                       const struct tile *tile, struct columns *columns, double *photons,
                       struct jacobian_workspace *workspace)
 {
-    const struct job *job = run->job;
+    const struct job panel = job_of_panel(run->job, tile->panel), *job = &panel;
+    const struct panel_tangents *of = run->work->panel + tile->panel;
 
     if (run->listed) {
         const struct spot_list spots = tile_spots_of(run->listed, job, tile);
 
-        adjoint_kernels->spot_rows(job, tile, &run->rows, &spots, workspace->lists, columns,
+        adjoint_kernels->spot_rows(job, tile, &of->rows, &spots, workspace->lists, columns,
                                    photons, workspace->change);
         if (columns && columns->full) return;
-        adjoint_kernels->amorphous_rows(job, tile, &run->along, photons, workspace->change);
+        adjoint_kernels->amorphous_rows(job, tile, &of->along, photons, workspace->change);
         return;
     }
-    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, tile, &run->along,
+    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, tile, &of->along,
                                                                  workspace->lists, columns,
                                                                  photons,
                                                                  workspace->change);
@@ -132,10 +193,11 @@ static double part_jacobian(const struct run *run,
                             const struct adjoint_kernels *adjoint_kernels, struct tile tile,
                             int chunk, struct jacobian_workspace *workspace)
 {
-    const struct job *job = run->job;
+    const struct job job = job_of_panel(run->job, tile.panel);
+    const struct panel_tangents *of = run->work->panel + tile.panel;
     struct columns *columns = run->work->sizes.box > 0 ? &workspace->columns : NULL;
     double photons[TILE_PIXELS];
-    const struct jacobian_tile jacobian = {tile, photons, workspace->change, columns};
+    const struct jacobian_tile jacobian = {tile, photons, of, workspace->change, columns};
     double peak;
 
     if (grid_rendered(&tile) == 0) return 0;
@@ -153,10 +215,11 @@ static double part_jacobian(const struct run *run,
         peak = part_jacobian(run, adjoint_kernels, one, chunk, workspace);
         return fmax(peak, part_jacobian(run, adjoint_kernels, other, chunk, workspace));
     }
-    if (columns) add_default(run, grid_lanes(&tile), columns, workspace->change);
-    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
+    if (columns)
+        add_default(run, &of->along, grid_lanes(&tile), columns, workspace->change);
+    run->reader->tile(run->reader->user, chunk, &job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
-    return grid_peak(job, &tile, photons);
+    return grid_peak(&job, &tile, photons);
 }
 
 /* Computes the Jacobian of a tile in as many parts as its rounding demands. */
@@ -286,7 +349,12 @@ static nb_status spots_jacobian(struct progress *progress, struct attempts *atte
     struct spot_band band = tile_spots_start(attempts);
 
     *listed = 1;
-    tile_spots_tangents(&attempts->job, &run->along, attempts->spot.share, &run->rows);
+    for (size_t p = 0; p < run->work->sizes.panels; p++) {
+        const struct job panel = job_of_panel(&attempts->job, (int)p);
+        struct panel_tangents *of = run->work->panel + p;
+
+        tile_spots_tangents(&panel, &of->along, attempts->spot.share, &of->rows);
+    }
     run->listed = attempts->work;
     start_chunks(run);
     while (band.end < count) {
@@ -322,20 +390,16 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
 {
-    struct run run = {job,
-                      kernels,
-                      work,
-                      reader,
-                      jacobian_tangents(job->frame, n, work->dot, work->rotates),
-                      rounding_of(job->frame, job->spec),
-                      NULL,
-                      work->rows};
+    struct run run = {job, kernels, work, reader, rounding_of(job->frame, job->spec), NULL};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
+    find_directions(job, n, work);
     attempts.job.fixed = PHYS_FIXED_SCALE | PHYS_FIXED_PIXELS;
-    for (int d = 0; d < n; d++)
-        attempts.job.fixed &= phys_fixed_along(job->frame->nsource, work->dot + d);
+    for (size_t p = 0; p < work->sizes.panels; p++)
+        for (size_t k = 0; k < work->panel[p].n && attempts.job.fixed; k++)
+            attempts.job.fixed &=
+                phys_fixed_along(job->frame->nsource, work->panel[p].dot + k);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);

@@ -18,6 +18,9 @@
 
 struct jacobian_sizes {
     size_t tangents; /* largest number of tangents */
+    /* Panels; the tangents along which one of them changes, at most; and the sum over the
+     * panels of how many these are. Where the detector is one rectangle: 1, tangents, 0. */
+    size_t panels, at_once, of_panels;
     size_t f; /* free structure factors */
     size_t sources, orientations,
         box; /* sizes of the lists of a tangent; box 0: no derivatives by F */
@@ -28,16 +31,36 @@ struct jacobian_sizes {
 /* The workspace of one thread. */
 struct jacobian_workspace {
     void *lists; /* jacobian_workspace_size() bytes */
-    double *change; /* (tangents x TILE_PIXELS) */
+    double *change; /* (at_once x TILE_PIXELS) */
     struct columns columns;
+};
+
+/* The tangents along which the photons of a panel change. */
+struct panel_tangents {
+    size_t n;
+    int *which; /* (n) their numbers among all; NULL: all, in order */
+    /* (n) with the numbers of this panel; their lists are those of jacobian_work.dot */
+    struct phys_frame_tangent *dot;
+    unsigned char *rotates; /* (n) */
+    struct tangents along; /* these */
+    struct row_tangents rows; /* these as the spots need them */
 };
 
 struct jacobian_work {
     struct jacobian_sizes sizes;
-    struct phys_frame_tangent
-        *dot; /* (tangents), filled in by the caller with their lists */
+    /* (tangents), filled in by the caller with their lists. Of several panels their first
+     * PHYS_PANEL_NUMBERS are 0, and the caller fills in `panel` too, panel after panel by
+     * jacobian_start_panel() and then jacobian_add() in the order of the tangents. */
+    struct phys_frame_tangent *dot;
     unsigned char *rotates;
-    struct row_tangents rows; /* the same as the spots need it */
+    struct panel_tangents *panel; /* (panels) */
+    int *which; /* (of_panels), and so on: the memory of the panels */
+    struct phys_frame_tangent *of_panels;
+    unsigned char *panels_rotate;
+    struct row_block *block;
+    struct row_place *place;
+    struct row_factor *factor;
+    struct row_turn *turn;
     int *owner; /* (box) number of the structure factor of each place, filled in by the
                    caller: `f` for the places of default_f, -1 for none */
     struct jacobian_workspace *workspace; /* (threads) */
@@ -46,6 +69,13 @@ struct jacobian_work {
 /* Takes the arrays from an arena (base/arena.h). */
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
+
+/* Begins the tangents of a panel, after those of the panels before; and adds tangent
+ * `which` to them. Returns its numbers, of which the first PHYS_PANEL_NUMBERS are to be
+ * set. */
+void jacobian_start_panel(const struct jacobian_work *work, int panel);
+struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int panel,
+                                        int which);
 
 /* Returns the directions of n tangents of a frame; `rotates` (n) is filled in. */
 struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
@@ -56,14 +86,22 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
 struct jacobian_tile {
     struct tile tile;
     const double *photons; /* photons of the tile's pixels */
+    const struct panel_tangents *of; /* the tangents: along all others no pixel changes */
     const double
-        *change; /* derivative of pixel i along tangent d: change[d TILE_PIXELS + i] */
+        *change; /* derivative of pixel i along tangent k: change[k TILE_PIXELS + i] */
     const struct columns *columns; /* slopes in structure factors; NULL: not computed. The
                                       column of default_f is here and in `change` */
 };
 
-/* The receiver of the Jacobian. start() comes before the first tile of a chunk, and may
- * come again when the Jacobian is computed again; tile() comes for each tile. */
+/* Returns the number, among all, of tangent k of a panel. */
+static inline size_t jacobian_which(const struct panel_tangents *of, size_t k)
+{
+    return of->which ? (size_t)of->which[k] : k;
+}
+
+/* The receiver of the Jacobian. The job is that of the tile's panel. start() comes before
+ * the first tile of a chunk, and may come again when the Jacobian is computed again; tile()
+ * comes for each tile. */
 struct jacobian_reader {
     int chunks; /* at most JACOBIAN_CHUNKS; 0: each tile is a chunk */
     void (*start)(const void *user, int chunk);

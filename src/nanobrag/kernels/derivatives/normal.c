@@ -36,7 +36,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     jacobian_take(arena, n, &out->jacobian);
     out->chunks = chunks_of(n);
     out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
-    out->moves = arena_take(arena, (size_t)out->chunks * d, sizeof *out->moves);
+    out->moves = arena_take(arena, (size_t)out->chunks * n->at_once, sizeof *out->moves);
     for (int i = 0; i < out->chunks; i++) {
         struct normal_sums none, *s = out->sums ? out->sums + i : &none;
 
@@ -98,10 +98,10 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
         multiply(w->n, w->weight, column, weighted);
         s->f_gradient[f] += adjoint_kernels->product(w->n, w->bar, column);
         s->f_diagonal[f] += adjoint_kernels->product(w->n, weighted, column);
-        for (size_t i = 0; coupling && i < n->tangents; i++)
-            s->coupling[i * n->f + f] +=
+        for (size_t k = 0; coupling && k < jacobian->of->n; k++)
+            s->coupling[jacobian_which(jacobian->of, k) * n->f + f] +=
                 adjoint_kernels->product(w->n, weighted,
-                                         jacobian->change + i * TILE_PIXELS);
+                                         jacobian->change + k * TILE_PIXELS);
     }
 }
 
@@ -113,7 +113,8 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
     struct normal_sums *s = run->work->sums + chunk;
-    unsigned char *moves = run->work->moves + (size_t)chunk * n->tangents;
+    unsigned char *moves = run->work->moves + (size_t)chunk * n->at_once;
+    const struct panel_tangents *of = jacobian->of;
     struct weights w;
     double weighted[TILE_PIXELS];
 
@@ -121,16 +122,17 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     w.lanes = grid_lanes(&jacobian->tile);
     s->value += objective_tile(run->objective, job, &jacobian->tile, jacobian->photons,
                                w.bar, w.weight);
-    for (size_t i = 0; i < n->tangents; i++) {
+    for (size_t i = 0; i < of->n; i++) {
         const double *change = jacobian->change + i * TILE_PIXELS;
+        const size_t row = jacobian_which(of, i);
 
         moves[i] = (unsigned char)any(w.n, change);
         if (!moves[i]) continue;
-        s->gradient[i] += adjoint_kernels->product(w.n, w.bar, change);
+        s->gradient[row] += adjoint_kernels->product(w.n, w.bar, change);
         multiply(w.n, w.weight, change, weighted);
         for (size_t k = 0; k <= i; k++)
             if (moves[k])
-                s->matrix[i * n->tangents + k] +=
+                s->matrix[row * n->tangents + jacobian_which(of, k)] +=
                     adjoint_kernels->product(w.n, weighted,
                                              jacobian->change + k * TILE_PIXELS);
     }

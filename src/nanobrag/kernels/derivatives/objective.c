@@ -9,7 +9,7 @@ double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight)
 {
-    const size_t nfast = (size_t)job->frame->nfast, lanes = (size_t)grid_lanes(tile);
+    const size_t lanes = (size_t)grid_lanes(tile);
     size_t place = 0;
     double sum = 0;
 
@@ -21,7 +21,7 @@ double objective_tile(const struct objective *objective, const struct job *job,
     if (weight) memset(weight, 0, sizeof *bar * lanes);
     for (int row = 0; row < tile->height; row++) {
         const uint64_t shown = tile->shown[row];
-        const size_t start = (size_t)(tile->slow + row) * nfast + (size_t)tile->fast;
+        const size_t start = window_pixel(job->window, tile->slow + row, tile->fast);
 
         for (int at = 0, n = 0; shown >> at; at += n + 1) {
             for (n = 0; shown >> (at + n) & 1; n++) continue;
@@ -38,11 +38,9 @@ double objective_tile(const struct objective *objective, const struct job *job,
 void objective_ahead(const struct objective *objective, const struct job *job,
                      const struct tile *tile)
 {
-    const size_t nfast = (size_t)job->frame->nfast;
-
     for (int row = 0; objective->ahead && row < tile->height; row++)
         if (tile->shown[row])
             objective->ahead(objective->user,
-                             (size_t)(tile->slow + row) * nfast + (size_t)tile->fast,
+                             window_pixel(job->window, tile->slow + row, tile->fast),
                              tile->width);
 }

@@ -26,12 +26,13 @@ typedef void pair_found(struct planes *planes, int tile, int piece, int box);
 static size_t each_pair(const struct planes *planes, pair_found *found,
                         struct planes *receiver)
 {
-    const struct window *w = planes->window;
+    const struct window *image = planes->window;
     int boxes[TILE_PIXELS];
     size_t total = 0;
 
-    for (int t = 0; t < w->ntile; t++) {
-        const struct tile *tile = w->tile + t;
+    for (int t = 0; t < image->ntile; t++) {
+        const struct tile *tile = image->tile + t;
+        const struct window *w = window_panel(image, tile->panel);
         const struct window_run *run = window_run_of(w, tile->slow, tile->fast);
         int n = 0;
 
@@ -136,7 +137,7 @@ struct weighted_plane {
 static int weigh_plane(const struct planes *planes, const struct tile *tile, int number,
                        struct weighted_plane *out)
 {
-    const struct window *w = planes->window;
+    const struct window *w = window_panel(planes->window, tile->panel);
     const int *box = planes->box[number];
     const struct window_run *run = window_run_of(w, tile->slow, tile->fast);
     int at = 0, found = 0;
@@ -144,7 +145,7 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
     for (int r = 0; r < tile->height; r++) {
         const int s = tile->slow + r;
         const size_t place = window_place(run, s, tile->fast);
-        const double v = plane_across(box[2], box[3], s);
+        const double v = plane_across(box[2], box[3], w->slow0 + s);
 
         for (int i = 0; i < tile->width; i++) {
             const int is_inside = planes->owner[place + (size_t)i] == number;
@@ -152,7 +153,8 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
 
             if (!(tile->shown[r] >> i & 1)) continue;
             out->term[0][at] = weight;
-            out->term[1][at] = weight * plane_across(box[0], box[1], tile->fast + i);
+            out->term[1][at] =
+                weight * plane_across(box[0], box[1], w->fast0 + tile->fast + i);
             out->term[2][at] = weight * v;
             found += is_inside;
             at++;
@@ -218,8 +220,8 @@ void planes_add_tile(const struct planes *planes, int chunk,
 
         if (!weigh_plane(planes, tile, c->piece[i].box, &weighted)) continue;
         for (int k = 0; k < PLANE_TERMS; k++)
-            for (size_t d = 0; d < c->tangents; d++)
-                sums[(size_t)k * c->tangents + d] +=
+            for (size_t d = 0; d < jacobian->of->n; d++)
+                sums[(size_t)k * c->tangents + jacobian_which(jacobian->of, d)] +=
                     adjoint_kernels->product(n, weighted.term[k],
                                              jacobian->change + d * TILE_PIXELS);
         if (jacobian->columns)
@@ -351,12 +353,13 @@ static void pass_over(const struct planes *planes, int number, const int rectang
 {
     const int *box = planes->box[number];
     const size_t width = (size_t)(rectangle[1] - rectangle[0]);
-    struct stretch t;
+    struct window_stretch t;
 
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; planes_stretch(planes->window, s, f, box[1], &t); f = t.end)
-            for (int i = t.f; i < t.end; i++) {
-                const size_t place = t.place + (size_t)(i - t.f);
+        for (int f = box[0]; window_next_stretch(planes->window, s, f, box[1], &t);
+             f = t.end)
+            for (int i = t.fast; i < t.end; i++) {
+                const size_t place = t.place + (size_t)(i - t.fast);
                 const size_t at =
                     (size_t)(s - rectangle[2]) * width + (size_t)(i - rectangle[0]);
                 const double p[] = {1, plane_across(box[0], box[1], i),

@@ -123,16 +123,16 @@ static int load_next(const struct box_at_work *w)
     const int *box = w->planes->box[w->number];
     struct plane_pixels *p = w->pixels;
     const int begins = p->slow == box[2] && p->fast == box[0];
-    struct stretch t;
+    struct window_stretch t;
 
     p->n = 0;
     for (; p->slow < box[3]; p->slow++, p->fast = box[0])
-        while (planes_stretch(window, p->slow, p->fast, box[1], &t)) {
-            const int left = t.end - t.f, n = left < TILE_FAST ? left : TILE_FAST;
+        while (window_next_stretch(window, p->slow, p->fast, box[1], &t)) {
+            const int left = t.end - t.fast, n = left < TILE_FAST ? left : TILE_FAST;
 
             if (n > PLANE_BLOCK - p->n) return 1;
-            load_row(w, p->slow, t.f, n, t.place);
-            p->fast = t.f + n;
+            load_row(w, p->slow, t.fast, n, t.place);
+            p->fast = t.fast + n;
         }
     p->whole = begins;
     return p->n > 0;
@@ -456,15 +456,15 @@ static void write_box(const struct box_at_work *w, int face)
 {
     const int *box = w->planes->box[w->number];
     struct plane_model sum = {.positive = w->positive};
-    struct stretch t;
+    struct window_stretch t;
 
     memcpy(sum.kept, w->kept, sizeof w->kept);
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; planes_stretch(w->planes->window, s, f, box[1], &t);) {
-            const int left = t.end - t.f, n = left < TILE_FAST ? left : TILE_FAST;
+        for (int f = box[0]; window_next_stretch(w->planes->window, s, f, box[1], &t);) {
+            const int left = t.end - t.fast, n = left < TILE_FAST ? left : TILE_FAST;
 
-            write_row(w, s, t.f, n, t.place, &sum);
-            f = t.f + n;
+            write_row(w, s, t.fast, n, t.place, &sum);
+            f = t.fast + n;
         }
     mirror(sum.curvature);
     plane_inverse(&sum, face, w->out->inverse);

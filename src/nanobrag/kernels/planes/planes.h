@@ -140,26 +140,6 @@ void planes_project(const struct planes *planes, const int rectangle[4], double 
 
 /* ---- within kernels/planes ---- */
 
-/* Pixels of a row that lie side by side in a packed array: f .. end - 1, from `place`. */
-struct stretch {
-    int f, end;
-    size_t place;
-};
-
-/* Finds the next stretch of row s from pixel f on. Returns 0 where there is none before
- * `end`. */
-static inline int planes_stretch(const struct window *w, int s, int f, int end,
-                                 struct stretch *out)
-{
-    const struct window_run *run = window_run_of(w, s, f);
-
-    if (!run || run->fast >= end) return 0;
-    out->f = run->fast > f ? run->fast : f;
-    out->end = run->end < end ? run->end : end;
-    out->place = window_place(run, s, out->f);
-    return f < end;
-}
-
 /* Returns u of column f, or v of row s: 0 in the middle of the box, 1 in its last pixel. */
 static inline double plane_across(int from, int end, int at)
 {

@@ -29,7 +29,8 @@ static const double least_share = 1e-6;
 
 struct search {
     struct progress *progress;
-    const struct job *job;
+    const struct job *job; /* of the panel at hand */
+    int panel, panels;
     struct phys_crystal crystal; /* with a peak of 1 */
     struct phys_box box;
     struct phys_detector_plane plane;
@@ -123,7 +124,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
 {
     const struct phys_frame *frame = s->job->frame;
     const double f2 = square_of_f(s, c);
-    const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, 0};
+    const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, s->panel, 0};
 
     *out = none;
     if (f2 == 0 || (c->h == 0 && c->k == 0 && c->l == 0)) return;
@@ -205,8 +206,8 @@ static nb_status visit_group(struct search *s)
     const int layers = s->ewald.high[0] >= s->ewald.low[0]
                            ? (int)(s->ewald.high[0] - s->ewald.low[0]) + 1
                            : 0;
-    const double share =
-        (double)s->n / frame->norientation * ((double)s->nsource / frame->nsource);
+    const double share = (double)s->n / frame->norientation
+                         * ((double)s->nsource / frame->nsource) / s->panels;
 
     if (ewald_rows(&s->ewald) > strips_rows)
         return fail(s->progress->ctx, NB_ERR_MEMORY,
@@ -246,11 +247,12 @@ static int by_index(const void *a, const void *b)
     const struct bright *p = a, *q = b;
     const int order[] = {(p->h > q->h) - (p->h < q->h), (p->k > q->k) - (p->k < q->k),
                          (p->l > q->l) - (p->l < q->l),
+                         (p->panel > q->panel) - (p->panel < q->panel),
                          (p->found > q->found) - (p->found < q->found)};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (order[i]) return order[i];
-    return order[3];
+    return order[4];
 }
 
 static int by_brightness(const void *a, const void *b)
@@ -273,7 +275,8 @@ static size_t merge(size_t n, struct bright *list)
         struct bright *to = list + left;
         const struct bright *from = list + i;
 
-        if (from->h != to->h || from->k != to->k || from->l != to->l) {
+        if (from->h != to->h || from->k != to->k || from->l != to->l
+            || from->panel != to->panel) {
             list[++left] = *from;
             continue;
         }
@@ -288,22 +291,41 @@ static size_t merge(size_t n, struct bright *list)
     return left + 1;
 }
 
+/* Finds the reflections of one panel, behind those of the panels before. */
+static nb_status visit_panel(struct search *s, const struct job *job)
+{
+    const struct phys_frame *frame = job->frame;
+    nb_status status;
+
+    s->job = job;
+    s->first = s->n = s->first_source = s->nsource = 0;
+    s->share = (double)s->panel / s->panels;
+    s->plane = phys_detector_plane(frame, phys_layer_depth(frame, 0));
+    s->ewald = ewald_of(frame, 1, job->spec, ewald_radius(frame, job->spec, least_share));
+    s->candidates = NULL;
+    s->layer = NULL;
+    s->room = 0;
+    status = visit_groups(s);
+    free(s->candidates);
+    free(s->layer);
+    return status;
+}
+
 nb_status brightest_find(struct progress *progress, const struct job *job,
                          struct bright **out, size_t *n)
 {
-    const struct phys_frame *frame = job->frame;
-    struct search s = {.progress = progress, .job = job};
-    nb_status status;
+    struct search s = {.progress = progress, .panels = window_panels(job->window)};
+    nb_status status = NB_OK;
 
-    s.crystal = phys_crystal(frame);
+    s.crystal = phys_crystal(job->frame);
     s.crystal.peak = 1;
-    s.box = phys_box(frame);
-    s.plane = phys_detector_plane(frame, phys_layer_depth(frame, 0));
-    s.ewald = ewald_of(frame, job->spec, ewald_radius(frame, job->spec, least_share));
+    s.box = phys_box(job->frame);
     progress_start(progress, 0);
-    status = visit_groups(&s);
-    free(s.candidates);
-    free(s.layer);
+    for (; s.panel < s.panels && status == NB_OK; s.panel++) {
+        const struct job panel = job_of_panel(job, s.panel);
+
+        status = visit_panel(&s, &panel);
+    }
     if (status != NB_OK) {
         free(s.list);
         return status;

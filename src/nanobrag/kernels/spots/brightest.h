@@ -16,12 +16,14 @@
 struct bright {
     int h, k, l;
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
-    double fast, slow; /* mean place on the detector, by brightness, in pixels */
+    double fast, slow; /* mean place on its panel, by brightness, in pixels */
+    int panel;
     size_t found; /* order in which it was found */
 };
 
-/* Finds the reflections of a job's frame on its detector, ordered by brightness, the
- * brightest first, and equally bright ones by h, k, l. A pair counts by the F^2 of the
+/* Finds the reflections of the job of an image on its detector, ordered by brightness, the
+ * brightest first, and equally bright ones by h, k, l and panel. One that meets several
+ * panels is listed for each, with what scatters there. A pair counts by the F^2 of the
  * point of the Ewald sphere nearest to the reflection, where that is above 1e-6 of the
  * profile's peak. The caller frees *out. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status brightest_find(struct progress *progress, const struct job *job,

@@ -152,18 +152,24 @@ static void corner_of(const struct phys_frame *frame, int corner, double *d)
 /* Computes the cone around the mean direction of the corners that contains all of them. A
  * cone narrower than a half-space is convex, so it also contains the detector. When it
  * would be wider, it becomes all directions. */
-static void set_cone(struct ewald *e, const struct phys_frame *frame)
+static void set_cone(struct ewald *e, const struct phys_frame *frames, int panels)
 {
-    double corners[CORNERS][3], least = 1, length;
+    double corner[3], least = 1, length;
 
-    for (int c = 0; c < CORNERS; c++) {
-        corner_of(frame, c, corners[c]);
-        for (int i = 0; i < 3; i++) e->towards[i] += corners[c][i];
+    for (int i = 0; i < 3; i++) e->towards[i] = 0;
+    for (int c = 0; c < CORNERS * panels; c++) {
+        corner_of(frames + c / CORNERS, c % CORNERS, corner);
+        for (int i = 0; i < 3; i++) e->towards[i] += corner[i];
     }
     length = sqrt(dot(e->towards, e->towards));
     for (int i = 0; i < 3 && length > 0; i++) e->towards[i] /= length;
-    for (int c = 0; c < CORNERS; c++) least = fmin(least, dot(corners[c], e->towards));
+    for (int c = 0; c < CORNERS * panels; c++) {
+        corner_of(frames + c / CORNERS, c % CORNERS, corner);
+        least = fmin(least, dot(corner, e->towards));
+    }
     e->cone = least > 0.01 ? acos(fmin(1, least)) + 1e-6 : M_PI;
+    e->cosine = cos(e->cone);
+    e->sine = sin(e->cone);
 }
 
 /* Returns rho^2 of a profile at a radius within half an index of the reflection, else 0. */
@@ -174,19 +180,40 @@ static double narrow_rho2(const struct phys_frame *frame, struct phys_spec spec,
     return radius * radius * least_rho2(frame, frame->orientation[0].axes);
 }
 
-struct ewald ewald_of(const struct phys_frame *frame, struct phys_spec spec, double radius)
+/* Fills in the detector, or one of its panels. */
+static void set_panel(struct ewald *e, const struct phys_frame *frame)
+{
+    e->panels = 1;
+    e->front = phys_detector_plane(frame, frame->layer_offset);
+    e->back = phys_detector_plane(frame, frame->layer_offset
+                                             + (frame->nlayers - 1) * frame->layer_step);
+    e->rows = (double)frame->nslow * frame->oversample;
+    e->columns = (double)frame->nfast * frame->oversample;
+    set_cone(e, frame, 1);
+}
+
+struct ewald ewald_of(const struct phys_frame *frames, int panels, struct phys_spec spec,
+                      double radius)
 {
     struct ewald e;
 
     memset(&e, 0, sizeof e);
     e.radius = radius;
-    e.rho2 = narrow_rho2(frame, spec, radius);
-    e.front = phys_detector_plane(frame, frame->layer_offset);
-    e.back = phys_detector_plane(frame, frame->layer_offset
-                                            + (frame->nlayers - 1) * frame->layer_step);
-    e.rows = (double)frame->nslow * frame->oversample;
-    e.columns = (double)frame->nfast * frame->oversample;
-    set_cone(&e, frame);
+    e.rho2 = narrow_rho2(frames, spec, radius);
+    if (panels == 1) {
+        set_panel(&e, frames);
+        return e;
+    }
+    e.panels = panels;
+    set_cone(&e, frames, panels);
+    return e;
+}
+
+struct ewald ewald_of_panel(const struct ewald *group, const struct phys_frame *frame)
+{
+    struct ewald e = *group;
+
+    set_panel(&e, frame);
     return e;
 }
 
@@ -327,6 +354,18 @@ static double largest_offset(const struct ewald *e, double q)
     return near + by_rotation + stretched + 1e-9 * (q * q + q * wave);
 }
 
+/* Returns 1 when the spots of the reflection q may lie in the cone of the detector. */
+static int is_in_cone(const struct ewald *e, const double q[3], double length)
+{
+    const double v[3] = {q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]};
+    const double off = e->radius + length * e->rotation + e->shift;
+    const double beyond = dot(v, v) - off * off;
+
+    if (e->cone >= M_PI || beyond <= 0) return 1;
+    /* |v| times the cosine of the cone's angle and that of a sphere of radius `off` at v */
+    return dot(v, e->towards) >= e->cosine * sqrt(beyond) - e->sine * off;
+}
+
 /* Computes the rows of sub-pixels that the spots of the reflection q may reach. Returns 0
  * when the spots reach no row or no column of the detector. */
 static int reaches_detector(const struct ewald *e, const double q[3], double length,
@@ -424,9 +463,21 @@ static size_t list_range(const struct ewald *e, double h, double k, struct l_ran
         length = sqrt(q2);
         if (length > e->qmax) continue;
         if (fabs(q2 + 2 * dot(q, e->k)) > largest_offset(e, length)) continue;
-        if (reaches_detector(e, q, length, &c)) out[n++] = c;
+        if (e->panels > 1 ? is_in_cone(e, q, length) : reaches_detector(e, q, length, &c))
+            out[n++] = c;
     }
     return n;
+}
+
+int ewald_reaches(const struct ewald *e, struct candidate *c)
+{
+    double q[3], length;
+
+    for (int i = 0; i < 3; i++)
+        q[i] = (double)c->h * e->stars[i] + (double)c->k * e->stars[3 + i]
+               + (double)c->l * e->stars[6 + i];
+    length = sqrt(dot(q, q));
+    return is_in_cone(e, q, length) && reaches_detector(e, q, length, c);
 }
 
 double ewald_rows(const struct ewald *e)

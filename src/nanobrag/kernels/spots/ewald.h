@@ -32,10 +32,12 @@ double ewald_stars(const double *axes, double *stars);
 struct ewald {
     double radius; /* radius of a spot, 1/A */
     double rho2; /* rho^2 of the profile there; 0 where spots are not narrow (splat.h) */
+    /* The detector, or one of its panels; of several panels the cone alone: */
+    int panels;
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
-    double towards[3],
-        cone; /* direction of the detector's middle, largest angle to it, radian */
+    double towards[3], cone; /* direction of the middle, largest angle to it, radian */
+    double cosine, sine; /* of that angle */
     /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
     double tilt, spread; /* largest angle to the mean, difference from the mean length */
@@ -48,9 +50,13 @@ struct ewald {
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
 };
 
-/* Returns a group with the detector filled in; ewald_sources() and ewald_orientations()
- * fill in the sources and the orientations. */
-struct ewald ewald_of(const struct phys_frame *frame, struct phys_spec spec, double radius);
+/* Returns a group with the detector, of so many panels, filled in; ewald_sources() and
+ * ewald_orientations() fill in the sources and the orientations. */
+struct ewald ewald_of(const struct phys_frame *frames, int panels, struct phys_spec spec,
+                      double radius);
+
+/* Returns a group whose detector is one of its panels. */
+struct ewald ewald_of_panel(const struct ewald *group, const struct phys_frame *frame);
 
 /* Fills in the sources of a group and returns their number n (at least 1). Sources first ..
  * first + n - 1 of the frame differ from the first by at most `rotation`, in angle (radian)
@@ -76,5 +82,9 @@ size_t ewald_most_in_layer(const struct ewald *ewald, double h);
 
 /* Writes the candidates with index h to `out` and returns their number. */
 size_t ewald_list_layer(const struct ewald *ewald, double h, struct candidate *out);
+
+/* The candidates of a detector of several panels have no rows. Returns 1 when the spots of
+ * one may reach a panel, whose rows then become those of the candidate. */
+int ewald_reaches(const struct ewald *panel, struct candidate *candidate);
 
 #endif

@@ -228,7 +228,8 @@ static void add_to_pixels(const struct splat_area *splat_area, const struct rect
         if (n == 0) continue;
         if (plain)
             add_row(weight, f2, n, nfast - first,
-                    splat_area->bragg + (size_t)(r->slow + row) * (size_t)nfast + first);
+                    splat_area->bragg
+                        + window_pixel(splat_area->window, r->slow + row, first));
         else
             add_to_row(splat_area, pixel_of(over, r->slow + row), first, n, weight, f2, &t);
         f2 += n;

@@ -35,15 +35,16 @@ struct pair {
     int index, orientation; /* numbers of the source and of the orientation in the frame */
 };
 
-/* The part of one detector layer that reflections are splatted on, in samples. */
+/* The part of one layer of a panel that reflections are splatted on, in samples. */
 struct splat_area {
     const struct phys_frame *frame;
     struct phys_detector_plane plane;
     int layer;
     double depth;
     int fast[2], slow[2]; /* samples, ends excluded: all columns of a strip of rows */
-    const struct window *window; /* pixels to compute; it moves no patch and so changes no
-                                    bits. Spots may be splatted on all of its tiles */
+    const struct window
+        *window; /* pixels of the panel to compute; it moves no patch and so changes no
+                    bits. Spots may be splatted on all of its tiles */
     double *bragg; /* sums of F^2 less constant factors, of an image or packed */
     int packed; /* 1: bragg and the weights of an adjoint are packed (base/window.h) */
 };

@@ -190,8 +190,9 @@ static inline int next_stretch(const struct splat_area *splat_area, int s, int f
     t->first = f > t->run->fast ? f : t->run->fast;
     t->end = min_int(end, last);
     t->room = last - t->first;
-    t->place = splat_area->packed ? (ptrdiff_t)window_place(t->run, s, t->first)
-                                  : (ptrdiff_t)s * nfast + t->first;
+    t->place = splat_area->packed
+                   ? (ptrdiff_t)window_place(t->run, s, t->first)
+                   : (ptrdiff_t)window_pixel(splat_area->window, s, t->first);
     return t->end > t->first;
 }
 

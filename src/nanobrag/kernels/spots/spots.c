@@ -51,12 +51,12 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
                     per_sample = 5, per_weighed = 60;
 
-double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double lit, double limit)
+double spots_cost(const struct phys_frame *frame, int panels, struct phys_spec spec,
+                  double tolerance, double lit, double limit)
 {
     const double radius = ewald_radius(frame, spec, first_share(tolerance, SPOTS_IMAGE));
     const double pairs = (double)frame->nsource * frame->norientation;
-    struct ewald e = ewald_of(frame, spec, radius);
+    struct ewald e = ewald_of(frame, panels, spec, radius);
     const double group = strips_group(&e, frame);
     double cost = pairs / group * ewald_rows(&e) * per_row, listed = 0;
     const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
@@ -98,6 +98,9 @@ void spots_free(struct spots_work *work)
     free(work->lists);
     free(work->hits);
     free(work->h_layers);
+    free(work->located);
+    free(work->of_panel);
+    free(work->first_strip);
     free(work->weight);
     free(work->reach);
     tile_spots_free(work);
@@ -108,7 +111,8 @@ size_t spots_bytes(const struct spots_work *work)
 {
     const size_t each = 3 * sizeof *work->lists + sizeof *work->hits;
 
-    return work->capacity * sizeof *work->candidates
+    return (work->capacity + work->nlocated) * sizeof *work->candidates
+           + (size_t)work->npanels * (sizeof *work->of_panel + sizeof *work->first_strip)
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
            + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach
@@ -179,14 +183,15 @@ static double finish(const struct kernels *kernels, const struct job *job)
     for (int t = 0; t < count; t++) {
         STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
+        const struct job panel = job_of_panel(job, tile.panel);
         double photons[TILE_PIXELS];
 
-        grid_read(job, &tile, photons);
-        if (!spots_is_dark(job->frame, &tile, photons))
-            kernels->finish(job->frame, &tile, factor, photons);
+        grid_read(&panel, &tile, photons);
+        if (!spots_is_dark(panel.frame, &tile, photons))
+            kernels->finish(panel.frame, &tile, factor, photons);
         else if (grid_rendered(&tile) == TILE_PIXELS)
             continue; /* no spot reached it, under a mask neither */
-        peak = fmax(peak, grid_write(job, &tile, photons));
+        peak = fmax(peak, grid_write(&panel, &tile, photons));
     }
     (void)threads;
     return peak;

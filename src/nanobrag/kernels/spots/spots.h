@@ -14,7 +14,7 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/splat.h"
 
-/* The candidates of one index h: `n` candidates from number `first` on. */
+/* The candidates of one index h, or of one panel: `n` candidates from number `first` on. */
 struct h_layer {
     size_t first, n;
 };
@@ -31,6 +31,12 @@ struct spots_work {
     int *hits;
     int nh_layers;
     struct h_layer *h_layers;
+    /* of a detector of several panels: the candidates of each, and its first strip */
+    size_t nlocated;
+    struct candidate *located;
+    int npanels;
+    struct h_layer *of_panel; /* (npanels) */
+    int *first_strip; /* (npanels + 1) */
     /* of an adjoint: the cotangents of the Bragg sums, packed */
     size_t pixels;
     double *weight;
@@ -57,8 +63,8 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
  * spots, in nanoseconds, from the first group of sources and orientations. It stops
  * counting once the estimate exceeds `limit`, and returns infinity when there are too many
  * reflections to list. It reads no clock, so equal arguments give equal estimates. */
-double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double lit, double limit);
+double spots_cost(const struct phys_frame *frames, int panels, struct phys_spec spec,
+                  double tolerance, double lit, double limit);
 
 /* Returns the rounding error of float, as a fraction of the image's peak. */
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
@@ -92,7 +98,7 @@ nb_status spots_splat(struct progress *progress, const struct kernel_set *kernel
                       const struct job *job, const struct spots_attempt *attempt,
                       double share, struct spots_work *work);
 
-/* Returns 1 when a tile with such Bragg sums has no photons. */
+/* Returns 1 when a tile with such Bragg sums has no photons; any panel's frame will do. */
 int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums);
 

@@ -62,9 +62,11 @@ static int grow_weight(struct spots_work *work, const struct job *job)
 
 /* ---- tiles ---- */
 
-typedef void tile_step(const struct run *run, const struct tile *tile, int chunk);
+/* The job is that of the panel of the tile. */
+typedef void tile_step(const struct run *run, const struct job *job,
+                       const struct tile *tile, int chunk);
 
-/* Runs one step on all tiles, which are assigned to chunks as in adjoint.c. */
+/* Runs one step on all tiles, which are assigned to chunks in order. */
 static void each_tile(const struct run *run, tile_step *step)
 {
     const struct adjoint_work *adjoint = run->adjoint;
@@ -75,13 +77,18 @@ static void each_tile(const struct run *run, tile_step *step)
     for (int chunk = 0; chunk < chunks; chunk++) {
         STANDARD_FLOATS;
         const int end = (int)((int64_t)count * (chunk + 1) / chunks);
+        int at = 0; /* the panel */
 
         for (int t = (int)((int64_t)count * chunk / chunks); t < end; t++) {
             const struct tile tile = grid_tile(&run->job, t);
+            const struct job job = job_of_panel(&run->job, tile.panel);
 
-            objective_ahead(run->objective, &run->job, &tile);
-            step(run, &tile, chunk);
+            if (tile.panel != at) adjoint_leave(adjoint, chunk, at);
+            at = tile.panel;
+            objective_ahead(run->objective, &job, &tile);
+            step(run, &job, &tile, chunk);
         }
+        adjoint_leave(adjoint, chunk, at);
     }
     (void)threads; /* unused without OpenMP */
 }
@@ -92,10 +99,11 @@ static const struct adjoint_kernels *adjoint_kernels_of(const struct run *run)
                                : run->kernels->adjoint_precise;
 }
 
-/* Returns a job whose image is the cotangents of the Bragg sums. */
-static struct job weights_of(const struct run *run)
+/* Returns a job, of the image or of a panel, whose image is the cotangents of the Bragg
+ * sums. */
+static struct job weights_of(const struct run *run, const struct job *job)
 {
-    struct job weights = run->job;
+    struct job weights = *job;
 
     weights.shown = NULL; /* cotangents of light that a point spread brings in count */
     weights.photons = run->work->weight;
@@ -103,58 +111,60 @@ static struct job weights_of(const struct run *run)
 }
 
 /* Keeps the cotangents of the Bragg sums of a tile. */
-static void keep_weights(const struct run *run, const struct tile *tile, int chunk,
-                         const double *weight)
+static void keep_weights(const struct run *run, const struct job *job,
+                         const struct tile *tile, int chunk, const double *weight)
 {
-    const struct job weights = weights_of(run);
+    const struct job weights = weights_of(run, job);
     double *most = run->adjoint->most + chunk;
 
     *most = fmax(*most, grid_write(&weights, tile, weight));
 }
 
 /* Computes the cotangents of the Bragg sums of a tile for a linear objective. */
-static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
+static void weigh_step(const struct run *run, const struct job *job,
+                       const struct tile *tile, int chunk)
 {
     double weight[TILE_PIXELS];
 
-    adjoint_kernels_of(run)->weigh(&run->job, tile, run->factor, run->objective, weight);
-    keep_weights(run, tile, chunk, weight);
+    adjoint_kernels_of(run)->weigh(job, tile, run->factor, run->objective, weight);
+    keep_weights(run, job, tile, chunk, weight);
 }
 
 /* Computes the photons of a tile from its Bragg sums, where its weights will be. */
-static void finish_step(const struct run *run, const struct tile *tile, int chunk)
+static void finish_step(const struct run *run, const struct job *job,
+                        const struct tile *tile, int chunk)
 {
-    const struct job weights = weights_of(run);
+    const struct job weights = weights_of(run, job);
     double photons[TILE_PIXELS];
 
     (void)chunk;
-    grid_read(&run->job, tile, photons);
-    if (!spots_is_dark(run->job.frame, tile, photons))
-        run->kernels->precise->finish(run->job.frame, tile, run->factor, photons);
+    grid_read(job, tile, photons);
+    if (!spots_is_dark(job->frame, tile, photons))
+        run->kernels->precise->finish(job->frame, tile, run->factor, photons);
     (void)grid_write(&weights, tile, photons);
 }
 
 /* Adds the cotangents of a tile that do not come from its samples; where the objective is
  * not linear, the cotangents of its Bragg sums are kept. A dark tile has no cotangents, but
  * its photons contribute to the value. */
-static void close_step(const struct run *run, const struct tile *tile, int chunk)
+static void close_step(const struct run *run, const struct job *job,
+                       const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
     const int linear = run->objective->linear;
     double sums[TILE_PIXELS], photons[TILE_PIXELS], weight[TILE_PIXELS] = {0};
 
-    grid_read(&run->job, tile, sums);
-    if (!spots_is_dark(run->job.frame, tile, sums)) {
+    grid_read(job, tile, sums);
+    if (!spots_is_dark(job->frame, tile, sums)) {
         adjoint->value[chunk] +=
-            adjoint_kernels_of(run)->close(&run->job, tile, run->factor, run->objective,
-                                           sums, adjoint->bar + chunk,
-                                           linear ? NULL : weight, photons);
-        adjoint->peak[chunk] =
-            fmax(adjoint->peak[chunk], grid_peak(&run->job, tile, photons));
-        if (!linear) keep_weights(run, tile, chunk, weight);
+            adjoint_kernels_of(run)->close(job, tile, run->factor, run->objective, sums,
+                                           adjoint->bar + chunk, linear ? NULL : weight,
+                                           photons);
+        adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_peak(job, tile, photons));
+        if (!linear) keep_weights(run, job, tile, chunk, weight);
     } else if (!linear) {
         adjoint->value[chunk] +=
-            objective_tile(run->objective, &run->job, tile, sums, photons, NULL);
+            objective_tile(run->objective, job, tile, sums, photons, NULL);
     }
 }
 
@@ -223,6 +233,13 @@ static void pair_vjp(const void *user, int chunk, const struct splat_area *splat
                          &sums.at, bar);
 }
 
+static void leave_panel(const void *user, int chunk, int panel)
+{
+    const struct run *run = user;
+
+    adjoint_leave(run->adjoint, chunk, panel);
+}
+
 /* ---- the image ---- */
 
 static double largest(int n, const double *values)
@@ -257,6 +274,7 @@ static nb_status visit_spots(struct run *run)
         .share = 1 - begin,
         .chunks = run->adjoint->chunks,
         .visit = pair_vjp,
+        .leave = leave_panel,
         .user = run,
         .work = run->work,
     };
@@ -268,7 +286,7 @@ static nb_status visit_spots(struct run *run)
 /* A linear objective: its cotangents, the spots with their sums, and the tiles. */
 static nb_status linear_steps(struct run *run)
 {
-    const struct job weights = weights_of(run);
+    const struct job weights = weights_of(run, &run->job);
 
     do {
         grid_clear(&weights);
@@ -284,7 +302,7 @@ static nb_status linear_steps(struct run *run)
 /* Any other objective: the image, the tiles with their cotangents, and the spots again. */
 static nb_status image_first_steps(struct run *run)
 {
-    const struct job weights = weights_of(run);
+    const struct job weights = weights_of(run, &run->job);
 
     do {
         NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,

@@ -78,6 +78,97 @@ static int grow_h_layers(struct spots_work *work, int n)
     return work->h_layers != NULL;
 }
 
+/* ---- panels ---- */
+
+/* Writes the first strip of a panel that holds a tile of it, and the end of the last. */
+static void strips_of_panel(const struct window *panel, int *first, int *end)
+{
+    *first = panel->first_row / STRIP_TILES;
+    *end = (panel->first_row + panel->nrow + STRIP_TILES - 1) / STRIP_TILES;
+}
+
+void strips_of_window(const struct window *image, int *first, int *end)
+{
+    strips_of_panel(image, first, end);
+    if (image->npanel == 0) return;
+    *first = *end = 0;
+    for (int i = 0; i < image->npanel; i++) {
+        int low, high;
+
+        strips_of_panel(image->panel + i, &low, &high);
+        *end += high - low;
+    }
+}
+
+/* Returns the row of tiles of a panel with which a strip of it begins. */
+static int row_of_strip(const struct window *panel, int strip)
+{
+    const int row = strip * STRIP_TILES - panel->first_row;
+
+    return row < 0 ? 0 : row < panel->nrow ? row : panel->nrow;
+}
+
+int strips_row(const struct window *image, int strip)
+{
+    for (int i = 0; i < image->npanel; i++) {
+        const struct window *panel = image->panel + i;
+        int low, high;
+
+        strips_of_panel(panel, &low, &high);
+        if (strip < high - low) return panel->row0 + row_of_strip(panel, low + strip);
+        strip -= high - low;
+    }
+    return image->npanel > 0 ? image->nrow : row_of_strip(image, strip);
+}
+
+/* Allocates what the panels of an image need, and numbers their strips. */
+static int grow_panels(struct spots_work *work, const struct window *image)
+{
+    const int n = image->npanel;
+    int at = 0;
+
+    if (n > work->npanels) {
+        free(work->of_panel);
+        free(work->first_strip);
+        work->npanels = 0;
+        work->of_panel = calloc((size_t)n, sizeof *work->of_panel);
+        work->first_strip = calloc((size_t)n + 1, sizeof *work->first_strip);
+        if (!work->of_panel || !work->first_strip) return 0;
+        work->npanels = n;
+    }
+    for (int i = 0; i < n; i++) {
+        int low, high;
+
+        strips_of_panel(image->panel + i, &low, &high);
+        work->first_strip[i] = at;
+        at += high - low;
+    }
+    if (n > 0) work->first_strip[n] = at;
+    return 1;
+}
+
+/* Returns the panel of a strip of the image, and its number among those of the panel. */
+static int panel_of_strip(const struct strips *strips, int strip, int *number)
+{
+    const struct window *image = strips->job->window;
+    const int *first = strips->work->first_strip;
+    int low = 0, high = image->npanel - 1, end;
+
+    *number = strip;
+    if (image->npanel == 0) return 0;
+    while (low < high) { /* the last panel that begins at the strip or before */
+        const int mid = (low + high + 1) / 2;
+
+        if (first[mid] <= strip)
+            low = mid;
+        else
+            high = mid - 1;
+    }
+    strips_of_panel(image->panel + low, number, &end);
+    *number += strip - first[low];
+    return low;
+}
+
 /* ---- one strip ---- */
 
 /* A group of sources and orientations, with the values that all strips share. */
@@ -91,8 +182,21 @@ struct group {
     double (*stars)[9]; /* of each orientation */
 };
 
+/* Appends those of n candidates that may reach the rows of a strip to a list. */
+static void append_reaching(const struct candidate *c, size_t n, const int rows[2],
+                            float *h, float *k, float *l, size_t *listed)
+{
+    size_t at = *listed;
+
+    for (size_t j = 0; j < n; j++) {
+        h[at] = c[j].h, k[at] = c[j].k, l[at] = c[j].l;
+        at += c[j].high >= (float)rows[0] && c[j].low <= (float)rows[1];
+    }
+    *listed = at;
+}
+
 /* Returns the candidates that may reach a strip, in the thread's own arrays. */
-static struct reflections list_of_strip(const struct group *g, const int rows[2],
+static struct reflections list_of_strip(const struct group *g, int panel, const int rows[2],
                                         int thread)
 {
     const struct spots_work *work = g->strips->work;
@@ -101,15 +205,12 @@ static struct reflections list_of_strip(const struct group *g, const int rows[2]
     struct reflections list = {h, k, l, 0};
     size_t n = 0;
 
-    for (int i = 0; i < g->nh_layers; i++) {
-        const struct h_layer *h_layer = work->h_layers + i;
-        const struct candidate *c = work->candidates + h_layer->first;
-
-        for (size_t j = 0; j < h_layer->n; j++) {
-            h[n] = c[j].h, k[n] = c[j].k, l[n] = c[j].l;
-            n += c[j].high >= (float)rows[0] && c[j].low <= (float)rows[1];
-        }
-    }
+    if (g->ewald.panels > 1)
+        append_reaching(work->located + work->of_panel[panel].first,
+                        work->of_panel[panel].n, rows, h, k, l, &n);
+    for (int i = 0; g->ewald.panels == 1 && i < g->nh_layers; i++)
+        append_reaching(work->candidates + work->h_layers[i].first, work->h_layers[i].n,
+                        rows, h, k, l, &n);
     list.n = (int)n;
     return list;
 }
@@ -135,7 +236,7 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
     return pair;
 }
 
-/* Returns 1 when a tile of the window lies in a strip. */
+/* Returns 1 when a tile of the panel lies in a strip. */
 static int holds_tile(const struct window *w, int strip)
 {
     const int first = strip * STRIP_TILES - w->first_row;
@@ -145,28 +246,29 @@ static int holds_tile(const struct window *w, int strip)
     return 0;
 }
 
-/* Visits one strip for all layers of the sensor and all pairs of a group. */
-static void visit_strip(const struct group *g, int strip, int chunk,
+/* Visits one strip of a panel for all layers of the sensor and all pairs of a group. */
+static void visit_strip(const struct group *g, int panel, int strip, int chunk,
                         struct progress *progress)
 {
     const struct strips *b = g->strips;
-    const struct phys_frame *frame = b->job->frame;
+    const struct phys_frame *frame = b->job->frame + panel;
+    const struct window *window = window_panel(b->job->window, panel);
     const int n = frame->oversample, thread = threads_index();
     const int end = (strip + 1) * STRIP_ROWS;
     int *hits = b->work->hits + b->work->each * (size_t)thread;
     struct reflections list;
     struct splat_area splat_area;
 
-    if (!holds_tile(b->job->window, strip)) return;
+    if (!holds_tile(window, strip)) return;
     splat_area.frame = frame;
     splat_area.bragg = b->bragg;
-    splat_area.window = b->job->window;
+    splat_area.window = window;
     splat_area.packed = b->job->packed;
     splat_area.fast[0] = 0;
     splat_area.fast[1] = frame->nfast * n;
     splat_area.slow[0] = strip * STRIP_ROWS * n;
     splat_area.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
-    list = list_of_strip(g, splat_area.slow, thread);
+    list = list_of_strip(g, panel, splat_area.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
         splat_area.layer = layer;
         splat_area.depth = phys_layer_depth(frame, layer);
@@ -218,6 +320,63 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
     return NB_OK;
 }
 
+/* Writes the candidates that reach a panel to `out`, with their rows there; NULL: counts
+ * them. */
+static size_t locate_on_panel(const struct group *g, int panel, struct candidate *out)
+{
+    const struct spots_work *work = g->strips->work;
+    const struct ewald e = ewald_of_panel(&g->ewald, g->strips->job->frame + panel);
+    size_t n = 0;
+
+    for (int i = 0; i < g->nh_layers; i++) {
+        const struct candidate *from = work->candidates + work->h_layers[i].first;
+
+        for (size_t j = 0; j < work->h_layers[i].n; j++) {
+            struct candidate c = from[j];
+
+            if (!ewald_reaches(&e, &c)) continue;
+            if (out) out[n] = c;
+            n++;
+        }
+    }
+    return n;
+}
+
+/* Lists the candidates of each panel; a reflection may reach several. */
+static nb_status locate_candidates(nb_context *ctx, struct group *g)
+{
+    struct spots_work *work = g->strips->work;
+    const struct window *image = g->strips->job->window;
+    const int panels = image->npanel;
+    const int threads = strips_threads(g->strips->job, (double)g->candidates * panels);
+    struct h_layer *of = work->of_panel;
+    size_t n = 0;
+
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int p = 0; p < panels; p++) {
+        STANDARD_FLOATS;
+        of[p].n = image->panel[p].ntile > 0 ? locate_on_panel(g, p, NULL) : 0;
+    }
+    (void)threads;
+    for (int p = 0; p < panels; p++) {
+        of[p].first = n;
+        n += of[p].n;
+    }
+    if (n > work->nlocated) {
+        free(work->located);
+        work->nlocated = 0;
+        work->located = malloc((n + n / 4) * sizeof *work->located);
+        if (!work->located) return fail_memory(ctx, "a list of reflections");
+        work->nlocated = n + n / 4;
+    }
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int p = 0; p < panels; p++) {
+        STANDARD_FLOATS;
+        if (of[p].n > 0) (void)locate_on_panel(g, p, work->located + of[p].first);
+    }
+    return NB_OK;
+}
+
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
     const struct ewald *e = &g->ewald;
@@ -236,6 +395,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     (void)threads;
     g->candidates = 0;
     for (int i = 0; i < g->nh_layers; i++) g->candidates += h_layer[i].n;
+    if (e->panels > 1) NB_TRY(locate_candidates(ctx, g));
     if (!grow_lists(g->strips->work, g->candidates, ctx->threads))
         return fail_memory(ctx, "a list of reflections");
     return NB_OK;
@@ -247,6 +407,26 @@ static double share_of_pairs(const struct group *g)
     const struct phys_frame *frame = g->strips->job->frame;
 
     return (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
+}
+
+/* Visits the strips of a chunk. */
+static void visit_chunk(const struct group *g, int chunk, int chunks,
+                        struct progress *progress)
+{
+    const struct strips *b = g->strips;
+    int at = 0; /* the panel */
+
+    for (int strip = b->first + chunk; strip < b->end; strip += chunks) {
+        int number;
+        const int panel = panel_of_strip(b, strip, &number);
+
+        if (progress_stopped(progress)) continue;
+        if (b->leave && panel != at) b->leave(b->user, chunk, at);
+        at = panel;
+        visit_strip(g, panel, number, chunk, progress);
+        progress_step(progress);
+    }
+    if (b->leave) b->leave(b->user, chunk, at);
 }
 
 static nb_status visit_group(struct progress *progress, double begin, struct group *g)
@@ -266,20 +446,10 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++) {
         STANDARD_FLOATS;
-        for (int strip = first + chunk; strip < end; strip += chunks) {
-            if (progress_stopped(progress)) continue;
-            visit_strip(g, strip, chunk, progress);
-            progress_step(progress);
-        }
+        visit_chunk(g, chunk, chunks, progress);
     }
     (void)threads;
     return progress_check(progress);
-}
-
-void strips_of_window(const struct window *window, int *first, int *end)
-{
-    *first = window->first_row / STRIP_TILES;
-    *end = (window->first_row + window->nrow + STRIP_TILES - 1) / STRIP_TILES;
 }
 
 nb_status strips_run(struct progress *progress, const struct strips *strips)
@@ -287,12 +457,19 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
     const struct phys_frame *frame = strips->job->frame;
     double stars[GROUP][9], begin = 0;
     struct strips all = *strips;
-    struct group g = {&all, ewald_of(frame, strips->job->spec, strips->radius),
-                      0,    0,
-                      0,    0,
-                      0,    0,
+    struct group g = {&all,
+                      ewald_of(frame, window_panels(strips->job->window), strips->job->spec,
+                               strips->radius),
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
                       stars};
 
+    if (!grow_panels(strips->work, strips->job->window))
+        return fail_memory(progress->ctx, "a list of panels");
     if (strips->end == 0) strips_of_window(strips->job->window, &all.first, &all.end);
     if (strips->bragg) {
         struct job sums = *strips->job;

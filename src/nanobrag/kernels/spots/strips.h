@@ -27,9 +27,12 @@ typedef void strip_visit(const void *user, int chunk, const struct splat_area *s
                          const struct pair *pair, const struct reflections *list,
                          int *hits);
 
+/* Is told that a chunk has visited all of its strips on a panel for a group of pairs. */
+typedef void strip_leave(const void *user, int chunk, int panel);
+
 /* The arguments of strips_run(). */
 struct strips {
-    const struct job *job;
+    const struct job *job; /* of the image */
     double radius; /* of a spot, 1/A */
     double *bragg; /* like the job's photons, set to 0 before the first pair; NULL: none */
     double begin, share; /* share of the progress before this run, and that of this run */
@@ -37,6 +40,7 @@ struct strips {
     int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
                    0: as many chunks as strips */
     strip_visit *visit;
+    strip_leave *leave; /* NULL: nobody needs to know */
     const void *user;
     struct spots_work *work;
 };
@@ -49,8 +53,13 @@ double strips_group(struct ewald *ewald, const struct phys_frame *frame);
  * to scan and the samples to finish. */
 int strips_threads(const struct job *job, double work);
 
-/* Writes the first strip that holds a tile of a window, and the end of the last. */
-void strips_of_window(const struct window *window, int *first, int *end);
+/* Writes the first strip that holds a tile of an image, and the end of the last. Strips are
+ * numbered by their rows; those of several panels are numbered from 0, panel after panel,
+ * from the first that holds a tile of the panel to the last. */
+void strips_of_window(const struct window *image, int *first, int *end);
+
+/* Returns the row of tiles, among those of the image, with which a strip begins. */
+int strips_row(const struct window *image, int strip);
 
 /* Visits the strips that hold a tile of the job for all pairs. Errors: NB_ERR_MEMORY,
  * NB_ERR_CANCELLED. */

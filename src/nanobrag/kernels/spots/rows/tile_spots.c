@@ -81,15 +81,16 @@ static int max_int(int a, int b)
     return a > b ? a : b;
 }
 
-/* Returns the number of the first tile of a row of the window. */
+/* Returns the number of the first tile of a row of tiles of a panel or of the image. */
 static int first_of_row(const struct window *window, int row)
 {
     const int run = window->row[row];
 
-    return run < window->row[window->nrow] ? window->run[run].first : window->ntile;
+    return run < window->row[window->nrow] ? window->run[run].first
+                                           : window->first_tile + window->ntile;
 }
 
-/* Lists a rectangle of samples in every tile of the window that it overlaps. */
+/* Lists a rectangle of samples in every tile of the panel that it overlaps. */
 static void list_outline(const struct listing *l, const struct splat_area *splat_area,
                          const struct outline *at, struct tile_spot spot)
 {
@@ -110,7 +111,7 @@ static void list_outline(const struct listing *l, const struct splat_area *splat
             spot.slow = (unsigned short)(s0 - s * slow);
             spot.width = (unsigned short)(min_int(at->fast[1], (f + 1) * fast) - f0);
             spot.height = (unsigned short)(min_int(at->slow[1], (s + 1) * slow) - s0);
-            append(l, row - l->work->first_row, &spot);
+            append(l, window->row0 + row - l->work->first_row, &spot);
         }
 }
 
@@ -211,15 +212,25 @@ static int grow_rows(struct spots_work *work, size_t n)
 
 /* ---- bands ---- */
 
+/* Returns the number of pixels of all panels. */
+static double pixels_of(const struct job *job)
+{
+    double pixels = 0;
+
+    for (int i = 0; i < window_panels(job->window); i++)
+        pixels += (double)job->frame[i].nfast * job->frame[i].nslow;
+    return pixels;
+}
+
 /* Estimates how many spots the tiles of a job list: those of each pair, which are
  * as wide as on a sphere around the crystal, times the tiles that one overlaps. */
 static double estimate_spots(const struct job *job, double radius)
 {
     const struct phys_frame *frame = job->frame;
-    const double pixels = (double)frame->nfast * frame->nslow;
-    const double part = job->window->ntile * (double)TILE_PIXELS / pixels;
+    const int panels = window_panels(job->window);
+    const double part = job->window->ntile * (double)TILE_PIXELS / pixels_of(job);
     const double pairs = (double)frame->nsource * frame->norientation;
-    struct ewald e = ewald_of(frame, job->spec, radius);
+    struct ewald e = ewald_of(frame, panels, job->spec, radius);
     double width;
 
     (void)strips_group(&e, frame);
@@ -241,14 +252,6 @@ struct spot_band tile_spots_start(const struct attempts *attempts)
     return band;
 }
 
-/* Returns the row of tiles of a window with which a strip begins. */
-static int row_of_strip(const struct window *window, int strip)
-{
-    const int row = strip * STRIP_TILES - window->first_row;
-
-    return row < 0 ? 0 : min_int(row, window->nrow);
-}
-
 /* Lists the spots of strips `first` to `end` unless they are more than `limit`; *count
  * becomes their number, or one above the limit. */
 static nb_status list_strips(struct progress *progress, const struct attempts *attempts,
@@ -256,7 +259,7 @@ static nb_status list_strips(struct progress *progress, const struct attempts *a
 {
     const struct window *window = attempts->job.window;
     struct spots_work *work = attempts->work;
-    const int row = row_of_strip(window, first), rows = row_of_strip(window, end) - row;
+    const int row = strips_row(window, first), rows = strips_row(window, end) - row;
     const double begin = first_of_row(window, row);
     const double behind = first_of_row(window, row + rows);
     int failed = 0;
@@ -305,7 +308,7 @@ nb_status tile_spots_find(struct progress *progress, const struct attempts *atte
     *listed = count <= limit;
     band->end_strip = end;
     band->tile = band->end;
-    band->end = first_of_row(window, row_of_strip(window, end));
+    band->end = first_of_row(window, strips_row(window, end));
     /* at most twice as many, since spots may lie more densely there */
     band->strips = (int)(strips * fmin(2, USUAL_SPOTS / ((double)count + 1)));
     return NB_OK;
@@ -315,7 +318,7 @@ struct spot_list tile_spots_of(const struct spots_work *work, const struct job *
                                const struct tile *tile)
 {
     const int at = tile->slow / TILE_SLOW - job->window->first_row;
-    const struct spot_row *row = work->rows + at - work->first_row;
+    const struct spot_row *row = work->rows + job->window->row0 + at - work->first_row;
     const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
     const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
 

@@ -44,12 +44,12 @@ struct spot_band tile_spots_start(const struct attempts *attempts);
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
                           struct spot_band *band, int *listed);
 
-/* Returns the spots of a tile of the band. */
+/* Returns the spots of a tile of the band, for the job of its panel. */
 struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
                                const struct tile *tile);
 
-/* Fills in what all tiles share. Its arrays have memory for all tangents and for all
- * orientations of the frame. */
+/* Fills in what all tiles of a panel share. Its arrays have memory for all tangents and for
+ * all orientations of the frame. */
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
                          struct row_tangents *out);
 

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "scene/detector.h"
+#include "scene/detector/detector.h"
 
 #include <float.h>
 #include <math.h>
@@ -78,6 +78,18 @@ static void resolve_roi(nb_detector *d)
         if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
 }
 
+static nb_status check_size(nb_context *ctx, const nb_detector *d)
+{
+    if (d->nfast < 1 || d->nslow < 1 || d->nfast > DETECTOR_EDGE_MOST
+        || d->nslow > DETECTOR_EDGE_MOST || (double)d->nfast * d->nslow > 2147483647.0)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the detector has %d x %d pixels; expected 1 to %d along an edge and "
+                    "at "
+                    "most 2^31 (-detpixels, -detsize, -pixel)",
+                    d->nfast, d->nslow, DETECTOR_EDGE_MOST);
+    return NB_OK;
+}
+
 /* Checks that boxes lie inside the image and hold pixels. */
 static nb_status check_boxes(nb_context *ctx, const nb_detector *d)
 {
@@ -109,15 +121,23 @@ static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
     return beam_check_directions(ctx, scene);
 }
 
+/* Fills the directions of the convention that are not the detector's. */
+static void resolve_directions(nb_scene *scene)
+{
+    const int convention = scene->detector.convention;
+
+    fill_vector(convention, BEAM, scene->beam.direction);
+    fill_vector(convention, POLARIZATION, scene->beam.polarization_axis);
+    fill_vector(convention, SPINDLE, scene->scan.axis);
+}
+
 static nb_status resolve_vectors(nb_context *ctx, nb_scene *scene)
 {
     nb_detector *d = &scene->detector;
     double *normal = d->vectors[2];
 
     for (int i = 0; i < 4; i++) fill_vector(d->convention, FAST + i, d->vectors[i]);
-    fill_vector(d->convention, BEAM, scene->beam.direction);
-    fill_vector(d->convention, POLARIZATION, scene->beam.polarization_axis);
-    fill_vector(d->convention, SPINDLE, scene->scan.axis);
+    resolve_directions(scene);
     if ((scene->quirks & NB_QUIRK_NORMAL_SIGN) && linear_norm(normal) != 1) {
         linear_cross(d->vectors[0], d->vectors[1], normal);
         linear_unit(normal, normal);
@@ -320,18 +340,38 @@ static nb_status check_second_origin(nb_context *ctx, const nb_scene *scene)
                 apart);
 }
 
-nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
+/* Fills the defaults that a detector of panels shares with one that is a rectangle. */
+static void resolve_rest(nb_detector *d)
+{
+    if (d->thickness == 0 || isinf(d->attenuation)) {
+        d->thickness = 0; /* there is no sensor model */
+        d->nlayers = 1;
+    }
+}
+
+static nb_status resolve_detector_of_panels(nb_context *ctx, nb_scene *scene,
+                                            struct panel_middle *middle)
 {
     nb_detector *d = &scene->detector;
 
+    NB_TRY(panels_resolve(ctx, scene, middle));
+    NB_TRY(check_size(ctx, d));
+    resolve_roi(d);
+    NB_TRY(check_boxes(ctx, d));
+    resolve_directions(scene);
+    NB_TRY(beam_check_directions(ctx, scene));
+    if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = NB_PIVOT_SAMPLE;
+    resolve_rest(d);
+    return NB_OK;
+}
+
+nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle)
+{
+    nb_detector *d = &scene->detector;
+
+    if (d->npanel > 0) return resolve_detector_of_panels(ctx, scene, middle);
     resolve_size(d);
-    if (d->nfast < 1 || d->nslow < 1 || d->nfast > DETECTOR_EDGE_MOST
-        || d->nslow > DETECTOR_EDGE_MOST || (double)d->nfast * d->nslow > 2147483647.0)
-        return fail(ctx, NB_ERR_ARGUMENT,
-                    "the detector has %d x %d pixels; expected 1 to %d along an edge and "
-                    "at "
-                    "most 2^31 (-detpixels, -detsize, -pixel)",
-                    d->nfast, d->nslow, DETECTOR_EDGE_MOST);
+    NB_TRY(check_size(ctx, d));
     resolve_roi(d);
     NB_TRY(check_boxes(ctx, d));
     NB_TRY(resolve_vectors(ctx, scene));
@@ -350,10 +390,7 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
     NB_TRY(check_second_origin(ctx, scene));
     d->also_kind = NB_ORIGIN_DEFAULT;
     if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = convention_pivot(d->convention);
-    if (d->thickness == 0 || isinf(d->attenuation)) {
-        d->thickness = 0; /* there is no sensor model */
-        d->nlayers = 1;
-    }
+    resolve_rest(d);
     return NB_OK;
 }
 
@@ -417,6 +454,13 @@ static void place_centre(const nb_detector *d, struct detector_place *place)
     place->ybeam = xy[1];
 }
 
+void detector_corner(const struct detector_place *place, int corner, double p[3])
+{
+    linear_copy(place->pix0, p);
+    linear_add((corner & 1) * place->nfast * place->pixel, place->fast, p);
+    linear_add((corner >> 1) * place->nslow * place->pixel, place->slow, p);
+}
+
 /* Checks that the geometry is finite and that the detector faces the crystal. */
 static nb_status check_place(nb_context *ctx, const nb_scene *scene,
                              const struct detector_place *place)
@@ -439,11 +483,25 @@ static nb_status check_place(nb_context *ctx, const nb_scene *scene,
     return NB_OK;
 }
 
-nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
-                          struct detector_place *out)
+void detector_complete(double ratio, struct detector_place *out)
+{
+    double to_beam[3];
+
+    out->close_fast = -linear_dot(out->pix0, out->fast);
+    out->close_slow = -linear_dot(out->pix0, out->slow);
+    out->close = linear_dot(out->pix0, out->normal);
+    out->distance = out->close / (ratio == 0 ? DBL_MIN : ratio);
+    linear_scale(-1, out->pix0, to_beam);
+    linear_add(out->distance, out->beam, to_beam);
+    out->beam_fast = linear_dot(out->fast, to_beam);
+    out->beam_slow = linear_dot(out->slow, to_beam);
+}
+
+static nb_status derive_rectangle(nb_context *ctx, const nb_scene *scene,
+                                  struct detector_place *out)
 {
     const nb_detector *d = &scene->detector;
-    double rotated[3], to_beam[3], ratio;
+    double rotated[3], ratio;
 
     unrotated_place(scene, out);
     linear_rotate_xyz(d->rotation, out->normal, rotated);
@@ -453,21 +511,29 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
                                         : fabs(ratio * d->distance / 1000);
     out->distance = out->close / ratio;
     place_origin(scene, out);
-
-    out->close_fast = -linear_dot(out->pix0, out->fast);
-    out->close_slow = -linear_dot(out->pix0, out->slow);
-    out->close = linear_dot(out->pix0, out->normal);
-    if (!(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE)) {
+    if (!(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
         ratio = linear_dot(out->beam, out->normal);
-        if (ratio == 0) ratio = DBL_MIN;
-    }
-    out->distance = out->close / ratio;
-    linear_scale(-1, out->pix0, to_beam);
-    linear_add(out->distance, out->beam, to_beam);
-    out->beam_fast = linear_dot(out->fast, to_beam);
-    out->beam_slow = linear_dot(out->slow, to_beam);
+    detector_complete(ratio, out);
     place_centre(d, out);
     return check_place(ctx, scene, out);
+}
+
+int detector_panels(const nb_scene *scene)
+{
+    return scene->detector.npanel > 0 ? scene->detector.npanel : 1;
+}
+
+nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
+                          const struct panel_middle *middle, int i,
+                          struct detector_place *out)
+{
+    const nb_detector *d = &scene->detector;
+
+    out->nfast = d->npanel > 0 ? d->panel[i].nfast : d->nfast;
+    out->nslow = d->npanel > 0 ? d->panel[i].nslow : d->nslow;
+    out->pixel = (d->npanel > 0 ? panels_pixel(d, d->panel + i) : d->pixel) / 1000;
+    if (d->npanel > 0) return panels_derive(ctx, scene, middle, i, out);
+    return derive_rectangle(ctx, scene, out);
 }
 
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
@@ -476,8 +542,8 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     const nb_detector *d = &scene->detector;
     const int from_front = (scene->quirks & NB_QUIRK_LAYER_STEP) != 0;
 
-    frame->nfast = d->nfast;
-    frame->nslow = d->nslow;
+    frame->nfast = place->nfast;
+    frame->nslow = place->nslow;
     frame->oversample = scene->oversample;
     frame->nlayers = d->nlayers;
     linear_copy(place->pix0, frame->pix0);
@@ -485,7 +551,7 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     linear_copy(place->slow, frame->slow);
     linear_copy(place->normal, frame->normal);
     linear_copy(place->beam, frame->beam);
-    frame->pixel = d->pixel / 1000;
+    frame->pixel = place->pixel;
     frame->distance = place->distance;
     frame->close_distance = place->close;
     frame->layer_step = layer_step;
@@ -504,40 +570,4 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
      * factor that is switched off is 1 from the start, and such pixels keep their water */
     frame->dark_polar =
         (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0 && !scene->beam.unpolarised;
-}
-
-/* Computes corner 0 .. 3 of the detector, metres. */
-static void corner_of(const nb_detector *d, const struct detector_place *place, int corner,
-                      double p[3])
-{
-    linear_copy(place->pix0, p);
-    linear_add((corner & 1) * d->nfast * d->pixel / 1000, place->fast, p);
-    linear_add((corner >> 1) * d->nslow * d->pixel / 1000, place->slow, p);
-}
-
-double detector_reciprocal_pixel(const nb_scene *scene, const struct detector_place *place)
-{
-    const nb_detector *d = &scene->detector;
-    double farthest = 0, p[3];
-
-    for (int i = 0; i < 4; i++) {
-        corner_of(d, place, i, p);
-        farthest = fmax(farthest, linear_norm(p));
-    }
-    return scene->beam.wavelength * fmin(fabs(place->distance), farthest)
-           / (d->pixel / 1000);
-}
-
-double detector_qmax(const nb_scene *scene, const struct detector_place *place,
-                     double shortest)
-{
-    double largest = 0, p[3];
-
-    for (int i = 0; i < 4; i++) {
-        corner_of(&scene->detector, place, i, p);
-        linear_unit(p, p);
-        linear_add(-1, place->beam, p);
-        largest = fmax(largest, linear_norm(p) / shortest);
-    }
-    return largest;
 }

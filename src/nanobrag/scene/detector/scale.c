@@ -1,0 +1,65 @@
+/* scale.c - how fine the pixels of a detector are; see detector.h.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "base/context.h"
+#include "scene/detector/detector.h"
+#include "scene/linear.h"
+
+/* Returns the inverse of the step of a pixel in reciprocal space, A. */
+static double reciprocal_pixel(const nb_scene *scene, const struct detector_place *place)
+{
+    double farthest = 0, p[3];
+
+    for (int i = 0; i < 4; i++) {
+        detector_corner(place, i, p);
+        farthest = fmax(farthest, linear_norm(p));
+    }
+    return scene->beam.wavelength * fmin(fabs(place->distance), farthest) / place->pixel;
+}
+
+/* Returns the largest |q| of a corner, 1/A. */
+static double largest_q(const struct detector_place *place, double shortest)
+{
+    double largest = 0, p[3];
+
+    for (int i = 0; i < 4; i++) {
+        detector_corner(place, i, p);
+        linear_unit(p, p);
+        linear_add(-1, place->beam, p);
+        largest = fmax(largest, linear_norm(p) / shortest);
+    }
+    return largest;
+}
+
+/* Returns how far a rectangle is from the direct beam, m: 0 if that meets it. */
+static double beam_misses(const struct detector_place *place)
+{
+    const double fast = place->nfast * place->pixel, slow = place->nslow * place->pixel;
+    const double f = fmax(fmax(-place->beam_fast, place->beam_fast - fast), 0);
+    const double s = fmax(fmax(-place->beam_slow, place->beam_slow - slow), 0);
+
+    return place->distance > 0 ? hypot(f, s) : INFINITY;
+}
+
+nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
+                            const struct panel_middle *middle, double shortest,
+                            struct detector_scale *out)
+{
+    double nearest = INFINITY;
+
+    *out = (struct detector_scale){INFINITY, 0, 0};
+    for (int i = 0; i < detector_panels(scene); i++) {
+        struct detector_place place;
+
+        NB_TRY(detector_derive(ctx, scene, middle, i, &place));
+        out->reciprocal_pixel =
+            fmin(out->reciprocal_pixel, reciprocal_pixel(scene, &place));
+        out->qmax = fmax(out->qmax, largest_q(&place, shortest));
+        if (beam_misses(&place) < nearest) {
+            nearest = beam_misses(&place);
+            out->panel = i;
+        }
+    }
+    return NB_OK;
+}
