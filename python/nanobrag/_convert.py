@@ -26,7 +26,13 @@ _RECORDS: dict[str, type] = {
     if isinstance(kind, type) and issubclass(kind, (Record, Struct)) and hasattr(kind, "_c")
 }
 # the array whose length a count is
-_COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous"}
+_COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
+           "npanel": "panel", "ngroup": "group"}  # fmt: skip
+# members that are lists of structs
+_LISTS: dict[str, type[Struct]] = {
+    "source": _structs.Source, "anomalous": _structs.Anomalous,
+    "panel": _structs.Panel, "group": _structs.PanelGroup,
+}  # fmt: skip
 
 
 @cache
@@ -131,6 +137,18 @@ def _set_number(c: Any, key: Any, kind: Any, value: Any, path: str) -> None:
         raise ValueError(f"{path}: {value} does not fit into {kind.cname} of C") from None
 
 
+def image_shape(detector: Any) -> tuple[int, int]:
+    """The shape of the image of a detector; where it is not given, that which holds all panels."""
+    shape, panels = [detector.nslow, detector.nfast], list(detector.panel)
+    stacked = not any(p.slow0 or p.fast0 for p in panels)
+    places = [(p.slow0 + p.nslow, p.fast0 + p.nfast) for p in panels]
+    if not shape[0] and panels:
+        shape[0] = sum(p.nslow for p in panels) if stacked else max(slow for slow, _ in places)
+    if not shape[1] and panels:
+        shape[1] = max(fast for _, fast in places)
+    return shape[0], shape[1]
+
+
 def _pointed(obj: Any, name: str, value: Any, c: Any, keep: list[Any], path: str) -> Any:
     """What a pointer of a struct is set to, and the count beside it."""
     if name == "hkl":
@@ -142,8 +160,8 @@ def _pointed(obj: Any, name: str, value: Any, c: Any, keep: list[Any], path: str
         return value.pointer
     if isinstance(value, str):
         return text(value, keep, path)
-    if name in ("source", "anomalous"):
-        kind: type[Struct] = _structs.Source if name == "source" else _structs.Anomalous
+    if name in _LISTS:
+        kind = _LISTS[name]
         items = list(value)
         array = ffi.new(f"{kind._c}[]", len(items))
         for i, item in enumerate(items):
@@ -155,7 +173,7 @@ def _pointed(obj: Any, name: str, value: Any, c: Any, keep: list[Any], path: str
         return array
     if name == "mask":
         rows = np.asarray(value)
-        shape = (obj.nslow, obj.nfast)
+        shape = image_shape(obj)
         if rows.dtype != np.bool_ and rows.dtype != np.uint8:
             raise TypeError(f"{path} has the type {rows.dtype}; expected bool or uint8")
         if rows.shape != shape:

@@ -39,6 +39,8 @@ def scene_of(c: Any) -> Scene:
     shape = (detector.nslow, detector.nfast)
     mask = _copied(detector.mask, "uint8_t", shape[0] * shape[1], np.uint8, shape)
     box = _copied(detector.box, "int", 4 * detector.nbox, np.intc, (detector.nbox, 4))
+    panels = [record(_structs.Panel, detector.panel[i]) for i in range(detector.npanel)]
+    groups = [record(_structs.PanelGroup, detector.group[i]) for i in range(detector.ngroup)]
     sources = [record(Source, beam.source[i]) for i in range(beam.nsource)] if beam.source != ffi.NULL else []
     stol = _copied(background.stol, "double", 2 * background.nstol, np.float64, (background.nstol, 2))
     return record(
@@ -50,7 +52,7 @@ def scene_of(c: Any) -> Scene:
             # the program seeds by the clock what it does not draw
             misset_seed=crystal.misset_seed if crystal.random_misset else 0,
         ),
-        detector=record(_structs.Detector, detector, mask=mask, box=box),
+        detector=record(_structs.Detector, detector, mask=mask, box=box, panel=panels, group=groups),
         beam=record(_structs.Beam, beam, source=sources),
         background=record(_structs.Background, background, stol=stol),
     )  # fmt: skip

@@ -597,6 +597,18 @@ class Simulator:
             del keep
             return record(_structs.Source, out)
 
+    def panel(self, i: int, x: Any = None) -> _structs.Panel:
+        """Panel i of the detector in the laboratory, after all moves, with its place in the image.
+
+        A detector that is one rectangle has one panel.
+        """
+        out = ffi.new("nb_panel *")
+        with self._context:
+            at, keep = self._at(x)
+            self._context.run(lib.nb_panel_at, self._pointer(), at, i, out)
+            del keep
+            return record(_structs.Panel, out)
+
     def orientation(self, phi_step: int = 0, domain: int = 0, x: Any = None) -> Floats:
         """The crystal axes a, b, c as rows, A, of one phi step and mosaic domain  (3, 3)."""
         out = np.zeros((3, 3))

@@ -567,16 +567,105 @@ class Crystal(Struct):
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
-class Detector(Struct):
-    """nb_detector of the C library.
+class Panel(Struct):
+    """A flat rectangle of pixels, a part of a detector of several panels. An image stays one
+    array, of which the panel is a rectangle. Its origin and axes are in the frame of its group:
+    a point (x, y, z) of a group's frame lies at origin + x fast + y slow + z fast x slow in the
+    frame of that group's own group. The frame of no group is that of the laboratory, moved as a
+    whole about the crystal by nb_detector.rotation and then by nb_detector.origin. The side of
+    a panel that the crystal is on is its front. A move of a panel is about its middle:
+    `rotation` turns it about its own fast axis, then slow axis, then normal fast x slow, as
+    they are before the move, and `shift` moves it along these. That of a group does the same
+    about the mean of the middles that its panels have without any moves below it, with the
+    group's own axes.
 
     Attributes:
-        npanel:
-            number of panels; 0 or 1 in this version
+        name:
+            for messages and files; may be empty
         nslow:
-            number of pixels; 0: from size
+            number of pixels
         nfast:
-            number of pixels; 0: from size
+            number of pixels
+        slow0:
+            Its first pixel in the image. If all panels have 0 0, they are stacked along slow.
+        fast0:
+            Its first pixel in the image. If all panels have 0 0, they are stacked along slow.
+        pixel:
+            edge of a square pixel; 0: nb_detector.pixel [mm]
+        origin:
+            outer corner of the first pixel [mm]
+        fast:
+            unit vectors at 90 degrees, both within 1e-6; 0 0 0: 1 0 0 for fast, 0 1 0 for slow
+        slow:
+            unit vectors at 90 degrees, both within 1e-6; 0 0 0: 1 0 0 for fast, 0 1 0 for slow
+        shift:
+            along its fast axis, slow axis, normal [mm]
+        rotation:
+            about its fast axis, slow axis, normal [degree]
+        group:
+            0: none; else 1 + index of its group
+    """
+
+    _c = "nb_panel"
+    name: str = ""
+    nslow: int = 0
+    nfast: int = 0
+    slow0: int = 0
+    fast0: int = 0
+    pixel: float = 0.0
+    origin: Sequence[float] = (0.0, 0.0, 0.0)
+    fast: Sequence[float] = (0.0, 0.0, 0.0)
+    slow: Sequence[float] = (0.0, 0.0, 0.0)
+    shift: Sequence[float] = (0.0, 0.0, 0.0)
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+    group: int = 0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class PanelGroup(Struct):
+    """Panels, and groups of panels, that move as one. Members as in nb_panel.
+
+    Attributes:
+        name:
+            see the type
+        parent:
+            0: none; else 1 + index of its group, which comes before it
+        origin:
+            see the type
+        fast:
+            see the type
+        slow:
+            see the type
+        shift:
+            see the type
+        rotation:
+            see the type
+    """
+
+    _c = "nb_panel_group"
+    name: str = ""
+    parent: int = 0
+    origin: Sequence[float] = (0.0, 0.0, 0.0)
+    fast: Sequence[float] = (0.0, 0.0, 0.0)
+    slow: Sequence[float] = (0.0, 0.0, 0.0)
+    shift: Sequence[float] = (0.0, 0.0, 0.0)
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
+class Detector(Struct):
+    """A detector is one rectangle, which distance or origin, vectors, rotation and two theta place
+    (docs/conventions.md), or a list of panels, which have places of their own. A detector of
+    panels is moved as a whole by rotation and origin, whose kind is NB_ORIGIN_PIX0 or, for 0 0
+    0, NB_ORIGIN_DEFAULT. It has no distance, close_distance, twotheta, first three vectors,
+    size, curved or also_kind. Pixels of the image that belong to no panel are 0, like masked
+    ones.
+
+    Attributes:
+        nslow:
+            number of pixels; 0: from size, or the least that holds all panels
+        nfast:
+            number of pixels; 0: from size, or the least that holds all panels
         convention:
             enum nb_convention
         origin_kind:
@@ -624,10 +713,13 @@ class Detector(Struct):
             in one of them are rendered, and time and memory follow them, not the detector (but
             for whole images and behind a point spread). They may overlap; a pixel counts once
             [nbox x 4]
+        panel:
+            the panels [npanel]
+        group:
+            the groups [ngroup]
     """
 
     _c = "nb_detector"
-    npanel: int = 0
     nslow: int = 0
     nfast: int = 0
     convention: Convention | str | int = Convention(0)
@@ -651,6 +743,8 @@ class Detector(Struct):
     also_kind: Origin | str | int = Origin(0)
     also: Sequence[float] = (0.0, 0.0, 0.0)
     box: ArrayLike | None = None
+    panel: Sequence[Panel] = ()
+    group: Sequence[PanelGroup] = ()
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -1085,14 +1179,22 @@ class Description(Record):
             of the reciprocal angles, not clipped to 1
         star_cosines:
             of the reciprocal angles, not clipped to 1
+        npanel:
+            ---- detector, after its rotations; of several panels all but nslow and nfast is of
+            the one that the direct beam meets, or is nearest to ---- number of panels, 0 for
+            one rectangle; index of that panel
+        panel:
+            ---- detector, after its rotations; of several panels all but nslow and nfast is of
+            the one that the direct beam meets, or is nearest to ---- number of panels, 0 for
+            one rectangle; index of that panel
         nslow:
-            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         nfast:
-            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         convention:
-            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         pivot:
-            ---- detector, after its rotations ---- pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         pixel:
             size: fast, slow [mm]
         size:
@@ -1232,6 +1334,8 @@ class Description(Record):
     ncells: NDArray[np.float64]
     star_sines: NDArray[np.float64]
     star_cosines: NDArray[np.float64]
+    npanel: int
+    panel: int
     nslow: int
     nfast: int
     convention: Convention
@@ -1443,7 +1547,7 @@ class Statistics(Record):
         nonfinite:
             NaN or infinite pixels; sum, mean, rms and rmsd include them
         max_panel:
-            panel of the maximum; 0 in this version
+            panel of the maximum; 0 where the detector is one rectangle
     """
 
     _c = "nb_statistics"
@@ -1841,8 +1945,8 @@ __all__ = [
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
     "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found", "Given",
     "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel",
-    "LossKind", "Misfit", "Mtz", "Options", "Origin", "Parameter", "Pivot", "PixelTrace",
-    "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan",
-    "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy", "System", "Target",
-    "Verdict"
+    "LossKind", "Misfit", "Mtz", "Options", "Origin", "Panel", "PanelGroup", "Parameter",
+    "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk",
+    "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy",
+    "System", "Target", "Verdict"
 ]

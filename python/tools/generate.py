@@ -22,7 +22,7 @@ INPUT = {
     "nb_source": "Source", "nb_crystal": "Crystal", "nb_detector": "Detector", "nb_beam": "Beam",
     "nb_scan": "Scan", "nb_background": "Background", "nb_psf": "PointSpread",
     "nb_scene": "SceneMembers", "nb_options": "Options", "nb_target": "Target",
-    "nb_restraint": "Restraint", "nb_anomalous": "Anomalous", "nb_fcalc": "Fcalc", "nb_mtz": "Mtz",
+    "nb_panel": "Panel", "nb_panel_group": "PanelGroup", "nb_restraint": "Restraint", "nb_anomalous": "Anomalous", "nb_fcalc": "Fcalc", "nb_mtz": "Mtz",
 }  # fmt: skip
 # what the library answers with
 OUTPUT = {
@@ -72,14 +72,16 @@ MEMBER_ENUMS = {
     ("nb_target", "background"): "BackgroundKind",
 }  # fmt: skip
 # counts that follow from the array of the same row
-COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous"}
+COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
+          "npanel": "panel", "ngroup": "group"}  # fmt: skip
 RESULT_COUNTS = {"nvalue": "value", "ncorrelated": "correlated", "nfree": "free", "nshot": "shot",
                  "nbox": "box"}  # fmt: skip
 POINTERS = {
     "const nb_hkl *": "Hkl | None", "const char *": "str | None", "const uint8_t *": "ArrayLike | None",
     "const double *": "ArrayLike | None", "const int *": "ArrayLike | None",
     "const nb_array *": "Any", "const nb_source *": "Sequence[Source]",
-    "const nb_anomalous *": "Sequence[Anomalous]",
+    "const nb_anomalous *": "Sequence[Anomalous]", "const nb_panel *": "Sequence[Panel]",
+    "const nb_panel_group *": "Sequence[PanelGroup]",
 }  # fmt: skip
 LISTS = {"nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation", "nb_fit_shot": "FitShot",
          "nb_misfit": "Misfit"}  # fmt: skip

@@ -469,14 +469,28 @@ static size_t list_range(const struct ewald *e, double h, double k, struct l_ran
     return n;
 }
 
-int ewald_reaches(const struct ewald *e, struct candidate *c)
+/* Computes the reciprocal vector of a candidate, and returns its length. */
+static double vector_of(const struct ewald *e, const struct candidate *c, double q[3])
 {
-    double q[3], length;
-
     for (int i = 0; i < 3; i++)
         q[i] = (double)c->h * e->stars[i] + (double)c->k * e->stars[3 + i]
                + (double)c->l * e->stars[6 + i];
-    length = sqrt(dot(q, q));
+    return sqrt(dot(q, q));
+}
+
+int ewald_is_towards(const struct ewald *e, const struct candidate *c)
+{
+    double q[3];
+    const double length = vector_of(e, c, q);
+
+    return is_in_cone(e, q, length);
+}
+
+int ewald_reaches(const struct ewald *e, struct candidate *c)
+{
+    double q[3];
+    const double length = vector_of(e, c, q);
+
     return is_in_cone(e, q, length) && reaches_detector(e, q, length, c);
 }
 

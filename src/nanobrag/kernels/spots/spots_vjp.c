@@ -85,7 +85,12 @@ static void each_tile(const struct run *run, tile_step *step)
 
             if (tile.panel != at) adjoint_leave(adjoint, chunk, at);
             at = tile.panel;
-            objective_ahead(run->objective, &job, &tile);
+            if (t + 1 < end) {
+                const struct tile next = grid_tile(&run->job, t + 1);
+                const struct job of_next = job_of_panel(&run->job, next.panel);
+
+                objective_ahead(run->objective, &of_next, &next);
+            }
             step(run, &job, &tile, chunk);
         }
         adjoint_leave(adjoint, chunk, at);

@@ -320,8 +320,9 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
     return NB_OK;
 }
 
-/* Writes the candidates that reach a panel to `out`, with their rows there; NULL: counts
- * them. */
+/* Writes the candidates that reach a panel to `out`, with their rows there, and returns
+ * their number. With NULL it only counts those in the cone of the panel, which are no
+ * fewer and take less time to tell. */
 static size_t locate_on_panel(const struct group *g, int panel, struct candidate *out)
 {
     const struct spots_work *work = g->strips->work;
@@ -334,7 +335,7 @@ static size_t locate_on_panel(const struct group *g, int panel, struct candidate
         for (size_t j = 0; j < work->h_layers[i].n; j++) {
             struct candidate c = from[j];
 
-            if (!ewald_reaches(&e, &c)) continue;
+            if (!(out ? ewald_reaches(&e, &c) : ewald_is_towards(&e, &c))) continue;
             if (out) out[n] = c;
             n++;
         }
@@ -372,7 +373,7 @@ static nb_status locate_candidates(nb_context *ctx, struct group *g)
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int p = 0; p < panels; p++) {
         STANDARD_FLOATS;
-        if (of[p].n > 0) (void)locate_on_panel(g, p, work->located + of[p].first);
+        if (of[p].n > 0) of[p].n = locate_on_panel(g, p, work->located + of[p].first);
     }
     return NB_OK;
 }
