@@ -137,12 +137,14 @@ typedef struct nb_panel {
     int group; /* 0: none; else 1 + index of its group */
 } nb_panel;
 
-/* Panels, and groups of panels, that move as one. Members as in nb_panel. */
+/* Panels, and groups of panels, that move as one. */
 typedef struct nb_panel_group {
-    char name[32];
+    char name[32]; /* as in nb_panel, like origin to rotation */
     int parent; /* 0: none; else 1 + index of its group, which comes before it */
-    double origin[3], fast[3], slow[3];
-    double shift[3], rotation[3];
+    double origin[3]; /* where its frame begins                              mm     */
+    double fast[3], slow[3]; /* the x and the y axis of its frame; as in nb_panel */
+    double shift[3]; /* along its fast axis, slow axis, normal               mm     */
+    double rotation[3]; /* about them                                        degree */
 } nb_panel_group;
 
 /*

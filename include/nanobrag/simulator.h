@@ -432,9 +432,9 @@ typedef struct nb_description {
     double misset[3]; /* about lab x, y, z                                      degree */
     double ncells[3]; /* unit cells along a, b, c */
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
-    /* ---- detector, after its rotations; of several panels all but nslow and nfast is of
-       the one that the direct beam meets, or is nearest to ---- */
-    int npanel, panel; /* number of panels, 0 for one rectangle; index of that panel */
+    /* ---- detector, after its rotations ---- */
+    int npanel, panel; /* number, 0: one rectangle; that which the direct beam meets, or is
+                          nearest to, of which all below is but nslow and nfast */
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
     double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */

@@ -22,6 +22,7 @@ _TYPES = {
     "int32": {("i", 32): "int32"},
     "float32": {("f", 32): "float32"},
 }
+_AXES = "two axes (nslow, nfast), or three (npanel, nslow/npanel, nfast)"
 _NAMES: dict[str, Any] = {}
 _DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED = 1, 2, 3, 13
 _LEGACY_STREAM = 1  # of DLPack: the legacy default stream of CUDA
@@ -46,22 +47,24 @@ def _from_numpy(array: NDArray[Any], c: Any, name: str, kind: str, write: bool) 
     if (dtype.kind, 8 * dtype.itemsize) not in _TYPES[kind] or not dtype.isnative:
         wanted = " or ".join(_TYPES[kind].values())
         raise TypeError(f"{name} has the type {dtype}; expected {wanted} in the byte order of this machine")
-    if array.ndim != 2:
-        raise ValueError(f"{name} has the shape {array.shape}; expected two axes (nslow, nfast)")
+    if array.ndim not in (2, 3):
+        raise ValueError(f"{name} has the shape {array.shape}; expected {_AXES}")
     if write and not array.flags.writeable:
         raise ValueError(f"{name} is read-only; pass an array that may be written to")
     c.data = ffi.cast("void *", array.__array_interface__["data"][0])
     c.device, c.device_id = lib.NB_CPU, 0
     c.type, c.bits = KINDS[dtype.kind], 8 * dtype.itemsize
-    c.ndim = 2
-    c.shape[0], c.shape[1] = array.shape
+    c.ndim = array.ndim
+    for axis in range(array.ndim):
+        c.shape[axis] = array.shape[axis]
     if array.flags.c_contiguous:
-        c.stride[0] = c.stride[1] = 0
+        c.stride[0] = c.stride[1] = c.stride[2] = 0
     else:
-        slow, fast = array.strides
-        if slow % dtype.itemsize or fast % dtype.itemsize:
-            raise ValueError(f"{name} has strides of {slow} and {fast} bytes; expected multiples of {dtype.itemsize}")
-        c.stride[0], c.stride[1] = slow // dtype.itemsize, fast // dtype.itemsize
+        if any(stride % dtype.itemsize for stride in array.strides):
+            steps = " and ".join(str(stride) for stride in array.strides)
+            raise ValueError(f"{name} has strides of {steps} bytes; expected multiples of {dtype.itemsize}")
+        for axis in range(array.ndim):
+            c.stride[axis] = array.strides[axis] // dtype.itemsize
     return array
 
 
@@ -95,15 +98,15 @@ def _from_dlpack(obj: Any, c: Any, name: str, kind: str, write: bool) -> Any:
     if (letter, tensor.bits) not in _TYPES[kind] or tensor.lanes != 1:
         wanted = " or ".join(_TYPES[kind].values())
         raise TypeError(f"{name} has the type code {tensor.code} of {tensor.bits} bits; expected {wanted}")
-    if tensor.ndim != 2:
-        raise ValueError(f"{name} has {tensor.ndim} axes; expected two (nslow, nfast)")
+    if tensor.ndim not in (2, 3):
+        raise ValueError(f"{name} has {tensor.ndim} axes; expected {_AXES}")
     c.data = ffi.cast("char *", tensor.data) + tensor.byte_offset
     c.device, c.device_id = (lib.NB_CUDA, device_id) if device == _DL_CUDA else (lib.NB_CPU, 0)
-    c.type, c.bits, c.ndim = KINDS[letter], tensor.bits, 2
-    for axis in range(2):
+    c.type, c.bits, c.ndim = KINDS[letter], tensor.bits, tensor.ndim
+    for axis in range(tensor.ndim):
         c.shape[axis] = tensor.shape[axis]
         c.stride[axis] = 0 if tensor.strides == ffi.NULL else tensor.strides[axis]
-    if c.stride[1] == 1 and c.stride[0] == c.shape[1]:
+    if c.ndim == 2 and c.stride[1] == 1 and c.stride[0] == c.shape[1]:
         c.stride[0] = c.stride[1] = 0
     return capsule
 

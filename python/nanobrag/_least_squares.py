@@ -68,6 +68,12 @@ class LeastSquares:
             within = np.zeros(shape, dtype=bool)
             within[roi[2] : roi[3], roi[0] : roi[1]] = True
             lit &= within
+            if resolved.detector.panel:
+                on_panel = np.zeros(shape, dtype=bool)
+                for i in range(len(resolved.detector.panel)):
+                    p = self.sim.panel(i)
+                    on_panel[p.slow0 : p.slow0 + p.nslow, p.fast0 : p.fast0 + p.nfast] = True
+                lit &= on_panel
             if resolved.detector.mask is not None:
                 lit &= np.asarray(resolved.detector.mask) != 0
             self._root = np.sqrt(weight) * lit

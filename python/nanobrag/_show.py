@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._simulator import Simulator
-from ._structs import Description
+from ._structs import Description, Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,23 +24,36 @@ def resolution(geometry: Simulator | Description) -> Floats:
         geometry: a simulator, or what its `describe` returns.
 
     Returns:
-        d, inf in the direct beam                                              (nslow, nfast)
+        d, inf in the direct beam, nan where there is no panel                 (nslow, nfast)
+
+    Raises:
+        ValueError: the description of a detector of several panels, which tells of one of them.
 
     >>> from nanobrag import Simulator, resolution
     >>> sim = Simulator.from_cli("-cell 50 60 70 90 90 90 -default_F 1 -detpixels 32 -pixel 1")
     >>> print(f"{resolution(sim).min():.1f} A")
     4.4 A
     """
-    wavelength = 1.0
-    description = geometry
-    if isinstance(geometry, Simulator):
-        description = geometry.describe()
-        wavelength = geometry.source(0).wavelength
-    assert isinstance(description, Description)
-    slow = (np.arange(description.nslow) + 0.5)[:, None, None] * description.pixel * description.slow
-    fast = (np.arange(description.nfast) + 0.5)[None, :, None] * description.pixel * description.fast
-    place = description.origin + slow + fast
-    cosine = (place @ description.beam) / np.linalg.norm(place, axis=-1)
+    if not isinstance(geometry, Simulator):
+        if geometry.npanel > 1:
+            raise ValueError(f"a description tells of one of {geometry.npanel} panels; pass the simulator")
+        return _resolution_of(geometry, (geometry.nslow, geometry.nfast), geometry.beam, 1.0)
+    description = geometry.describe()
+    d = np.full(geometry.shape, np.nan)
+    wavelength = geometry.source(0).wavelength
+    for i in range(max(1, description.npanel)):
+        p = geometry.panel(i)
+        d[p.slow0 : p.slow0 + p.nslow, p.fast0 : p.fast0 + p.nfast] = _resolution_of(
+            p, (p.nslow, p.nfast), description.beam, wavelength
+        )
+    return d
+
+
+def _resolution_of(rectangle: Panel | Description, shape: tuple[int, int], beam: Floats, wavelength: float) -> Floats:
+    slow = (np.arange(shape[0]) + 0.5)[:, None, None] * rectangle.pixel * np.asarray(rectangle.slow)
+    fast = (np.arange(shape[1]) + 0.5)[None, :, None] * rectangle.pixel * np.asarray(rectangle.fast)
+    place = np.asarray(rectangle.origin) + slow + fast
+    cosine = (place @ beam) / np.linalg.norm(place, axis=-1)
     sine = np.sqrt(np.maximum(0.5 * (1 - cosine), 0))
     with np.errstate(divide="ignore"):
         return np.asarray(wavelength / (2 * sine), np.float64)
@@ -102,11 +115,14 @@ def show(
         if d.shape != pixels.shape:
             raise ValueError(f"image has the shape {pixels.shape}, the geometry {d.shape}")
         if rings:
-            lines = ax.contour(d, levels=_levels(float(d.min())), colors="tab:blue", linewidths=0.7)
+            lines = ax.contour(d, levels=_levels(float(np.nanmin(d))), colors="tab:blue", linewidths=0.7)
             ax.clabel(lines, fmt="%g A", fontsize=8)
             described = geometry.describe() if isinstance(geometry, Simulator) else geometry
-            centre = described.beam_fast / described.pixel - 0.5, described.beam_slow / described.pixel - 0.5
-            ax.plot(*centre, "+", color="tab:red")
+            fast, slow = described.beam_fast / described.pixel - 0.5, described.beam_slow / described.pixel - 0.5
+            if isinstance(geometry, Simulator) and described.npanel > 1:
+                hit = geometry.panel(described.panel)
+                fast, slow = fast + hit.fast0, slow + hit.slow0
+            ax.plot(fast, slow, "+", color="tab:red")
         ax.set_xlim(-0.5, pixels.shape[1] - 0.5)
         ax.set_ylim(pixels.shape[0] - 0.5, -0.5)
 

@@ -620,12 +620,12 @@ class Simulator:
             del keep
         return out
 
-    def trace(self, slow: int, fast: int, x: Any = None) -> _structs.PixelTrace:
-        """The factors of one pixel, by the reference kernel."""
+    def trace(self, slow: int, fast: int, x: Any = None, *, panel: int = 0) -> _structs.PixelTrace:
+        """The factors of one pixel of a panel, counted on the panel, by the reference kernel."""
         out = ffi.new("nb_pixel_trace *")
         with self._context:
             at, keep = self._at(x)
-            self._context.run(lib.nb_trace_pixel, self._pointer(), at, 0, slow, fast, out)
+            self._context.run(lib.nb_trace_pixel, self._pointer(), at, panel, slow, fast, out)
             del keep
             return record(_structs.PixelTrace, out)
 

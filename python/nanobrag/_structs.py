@@ -623,23 +623,23 @@ class Panel(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class PanelGroup(Struct):
-    """Panels, and groups of panels, that move as one. Members as in nb_panel.
+    """Panels, and groups of panels, that move as one.
 
     Attributes:
         name:
-            see the type
+            as in nb_panel, like origin to rotation
         parent:
             0: none; else 1 + index of its group, which comes before it
         origin:
-            see the type
+            where its frame begins [mm]
         fast:
-            see the type
+            the x and the y axis of its frame; as in nb_panel
         slow:
-            see the type
+            the x and the y axis of its frame; as in nb_panel
         shift:
-            see the type
+            along its fast axis, slow axis, normal [mm]
         rotation:
-            see the type
+            about them [degree]
     """
 
     _c = "nb_panel_group"
@@ -1160,11 +1160,9 @@ class Description(Record):
 
     Attributes:
         cell:
-            ---- crystal, after misset, at phi = 0 and in the first domain ---- direct and
-            reciprocal cell [A, 1/A, degree]
+            direct and reciprocal cell [A, 1/A, degree]
         cell_star:
-            ---- crystal, after misset, at phi = 0 and in the first domain ---- direct and
-            reciprocal cell [A, 1/A, degree]
+            direct and reciprocal cell [A, 1/A, degree]
         volume:
             [A^3]
         real_axes:
@@ -1180,13 +1178,11 @@ class Description(Record):
         star_cosines:
             of the reciprocal angles, not clipped to 1
         npanel:
-            ---- detector, after its rotations; of several panels all but nslow and nfast is of
-            the one that the direct beam meets, or is nearest to ---- number of panels, 0 for
-            one rectangle; index of that panel
+            number, 0: one rectangle; that which the direct beam meets, or is nearest to, of
+            which all below is but nslow and nfast
         panel:
-            ---- detector, after its rotations; of several panels all but nslow and nfast is of
-            the one that the direct beam meets, or is nearest to ---- number of panels, 0 for
-            one rectangle; index of that panel
+            number, 0: one rectangle; that which the direct beam meets, or is nearest to, of
+            which all below is but nslow and nfast
         nslow:
             pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         nfast:
@@ -1242,13 +1238,13 @@ class Description(Record):
         layer_step:
             thickness of a layer [um]
         beam:
-            ---- beam ---- unit vectors
+            unit vectors
         polarization_axis:
-            ---- beam ---- unit vectors
+            unit vectors
         vertical:
-            ---- beam ---- unit vectors
+            unit vectors
         spindle:
-            ---- beam ---- unit vectors
+            unit vectors
         fluence:
             [photons/m^2]
         dispersion:
@@ -1260,17 +1256,17 @@ class Description(Record):
         divergence_step:
             horizontal, vertical [radian]
         nsource:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         ngrid:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         ndispersion:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         nphi:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         ndomains:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         nlayers:
-            ---- counts; ngrid: directions of generated sources, 0 for listed ones ----
+            see the type
         oversample:
             used, and the number given by the rule
         oversample_wanted:
@@ -1280,7 +1276,6 @@ class Description(Record):
         interpolate_auto:
             1: chosen by rule
         strategy:
-            ---- what computes; the simulator owns the strings, valid until its next call ----
             enum nb_strategy on the host, never NB_STRATEGY_AUTO
         strategy_why:
             the reason, one clause

@@ -52,7 +52,7 @@ CASES = {
     "jvp_count": (lambda s: s.jvp(None, np.ones((2, 5)), out=np.zeros((3, 64, 64))), ValueError, "expected 2"),
     "bar_integer": (lambda s: s.vjp(None, np.zeros(IMAGE, int)), TypeError, "int64"),
     "bar_shape": (lambda s: s.vjp(None, np.zeros((64, 63))), ValueError, "64 x 63"),
-    "bar_axes": (lambda s: s.vjp(None, np.zeros((1, 1, 64, 64))), ValueError, "axes"),
+    "bar_axes": (lambda s: s.vjp(None, np.zeros((1, 1, 1, 64, 64))), ValueError, "axes"),
     "observed_none": (lambda s: s.loss(None, Target()), TypeError, "observed"),
     "observed_type": (lambda s: s.loss(None, np.zeros(IMAGE, np.uint16)), TypeError, "uint16"),
     "observed_nan": (lambda s: s.loss(None, np.full(IMAGE, np.nan)), ValueError, "number"),

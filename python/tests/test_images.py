@@ -182,6 +182,46 @@ def test_parameters_table(sim):
     assert nanobrag.registry()["F[h,k,l]"].unit == "electron"
 
 
+def test_panels(scene):
+    panels = [
+        nanobrag.Panel(name=f"p{i}", nslow=20, nfast=30, origin=(-4, 5.0 * i - 5, 60), fast=(1, 0, 0), slow=(0, 1, 0),
+                       group=1 if i == 2 else 0)
+        for i in range(3)
+    ]  # fmt: skip
+    group = nanobrag.PanelGroup(name="q0", fast=(1, 0, 0), slow=(0, 1, 0), shift=(0.1, 0, 0))
+    detector = nanobrag.Detector(panel=panels, group=[group], pixel=0.2, convention="dials")
+    sim = scene.replace(detector=detector).simulator("panel_shift group_rot")
+    assert sim.shape == (60, 30)
+    assert sim.parameters.names[0] == "panel_shift_fast[0]"
+    assert "group_rot_normal[0]" in sim.parameters.names
+    stack = np.zeros((3, 20, 30))
+    assert sim(out=stack) is stack
+    assert np.array_equal(stack.reshape(60, 30), sim())
+    moved = sim.panel(2)
+    assert (moved.name, moved.slow0) == ("p2", 40)
+    assert moved.origin == pytest.approx((-3.9, 5, 60))
+    x = sim.x.copy()
+    x[0] = 0.5
+    assert sim.panel(0, x).origin == pytest.approx((-3.5, -5, 60))
+    again = sim.resolved()
+    assert len(again.detector.panel) == 3
+    assert again.detector.group[0].name == "q0"
+    assert np.array_equal(again.simulator()(), sim())
+    alone = scene.replace(
+        detector=nanobrag.Detector(panel=[sim.panel(1).replace(slow0=0)], pixel=0.2, convention="dials")
+    ).simulator()  # fmt: skip
+    assert np.array_equal(alone(), stack[1])
+    mask = np.ones((60, 30), bool)
+    mask[:20] = False
+    masked = scene.replace(detector=detector.replace(mask=mask)).simulator()()
+    assert not masked[:20].any()
+    assert np.array_equal(masked[20:], sim()[20:])
+    with pytest.raises(ValueError, match=r"expected \(nslow, nfast\) = \(60, 30\)"):
+        scene.replace(detector=detector.replace(mask=mask[:40])).simulator()
+    with pytest.raises(TypeError, match="expected a Panel"):
+        scene.replace(detector=nanobrag.Detector(panel=[group])).simulator()
+
+
 def test_boxes_mask_and_lists_reach_the_library(scene):
     mask = np.ones((64, 64), bool)
     mask[10:20] = False

@@ -217,6 +217,21 @@ def test_pictures(sim):
     assert d[0, 0] == pytest.approx(1 / sim.describe().qmax, rel=0.02)
 
 
+def test_resolution_of_panels(scene):
+    panels = [nanobrag.Panel(nslow=20, nfast=30, origin=(-3, 7.0 * i - 6, 60), slow0=25 * i) for i in range(2)]
+    detector = nanobrag.Detector(panel=[p.replace(fast0=1) for p in panels], pixel=0.2, convention="dials")
+    sim = scene.replace(detector=detector).simulator()
+    d = nanobrag.resolution(sim)
+    assert d.shape == sim.shape == (45, 31)
+    assert np.isnan(d[20:25]).all()
+    assert np.isnan(d[:, 0]).all()
+    trace = sim.trace(5, 9, panel=1)
+    assert 1 / (2 * trace.stol) == pytest.approx(d[30, 10], rel=0.02)
+    assert nanobrag.show(sim(), sim).format_coord(10, 30).endswith(f"{d[30, 10]:.2f} A")
+    with pytest.raises(ValueError, match="one of 2 panels"):
+        nanobrag.resolution(sim.describe())
+
+
 def test_representations_in_notebooks(scene):
     sim = nanobrag.Simulator(scene, "misset")
     assert "misset_x" in sim._repr_html_()

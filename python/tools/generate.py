@@ -22,7 +22,8 @@ INPUT = {
     "nb_source": "Source", "nb_crystal": "Crystal", "nb_detector": "Detector", "nb_beam": "Beam",
     "nb_scan": "Scan", "nb_background": "Background", "nb_psf": "PointSpread",
     "nb_scene": "SceneMembers", "nb_options": "Options", "nb_target": "Target",
-    "nb_panel": "Panel", "nb_panel_group": "PanelGroup", "nb_restraint": "Restraint", "nb_anomalous": "Anomalous", "nb_fcalc": "Fcalc", "nb_mtz": "Mtz",
+    "nb_panel": "Panel", "nb_panel_group": "PanelGroup",
+    "nb_restraint": "Restraint", "nb_anomalous": "Anomalous", "nb_fcalc": "Fcalc", "nb_mtz": "Mtz",
 }  # fmt: skip
 # what the library answers with
 OUTPUT = {

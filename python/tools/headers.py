@@ -113,7 +113,7 @@ def members_of(kind: str, body: str) -> list[Member]:
             if same and latest:
                 for member in latest:
                     member.comment = f"{member.comment} {tidy(text)}".strip()
-            else:
+            elif not tidy(text).startswith("----"):  # the heading of a section
                 before.append(tidy(text))
             continue
         if kind == "enum":

@@ -469,6 +469,70 @@ static int windows(void)
 }
 
 /* Rendering into a float image with strides takes packed photons. */
+/* Equal panels, stacked: an array of three axes is the image. */
+static int stacks(void)
+{
+    enum { PANELS = 3, SLOW = 20, FAST = 40, PIXELS = PANELS * SLOW * FAST };
+    static double image[PIXELS], stack[PIXELS], spread[2 * PIXELS];
+    nb_panel panel[PANELS] = {{.nslow = 0}};
+    nb_scene scene = tiled_scene();
+    nb_array plain = nb_array_f64(image, PANELS * SLOW, FAST), three, wide;
+    nb_target target = {.kind = NB_GAUSSIAN, .observed = &plain};
+    double value[2], g[2][9] = {{0}};
+    nb_normal normal = {0};
+    nb_simulator *sim;
+
+    for (int i = 0; i < PANELS; i++) {
+        panel[i].nslow = SLOW, panel[i].nfast = FAST;
+        panel[i].origin[0] = -6, panel[i].origin[1] = 7.0 * i - 10;
+        panel[i].origin[2] = 60;
+    }
+    scene.detector.npanel = PANELS;
+    scene.detector.panel = panel;
+    scene.detector.convention = NB_DIALS;
+    scene.detector.pixel = 0.3;
+    require(nb_simulator_create(ctx, &scene, "panel_shift", NULL, &sim));
+    three = nb_array_f64(stack, PANELS, SLOW);
+    three.ndim = 3, three.shape[2] = FAST;
+    require(nb_forward(sim, NULL, &plain));
+    require(nb_forward(sim, NULL, &three));
+    tap_check(!memcmp(image, stack, sizeof image), "an array of three axes is the image");
+
+    wide = nb_array_f64(spread, PANELS, SLOW);
+    wide.ndim = 3, wide.shape[2] = FAST;
+    wide.stride[0] = (int64_t)SLOW * 2 * FAST, wide.stride[1] = (int64_t)2 * FAST;
+    wide.stride[2] = 2;
+    require(nb_forward(sim, NULL, &wide));
+    for (int i = 0; i < PIXELS; i++) stack[i] = spread[2 * i];
+    tap_check(!memcmp(image, stack, sizeof image), "and so it is with strides");
+
+    for (int i = 0; i < PIXELS; i++) image[i] = stack[i] = image[i] + i % 5;
+    for (int k = 0; k < 2; k++) {
+        normal.gradient = g[k];
+        target.observed = k ? &three : &plain;
+        require(nb_loss(sim, NULL, &target, value + k, &normal));
+    }
+    tap_check(value[0] == value[1] && !memcmp(g[0], g[1], sizeof g[0]) && g[0][0] != 0,
+              "a loss of it is the same, %g", value[0]);
+
+    three.shape[0] = 4, three.shape[1] = 15;
+    tap_check(nb_forward(sim, NULL, &three) == NB_OK, "or of other parts of the stack");
+    three.shape[1] = 20;
+    tap_check(nb_forward(sim, NULL, &three) == NB_ERR_SHAPE, "too many rows: %s",
+              nb_context_message(ctx));
+    wide.stride[0] += FAST;
+    tap_check(nb_forward(sim, NULL, &wide) == NB_ERR_SHAPE, "gaps: %s",
+              nb_context_message(ctx));
+    wide.stride[0] = 0;
+    tap_check(nb_forward(sim, NULL, &wide) == NB_ERR_SHAPE, "one panel thrice: %s",
+              nb_context_message(ctx));
+    wide.stride[0] = (int64_t)SLOW * 2 * FAST, wide.stride[1] = 0;
+    tap_check(nb_forward(sim, NULL, &wide) == NB_ERR_SHAPE, "one row repeated: %s",
+              nb_context_message(ctx));
+    nb_simulator_free(sim);
+    return 0;
+}
+
 static int arrays(void)
 {
     static double image[TILED_PIXELS];
@@ -523,8 +587,9 @@ static int threads(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"places", places},   {"stacked", stacked}, {"alone", alone},     {"plane", plane},
-        {"windows", windows}, {"arrays", arrays},   {"threads", threads},
+        {"places", places}, {"stacked", stacked}, {"alone", alone},
+        {"plane", plane},   {"windows", windows}, {"arrays", arrays},
+        {"stacks", stacks}, {"threads", threads},
     };
     int status;
 

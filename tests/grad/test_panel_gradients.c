@@ -456,12 +456,37 @@ static int threads(void)
 
 /* ---- a fit ---- */
 
+/* The misfit counts the pixels of panels alone, each at its own resolution. */
+static void check_misfit(nb_fit *fit, const nb_scene *s, int64_t pixels)
+{
+    nb_simulator *sim = make(s, NULL, NULL);
+    nb_fit_misfit found;
+    double finest = INFINITY;
+
+    require(nb_fit_misfit_get(fit, 0, &found));
+    tap_close("pixels of the misfit", (double)found.all.pixels, (double)pixels, 0);
+    for (int i = 0; i < TILED_PANELS; i++) {
+        const nb_panel *p = s->detector.panel + i;
+
+        for (int corner = 0; corner < 4; corner++) {
+            nb_pixel_trace trace;
+
+            require(nb_trace_pixel(sim, NULL, i, corner & 1 ? p->nslow - 1 : 0,
+                                   corner & 2 ? p->nfast - 1 : 0, &trace));
+            finest = fmin(finest, 0.5 / trace.stol);
+        }
+    }
+    tap_close("their finest resolution, A", found.all.dmin, finest, 0.002 * finest);
+    nb_simulator_free(sim);
+}
+
 /* Shifts of 0.3 pixel along fast and slow are found from an image with noise. */
 static int fit_of_shifts(void)
 {
-    static double image[TILED_PIXELS];
+    static double image[TILED_PIXELS], weight[TILED_PIXELS];
     static int32_t counts[TILED_PIXELS];
-    nb_scene s = tiled_scene();
+    nb_scene s = tiled_scene(), found;
+    const nb_array weights = nb_array_f64(weight, TILED_NSLOW, TILED_NFAST);
     const nb_digitizer how = {.noise = 1, .seed = 4, .scale = 1};
     nb_array photons = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
     nb_array seen = nb_array_i32(counts, TILED_NSLOW, TILED_NFAST);
@@ -472,13 +497,18 @@ static int fit_of_shifts(void)
     nb_fit_result result;
     nb_fit *fit;
     double worst = 0;
+    int64_t seeing = 0;
 
     tiled_detector(&t, 1, &s);
     truth = make(&s, NULL, NULL);
     require(nb_forward(truth, NULL, &photons));
     require(nb_digitize(truth, &how, &photons, &seen));
     nb_simulator_free(truth);
-    for (int i = 0; i < TILED_PIXELS; i++) image[i] = counts[i];
+    for (int i = 0; i < TILED_PIXELS; i++) {
+        image[i] = counts[i];
+        weight[i] = i % 7 != 3;
+        seeing += i % 7 != 3 && tiled_panel_of(&t, i / TILED_NFAST, i % TILED_NFAST) >= 0;
+    }
     off = t;
     for (int i = 0; i < TILED_PANELS; i++) {
         const double pixel = i == 3 ? 0.2 : 0.3;
@@ -486,8 +516,9 @@ static int fit_of_shifts(void)
         off.panel[i].shift[0] += (i % 2 ? 0.3 : -0.3) * pixel;
         off.panel[i].shift[1] += (i % 3 ? 0.3 : -0.3) * pixel;
     }
+    found = s; /* the fit ends there, nearly */
     s.detector.panel = off.panel;
-    shot.target = (nb_target){.kind = NB_POISSON, .observed = &photons};
+    shot.target = (nb_target){.kind = NB_POISSON, .observed = &photons, .weight = &weights};
     require(nb_fit_create(ctx, 1, &shot, &options, &fit));
     require(nb_fit_run(fit));
     require(nb_fit_result_get(fit, &result));
@@ -502,6 +533,7 @@ static int fit_of_shifts(void)
     tap_check(result.nvalue == 2 * TILED_PANELS, "%d shifts: %zu", 2 * TILED_PANELS,
               result.nvalue);
     tap_close("shifts found, in pixels", worst, 0, 0.01);
+    check_misfit(fit, &found, seeing);
     nb_fit_free(fit);
     return 0;
 }

@@ -218,16 +218,8 @@ static nb_status make_psf(nb_simulator *sim)
  * the mask that spread light to them. */
 static nb_status make_windows(nb_simulator *sim)
 {
-    const nb_detector *d = &sim->scene.detector;
-    struct window_pixels pixels = {.nslow = d->nslow,
-                                   .nfast = d->nfast,
-                                   .mask = d->mask,
-                                   .box = d->box,
-                                   .nbox = d->nbox,
-                                   .panel = d->panel,
-                                   .npanel = d->npanel};
+    struct window_pixels pixels = window_pixels_of(&sim->scene.detector);
 
-    memcpy(pixels.roi, d->roi, sizeof pixels.roi);
     if (!window_make(&pixels, &sim->window))
         return fail_memory(sim->ctx, "the pixels to render");
     if (!sim->psf) return NB_OK;

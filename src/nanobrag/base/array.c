@@ -65,6 +65,38 @@ static nb_status check_place(nb_context *ctx, const nb_array *array, const char 
     return NB_OK;
 }
 
+int array_is_stack(const nb_array *array)
+{
+    const int64_t *stride = array->stride;
+    const int dense = stride[0] == 0 && stride[1] == 0 && stride[2] == 0;
+
+    return dense || array->shape[0] == 1 || stride[0] == array->shape[1] * stride[1];
+}
+
+/* Checks a stack of equal panels: three axes over the memory of an image of two. */
+static nb_status check_stack(nb_context *ctx, const nb_array *array, const char *name,
+                             int64_t nslow, int64_t nfast)
+{
+    const int64_t *shape = array->shape, *stride = array->stride;
+    const int dense = stride[0] == 0 && stride[1] == 0 && stride[2] == 0;
+
+    if (shape[0] < 1 || shape[0] > nslow || shape[1] < 1 || shape[1] > nslow
+        || shape[0] * shape[1] != nslow || shape[2] != nfast)
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s has 3 axes of %lld x %lld x %lld, expected panels x slow x fast "
+                    "that hold %lld x %lld pixels",
+                    name, (long long)shape[0], (long long)shape[1], (long long)shape[2],
+                    (long long)nslow, (long long)nfast);
+    if (!dense && (stride[1] == 0 || stride[2] == 0))
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s repeats one element along an axis (stride 0); pass a full copy",
+                    name);
+    if (!array_is_stack(array))
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s has gaps between its panels in memory; pass a dense copy", name);
+    return NB_OK;
+}
+
 static nb_status check_form(nb_context *ctx, const nb_array *array, const char *name,
                             int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
 {
@@ -79,11 +111,13 @@ static nb_status check_form(nb_context *ctx, const nb_array *array, const char *
         return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s%d%s",
                     name, array->type, array->bits, type_name[type], bits_a, other);
     }
-    if ((array->stride[0] == 0) != (array->stride[1] == 0))
+    if (array->ndim != 3 && (array->stride[0] == 0) != (array->stride[1] == 0))
         return fail(ctx, NB_ERR_SHAPE,
                     "%s repeats one element along an axis (stride 0); pass a full copy",
                     name);
-    if (array->ndim != 2 || array->shape[0] != nslow || array->shape[1] != nfast)
+    if (array->ndim == 3) {
+        NB_TRY(check_stack(ctx, array, name, nslow, nfast));
+    } else if (array->ndim != 2 || array->shape[0] != nslow || array->shape[1] != nfast)
         return fail(ctx, NB_ERR_SHAPE,
                     "%s has %d axes of %lld x %lld, expected 2 of %lld x %lld "
                     "(slow x fast)",
@@ -138,16 +172,24 @@ nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *
     return NB_OK;
 }
 
+int64_t array_extent(const nb_array *array, int axis)
+{
+    if (array->ndim != 3) return array->shape[axis];
+    return axis == 0 ? array->shape[0] * array->shape[1] : array->shape[2];
+}
+
 int64_t array_stride(const nb_array *array, int axis)
 {
-    if (array->stride[0] == 0 && array->stride[1] == 0)
-        return axis == 0 ? array->shape[1] : 1;
-    return array->stride[axis];
+    const int first = array->ndim == 3; /* the slow axis of a panel */
+
+    if (array->stride[first] == 0 && array->stride[first + 1] == 0)
+        return axis == 0 ? array->shape[first + 1] : 1;
+    return array->stride[first + axis];
 }
 
 int array_is_dense(const nb_array *array)
 {
-    return array_stride(array, 1) == 1 && array_stride(array, 0) == array->shape[1];
+    return array_stride(array, 1) == 1 && array_stride(array, 0) == array_extent(array, 1);
 }
 
 int array_is_dense_f64(const nb_array *array)
@@ -218,18 +260,21 @@ void array_set_row(const nb_array *array, int64_t s, int64_t f, int n, const dou
 
 void array_write(const nb_array *array, const double *from)
 {
-    for (int64_t s = 0; s < array->shape[0]; s++, from += array->shape[1])
-        array_set_row(array, s, 0, (int)array->shape[1], from);
+    const int64_t nslow = array_extent(array, 0), nfast = array_extent(array, 1);
+
+    for (int64_t s = 0; s < nslow; s++, from += nfast)
+        array_set_row(array, s, 0, (int)nfast, from);
 }
 
 void array_zero(const nb_array *array)
 {
-    const size_t row = (size_t)array->shape[1] * (size_t)(array->bits / 8);
+    const int64_t nslow = array_extent(array, 0), nfast = array_extent(array, 1);
+    const size_t row = (size_t)nfast * (size_t)(array->bits / 8);
 
-    for (int64_t s = 0; s < array->shape[0]; s++) {
+    for (int64_t s = 0; s < nslow; s++) {
         if (array_stride(array, 1) == 1)
             memset((char *)array->data + bytes_to(array, s, 0), 0, row);
         else
-            for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, 0);
+            for (int64_t f = 0; f < nfast; f++) array_set(array, s, f, 0);
     }
 }

@@ -11,7 +11,8 @@
 
 /*
  * Checks that `array` is a host image of nslow x nfast pixels of this type, with bits_a or
- * bits_b bits. `name` is used in messages if the array has no name.
+ * bits_b bits, or a stack of equal panels with as many. `name` is used in messages if the
+ * array has no name.
  */
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
@@ -31,7 +32,12 @@ int array_is_dense_f64(const nb_array *array);
  * valid. Returns NB_ERR_ARGUMENT if it is a view with strides, which may not be donated. */
 nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name);
 
-/* Returns the distance between neighbours along an axis, in elements. */
+/* Returns the number of pixels of an image along an axis, 0: slow, 1: fast; and the
+ * distance between neighbours, in elements. A stack of panels is one image. */
+int64_t array_extent(const nb_array *array, int axis);
+
+/* Returns 1 if the panels of an array of three axes lie one after another in memory. */
+int array_is_stack(const nb_array *array);
 int64_t array_stride(const nb_array *array, int axis);
 
 /* Returns 1 if the array is dense, whatever its type. */

@@ -432,6 +432,20 @@ static void take_roi(const struct window_pixels *pixels, struct window *out)
         out->roi[i] = max_int(0, min_int(pixels->roi[i], limit[i / 2]));
 }
 
+struct window_pixels window_pixels_of(const struct nb_detector *detector)
+{
+    struct window_pixels pixels = {.nslow = detector->nslow,
+                                   .nfast = detector->nfast,
+                                   .mask = detector->mask,
+                                   .box = detector->box,
+                                   .nbox = detector->nbox,
+                                   .panel = detector->panel,
+                                   .npanel = detector->npanel};
+
+    memcpy(pixels.roi, detector->roi, sizeof pixels.roi);
+    return pixels;
+}
+
 int window_make(const struct window_pixels *pixels, struct window *out)
 {
     struct making m = {.pixels = pixels};

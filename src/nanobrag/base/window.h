@@ -68,6 +68,7 @@ struct window {
 };
 
 struct nb_panel;
+struct nb_detector;
 
 /* The pixels to render: inside the ROI, not masked, inside a panel where there are panels
  * and, if nbox is not 0, inside one of the boxes (rows of four numbers as `roi`), all
@@ -82,6 +83,9 @@ struct window_pixels {
     const struct nb_panel *panel; /* (npanel) their sizes and places in the image */
     int npanel;
 };
+
+/* Returns the pixels that a detector with all sizes filled in renders, without a margin. */
+struct window_pixels window_pixels_of(const struct nb_detector *detector);
 
 /* Makes a window; it keeps the pointer to the mask, and copies all else. Returns 0 if there
  * is no memory; the window then is empty. window_free() takes that too. */

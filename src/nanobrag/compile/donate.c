@@ -23,7 +23,7 @@ static void extent(const nb_array *array, uintptr_t out[2])
     int64_t low = 0, high = 0;
 
     for (int axis = 0; axis < 2; axis++) {
-        const int64_t reach = (array->shape[axis] - 1) * array_stride(array, axis);
+        const int64_t reach = (array_extent(array, axis) - 1) * array_stride(array, axis);
 
         low += reach < 0 ? reach : 0;
         high += reach > 0 ? reach : 0;
@@ -60,7 +60,7 @@ nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *o
 
 void donate_mark_used(const nb_context *ctx, nb_array *input, const nb_array *output)
 {
-    const size_t pixels = (size_t)input->shape[0] * (size_t)input->shape[1];
+    const size_t pixels = (size_t)array_extent(input, 0) * (size_t)array_extent(input, 1);
 
     input->flags = (input->flags & ~(unsigned)NB_DONATE) | NB_DONATED;
 #ifndef NDEBUG

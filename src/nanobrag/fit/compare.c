@@ -49,14 +49,8 @@ static void end(struct compared *c)
 
 static nb_status make_window(struct compared *c)
 {
-    const nb_detector *d = &c->scene.detector;
-    struct window_pixels pixels = {.nslow = c->d.nslow,
-                                   .nfast = c->d.nfast,
-                                   .mask = d->mask,
-                                   .box = d->box,
-                                   .nbox = d->nbox};
+    const struct window_pixels pixels = window_pixels_of(&c->scene.detector);
 
-    memcpy(pixels.roi, d->roi, sizeof pixels.roi);
     if (window_make(&pixels, &c->window)) return NB_OK;
     return fail_memory(c->fit->ctx, "the pixels of a shot");
 }
@@ -209,14 +203,14 @@ nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
 
 /* ---- misfit ---- */
 
-/* Returns |q| = 1/d of the middle of a pixel, 1/A. */
-static double resolution(const struct compared *c, int s, int f)
+/* Returns |q| = 1/d of the middle of pixel (s, f) of a panel, 1/A. */
+static double resolution(const struct compared *c, const nb_panel *panel, int s, int f)
 {
     double p[3], length = 0, square = 0;
 
     for (int i = 0; i < 3; i++) {
-        p[i] = c->d.origin[i]
-               + c->d.pixel * ((f + 0.5) * c->d.fast[i] + (s + 0.5) * c->d.slow[i]);
+        p[i] = panel->origin[i]
+               + panel->pixel * ((f + 0.5) * panel->fast[i] + (s + 0.5) * panel->slow[i]);
         length += p[i] * p[i];
     }
     length = sqrt(length);
@@ -246,11 +240,12 @@ static void finish(nb_misfit *m)
     m->rms = sqrt(m->rms / n);
 }
 
-static void add_pixel(const struct compared *c, int s, int f, double qmax,
+/* Adds pixel (s, f) of the image, whose |q| is given. */
+static void add_pixel(const struct compared *c, int s, int f, double q, double qmax,
                       nb_fit_misfit *out, nb_misfit *box)
 {
     const nb_detector *d = &c->scene.detector;
-    const double q = resolution(c, s, f), share = pow(q / qmax, 3);
+    const double share = pow(q / qmax, 3);
     const int shell = (int)fmin(share * NB_FIT_SHELLS, NB_FIT_SHELLS - 1);
     double residual, to_z, loss;
 
@@ -265,6 +260,34 @@ static void add_pixel(const struct compared *c, int s, int f, double qmax,
     }
 }
 
+/* Visits the pixels of all tiles: with `out` NULL to find the largest |q|, else to add
+ * them. */
+static nb_status visit_pixels(struct compared *c, double *qmax, nb_fit_misfit *out)
+{
+    nb_panel panel = {.nslow = 0};
+    int at = -1; /* the panel of the tile before */
+
+    for (int t = 0; t < c->window.ntile; t++) {
+        const struct tile *tile = c->window.tile + t;
+
+        if (tile->panel != at) NB_TRY(nb_panel_at(c->sim, c->x, tile->panel, &panel));
+        at = tile->panel;
+        for (int r = 0; r < tile->height; r++)
+            for (int i = 0; i < tile->width; i++) {
+                const int s = tile->slow + r, f = tile->fast + i;
+                const double q = resolution(c, &panel, s, f);
+
+                if (!(tile->shown[r] >> i & 1)) continue;
+                if (out)
+                    add_pixel(c, panel.slow0 + s, panel.fast0 + f, q, *qmax, out,
+                              c->fit->misfit);
+                else
+                    *qmax = fmax(*qmax, q);
+            }
+    }
+    return NB_OK;
+}
+
 static nb_status misfit(struct compared *c, nb_fit_misfit *out)
 {
     const size_t nbox = c->scene.detector.nbox;
@@ -275,20 +298,8 @@ static nb_status misfit(struct compared *c, nb_fit_misfit *out)
     free(c->fit->misfit);
     c->fit->misfit = calloc(nbox + 1, sizeof *c->fit->misfit);
     if (!c->fit->misfit) return fail_memory(c->fit->ctx, "the misfit of boxes");
-    for (int t = 0; t < c->window.ntile; t++) {
-        const struct tile *tile = c->window.tile + t;
-
-        for (int s = tile->slow; s < tile->slow + tile->height; s++)
-            for (int f = tile->fast; f < tile->fast + tile->width; f++)
-                if (window_shows(&c->window, s, f)) qmax = fmax(qmax, resolution(c, s, f));
-    }
-    for (int t = 0; t < c->window.ntile; t++) {
-        const struct tile *tile = c->window.tile + t;
-
-        for (int s = tile->slow; s < tile->slow + tile->height; s++)
-            for (int f = tile->fast; f < tile->fast + tile->width; f++)
-                add_pixel(c, s, f, qmax, out, c->fit->misfit);
-    }
+    NB_TRY(visit_pixels(c, &qmax, NULL));
+    NB_TRY(visit_pixels(c, &qmax, out));
     finish(&out->all);
     for (int i = 0; i < NB_FIT_SHELLS; i++) finish(out->shell + i);
     for (size_t b = 0; b < nbox; b++) finish(c->fit->misfit + b);

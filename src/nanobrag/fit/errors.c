@@ -31,7 +31,8 @@
 
 int errors_can_read(const nb_array *image)
 {
-    return image && image->device == NB_CPU && image->data && image->ndim == 2
+    return image && image->device == NB_CPU && image->data
+           && (image->ndim == 2 || (image->ndim == 3 && array_is_stack(image)))
            && image->type == NB_FLOAT && (image->bits == 32 || image->bits == 64);
 }
 
@@ -40,8 +41,8 @@ int errors_has_variances(const nb_target *target)
     const nb_array *w = target->weight;
 
     if (!errors_can_read(w)) return w != NULL;
-    for (int64_t s = 0; s < w->shape[0]; s++)
-        for (int64_t f = 0; f < w->shape[1]; f++) {
+    for (int64_t s = 0; s < array_extent(w, 0); s++)
+        for (int64_t f = 0; f < array_extent(w, 1); f++) {
             const double weight = array_get(w, s, f);
 
             if (weight != 0 && weight != 1) return 1;
@@ -55,8 +56,8 @@ nb_status errors_check_weights(nb_context *ctx, const nb_target *target)
     int counts = 0;
 
     if (!errors_can_read(w)) return NB_OK; /* nb_loss() says what is wrong */
-    for (int64_t s = 0; s < w->shape[0]; s++)
-        for (int64_t f = 0; f < w->shape[1]; f++) {
+    for (int64_t s = 0; s < array_extent(w, 0); s++)
+        for (int64_t f = 0; f < array_extent(w, 1); f++) {
             const double weight = array_get(w, s, f);
 
             if (!(weight >= 0 && weight < INFINITY))
@@ -145,8 +146,8 @@ static void weigh(const nb_target *t, int wants, const nb_array *image)
     double density[POINTS];
 
     make_density(density);
-    for (int64_t s = 0; s < image->shape[0]; s++)
-        for (int64_t f = 0; f < image->shape[1]; f++) {
+    for (int64_t s = 0; s < array_extent(image, 0); s++)
+        for (int64_t f = 0; f < array_extent(image, 1); f++) {
             const double photons = array_get(image, s, f);
             const double weight = t->weight ? array_get(t->weight, s, f) : 1;
             struct derivatives d = {0, 0};

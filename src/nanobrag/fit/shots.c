@@ -49,8 +49,9 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
 /* Whether weights can be read here; nb_loss() reports other ones. */
 static int is_readable(const nb_array *weight, const nb_description *d)
 {
-    return weight && weight->device == NB_CPU && weight->data && weight->ndim == 2
-           && weight->shape[0] == d->nslow && weight->shape[1] == d->nfast
+    return weight && weight->device == NB_CPU && weight->data
+           && (weight->ndim == 2 || (weight->ndim == 3 && array_is_stack(weight)))
+           && array_extent(weight, 0) == d->nslow && array_extent(weight, 1) == d->nfast
            && weight->type == NB_FLOAT && (weight->bits == 32 || weight->bits == 64);
 }
 
@@ -66,21 +67,17 @@ nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *
     *out = d.pixels;
     if (!is_readable(target->weight, &d)) return NB_OK;
     NB_TRY(nb_resolved(sim, NULL, &scene));
-    pixels = (struct window_pixels){.nslow = d.nslow,
-                                    .nfast = d.nfast,
-                                    .mask = scene.detector.mask,
-                                    .box = scene.detector.box,
-                                    .nbox = scene.detector.nbox};
-    memcpy(pixels.roi, scene.detector.roi, sizeof pixels.roi);
+    pixels = window_pixels_of(&scene.detector);
     if (!window_make(&pixels, &window)) return fail_memory(ctx, "the pixels of a shot");
     for (int t = 0; t < window.ntile; t++) {
         const struct tile *tile = window.tile + t;
+        const struct window *panel = window_panel(&window, tile->panel);
+        const int slow = panel->slow0 + tile->slow, fast = panel->fast0 + tile->fast;
 
         for (int r = 0; r < tile->height; r++)
             for (int i = 0; i < tile->width; i++)
                 if (tile->shown[r] >> i & 1)
-                    *out -=
-                        !(array_get(target->weight, tile->slow + r, tile->fast + i) > 0);
+                    *out -= !(array_get(target->weight, slow + r, fast + i) > 0);
     }
     window_free(&window);
     return NB_OK;

@@ -18,8 +18,8 @@ enum { PIECE = 1024, LANES = 8 };
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
                        int n, float *out)
 {
-    const int plain = image->stride[0] == 0 && image->stride[1] == 0;
-    const int64_t at = (int64_t)s * image->shape[1] + f;
+    const int plain = array_is_dense(image);
+    const int64_t at = (int64_t)s * array_extent(image, 1) + f;
 
     if (plain && image->bits == 64) {
         const double *from = (const double *)image->data + at;

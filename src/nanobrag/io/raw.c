@@ -28,16 +28,16 @@ static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
         return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s", name,
                     image->type, bits,
                     floats ? "float of 32 or 64 bits" : "int, uint or float");
-    NB_TRY(array_check(ctx, image, name, image->shape[0], image->shape[1], image->type,
-                       bits, bits));
-    if (image->shape[0] < 1 || image->shape[1] < 1 || !array_is_dense(image))
+    NB_TRY(array_check(ctx, image, name, array_extent(image, 0), array_extent(image, 1),
+                       image->type, bits, bits));
+    if (array_extent(image, 0) < 1 || array_extent(image, 1) < 1 || !array_is_dense(image))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image with pixels", name);
     return NB_OK;
 }
 
 static size_t count_pixels(const nb_array *image)
 {
-    return (size_t)image->shape[0] * (size_t)image->shape[1];
+    return (size_t)array_extent(image, 0) * (size_t)array_extent(image, 1);
 }
 
 static size_t part_size(size_t n, size_t done)
@@ -110,7 +110,8 @@ static nb_status fail_length(nb_context *ctx, const char *path, long long found,
                 "%s: %lld bytes, expected %zu (%lld x %lld floats of %d bits); check the "
                 "size of the image",
                 path, found, count_pixels(image) * (size_t)(image->bits / 8),
-                (long long)image->shape[1], (long long)image->shape[0], image->bits);
+                (long long)array_extent(image, 1), (long long)array_extent(image, 0),
+                image->bits);
 }
 
 nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)

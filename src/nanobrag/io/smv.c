@@ -302,9 +302,10 @@ nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                     !path     ? "path"
                     : !header ? "header"
                               : "counts");
-    NB_TRY(array_check(ctx, counts, "counts", counts->shape[0], counts->shape[1], NB_UINT,
-                       16, 16));
-    if (counts->shape[0] < 1 || counts->shape[1] < 1 || !array_is_dense(counts))
+    NB_TRY(array_check(ctx, counts, "counts", array_extent(counts, 0),
+                       array_extent(counts, 1), NB_UINT, 16, 16));
+    if (array_extent(counts, 0) < 1 || array_extent(counts, 1) < 1
+        || !array_is_dense(counts))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image with pixels",
                     counts->name ? counts->name : "counts");
     if (strlen(header) > HEADER_MAX - BLOCK)
@@ -316,9 +317,13 @@ nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
     span.at = text;
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
-        file_preallocate(&file, span.n + (size_t)(counts->shape[0] * counts->shape[1]) * 2);
+        file_preallocate(&file,
+                         span.n
+                             + (size_t)(array_extent(counts, 0) * array_extent(counts, 1))
+                                   * 2);
         file_put(&file, text, span.n);
-        put_pixels(&file, counts->data, (size_t)(counts->shape[0] * counts->shape[1]),
+        put_pixels(&file, counts->data,
+                   (size_t)(array_extent(counts, 0) * array_extent(counts, 1)),
                    is_big_endian(span) != host_is_big_endian());
         status = file_end(&file);
     }

@@ -194,11 +194,12 @@ static double sum_of_image(const nb_array *image)
     double sum = 0;
 
     if (!errors_can_read(image)) return 0;
-    for (int64_t s = 0; s < image->shape[0]; s++)
-        for (int64_t f = 0; f < image->shape[1]; f++) {
+    for (int64_t s = 0; s < array_extent(image, 0); s++)
+        for (int64_t f = 0; f < array_extent(image, 1); f++) {
             const double v = array_get(image, s, f);
 
-            if (isfinite(v)) sum += weight_of((uint64_t)(s * image->shape[1] + f)) * v;
+            if (isfinite(v))
+                sum += weight_of((uint64_t)(s * array_extent(image, 1) + f)) * v;
         }
     return sum;
 }
