@@ -12,6 +12,7 @@
 #include <nanobrag/experiment.h>
 #include <nanobrag/fit.h>
 #include <nanobrag/formats.h>
+#include <nanobrag/geometry.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>

@@ -1,6 +1,7 @@
 /*
- * api/formats.c - NXmx, miniCBF and experiments of DIALS: what a simulator's images were
- * taken with, given to the writers of io/images/ and io/experiment/.
+ * api/formats.c - NXmx, miniCBF, experiments of DIALS and geometries of CrystFEL: what a
+ * simulator's images were taken with, given to the writers of io/images/, io/experiment/
+ * and io/geometry/.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,11 +10,13 @@
 
 #include <nanobrag/experiment.h>
 #include <nanobrag/formats.h>
+#include <nanobrag/geometry.h>
 
 #include "base/context.h"
 #include "base/floats.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
+#include "io/geometry/geom.h"
 #include "io/images/attenuation.h"
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
@@ -288,4 +291,22 @@ nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
     if (!sim) return NB_ERR_ARGUMENT;
     if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "an .expt needs a path");
     return write_shots(sim, x, path, options ? options : &defaults);
+}
+
+/* ---- geometries of CrystFEL ---- */
+
+nb_status nb_geom_write(nb_simulator *sim, const double *x, const char *path)
+{
+    STANDARD_FLOATS;
+    struct exposure exposure;
+    nb_scene scene;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "a .geom needs a path");
+    status = expose(sim, x, &exposure);
+    if (status == NB_OK) status = nb_resolved(sim, x, &scene);
+    if (status == NB_OK) status = geom_write(sim->ctx, path, &exposure, &scene);
+    exposure_free(&exposure);
+    return status;
 }

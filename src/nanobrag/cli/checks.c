@@ -66,27 +66,69 @@ static int is_outside(const nb_hkl_info *info, const double axes[9], const doubl
     return 0;
 }
 
-/* The share of a coarse grid of pixels whose nearest hkl lies outside the list's box. */
-static double outside_share(struct run *run, int phi)
+enum { GRID = 48 }; /* points of a coarse grid along an edge */
+
+/* How many points of such a grid on a part of a panel, given as a ROI is, have a nearest
+ * hkl outside the list's box. */
+static int outside_points(const struct run *run, const nb_description *panel,
+                          const int part[4], const double axes[9])
 {
-    enum { GRID = 48 };
     const nb_scene *scene = &run->resolved;
-    const struct view view = {&run->description, scene->beam.wavelength};
-    const int *roi = scene->detector.roi;
-    const double step[2] = {(roi[1] - roi[0]) / (double)GRID,
-                            (roi[3] - roi[2]) / (double)GRID};
-    double axes[9], q[3];
+    const struct view view = {panel, scene->beam.wavelength};
+    const double step[2] = {(part[1] - part[0]) / (double)GRID,
+                            (part[3] - part[2]) / (double)GRID};
+    double q[3];
     int outside = 0;
-    if (nb_orientation_at(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
     for (int slow = 0; slow < GRID; slow++)
         for (int fast = 0; fast < GRID; fast++) {
-            view_q(&view, roi[0] + (fast + 0.5) * step[0], roi[2] + (slow + 0.5) * step[1],
-                   q);
+            view_q(&view, part[0] + (fast + 0.5) * step[0],
+                   part[2] + (slow + 0.5) * step[1], q);
             const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
             if (!(scene->dmin > 0 && length * scene->dmin > 1))
                 outside += is_outside(&run->inputs.hkl_info, axes, q);
         }
-    return outside / (double)(GRID * GRID);
+    return outside;
+}
+
+/* The part of panel i that lies in the ROI, in pixels of the panel, and how it is seen.
+ * Returns its number of pixels. */
+static double part_of_panel(const struct run *run, int i, nb_description *seen, int part[4])
+{
+    const int *roi = run->resolved.detector.roi;
+    nb_panel panel;
+    memcpy(part, roi, 4 * sizeof *part);
+    *seen = run->description;
+    if (seen->npanel > 0) {
+        if (nb_panel_at(run->sim, run->params.x, i, &panel) != NB_OK) return 0;
+        const int first[2] = {panel.fast0, panel.slow0};
+        const int size[2] = {panel.nfast, panel.nslow};
+        for (int k = 0; k < 4; k++) {
+            part[k] -= first[k / 2];
+            if (part[k] < 0) part[k] = 0;
+            if (part[k] > size[k / 2]) part[k] = size[k / 2];
+        }
+        memcpy(seen->origin, panel.origin, sizeof seen->origin);
+        memcpy(seen->fast, panel.fast, sizeof seen->fast);
+        memcpy(seen->slow, panel.slow, sizeof seen->slow);
+        seen->pixel = panel.pixel;
+    }
+    return (double)(part[1] - part[0]) * (part[3] - part[2]);
+}
+
+/* The share of a coarse grid of pixels whose nearest hkl lies outside the list's box. */
+static double outside_share(const struct run *run, int phi)
+{
+    const int n = run->description.npanel > 0 ? run->description.npanel : 1;
+    double axes[9], outside = 0, pixels = 0;
+    if (nb_orientation_at(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
+    for (int i = 0; i < n; i++) {
+        nb_description seen;
+        int part[4];
+        const double held = part_of_panel(run, i, &seen, part);
+        if (held > 0) outside += held * outside_points(run, &seen, part, axes);
+        pixels += held;
+    }
+    return pixels > 0 ? outside / (pixels * GRID * GRID) : 0;
 }
 
 static void check_list(struct run *run)
@@ -238,6 +280,8 @@ static void check_header(struct run *run)
     const char *what = NULL;
     if (run->resolved.detector.curved)
         what = "a curved detector";
+    else if (run->description.npanel > 1)
+        what = "several panels";
     else if (upright < 1 - 1e-10)
         what = "a tilted detector";
     else if (fabs(fabs(along) - 1) > 1e-10 && run->resolved.scan.osc != 0)

@@ -262,15 +262,20 @@ static const char *space_group(const struct inputs *in)
     return in->crystal.noperator > 0 ? in->crystal.space_group : in->experiment.space_group;
 }
 
-int truth_check(struct run *run)
+const char *experiment_not_flat(const struct run *run)
 {
-    struct settings *const s = run->s;
     const nb_description *const d = &run->description;
     double cosine = 0;
     for (int i = 0; i < 3; i++) cosine += d->fast[i] * d->slow[i];
-    const char *const why = run->resolved.detector.curved ? "is curved"
-                            : fabs(cosine) > 1e-8 ? "has axes that are not at right angles"
-                                                  : NULL;
+    return run->resolved.detector.curved ? "is curved"
+           : fabs(cosine) > 1e-8         ? "has axes that are not at right angles"
+                                         : NULL;
+}
+
+int truth_check(struct run *run)
+{
+    struct settings *const s = run->s;
+    const char *const why = experiment_not_flat(run);
     if (!s->truth || !why) return 0;
     if (!run->truth_name)
         return message_usage(run->messages,

@@ -15,6 +15,10 @@ static void explain_geometry(const struct run *run)
     const struct view view = {d, run->resolved.beam.wavelength};
     double beam[2];
     printf("\ngeometry\n");
+    if (d->npanel > 0)
+        printf("  panels                      %d; below is %s (%d), the nearest to the "
+               "beam\n",
+               d->npanel, run->resolved.detector.panel[d->panel].name, d->panel);
     printf("  first pixel's outer corner  %.9g %.9g %.9g mm (lab)\n", d->origin[0],
            d->origin[1], d->origin[2]);
     printf("  distance along the beam     %.9g mm, along the normal %.9g mm\n", d->distance,

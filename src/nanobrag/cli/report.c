@@ -61,6 +61,19 @@ static void report_beam(const struct run *run)
     printf("\n");
 }
 
+/* The panel that the direct beam meets, or is nearest to. */
+static const char *panel_name(const struct run *run, char text[48])
+{
+    const int i = run->description.panel;
+    const char *const name = run->resolved.detector.panel[i].name;
+
+    if (*name)
+        snprintf(text, 48, "%s", name);
+    else
+        snprintf(text, 48, "panel %d", i);
+    return text;
+}
+
 static void report_detector(const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -68,9 +81,15 @@ static void report_detector(const struct run *run)
     const struct view view = {d, run->resolved.beam.wavelength};
     const int *roi = detector->roi;
     double beam[2];
+    char text[48];
 
-    printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow, d->pixel,
-           d->distance);
+    if (d->npanel > 0)
+        printf("detector   %d panel%s in an image of %d x %d; %s, of %g mm, at %g mm, ",
+               d->npanel, plural(d->npanel), d->nfast, d->nslow, panel_name(run, text),
+               d->pixel, d->distance);
+    else
+        printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow,
+               d->pixel, d->distance);
     if (view_beam(&view, beam))
         printf("beam at fast %.6g slow %.6g (pixel 0 is 0 to 1), ", beam[0], beam[1]);
     else
@@ -170,7 +189,7 @@ void report_end(const struct run *run)
 {
     const struct settings *s = run->s;
     const char *others[] = {s->truth,        s->fmtz,         s->gradfile, s->hklgradfile,
-                            s->atomgradfile, s->jacobianfile, s->json};
+                            s->atomgradfile, s->jacobianfile, s->json,     s->geomout};
     const char *last = NULL;
     int listed = 0;
 

@@ -265,6 +265,8 @@ static int prepare(struct run *run, const struct event_list *events)
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
     if (!code)
         code = experiment_inherit(s, messages, run->ctx, events, &run->inputs.experiment);
+    if (!code)
+        code = geometry_inherit(s, messages, run->ctx, events, &run->inputs.geometry);
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;
@@ -273,6 +275,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
     if (!s->compat) code = settings_check(s, messages);
+    if (!code) code = geometry_check(s, messages, run->inputs.geometry);
     if (!code) code = shots_check(s, messages);
     if (!code) code = shots_read(run);
     if (!code) code = share_check(run);
@@ -314,6 +317,7 @@ static int finish(struct run *run, int code)
         const int written = truth_write(run);
         if (!code) code = written;
     }
+    if (!code && run->s->geomout) code = geometry_out_write(run);
     if (!code && run->derivatives) code = derivatives_write(run);
     /* the numbers of the finished images are worth saving too */
     if (code == EXIT_INTERRUPTED && run->s->json) (void)json_write(run, run->s->json);
@@ -332,6 +336,7 @@ static int make_ready(struct run *run)
     if (!code) code = added_read(run);
     if (!code) code = estimate_check(run);
     if (!code) code = truth_check(run);
+    if (!code) code = geometry_out_check(run);
     code = share_begin(run, code);
     if (!code) code = image_file_begin(run);
     return team_agree(run->team, run->messages, code);

@@ -32,6 +32,7 @@ struct inputs {
     nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
     nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
     nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
+    nb_geometry *geometry; /* of -geom, or NULL */
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources; /* of -sourcefile or -spectrum */
     int *box; /* four numbers each, as in nb_detector */
@@ -100,6 +101,27 @@ int truth_check(struct run *run);
 
 /* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);
+
+/* Why formats of flat panels cannot state the detector, as a clause; NULL: they can. */
+const char *experiment_not_flat(const struct run *run);
+
+/* ---- -geom and -geomout (panels/geometry_file.c) ---- */
+
+/* Read the geometry and set what it states, before any option is applied. Returns 0 or the
+ * exit status, as all of these do. */
+int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                     const struct event_list *events, nb_geometry **out);
+
+/* Refuse options that contradict the geometry, which may be NULL, or that it lacks. */
+int geometry_check(const struct settings *s, struct messages *messages,
+                   const nb_geometry *geometry);
+
+/* Put the panels into the finished scene. */
+int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages);
+
+/* Refuse a detector that -geomout cannot hold; write it. */
+int geometry_out_check(const struct run *run);
+int geometry_out_write(struct run *run);
 
 /* one finished image */
 struct result {

@@ -39,10 +39,11 @@ static int check_stdout(const struct settings *s, struct messages *messages)
 {
     if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile)
         || outputs_to_stdout(s->atomgradfile) || outputs_to_stdout(s->fmtz)
-        || outputs_to_stdout(s->truth))
-        return message_usage(messages, "-fmtz, -truth, -hklgradfile, -atomgradfile "
-                                       "and -jacobianfile cannot be "
-                                       "written to \"-\"; name a file");
+        || outputs_to_stdout(s->truth) || outputs_to_stdout(s->geomout))
+        return message_usage(messages,
+                             "-fmtz, -truth, -geomout, -hklgradfile, -atomgradfile "
+                             "and -jacobianfile cannot be "
+                             "written to \"-\"; name a file");
     if (!outputs_to_stdout(s->gradfile)) return 0;
     if (outputs_to_stdout(s->json))
         return message_usage(messages,

@@ -217,17 +217,30 @@ int text_number(struct span word, double *value)
     return 1;
 }
 
-int text_real(char out[TEXT_REAL], int digits, double value)
+/* Writes a real by a format in the locale "C". */
+__attribute__((format(printf, 2, 0))) static int write_plain(char out[TEXT_REAL],
+                                                             const char *format, int digits,
+                                                             double value)
 {
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     locale_t before;
 
     if (!plain) return 0;
     before = uselocale(plain);
-    (void)snprintf(out, TEXT_REAL, "%.*g", digits, value);
+    (void)snprintf(out, TEXT_REAL, format, digits, value);
     (void)uselocale(before);
     freelocale(plain);
     return 1;
+}
+
+int text_real(char out[TEXT_REAL], int digits, double value)
+{
+    return write_plain(out, "%.*g", digits, value);
+}
+
+int text_fixed(char out[TEXT_REAL], int decimals, double value)
+{
+    return write_plain(out, "%.*f", decimals, value);
 }
 
 struct text_shown text_show(struct span word)

@@ -55,6 +55,10 @@ int text_number(struct span word, double *value);
 enum { TEXT_REAL = 32 };
 int text_real(char out[TEXT_REAL], int digits, double value);
 
+/* Writes a real with so many decimals and without an exponent, in the same way; of one that
+ * has no room the last ones are cut off. */
+int text_fixed(char out[TEXT_REAL], int decimals, double value);
+
 /* A short printable copy of a word for a message. */
 struct text_shown {
     char s[40];

@@ -288,6 +288,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
     if (!code) code = read_stol(in, s, messages, ctx);
     if (!code) code = read_sources(in, s, messages, ctx);
     if (!code) code = read_boxes(in, s, messages, ctx);
+    if (!code) code = geometry_apply(in, s, messages);
     if (!code && s->pdb) code = factors_calculate(in, s, messages, ctx);
     return code;
 }
@@ -295,6 +296,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 void inputs_free(struct inputs *in)
 {
     nb_hkl_free(in->hkl);
+    nb_geometry_free(in->geometry);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

@@ -107,13 +107,13 @@ struct settings {
     int random_misset;
 
     /* the experiment of -expt or -xparm: what it states (NB_FOUND_...), and the convention
-     * whose frame its vectors are in; -1: there is none */
+     * whose frame its vectors, or those of -geom, are in; -1: there is none */
     unsigned stated;
     int frame;
 
     /* files */
     const char *pdb, *mtz, *fmtz;
-    const char *expt, *xparm, *truth;
+    const char *expt, *xparm, *truth, *geom, *geomout;
     const char *hkl, *dump, *matrix, *sources, *spectrum, *spectra, *stol, *img, *mask,
         *boxes;
     const char *shots_range; /* NULL: all rows */

@@ -143,7 +143,8 @@ int outputs_are_input(const struct settings *s, const char *name)
     const char *const inputs[] = {s->hkl,       s->matrix,        s->sources,  s->stol,
                                   s->boxes,     s->img,           s->mask,     s->cotangent,
                                   s->pdb,       s->mtz,           s->expt,     s->xparm,
-                                  s->fit.shots, s->fit.data_mask, s->spectrum, s->spectra};
+                                  s->fit.shots, s->fit.data_mask, s->spectrum, s->spectra,
+                                  s->geom};
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
         if (inputs[k] && outputs_same_file(name, inputs[k])) return 1;
     for (int k = 0; k < s->nadded; k++)
@@ -198,13 +199,14 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* files of which there is one for all images */
-enum { SINGLES = 9 };
+enum { SINGLES = 10 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
     const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
                                           s->jacobianfile, s->fmtz,         s->atomgradfile,
-                                          s->fit.fitfile,  s->fit.fitimage, s->truth};
+                                          s->fit.fitfile,  s->fit.fitimage, s->truth,
+                                          s->geomout};
     memcpy(out, singles, sizeof singles);
 }
 
@@ -268,7 +270,8 @@ static const char *beside_comparison(const struct settings *s)
                                OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
                                OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
                                OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE,
-                               OPT_IMAGEFILE,      OPT_TRUTH,       OPT_ADD};
+                               OPT_IMAGEFILE,      OPT_TRUTH,       OPT_ADD,
+                               OPT_GEOMOUT};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
@@ -325,9 +328,11 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "-add goes with images that are made, and a fit makes "
                              "none; leave it out");
-    if (s->truth && fit_asked(s))
-        return message_usage(messages, "-truth goes with images that are made, and a fit "
-                                       "makes none; leave it out");
+    if ((s->truth || s->geomout) && fit_asked(s))
+        return message_usage(messages,
+                             "%s goes with images that are made, and a fit makes none; "
+                             "leave it out",
+                             s->truth ? "-truth" : "-geomout");
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;

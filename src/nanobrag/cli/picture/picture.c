@@ -110,8 +110,11 @@ static int draw(struct run *run, struct picture *p)
         tone = tone_choose(run->s->png_scale, p->rendered, p->nrendered,
                            p->rendered + p->nrendered);
     draw_points(p, &tone);
-    if (!marks_rings(&p->canvas, &p->extent)) return 0;
-    marks_beam(&p->canvas, &p->extent);
+    /* panels lie side by side as in the data, where no ring is round */
+    if (run->description.npanel == 0) {
+        if (!marks_rings(&p->canvas, &p->extent)) return 0;
+        marks_beam(&p->canvas, &p->extent);
+    }
     marks_legend(&p->canvas, p->extent.height, &tone,
                  p->nrendered < (size_t)p->nfast * (size_t)p->nslow);
     return 1;

@@ -1,0 +1,104 @@
+/*
+ * geometry_file.c - -geom and -geomout: detectors of panels from geometry files of CrystFEL
+ * and to them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+
+#include "cli/run.h"
+
+/* ---- reading ---- */
+
+/* What states the detector or a part of it, which is that of the file. */
+static const int others[] = {
+    OPT_EXPT,      OPT_XPARM,       OPT_IMG,         OPT_CLOSE_DISTANCE, OPT_PIXEL,
+    OPT_DETPIXELS, OPT_DETPIXELS_F, OPT_DETPIXELS_S, OPT_DETSIZE,        OPT_DETSIZE_F,
+    OPT_DETSIZE_S, OPT_XBEAM,       OPT_YBEAM,       OPT_ORGX,           OPT_ORGY,
+    OPT_XCLOSE,    OPT_YCLOSE,      OPT_PIVOT,       OPT_TWOTHETA_AXIS,  OPT_TWOTHETA,
+    OPT_FDET,      OPT_SDET,        OPT_ODET,        OPT_PIX0,           OPT_CURVED_DET,
+};
+
+/* What states the wavelength. */
+static const int energies[] = {OPT_ENERGY, OPT_LAMBDA, OPT_SPECTRUM, OPT_SOURCEFILE,
+                               OPT_SPECTRA};
+
+int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                     const struct event_list *events, nb_geometry **out)
+{
+    s->geom = events_text(events, OPT_GEOM);
+    if (!s->geom) return 0;
+    const nb_status status = nb_geom_read(ctx, s->geom, out);
+    if (status != NB_OK)
+        return message_status(messages, status, nb_context_message(ctx), 0);
+    nb_geometry_info info;
+    nb_geometry_info_get(*out, &info);
+    s->frame = NB_XDS;
+    s->pixel = info.pixel;
+    s->npixel[0] = info.nfast;
+    s->npixel[1] = info.nslow;
+    if (info.wavelength > 0) s->scene.beam.wavelength = info.wavelength;
+    return 0;
+}
+
+int geometry_check(const struct settings *s, struct messages *messages,
+                   const nb_geometry *geometry)
+{
+    nb_geometry_info info = {0};
+    int any = 0;
+    if (!geometry) return 0;
+    nb_geometry_info_get(geometry, &info);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (s->given[others[i]])
+            return message_usage(messages,
+                                 "%s and -geom both state the detector; leave one out",
+                                 option_at(others[i])->name);
+    for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
+        any |= s->given[energies[i]];
+    if (info.distance_from && !s->given[OPT_DISTANCE])
+        return message_usage(messages, "%s: clen is %s%s%s; give it by -distance", s->geom,
+                             *info.distance_from ? "in the data files (" : "not stated",
+                             info.distance_from, *info.distance_from ? ")" : "");
+    if (info.wavelength_from && !any)
+        return message_usage(messages,
+                             "%s: the photon energy is in the data files (%s); give it by "
+                             "-energy",
+                             s->geom, info.wavelength_from);
+    return 0;
+}
+
+int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages)
+{
+    nb_detector *const d = &s->scene.detector;
+    const uint8_t *const mask = d->mask;
+    const size_t n = (size_t)s->npixel[0] * (size_t)s->npixel[1];
+    if (!in->geometry) return 0;
+    d->distance = s->given[OPT_DISTANCE] ? s->distance : 0;
+    if (nb_geometry_apply(in->geometry, &s->scene) != NB_OK)
+        return message_usage(messages, "%s: no distance or wavelength", s->geom);
+    if (!mask) return 0;
+    /* pixels of -mask that the file calls bad are skipped, too */
+    for (size_t i = 0; i < n && d->mask; i++) in->mask.pixels[i] &= d->mask[i];
+    d->mask = in->mask.pixels;
+    return 0;
+}
+
+/* ---- writing ---- */
+
+int geometry_out_check(const struct run *run)
+{
+    const struct settings *s = run->s;
+    const char *const why = experiment_not_flat(run);
+    if (!s->geomout || !why) return 0;
+    return message_usage(run->messages,
+                         "-geomout %s: the detector %s, which .geom cannot say; leave it "
+                         "out",
+                         s->geomout, why);
+}
+
+int geometry_out_write(struct run *run)
+{
+    const nb_status status = nb_geom_write(run->sim, run->params.x, run->s->geomout);
+    if (status == NB_OK) return 0;
+    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+}
