@@ -33,6 +33,7 @@ from ._errors import (
 from ._exchange import Experiment, Nxmx, check_cbf, read_expt, read_xparm, write_cbf, write_expt
 from ._files import Hkl, SmvHeader, read_matrix, read_smv, write_smv
 from ._fit import Fit, FitResult, Shot, fisher
+from ._geometry import Geometry, write_geom
 from ._gradcheck import Gradcheck
 from ._least_squares import LeastSquares
 from ._lib import ffi as _ffi
@@ -55,9 +56,9 @@ def features() -> str:
 
 __all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError", "DonatedError",
-    "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
+    "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl", "LeastSquares", "Loss",
     "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
     "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError", "UnsupportedError",
     "__version__", "check_cbf", "features", "fisher", "read_expt", "read_matrix", "read_smv", "read_xparm",
-    "registry", "resolution", "show", "write_cbf", "write_expt", "write_smv", *_structs_all,
+    "registry", "resolution", "show", "write_cbf", "write_expt", "write_geom", "write_smv", *_structs_all,
 ]  # fmt: skip

@@ -1934,14 +1934,58 @@ class FitMisfit(Record):
     box: tuple[Misfit, ...]
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GeometryInfo(Record):
+    """The extent of a geometry, and what it does not hold.
+
+    Attributes:
+        npanel:
+            see the type
+        ngroup:
+            see the type
+        nslow:
+            size of the image
+        nfast:
+            size of the image
+        pixel:
+            edge of the pixels of the first panel [mm]
+        distance:
+            clen, if distance_from is NULL [mm]
+        wavelength:
+            0: the file states none [A]
+        distance_from:
+            Where in a data file clen is, "" where the file has no clen, NULL for a number; and
+            where the photon energy or the wavelength is, NULL for a number or nothing. The
+            geometry owns both
+        wavelength_from:
+            Where in a data file clen is, "" where the file has no clen, NULL for a number; and
+            where the photon energy or the wavelength is, NULL for a number or nothing. The
+            geometry owns both
+        masked:
+            pixels of bad regions, edges and panels
+    """
+
+    _c = "nb_geometry_info"
+    npanel: int
+    ngroup: int
+    nslow: int
+    nfast: int
+    pixel: float
+    distance: float
+    wavelength: float
+    distance_from: str | None
+    wavelength_from: str | None
+    masked: int
+
+
 __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
     "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
-    "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found", "Given",
-    "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel",
-    "LossKind", "Misfit", "Mtz", "Options", "Origin", "Panel", "PanelGroup", "Parameter",
-    "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk",
-    "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy",
-    "System", "Target", "Verdict"
+    "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found",
+    "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo",
+    "Interpolation", "LogLevel", "LossKind", "Misfit", "Mtz", "Options", "Origin", "Panel",
+    "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
+    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
+    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

@@ -10,6 +10,7 @@
 #include "api/allocations.h"
 #include "attack/attack.h"
 #include "attack/attacked_fits.h"
+#include "attack/attacked_formats.h"
 #include "attack/attacked_nxmx.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
@@ -35,6 +36,7 @@ static void prepare(int makes_simulator)
 
     own = renders_context(1);
     attacked_fits = (struct attacked_fits){own, &drawn.scene, &bar, &other};
+    attacked_formats = (struct attacked_formats){own, &sim, &counts};
     sim = NULL;
     image = nb_array_f64(image_data, nslow, nfast);
     other = nb_array_f64(other_data, nslow, nfast);
@@ -388,42 +390,6 @@ static nb_status read_mtz(void)
     return status;
 }
 
-/* ---- formats and experiments ---- */
-
-/* Returns NB_OK for a scene that no format can state, and without HDF5 or cJSON. */
-static nb_status if_stated(nb_status status)
-{
-    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
-}
-static nb_status read_expt(void)
-{
-    nb_experiment e;
-
-    return if_stated(nb_expt_read(own, in_folder("a.expt"), 0, &e));
-}
-static nb_status read_xparm(void)
-{
-    nb_experiment e;
-
-    return nb_xparm_read(own, in_folder("XPARM.XDS"), &e);
-}
-static nb_status write_expt(void)
-{
-    const nb_expt_options options = {.images = 3,
-                                     .files = "a_##.img",
-                                     .space_group = "P 1 21 1"};
-
-    return if_stated(nb_expt_write(sim, NULL, in_folder("w.expt"), &options));
-}
-static nb_status check_cbf(void)
-{
-    return if_stated(nb_cbf_check(sim, NULL));
-}
-static nb_status write_cbf(void)
-{
-    return if_stated(nb_cbf_write(sim, NULL, in_folder("a_1.cbf"), 0, &counts));
-}
-
 /* attack/covered.sh compares the names with the headers. */
 static const struct call {
     const char *name;
@@ -460,8 +426,8 @@ static const struct call {
              {"nb_nxmx_close", attacked_nxmx_written, 1},
              {"nb_nxmx_append_file", attacked_nxmx_master, 1},
              {"nb_nxmx_count", attacked_nxmx_counted, 1},
-             {"nb_cbf_check", check_cbf, 1},
-             {"nb_cbf_write", write_cbf, 1},
+             {"nb_cbf_check", attacked_cbf_checked, 1},
+             {"nb_cbf_write", attacked_cbf_written, 1},
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
              {"nb_trace_pixel", traced, 1},
@@ -494,9 +460,12 @@ static const struct call {
              {"nb_structure_vjp", model_back, 0},
              {"nb_structure_jvp", model_along, 0},
              {"nb_mtz_write", write_mtz, 0},
-             {"nb_expt_read", read_expt, 0},
-             {"nb_xparm_read", read_xparm, 0},
-             {"nb_expt_write", write_expt, 1},
+             {"nb_expt_read", attacked_expt_read, 0},
+             {"nb_xparm_read", attacked_xparm_read, 0},
+             {"nb_expt_write", attacked_expt_written, 1},
+             {"nb_geom_read", attacked_geom_read, 0},
+             {"nb_geometry_apply", attacked_geometry_applied, 0},
+             {"nb_geom_write", attacked_geom_written, 1},
              {"nb_mtz_read", read_mtz, 0}};
 
 /* Make one call with its k-th allocation refused; returns 0 when it has not so many. */

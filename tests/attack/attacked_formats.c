@@ -1,0 +1,69 @@
+/*
+ * attacked_formats.c - the calls of miniCBF, experiments and geometries that
+ * test_attacked_memory.c refuses memory. SPDX-License-Identifier: MIT
+ */
+#include "attack/attacked_formats.h"
+
+#include "support/files.h"
+
+struct attacked_formats attacked_formats;
+
+/* Returns NB_OK for a scene that no format can state, and without HDF5 or cJSON. */
+static nb_status if_stated(nb_status status)
+{
+    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+}
+nb_status attacked_expt_read(void)
+{
+    nb_experiment e;
+
+    return if_stated(nb_expt_read(attacked_formats.ctx, in_folder("a.expt"), 0, &e));
+}
+nb_status attacked_xparm_read(void)
+{
+    nb_experiment e;
+
+    return nb_xparm_read(attacked_formats.ctx, in_folder("XPARM.XDS"), &e);
+}
+nb_status attacked_expt_written(void)
+{
+    const nb_expt_options options = {.images = 3,
+                                     .files = "a_##.img",
+                                     .space_group = "P 1 21 1"};
+
+    return if_stated(
+        nb_expt_write(*attacked_formats.sim, NULL, in_folder("w.expt"), &options));
+}
+nb_status attacked_geom_read(void)
+{
+    nb_geometry *made = NULL;
+    const nb_status status =
+        nb_geom_read(attacked_formats.ctx, TEST_DATA_DIR "/geometries/agipd.geom", &made);
+
+    nb_geometry_free(made);
+    return status;
+}
+nb_status attacked_geometry_applied(void)
+{
+    nb_scene scene = {0};
+    nb_geometry *made = NULL;
+    nb_status status = nb_geom_read(attacked_formats.ctx,
+                                    TEST_DATA_DIR "/geometries/jungfrau.geom", &made);
+
+    if (status == NB_OK) status = nb_geometry_apply(made, &scene);
+    nb_geometry_free(made);
+    return status;
+}
+nb_status attacked_geom_written(void)
+{
+    return if_stated(nb_geom_write(*attacked_formats.sim, NULL, in_folder("w.geom")));
+}
+nb_status attacked_cbf_checked(void)
+{
+    return if_stated(nb_cbf_check(*attacked_formats.sim, NULL));
+}
+nb_status attacked_cbf_written(void)
+{
+    return if_stated(nb_cbf_write(*attacked_formats.sim, NULL, in_folder("a_1.cbf"), 0,
+                                  attacked_formats.counts));
+}

@@ -1,0 +1,26 @@
+/*
+ * attacked_formats.h - the calls of miniCBF, experiments and geometries that
+ * test_attacked_memory.c refuses memory. SPDX-License-Identifier: MIT
+ */
+#ifndef ATTACKED_FORMATS_H
+#define ATTACKED_FORMATS_H
+
+#include <nanobrag/nanobrag.h>
+
+/* What the calls work on. */
+extern struct attacked_formats {
+    nb_context *ctx;
+    nb_simulator **sim;
+    const nb_array *counts;
+} attacked_formats;
+
+nb_status attacked_expt_read(void);
+nb_status attacked_xparm_read(void);
+nb_status attacked_expt_written(void);
+nb_status attacked_geom_read(void);
+nb_status attacked_geometry_applied(void);
+nb_status attacked_geom_written(void);
+nb_status attacked_cbf_checked(void);
+nb_status attacked_cbf_written(void);
+
+#endif
