@@ -60,6 +60,8 @@ echo "python: installing what the package and its tests need into $home"
 install 120 pip && install 300 scikit-build-core cffi numpy ninja pytest scipy matplotlib plotly \
     tqdm jupytext playwright h5py mypy ruff \
     || skip "the packages could not be installed; pip says why above"
+# reads geometry files of CrystFEL; its tests are skipped without it
+install 120 cfelpyutils || echo "python: without cfelpyutils; pip says why above"
 if [ $asan = 0 ]; then
     install 240 jax || echo "python: without JAX; pip says why above"
     if [ $torch = pypi ]; then

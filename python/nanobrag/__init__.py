@@ -56,9 +56,10 @@ def features() -> str:
 
 __all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError", "DonatedError",
-    "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl", "LeastSquares", "Loss",
-    "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
-    "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError", "UnsupportedError",
-    "__version__", "check_cbf", "features", "fisher", "read_expt", "read_matrix", "read_smv", "read_xparm",
-    "registry", "resolution", "show", "write_cbf", "write_expt", "write_geom", "write_smv", *_structs_all,
+    "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl",
+    "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters",
+    "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
+    "UnsupportedError", "__version__", "check_cbf", "features", "fisher", "read_expt", "read_matrix",
+    "read_smv", "read_xparm", "registry", "resolution", "show", "write_cbf", "write_expt", "write_geom",
+    "write_smv", *_structs_all,
 ]  # fmt: skip

@@ -182,7 +182,7 @@ def test_a_master_shows_its_files(sweep, tmp_path):
     frames = [sweep.digitize(sweep(row), dtype=np.int32).counts for row in x]
     for name, part in (("m_1.nxs", slice(0, 1)), ("m_2.nxs", slice(1, 3))):
         with nanobrag.Nxmx(sweep, tmp_path / name) as file:
-            for row, frame in zip(x[part], frames[part]):
+            for row, frame in zip(x[part], frames[part], strict=True):
                 file.append(frame, row)
     with nanobrag.Nxmx(sweep, tmp_path / "m.nxs", master=True) as file:
         with pytest.raises(ValueError, match="expected \\(nframe"):

@@ -12,7 +12,11 @@ import pytest
 
 import nanobrag
 
-SAMPLES = Path(__file__).parents[2] / "tests" / "data" / "geometries"
+ROOT = Path(__file__).parents[2]
+SAMPLES = {
+    "jungfrau": ROOT / "examples" / "data" / "jungfrau.geom",
+    "agipd": ROOT / "tests" / "data" / "geometries" / "agipd.geom",
+}
 
 
 def tilted(convention="xds"):
@@ -57,7 +61,8 @@ def test_written_and_read(tmp_path):
     geometry = nanobrag.Geometry(tmp_path / "four.geom")
     info = geometry.info
     assert (info.npanel, info.ngroup, info.nslow, info.nfast, info.masked) == (4, 2, 163, 33, 0)
-    assert info.distance_from is None and info.wavelength_from is None
+    assert info.distance_from is None
+    assert info.wavelength_from is None
     assert abs(info.wavelength - 1.21) < 1e-14
     again = geometry.apply(scene)
     back = again.simulator()
@@ -78,19 +83,19 @@ def test_written_and_read(tmp_path):
 
 
 def test_samples_and_masks():
-    geometry = nanobrag.Geometry(SAMPLES / "jungfrau.geom")
+    geometry = nanobrag.Geometry(SAMPLES["jungfrau"])
     scene = geometry.apply(tilted("mosflm"))
     assert scene.detector.mask.shape == (4096, 1024)
     assert np.count_nonzero(scene.detector.mask == 0) == geometry.info.masked > 0
     assert [group.name for group in scene.detector.group][:2] == ["left", "right"]
     assert scene.detector.origin == (150, 0, 0)
     assert nanobrag.Scene.from_cli(
-        f"-geom {SAMPLES / 'agipd.geom'} -cell 50 -default_F 1"
+        f"-geom {SAMPLES['agipd']} -cell 50 -default_F 1"
     ).detector.panel[7].name == "p3a1"  # fmt: skip
 
 
 def test_what_a_file_lacks(tmp_path):
-    text = (SAMPLES / "agipd.geom").read_text()
+    text = (SAMPLES["agipd"]).read_text()
     path = tmp_path / "a.geom"
     path.write_text(text.replace("clen = 0.1193", "clen = /a/encoder mm").replace("9.3 keV", "/a/energy"))
     geometry = nanobrag.Geometry(path)
@@ -108,7 +113,7 @@ def test_wrong_files(tmp_path):
     path.write_text("p0/fs = 3q")
     with pytest.raises(nanobrag.FormatError, match=r"wrong\.geom, line 1: fs is '3q'"):
         nanobrag.Geometry(path)
-    path.write_text((SAMPLES / "agipd.geom").read_text() + "colour = blue\n")
+    path.write_text((SAMPLES["agipd"]).read_text() + "colour = blue\n")
     with pytest.warns(nanobrag.NanobragWarning, match="'colour' is not understood"):
         nanobrag.Geometry(path)
     with pytest.raises(nanobrag.FileError):
@@ -144,7 +149,7 @@ def test_cfelpyutils_reads_what_is_written(tmp_path):
 def test_both_read_the_same(name):
     """What cfelpyutils finds in the samples is where their panels lie."""
     geometry = pytest.importorskip("cfelpyutils.geometry", reason="cfelpyutils is not here")
-    path = SAMPLES / f"{name}.geom"
+    path = SAMPLES[name]
     # units are newer than cfelpyutils
     plain = path.read_text().replace("150 mm", "0.15").replace(" eV", "").replace("9.3 keV", "9300")
     detector = geometry.load_crystfel_geometry(io.StringIO(plain)).detector

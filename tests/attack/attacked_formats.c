@@ -47,8 +47,9 @@ nb_status attacked_geometry_applied(void)
 {
     nb_scene scene = {0};
     nb_geometry *made = NULL;
-    nb_status status = nb_geom_read(attacked_formats.ctx,
-                                    TEST_DATA_DIR "/geometries/jungfrau.geom", &made);
+    nb_status status =
+        nb_geom_read(attacked_formats.ctx,
+                     TEST_DATA_DIR "/../../examples/data/jungfrau.geom", &made);
 
     if (status == NB_OK) status = nb_geometry_apply(made, &scene);
     nb_geometry_free(made);

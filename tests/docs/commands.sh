@@ -197,7 +197,8 @@ fi
 
 # shots, of which the two ways to a file and the sums are compared
 if grep -q hdf5 version && grep -q cjson version; then
-    shots="background.bin both.bin dark.bin lattices_0001.img low.bin pulse.bin pulse.eV \
+    shots="background.bin both.bin dark.bin lattices_0001.img low.bin panels.geom \
+panels.nxs panels_truth.expt pulse.bin pulse.eV \
 pulses.nxs pulses_truth.expt pumped_0001.img"
     for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         shots="$shots shot_$(printf %05d $i).img"

@@ -10,6 +10,7 @@
 #include <nanobrag/nanobrag.h>
 
 #define GEOMETRIES TEST_DATA_DIR "/geometries/"
+#define JUNGFRAU   TEST_DATA_DIR "/../../examples/data/jungfrau.geom"
 
 /* Two panels of an array of 5 x 10 pixels; the second is turned by 90 degrees. */
 extern const char geom_text[];

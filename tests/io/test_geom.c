@@ -219,7 +219,7 @@ static int stacked(void)
 
 static int groups(void)
 {
-    nb_geometry *g = geom_sample(GEOMETRIES "jungfrau.geom");
+    nb_geometry *g = geom_sample(JUNGFRAU);
     const nb_scene s = geom_scene(g, NB_XDS);
     const nb_detector *d = &s.detector;
     double middle[3] = {0, 0, 0}, chain[3] = {0, 0, 0};
@@ -368,7 +368,7 @@ static int is_bad(int m, int s, int f)
 
 static int masks(void)
 {
-    nb_geometry *g = geom_sample(GEOMETRIES "jungfrau.geom");
+    nb_geometry *g = geom_sample(JUNGFRAU);
     nb_geometry_info info;
     nb_scene s = geom_scene(g, NB_XDS);
     size_t bad = 0, wrong = 0;

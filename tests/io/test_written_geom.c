@@ -141,8 +141,7 @@ static int round_trip(void)
 /* Both sample files: written and read, they are the same, with their groups. */
 static int samples_again(void)
 {
-    static const char *const paths[] = {GEOMETRIES "jungfrau.geom",
-                                        GEOMETRIES "agipd.geom"};
+    static const char *const paths[] = {JUNGFRAU, GEOMETRIES "agipd.geom"};
     static const int conventions[] = {NB_MOSFLM, NB_XDS};
 
     for (int i = 0; i < 4; i++) {

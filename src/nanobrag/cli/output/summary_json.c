@@ -51,6 +51,28 @@ static void add_centres(cJSON *to, const nb_description *d)
     json_pair(to, "nearest_point_mm", d->close_fast, d->close_slow);
 }
 
+/* The panels in the laboratory; the members of the detector are then those of one of them.
+ */
+static void add_panels(cJSON *to, const struct run *run)
+{
+    const int n = run->description.npanel;
+    cJSON *list = n > 0 ? json_array(to, "panels") : NULL;
+    for (int i = 0; i < n; i++) {
+        nb_panel panel;
+        if (nb_panel_at(run->sim, run->params.x, i, &panel) != NB_OK) return;
+        cJSON *entry = json_entry(list);
+        json_text(entry, "name", panel.name);
+        json_whole(entry, "fast_pixels", panel.nfast);
+        json_whole(entry, "slow_pixels", panel.nslow);
+        json_whole(entry, "first_fast", panel.fast0);
+        json_whole(entry, "first_slow", panel.slow0);
+        json_real(entry, "pixel_mm", panel.pixel);
+        json_reals(entry, "origin_mm", panel.origin, 3);
+        json_reals(entry, "fast_axis", panel.fast, 3);
+        json_reals(entry, "slow_axis", panel.slow, 3);
+    }
+}
+
 static void add_detector(cJSON *root, const struct run *run)
 {
     static const char *const conventions[] = {"mosflm", "denzo", "adxv",
@@ -85,6 +107,8 @@ static void add_detector(cJSON *root, const struct run *run)
     json_reals(to, "roi_ends_excluded", roi, 4);
     json_whole(to, "boxes", (long long)detector->nbox); /* 0: none given */
     json_text(to, "mask", run->s->mask);
+    json_text(to, "geometry_file", run->s->geom);
+    add_panels(to, run);
 }
 
 static void add_beam(cJSON *root, const struct run *run)

@@ -86,19 +86,19 @@ struct geom_tree {
 
 /* Reads all lines. geom_free() is right in any case. */
 nb_status geom_read_lines(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                          struct geom *out);
-void geom_free(struct geom *geom);
+                          struct geom *g);
+void geom_free(struct geom *g);
 
 /* Returns the index of a panel; -1: there is none. */
-int geom_find(struct geom *geom, struct span name);
+int geom_find(struct geom *g, struct span name);
 
 /* Orders the groups. geom_tree_free() is right in any case. */
-nb_status geom_make_tree(struct geom *geom, struct geom_tree *out);
-void geom_tree_free(struct geom_tree *tree);
+nb_status geom_make_tree(struct geom *g, struct geom_tree *t);
+void geom_tree_free(struct geom_tree *t);
 
 /* Makes the mask of an image of this size, to be freed; NULL where no pixel is bad.
  * *masked is their number. */
-nb_status geom_make_mask(struct geom *geom, int nslow, int nfast, uint8_t **out,
+nb_status geom_make_mask(struct geom *g, int nslow, int nfast, uint8_t **out,
                          size_t *masked);
 
 /* Parses a .geom; `to` is an nb_geometry **. */

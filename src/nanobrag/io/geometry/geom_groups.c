@@ -3,6 +3,7 @@
  * ones above all, are sets of panels that may overlap; a tree is made of those that lie
  * within each other or apart. SPDX-License-Identifier: MIT
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static int find_set(const struct geom_tree *t, struct span name)
 static nb_status add_panel(const struct geom *g, const struct geom_list *list, int panel,
                            struct geom_set *set)
 {
+    assert(set->member);
     for (int i = 0; i < set->n; i++)
         if (set->member[i] == panel)
             return fail(g->ctx, NB_ERR_FORMAT, "%s, line %ld: group %s has panel %s twice",
@@ -69,7 +71,7 @@ static nb_status add_member(struct geom *g, const struct geom_tree *t,
 static nb_status add_set(struct geom *g, const struct geom_list *list, struct geom_tree *t)
 {
     struct span rest = list->members, name;
-    int i = find_set(t, list->name);
+    int i = find_set(t, list->name), *member;
 
     if (i < 0) {
         if (t->n == GEOM_PANELS)
@@ -77,10 +79,11 @@ static nb_status add_set(struct geom *g, const struct geom_list *list, struct ge
                         "%s, line %ld: group %s is one more than the %d that there may be",
                         g->text.name, list->line, text_show(list->name).s,
                         (int)GEOM_PANELS);
+        member = calloc((size_t)g->npanel + 1, sizeof *member);
+        if (!member) return fail_memory(g->ctx, g->text.name);
         i = t->n++;
-        t->set[i] = (struct geom_set){.name = list->name, .line = list->line};
-        t->set[i].member = malloc(((size_t)g->npanel + 1) * sizeof *t->set[i].member);
-        if (!t->set[i].member) return fail_memory(g->ctx, g->text.name);
+        t->set[i] =
+            (struct geom_set){.name = list->name, .line = list->line, .member = member};
     }
     while (next_member(&rest, &name)) NB_TRY(add_member(g, t, list, name, t->set + i));
     return NB_OK;

@@ -440,7 +440,7 @@ static nb_status read_wavelength(struct geom *g, const struct entry *e)
             ? "a photon energy in eV, one with the unit eV, keV or MeV, or a place in "
               "a data file"
             : "a wavelength with the unit m or A, or a place in a data file";
-    double value;
+    double value = 0;
 
     NB_TRY(read_quantity(g, e, is_energy ? energies : lengths, expected, &value,
                          &g->wavelength_from));

@@ -286,9 +286,12 @@ static nb_status place_panels(struct geom *g, nb_geometry_info *info)
     nb_status status;
     int n = 0;
 
-    status = block && order ? stack(g, block, &n, &nslow, &nfast)
-                            : fail_memory(g->ctx, g->text.name);
-    if (status == NB_OK) status = check_overlaps(g, order);
+    if (block && order) {
+        status = stack(g, block, &n, &nslow, &nfast);
+        if (status == NB_OK) status = check_overlaps(g, order);
+    } else {
+        status = fail_memory(g->ctx, g->text.name);
+    }
     free(block);
     free(order);
     if (status != NB_OK) return status;

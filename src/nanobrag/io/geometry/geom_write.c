@@ -66,8 +66,8 @@ static int all_fit(const char **name, int before, int n, const char **sorted)
 {
     int fit = 1;
 
-    memcpy(sorted, name, (size_t)(before + n) * sizeof *sorted);
-    qsort(sorted, (size_t)(before + n), sizeof *sorted, by_text);
+    memcpy(sorted, name, ((size_t)before + (size_t)n) * sizeof *sorted);
+    qsort(sorted, (size_t)before + (size_t)n, sizeof *sorted, by_text);
     for (int i = 1; i < before + n; i++) fit &= strcmp(sorted[i - 1], sorted[i]) != 0;
     for (int i = before; i < before + n; i++) fit &= is_allowed(name[i]);
     return fit;
@@ -90,7 +90,7 @@ static int number_names(struct geom_out *o, int from, int n, char letter)
 static nb_status choose_names(nb_context *ctx, struct geom_out *o)
 {
     const int n = o->npanel, m = o->ngroup;
-    const char **sorted = malloc((size_t)(n + m) * sizeof *sorted);
+    const char **sorted = malloc(((size_t)n + (size_t)m) * sizeof *sorted);
     int numbered = 0;
 
     if (!sorted) return fail_memory(ctx, o->file.path);
