@@ -60,6 +60,7 @@ nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laborator
     laboratory_turn(out, spindle, out->spindle);
     for (int i = 0; i < 3; i++) laboratory_turn(out, axes.real[i], out->real_axes[i]);
     out->npanel = detector_panels(scene);
+    out->ngroup = scene->detector.npanel > 0 ? scene->detector.ngroup : 0;
     return NB_OK;
 }
 
@@ -87,8 +88,23 @@ nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
 
         out->pixel = panels_pixel(&scene->detector, panel);
         out->name = panel->name;
+        out->group = panel->group;
         out->slow0 = panel->slow0;
         out->fast0 = panel->fast0;
     }
     return NB_OK;
+}
+
+void laboratory_group(const nb_scene *scene, const struct laboratory *laboratory,
+                      const struct panel_middle *middle, int g,
+                      struct laboratory_group *out)
+{
+    const nb_panel_group *group = scene->detector.group + g;
+
+    panels_group_in_lab(&scene->detector, middle, g, &out->pose);
+    laboratory_turn(laboratory, out->pose.at, out->pose.at);
+    for (int i = 0; i < 3; i++)
+        laboratory_turn(laboratory, out->pose.axis[i], out->pose.axis[i]);
+    out->name = group->name;
+    out->parent = group->parent;
 }

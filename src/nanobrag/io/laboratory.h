@@ -27,6 +27,14 @@ struct laboratory_panel {
     int nfast, nslow;
     int fast0, slow0; /* its first pixel in the image */
     const char *name; /* as in nb_panel, of the scene; NULL: none */
+    int group; /* as in nb_panel */
+};
+
+/* The frame of a group of panels, mm. */
+struct laboratory_group {
+    struct panel_pose pose;
+    const char *name; /* of the scene */
+    int parent; /* as in nb_panel_group */
 };
 
 struct laboratory {
@@ -37,7 +45,7 @@ struct laboratory {
     double polarization_normal[3], polarization_fraction;
     double spindle[3]; /* unit vector; the crystal turns about it, right-handed, by phi */
     double real_axes[3][3]; /* rows a, b, c at phi = 0, without a mosaic rotation; A */
-    int npanel; /* the panels of the detector, which laboratory_panel() gives */
+    int npanel, ngroup; /* of the detector; laboratory_panel() and _group() give them */
 };
 
 /* Computes the geometry of a resolved scene. Returns the errors of crystal_derive() and
@@ -50,6 +58,11 @@ nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
                            const struct laboratory *laboratory,
                            const struct panel_middle *middle, int i,
                            struct laboratory_panel *out);
+
+/* Computes group g, 0 to ngroup - 1, in the same way. */
+void laboratory_group(const nb_scene *scene, const struct laboratory *laboratory,
+                      const struct panel_middle *middle, int g,
+                      struct laboratory_group *out);
 
 /* Turns a vector from the scene's frame to that of dxtbx. */
 void laboratory_turn(const struct laboratory *laboratory, const double v[3], double out[3]);

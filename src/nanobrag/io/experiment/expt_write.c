@@ -49,6 +49,13 @@ static void put_beam(struct experiment *e)
     document_real(d, beam, "transmission", 1);
 }
 
+static void put_pose(struct experiment *e, cJSON *to, struct panel_pose pose)
+{
+    document_reals(&e->d, to, "fast_axis", pose.axis[0], 3);
+    document_reals(&e->d, to, "slow_axis", pose.axis[1], 3);
+    document_reals(&e->d, to, "origin", pose.at, 3);
+}
+
 static void put_sensor(struct experiment *e, cJSON *to)
 {
     const int has_sensor = e->exposure->thickness > 0;
@@ -69,17 +76,16 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
     static const double everything[2] = {-1e30, 1e30};
     const double *trusted = e->options->trusted;
     const double size[2] = {p->nfast, p->nslow}, pixel[2] = {p->pixel, p->pixel};
+    const double place[2] = {p->fast0, p->slow0};
     struct document *d = &e->d;
     cJSON *panel = document_object(d, panels, NULL);
-    char name[32];
+    char number[32];
 
-    (void)snprintf(name, sizeof name, "panel%d", i);
-    document_string(d, panel, "name", name);
+    (void)snprintf(number, sizeof number, "panel%d", i);
+    document_text(d, panel, "name", p->name && *p->name ? p->name : number);
     document_string(d, panel, "type", "SENSOR_PAD");
-    document_reals(d, panel, "fast_axis", p->fast, 3);
-    document_reals(d, panel, "slow_axis", p->slow, 3);
-    document_reals(d, panel, "origin", p->origin, 3);
-    document_reals(d, panel, "raw_image_offset", (const double[2]){0, 0}, 2);
+    put_pose(e, panel, exposure_panel_pose(e->exposure, i));
+    document_reals(d, panel, "raw_image_offset", place, 2);
     document_reals(d, panel, "image_size", size, 2);
     document_reals(d, panel, "pixel_size", pixel, 2);
     document_reals(d, panel, "trusted_range",
@@ -91,6 +97,64 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
     put_sensor(e, panel);
 }
 
+/* Writes the frame of a group; the other keys are there because dxtbx asks for them. */
+static void put_frame(struct experiment *e, cJSON *to, const char *name,
+                      struct panel_pose pose)
+{
+    static const double zero[2] = {0, 0};
+    struct document *d = &e->d;
+
+    document_text(d, to, "name", name);
+    document_string(d, to, "type", "");
+    put_pose(e, to, pose);
+    document_reals(d, to, "raw_image_offset", zero, 2);
+    document_reals(d, to, "image_size", zero, 2);
+    document_reals(d, to, "pixel_size", zero, 2);
+    document_reals(d, to, "trusted_range", zero, 2);
+    document_real(d, to, "thickness", 0);
+    document_string(d, to, "material", "");
+    document_real(d, to, "mu", 0);
+    document_string(d, to, "identifier", "");
+    (void)document_array(d, to, "mask");
+    document_real(d, to, "gain", 1);
+    document_real(d, to, "pedestal", 0);
+    document_string(d, document_object(d, to, "px_mm_strategy"), "type",
+                    "SimplePxMmStrategy");
+}
+
+/* Writes the tree of groups, with the panels as its leaves. A group comes before those in
+ * it, so that one pass finds the parent of each. */
+static void put_hierarchy(struct experiment *e, cJSON *detector)
+{
+    static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const struct exposure *exposure = e->exposure;
+    const int n = exposure->laboratory.ngroup;
+    struct document *d = &e->d;
+    cJSON **children = calloc((size_t)n + 1, sizeof *children);
+    cJSON *root = document_object(d, detector, "hierarchy");
+
+    if (!children) {
+        d->lost++;
+        return;
+    }
+    put_frame(e, root, "detector", panels_pose((const double[3]){0}, axes[0], axes[1]));
+    children[0] = document_array(d, root, "children");
+    for (int g = 0; g < n; g++) {
+        const struct laboratory_group *group = exposure->group + g;
+        cJSON *to = document_object(d, children[group->parent], NULL);
+        char number[32];
+
+        (void)snprintf(number, sizeof number, "group%d", g);
+        put_frame(e, to, *group->name ? group->name : number,
+                  exposure_group_pose(exposure, g));
+        children[g + 1] = document_array(d, to, "children");
+    }
+    for (int i = 0; i < exposure->laboratory.npanel; i++)
+        document_real(d, document_object(d, children[exposure->panel[i].group], NULL),
+                      "panel", i);
+    free(children);
+}
+
 static void put_detector(struct experiment *e)
 {
     struct document *d = &e->d;
@@ -99,6 +163,7 @@ static void put_detector(struct experiment *e)
 
     for (int i = 0; i < e->exposure->laboratory.npanel; i++)
         put_panel(e, panels, i, e->exposure->panel + i);
+    if (e->exposure->laboratory.ngroup > 0) put_hierarchy(e, detector);
 }
 
 static void put_goniometer(struct experiment *e)
@@ -328,6 +393,12 @@ static void turn_fast_along_x(struct exposure *exposure)
         linear_rotate(z, angle, panel->fast, panel->fast);
         linear_rotate(z, angle, panel->slow, panel->slow);
         linear_rotate(z, angle, panel->origin, panel->origin);
+    }
+    for (int g = 0; g < l->ngroup; g++) {
+        struct panel_pose *pose = &exposure->group[g].pose;
+
+        linear_rotate(z, angle, pose->at, pose->at);
+        for (int i = 0; i < 3; i++) linear_rotate(z, angle, pose->axis[i], pose->axis[i]);
     }
 }
 

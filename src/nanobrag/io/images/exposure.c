@@ -89,16 +89,20 @@ static void set_beam(const nb_scene *scene, const nb_description *d, struct expo
 static nb_status set_panels(nb_context *ctx, const nb_scene *scene, struct exposure *out)
 {
     const int n = out->laboratory.npanel;
-    const size_t groups = scene->detector.npanel > 0 ? (size_t)scene->detector.ngroup : 0;
+    const size_t groups = (size_t)out->laboratory.ngroup;
     struct panel_middle *middle = calloc(groups + 1, sizeof *middle);
     nb_status status = NB_OK;
 
     out->panel = calloc((size_t)n, sizeof *out->panel);
-    if (!out->panel || !middle) status = fail_memory(ctx, "the panels of the detector");
+    out->group = calloc(groups + 1, sizeof *out->group);
+    if (!out->panel || !out->group || !middle)
+        status = fail_memory(ctx, "the panels of the detector");
     if (status == NB_OK && groups > 0)
         status = panels_middles(ctx, &scene->detector, middle);
     for (int i = 0; i < n && status == NB_OK; i++)
         status = laboratory_panel(ctx, scene, &out->laboratory, middle, i, out->panel + i);
+    for (size_t g = 0; g < groups && status == NB_OK; g++)
+        laboratory_group(scene, &out->laboratory, middle, (int)g, out->group + g);
     free(middle);
     out->nslow = scene->detector.nslow;
     out->nfast = scene->detector.nfast;
@@ -117,6 +121,7 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
         scene->beam.nsource > 0 ? mean_wavelength(&out->spectrum) : scene->beam.wavelength;
     out->window = window;
     out->curved = scene->detector.curved;
+    out->hit = d->panel;
     out->distance = d->distance;
     out->beam_fast = d->beam_fast;
     out->beam_slow = d->beam_slow;
@@ -128,6 +133,27 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     out->width = scene->scan.osc;
     set_beam(scene, d, out);
     return NB_OK;
+}
+
+/* Turns a pose into that within group g, -1: none. */
+static struct panel_pose within_group(const struct exposure *exposure, int g,
+                                      struct panel_pose pose)
+{
+    if (g >= 0) panels_within(&exposure->group[g].pose, &pose);
+    return pose;
+}
+
+struct panel_pose exposure_panel_pose(const struct exposure *exposure, int i)
+{
+    const struct laboratory_panel *panel = exposure->panel + i;
+
+    return within_group(exposure, panel->group - 1,
+                        panels_pose(panel->origin, panel->fast, panel->slow));
+}
+
+struct panel_pose exposure_group_pose(const struct exposure *exposure, int g)
+{
+    return within_group(exposure, exposure->group[g].parent - 1, exposure->group[g].pose);
 }
 
 int exposure_sensor(const struct exposure *exposure, int n, double *thickness)
@@ -168,6 +194,7 @@ void exposure_turn_forwards(struct exposure *exposure)
 void exposure_free(struct exposure *exposure)
 {
     free(exposure->panel);
+    free(exposure->group);
     free(exposure->spectrum.wavelength);
     free(exposure->spectrum.weight);
     memset(exposure, 0, sizeof *exposure);

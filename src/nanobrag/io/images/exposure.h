@@ -23,12 +23,13 @@ struct spectrum {
 
 struct exposure {
     struct laboratory laboratory;
-    struct laboratory_panel
-        *panel; /* (laboratory.npanel), stacked along slow in the image */
+    struct laboratory_panel *panel; /* (laboratory.npanel) */
+    struct laboratory_group *group; /* (laboratory.ngroup) */
     int nslow, nfast; /* of the image */
     const struct window *window; /* its rendered pixels */
     int curved;
-    double distance, beam_fast, beam_slow; /* along the beam; from the outer corner */
+    int hit; /* the panel that the direct beam meets, or is nearest to */
+    double distance, beam_fast, beam_slow; /* along the beam; from its outer corner */
     double thickness, attenuation; /* of the sensor, mm and 1/mm; 0: there is no sensor */
     double wavelength; /* of the scene, or the mean of the spectrum of listed sources */
     struct spectrum spectrum;
@@ -51,6 +52,12 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
                       const nb_source *source, const struct window *window,
                       struct exposure *out);
 void exposure_free(struct exposure *exposure);
+
+/* Returns the pose of a panel within the frame of its group, or of the whole. */
+struct panel_pose exposure_panel_pose(const struct exposure *exposure, int i);
+
+/* Returns that of a group within the frame of its own group. */
+struct panel_pose exposure_group_pose(const struct exposure *exposure, int g);
 
 /* States a rotation backwards as one forwards about the reverse of the spindle, because
  * dxtbx takes no negative width. */

@@ -4,7 +4,8 @@
  *
  * Each panel is a module whose position is a chain of translations: pixels -> module_offset
  * -> det_z, the distance along the beam. Directions are vectors, so that a tilt needs no
- * rotation in the chain.
+ * rotation in the chain. Where panels are in groups, the frame of each group is a rotation
+ * with an offset between the two.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -75,19 +76,95 @@ static void put_step(struct hdf5_tree *tree, const char *path, double value,
     hdf5_attribute(tree, path, "depends_on", after);
 }
 
+/* Writes the rotation about a unit vector that turns the axes of a frame to those of a
+ * pose, and its angle, radian. */
+static double rotation_to(double axis[3][3], double about[3])
+{
+    /* a quaternion from its largest component (Shepperd, J. Guidance 1, 1978, 223);
+     * axis[j][i] is element i, j of the rotation matrix */
+    const double trace = axis[0][0] + axis[1][1] + axis[2][2];
+    double q[4]; /* cosine; then x, y, z */
+    int i = 0;
+
+    for (int k = 1; k < 3; k++)
+        if (axis[k][k] > axis[i][i]) i = k;
+    if (trace > axis[i][i]) {
+        q[0] = 1 + trace;
+        for (int k = 0; k < 3; k++) {
+            const int m = (k + 1) % 3, n = (k + 2) % 3;
+
+            q[k + 1] = axis[m][n] - axis[n][m];
+        }
+    } else {
+        const int m = (i + 1) % 3, n = (i + 2) % 3;
+
+        q[0] = axis[m][n] - axis[n][m];
+        q[i + 1] = 1 + axis[i][i] - axis[m][m] - axis[n][n];
+        q[m + 1] = axis[i][m] + axis[m][i];
+        q[n + 1] = axis[i][n] + axis[n][i];
+    }
+    linear_copy(q + 1, about);
+    if (!(linear_norm(about) > 0)) {
+        about[2] = 1;
+        return 0;
+    }
+    linear_unit(about, about);
+    return 2 * atan2(linear_norm(q + 1), q[0]);
+}
+
 static double step_along_beam(const struct exposure *first)
 {
     return fabs(first->distance) < distance_most ? first->distance : 0;
 }
 
-/* Writes panel i, whose first row in the image is `row`. */
-static void put_module(struct hdf5_tree *tree, const struct exposure *first, int i, int row)
+/* Turns a pose that lies in no group from the frame of dxtbx to that behind det_z. */
+static void turn_pose(const struct exposure *first, struct panel_pose *pose)
+{
+    laboratory_nexus(pose->at, pose->at);
+    pose->at[2] -= step_along_beam(first);
+    for (int i = 0; i < 3; i++) laboratory_nexus(pose->axis[i], pose->axis[i]);
+}
+
+/* Writes the path of the frame of a group, as in nb_panel. */
+static void frame_of(int group, char path[PATH_LENGTH])
+{
+    (void)snprintf(path, PATH_LENGTH, DET_Z);
+    if (group > 0)
+        (void)snprintf(path, PATH_LENGTH, DETECTOR "/transformations/group%d", group - 1);
+}
+
+/* Writes the frame of group g. */
+static void put_group(struct hdf5_tree *tree, const struct exposure *first, int g)
+{
+    const struct laboratory_group *group = first->group + g;
+    struct panel_pose pose = exposure_group_pose(first, g);
+    char path[PATH_LENGTH], after[PATH_LENGTH];
+    double axis[3], angle;
+
+    if (group->parent == 0) turn_pose(first, &pose);
+    frame_of(g + 1, path);
+    frame_of(group->parent, after);
+    angle = rotation_to(pose.axis, axis);
+    hdf5_real(tree, path, linear_degree(angle), "degree");
+    hdf5_attribute(tree, path, "transformation_type", "rotation");
+    hdf5_vector(tree, path, "vector", axis);
+    hdf5_vector(tree, path, "offset", pose.at);
+    hdf5_attribute(tree, path, "offset_units", "mm");
+    hdf5_attribute(tree, path, "depends_on", after);
+    if (*group->name) hdf5_attribute(tree, path, "equipment_component", group->name);
+}
+
+/* Writes panel i. */
+static void put_module(struct hdf5_tree *tree, const struct exposure *first, int i)
 {
     static const double along_x[3] = {1, 0, 0};
     const struct laboratory_panel *panel = first->panel + i;
-    const int64_t origin[2] = {row, 0}, size[2] = {panel->nslow, panel->nfast};
-    double offset[3], fast[3], slow[3], length;
+    const int64_t origin[2] = {panel->slow0, panel->fast0};
+    const int64_t size[2] = {panel->nslow, panel->nfast};
+    struct panel_pose pose = exposure_panel_pose(first, i);
+    double length;
     char group[PATH_LENGTH], path[PATH_LENGTH + 32], chain[PATH_LENGTH + 32];
+    char after[PATH_LENGTH];
 
     (void)snprintf(group, sizeof group, DETECTOR "/module%d", i);
     if (first->laboratory.npanel == 1) (void)strcpy(group, DETECTOR "/module");
@@ -97,18 +174,16 @@ static void put_module(struct hdf5_tree *tree, const struct exposure *first, int
     (void)snprintf(path, sizeof path, "%s/data_size", group);
     hdf5_numbers(tree, path, (struct hdf5_numbers){size, HDF5_WHOLE, 0, 2}, NULL);
 
-    laboratory_nexus(panel->origin, offset);
-    offset[2] -= step_along_beam(first);
-    length = linear_norm(offset);
-    if (length > 0) linear_scale(1 / length, offset, offset);
+    if (panel->group == 0) turn_pose(first, &pose);
+    frame_of(panel->group, after);
+    length = linear_norm(pose.at);
+    if (length > 0) linear_scale(1 / length, pose.at, pose.at);
     (void)snprintf(chain, sizeof chain, "%s/module_offset", group);
-    put_step(tree, chain, length, length > 0 ? offset : along_x, DET_Z);
-    laboratory_nexus(panel->fast, fast);
-    laboratory_nexus(panel->slow, slow);
+    put_step(tree, chain, length, length > 0 ? pose.at : along_x, after);
     (void)snprintf(path, sizeof path, "%s/fast_pixel_direction", group);
-    put_step(tree, path, panel->pixel, fast, chain);
+    put_step(tree, path, panel->pixel, pose.axis[0], chain);
     (void)snprintf(path, sizeof path, "%s/slow_pixel_direction", group);
-    put_step(tree, path, panel->pixel, slow, chain);
+    put_step(tree, path, panel->pixel, pose.axis[1], chain);
 }
 
 static void put_sensor(struct hdf5_tree *tree, const struct exposure *first)
@@ -123,8 +198,8 @@ static void put_sensor(struct hdf5_tree *tree, const struct exposure *first)
 void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first)
 {
     static const double along_z[3] = {0, 0, 1};
-    const double pixel = first->panel[0].pixel;
-    int row = 0;
+    const struct laboratory_panel *hit = first->panel + first->hit;
+    const double pixel = hit->pixel;
 
     hdf5_group(tree, DETECTOR, "NXdetector");
     hdf5_text(tree, DETECTOR "/description", "simulated detector");
@@ -132,15 +207,15 @@ void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first)
     hdf5_text(tree, DETECTOR "/depends_on", DET_Z);
     hdf5_group(tree, DETECTOR "/transformations", "NXtransformations");
     put_step(tree, DET_Z, step_along_beam(first), along_z, ".");
-    for (int i = 0; i < first->laboratory.npanel; i++) {
-        put_module(tree, first, i, row);
-        row += first->panel[i].nslow;
-    }
+    for (int g = 0; g < first->laboratory.ngroup; g++) put_group(tree, first, g);
+    for (int i = 0; i < first->laboratory.npanel; i++) put_module(tree, first, i);
     if (isfinite(first->distance)) {
         hdf5_real(tree, DETECTOR "/distance", first->distance, "mm");
         hdf5_flag(tree, DETECTOR "/distance_derived", 1);
-        hdf5_real(tree, DETECTOR "/beam_center_x", first->beam_fast / pixel, "pixel");
-        hdf5_real(tree, DETECTOR "/beam_center_y", first->beam_slow / pixel, "pixel");
+        hdf5_real(tree, DETECTOR "/beam_center_x", hit->fast0 + first->beam_fast / pixel,
+                  "pixel");
+        hdf5_real(tree, DETECTOR "/beam_center_y", hit->slow0 + first->beam_slow / pixel,
+                  "pixel");
         hdf5_flag(tree, DETECTOR "/beam_center_derived", 1);
     }
     hdf5_real(tree, DETECTOR "/x_pixel_size", pixel, "mm");

@@ -104,6 +104,33 @@ void panels_place(const struct panel_pose *outer, struct panel_pose *pose)
     for (int i = 0; i < 3; i++) outwards(outer, pose->axis[i], pose->axis[i]);
 }
 
+/* Returns the pose of a group in the frame of its own group. */
+static struct panel_pose pose_of_group(const nb_detector *d,
+                                       const struct panel_middle *middle, int g)
+{
+    const nb_panel_group *group = d->group + g;
+    struct panel_pose pose = panels_pose(group->origin, group->fast, group->slow);
+    double about[3];
+
+    panels_middle_at(d, middle + g, about);
+    panels_move(about, group->shift, group->rotation, &pose);
+    return pose;
+}
+
+/* Turns a pose within group g, -1: none, into that in the laboratory. */
+static void place_in_lab(const nb_detector *d, const struct panel_middle *middle, int g,
+                         struct panel_pose *out)
+{
+    for (; g >= 0; g = d->group[g].parent - 1) {
+        const struct panel_pose pose = pose_of_group(d, middle, g);
+
+        panels_place(&pose, out);
+    }
+    linear_rotate_xyz(d->rotation, out->at, out->at);
+    linear_add(1, d->origin, out->at);
+    for (int j = 0; j < 3; j++) linear_rotate_xyz(d->rotation, out->axis[j], out->axis[j]);
+}
+
 void panels_in_lab(const nb_detector *d, const struct panel_middle *middle, int i,
                    struct panel_pose *out)
 {
@@ -114,17 +141,24 @@ void panels_in_lab(const nb_detector *d, const struct panel_middle *middle, int 
     *out = panels_pose(panel->origin, panel->fast, panel->slow);
     panels_middle_at(d, &own, about);
     panels_move(about, panel->shift, panel->rotation, out);
-    for (int g = panel->group - 1; g >= 0; g = d->group[g].parent - 1) {
-        const nb_panel_group *group = d->group + g;
-        struct panel_pose pose = panels_pose(group->origin, group->fast, group->slow);
+    place_in_lab(d, middle, panel->group - 1, out);
+}
 
-        panels_middle_at(d, middle + g, about);
-        panels_move(about, group->shift, group->rotation, &pose);
-        panels_place(&pose, out);
-    }
-    linear_rotate_xyz(d->rotation, out->at, out->at);
-    linear_add(1, d->origin, out->at);
-    for (int j = 0; j < 3; j++) linear_rotate_xyz(d->rotation, out->axis[j], out->axis[j]);
+void panels_group_in_lab(const nb_detector *d, const struct panel_middle *middle, int g,
+                         struct panel_pose *out)
+{
+    *out = pose_of_group(d, middle, g);
+    place_in_lab(d, middle, d->group[g].parent - 1, out);
+}
+
+void panels_within(const struct panel_pose *outer, struct panel_pose *pose)
+{
+    double way[3];
+
+    linear_copy(pose->at, way);
+    linear_add(-1, outer->at, way);
+    linear_apply(outer->axis, way, pose->at);
+    for (int i = 0; i < 3; i++) linear_apply(outer->axis, pose->axis[i], pose->axis[i]);
 }
 
 /* ---- the place of a panel ---- */

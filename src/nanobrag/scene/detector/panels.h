@@ -58,4 +58,11 @@ void panels_place(const struct panel_pose *outer, struct panel_pose *pose);
 void panels_in_lab(const nb_detector *detector, const struct panel_middle *middle, int i,
                    struct panel_pose *out);
 
+/* Writes the pose of the frame of group g in the laboratory, mm. */
+void panels_group_in_lab(const nb_detector *detector, const struct panel_middle *middle,
+                         int g, struct panel_pose *out);
+
+/* Turns a pose in the frame of `outer` into that pose within the frame `outer`. */
+void panels_within(const struct panel_pose *outer, struct panel_pose *pose);
+
 #endif
