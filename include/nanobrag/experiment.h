@@ -17,6 +17,7 @@
 
 #include <nanobrag/context.h>
 #include <nanobrag/export.h>
+#include <nanobrag/geometry.h>
 #include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 #include <nanobrag/status.h>
@@ -28,7 +29,8 @@ enum {
     NB_FOUND_BEAM = 1, /* beam: wavelength, direction */
     NB_FOUND_POLARIZATION = 2, /* beam: polarization, polarization_axis */
     NB_FOUND_DETECTOR = 4, /* detector: nfast, nslow, pixel, vectors, pivot, origin,
-                              origin_kind (NB_ORIGIN_CLOSE), close_distance */
+                              origin_kind (NB_ORIGIN_CLOSE), close_distance; of several
+                              panels what nb_geometry_apply() sets */
     NB_FOUND_SENSOR = 8, /* detector: thickness, attenuation */
     NB_FOUND_AXIS = 16, /* scan: axis */
     NB_FOUND_SCAN = 32, /* scan: phi0, osc, of the first image; given: NB_GIVEN_OSC */
@@ -43,6 +45,8 @@ typedef struct nb_experiment {
     int count; /* experiments in the file */
     int images; /* images of the scan; 0: no scan */
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
+    nb_geometry *geometry; /* of several panels, to whose lists the scene points; free with
+                              nb_geometry_free(). NULL: one rectangle, or no detector */
 } nb_experiment;
 
 /*
@@ -51,7 +55,10 @@ typedef struct nb_experiment {
  *   i    [in]   which of the file's experiments, from 0 on, as DIALS counts them
  *   out  [out]  the experiment
  *
- * The frames of panels are local to those of their groups. A goniometer of several axes is
+ * The frames of panels are local to those of their groups. Several panels become a detector
+ * of panels and groups, at raw_image_offset in the image or, where all are 0 0, stacked
+ * along slow; a root of the hierarchy that is the laboratory's frame is no group. Their
+ * sensor is that of the first panel. A goniometer of several axes is
  * turned as it stands, but for its scan axis. Of a crystal that changes during the scan the
  * mean model is taken, with a warning. Polarization that is not stated is that of dxtbx,
  * fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in the
@@ -61,7 +68,8 @@ typedef struct nb_experiment {
  * profile and the images are not taken.
  *
  * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
- * NB_ERR_UNSUPPORTED (several panels, pixels that are not square; a build without cJSON).
+ * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups; a build
+ * without cJSON).
  */
 NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out);
 

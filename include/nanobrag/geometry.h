@@ -58,7 +58,7 @@ typedef struct nb_geometry_info {
  * Groups are a tree here, sets of panels within others. Of sets that overlap otherwise the
  * larger one, else the first is kept, with a warning; of rigid groups, where there are
  * collections, those of a collection. The group "all" is the detector itself. A group's
- * frame has the axes of the laboratory and lies in the middle of its panels.
+ * frame has the axes of CrystFEL's laboratory and lies in the middle of its panels.
  *
  * Axes that are up to 0.01 from unit length or a right angle, as numbers of few digits are,
  * are made exact, both by the same angle, with a note.

@@ -148,9 +148,9 @@ static int groups(void)
     static const char hierarchy[] =
         "}], \"hierarchy\": {\"name\": \"all\", \"fast_axis\": [1, 0, 0],\n"
         "\"slow_axis\": [0, 0.8, 0.6], \"origin\": [1, 2, -3], \"children\": [\n"
-        "{\"children\": [{\"panel\": 1}]},\n"
+        "{\"children\": [{\"note\": 1}]},\n"
         "{\"fast_axis\": [0, 1, 0], \"slow_axis\": [-2, 0, 0], \"origin\": [10, 20, 30],\n"
-        "\"children\": [{\"panel\": 7}, {\"panel\": 0}]}]}}],\n";
+        "\"children\": [{\"panel\": 0}]}]}}],\n";
     /* The outer group is turned about x, the inner one about z. */
     const double outer = atan2(0.6, 0.8) / PROBE_RADIAN, inner = 90;
     double fast[3], slow[3], origin[3];
@@ -305,10 +305,17 @@ static const struct {
     {"[60, 50]", "[6e9, 50]", NB_ERR_FORMAT, "\"image_size\""},
     {"[0.5, 0.5]", "[0.5, 0.6]", NB_ERR_UNSUPPORTED, "square"},
     {"[0.5, 0.5]", "[0, 0]", NB_ERR_FORMAT, "\"pixel_size\""},
-    {"\"panels\": [{", "\"panels\": [{}, {", NB_ERR_UNSUPPORTED, "2 panels"},
+    {"\"panels\": [{", "\"panels\": [{}, {", NB_ERR_FORMAT, "\"image_size\""},
     {"\"panels\"", "\"planes\"", NB_ERR_FORMAT, "\"panels\""},
     {"Strategy\"}}]}", "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 3}]}}",
-     NB_ERR_FORMAT, "panel 0 is in no group"},
+     NB_ERR_FORMAT, "panel 3 of 1"},
+    {"Strategy\"}}]}", "Strategy\"}}], \"hierarchy\": {\"children\": [{}]}}", NB_ERR_FORMAT,
+     "panel 0 is in no group"},
+    {"Strategy\"}}]}",
+     "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 0}, {\"panel\": 0}]}}",
+     NB_ERR_FORMAT, "panel 0 is twice"},
+    {"Strategy\"}}]}", "Strategy\"}, \"raw_image_offset\": [0.5, 0]}]}", NB_ERR_FORMAT,
+     "\"raw_image_offset\""},
     {"Strategy\"}}]}",
      "Strategy\"}}], \"hierarchy\": {\"fast_axis\": [1, 2], \"children\": []}}",
      NB_ERR_FORMAT, "group of panels"},

@@ -1,6 +1,6 @@
 /*
- * expt_json.h - looks up the models of an .expt and their numbers, and composes the frames
- * of panels. SPDX-License-Identifier: MIT
+ * expt_json.h - looks up the models of an .expt and their numbers.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef NB_IO_EXPERIMENT_EXPT_JSON_H
 #define NB_IO_EXPERIMENT_EXPT_JSON_H
@@ -48,14 +48,5 @@ nb_status expt_wrong(const struct expt *e, const char *what, const char *key,
 /* Warns if a model changes during the scan. */
 void expt_warn_varying(const struct expt *e, const cJSON *model, const char *what,
                        const char *key);
-
-/* Axes of length 1 and an origin, mm. */
-struct expt_frame {
-    double fast[3], slow[3], origin[3];
-};
-
-/* Composes the frame of panel i from those of the groups that hold it. */
-nb_status expt_panel_frame(const struct expt *e, const cJSON *detector, const cJSON *panel,
-                           int i, struct expt_frame *out);
 
 #endif

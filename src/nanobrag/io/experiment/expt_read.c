@@ -10,6 +10,7 @@
 #include "base/floats.h"
 #include "base/log.h"
 #include "io/experiment/expt_json.h"
+#include "io/experiment/expt_panels.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
 #include "io/gemmi/gemmi.h"
@@ -17,9 +18,6 @@
 
 /* (x, y, z) of dxtbx is (-x, y, -z) here */
 static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
-
-/* of a sensor; files say 1e-6 mm where there is none, because readers refuse 0 */
-static const double thinnest_mm = 1e-3;
 
 /* ---- beam and scan ---- */
 
@@ -162,63 +160,6 @@ static void use_goniometer(const struct goniometer *g, struct models *m)
     m->found |= NB_FOUND_AXIS;
 }
 
-/* ---- detector ---- */
-
-static nb_status read_sensor(const struct expt *e, const cJSON *panel, struct models *m)
-{
-    const cJSON *strategy = cJSON_GetObjectItemCaseSensitive(panel, "px_mm_strategy");
-    const cJSON *type = cJSON_GetObjectItemCaseSensitive(strategy, "type");
-    double thickness = 0, mu = 0;
-
-    NB_TRY(expt_optional(e, panel, "panel", "thickness", &thickness, 1));
-    NB_TRY(expt_optional(e, panel, "panel", "mu", &mu, 1));
-    if (!cJSON_IsString(type) || strncmp(type->valuestring, "Parallax", 8) != 0)
-        return NB_OK;
-    if (!(thickness >= thinnest_mm && thickness < 1e3) || !(mu > 0 && mu < 1e9))
-        return NB_OK;
-    m->thickness = 1000 * thickness;
-    m->attenuation = 1000 / mu;
-    m->found |= NB_FOUND_SENSOR;
-    return NB_OK;
-}
-
-static nb_status read_panel(const struct expt *e, const cJSON *detector, struct models *m)
-{
-    const cJSON *panels = cJSON_GetObjectItemCaseSensitive(detector, "panels");
-    const cJSON *panel = cJSON_GetArrayItem(panels, 0);
-    const int n = cJSON_IsArray(panels) ? cJSON_GetArraySize(panels) : 0;
-    struct expt_frame frame;
-    double size[2], pixel[2];
-
-    if (n > 1)
-        return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the detector has %d panels; a detector here is one flat panel",
-                    e->name, n);
-    if (!cJSON_IsObject(panel))
-        return expt_wrong(e, "detector", "panels", "a list with a panel");
-    NB_TRY(expt_reals(e, panel, "panel", "image_size", size, 2));
-    NB_TRY(expt_reals(e, panel, "panel", "pixel_size", pixel, 2));
-    if (!(size[0] >= 1 && size[0] <= 1e6 && size[1] >= 1 && size[1] <= 1e6)
-        || size[0] != floor(size[0]) || size[1] != floor(size[1]))
-        return expt_wrong(e, "panel", "image_size",
-                          "two whole numbers of pixels from 1 to 1000000");
-    if (!(pixel[0] > 0 && pixel[1] > 0))
-        return expt_wrong(e, "panel", "pixel_size", "two lengths above 0");
-    if (!(fabs(pixel[0] - pixel[1]) <= 1e-9 * pixel[0]))
-        return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the pixels are %g x %g mm; pixels here are square", e->name,
-                    pixel[0], pixel[1]);
-    NB_TRY(expt_panel_frame(e, detector, panel, 0, &frame));
-    linear_copy(frame.fast, m->fast);
-    linear_copy(frame.slow, m->slow);
-    linear_copy(frame.origin, m->origin);
-    m->nfast = (int)size[0];
-    m->nslow = (int)size[1];
-    m->pixel = pixel[0];
-    m->found |= NB_FOUND_DETECTOR;
-    return read_sensor(e, panel, m);
-}
-
 /* ---- crystal ---- */
 
 static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
@@ -269,7 +210,7 @@ static nb_status read_models(const struct expt *e, const cJSON *experiment,
     NB_TRY(expt_model(e, experiment, "beam", &model));
     if (model) NB_TRY(read_beam(e, model, m));
     NB_TRY(expt_model(e, experiment, "detector", &model));
-    if (model) NB_TRY(read_panel(e, model, m));
+    if (model) NB_TRY(expt_read_detector(e, model, from_dxtbx, m, &out->geometry));
     NB_TRY(expt_model(e, experiment, "scan", &model));
     if (model) NB_TRY(read_scan(e, model, m, &out->images));
     NB_TRY(expt_model(e, experiment, "crystal", &model));
@@ -302,7 +243,9 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
                     request->i, n);
     request->out->count = n;
     NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, request->out));
-    return models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, request->out);
+    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, request->out));
+    if (!request->out->geometry) return NB_OK;
+    return nb_geometry_apply(request->out->geometry, &request->out->scene);
 }
 
 nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
@@ -317,7 +260,9 @@ nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_
     NB_TRY(expt_document(ctx, name, bytes, n, &root));
     status = read_root(ctx, name, root, request);
     cJSON_Delete(root);
-    if (status != NB_OK) memset(out, 0, sizeof *out);
+    if (status == NB_OK) return NB_OK;
+    nb_geometry_free(out->geometry);
+    memset(out, 0, sizeof *out);
     return status;
 }
 

@@ -48,7 +48,11 @@ static nb_status set_detector(nb_context *ctx, const char *name, const struct mo
     double *const fast = d->vectors[0], *const slow = d->vectors[1];
     double *const normal = d->vectors[2], origin[3];
 
-    if (!(m->found & NB_FOUND_DETECTOR)) return NB_OK;
+    if (m->found & NB_FOUND_SENSOR) {
+        d->thickness = m->thickness;
+        d->attenuation = m->attenuation;
+    }
+    if (!(m->found & NB_FOUND_DETECTOR) || m->nfast == 0) return NB_OK;
     NB_TRY(direction(ctx, name, "fast axis of the panel", turn, m->fast, fast));
     NB_TRY(direction(ctx, name, "slow axis of the panel", turn, m->slow, slow));
     if (!(fabs(linear_dot(fast, slow)) < square_within))
@@ -72,10 +76,6 @@ static nb_status set_detector(nb_context *ctx, const char *name, const struct mo
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: the crystal lies in the plane of the panel; correct its origin",
                     name);
-    if (m->found & NB_FOUND_SENSOR) {
-        d->thickness = m->thickness;
-        d->attenuation = m->attenuation;
-    }
     return NB_OK;
 }
 

@@ -18,7 +18,7 @@ struct models {
     double kahn;
     double fast[3], slow[3], origin[3]; /* of the panel; mm */
     double pixel; /* mm */
-    int nfast, nslow;
+    int nfast, nslow; /* 0 0: several panels, which are not here */
     double thickness, attenuation; /* of the sensor; um */
     double axis[3]; /* of the rotation */
     double phi0, osc; /* degree */

@@ -1,6 +1,6 @@
 /*
- * geom_read.c - makes an nb_geometry from a geometry file of CrystFEL, and puts it into a
- * scene. SPDX-License-Identifier: MIT
+ * geom_read.c - makes an nb_geometry from a geometry file of CrystFEL.
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,23 +10,12 @@
 #include "base/floats.h"
 #include "base/log.h"
 #include "io/geometry/geom.h"
+#include "io/geometry/geometry.h"
 #include "scene/linear.h"
 
 /* How far axes may be from unit length and a right angle: to be made so, and to be taken as
  * they are. */
 static const double most_off = 1e-2, as_given = 1e-12;
-
-/* The frames that panels are in: those of conventions whose beam is +z, and +x. */
-enum { ALONG_Z, ALONG_X, FRAMES };
-
-struct nb_geometry {
-    nb_geometry_info info;
-    nb_panel *panel[FRAMES];
-    nb_panel_group *group[FRAMES];
-    uint8_t *mask;
-    double shift[2]; /* along x and y, mm */
-    char *distance_from, *wavelength_from;
-};
 
 static nb_status wrong_panel(const struct geom *g, const struct geom_panel *p, long line,
                              const char *what)
@@ -329,24 +318,14 @@ static void set_middles(const struct geom *g, struct geom_tree *t)
     }
 }
 
-/* Writes a vector of the file in a frame. */
-static void in_frame(int frame, const double v[3], double out[3])
-{
-    const double along_x[3] = {v[2], v[1], -v[0]};
-
-    linear_copy(frame == ALONG_Z ? v : along_x, out);
-}
-
 static void copy_name(struct span name, char out[GEOM_NAME])
 {
     memcpy(out, name.at, name.n); /* of less than GEOM_NAME bytes; the rest is 0 */
 }
 
-static void set_panel(const struct geom *g, const struct geom_tree *t, int i, int frame,
-                      nb_panel *out)
+static void set_panel(const struct geom *g, const struct geom_tree *t, int i, nb_panel *out)
 {
     const struct geom_panel *p = g->panel + i;
-    double origin[3];
 
     copy_name(p->name, out->name);
     out->nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
@@ -355,23 +334,20 @@ static void set_panel(const struct geom *g, const struct geom_tree *t, int i, in
     out->slow0 = p->slow0;
     out->pixel = p->res == g->panel->res ? 0 : 1000 / p->res;
     out->group = t->group[i];
-    origin_of(g, p, origin);
-    if (out->group > 0) linear_add(-1, t->set[out->group - 1].middle, origin);
-    in_frame(frame, p->axis[0], out->fast);
-    in_frame(frame, p->axis[1], out->slow);
-    in_frame(frame, origin, out->origin);
+    origin_of(g, p, out->origin);
+    if (out->group > 0) linear_add(-1, t->set[out->group - 1].middle, out->origin);
+    linear_copy(p->axis[0], out->fast);
+    linear_copy(p->axis[1], out->slow);
 }
 
-static void set_group(const struct geom_tree *t, int i, int frame, nb_panel_group *out)
+static void set_group(const struct geom_tree *t, int i, nb_panel_group *out)
 {
     const struct geom_set *set = t->set + i;
-    double origin[3];
 
     copy_name(set->name, out->name);
     out->parent = set->parent;
-    linear_copy(set->middle, origin);
-    if (set->parent > 0) linear_add(-1, t->set[set->parent - 1].middle, origin);
-    in_frame(frame, origin, out->origin);
+    linear_copy(set->middle, out->origin);
+    if (set->parent > 0) linear_add(-1, t->set[set->parent - 1].middle, out->origin);
     out->fast[0] = out->slow[1] = 1;
 }
 
@@ -389,17 +365,10 @@ static nb_status copy_text(const struct geom *g, struct span from, char **out)
 static nb_status set_lists(const struct geom *g, const struct geom_tree *t,
                            nb_geometry *out)
 {
-    for (int frame = 0; frame < FRAMES; frame++) {
-        out->panel[frame] = calloc((size_t)g->npanel, sizeof(nb_panel));
-        out->group[frame] = calloc((size_t)t->n + 1, sizeof(nb_panel_group));
-        if (!out->panel[frame] || !out->group[frame])
-            return fail_memory(g->ctx, g->text.name);
-        for (int i = 0; i < g->npanel; i++)
-            set_panel(g, t, i, frame, out->panel[frame] + i);
-        for (int i = 0; i < t->n; i++) set_group(t, i, frame, out->group[frame] + i);
-    }
-    out->info.npanel = g->npanel;
-    out->info.ngroup = t->n;
+    NB_TRY(geometry_reserve(g->ctx, g->text.name, g->npanel, t->n, out));
+    for (int i = 0; i < g->npanel; i++) set_panel(g, t, i, out->panel[ALONG_Z] + i);
+    for (int i = 0; i < t->n; i++) set_group(t, i, out->group[ALONG_Z] + i);
+    geometry_finish(out);
     return NB_OK;
 }
 
@@ -468,64 +437,4 @@ nb_status nb_geom_read(nb_context *ctx, const char *path, nb_geometry **out)
     if (!ctx || !out) return NB_ERR_ARGUMENT;
     *out = NULL;
     return file_parse(ctx, path, &format, out);
-}
-
-void nb_geometry_info_get(const nb_geometry *geometry, nb_geometry_info *out)
-{
-    if (geometry && out) *out = geometry->info;
-}
-
-void nb_geometry_free(nb_geometry *geometry)
-{
-    if (!geometry) return;
-    for (int frame = 0; frame < FRAMES; frame++) {
-        free(geometry->panel[frame]);
-        free(geometry->group[frame]);
-    }
-    free(geometry->mask);
-    free(geometry->distance_from);
-    free(geometry->wavelength_from);
-    free(geometry);
-}
-
-/* ---- scenes ---- */
-
-nb_status nb_geometry_apply(const nb_geometry *g, nb_scene *scene)
-{
-    STANDARD_FLOATS;
-    nb_detector *d;
-    double origin[3];
-    int frame;
-
-    if (!g || !scene) return NB_ERR_ARGUMENT;
-    d = &scene->detector;
-    if ((g->info.distance_from && d->distance == 0)
-        || (g->info.wavelength_from && scene->beam.wavelength == 0
-            && scene->beam.nsource == 0))
-        return NB_ERR_SCENE;
-    frame = d->convention == NB_MOSFLM || d->convention == NB_DENZO
-                    || d->convention == NB_CUSTOM
-                ? ALONG_X
-                : ALONG_Z;
-    origin[0] = g->shift[0];
-    origin[1] = g->shift[1];
-    origin[2] = d->distance != 0 ? d->distance : g->info.distance;
-    in_frame(frame, origin, d->origin);
-    d->origin_kind = NB_ORIGIN_PIX0;
-    d->npanel = g->info.npanel;
-    d->panel = g->panel[frame];
-    d->ngroup = g->info.ngroup;
-    d->group = g->group[frame];
-    d->nslow = g->info.nslow;
-    d->nfast = g->info.nfast;
-    d->pixel = g->info.pixel;
-    d->mask = g->mask;
-    d->distance = d->close_distance = d->twotheta = 0;
-    d->size[0] = d->size[1] = 0;
-    d->curved = 0;
-    d->also_kind = NB_ORIGIN_DEFAULT;
-    memset(d->also, 0, sizeof d->also);
-    memset(d->vectors, 0, 3 * sizeof d->vectors[0]);
-    if (scene->beam.wavelength == 0) scene->beam.wavelength = g->info.wavelength;
-    return NB_OK;
 }

@@ -1,0 +1,32 @@
+/*
+ * geometry.h - a detector of panels as a file states it. Readers fill in the lists in the
+ * frame whose beam is +z, and geometry_finish() those in the frame whose beam is +x.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_GEOMETRY_GEOMETRY_H
+#define NB_IO_GEOMETRY_GEOMETRY_H
+
+#include <nanobrag/geometry.h>
+
+/* The frames that panels are in: those of conventions whose beam is +z, and +x. */
+enum { ALONG_Z, ALONG_X, FRAMES };
+
+struct nb_geometry {
+    nb_geometry_info info;
+    nb_panel *panel[FRAMES];
+    nb_panel_group *group[FRAMES];
+    uint8_t *mask;
+    double shift[2]; /* along x and y, mm */
+    char *distance_from, *wavelength_from;
+};
+
+/* Allocates the lists, which become 0, and sets their lengths; `name` is that of the file.
+ * nb_geometry_free() is right in any case. */
+nb_status geometry_reserve(nb_context *ctx, const char *name, int npanel, int ngroup,
+                           nb_geometry *out);
+
+/* Copies the lists to the other frame, in which what lies in no group is turned. */
+void geometry_finish(nb_geometry *geometry);
+
+#endif

@@ -1,0 +1,266 @@
+/*
+ * test_panel_experiment.c - detectors of several panels in experiments of DIALS: what is
+ * written is read again, under every convention and in its groups; and what is refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/experiments.h"
+#include "scene/probe.h"
+#include "support/files.h"
+#include "support/tiled.h"
+#include "support/worst.h"
+
+static nb_scene scene_of(struct tiled *t, int moved)
+{
+    nb_scene s = tiled_scene();
+
+    s.beam.wavelength = 1.1;
+    tiled_detector(t, moved, &s);
+    return s;
+}
+
+static void write_scene(const nb_scene *scene, const char *path)
+{
+    nb_simulator *sim = probe_make(scene, NULL);
+
+    check_ok(nb_expt_write(sim, NULL, path, NULL), "write");
+    nb_simulator_free(sim);
+}
+
+/* Returns a scene with the detector, beam and crystal of an experiment. */
+static nb_scene take(const nb_scene *scene, const nb_experiment *e)
+{
+    nb_scene s = *scene;
+
+    s.detector = e->scene.detector;
+    s.beam.wavelength = e->scene.beam.wavelength;
+    s.beam.polarization = e->scene.beam.polarization;
+    memcpy(s.beam.direction, e->scene.beam.direction, sizeof s.beam.direction);
+    memcpy(s.beam.polarization_axis, e->scene.beam.polarization_axis,
+           sizeof s.beam.polarization_axis);
+    memcpy(s.crystal.cell, e->scene.crystal.cell, sizeof s.crystal.cell);
+    memcpy(s.crystal.matrix, e->scene.crystal.matrix, sizeof s.crystal.matrix);
+    memset(s.crystal.misset, 0, sizeof s.crystal.misset);
+    memcpy(s.scan.axis, e->scene.scan.axis, sizeof s.scan.axis);
+    return s;
+}
+
+/* Checks size, place in the image and name of panel i of both detectors, and returns how
+ * far its origins and axes are apart. */
+static double off_by(nb_simulator *a, nb_simulator *b, int i)
+{
+    nb_panel p, q;
+    double worst = 0;
+
+    check_ok(nb_panel_at(a, NULL, i, &p), "panel");
+    check_ok(nb_panel_at(b, NULL, i, &q), "panel");
+    for (int k = 0; k < 3; k++) {
+        worst = fmax(worst, fabs(p.origin[k] - q.origin[k]));
+        worst = fmax(worst, fabs(p.fast[k] - q.fast[k]));
+        worst = fmax(worst, fabs(p.slow[k] - q.slow[k]));
+    }
+    tap_check(p.nslow == q.nslow && p.nfast == q.nfast && p.slow0 == q.slow0
+                  && p.fast0 == q.fast0,
+              "panel %d: size and place", i);
+    tap_close("its pixel", q.pixel, p.pixel, 0);
+    if (*p.name) tap_check(strcmp(p.name, q.name) == 0, "its name: %s", q.name);
+    return worst;
+}
+
+/* Panels, groups and the image come back. */
+static int round_trip(void)
+{
+    static double first[TILED_PIXELS], again[TILED_PIXELS];
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    for (int moved = 0; moved < 2; moved++) {
+        struct tiled t;
+        const nb_scene scene = scene_of(&t, moved);
+        const char *path = in_folder("panels.expt");
+        struct worst w = {0};
+        nb_experiment e;
+        nb_simulator *a, *b;
+        nb_scene s;
+
+        write_scene(&scene, path);
+        check_ok(nb_expt_read(ctx, path, 0, &e), "read");
+        tap_check(e.geometry != NULL && e.scene.detector.npanel == TILED_PANELS
+                      && e.scene.detector.ngroup == TILED_GROUPS,
+                  "%d panels in %d groups", e.scene.detector.npanel,
+                  e.scene.detector.ngroup);
+        for (int g = 0; g < TILED_GROUPS; g++)
+            tap_check(e.scene.detector.group[g].parent == t.group[g].parent,
+                      "the parent of group %d is %d", g, t.group[g].parent);
+        for (int i = 0; i < TILED_PANELS; i++)
+            tap_check(e.scene.detector.panel[i].group == t.panel[i].group,
+                      "the group of panel %d is %d", i, t.panel[i].group);
+        s = take(&scene, &e);
+        a = probe_make(&scene, NULL);
+        b = probe_make(&s, NULL);
+        for (int i = 0; i < TILED_PANELS; i++)
+            tap_close("origin and axes, mm", off_by(a, b, i), 0, 1e-12);
+        probe_image(&scene, first);
+        probe_image(&s, again);
+        worst_add_all(&w, again, first, TILED_PIXELS, probe_peak(first, TILED_PIXELS));
+        worst_check(&w, 2e-12, "the image, of its peak");
+        if (!moved) /* a move of a group moves what it moved before */
+            for (int g = 0; g < TILED_GROUPS; g++) {
+                nb_panel_group *group = (nb_panel_group *)e.scene.detector.group + g;
+                double most = 0;
+
+                t.group[g].rotation[0] = group->rotation[0] = 1;
+                t.group[g].shift[1] = group->shift[1] = 0.2;
+                nb_simulator_free(a);
+                nb_simulator_free(b);
+                a = probe_make(&scene, NULL);
+                b = probe_make(&s, NULL);
+                for (int i = 0; i < TILED_PANELS; i++) most = fmax(most, off_by(a, b, i));
+                tap_close("with a move of a group", most, 0, 1e-12);
+            }
+        nb_simulator_free(a);
+        nb_simulator_free(b);
+        nb_geometry_free(e.geometry);
+    }
+    return 0;
+}
+
+/* Under a convention whose beam is +x, and with a beam off the axis, the written experiment
+ * is turned as a whole: the image stays. */
+static int conventions(void)
+{
+    static double first[TILED_PIXELS], again[TILED_PIXELS];
+    static const int list[] = {NB_XDS, NB_MOSFLM};
+    struct tiled t;
+    nb_scene scene = scene_of(&t, 0);
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    /* the random rotations of domains are about axes of the laboratory */
+    scene.crystal.mosaic[0] = 0;
+    scene.crystal.ndomains = 1;
+    for (size_t k = 0; k < COUNT(list); k++) {
+        const char *path = in_folder("turned.expt");
+        struct worst w = {0};
+        nb_geometry *geometry;
+        nb_experiment e;
+        nb_scene s = scene;
+
+        write_scene(&scene, path);
+        check_ok(nb_expt_read(ctx, path, 0, &e), "read");
+        geometry = e.geometry;
+        /* the geometry alone, in the frame of the convention */
+        s.detector.convention = list[k];
+        check_ok(nb_geometry_apply(geometry, &s), "apply");
+        if (k == 0) memcpy(s.beam.direction, VECTOR(0.02, -0.01, 1), sizeof(double[3]));
+        if (k == 1) memcpy(s.beam.direction, VECTOR(1, -0.01, -0.02), sizeof(double[3]));
+        probe_image(&s, first);
+        write_scene(&s, path);
+        check_ok(nb_expt_read(ctx, path, 0, &e), "read again");
+        s = take(&s, &e);
+        probe_image(&s, again);
+        worst_add_all(&w, again, first, TILED_PIXELS, probe_peak(first, TILED_PIXELS));
+        worst_check(&w, 2e-11, "convention %d: the image, of its peak", list[k]);
+        nb_geometry_free(geometry);
+        nb_geometry_free(e.geometry);
+    }
+    return 0;
+}
+
+/* A stack has no places, and a detector of one panel is a rectangle. */
+static int stacked_and_single(void)
+{
+    struct tiled t;
+    nb_scene scene = scene_of(&t, 0);
+    const char *path = in_folder("single.expt");
+    nb_experiment e;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    for (int i = 0; i < TILED_PANELS; i++) t.panel[i].slow0 = t.panel[i].fast0 = 0;
+    scene.detector.nslow = scene.detector.nfast = 0;
+    write_scene(&scene, path);
+    check_ok(nb_expt_read(ctx, path, 0, &e), "read");
+    tap_check(e.scene.detector.nslow == 50 + 45 + 60 + 41 + 72
+                  && e.scene.detector.nfast == 70,
+              "a stack of %d x %d", e.scene.detector.nslow, e.scene.detector.nfast);
+    nb_geometry_free(e.geometry);
+    scene.detector.npanel = 1;
+    scene.detector.ngroup = 0;
+    write_scene(&scene, path);
+    check_ok(nb_expt_read(ctx, path, 0, &e), "read");
+    tap_check(!e.geometry && e.scene.detector.npanel == 0 && e.scene.detector.nslow == 50,
+              "one panel is a rectangle");
+    return 0;
+}
+
+/* Replaces `from` in a file by `to`, once. */
+static void edit(const char *path, const char *from, const char *to)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(path, "r");
+    const size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    char *at;
+
+    if (file) (void)fclose(file);
+    text[n] = 0;
+    at = strstr(text, from);
+    if (!at) tap_check(0, "there is no %s in %s", from, path);
+    file = fopen(path, "w");
+    if (!at || !file) return;
+    (void)fprintf(file, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    (void)fclose(file);
+}
+
+static int refused(void)
+{
+    static const struct {
+        const char *from, *to, *words;
+        nb_status status;
+    } rows[] = {
+        {"\"image_size\":\t[64,", "\"image_size\":\t[6400000,", "\"image_size\"",
+         NB_ERR_FORMAT},
+        {"\"raw_image_offset\":\t[80,", "\"raw_image_offset\":\t[-1,",
+         "\"raw_image_offset\"", NB_ERR_FORMAT},
+        {"\"raw_image_offset\":\t[80, 3]", "\"raw_image_offset\":\t[80000000, 30000]",
+         "take an image", NB_ERR_UNSUPPORTED},
+        {"\"panel\":\t3", "\"panel\":\t2", "panel 2 is twice", NB_ERR_FORMAT},
+        {"\"panel\":\t3", "\"plane\":\t3", "panel 3 is in no group", NB_ERR_FORMAT},
+        {"\"panel\":\t3", "\"panel\":\t5", "panel 5 of 5", NB_ERR_FORMAT},
+        {"\"name\":\t\"p1\",",
+         "\"name\":\t\"p1\", \"slow_axis\": [0.1, 1, 0], \"fast_axis\": [1, 0, 0],",
+         "axes of panel 1 are not at right angles", NB_ERR_FORMAT},
+        {"\"name\":\t\"q0\",",
+         "\"name\":\t\"q0\", \"slow_axis\": [0.1, 1, 0], \"fast_axis\": [1, 0, 0],",
+         "axes of group 0 are not at right angles", NB_ERR_FORMAT},
+    };
+    struct tiled t;
+    const nb_scene scene = scene_of(&t, 0);
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *path = in_folder("wrong.expt");
+        nb_experiment e;
+
+        write_scene(&scene, path);
+        edit(path, rows[i].from, rows[i].to);
+        check_refused(nb_expt_read(ctx, path, 0, &e), rows[i].status, rows[i].words,
+                      "wrong.expt");
+        tap_check(!e.geometry, "and nothing is left to free");
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"round_trip", round_trip},
+        {"conventions", conventions},
+        {"stacked_and_single", stacked_and_single},
+        {"refused", refused},
+    };
+
+    return files_main(argc, argv, cases, COUNT(cases));
+}
