@@ -46,13 +46,16 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
     c, context = ffi.new("nb_experiment *"), Context(threads=1)
     with context:
         context.run(function, context.pointer, *args, c)
-        return Experiment(
-            scene=scene_of(c.scene),
-            found=Found(c.found),
-            count=c.count,
-            images=c.images,
-            space_group=string(c.space_group),
-        )
+        try:
+            return Experiment(
+                scene=scene_of(c.scene),
+                found=Found(c.found),
+                count=c.count,
+                images=c.images,
+                space_group=string(c.space_group),
+            )
+        finally:
+            lib.nb_geometry_free(c.geometry)
 
 
 def read_expt(path: Path, i: int = 0) -> Experiment:
@@ -66,7 +69,7 @@ def read_expt(path: Path, i: int = 0) -> Experiment:
         ArgumentError: the file has no experiment i.
         FileError: it cannot be read.
         FormatError: it is no list of experiments; the text names what is wrong.
-        UnsupportedError: several panels, pixels that are not square, or a build without cJSON.
+        UnsupportedError: pixels that are not square, or a build without cJSON.
     """
     try:
         return _read(lib.nb_expt_read, path_of(path), whole(i, "i"))

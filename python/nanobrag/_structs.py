@@ -438,7 +438,7 @@ class Found(IntFlag):
     POLARIZATION = 2
     """beam: polarization, polarization_axis"""
     DETECTOR = 4
-    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance"""
+    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance; of several panels what nb_geometry_apply() sets"""
     SENSOR = 8
     """detector: thickness, attenuation"""
     AXIS = 16

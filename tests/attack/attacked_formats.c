@@ -15,9 +15,20 @@ static nb_status if_stated(nb_status status)
 }
 nb_status attacked_expt_read(void)
 {
-    nb_experiment e;
+    nb_experiment e = {.count = 0};
+    const nb_status status = nb_expt_read(attacked_formats.ctx, in_folder("a.expt"), 0, &e);
 
-    return if_stated(nb_expt_read(attacked_formats.ctx, in_folder("a.expt"), 0, &e));
+    nb_geometry_free(e.geometry);
+    return if_stated(status);
+}
+nb_status attacked_panels_read(void)
+{
+    nb_experiment e = {.count = 0};
+    const nb_status status =
+        nb_expt_read(attacked_formats.ctx, in_folder("panels.expt"), 0, &e);
+
+    nb_geometry_free(e.geometry);
+    return if_stated(status);
 }
 nb_status attacked_xparm_read(void)
 {

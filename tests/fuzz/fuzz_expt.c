@@ -2,6 +2,7 @@
  * fuzz_expt.c - fuzzes the reader of experiments of DIALS. SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <string.h>
 
 #include "fuzz.h"
 #include "io/experiment/models.h"
@@ -13,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const nb_status status =
         expt_parse(ctx, "input", data, size, &(struct expt_request){0, &e});
 
-    /* several panels are a right file that is not supported */
+    /* so are pixels that are not square: a right file that is not supported */
     if (status != NB_ERR_UNSUPPORTED) fuzz_check(ctx, status);
     fuzz_require(status == NB_OK || e.found == 0);
     if (status != NB_OK) return 0;
@@ -24,5 +25,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(isfinite(e.scene.beam.direction[i]));
         fuzz_require(isfinite(e.scene.scan.axis[i]));
     }
+    for (int i = 0; e.geometry && i < e.scene.detector.npanel; i++) {
+        const nb_panel *panel = e.scene.detector.panel + i;
+
+        fuzz_require(panel->group >= 0 && panel->group <= e.scene.detector.ngroup);
+        fuzz_require(memchr(panel->name, 0, sizeof panel->name) != NULL);
+        for (int k = 0; k < 3; k++)
+            fuzz_require(isfinite(panel->fast[k]) && isfinite(panel->slow[k])
+                         && isfinite(panel->origin[k]));
+    }
+    for (int g = 0; e.geometry && g < e.scene.detector.ngroup; g++)
+        fuzz_require(e.scene.detector.group[g].parent <= g);
+    nb_geometry_free(e.geometry);
     return 0;
 }

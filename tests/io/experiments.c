@@ -32,6 +32,16 @@ const char expt_text[] =
     "  \"space_group_hall_symbol\": \" P 2yb\", \"mosaicity\": 0.05}],\n"
     "\"profile\": [], \"scaling_model\": []}\n";
 
+const char expt_panels_text[] =
+    "{\"__id__\": \"ExperimentList\", \"experiment\": [{\"detector\": 0}],\n"
+    "\"detector\": [{\"panels\": [\n"
+    "  {\"name\": \"p0\", \"fast_axis\": [1, 0, 0], \"slow_axis\": [0, -1, 0],\n"
+    "  \"origin\": [-11, 8, 0], \"image_size\": [60, 50], \"pixel_size\": [0.2, 0.2]},\n"
+    "  {\"name\": \"p1\", \"fast_axis\": [1, 0, 0], \"slow_axis\": [0, -1, 0],\n"
+    "  \"origin\": [2, 8, -70], \"image_size\": [60, 50], \"pixel_size\": [0.2, 0.2]}],\n"
+    "\"hierarchy\": {\"name\": \"all\", \"children\": [{\"name\": \"half\",\n"
+    "  \"origin\": [0, 0, -70], \"children\": [{\"panel\": 0}]}, {\"panel\": 1}]}}]}\n";
+
 const char xparm_text[] =
     " XPARM.XDS    VERSION Jan 31, 2020  BUILT=20200131\n"
     "     1        12.5000    0.2500  1.000000  0.000000  0.000000\n"

@@ -16,6 +16,9 @@
 /* An .expt of one experiment whose panel is in no group, and an XPARM.XDS. */
 extern const char expt_text[], xparm_text[];
 
+/* An .expt of one experiment with two panels, of which one is in a group. */
+extern const char expt_panels_text[];
+
 /* Returns a copy of a text with the first `old` replaced, to be released with free(). Ends
  * the program if there is none. */
 char *text_with(const char *text, const char *old, const char *changed);

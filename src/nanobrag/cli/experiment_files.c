@@ -103,7 +103,7 @@ static void set_all(struct settings *s, const nb_experiment *from)
         s->scene.beam.polarization = scene->beam.polarization;
         set_vector(s, VECTOR_POLAR, scene->beam.polarization_axis);
     }
-    if (found & NB_FOUND_DETECTOR) set_detector(s, &scene->detector);
+    if (found & NB_FOUND_DETECTOR && !from->geometry) set_detector(s, &scene->detector);
     if (found & NB_FOUND_SENSOR) {
         s->thickness = scene->detector.thickness;
         s->depth = scene->detector.attenuation;

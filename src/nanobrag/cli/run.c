@@ -265,8 +265,7 @@ static int prepare(struct run *run, const struct event_list *events)
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
     if (!code)
         code = experiment_inherit(s, messages, run->ctx, events, &run->inputs.experiment);
-    if (!code)
-        code = geometry_inherit(s, messages, run->ctx, events, &run->inputs.geometry);
+    if (!code) code = geometry_inherit(s, messages, run->ctx, events, &run->inputs);
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;

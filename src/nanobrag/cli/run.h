@@ -32,7 +32,7 @@ struct inputs {
     nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
     nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
     nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
-    nb_geometry *geometry; /* of -geom, or NULL */
+    nb_geometry *geometry; /* of -geom, or of -expt with several panels; or NULL */
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources; /* of -sourcefile or -spectrum */
     int *box; /* four numbers each, as in nb_detector */
@@ -107,10 +107,10 @@ const char *experiment_not_flat(const struct run *run);
 
 /* ---- -geom and -geomout (panels/geometry_file.c) ---- */
 
-/* Read the geometry and set what it states, before any option is applied. Returns 0 or the
- * exit status, as all of these do. */
+/* Read the geometry, or take that of -expt, and set what it states, before any option is
+ * applied. Returns 0 or the exit status, as all of these do. */
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                     const struct event_list *events, nb_geometry **out);
+                     const struct event_list *events, struct inputs *in);
 
 /* Refuse options that contradict the geometry, which may be NULL, or that it lacks. */
 int geometry_check(const struct settings *s, struct messages *messages,

@@ -297,6 +297,7 @@ void inputs_free(struct inputs *in)
 {
     nb_hkl_free(in->hkl);
     nb_geometry_free(in->geometry);
+    nb_geometry_free(in->experiment.geometry);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

@@ -1,6 +1,6 @@
 /*
  * geometry_file.c - -geom and -geomout: detectors of panels from geometry files of CrystFEL
- * and to them.
+ * and to them; and the panels of -expt.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,16 +24,22 @@ static const int energies[] = {OPT_ENERGY, OPT_LAMBDA, OPT_SPECTRUM, OPT_SOURCEF
                                OPT_SPECTRA};
 
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                     const struct event_list *events, nb_geometry **out)
+                     const struct event_list *events, struct inputs *in)
 {
-    s->geom = events_text(events, OPT_GEOM);
-    if (!s->geom) return 0;
-    const nb_status status = nb_geom_read(ctx, s->geom, out);
-    if (status != NB_OK)
-        return message_status(messages, status, nb_context_message(ctx), 0);
     nb_geometry_info info;
-    nb_geometry_info_get(*out, &info);
-    s->frame = NB_XDS;
+    s->geom = events_text(events, OPT_GEOM);
+    in->geometry = in->experiment.geometry; /* of -expt, with several panels */
+    in->experiment.geometry = NULL;
+    if (s->geom) {
+        nb_geometry_free(in->geometry);
+        in->geometry = NULL;
+        const nb_status status = nb_geom_read(ctx, s->geom, &in->geometry);
+        if (status != NB_OK)
+            return message_status(messages, status, nb_context_message(ctx), 0);
+        s->frame = NB_XDS;
+    }
+    if (!in->geometry) return 0;
+    nb_geometry_info_get(in->geometry, &info);
     s->pixel = info.pixel;
     s->npixel[0] = info.nfast;
     s->npixel[1] = info.nslow;
@@ -49,10 +55,15 @@ int geometry_check(const struct settings *s, struct messages *messages,
     if (!geometry) return 0;
     nb_geometry_info_get(geometry, &info);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (s->given[others[i]])
+        if (s->given[others[i]] && (s->geom || others[i] != OPT_EXPT))
             return message_usage(messages,
-                                 "%s and -geom both state the detector; leave one out",
-                                 option_at(others[i])->name);
+                                 "%s and %s both state the detector; leave one out",
+                                 option_at(others[i])->name,
+                                 s->geom ? "-geom" : "the panels of -expt");
+    if (!s->geom && s->given[OPT_DISTANCE])
+        return message_usage(messages,
+                             "-distance and the panels of -expt both state the detector; "
+                             "leave one out");
     for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
         any |= s->given[energies[i]];
     if (info.distance_from && !s->given[OPT_DISTANCE])
@@ -71,11 +82,15 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
 {
     nb_detector *const d = &s->scene.detector;
     const uint8_t *const mask = d->mask;
+    const int convention = d->convention;
     const size_t n = (size_t)s->npixel[0] * (size_t)s->npixel[1];
     if (!in->geometry) return 0;
     d->distance = s->given[OPT_DISTANCE] ? s->distance : 0;
+    /* an experiment has its own frame, whatever is called the convention of options */
+    if (!s->geom) d->convention = in->experiment.scene.detector.convention;
     if (nb_geometry_apply(in->geometry, &s->scene) != NB_OK)
         return message_usage(messages, "%s: no distance or wavelength", s->geom);
+    d->convention = convention;
     if (!mask) return 0;
     /* pixels of -mask that the file calls bad are skipped, too */
     for (size_t i = 0; i < n && d->mask; i++) in->mask.pixels[i] &= d->mask[i];
