@@ -170,7 +170,25 @@ sed 's/"crystal":\t0/"crystal": null/' t.expt > bare.expt
 refuses 2 'no unit cell: give -cell.*-expt' -expt ../bare.expt $render -floatfile f
 accepts 'crystal    40 40 40 A' -expt ../bare.expt -cell 40 $render -floatfile f
 sed 's/"panels":\t\[{/"panels": [{}, {/' t.expt > panels.expt
-refuses 2 'the detector has 2 panels' -expt ../panels.expt $render -floatfile f
+refuses 2 '"image_size" of the panel of experiment 0' -expt ../panels.expt $render -floatfile f
+# several panels in groups
+cp "$data/geometries/agipd.geom" .
+run -geom ../agipd.geom -misset 10 20 30 -cell 50 60 70 90 100 90 -osc 0.5 $render -floatfile f \
+    -truth ../quads.expt
+# the mask of the geometry file is none of the experiment
+sed '/^bad/d; /no_index/d; /mask_edge/d' agipd.geom > lit.geom
+alike "panels of an experiment" \
+    "-geom ../lit.geom -misset 10 20 30 -cell 50 60 70 90 100 90 -osc 0.5 $render" \
+    "-expt ../quads.expt $render"
+alike "in their own frame under every convention" \
+    "-expt ../quads.expt $render" "-expt ../quads.expt -mosflm $render"
+accepts '8 panels' -expt ../quads.expt $render -explain
+refuses 2 '-distance and the panels of -expt both state the detector' \
+    -expt ../quads.expt -distance 90 $render -floatfile f
+refuses 2 '-pixel and the panels of -expt both state the detector' \
+    -expt ../quads.expt -pixel 1 $render -floatfile f
+refuses 2 '-expt and -geom both state the detector' -geom ../agipd.geom -expt ../quads.expt \
+    $render -floatfile f
 refuses 2 "t.expt:-1: '-1' is no number of an experiment; they count from 0" \
     -expt ../t.expt:-1 $render -floatfile f
 refuses 2 "'x' is no number" -expt ../t.expt:x $render -floatfile f
