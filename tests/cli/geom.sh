@@ -90,6 +90,29 @@ cp work/one.geom .
 alike "a rectangle is one panel" "$crystal $tilted" "$crystal -geom ../one.geom"
 is "with one blank between terms" grep -q '^p0/fs = [+-][0-9.]*x [+-][0-9.]*y [+-][0-9.]*z$' one.geom
 
+# ---- a fit ----
+if "$program" -version | grep -q lapack; then
+    start="-geom ../whole.geom -cell 78 78 37 -misset 10 20 30 -default_F 100 -N 6 -gauss_xtal
+        -fluence 1e30"
+    run $start -param panel_shift_fast[1]=0.1 -seed 1 -noisefile o_1.img -geomout true.geom
+    cp work/o_1.img work/true.geom .
+    run $start -data ../o_1.img -fit 'misset,panel_shift_fast[1]' -geomout fitted.geom
+    is "-geomout of a fit is told" grep -q 'files .*fitted.geom' out
+    corner()
+    {
+        sed -n "s|^$2/corner_y = ||p" "$1"
+    }
+    # the fast axis of p0a1 is +y; its pixels are 0.2 mm, and the shift 0.1 mm
+    is "it has what the fit found" awk -v a="$(corner work/fitted.geom p0a1)" \
+        -v b="$(corner true.geom p0a1)" -v c="$(corner whole.geom p0a1)" 'BEGIN {
+            off = (a - b) * 0.2
+            print "# off by " off " mm, allowed 0.005"
+            exit !(b - c > 0.49 && off < 0.005 && off > -0.005) }'
+    is "and the others as they were" test "$(corner work/fitted.geom p0a0)" = "$(corner g.geom p0a0)"
+    refuses 2 'fit nothing: leave out -fitfile, -fitimage, -geomout' $start -fisher \
+        -fit misset -geomout g
+fi
+
 # ---- bad input ----
 refuses 2 'No such file' -geom missing.geom $crystal -floatfile f
 sed 's/+1.0000y/+1.0000q/' agipd.geom > letter.geom

@@ -123,6 +123,9 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
 int geometry_out_check(const struct run *run);
 int geometry_out_write(struct run *run);
 
+/* Write it at the values of a fit, those of its first image where they differ. */
+int geometry_out_fit(struct run *run, const nb_fit_result *result);
+
 /* one finished image */
 struct result {
     double phi; /* start, degree */

@@ -52,10 +52,10 @@ static int check_data(const struct settings *s, struct messages *messages)
         return message_usage(messages, "-fit needs the observed image: -data FILE, or "
                                        "-fisher for the "
                                        "errors that one would give");
-    if (fisher && (s->fit.fitfile || s->fit.fitimage || s->fit.resume))
+    if (fisher && (s->fit.fitfile || s->fit.fitimage || s->fit.resume || s->geomout))
         return message_usage(messages,
                              "-fisher and -fisher_scan fit nothing: leave out -fitfile, "
-                             "-fitimage and -resume");
+                             "-fitimage, -geomout and -resume");
     if (s->fit.planes && !s->given[OPT_BOXES])
         return message_usage(messages, "-planes needs boxes: give -boxes auto:200:12 or a "
                                        "file of boxes");
@@ -439,12 +439,19 @@ static int write_images(struct fit_job *job)
     return code;
 }
 
+static int write_geometry(struct fit_job *job)
+{
+    nb_fit_result result;
+    const nb_status status = nb_fit_result_get(job->fit, &result);
+    return status == NB_OK ? geometry_out_fit(job->run, &result) : failed(job, status);
+}
+
 /* The line of the report that names the files, as that of a run of images does. */
 static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->s;
     const int several = job->sources.n > 1;
-    const char *const singles[] = {s->fit.fitfile, s->json};
+    const char *const singles[] = {s->fit.fitfile, s->geomout, s->json};
     int listed = 0;
     if (s->quiet) return 0;
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
@@ -502,6 +509,7 @@ static int finish(struct fit_job *job)
             code = message_status(run->messages, written, nb_context_message(run->ctx), 1);
     }
     if (!code) code = write_images(job);
+    if (!code && run->s->geomout) code = write_geometry(job);
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;
