@@ -13,6 +13,9 @@ JAX; both are optional.
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from ._errors import (
     ArgumentError,
     CancelledError,
@@ -45,6 +48,15 @@ from ._simulator import Counts, Loss, Simulator
 from ._structs import *  # noqa: F403
 from ._structs import __all__ as _structs_all
 from ._structure import Structure
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        # what needs more than numpy is imported where it is first named
+        if name in ("jax", "report", "torch"):
+            return importlib.import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __version__: str = _ffi.string(_lib.nb_version()).decode()
 

@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import logging
 import os
+import sys
 import threading
 import types
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+from ._convert import integer
 from ._errors import NanobragError, NanobragWarning, error_of
 from ._lib import ffi, lib
 from ._structs import Compile, Status
@@ -50,11 +53,27 @@ def nbpy_ask(handle: Any, fraction: float) -> int:
     return 0
 
 
-@ffi.def_extern()  # type: ignore[untyped-decorator]
+def _keep_warning(kind: type[BaseException], value: BaseException, trace: types.TracebackType) -> None:
+    # a filter made an error of a warning: raised as soon as the library returns
+    frame = trace.tb_frame if trace else None
+    user = frame.f_locals.get("user") if frame else None
+    if user:
+        ffi.from_handle(ffi.cast("nbpy_watch *", user).handle).exception = value
+
+
+def _callers_level() -> int:
+    """The stacklevel of warnings.warn() that names the line outside this package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+@ffi.def_extern(onerror=_keep_warning)  # type: ignore[untyped-decorator]
 def nbpy_log(user: Any, level: int, topic: Any, line: Any) -> None:
     text = ffi.string(line).decode()
     if level == lib.NB_LOG_WARNING:
-        warnings.warn(text, NanobragWarning, stacklevel=2)
+        warnings.warn(text, NanobragWarning, stacklevel=_callers_level())
     else:
         kind = logging.INFO if level == lib.NB_LOG_NOTE else logging.DEBUG
         _logger.log(kind, "%s: %s", ffi.string(topic).decode(), text)
@@ -98,6 +117,8 @@ def _call_in_worker(context: Context, function: Callable[..., int], args: tuple[
 
 def device_of(name: str) -> tuple[int, int]:
     """The numbers of a device that is called "auto", "cpu", "cuda" or "cuda:1"."""
+    if not isinstance(name, str):
+        raise TypeError(f"device: expected auto, cpu, cuda or cuda:N, not {name!r}")
     numbers = ffi.new("int[2]")
     if lib.nb_device_named(name.encode(), numbers, numbers + 1) != lib.NB_OK:
         raise ValueError(f"device {name!r}: expected auto, cpu, cuda or cuda:N")
@@ -118,7 +139,7 @@ class Context:
         self._lock = threading.Lock()
         self._owner: int | None = None
         options = ffi.new("nb_context_options *")
-        options.threads = threads
+        options.threads = integer(threads, "threads")
         if device is not None:
             options.device, options.device_id = device_of(device)
         options.compile = compile
@@ -172,6 +193,16 @@ class Context:
         status = self.status(function, *args)
         if status:
             raise self.error(status)
+
+    @contextlib.contextmanager
+    def making(self, free: Callable[[Any], None], out: Any) -> Iterator[None]:
+        """Take the lock for a call that makes an object of C; free that after an exception."""
+        with self:
+            try:
+                yield
+            except BaseException:
+                free(out[0])
+                raise
 
     def error(self, status: int) -> NanobragError:
         """The exception of a failed call."""

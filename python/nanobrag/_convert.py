@@ -83,6 +83,23 @@ def whole(value: Any, path: str) -> int:
         raise TypeError(f"{path}: expected a whole number, not {value!r}") from None
 
 
+def integer(value: Any, path: str, bits: int = 32) -> int:
+    """A whole number that fits into a signed integer of C."""
+    found = whole(value, path)
+    if not -(2 ** (bits - 1)) <= found < 2 ** (bits - 1):
+        raise ValueError(f"{path}={found} does not fit into {bits} bits")
+    return found
+
+
+def words(value: Any, path: str) -> bytes:
+    """A text as C takes it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{path}: expected text, not {value!r}")
+    if "\0" in value:
+        raise ValueError(f"{path}: a text may hold no NUL")
+    return value.encode()
+
+
 def table(value: Any, dtype: Any, columns: int, path: str) -> NDArray[Any]:
     """Rows of so many numbers, dense; columns 0: a list of numbers."""
     try:
@@ -102,11 +119,7 @@ def table(value: Any, dtype: Any, columns: int, path: str) -> NDArray[Any]:
 
 def text(value: str, keep: list[Any], path: str) -> Any:
     """A string of C that `keep` keeps alive."""
-    if not isinstance(value, str):
-        raise TypeError(f"{path}: expected text, not {value!r}")
-    if "\0" in value:
-        raise ValueError(f"{path}: a text may hold no NUL")
-    out = ffi.new("char[]", value.encode())
+    out = ffi.new("char[]", words(value, path))
     keep.append(out)
     return out
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from . import _arrays
 from ._context import Context
-from ._convert import choice, number, string, text, whole
+from ._convert import choice, integer, number, string, text
 from ._files import Path, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
-from ._simulator import Simulator
+from ._simulator import Simulator, is_simulator
 from ._structs import Compression, Found
 
 
@@ -45,8 +45,8 @@ class Experiment:
 def _read(function: Callable[..., int], *args: Any) -> Experiment:
     c, context = ffi.new("nb_experiment *"), Context(threads=1)
     with context:
-        context.run(function, context.pointer, *args, c)
         try:
+            context.run(function, context.pointer, *args, c)
             return Experiment(
                 scene=scene_of(c.scene),
                 found=Found(c.found),
@@ -71,10 +71,7 @@ def read_expt(path: Path, i: int = 0) -> Experiment:
         FormatError: it is no list of experiments; the text names what is wrong.
         UnsupportedError: pixels that are not square, or a build without cJSON.
     """
-    try:
-        return _read(lib.nb_expt_read, path_of(path), whole(i, "i"))
-    except OverflowError:
-        raise ValueError(f"i={i} does not fit into an int of C") from None
+    return _read(lib.nb_expt_read, path_of(path), integer(i, "i"))
 
 
 def read_xparm(path: Path) -> Experiment:
@@ -135,6 +132,7 @@ def write_expt(
         UnsupportedError: a curved or skew detector, or a build without cJSON.
         FileError: the file cannot be written.
     """
+    is_simulator(sim)
     keep: list[Any] = []
     if len(trusted) != 2:
         raise ValueError(f"trusted: expected the smallest and the largest count, not {trusted!r}")
@@ -166,7 +164,7 @@ def check_cbf(sim: Simulator, x: Any = None) -> None:
     Raises:
         UnsupportedError: it cannot; the text says why.
     """
-    with sim._context:
+    with is_simulator(sim)._context:
         at, held = sim._at(x)
         sim._context.run(lib.nb_cbf_check, sim._pointer(), at)
         del held
@@ -186,6 +184,7 @@ def write_cbf(sim: Simulator, path: Path, counts: Any, x: Any = None, *, overloa
         UnsupportedError: a geometry that the format cannot state (`check_cbf`).
         FileError: the file cannot be written.
     """
+    is_simulator(sim)
     c = ffi.new("nb_array *")
     keep = _arrays.describe(counts, c, "counts", write=False, kind="counts")
     with sim._context:
@@ -244,6 +243,7 @@ class Nxmx:
         underload: float = 0.0,
         overload: float = 0.0,
     ) -> None:
+        is_simulator(sim)
         pixels = np.dtype(dtype)
         if pixels not in (np.dtype(np.int32), np.dtype(np.uint16), np.dtype(np.float32)):
             raise TypeError(f"dtype is {pixels}; expected int32, uint16 or float32")

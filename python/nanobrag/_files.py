@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays
 from ._context import Context
-from ._convert import choice, fill, number, record, table
+from ._convert import choice, fill, integer, number, record, table, words
 from ._lib import ffi, lib
 from ._structs import CrystalInfo, HklInfo, Mtz, Profile
 
@@ -22,7 +22,17 @@ Path = str | os.PathLike[str]
 
 def path_of(path: Path) -> bytes:
     """A path as C takes it."""
-    return os.fsencode(path)
+    found = os.fsencode(path)
+    if b"\0" in found:
+        raise ValueError(f"a path may hold no NUL: {path!r}")
+    return found
+
+
+def _indices(hkl: Any) -> list[int]:
+    found = [integer(index, name) for index, name in zip(hkl, "hkl", strict=False)] if np.iterable(hkl) else []
+    if len(found) != 3 or len(hkl) != 3:
+        raise TypeError(f"expected three indices h, k, l, not {hkl!r}")
+    return found
 
 
 def _called(function: Callable[..., int], *args: Any) -> None:
@@ -124,7 +134,7 @@ class Hkl:
             UnsupportedError: this build has no gemmi.
         """
         out, info = ffi.new("nb_hkl **"), ffi.new("nb_crystal_info *")
-        _called(lib.nb_mtz_read, path_of(path), label.encode() if label else ffi.NULL, info, out)
+        _called(lib.nb_mtz_read, path_of(path), words(label, "label") if label else ffi.NULL, info, out)
         return cls._of(out[0]), record(CrystalInfo, info)
 
     def write_dump(self, path: Path, default_f: float = 0.0, profile: Profile | str = Profile.NANOBRAG) -> None:
@@ -163,13 +173,13 @@ class Hkl:
 
     def __getitem__(self, hkl: tuple[int, int, int]) -> float:
         out = ffi.new("double *")
-        h, k, l = hkl
+        h, k, l = _indices(hkl)
         if not lib.nb_hkl_get(self.pointer, h, k, l, out):
             raise KeyError(hkl)
         return float(out[0])
 
     def __contains__(self, hkl: tuple[int, int, int]) -> bool:
-        h, k, l = hkl
+        h, k, l = _indices(hkl)
         return bool(lib.nb_hkl_get(self.pointer, h, k, l, ffi.NULL))
 
     def __repr__(self) -> str:
@@ -235,10 +245,10 @@ def write_smv(path: Path, counts: NDArray[np.uint16], header: dict[str, object])
     Raises:
         FileError: the file cannot be written.
     """
-    lines = "".join(f"{key}={value};\n" for key, value in header.items())
+    lines = words("".join(f"{key}={value};\n" for key, value in header.items()), "header")
     c = ffi.new("nb_array *")
     keep = _arrays.describe(counts, c, "counts", write=False, kind="u")
-    _called(lib.nb_smv_write, path_of(path), lines.encode(), c)
+    _called(lib.nb_smv_write, path_of(path), lines, c)
     del keep
 
 

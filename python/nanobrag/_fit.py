@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _arrays
 from ._context import Context
-from ._convert import choice, fill, record, string, vector
+from ._convert import choice, fill, integer, number, record, string, vector, words
 from ._files import Path, path_of
 from ._lib import ffi, lib
 from ._scene import Scene
@@ -112,7 +113,7 @@ def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
         keep.append(options)
         c.options = options
     if shot.name is not None:
-        name = ffi.new("char[]", shot.name.encode())
+        name = ffi.new("char[]", words(shot.name, "name"))
         keep.append(name)
         c.name = name
 
@@ -213,9 +214,12 @@ class Fit:
         _make: Callable[..., int] = lib.nb_fit_create,
     ) -> None:
         self.shots: Sequence[Shot] = [shots] if isinstance(shots, Shot) else shots
+        if not (hasattr(shots, "__len__") and hasattr(shots, "__getitem__")) and not isinstance(shots, Shot):
+            raise TypeError(f"shots: expected a Shot or a sequence of them, not {type(shots).__name__}")
         self.progress = progress
         self._names = free_names(shared), free_names(own)
         self._nvalue: int | None = None
+        self._most = 0
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
         self._handle = ffi.new_handle(self._ask)
@@ -223,12 +227,15 @@ class Fit:
         c = ffi.new("nb_shot[]", max(len(self.shots), 1))
         options = ffi.new("nb_fit_options *")
         for name, names in zip(("shared", "own"), self._names, strict=True):
-            words = ffi.new("char[]", names.encode())
-            keep.append(words)
-            setattr(options, name, words if names.strip() else ffi.NULL)
+            given = ffi.new("char[]", words(names, name))
+            keep.append(given)
+            setattr(options, name, given if names.strip() else ffi.NULL)
         options.method = choice(FitMethod, method, "method")
         options.coarse = choice(Coarse, coarse, "coarse")
-        options.passes, options.seconds, options.enough = passes, seconds, enough
+        options.passes = integer(passes, "passes")
+        options.seconds, options.enough = number(seconds, "seconds"), number(enough, "enough")
+        if not isinstance(restraints, (list, tuple)) or any(not isinstance(r, Restraint) for r in restraints):
+            raise TypeError("restraints: expected a list of Restraint")
         priors = ffi.new("nb_restraint[]", max(len(restraints), 1))
         for i, restraint in enumerate(restraints):
             fill(restraint, priors[i], keep, f"restraints[{i}]")
@@ -240,16 +247,19 @@ class Fit:
         else:
             options.load, options.unload = lib.nbpy_fit_load, lib.nbpy_fit_unload
         out = ffi.new("nb_fit **")
-        with self._context:
+        with self._context.making(lib.nb_fit_free, out):
             self._call(_make, self._context.pointer, len(self.shots), c, options, out)
         self._c = out[0]
         self._finalizer = weakref.finalize(self, _free, self._c, self._context, self._handle, self._ask, keep)
 
     def _call(self, function: Callable[..., int], *args: Any) -> None:
+        before = dict(self._ask.errors)
         status = self._context.status(function, *args)
         if status:
             error: BaseException = self._context.error(status)
-            raise error from next(iter(self._ask.errors.values()), None)
+            # what went wrong with a shot in this call, not in an earlier one
+            new = (cause for shot, cause in self._ask.errors.items() if before.get(shot) is not cause)
+            raise error from next(new, None)
 
     def _pointer(self) -> Any:
         if not self._finalizer.alive:
@@ -272,17 +282,17 @@ class Fit:
         Raises:
             CancelledError: after `stop`; KeyboardInterrupt after Ctrl-C.
         """
-        close: Callable[[], None] = lambda: None  # noqa: E731
-        if self.progress is True:
-            self._ask.progress, close = _bar()
-        elif callable(self.progress):
-            self._ask.progress = self.progress
-        try:
-            with self._context:
+        with self._context:
+            close: Callable[[], None] = lambda: None  # noqa: E731
+            if self.progress is True:
+                self._ask.progress, close = _bar()
+            elif callable(self.progress):
+                self._ask.progress = self.progress
+            try:
                 self._call(lib.nb_fit_run, self._pointer())
-        finally:
-            self._ask.progress = None
-            close()
+            finally:
+                self._ask.progress = None
+                close()
         return self.result
 
     @property
@@ -367,6 +377,7 @@ class Fit:
         """The numbers of shots `first` to first + nshot - 1 at the x of `ask`."""
         out, size = np.zeros(max(self._most, 1)), ffi.new("size_t *")
         with self._context:
+            first, nshot = integer(first, "first", 64), integer(nshot, "nshot", 64)
             self._call(lib.nb_fit_part, self._pointer(), first, nshot, _arrays.pointer(out), size)
         return out[: size[0]].copy()
 
@@ -382,7 +393,9 @@ class Fit:
         """(nslow, nfast) of a shot."""
         observed = as_target(self.shots[shot].target).observed
         if observed is not None:
-            return int(observed.shape[0]), int(observed.shape[1])
+            # three axes where equal panels are stacked
+            *slow, fast = observed.shape if hasattr(observed, "shape") else np.shape(observed)
+            return math.prod(map(int, slow)), int(fast)
         return Simulator(self.shots[shot].scene, threads=1).shape
 
     def image(
@@ -402,6 +415,8 @@ class Fit:
             out: float32 or float64 (nslow, nfast) to be written; None: a new array.
             dtype: of a new array.
         """
+        if not 0 <= integer(shot, "shot", 64) < len(self.shots):
+            raise ValueError(f"shot {shot} of {len(self.shots)}")
         image = np.empty(self.shape(shot), dtype) if out is None else out
         c = ffi.new("nb_array *")
         keep = _arrays.describe(image, c, "image", write=True)
@@ -414,7 +429,7 @@ class Fit:
         """How far observation and model of one shot differ, by resolution and by box."""
         out = ffi.new("nb_fit_misfit *")
         with self._context:
-            self._call(lib.nb_fit_misfit_get, self._pointer(), shot, out)
+            self._call(lib.nb_fit_misfit_get, self._pointer(), integer(shot, "shot", 64), out)
             return record(FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)))
 
     def write(self, path: Path) -> None:
@@ -430,6 +445,9 @@ class Fit:
         """
         with self._context:
             self._call(lib.nb_fit_read, self._pointer(), path_of(path))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Fit does not pickle; write() and read() carry it to another process")
 
     def __repr__(self) -> str:
         return f"<Fit of {len(self.shots)} shots>"

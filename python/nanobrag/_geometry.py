@@ -12,7 +12,7 @@ from ._errors import SceneError
 from ._files import Path, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
-from ._simulator import Simulator
+from ._simulator import Simulator, is_simulator
 from ._structs import Convention, GeometryInfo
 
 # members of a detector that a geometry sets, besides mask, panel and group
@@ -42,7 +42,7 @@ class Geometry:
     def __init__(self, path: Path) -> None:
         out = ffi.new("nb_geometry **")
         context = Context(threads=1)
-        with context:
+        with context.making(lib.nb_geometry_free, out):
             context.run(lib.nb_geom_read, context.pointer, path_of(path), out)
         self._pointer = out[0]
         weakref.finalize(self, _free, self._pointer)
@@ -60,6 +60,8 @@ class Geometry:
             SceneError: the file says that the distance or the wavelength is in a data file, and the
                 scene has none.
         """
+        if not isinstance(scene, Scene):
+            raise TypeError(f"scene: expected a Scene, not {scene!r}")
         detector, beam = scene.detector, scene.beam
         c = ffi.new("nb_scene *")
         c.detector.convention = choice(Convention, detector.convention, "detector.convention")
@@ -98,7 +100,7 @@ def write_geom(sim: Simulator, path: Path, x: Any = None) -> None:
         UnsupportedError: a curved or skew detector.
         FileError: the file cannot be written.
     """
-    with sim._context:
+    with is_simulator(sim)._context:
         at, held = sim._at(x)
         sim._context.run(lib.nb_geom_write, sim._pointer(), at, path_of(path))
         del held

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._convert import record, string
+from ._convert import number, record, string, whole
 from ._files import Path
 from ._lib import ffi, lib
 from ._structs import GradcheckRow, GradcheckSummary, Verdict
@@ -75,7 +75,7 @@ def run_gradcheck(run: Callable[..., None], pointer: Any, at: Any, bar: Any, giv
     options = ffi.new("nb_gradcheck_options *")
     try:
         for name, value in given.items():
-            setattr(options, name, value)
+            setattr(options, name, number(value, name) if name == "coverage" else whole(value, name))
     except OverflowError:
         raise ValueError(f"{given}: a number does not fit into its type of C") from None
     image, keep = ffi.NULL, None

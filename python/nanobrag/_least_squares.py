@@ -50,6 +50,14 @@ class LeastSquares:
         self._root: Floats | None = None
         self._last: tuple[bytes, Loss] | None = None
 
+    def _image(self, image: Any, name: str) -> Floats:
+        """An image on two axes, where that of stacked panels may have three."""
+        pixels = np.asarray(image, np.float64)
+        stacked = pixels.reshape(-1, pixels.shape[2]) if pixels.ndim == 3 else pixels
+        if stacked.shape != self.sim.shape:
+            raise ValueError(f"{name} has the shape {pixels.shape}; expected {self.sim.shape}")
+        return stacked
+
     def _gaussian(self) -> Floats:
         """Square roots of the weights."""
         if choice(LossKind, self.target.kind, "target.kind") != LossKind.GAUSSIAN or self.target.background:
@@ -58,7 +66,9 @@ class LeastSquares:
             )
         if self._root is None:
             shape = self.sim.shape
-            weight = np.ones(shape) if self.target.weight is None else np.asarray(self.target.weight, np.float64)
+            weight = np.ones(shape)
+            if self.target.weight is not None:
+                weight = self._image(self.target.weight, "target.weight")
             resolved = self.sim.resolved()
             lit = np.zeros(shape, dtype=bool)
             roi = list(resolved.detector.roi) if any(resolved.detector.roi) else [0, shape[1], 0, shape[0]]
@@ -86,7 +96,7 @@ class LeastSquares:
             image = self.sim(x)
         except (ArgumentError, SceneError):
             return np.full(root.size, np.inf)
-        return np.asarray(root * (image - np.asarray(self.target.observed)), np.float64).ravel()
+        return np.asarray(root * (image - self._image(self.target.observed, "target.observed")), np.float64).ravel()
 
     def jac(self, x: Any) -> Floats:
         """The derivatives of `fun`                                  (nslow nfast, nparam)."""

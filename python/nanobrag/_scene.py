@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _structs
-from ._convert import fill, record
+from ._convert import fill, record, words
 from ._errors import CommandError, NanobragWarning
 from ._files import Hkl, Path
 from ._lib import ffi, lib
@@ -60,17 +60,19 @@ def scene_of(c: Any) -> Scene:
 
 def words_of(command: str | Sequence[str]) -> list[str]:
     """The words of a command line, the program's name first."""
-    words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
-    if not words or words[0].startswith("-"):
-        words.insert(0, "nanobrag")
-    return words
+    found = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+    if not found or found[0].startswith("-"):
+        found.insert(0, "nanobrag")
+    return found
 
 
 def read_command(command: str | Sequence[str]) -> tuple[Scene, Options]:
     """The scene of a command line of the program, and how it is to be computed."""
-    words = [ffi.new("char[]", word.encode()) for word in words_of(command)]
-    argv = ffi.new("char *[]", [*words, ffi.NULL])
-    read = lib.nbpy_command_read(len(words), argv)
+    if not isinstance(command, (str, Sequence)):
+        raise TypeError(f"command: expected a command line, not {command!r}")
+    line = [ffi.new("char[]", words(word, "command")) for word in words_of(command)]
+    argv = ffi.new("char *[]", [*line, ffi.NULL])
+    read = lib.nbpy_command_read(len(line), argv)
     if read == ffi.NULL:
         raise MemoryError("no memory to read a command line")
     try:

@@ -81,7 +81,7 @@ def show(
     """Draw an image: dark photons on white, rings of resolution, a cross at the direct beam.
 
     Args:
-        image: photons or counts (nslow, nfast).
+        image: photons or counts (nslow, nfast), or (npanel, nslow/npanel, nfast).
         geometry: the simulator of the image, or its description, for rings and for the
             resolution under the pointer; None: without them.
         ax: where; None: new axes.
@@ -98,6 +98,8 @@ def show(
     import matplotlib.pyplot as plt
 
     pixels = np.asarray(image)
+    if pixels.ndim == 3:
+        pixels = pixels.reshape(-1, pixels.shape[2])
     if pixels.ndim != 2:
         raise ValueError(f"image has the shape {pixels.shape}; expected (nslow, nfast)")
     if ax is None:

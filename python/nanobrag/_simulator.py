@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from . import _arrays, _structs
 from ._context import Context, Progress, progress_bar
-from ._convert import choice, fill, record
+from ._convert import choice, fill, integer, number, record, whole, words
 from ._gradcheck import Gradcheck, run_gradcheck
 from ._lib import ffi, lib
 from ._parameters import Parameters
@@ -72,12 +72,21 @@ def free_names(free: str | Sequence[str]) -> str:
     """Names of parameters in one text."""
     if isinstance(free, str):
         return free
+    if not np.iterable(free):
+        raise TypeError(f"expected names of parameters, not {free!r}")
     return " ".join(str(name) for name in free)
 
 
 def as_target(target: Any) -> Target:
     """A target, or an observed image with a Gaussian loss."""
     return target if isinstance(target, Target) else Target(kind=LossKind.GAUSSIAN, observed=target)
+
+
+def is_simulator(sim: Any) -> Simulator:
+    """A simulator, or a TypeError."""
+    if not isinstance(sim, Simulator):
+        raise TypeError(f"sim: expected a Simulator, not {sim!r}")
+    return sim
 
 
 # simulators by number, for operators that take no objects
@@ -185,8 +194,8 @@ class Simulator:
         fill(self.options, options, keep)
         out = ffi.new("nb_simulator **")
         c = scene._to_c(keep)
-        with self._context:
-            self._run(lib.nb_simulator_create, self._context.pointer, c, self.free.encode(), options, out)
+        with self._context.making(lib.nb_simulator_free, out):
+            self._run(lib.nb_simulator_create, self._context.pointer, c, words(self.free, "free"), options, out)
         self._c = out[0]
         self._finalizer = weakref.finalize(self, _free, self._c, self._context)
         # files that are being written (Nxmx)
@@ -234,7 +243,7 @@ class Simulator:
         self.close()
 
     def stop(self) -> None:
-        """Make the call in progress raise CancelledError; from any thread."""
+        """Make the call in progress, or else the next one, raise CancelledError; from any thread."""
         self._context.stop()
 
     def _pointer(self) -> Any:
@@ -308,7 +317,9 @@ class Simulator:
             x: parameters (nparam,), or several rows (n, nparam); None: those of `x`.
             out: float32 or float64 (nslow, nfast), written to without a copy: an array of numpy
                 with any strides, or anything with __dlpack__, on the host or on the CUDA device
-                that computes; for several rows (n, nslow, nfast) or a list of images.
+                that computes; for several rows (n, nslow, nfast) or a list of images. As every
+                image that is passed, it may be (npanel, nslow/npanel, nfast) where equal panels
+                are stacked.
             dtype: of a new image, float64 or float32.
 
         Returns:
@@ -355,17 +366,24 @@ class Simulator:
             pointer = self._pointer()
             at, keep = self._at(x)
             held = _arrays.describe(image, self._image, "image", write=True)
-            self._run(lib.nb_forward_add, pointer, at, float(factor), self._image)
+            self._run(lib.nb_forward_add, pointer, at, number(factor, "factor"), self._image)
             del keep, held
         return image
 
     def _images(self, images: Any, n: int, name: str, write: bool) -> tuple[Any, list[Any]]:
         c = ffi.new("nb_array[]", n)
-        if not isinstance(images, (list, tuple)) and getattr(images, "ndim", 3) != 3:
+        if not isinstance(images, (list, tuple)) and getattr(images, "ndim", 3) not in (3, 4):
             raise ValueError(f"{name} has {images.ndim} axes; expected three (n, nslow, nfast)")
         if len(images) != n:
             raise ValueError(f"{name} has {len(images)} images; expected {n}")
         return c, [_arrays.describe(images[i], c[i], name, write=write) for i in range(n)]
+
+    def _is_single(self, image: Any) -> bool:
+        """Whether an array is one image, also of stacked panels, and not several."""
+        shape = tuple(getattr(image, "shape", self.shape))
+        if len(shape) != 3 or shape[1:] == self.shape:
+            return len(shape) == 2
+        return (shape[0] * shape[1], shape[2]) == self.shape
 
     def _batch(self, x: Any, out: Any, dtype: Any) -> Any:
         rows = _arrays.vector(x, self.nparam, "x")
@@ -416,7 +434,7 @@ class Simulator:
         Returns:
             dL/dx (nparam,), or (n, nparam) for several.
         """
-        single = not isinstance(bar, (list, tuple)) and getattr(bar, "ndim", 2) == 2
+        single = not isinstance(bar, (list, tuple)) and self._is_single(bar)
         bars = [bar] if single else bar
         n = len(bars)
         out = np.zeros((n, self.nparam))
@@ -581,6 +599,9 @@ class Simulator:
         Returns:
             fast0 fast1 slow0 slow1, ends excluded, the brightest first           (n, 4)
         """
+        edge, most = integer(edge, "edge"), integer(most, "most")
+        if most < 0:
+            raise ValueError(f"most={most}; expected 0 or more")
         box, n = np.zeros((most, 4), dtype=np.intc), ffi.new("size_t *")
         with self._context:
             at, keep = self._at(x)
@@ -593,7 +614,7 @@ class Simulator:
         out = ffi.new("nb_source *")
         with self._context:
             at, keep = self._at(x)
-            self._context.run(lib.nb_source_at, self._pointer(), at, i, out, ffi.NULL)
+            self._context.run(lib.nb_source_at, self._pointer(), at, integer(i, "i"), out, ffi.NULL)
             del keep
             return record(_structs.Source, out)
 
@@ -605,17 +626,18 @@ class Simulator:
         out = ffi.new("nb_panel *")
         with self._context:
             at, keep = self._at(x)
-            self._context.run(lib.nb_panel_at, self._pointer(), at, i, out)
+            self._context.run(lib.nb_panel_at, self._pointer(), at, integer(i, "i"), out)
             del keep
             return record(_structs.Panel, out)
 
     def orientation(self, phi_step: int = 0, domain: int = 0, x: Any = None) -> Floats:
         """The crystal axes a, b, c as rows, A, of one phi step and mosaic domain  (3, 3)."""
         out = np.zeros((3, 3))
+        step, domain = integer(phi_step, "phi_step"), integer(domain, "domain")
         with self._context:
             at, keep = self._at(x)
             self._context.run(
-                lib.nb_orientation_at, self._pointer(), at, phi_step, domain, ffi.from_buffer("double[]", out)
+                lib.nb_orientation_at, self._pointer(), at, step, domain, ffi.from_buffer("double[]", out)
             )
             del keep
         return out
@@ -623,6 +645,7 @@ class Simulator:
     def trace(self, slow: int, fast: int, x: Any = None, *, panel: int = 0) -> _structs.PixelTrace:
         """The factors of one pixel of a panel, counted on the panel, by the reference kernel."""
         out = ffi.new("nb_pixel_trace *")
+        panel, slow, fast = integer(panel, "panel"), integer(slow, "slow"), integer(fast, "fast")
         with self._context:
             at, keep = self._at(x)
             self._context.run(lib.nb_trace_pixel, self._pointer(), at, panel, slow, fast, out)
@@ -681,8 +704,8 @@ class Simulator:
         how, c = ffi.new("nb_digitizer *"), ffi.new("nb_array[2]")
         sums = ffi.new("double *"), ffi.new("int64_t *")
         try:
-            how.scale, how.offset, how.noise = scale, offset, bool(noise)
-            how.seed, how.image = seed, image
+            how.scale, how.offset, how.noise = number(scale, "scale"), number(offset, "offset"), bool(noise)
+            how.seed, how.image = whole(seed, "seed"), whole(image, "image")
         except OverflowError:
             raise ValueError(f"seed={seed} or image={image} does not fit into its type of C") from None
         how.photons, how.overloads = sums

@@ -41,7 +41,7 @@ class Structure:
     def __init__(self, path: Path, *, threads: int = 0) -> None:
         self._context = Context(threads=threads)
         out = ffi.new("nb_structure **")
-        with self._context:
+        with self._context.making(lib.nb_structure_free, out):
             self._context.run(lib.nb_structure_read, self._context.pointer, path_of(path), out)
         self._pointer = out[0]
         self._path, self._threads = path, threads

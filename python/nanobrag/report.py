@@ -103,7 +103,7 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
     }  # fmt: skip
     observed = as_target(fit.shots[shot].target).observed
     if observed is not None:
-        content["images"]["observed"] = _packed(np.asarray(observed))
+        content["images"]["observed"] = _packed(np.asarray(observed).reshape(fit.shape(shot)))
     return content
 
 

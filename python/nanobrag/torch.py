@@ -145,6 +145,7 @@ class _Simulate(_Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, key: str) -> torch.Tensor:
         ctx.key = key
+        ctx.sim = simulator_of(key)  # lives as long as the graph
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
         with torch._C._AutoDispatchBelowAutograd():
@@ -165,6 +166,7 @@ class _Linear(_Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor, key: str, is_tangent: bool) -> Any:
         ctx.key, ctx.is_tangent = key, is_tangent
+        ctx.sim = simulator_of(key)
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
         with torch._C._AutoDispatchBelowAutograd():

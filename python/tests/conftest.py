@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 CELL = "-cell 50 60 70 80 95 103 -default_F 100 -misset 10 20 30 -fluence 1e28 -seed 1"
 BASE = f"{CELL} -N 5 -gauss_xtal -detpixels 64 -pixel 0.4"
 
-# ten scenes of all shapes, with what is free in each; the images are small, since their
+# eleven scenes of all shapes, with what is free in each; the images are small, since their
 # derivatives are compared one pixel and one parameter after the other
 _SMALL = "-detpixels 7 -pixel 2 -distance 60 -lambda 1.1"
 MANY = "misset cell rotation distance origin_x origin_y wavelength fluence scale water"
@@ -33,6 +33,9 @@ SCENES = {
                MANY + " thickness attenuation"),
     "twotheta": (f"{CELL} {_SMALL} -N 4 -gauss_xtal -twotheta 12 -water 1", MANY + " twotheta"),
     "polar": (f"{CELL} {_SMALL} -N 3 -polar 0.7 -water 1", MANY + " polarization"),
+    "panels": (f"{CELL} {_SMALL} -N 4 -gauss_xtal -water 1",
+               "misset cell rotation wavelength fluence water panel_shift "
+               "panel_rot_fast[1] panel_rot_normal[0] group_shift_fast[0]"),
 }  # fmt: skip
 
 
@@ -44,11 +47,25 @@ def pytest_sessionfinish(session, exitstatus):
         session.exitstatus = 77
 
 
+def two_panels(scene: nanobrag.Scene) -> nanobrag.Scene:
+    """The scene with two stacked panels, of which one is tilted and in a group."""
+    c, s = np.cos(0.1), np.sin(0.1)
+    panels = [
+        nanobrag.Panel(nslow=4, nfast=7, origin=(-7, -8, 60), group=1),
+        nanobrag.Panel(nslow=4, nfast=7, origin=(-6.5, 0.5, 60), fast=(c, 0, s), slow=(0, 1, 0)),
+    ]
+    group = nanobrag.PanelGroup(fast=(1, 0, 0), slow=(0, 1, 0), rotation=(0, 0, 2))
+    detector = nanobrag.Detector(panel=panels, group=[group], pixel=2, convention="dials")
+    return scene.replace(detector=detector)
+
+
 @pytest.fixture(params=SCENES)
 def varied(request) -> nanobrag.Simulator:
     """Each of the scenes in turn, with its free parameters."""
     command, free = SCENES[request.param]
-    sim = nanobrag.Simulator.from_cli(command, free, threads=1)
+    sim = nanobrag.Simulator.from_cli(command, free if request.param != "panels" else "", threads=1)
+    if request.param == "panels":
+        sim = two_panels(sim.scene).simulator(free, threads=1)
     assert sim.nparam >= 15
     assert sim().max() > 0
     return sim

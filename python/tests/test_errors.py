@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import pickle
+import warnings
+
 import numpy as np
 import pytest
-from conftest import BASE
+from conftest import BASE, ROOT
 
 import nanobrag
 from nanobrag import Crystal, Detector, Scene, Simulator, Target
@@ -66,9 +69,20 @@ CASES = {
     "photons_type": (lambda s: s.digitize(np.zeros(IMAGE, np.uint16)), TypeError, "float32"),
     "seed": (lambda s: s.digitize(s(), seed=2**70), ValueError, "seed"),
     "boxes": (lambda s: s.boxes(0, 3), ValueError, "edge"),
+    "boxes_most": (lambda s: s.boxes(8, -1), ValueError, "most=-1"),
     "source": (lambda s: s.source(7), ValueError, "source"),
+    "source_range": (lambda s: s.source(2**40), ValueError, "i=1099511627776"),
+    "panel": (lambda s: s.panel(1), ValueError, "panel 1 of 1"),
+    "panel_fraction": (lambda s: s.panel(0.5), TypeError, "i: expected a whole number"),
     "pixel": (lambda s: s.trace(100, 0), ValueError, "pixel"),
+    "pixel_range": (lambda s: s.trace(0, 2**40), ValueError, "fast=1099511627776"),
+    "orientation_text": (lambda s: s.orientation("a"), TypeError, "phi_step: expected a whole number"),
     "coverage": (lambda s: s.gradcheck(coverage=-1), ValueError, "error bars"),
+    "coverage_text": (lambda s: s.gradcheck(coverage="a"), TypeError, "coverage: expected a number"),
+    "gradcheck_seed": (lambda s: s.gradcheck(seed=0.5), TypeError, "seed: expected a whole number"),
+    "scale_text": (lambda s: s.digitize(s(), scale="a"), TypeError, "scale: expected a number"),
+    "seed_fraction": (lambda s: s.digitize(s(), seed=0.5), TypeError, "seed: expected a whole number"),
+    "add_factor": (lambda s: s.add(s(), factor="a"), TypeError, "factor: expected a number"),
     "x_setter": (lambda s: setattr(s, "x", np.zeros((2, 5))), ValueError, r"\(5,\)"),
 }  # fmt: skip
 
@@ -114,7 +128,12 @@ SCENES = {
     "precision": (lambda: Simulator(Scene(**SMALL), precision="half"), ValueError, "double, single"),
     "strategy": (lambda: Simulator(Scene(**SMALL), strategy="fast"), ValueError, "lanes"),
     "threads": (lambda: Simulator(Scene(**SMALL), threads=100000), ValueError, "threads"),
+    "threads_text": (lambda: Simulator(Scene(**SMALL), threads="2"), TypeError, "threads: expected a whole number"),
+    "threads_range": (lambda: Simulator(Scene(**SMALL), threads=2**40), ValueError, "threads=1099511627776"),
     "device": (lambda: Simulator(Scene(**SMALL), device="tpu"), ValueError, "cuda"),
+    "device_number": (lambda: Simulator(Scene(**SMALL), device=0), TypeError, "device: expected auto, cpu"),
+    "free_number": (lambda: Simulator(Scene(**SMALL), 3), TypeError, "names of parameters"),
+    "free_nul": (lambda: Simulator(Scene(**SMALL), "misset\0"), ValueError, "free: a text may hold no NUL"),
     "compile": (lambda: Simulator(Scene(**SMALL), compile="maybe"), ValueError, "require"),
     "no_member": (lambda: Crystal(celll=1), TypeError, "celll"),
     "hkl_rows": (lambda: nanobrag.Hkl([[1, 2, 3]], [1.0, 2.0]), ValueError, "rows"),
@@ -125,6 +144,20 @@ SCENES = {
     "mtz_file": (lambda: nanobrag.Hkl.read_mtz("no/such.mtz"), OSError, "no/such.mtz"),
     "smv_file": (lambda: nanobrag.read_smv("no/such.img"), OSError, "no/such.img"),
     "structure_file": (lambda: nanobrag.Structure("no/such.pdb"), OSError, "no/such.pdb"),
+    "hkl_index": (lambda: nanobrag.Hkl([[1, 2, 3]], [1.0])[1, 2], TypeError, "three indices"),
+    "hkl_index_text": (lambda: nanobrag.Hkl([[1, 2, 3]], [1.0])["a", 0, 0], TypeError, "h: expected a whole number"),
+    "hkl_index_range": (lambda: (0, 2**40, 0) in nanobrag.Hkl([[1, 2, 3]], [1.0]), ValueError, "k=1099511627776"),
+    "path_nul": (lambda: nanobrag.Hkl.read("a\0b"), ValueError, "a path may hold no NUL"),
+    "header_nul": (lambda: nanobrag.write_smv("no/such.img", np.zeros((3, 3), np.uint16), {"a": "\0"}), ValueError,
+                   "header: a text may hold no NUL"),
+    "no_simulator": (lambda: nanobrag.write_cbf(None, "no/such.cbf", np.zeros((3, 3), np.uint16)), TypeError,
+                     "sim: expected a Simulator"),
+    "no_simulator_expt": (lambda: nanobrag.write_expt(None, "no/such.expt"), TypeError, "sim: expected a Simulator"),
+    "no_simulator_geom": (lambda: nanobrag.write_geom(None, "no/such.geom"), TypeError, "sim: expected a Simulator"),
+    "no_simulator_check": (lambda: nanobrag.check_cbf(None), TypeError, "sim: expected a Simulator"),
+    "no_simulator_nxmx": (lambda: nanobrag.Nxmx(None, "no/such.nxs"), TypeError, "sim: expected a Simulator"),
+    "command_none": (lambda: Scene.from_cli(None), TypeError, "expected a command line"),
+    "command_nul": (lambda: Scene.from_cli(["-cell", "5\0"]), ValueError, "command: a text may hold no NUL"),
     "command": (lambda: Scene.from_cli("nanobrag -cel 1"), nanobrag.CommandError, "-cel"),
     "command_empty": (lambda: Scene.from_cli(""), nanobrag.CommandError, "cell"),
     "command_number": (lambda: Scene.from_cli("-cell a b c d e f"), nanobrag.CommandError, "cell"),
@@ -132,6 +165,13 @@ SCENES = {
                      "no/such.hkl"),
     "command_quote": (lambda: Scene.from_cli("-cell '5"), ValueError, "quotation"),
     "shot": (lambda: nanobrag.Fit([1], "misset"), TypeError, "Shot"),
+    "shots": (lambda: nanobrag.Fit(Scene(**SMALL), "misset"), TypeError, "expected a Shot or a sequence"),
+    "passes": (lambda: nanobrag.Fit(nanobrag.Shot(scene=Scene(**SMALL), target=np.zeros((8, 8))), "misset", passes=1.5),
+               TypeError, "passes: expected a whole number"),
+    "seconds": (lambda: nanobrag.Fit(nanobrag.Shot(scene=Scene(**SMALL), target=np.zeros((8, 8))), "misset",
+                                     seconds="a"), TypeError, "seconds: expected a number"),
+    "restraint_type": (lambda: nanobrag.Fit(nanobrag.Shot(scene=Scene(**SMALL), target=np.zeros((8, 8))), "misset",
+                                            restraints=[3]), TypeError, "a list of Restraint"),
     "no_shots": (lambda: nanobrag.Fit([], "misset"), ValueError, "shot"),
     "fit_nothing": (lambda: nanobrag.Fit(nanobrag.Shot(scene=Scene(**SMALL), target=np.zeros((8, 8)))), ValueError,
                     "parameter"),
@@ -178,6 +218,36 @@ def test_outside_the_domain_a_loss_is_infinite(sim):
     assert "distance" in found.message
     dark = sim.loss(None, Target(kind="poisson", observed=np.ones(IMAGE)))
     assert dark.message or np.isfinite(dark.value)
+
+
+def test_a_fit_refuses_what_it_lacks(scene):
+    fit = nanobrag.Fit(nanobrag.Shot(scene=scene, target=np.zeros(IMAGE)), "misset")
+    for call, kind, words in (
+        (lambda: fit.image(1), ValueError, "shot 1 of 1"),
+        (lambda: fit.image("a"), TypeError, "shot: expected a whole number"),
+        (lambda: fit.misfit(0.5), TypeError, "shot: expected a whole number"),
+        (lambda: fit.part(0, 1), ValueError, "no request is open"),
+        (lambda: fit.part("a", 1), TypeError, "first: expected a whole number"),
+        (lambda: pickle.dumps(fit), TypeError, "a Fit does not pickle"),
+        (lambda: fit.write("a\0b"), ValueError, "a path may hold no NUL"),
+    ):
+        with pytest.raises(kind, match=words):
+            call()
+
+
+def test_a_warning_names_the_callers_line_and_may_be_an_error(tmp_path):
+    path = tmp_path / "odd.geom"
+    text = (ROOT / "examples" / "data" / "jungfrau.geom").read_text()
+    path.write_text(text + "\nno_such_key = 3\n")
+    with pytest.warns(nanobrag.NanobragWarning, match="no_such_key") as caught:
+        nanobrag.Geometry(path)
+    assert {warning.filename for warning in caught} == {__file__}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(nanobrag.NanobragWarning, match="no_such_key"):
+            nanobrag.Geometry(path)
+        # that call alone ended by it
+        assert nanobrag.Geometry(ROOT / "examples" / "data" / "jungfrau.geom").info.npanel == 8
 
 
 def test_warnings_of_the_library_are_warnings(scene):

@@ -87,6 +87,10 @@ def test_several_shots_lazily_and_by_parts():
     assert [bool(s.left_out) for s in result.shot] == [False, False, True]
     assert fit._ask.loaded == {}
     assert isinstance(fit._ask.errors[2], FileNotFoundError)
+    # which is not why a later call fails
+    with pytest.raises(ValueError, match="no shot 3") as caught:
+        fit.misfit(3)
+    assert caught.value.__cause__ is None
     scales = [v.value for v in result.value if v.param.name == "scale" and v.shot < 2]
     assert np.allclose(scales, [1, 1.2], rtol=0.05)
     parts = Fit([lazy[0], lazy[1]], "cell_a", "misset scale")

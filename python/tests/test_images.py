@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import BASE, CELL
+from conftest import BASE, CELL, SCENES, two_panels
 
 import nanobrag
 from nanobrag._lib import ffi, lib
@@ -220,6 +220,35 @@ def test_panels(scene):
         scene.replace(detector=detector.replace(mask=mask[:40])).simulator()
     with pytest.raises(TypeError, match="expected a Panel"):
         scene.replace(detector=nanobrag.Detector(panel=[group])).simulator()
+
+
+def test_stacked_panels_take_three_axes():
+    """What takes an image takes that of stacked panels on three axes, with the same numbers."""
+    sim = two_panels(nanobrag.Scene.from_cli(SCENES["panels"][0])).simulator("misset panel_shift")
+    flat = sim()
+    assert sim.shape == (8, 7)
+    stack = flat.reshape(2, 4, 7)
+    assert np.array_equal(sim.vjp(None, stack), sim.vjp(None, flat))
+    several = np.stack([flat, flat + 1])
+    expected = sim.vjp(None, several)
+    assert np.array_equal(sim.vjp(None, several.reshape(2, 2, 4, 7)), expected)
+    assert np.array_equal(sim.vjp(None, list(several.reshape(2, 2, 4, 7))), expected)
+    rows = np.stack([sim.x, sim.x])
+    made = np.zeros((2, 2, 4, 7))
+    assert sim(rows, made) is made
+    assert np.array_equal(made[1].reshape(8, 7), flat)
+    tangent = np.zeros((2, 4, 7))
+    sim.jvp(None, np.ones(sim.nparam), out=tangent)
+    assert np.array_equal(tangent.reshape(8, 7), sim.jvp(None, np.ones(sim.nparam)))
+    target = nanobrag.Target(observed=stack + 1, weight=stack)
+    assert sim.loss(None, target).value == sim.loss(None, target.replace(observed=flat + 1, weight=flat)).value
+    problem = sim.least_squares(target)
+    assert np.array_equal(problem.fun(sim.x), (np.sqrt(flat) * (flat - (flat + 1))).ravel())
+    for image in (np.zeros((2, 3, 7)), np.zeros((1, 1, 4, 7)), np.zeros((1, 1, 2, 4, 7))):
+        with pytest.raises(ValueError, match="bar_image"):
+            sim.vjp(None, image)
+    with pytest.raises(ValueError, match=r"observed has the shape \(2, 3, 7\); expected \(8, 7\)"):
+        sim.least_squares(np.zeros((2, 3, 7))).fun(sim.x)
 
 
 def test_boxes_mask_and_lists_reach_the_library(scene):

@@ -217,6 +217,28 @@ def test_pictures(sim):
     assert d[0, 0] == pytest.approx(1 / sim.describe().qmax, rel=0.02)
 
 
+def test_a_fit_of_stacked_panels(scene, tmp_path):
+    """Pictures and images of a fit whose observed image has three axes."""
+    panels = [nanobrag.Panel(nslow=20, nfast=30, origin=(-3, 7.0 * i - 6, 60)) for i in range(2)]
+    detector = nanobrag.Detector(panel=panels, pixel=0.2, convention="dials")
+    start = scene.replace(detector=detector)
+    truth = start.replace(crystal__misset=(10.01, 20, 30)).simulator()
+    observed = truth(out=np.zeros((2, 20, 30)))
+    fit = Fit(Shot(scene=start, target=observed), "misset_x")
+    assert abs(fit.run()["misset_x"].value - 10.01) < 1e-4
+    assert fit.shape() == (40, 30)
+    assert fit.image().shape == (40, 30)
+    assert fit.image(out=np.zeros((2, 20, 30))).max() > 0
+    content = report.collect(fit)
+    assert {tuple(image["shape"]) for image in content["images"].values()} == {(40, 30)}
+    report.write(fit, tmp_path / "fit.html")
+    assert (tmp_path / "fit.html").stat().st_size > 10000
+    pytest.importorskip("matplotlib").use("agg")
+    assert nanobrag.show(observed, truth).get_xlim() == (-0.5, 29.5)
+    with pytest.raises(ValueError, match=r"the shape \(60, 10\)"):
+        nanobrag.show(observed.reshape(2, 30, 20)[:, :, :10], truth)
+
+
 def test_resolution_of_panels(scene):
     panels = [nanobrag.Panel(nslow=20, nfast=30, origin=(-3, 7.0 * i - 6, 60), slow0=25 * i) for i in range(2)]
     detector = nanobrag.Detector(panel=[p.replace(fast0=1) for p in panels], pixel=0.2, convention="dials")
