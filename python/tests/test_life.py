@@ -223,6 +223,23 @@ def test_spawned_workers(sim):
     assert np.array_equal(image, sim())
 
 
+def test_what_needs_more_than_numpy_is_imported_where_it_is_named():
+    script = """if True:
+        import sys
+        import nanobrag
+        assert not {"nanobrag.report", "torch", "jax", "scipy", "matplotlib"} & set(sys.modules)
+        assert callable(nanobrag.report.write)
+        try:
+            nanobrag.reports
+        except AttributeError as error:
+            assert "no attribute 'reports'" in str(error)
+        else:
+            raise SystemExit("no error")
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
 def test_interrupts_reach_the_handler_of_the_caller(sim):
     """The package leaves signal handlers alone."""
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGPIPE)
