@@ -95,8 +95,8 @@ def _after_fork() -> None:
     _Fork.thread = threading.get_ident()
     _Fork.worker = None
     for context in _contexts:
-        context._lock = threading.Lock()
-        context._owner = None
+        context.lock = threading.RLock()
+        context._is_busy = False
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -130,14 +130,16 @@ def _free(pointer: Any, *_: Any) -> None:
 
 
 class Context:
-    """An nb_context, used by one thread at a time: ``with context: context.run(...)``."""
+    """An nb_context, used by one thread at a time: ``with context.lock: context.run(...)``."""
 
     def __init__(self, threads: int = 0, device: str | None = None, compile: Compile | int = Compile.ON) -> None:
         self._ask = _Ask()
         self._handle = ffi.new_handle(self._ask)
         self._watch = ffi.new("nbpy_watch *", {"handle": self._handle})
-        self._lock = threading.Lock()
-        self._owner: int | None = None
+        # of C, and taken by `with` itself: Ctrl-C may come before any line of Python, also of one
+        # that would set free what it had taken
+        self.lock = threading.RLock()
+        self._is_busy = False
         options = ffi.new("nb_context_options *")
         options.threads = integer(threads, "threads")
         if device is not None:
@@ -156,16 +158,10 @@ class Context:
         weakref.finalize(self, _free, self.pointer, self._watch, self._handle)
         _contexts.add(self)
 
-    def __enter__(self) -> None:
-        me = threading.get_ident()
-        if self._owner == me:
+    def idle(self) -> None:
+        """Refuse a call from a handler of the call in progress; with the lock held."""
+        if self._is_busy:
             raise RuntimeError("a progress handler may not call the object that it watches")
-        self._lock.acquire()
-        self._owner = me
-
-    def __exit__(self, *_: object) -> None:
-        self._owner = None
-        self._lock.release()
 
     def stop(self) -> None:
         """Make the call in progress end with CancelledError; from any thread."""
@@ -177,10 +173,15 @@ class Context:
 
     def status(self, function: Callable[..., int], *args: Any) -> int:
         """Call the library, with the lock held; raise only what a handler raised."""
-        if _Fork.thread is None or threading.get_ident() != _Fork.thread:
-            status = function(*args)
-        else:
-            status = _call_in_worker(self, function, args)
+        self.idle()
+        self._is_busy = True
+        try:
+            if _Fork.thread is None or threading.get_ident() != _Fork.thread:
+                status = function(*args)
+            else:
+                status = _call_in_worker(self, function, args)
+        finally:
+            self._is_busy = False
         if self._ask.exception is not None or self._watch.stop:
             exception, self._ask.exception = self._ask.exception, None
             self._watch.stop = 0
@@ -197,7 +198,7 @@ class Context:
     @contextlib.contextmanager
     def making(self, free: Callable[[Any], None], out: Any) -> Iterator[None]:
         """Take the lock for a call that makes an object of C; free that after an exception."""
-        with self:
+        with self.lock:
             try:
                 yield
             except BaseException:

@@ -44,7 +44,7 @@ class Experiment:
 
 def _read(function: Callable[..., int], *args: Any) -> Experiment:
     c, context = ffi.new("nb_experiment *"), Context(threads=1)
-    with context:
+    with context.lock:
         try:
             context.run(function, context.pointer, *args, c)
             return Experiment(
@@ -152,7 +152,7 @@ def write_expt(
         files=ffi.NULL if files is None else text(files, keep, "files"),
         space_group=ffi.NULL if space_group is None else text(space_group, keep, "space_group"),
     )
-    with sim._context:
+    with sim._context.lock:
         at, held = sim._at(x)
         sim._context.run(lib.nb_expt_write, sim._pointer(), at, path_of(path), how)
         del held
@@ -164,7 +164,7 @@ def check_cbf(sim: Simulator, x: Any = None) -> None:
     Raises:
         UnsupportedError: it cannot; the text says why.
     """
-    with is_simulator(sim)._context:
+    with is_simulator(sim)._context.lock:
         at, held = sim._at(x)
         sim._context.run(lib.nb_cbf_check, sim._pointer(), at)
         del held
@@ -187,7 +187,7 @@ def write_cbf(sim: Simulator, path: Path, counts: Any, x: Any = None, *, overloa
     is_simulator(sim)
     c = ffi.new("nb_array *")
     keep = _arrays.describe(counts, c, "counts", write=False, kind="counts")
-    with sim._context:
+    with sim._context.lock:
         at, held = sim._at(x)
         limit = number(overload, "overload")
         sim._context.run(lib.nb_cbf_write, sim._pointer(), at, path_of(path), limit, c)
@@ -263,7 +263,7 @@ class Nxmx:
         )
         self._sim, self._kind, self.path = sim, str(pixels), os.fspath(path)
         out = ffi.new("nb_nxmx **")
-        with sim._context:
+        with sim._context.lock:
             sim._context.run(lib.nb_nxmx_create, sim._pointer(), path_of(path), how, out)
         self._c = out[0]
         # the file outlives neither its simulator nor that one's context
@@ -273,6 +273,7 @@ class Nxmx:
     def _pointer(self) -> Any:
         if not self._finalizer.alive:
             raise ValueError(f"{os.fsdecode(self.path)}: this file was closed")
+        self._sim._context.idle()
         return self._c
 
     def append(self, image: Any, x: Any = None) -> None:
@@ -288,7 +289,7 @@ class Nxmx:
         """
         c = ffi.new("nb_array *")
         keep = _arrays.describe(image, c, "image", write=False, kind=self._kind)
-        with self._sim._context:
+        with self._sim._context.lock:
             at, held = self._sim._at(x)
             self._sim._context.run(lib.nb_nxmx_append, self._pointer(), at, c)
             del keep, held
@@ -307,7 +308,7 @@ class Nxmx:
         rows = np.ascontiguousarray(x, np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self._sim.x):
             raise ValueError(f"x has shape {rows.shape}; expected (nframe, {len(self._sim.x)})")
-        with self._sim._context:
+        with self._sim._context.lock:
             at = ffi.cast("const double *", ffi.from_buffer(rows)) if rows.size else ffi.NULL
             name = path_of(path)
             self._sim._context.run(lib.nb_nxmx_append_file, self._pointer(), name, len(rows), at)
@@ -318,16 +319,16 @@ class Nxmx:
         Raises:
             ArgumentError: no frame was appended; nothing new is at the path.
         """
-        with self._sim._context:
+        with self._sim._context.lock:
             pointer = self._pointer()
             self._finalizer.detach()
             self._sim._context.run(lib.nb_nxmx_close, pointer)
 
     def drop(self) -> None:
         """Leave nothing behind."""
-        if self._finalizer.alive:
-            with self._sim._context:
-                self._finalizer()
+        with self._sim._context.lock:
+            self._sim._context.idle()
+            self._finalizer()
 
     def __enter__(self) -> Nxmx:
         return self
@@ -347,7 +348,7 @@ class Nxmx:
             FormatError: it has no array of frames.
         """
         out, context = ffi.new("int64_t *"), Context(threads=1)
-        with context:
+        with context.lock:
             context.run(lib.nb_nxmx_count, context.pointer, path_of(path), out, ffi.NULL)
         return int(out[0])
 

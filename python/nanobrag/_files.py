@@ -37,7 +37,7 @@ def _indices(hkl: Any) -> list[int]:
 
 def _called(function: Callable[..., int], *args: Any) -> None:
     context = Context(threads=1)
-    with context:
+    with context.lock:
         context.run(function, context.pointer, *args)
 
 

@@ -264,17 +264,20 @@ class Fit:
     def _pointer(self) -> Any:
         if not self._finalizer.alive:
             raise ValueError("this fit was closed")
+        self._context.idle()
         return self._c
 
     def close(self) -> None:
         """Free the memory now; every later call is a ValueError."""
-        if self._finalizer.alive:
-            with self._context:
-                self._finalizer()
+        with self._context.lock:
+            self._context.idle()
+            self._finalizer()
 
     def stop(self) -> None:
         """Make the run in progress, or else the next one, raise CancelledError; from any thread."""
-        lib.nb_fit_cancel(self._pointer())
+        if not self._finalizer.alive:
+            raise ValueError("this fit was closed")
+        lib.nb_fit_cancel(self._c)
 
     def run(self) -> FitResult:
         """Minimise, from the start or from where the last run ended.
@@ -282,7 +285,7 @@ class Fit:
         Raises:
             CancelledError: after `stop`; KeyboardInterrupt after Ctrl-C.
         """
-        with self._context:
+        with self._context.lock:
             close: Callable[[], None] = lambda: None  # noqa: E731
             if self.progress is True:
                 self._ask.progress, close = _bar()
@@ -303,7 +306,7 @@ class Fit:
             ArgumentError: no pass was completed.
         """
         out = ffi.new("nb_fit_result *")
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_result_get, self._pointer(), out)
             n = out.nvalue
             covariance = None if out.covariance == ffi.NULL else vector(out.covariance, n * n).reshape(n, n)
@@ -343,7 +346,7 @@ class Fit:
             setattr(c, name, _arrays.pointer(array))
         row = None if x is None else _arrays.vector(x, n, "x")
         at = ffi.NULL if row is None else _arrays.pointer(row)
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             status = self._context.status(lib.nb_fit_evaluate, pointer, at, value, c if results else ffi.NULL)
             if status not in (lib.NB_OK, lib.NB_ERR_DOMAIN):
@@ -368,7 +371,7 @@ class Fit:
         to be evaluated (nvalue), and of how many shots (`part`).
         """
         request = ffi.new("nb_fit_request *")
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_ask, self._pointer(), request)
             self._most = int(request.most)
             return bool(request.done), vector(request.x, request.nvalue), int(request.nshot)
@@ -376,7 +379,7 @@ class Fit:
     def part(self, first: int, nshot: int) -> Floats:
         """The numbers of shots `first` to first + nshot - 1 at the x of `ask`."""
         out, size = np.zeros(max(self._most, 1)), ffi.new("size_t *")
-        with self._context:
+        with self._context.lock:
             first, nshot = integer(first, "first", 64), integer(nshot, "nshot", 64)
             self._call(lib.nb_fit_part, self._pointer(), first, nshot, _arrays.pointer(out), size)
         return out[: size[0]].copy()
@@ -386,7 +389,7 @@ class Fit:
         rows = [np.ascontiguousarray(part, np.float64) for part in parts]
         c = ffi.new("double *[]", [_arrays.pointer(row) for row in rows])
         sizes = ffi.new("size_t[]", [row.size for row in rows])
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_tell, self._pointer(), len(rows), c, sizes)
 
     def shape(self, shot: int = 0) -> tuple[int, int]:
@@ -420,7 +423,7 @@ class Fit:
         image = np.empty(self.shape(shot), dtype) if out is None else out
         c = ffi.new("nb_array *")
         keep = _arrays.describe(image, c, "image", write=True)
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_image, self._pointer(), shot, choice(FitImage, what, "what"), c)
         del keep
         return image
@@ -428,13 +431,13 @@ class Fit:
     def misfit(self, shot: int = 0) -> FitMisfit:
         """How far observation and model of one shot differ, by resolution and by box."""
         out = ffi.new("nb_fit_misfit *")
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_misfit_get, self._pointer(), integer(shot, "shot", 64), out)
             return record(FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)))
 
     def write(self, path: Path) -> None:
         """Write where the fit stands, as JSON; `read` goes on from it."""
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_write, self._pointer(), path_of(path))
 
     def read(self, path: Path) -> None:
@@ -443,7 +446,7 @@ class Fit:
         Raises:
             FormatError: it is not such a file; SceneError: it is of another fit.
         """
-        with self._context:
+        with self._context.lock:
             self._call(lib.nb_fit_read, self._pointer(), path_of(path))
 
     def __reduce__(self) -> Any:

@@ -100,7 +100,7 @@ def write_geom(sim: Simulator, path: Path, x: Any = None) -> None:
         UnsupportedError: a curved or skew detector.
         FileError: the file cannot be written.
     """
-    with is_simulator(sim)._context:
+    with is_simulator(sim)._context.lock:
         at, held = sim._at(x)
         sim._context.run(lib.nb_geom_write, sim._pointer(), at, path_of(path))
         del held

@@ -232,9 +232,9 @@ class Simulator:
         """Free the memory now; every later call is a ValueError, and files not closed are dropped."""
         for file in list(self._files):
             file.drop()
-        if self._finalizer.alive:
-            with self._context:
-                self._finalizer()
+        with self._context.lock:
+            self._context.idle()
+            self._finalizer()
 
     def __enter__(self) -> Simulator:
         return self
@@ -249,6 +249,7 @@ class Simulator:
     def _pointer(self) -> Any:
         if not self._finalizer.alive:
             raise ValueError("this simulator was closed; make another from its scene")
+        self._context.idle()
         return self._c
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -278,7 +279,7 @@ class Simulator:
     def parameters(self) -> Parameters:
         """The free parameters: names, units, values, bounds; a table where it is printed."""
         rows = []
-        with self._context:
+        with self._context.lock:
             c = ffi.new("nb_param *")
             for i in range(self.nparam):
                 self._context.run(lib.nb_param_at, self._pointer(), i, c)
@@ -333,7 +334,7 @@ class Simulator:
         if x is not None and (x.ndim if type(x) is np.ndarray else np.ndim(x)) == 2:
             return self._batch(x, out, dtype)
         image = np.empty(self.shape, dtype) if out is None else out
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, keep = self._at(x)
             if _arrays.is_dense(image, self.shape):
@@ -362,7 +363,7 @@ class Simulator:
             As a call of the simulator; ArgumentError: the factor is not finite. Nothing has been
             added then.
         """
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, keep = self._at(x)
             held = _arrays.describe(image, self._image, "image", write=True)
@@ -388,7 +389,7 @@ class Simulator:
     def _batch(self, x: Any, out: Any, dtype: Any) -> Any:
         rows = _arrays.vector(x, self.nparam, "x")
         images = np.empty((len(rows), *self.shape), dtype) if out is None else out
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             c, keep = self._images(images, len(rows), "image", True)
             self._run(lib.nb_forward_batch, pointer, len(rows), _arrays.pointer(rows), c)
@@ -413,7 +414,7 @@ class Simulator:
         single = directions.ndim == 1
         n = 1 if single else len(directions)
         made: Any = np.empty((n, *self.shape), dtype) if out is None else [out] if single else out
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, keep = self._at(x)
             c, held = self._images(made, n, "dimage", True)
@@ -438,7 +439,7 @@ class Simulator:
         bars = [bar] if single else bar
         n = len(bars)
         out = np.zeros((n, self.nparam))
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, keep = self._at(x)
             c, held = self._images(bars, n, "bar_image", False)
@@ -484,7 +485,7 @@ class Simulator:
         made = TargetOfC(as_target(target))
         value = ffi.new("double *")
         out, results = self._normal(gradient, normal)
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, keep = self._at(x)
             status = self._context.status(lib.nb_loss, pointer, at, made.c, value, out if results else ffi.NULL)
@@ -516,7 +517,7 @@ class Simulator:
             if image is not None:
                 images[name] = ffi.new("nb_array *")
                 keep.append(_arrays.describe(image, images[name], name, write=False))
-        with self._context:
+        with self._context.lock:
             pointer = self._pointer()
             at, held = self._at(x)
             self._run(lib.nb_jtj, pointer, at, images["weight"], images["residual"], out, what="jtj")
@@ -532,7 +533,7 @@ class Simulator:
         box = self.scene.detector.box
         made = TargetOfC(as_target(target))
         out = np.zeros((0 if box is None else len(np.asarray(box)), 3))
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._run(lib.nb_planes, self._pointer(), at, made.c, ffi.from_buffer("double[]", out))
             del keep
@@ -556,7 +557,7 @@ class Simulator:
             verdict, not an exception.
         """
         given = {"seed": seed, "ndirection": ndirection, "coverage": coverage}
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             found = run_gradcheck(self._run, self._pointer(), at, bar, given)
             del keep
@@ -573,7 +574,7 @@ class Simulator:
     def describe(self, x: Any = None) -> _structs.Description:
         """Geometry in every convention, counts, and what computes it, at x."""
         out = ffi.new("nb_description *")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(lib.nb_describe, self._pointer(), at, out)
             del keep
@@ -582,7 +583,7 @@ class Simulator:
     def resolved(self, x: Any = None) -> Scene:
         """The scene at x with every default filled in."""
         out = ffi.new("nb_scene *")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(lib.nb_resolved, self._pointer(), at, out)
             del keep
@@ -603,7 +604,7 @@ class Simulator:
         if most < 0:
             raise ValueError(f"most={most}; expected 0 or more")
         box, n = np.zeros((most, 4), dtype=np.intc), ffi.new("size_t *")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._run(lib.nb_boxes, self._pointer(), at, edge, most, ffi.from_buffer("int[]", box), n, what="boxes")
             del keep
@@ -612,7 +613,7 @@ class Simulator:
     def source(self, i: int, x: Any = None) -> _structs.Source:
         """Source i of the beam: unit direction, wavelength (A) and weight."""
         out = ffi.new("nb_source *")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(lib.nb_source_at, self._pointer(), at, integer(i, "i"), out, ffi.NULL)
             del keep
@@ -624,7 +625,7 @@ class Simulator:
         A detector that is one rectangle has one panel.
         """
         out = ffi.new("nb_panel *")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(lib.nb_panel_at, self._pointer(), at, integer(i, "i"), out)
             del keep
@@ -634,7 +635,7 @@ class Simulator:
         """The crystal axes a, b, c as rows, A, of one phi step and mosaic domain  (3, 3)."""
         out = np.zeros((3, 3))
         step, domain = integer(phi_step, "phi_step"), integer(domain, "domain")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(
                 lib.nb_orientation_at, self._pointer(), at, step, domain, ffi.from_buffer("double[]", out)
@@ -646,7 +647,7 @@ class Simulator:
         """The factors of one pixel of a panel, counted on the panel, by the reference kernel."""
         out = ffi.new("nb_pixel_trace *")
         panel, slow, fast = integer(panel, "panel"), integer(slow, "slow"), integer(fast, "fast")
-        with self._context:
+        with self._context.lock:
             at, keep = self._at(x)
             self._context.run(lib.nb_trace_pixel, self._pointer(), at, panel, slow, fast, out)
             del keep
@@ -654,13 +655,13 @@ class Simulator:
 
     def explain(self) -> str:
         """What compiled mode decided and why, in lines of text."""
-        with self._context:
+        with self._context.lock:
             return str(ffi.string(lib.nb_simulator_explain(self._pointer())).decode())
 
     def stats(self) -> _structs.CompileStats:
         """What compiled mode did."""
         out = ffi.new("nb_compile_stats *")
-        with self._context:
+        with self._context.lock:
             lib.nb_simulator_stats(self._pointer(), out)
             return record(_structs.CompileStats, out)
 
@@ -670,7 +671,7 @@ class Simulator:
         """Maximum, sum, mean and deviation of an image (nslow, nfast) on the host."""
         c, out = ffi.new("nb_array *"), ffi.new("nb_statistics *")
         keep = _arrays.describe(image, c, "image", write=False)
-        with self._context:
+        with self._context.lock:
             at, held = self._at(x)
             self._context.run(lib.nb_statistics_get, self._pointer(), at, c, out)
             del keep, held
@@ -713,7 +714,7 @@ class Simulator:
             _arrays.describe(photons, c[0], "image", write=False),
             _arrays.describe(counts, c[1], "counts", write=True, kind="counts"),
         ]
-        with self._context:
+        with self._context.lock:
             self._context.run(lib.nb_digitize, self._pointer(), how, c, c + 1)
             del keep
         return Counts(counts, float(sums[0][0]), int(sums[1][0]))
@@ -726,7 +727,7 @@ class Simulator:
                 legacy default stream; None: a stream of the library.
         """
         handle = ffi.NULL if stream is None else ffi.cast("void *", stream or 1)
-        with self._context:
+        with self._context.lock:
             self._context.run(lib.nb_simulator_set_stream, self._pointer(), handle)
 
     def __repr__(self) -> str:

@@ -85,7 +85,7 @@ class Structure:
         c = ffi.new("nb_fcalc *")
         fill(how, c, keep, "how")
         at = ffi.NULL if x is None else self._rows(x, "x", keep)
-        with self._context:
+        with self._context.lock:
             self._context.run(function, self._context.pointer, self._pointer, c, at, *args)
 
     def _rows(self, value: ArrayLike, name: str, keep: list[Any]) -> Any:

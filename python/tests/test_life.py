@@ -177,6 +177,42 @@ def test_ctrl_c_ends_a_call(what):
     print(done.stdout)
 
 
+def test_ctrl_c_between_short_calls_leaves_a_simulator_usable():
+    """Three thousand interrupts, wherever they come: no lock stays taken."""
+    script = """if True:
+        import faulthandler, random, signal
+        import nanobrag
+        faulthandler.dump_traceback_later(100, exit=True)
+        options = "-cell 50 60 70 90 90 90 -default_F 100 -detpixels 4"
+        sim = nanobrag.Simulator.from_cli(options, "misset", threads=1)
+        expected, x = sim(), sim.x
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        random.seed(1)
+        interrupts = 0
+        for _ in range(3000):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, random.uniform(2e-5, 2e-4))
+                while True:
+                    sim(x)
+            except KeyboardInterrupt:
+                interrupts += 1
+        assert interrupts == 3000
+        assert (sim(x) == expected).all()
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_handler_calls_nothing_of_what_it_watches():
+    sim = nanobrag.Simulator.from_cli(LONG, "misset")
+    for call in (sim, sim.close, sim.describe, lambda: sim.parameters, sim.explain):
+        sim.progress = lambda _, call=call: call()
+        with pytest.raises(RuntimeError, match="a progress handler may not call"):
+            sim()
+    sim.progress = None
+    assert sim.describe().nslow == 2048
+
+
 def test_a_handler_of_progress_is_called_and_may_raise():
     seen = []
     sim = nanobrag.Simulator.from_cli(LONG.replace("2048", "300"), progress=seen.append)
