@@ -44,8 +44,9 @@ typedef struct nb_array {
                               only for the calls named above */
     int type, bits; /* images: NB_FLOAT, 32 or 64 bits; counts: NB_UINT, 16 bits,
                        or NB_INT, 32 bits */
-    int ndim; /* 2 for an image; or 3: (panel, slow, fast) of equal panels that are stacked
-                 along slow, over the memory of an image of two axes */
+    int ndim; /* 2 for an image; or 3: (panel, slow, fast) for equal panels stacked along
+                 slow, or any equal division of the rows; a panel begins in memory where the
+                 next row of the one before it would */
     int64_t shape[4]; /* number of elements along each axis, slowest axis first */
     int64_t stride[4]; /* distance between neighbours along each axis, in elements; all 0:
                           dense */

@@ -85,10 +85,13 @@ NB_API void nb_geometry_free(nb_geometry *geometry);
  * geometry masks nothing
  *
  * The origin is clen along the beam of the convention, with detector_shift_x, _y, so that
- * detector.rotation turns the whole about that point.
+ * detector.rotation turns the whole about that point. The geometry of an experiment
+ * (experiment.h) has the distance in its panels: the origin is 0 0 0, detector.rotation
+ * turns the whole about the crystal, and a scene with a distance is refused.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_SCENE (distance_from or wavelength_from is not
- * NULL, and the scene has no such number; it is not changed).
+ * NULL, and the scene has no such number; or the scene has a distance, and the geometry is
+ * that of an experiment; the scene is not changed).
  */
 NB_API nb_status nb_geometry_apply(const nb_geometry *geometry, nb_scene *scene);
 

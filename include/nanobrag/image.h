@@ -49,7 +49,8 @@ typedef struct nb_statistics {
     int64_t count; /* rendered pixels */
     double max; /* largest value; 0 if no pixel is above 0               photons   */
     double max_fast, max_slow; /* centre of the last sub-pixel of the first pixel with
-                                  that value, from the outer corner      mm        */
+                                  that value, from the outer corner of
+                                  max_panel                              mm        */
     double sum, mean; /*                                                 photons   */
     double rms; /* sqrt(sum of squares/(count - 1))                      photons   */
     double rmsd; /* sqrt(sum of squared deviations from the mean/(count - 1)); with

@@ -148,12 +148,15 @@ typedef struct nb_panel_group {
 } nb_panel_group;
 
 /*
+ * Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal
+ * or lie wholly upstream of it, and an image has at most 1000000 rows.
+ *
  * A detector is one rectangle, which distance or origin, vectors, rotation and two theta
  * place (docs/conventions.md), or a list of panels, which have places of their own. A
  * detector of panels is moved as a whole by rotation and origin, whose kind is
  * NB_ORIGIN_PIX0 or, for 0 0 0, NB_ORIGIN_DEFAULT. It has no distance, close_distance,
- * twotheta, first three vectors, size, curved or also_kind. Pixels of the image that belong
- * to no panel are 0, like masked ones.
+ * twotheta, first three vectors, size, curved or also_kind; pivot and the two-theta axis
+ * are left aside. Pixels of the image that belong to no panel are 0, like masked ones.
  */
 typedef struct nb_detector {
     int npanel; /* number of panels, at most 4096; 0: one rectangle */

@@ -528,9 +528,9 @@ NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, in
                                    double out[9]);
 
 /*
- * Read panel i of the detector at x (NULL: at the values of the scene), or the rectangle
- * that it is: *out becomes the panel in the laboratory, after all moves, with its place in
- * the image and its pixel. Errors: those of nb_source_at(), where there is no panel i.
+ * Read panel i of the detector at x (NULL: the scene's), or the rectangle that it is: *out
+ * becomes the panel in the laboratory with its place in the image and its pixel, after all
+ * moves; these and its group become 0. Errors: those of nb_source_at(), for a panel.
  */
 NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out);
 
@@ -554,8 +554,8 @@ NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel
  *
  * The middle of a box is the reflection's place on the detector, the mean over these pairs
  * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
- * At the edge of the detector a box ends with it. Boxes may overlap. The boxes of the
- * simulator itself do not matter. The result is the same for any number of threads.
+ * At the edge of a panel a box ends with it, and a reflection on two panels has two. Boxes
+ * may overlap; those of the simulator do not matter. Threads do not change the result.
  *
  * Errors: NB_ERR_ARGUMENT (sim, box or n is NULL, edge is below 1, or a parameter is
  * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()),

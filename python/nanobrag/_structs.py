@@ -654,12 +654,14 @@ class PanelGroup(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Detector(Struct):
-    """A detector is one rectangle, which distance or origin, vectors, rotation and two theta place
+    """Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal or
+    lie wholly upstream of it, and an image has at most 1000000 rows. A detector is one
+    rectangle, which distance or origin, vectors, rotation and two theta place
     (docs/conventions.md), or a list of panels, which have places of their own. A detector of
     panels is moved as a whole by rotation and origin, whose kind is NB_ORIGIN_PIX0 or, for 0 0
     0, NB_ORIGIN_DEFAULT. It has no distance, close_distance, twotheta, first three vectors,
-    size, curved or also_kind. Pixels of the image that belong to no panel are 0, like masked
-    ones.
+    size, curved or also_kind; pivot and the two-theta axis are left aside. Pixels of the image
+    that belong to no panel are 0, like masked ones.
 
     Attributes:
         nslow:
@@ -1524,10 +1526,10 @@ class Statistics(Record):
             largest value; 0 if no pixel is above 0 [photons]
         max_fast:
             centre of the last sub-pixel of the first pixel with that value, from the outer
-            corner [mm]
+            corner of max_panel [mm]
         max_slow:
             centre of the last sub-pixel of the first pixel with that value, from the outer
-            corner [mm]
+            corner of max_panel [mm]
         sum:
             [photons]
         mean:

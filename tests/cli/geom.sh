@@ -59,6 +59,18 @@ if "$program" -version | grep -q png; then
 fi
 refuses 2 'miniCBF cannot state' -geom ../agipd.geom $crystal -seed 1 -imagefile f_1.cbf
 
+# ---- pixels of the image ----
+run -geom ../agipd.geom $crystal -floatfile f.bin
+brightest=$(sed -n 's/.*brightest pixel fast \([0-9]*\) slow \([0-9]*\): .*/\1 \2/p' out)
+od -A n -v -t f4 -w4 work/f.bin | awk -v at="$brightest" '$1 > most { most = $1; n = NR - 1 }
+    END { exit !(at == n % 32 " " int(n / 32)) }'
+is "the brightest pixel is told by its place in the image" test $? -eq 0
+value=$(od -A n -v -t f4 -w4 work/f.bin |
+    awk -v at="$brightest" 'BEGIN { split(at, p) } NR == p[2] * 32 + p[1] + 1 { print $1 }')
+# shellcheck disable=SC2086 # two numbers
+run -geom ../agipd.geom $crystal -floatfile f.bin -printout_pixel $brightest
+is "-printout finds the panel of a pixel" grep -q "pixel *$(echo "$value" | cut -c1-6)" out
+
 # ---- with a mask ----
 run -cell 50 -default_F 1 -N 1 -detpixels_f 32 -detpixels_s 512 -pixel 0.2 -water 5 \
     -fluence 1e28 -roi 0 31 0 99 -noisefile m.img -seed 1

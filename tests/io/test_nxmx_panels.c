@@ -1,6 +1,6 @@
 /*
- * test_nxmx_panels.c - a detector of several panels as NXmx, given to the writer itself,
- * since a scene has one panel: stacked along slow, each with its own place.
+ * test_nxmx_panels.c - detectors of several panels as NXmx: a stack that is given to the
+ * writer itself, and a scene whose panels lie beside each other with gaps.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +18,7 @@
 #include "simulator.h"
 #include "support/files.h"
 #include "support/tap.h"
+#include "support/tiled.h"
 
 enum { PANELS = 3, ROWS = 2, REST = NSLOW - 2 * ROWS }; /* the last one is higher */
 
@@ -112,9 +113,55 @@ static int panels_are_stacked(void)
     return TAP_PASS;
 }
 
+/* Panels of different sizes with gaps between them: all pixels of the image come back, and
+ * each module says where it is. */
+static int panels_with_gaps(void)
+{
+#ifdef NANOBRAG_HDF5
+    static int32_t counts[2][TILED_PIXELS], found[2][TILED_PIXELS];
+    const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+    nb_scene scene = tiled_scene();
+    struct tiled t;
+    nb_simulator *sim = NULL;
+    nb_nxmx *nxmx = NULL;
+    hid_t file, data;
+    double at[2] = {0};
+    char path[96];
+
+    tiled_detector(&t, 1, &scene);
+    check_ok(nb_simulator_create(ctx, &scene, "", NULL, &sim), "simulator");
+    check_ok(nb_nxmx_create(sim, in_folder("gaps.nxs"), &how, &nxmx), "create");
+    for (int n = 0; n < 2; n++) {
+        const nb_array image = nb_array_i32(counts[n], TILED_NSLOW, TILED_NFAST);
+
+        for (int i = 0; i < TILED_PIXELS; i++) counts[n][i] = 1 + i + n * TILED_PIXELS;
+        check_ok(nb_nxmx_append(nxmx, NULL, &image), "append");
+    }
+    check_ok(nb_nxmx_close(nxmx), "close");
+    file = nxmx_open("gaps.nxs");
+    data = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT);
+    (void)H5Dread(data, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, found);
+    tap_check(memcmp(counts, found, sizeof counts) == 0, "all counts of two frames");
+    (void)H5Dclose(data);
+    for (int i = 0; i < TILED_PANELS; i++) {
+        (void)snprintf(path, sizeof path, "/entry/instrument/detector/module%d/data_origin",
+                       i);
+        tap_check(nxmx_reals(file, path, 2, at) == 2 && at[0] == t.panel[i].slow0
+                      && at[1] == t.panel[i].fast0,
+                  "panel %d begins at %g %g", i, at[0], at[1]);
+    }
+    H5Fclose(file);
+    nb_simulator_free(sim);
+    return TAP_PASS;
+#else
+    return tap_skip("this build has no HDF5");
+#endif
+}
+
 int main(int argc, char **argv)
 {
-    static const struct tap_case cases[] = {{"panels_are_stacked", panels_are_stacked}};
+    static const struct tap_case cases[] = {{"panels_are_stacked", panels_are_stacked},
+                                            {"panels_with_gaps", panels_with_gaps}};
 
     return files_main(argc, argv, cases, COUNT(cases));
 }

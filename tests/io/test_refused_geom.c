@@ -60,6 +60,7 @@ static const struct {
      "fs and ss of panel p0 have lengths 1.0002 and 1 and the inner product 0.02"},
     {"+1.0x +0.0y", "+1.02x +0.0y", NB_ERR_FORMAT, "line 10", "unit vectors"},
     {"+1.0x +0.0y", "0x", NB_ERR_FORMAT, "line 10", "unit vectors"},
+    {"0.08", "/a\nres = 5000\np1/clen = /c", NB_ERR_FORMAT, "p0", "clen at another place"},
     {"p1/corner_x", "p1/clen = /a/b\np1/corner_x", NB_ERR_FORMAT, "line 14",
      "states clen otherwise than the first panel"},
     {"p1/corner_x", "p1/no_index = maybe\np1/corner_x", NB_ERR_FORMAT, "line 20",

@@ -153,6 +153,9 @@ void report_image(const struct run *run, int i)
     const struct result *result = &run->results[i];
     const nb_statistics *t = &result->statistics;
     const nb_description *d = &run->description;
+    const nb_detector *detector = &run->resolved.detector;
+    const nb_panel *on = detector->npanel > 0 ? detector->panel + t->max_panel : NULL;
+    const double pixel = on && on->pixel > 0 ? on->pixel : detector->pixel;
 
     const int64_t overloads =
         run->s->out[OUT_NOISE] ? result->overloads : result->image_overloads;
@@ -168,8 +171,8 @@ void report_image(const struct run *run, int i)
     printf("%.3g s (%.3g samples/s); brightest pixel fast %d slow %d: %.4g photons; mean "
            "%.4g",
            result->seconds, d->evaluations / result->seconds,
-           (int)floor(t->max_fast / d->pixel), (int)floor(t->max_slow / d->pixel), t->max,
-           t->mean);
+           (on ? on->fast0 : 0) + (int)floor(t->max_fast / pixel),
+           (on ? on->slow0 : 0) + (int)floor(t->max_slow / pixel), t->max, t->mean);
     if (settings_draw(run->s))
         printf("; sum with noise %.0f photons, %lld overload%s", result->photons,
                (long long)overloads, plural((double)overloads));

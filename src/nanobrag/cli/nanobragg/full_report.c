@@ -219,10 +219,29 @@ static double scattering_angle(const struct run *run, const double at[3])
     return atan2(sqrt(r2 > 0 ? r2 : 0), along);
 }
 
+/* Returns the panel of a pixel of the image, 0 for one rectangle, -1 in a gap, and moves
+ * *fast and *slow to where they count from on it. */
+static int panel_of(const struct run *run, int *fast, int *slow)
+{
+    const nb_detector *const d = &run->resolved.detector;
+    for (int i = 0; i < d->npanel; i++) {
+        const nb_panel *const p = d->panel + i;
+        const int f = *fast - p->fast0, s = *slow - p->slow0;
+        if (f < 0 || s < 0 || f >= p->nfast || s >= p->nslow) continue;
+        *fast = f, *slow = s;
+        return i;
+    }
+    return d->npanel > 0 ? -1 : 0;
+}
+
 static int print_pixel(struct run *run, int fast, int slow)
 {
     nb_pixel_trace t;
-    const nb_status status = nb_trace_pixel(run->sim, run->params.x, 0, slow, fast, &t);
+    int on[2] = {fast, slow};
+    const int panel = panel_of(run, on, on + 1);
+    if (panel < 0) return 0;
+    const nb_status status =
+        nb_trace_pixel(run->sim, run->params.x, panel, on[1], on[0], &t);
     if (status != NB_OK)
         return message_status(run->messages, status, nb_context_message(run->ctx), 0);
     printf("%4d %4d : stol = %g or %g\n", fast, slow, t.stol * 1e10,
@@ -244,7 +263,8 @@ int report_printout(struct run *run)
 {
     const nb_description *d = &run->description;
     const int *only = run->s->printout_pixel, *roi = run->resolved.detector.roi;
-    const uint8_t *mask = run->inputs.mask.pixels;
+    const uint8_t *mask =
+        run->inputs.mask.pixels ? run->inputs.mask.pixels : run->resolved.detector.mask;
     for (int slow = roi[2]; slow < roi[3]; slow++)
         for (int fast = roi[0]; fast < roi[1]; fast++) {
             if (only[0] >= 0 && (fast != only[0] || slow != only[1])) continue;

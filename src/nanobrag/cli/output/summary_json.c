@@ -212,12 +212,13 @@ static void add_seeds(cJSON *root, const struct run *run)
     json_whole(to, "mosaic", (long long)run->resolved.crystal.mosaic_seed);
 }
 
-static void add_statistics(cJSON *image, const nb_statistics *t)
+static void add_statistics(cJSON *image, const struct run *run, const nb_statistics *t)
 {
     cJSON *to = json_object(image, "statistics");
     json_whole(to, "pixels", (long long)t->count);
     json_real(to, "max", t->max);
     json_pair(to, "max_at_mm", t->max_fast, t->max_slow);
+    if (run->resolved.detector.npanel > 0) json_whole(to, "max_panel", t->max_panel);
     json_real(to, "sum", t->sum);
     json_real(to, "mean", t->mean);
     json_real(to, "rms", t->rms);
@@ -232,7 +233,7 @@ static void add_image(cJSON *images, const struct run *run, int i)
     cJSON *to = json_entry(images);
     if (run->shots) json_whole(to, "shot", (long long)run->s->first + i + 1);
     json_real(to, "phi0_degree", result->phi);
-    add_statistics(to, &result->statistics);
+    add_statistics(to, run, &result->statistics);
     if (result->file[OUT_INT]) {
         json_real(to, "intfile_scale", result->int_scale);
         json_whole(to, "saturated", (long long)result->saturated);

@@ -123,6 +123,7 @@ static const char *const checksums[] = {
     "the observed image",  "the weight of pixels",          "the mask",
     "the list of boxes",   "the list of structure factors", "the point group",
     "the list of sources", "the list of domain weights",    "the table of the background",
+    "the panels",
 };
 
 enum {
@@ -229,6 +230,40 @@ static double sum_of_boxes(const nb_detector *d)
     return sum;
 }
 
+/* Returns a sum over the place and the moves of a panel or group, from number `n` on. */
+static double sum_of_frame(uint64_t n, const double *origin, const double *fast,
+                           const double *slow, const double *shift, const double *rotation)
+{
+    const double *const vectors[] = {origin, fast, slow, shift, rotation};
+    double sum = 0;
+
+    for (size_t i = 0; i < 15; i++) sum += weight_of(n + i) * vectors[i / 3][i % 3];
+    return sum;
+}
+
+static double sum_of_panels(const nb_detector *d)
+{
+    enum { NUMBERS = 32 }; /* of each, room for more */
+    double sum = d->npanel + 0.5 * d->ngroup;
+
+    for (int i = 0; i < d->npanel; i++) {
+        const nb_panel *p = d->panel + i;
+        const uint64_t n = NUMBERS * (uint64_t)i;
+        const double size[] = {p->nslow, p->nfast, p->slow0, p->fast0, p->group, p->pixel};
+
+        sum += sum_of_frame(n, p->origin, p->fast, p->slow, p->shift, p->rotation);
+        for (size_t k = 0; k < 6; k++) sum += weight_of(n + 15 + k) * size[k];
+    }
+    for (int i = 0; i < d->ngroup; i++) {
+        const nb_panel_group *g = d->group + i;
+        const uint64_t n = NUMBERS * ((uint64_t)d->npanel + (uint64_t)i);
+
+        sum += sum_of_frame(n, g->origin, g->fast, g->slow, g->shift, g->rotation)
+               + weight_of(n + 15) * g->parent;
+    }
+    return sum;
+}
+
 static double sum_of_sources(const nb_beam *beam)
 {
     double sum = 0;
@@ -321,6 +356,7 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
     out[n++] = sum_of_sources(&s.beam);
     out[n++] = sum_of_reals(s.crystal.domain_weight, (size_t)s.crystal.ndomains);
     out[n++] = sum_of_reals(s.background.stol, 2 * s.background.nstol);
+    out[n++] = sum_of_panels(&s.detector);
     return NB_OK;
 }
 

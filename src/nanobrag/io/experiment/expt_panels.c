@@ -332,6 +332,7 @@ static nb_status read_several(const struct expt *e, const cJSON *panels,
         return status;
     }
     geometry_finish(out);
+    out->is_placed = 1;
     *geometry = out;
     return NB_OK;
 }

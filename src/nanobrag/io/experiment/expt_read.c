@@ -273,5 +273,6 @@ nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *
     struct expt_request request = {i, out};
 
     if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, ".expt: out is NULL");
+    if (out) memset(out, 0, sizeof *out);
     return file_parse(ctx, path, &format, &request);
 }

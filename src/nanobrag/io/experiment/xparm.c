@@ -192,5 +192,6 @@ nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment *out)
                                               xparm_parse};
 
     if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, "XPARM.XDS: out is NULL");
+    if (out) memset(out, 0, sizeof *out);
     return file_parse(ctx, path, &format, out);
 }

@@ -149,6 +149,10 @@ static nb_status check_panel(const struct geom *g, struct geom_panel *p)
         return wrong_panel(g, p, p->line,
                            "states clen otherwise than the first panel, which has a "
                            "number, a place in a data file or none");
+    if (!geom_same(p->clen_from, g->panel->clen_from))
+        return wrong_panel(g, p, p->line,
+                           "has its clen at another place of the data than the first "
+                           "panel; write both numbers into the file");
     return NB_OK;
 }
 

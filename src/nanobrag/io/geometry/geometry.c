@@ -81,6 +81,7 @@ nb_status nb_geometry_apply(const nb_geometry *g, nb_scene *scene)
 
     if (!g || !scene) return NB_ERR_ARGUMENT;
     d = &scene->detector;
+    if (g->is_placed && d->distance != 0) return NB_ERR_SCENE;
     if ((g->info.distance_from && d->distance == 0)
         || (g->info.wavelength_from && scene->beam.wavelength == 0
             && scene->beam.nsource == 0))

@@ -18,6 +18,7 @@ struct nb_geometry {
     nb_panel_group *group[FRAMES];
     uint8_t *mask;
     double shift[2]; /* along x and y, mm */
+    int is_placed; /* 1: the panels have their distance in them; a scene may give none */
     char *distance_from, *wavelength_from;
 };
 

@@ -1,8 +1,8 @@
 /*
- * nxmx.c - writes an NXmx file frame by frame. The pixels are one array (frame, slow, fast)
- * with the panels stacked along slow, in chunks of one panel, because a reader wants whole
- * panels. What a file states once is taken from its first frame, and lists with a number
- * for each frame are written at the end.
+ * nxmx.c - writes an NXmx file frame by frame. The pixels are one array (frame, slow,
+ * fast), in chunks as wide as the image and as high as the first panel, because a reader
+ * wants whole panels, which as a rule are stacked. What a file states once is taken from
+ * its first frame, and lists with a number for each frame are written at the end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -275,21 +275,18 @@ static void put_rows(struct nxmx *nxmx, const nb_array *image, hsize_t s, hsize_
     if (there >= 0) (void)hdf5.H5Sclose(there);
 }
 
-/* Writes the pixels panel by panel, so that each chunk is compressed as a whole. */
+/* Writes the pixels in bands as high as the first panel, whatever the places of the others,
+ * so that each chunk is compressed as a whole. */
 static void put_pixels(struct nxmx *nxmx, const nb_array *image)
 {
-    const hsize_t extent[3] = {nxmx->n + 1, (hsize_t)nxmx->first.nslow,
-                               (hsize_t)nxmx->first.nfast};
-    hsize_t s = 0;
+    const hsize_t nslow = (hsize_t)nxmx->first.nslow, nfast = (hsize_t)nxmx->first.nfast;
+    const hsize_t extent[3] = {nxmx->n + 1, nslow, nfast};
+    const hsize_t band = (hsize_t)nxmx->first.panel->nslow;
 
     if (nxmx->tree.failed) return;
     (void)hdf5_checked(&nxmx->tree, hdf5.H5Dset_extent(nxmx->data, extent));
-    for (int i = 0; i < nxmx->first.laboratory.npanel; i++) {
-        const hsize_t height = (hsize_t)nxmx->first.panel[i].nslow;
-
-        if (nxmx->out.status == NB_OK) put_rows(nxmx, image, s, height);
-        s += height;
-    }
+    for (hsize_t s = 0; s < nslow && nxmx->out.status == NB_OK; s += band)
+        put_rows(nxmx, image, s, band < nslow - s ? band : nslow - s);
 }
 
 /* Writes what the first frame tells. */
