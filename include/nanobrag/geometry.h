@@ -81,8 +81,9 @@ NB_API void nb_geometry_free(nb_geometry *geometry);
  *   scene  [in,out]  detector: npanel, panel, ngroup, group, nslow, nfast, pixel, mask,
  *                    origin_kind and origin become those of the geometry, and what places a
  *                    rectangle (nb_detector) becomes 0. Its distance, if not 0, is taken
- * for clen; so is its wavelength, if not 0, for that of the file. mask becomes NULL if the
- * geometry masks nothing
+ *                    for clen; so is its wavelength, if not 0, for that of the file. mask
+ *                    becomes NULL if the geometry masks nothing; roi and box, which are of
+ *                    another image, end
  *
  * The origin is clen along the beam of the convention, with detector_shift_x, _y, so that
  * detector.rotation turns the whole about that point. The geometry of an experiment

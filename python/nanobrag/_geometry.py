@@ -17,7 +17,7 @@ from ._structs import Convention, GeometryInfo
 
 # members of a detector that a geometry sets, besides mask, panel and group
 _SET = ("nslow", "nfast", "pixel", "origin_kind", "origin", "distance", "close_distance", "twotheta",
-        "size", "curved", "also_kind", "also", "vectors")  # fmt: skip
+        "size", "curved", "also_kind", "also", "vectors", "roi", "box")  # fmt: skip
 
 
 def _free(pointer: Any) -> None:
@@ -53,7 +53,7 @@ class Geometry:
     def apply(self, scene: Scene) -> Scene:
         """Return a copy of a scene with this detector, in the frame of the scene's convention.
 
-        What placed its rectangle is gone; its distance, if not 0, is taken for clen of the file, and
+        What placed its rectangle is gone, and so are its region of interest and boxes; its distance, if not 0, is taken for clen of the file, and
         its wavelength, if not 0, stays.
 
         Raises:

@@ -85,6 +85,8 @@ refuses 2 'the mask has 32 x 512 pixels, the detector 1024 x 4096' -geom ../jung
 # ---- writing ----
 run -geom ../agipd.geom $crystal -floatfile f.bin -geomout g.geom
 is "-geomout is told" grep -q 'files .*g.geom' out
+is "and that bad regions are not in it" \
+    grep -q 'note: g.geom does not have the bad regions of .*agipd.geom, 2080 pixels' err
 cp work/g.geom .
 grep -v '^bad\|no_index' agipd.geom > whole.geom
 alike "-geom of -geomout is the same detector" "-geom ../whole.geom $crystal" \

@@ -170,6 +170,38 @@ static int conventions(void)
     return 0;
 }
 
+/* The geometry of an experiment has its distance, and ends what was of another image. */
+static int applied(void)
+{
+    static const int box[4] = {1, 3, 1, 3};
+    struct tiled t;
+    const nb_scene scene = scene_of(&t, 0);
+    const char *path = in_folder("applied.expt");
+    nb_scene other = {.detector = {.convention = NB_DIALS, .distance = 100}};
+    nb_experiment e;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    write_scene(&scene, path);
+    check_ok(nb_expt_read(ctx, path, 0, &e), "read");
+    tap_check(nb_geometry_apply(e.geometry, &other) == NB_ERR_SCENE
+                  && other.detector.npanel == 0 && other.detector.distance == 100,
+              "a distance beside it is refused, and the scene stays");
+    other.detector.distance = 0;
+    other.detector.roi[1] = other.detector.roi[3] = 7;
+    other.detector.box = box;
+    other.detector.nbox = 1;
+    check_ok(nb_geometry_apply(e.geometry, &other), "apply");
+    tap_check(other.detector.npanel == TILED_PANELS && other.detector.roi[1] == 0
+                  && other.detector.nbox == 0 && !other.detector.box,
+              "region and boxes end");
+    nb_geometry_free(e.geometry);
+    memset(&e, 0xff, sizeof e);
+    tap_check(nb_expt_read(ctx, in_folder("missing.expt"), 0, &e) == NB_ERR_FILE
+                  && !e.geometry && e.found == 0,
+              "after an error there is nothing to free");
+    return 0;
+}
+
 /* A stack has no places, and a detector of one panel is a rectangle. */
 static int stacked_and_single(void)
 {
@@ -258,6 +290,7 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"round_trip", round_trip},
         {"conventions", conventions},
+        {"applied", applied},
         {"stacked_and_single", stacked_and_single},
         {"refused", refused},
     };

@@ -317,6 +317,14 @@ int truth_write(struct run *run)
     options.shots = rows;
     if (!rows) run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
+    nb_geometry_info info = {0};
+    nb_geometry_info_get(run->inputs.geometry, &info);
+    if (info.masked > 0)
+        message_note(run->messages,
+                     "%s does not have the bad regions of %s, %zu pixels; give -mask "
+                     "beside "
+                     "-expt",
+                     s->truth, s->geom, info.masked);
     free(rows);
     free(files);
     if (status == NB_OK) return 0;

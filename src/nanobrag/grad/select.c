@@ -142,7 +142,7 @@ static nb_status append_member(struct selection *s, int i, const struct word *wo
     }
     if (at[0] < 0 || (size_t)at[0] >= registry_length(scene, row))
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "parameter %.*s is free, but the indices end at %zu", length,
+                    "there is no parameter %.*s: the indices end at %zu", length,
                     word->text, registry_length(scene, row) - 1);
     return append(s, i, (size_t)at[0]);
 }

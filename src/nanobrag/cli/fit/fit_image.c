@@ -74,9 +74,10 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
                             char why[FIT_WHY])
 {
     (void)snprintf(why, FIT_WHY,
-                   "%s: the image has %d x %d pixels, the detector %d x %d; set "
-                   "-detpixels_x and -detpixels_y",
-                   path, nfast, nslow, run->description.nfast, run->description.nslow);
+                   "%s: the image has %d x %d pixels, the detector %d x %d; %s", path,
+                   nfast, nslow, run->description.nfast, run->description.nslow,
+                   run->inputs.geometry ? "its panels are those of another detector"
+                                        : "set -detpixels_x and -detpixels_y");
     return NB_ERR_SHAPE;
 }
 

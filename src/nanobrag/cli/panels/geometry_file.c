@@ -84,15 +84,19 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
 {
     nb_detector *const d = &s->scene.detector;
     const uint8_t *const mask = d->mask;
-    const int convention = d->convention;
+    const nb_detector given = *d; /* whose region and boxes are of this image */
     const size_t n = (size_t)s->npixel[0] * (size_t)s->npixel[1];
     if (!in->geometry) return 0;
     d->distance = s->given[OPT_DISTANCE] ? s->distance : 0;
     /* an experiment has its own frame, whatever is called the convention of options */
     if (!s->geom) d->convention = in->experiment.scene.detector.convention;
     if (nb_geometry_apply(in->geometry, &s->scene) != NB_OK)
-        return message_usage(messages, "%s: no distance or wavelength", s->geom);
-    d->convention = convention;
+        return message_usage(messages, "%s: no distance or wavelength",
+                             s->geom ? s->geom : s->expt);
+    d->convention = given.convention;
+    memcpy(d->roi, given.roi, sizeof d->roi);
+    d->box = given.box;
+    d->nbox = given.nbox;
     if (!mask) return 0;
     /* pixels of -mask that the file calls bad are skipped, too */
     for (size_t i = 0; i < n && d->mask; i++) in->mask.pixels[i] &= d->mask[i];
@@ -115,6 +119,13 @@ int geometry_out_check(const struct run *run)
 
 int geometry_out_write(struct run *run)
 {
+    nb_geometry_info info = {0};
+    nb_geometry_info_get(run->inputs.geometry, &info);
+    if (info.masked > 0)
+        message_note(run->messages,
+                     "%s does not have the bad regions of %s, %zu pixels; append the lines "
+                     "that state them",
+                     run->s->geomout, run->s->geom, info.masked);
     const nb_status status = nb_geom_write(run->sim, run->params.x, run->s->geomout);
     if (status == NB_OK) return 0;
     return message_status(run->messages, status, nb_context_message(run->ctx), 1);
