@@ -288,10 +288,8 @@ static int refused(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"round_trip", round_trip},
-        {"conventions", conventions},
-        {"applied", applied},
-        {"stacked_and_single", stacked_and_single},
+        {"round_trip", round_trip}, {"conventions", conventions},
+        {"applied", applied},       {"stacked_and_single", stacked_and_single},
         {"refused", refused},
     };
 
