@@ -595,3 +595,22 @@ int window_next_stretch(const struct window *image, int s, int f, int end,
     }
     return 0;
 }
+
+void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown)
+{
+    struct window_stretch part;
+
+    memset(shown, 0, (size_t)n);
+    for (int at = f; window_next_stretch(image, s, at, f + n, &part); at = part.end) {
+        const struct window *w = image->npanel > 0 ? window_at(image, s, part.fast) : image;
+        const int row = s - w->slow0, first = part.fast - w->fast0;
+        const struct window_run *run = window_run_of(w, row, first);
+
+        for (int i = first; i < part.end - w->fast0; i++) {
+            const struct tile *tile = w->tile + run->first + (i - run->fast) / TILE_FAST;
+
+            shown[w->fast0 + i - f] =
+                (uint8_t)(tile->shown[row - tile->slow] >> (i - tile->fast) & 1);
+        }
+    }
+}

@@ -115,6 +115,18 @@ static inline size_t window_pixel(const struct window *panel, int s, int f)
     return (size_t)(panel->slow0 + s) * (size_t)panel->stride + (size_t)(panel->fast0 + f);
 }
 
+/* Returns 1 if all pixels of an image or of a panel are rendered. */
+static inline int window_is_whole(const struct window *w)
+{
+    return w->count == (int64_t)w->nslow * w->nfast;
+}
+
+/* Returns 1 if a pixel of its ROI may be one that is not rendered. */
+static inline int window_hides(const struct window *w)
+{
+    return (w->mask || w->boxed || w->npanel > 0) && !window_is_whole(w);
+}
+
 /* ---- pixels of a panel ---- */
 
 /* Returns the run of tiles that holds pixel (s, f) of a panel or, where its tile is not
@@ -146,12 +158,6 @@ static inline const struct tile *window_tile_at(const struct window *w, int s, i
     return w->tile + run->first + (f - run->fast) / TILE_FAST;
 }
 
-/* Returns 1 if a pixel of the ROI of a panel may be one that is not rendered. */
-static inline int window_hides(const struct window *w)
-{
-    return w->mask || w->boxed || w->npanel > 0;
-}
-
 /* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
 int window_overlaps(const struct window *window, const int rectangle[4]);
 
@@ -179,11 +185,9 @@ static inline int window_shows(const struct window *w, int s, int f)
     return tile && tile->shown[s - tile->slow] >> (f - tile->fast) & 1;
 }
 
-/* Returns 1 if all pixels of the image are rendered. */
-static inline int window_is_whole(const struct window *w)
-{
-    return w->count == (int64_t)w->nslow * w->nfast;
-}
+/* Sets shown[i] to 1 where pixel (s, f + i) of the image is rendered, else 0, for n pixels.
+ */
+void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown);
 
 /* ---- numbers of the pixels of the listed tiles, packed ---- */
 

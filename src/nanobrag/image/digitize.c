@@ -120,11 +120,12 @@ static struct phys_tally round_row(const struct rows *rows, int s)
 static struct phys_tally round_wide_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
+    const int hides = window_hides(window);
     struct phys_tally tally = {0};
 
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
-        const double photons =
-            window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
+        const int shown = !hides || window_shows(window, s, f);
+        const double photons = shown ? array_get(rows->image, s, f) : 0;
 
         set_count(rows->counts, s, f,
                   phys_rounded32(photons, rows->scale, rows->how->offset, &tally));
@@ -136,11 +137,12 @@ static struct phys_tally draw_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
     const nb_digitizer *how = rows->how;
-    const int most = most_of(rows->counts);
+    const int most = most_of(rows->counts), hides = window_hides(window);
     struct phys_tally tally = {0};
 
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
-        const double mean = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
+        const int shown = !hides || window_shows(window, s, f);
+        const double mean = shown ? array_get(rows->image, s, f) : 0;
         const uint64_t at = (uint64_t)s * (uint64_t)window->nfast + (uint64_t)f;
         const double photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
 

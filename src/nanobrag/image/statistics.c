@@ -13,7 +13,7 @@
 #include "base/array.h"
 
 /* Pixels of a piece; partial sums side by side, for SIMD. */
-enum { PIECE = 1024, LANES = 8 };
+enum { PIECE = STATISTICS_PIECE, LANES = 8 };
 
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
                        int n, float *out)
@@ -30,8 +30,13 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
     } else {
         for (int i = 0; i < n; i++) out[i] = (float)array_get(image, s, f + i);
     }
-    for (int i = 0; window_hides(window) && i < n; i++)
-        if (!window_shows(window, s, f + i)) out[i] = 0;
+    if (window_hides(window)) {
+        uint8_t shown[PIECE];
+
+        window_shown(window, s, f, n, shown);
+        for (int i = 0; i < n; i++)
+            if (!shown[i]) out[i] = 0;
+    }
 }
 
 /* Statistics of some pixels. */
@@ -93,14 +98,17 @@ static double spread_of(const float *p, int n, double mean)
     return sum_lanes(squares);
 }
 
-/* Removes the masked pixels of a piece. Returns the number of those left. */
+/* Removes the masked pixels of a piece, of at most PIECE. Returns the number of those left.
+ */
 static int remove_masked(const struct window *window, int s, int f, int n, float *p)
 {
+    uint8_t shown[PIECE];
     int left = 0;
 
     if (!window_hides(window)) return n;
+    window_shown(window, s, f, n, shown);
     for (int i = 0; i < n; i++)
-        if (window_shows(window, s, f + i)) p[left++] = p[i];
+        if (shown[i]) p[left++] = p[i];
     return left;
 }
 

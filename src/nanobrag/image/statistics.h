@@ -17,7 +17,9 @@
 void statistics_of(const struct window *window, const nb_array *image, int quirk_rmsd,
                    nb_statistics *out, int max_at[2]);
 
-/* Reads pixels f .. f + n - 1 of row s as floats; masked pixels are 0. */
+enum { STATISTICS_PIECE = 1024 }; /* pixels */
+
+/* Reads pixels f .. f + n - 1 of row s, at most a piece, as floats; masked pixels are 0. */
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
                        int n, float *out);
 
