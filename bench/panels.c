@@ -44,8 +44,8 @@ static void put_panels(struct cut *cut, nb_detector *d)
         nb_panel *p = cut->panel + i;
 
         p->nfast = width, p->nslow = height;
-        p->origin[0] = (column * width - nfast / 2) * pixel * cut->divide;
-        p->origin[1] = (row * height - nslow / 2) * pixel * cut->divide;
+        p->origin[0] = (column * width - 0.5 * nfast) * pixel * cut->divide;
+        p->origin[1] = (row * height - 0.5 * nslow) * pixel * cut->divide;
         p->origin[2] = distance;
         if (i == 0) continue;
         p->rotation[0] = 0.1 * (i % 7 - 3);

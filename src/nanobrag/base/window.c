@@ -351,30 +351,30 @@ static int make_bands(struct window *out)
     return 1;
 }
 
-const struct window *window_at(const struct window *w, int s, int f)
+const struct window *window_at(const struct window *image, int s, int f)
 {
-    int low = 0, high = w->nband, first, end;
+    int low = 0, high = image->nband, first, end;
 
     while (low < high) { /* the first band that ends below the row */
         const int mid = (low + high) / 2;
 
-        if (w->band[mid].end > s)
+        if (image->band[mid].end > s)
             high = mid;
         else
             low = mid + 1;
     }
-    if (low == w->nband || w->band[low].slow > s) return NULL;
-    first = w->band[low].first, end = first + w->band[low].n;
+    if (low == image->nband || image->band[low].slow > s) return NULL;
+    first = image->band[low].first, end = first + image->band[low].n;
     for (low = first, high = end; low < high;) {
         const int mid = (low + high) / 2;
-        const struct window *panel = w->panel + w->order[mid];
+        const struct window *panel = image->panel + image->order[mid];
 
         if (panel->fast0 + panel->nfast > f)
             high = mid;
         else
             low = mid + 1;
     }
-    return low < end ? w->panel + w->order[low] : NULL;
+    return low < end ? image->panel + image->order[low] : NULL;
 }
 
 /* ---- windows ---- */

@@ -122,6 +122,11 @@ static void put_frame(struct experiment *e, cJSON *to, const char *name,
                     "SimplePxMmStrategy");
 }
 
+/* What lies in a group. */
+struct children {
+    cJSON *list;
+};
+
 /* Writes the tree of groups, with the panels as its leaves. A group comes before those in
  * it, so that one pass finds the parent of each. */
 static void put_hierarchy(struct experiment *e, cJSON *detector)
@@ -130,7 +135,7 @@ static void put_hierarchy(struct experiment *e, cJSON *detector)
     const struct exposure *exposure = e->exposure;
     const int n = exposure->laboratory.ngroup;
     struct document *d = &e->d;
-    cJSON **children = calloc((size_t)n + 1, sizeof *children);
+    struct children *children = calloc((size_t)n + 1, sizeof *children);
     cJSON *root = document_object(d, detector, "hierarchy");
 
     if (!children) {
@@ -138,19 +143,19 @@ static void put_hierarchy(struct experiment *e, cJSON *detector)
         return;
     }
     put_frame(e, root, "detector", panels_pose((const double[3]){0}, axes[0], axes[1]));
-    children[0] = document_array(d, root, "children");
+    children[0].list = document_array(d, root, "children");
     for (int g = 0; g < n; g++) {
         const struct laboratory_group *group = exposure->group + g;
-        cJSON *to = document_object(d, children[group->parent], NULL);
+        cJSON *to = document_object(d, children[group->parent].list, NULL);
         char number[32];
 
         (void)snprintf(number, sizeof number, "group%d", g);
         put_frame(e, to, *group->name ? group->name : number,
                   exposure_group_pose(exposure, g));
-        children[g + 1] = document_array(d, to, "children");
+        children[g + 1].list = document_array(d, to, "children");
     }
     for (int i = 0; i < exposure->laboratory.npanel; i++)
-        document_real(d, document_object(d, children[exposure->panel[i].group], NULL),
+        document_real(d, document_object(d, children[exposure->panel[i].group].list, NULL),
                       "panel", i);
     free(children);
 }
