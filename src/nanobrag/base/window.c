@@ -76,8 +76,10 @@ static int cut_to_panel(const struct making *m, const int *from, int *to)
     const int first[2] = {w->fast0, w->slow0}, size[2] = {w->nfast, w->nslow};
 
     for (int i = 0; i < 2; i++) {
-        to[2 * i] = max_int(from[2 * i] - first[i], 0);
-        to[2 * i + 1] = min_int(from[2 * i + 1] - first[i], size[i]);
+        const size_t at = (size_t)2 * (size_t)i;
+
+        to[at] = max_int(from[at] - first[i], 0);
+        to[at + 1] = min_int(from[at + 1] - first[i], size[i]);
     }
     return to[1] > to[0] && to[3] > to[2];
 }
@@ -332,8 +334,10 @@ static int make_bands(struct window *out)
         return 0;
     }
     for (int i = 0; i < out->npanel; i++) {
-        edge[2 * i] = out->panel[i].slow0;
-        edge[2 * i + 1] = out->panel[i].slow0 + out->panel[i].nslow;
+        int *ends = edge + (size_t)2 * (size_t)i;
+
+        ends[0] = out->panel[i].slow0;
+        ends[1] = out->panel[i].slow0 + out->panel[i].nslow;
     }
     qsort(edge, edges, sizeof *edge, by_number);
     for (int i = 1; i < 2 * out->npanel; i++) {
@@ -417,7 +421,7 @@ static int make_lists(struct making *m, struct window *out)
     if (n > SIZE_MAX / 4 / sizeof *m->box) return 0;
     m->box = malloc(4 * n * sizeof *m->box);
     m->open = malloc(n * sizeof *m->open);
-    m->bits = calloc((size_t)((widest - 1) / TILE_FAST + 1), sizeof *m->bits);
+    m->bits = calloc((size_t)(widest - 1) / TILE_FAST + 1, sizeof *m->bits);
     if (!m->box || !m->open || !m->bits) return 0;
     if (p->npanel == 0) return make_rectangle(m, out);
     return make_panels(m, out) && make_bands(out);
@@ -548,11 +552,11 @@ static int find_extent(const struct window *w, const int *rectangle, int any, in
     return extent[1] > 0;
 }
 
-int window_shrink(const struct window *w, int rectangle[4])
+int window_shrink(const struct window *panel, int rectangle[4])
 {
     int extent[4];
 
-    if (!find_extent(w, rectangle, 0, extent)) return 0;
+    if (!find_extent(panel, rectangle, 0, extent)) return 0;
     memcpy(rectangle, extent, sizeof extent);
     return 1;
 }

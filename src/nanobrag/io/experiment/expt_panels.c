@@ -218,7 +218,7 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
 static nb_status read_rectangle(const struct expt *e, const cJSON *panel,
                                 const struct tree *t, struct models *m)
 {
-    struct expt_panel p;
+    struct expt_panel p = {.nfast = 0};
 
     NB_TRY(read_panel(e, panel, &p));
     for (int g = t->of[0] - 1; g >= 0; g = t->group[g].parent - 1)
@@ -273,7 +273,7 @@ static nb_status set_panels(const struct expt *e, const cJSON *panels, const str
     cJSON_ArrayForEach(panel, panels)
     {
         nb_panel *to = out->panel[ALONG_Z] + i;
-        struct expt_panel p;
+        struct expt_panel p = {.nfast = 0};
 
         NB_TRY(read_panel(e, panel, &p));
         NB_TRY(set_frame(e, "panel", i, &p.pose, t->of[i] == 0 ? turn : NULL, to->origin,

@@ -331,7 +331,7 @@ nb_status brightest_find(struct progress *progress, const struct job *job,
         return status;
     }
     *n = merge(s.found, s.list);
-    if (*n > 0) qsort(s.list, *n, sizeof *s.list, by_brightness);
+    if (s.list && *n > 0) qsort(s.list, *n, sizeof *s.list, by_brightness);
     *out = s.list;
     return progress_end(progress);
 }

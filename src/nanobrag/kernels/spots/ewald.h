@@ -85,9 +85,9 @@ size_t ewald_list_layer(const struct ewald *ewald, double h, struct candidate *o
 
 /* The candidates of a detector of several panels have no rows. Returns 1 when the spots of
  * one may reach a panel, whose rows then become those of the candidate. */
-int ewald_reaches(const struct ewald *panel, struct candidate *candidate);
+int ewald_reaches(const struct ewald *ewald, struct candidate *candidate);
 
 /* Returns 1 when they may lie in the cone around the panel, which is told sooner. */
-int ewald_is_towards(const struct ewald *panel, const struct candidate *candidate);
+int ewald_is_towards(const struct ewald *ewald, const struct candidate *candidate);
 
 #endif
