@@ -1,0 +1,60 @@
+/*
+ * window_rows.c - the rendered pixels of a row of an image: see window.h.
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "base/window.h"
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+int window_next_stretch(const struct window *image, int s, int f, int end,
+                        struct window_stretch *out)
+{
+    while (f < end) {
+        const struct window *w = image->npanel > 0 ? window_at(image, s, f) : image;
+        const struct window_run *run;
+        int from;
+
+        if (!w || w->fast0 >= end) return 0;
+        from = max_int(f, w->fast0) - w->fast0;
+        run = window_run_of(w, s - w->slow0, from);
+        f = w->fast0 + w->nfast; /* where the next panel may begin */
+        if (!run || w->fast0 + run->fast >= end) continue;
+        from = max_int(from, run->fast);
+        out->fast = w->fast0 + from;
+        out->end = min_int(w->fast0 + run->end, end);
+        /* a tile may be wider than what is left of its panel */
+        if (image->npanel > 0) out->end = min_int(out->end, f);
+        out->place = window_place(run, s - w->slow0, from);
+        if (out->fast < out->end) return 1;
+    }
+    return 0;
+}
+
+void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown)
+{
+    struct window_stretch part;
+
+    memset(shown, 0, (size_t)n);
+    for (int at = f; window_next_stretch(image, s, at, f + n, &part); at = part.end) {
+        const struct window *w = image->npanel > 0 ? window_at(image, s, part.fast) : image;
+        const int row = s - w->slow0, first = part.fast - w->fast0;
+        const struct window_run *run = window_run_of(w, row, first);
+
+        for (int i = first; i < part.end - w->fast0; i++) {
+            const struct tile *tile = w->tile + run->first + (i - run->fast) / TILE_FAST;
+
+            shown[w->fast0 + i - f] =
+                (uint8_t)(tile->shown[row - tile->slow] >> (i - tile->fast) & 1);
+        }
+    }
+}
