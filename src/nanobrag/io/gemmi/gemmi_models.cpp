@@ -272,6 +272,18 @@ static void size_mask(gemmi::Grid<float> *grid, double dmin, const int least[3])
     grid->set_size_without_checking(n[0], n[1], n[2]);
 }
 
+/* Returns the masker whose mask is that of mmtbx.masks.manager, whatever the version of
+ * gemmi, whose probe and treatment of hydrogen have changed. Hydrogen atoms are left out.
+ */
+static gemmi::SolventMasker masker_of_cctbx()
+{
+    gemmi::SolventMasker masker(gemmi::AtomicRadiiSet::Cctbx);
+
+    masker.rprobe = 1.1;
+    masker.rshrink = 0.9;
+    return masker;
+}
+
 nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, const int least[3],
                              gemmi_mask *out, char why[GEMMI_WHY])
 {
@@ -299,13 +311,14 @@ nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, const int lea
             gemmi::Atom atom;
 
             atom.element = gemmi::Element(static_cast<gemmi::El>(from->atom[i].element));
+            if (atom.is_hydrogen()) continue;
             atom.pos = gemmi::Position(from->atom[i].position[0], from->atom[i].position[1],
                                        from->atom[i].position[2]);
             residue.atoms.push_back(atom);
         }
         model.chains.emplace_back("A");
         model.chains[0].residues.push_back(residue);
-        gemmi::SolventMasker(gemmi::AtomicRadiiSet::Cctbx).put_mask_on_grid(grid, model);
+        masker_of_cctbx().put_mask_on_grid(grid, model);
         out->value = allocate<float>(grid.data.size());
         std::memcpy(out->value, grid.data.data(), grid.data.size() * sizeof *out->value);
         out->n[0] = grid.nu;
