@@ -78,12 +78,25 @@ static nb_scene scene_of(struct cut *cut, int shape, int ndomains, nb_hkl *hkl)
     return s;
 }
 
-static nb_simulator *make(nb_context *ctx, const nb_scene *scene, const char *names,
-                          const nb_options *options)
-{
-    nb_simulator *sim;
+/* What an image shows, and how it is computed. */
+struct kind {
+    const char *name;
+    int shape, ndomains;
+    nb_options options;
+};
 
-    if (nb_simulator_create(ctx, scene, names, options, &sim) != NB_OK) give_up(ctx);
+/* Makes a simulator of a cut, and its image in `pixels`. */
+static nb_simulator *make(nb_context *ctx, struct cut *cut, const struct kind *kind,
+                          nb_hkl *hkl, const char *names, float *pixels, nb_array *image)
+{
+    const nb_scene scene = scene_of(cut, kind->shape, kind->ndomains, hkl);
+    nb_simulator *sim;
+    nb_description d;
+
+    if (nb_simulator_create(ctx, &scene, names, &kind->options, &sim) != NB_OK
+        || nb_describe(sim, NULL, &d) != NB_OK)
+        give_up(ctx);
+    *image = nb_array_f32(pixels, d.nslow, d.nfast);
     return sim;
 }
 
@@ -99,11 +112,7 @@ static double seconds_of_image(nb_context *ctx, nb_simulator *sim, nb_array *ima
 
 static void images(nb_context *ctx, nb_hkl *hkl, int divide)
 {
-    static const struct {
-        const char *name;
-        int shape, ndomains;
-        nb_options options;
-    } row[] = {
+    static const struct kind kinds[] = {
         {"square, lanes, double", NB_SQUARE, 10, {NB_DOUBLE, NB_LANES, 0}},
         {"square, lanes, float", NB_SQUARE, 10, {NB_SINGLE, NB_LANES, 0}},
         {"gauss, spots, double", NB_GAUSS, 100, {NB_DOUBLE, NB_SPOTS, 0}},
@@ -118,20 +127,14 @@ static void images(nb_context *ctx, nb_hkl *hkl, int divide)
     if (!pixels || !cut) give_up(NULL);
     (void)printf("%-24s %10s %10s %10s %8s %8s\n", "image, s", "1 panel", "32", "256",
                  "32/1", "256/1");
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         double seconds[CUTS][TURNS], median[CUTS];
         nb_simulator *sim[CUTS];
         nb_array image[CUTS];
 
         for (int c = 0; c < CUTS; c++) {
-            nb_scene scene;
-            nb_description d;
-
             cut[c].columns = columns[c], cut[c].rows = rows[c], cut[c].divide = divide;
-            scene = scene_of(cut + c, row[k].shape, row[k].ndomains, hkl);
-            sim[c] = make(ctx, &scene, NULL, &row[k].options);
-            if (nb_describe(sim[c], NULL, &d) != NB_OK) give_up(ctx);
-            image[c] = nb_array_f32(pixels, d.nslow, d.nfast);
+            sim[c] = make(ctx, cut + c, kinds + k, hkl, NULL, pixels, image + c);
             (void)seconds_of_image(ctx, sim[c], image + c);
         }
         for (int turn = 0; turn < TURNS; turn++)
@@ -141,7 +144,7 @@ static void images(nb_context *ctx, nb_hkl *hkl, int divide)
             median[c] = timing_median(seconds[c], TURNS);
             nb_simulator_free(sim[c]);
         }
-        (void)printf("%-24s %10.3f %10.3f %10.3f %8.2f %8.2f\n", row[k].name, median[0],
+        (void)printf("%-24s %10.3f %10.3f %10.3f %8.2f %8.2f\n", kinds[k].name, median[0],
                      median[1], median[2], median[1] / median[0], median[2] / median[0]);
     }
     free(pixels);
@@ -171,11 +174,7 @@ static double seconds_of_loss(nb_context *ctx, nb_simulator *sim, const nb_targe
 /* The gradient by cell, orientation and all moves of the panels. */
 static void gradients(nb_context *ctx, nb_hkl *hkl, int divide)
 {
-    static const struct {
-        const char *name;
-        int shape, ndomains;
-        nb_options options;
-    } row[] = {
+    static const struct kind kinds[] = {
         {"square, lanes, double", NB_SQUARE, 10, {NB_DOUBLE, NB_LANES, 0}},
         {"gauss, spots, double", NB_GAUSS, 100, {NB_DOUBLE, NB_SPOTS, 0}},
     };
@@ -187,7 +186,7 @@ static void gradients(nb_context *ctx, nb_hkl *hkl, int divide)
     if (!pixels || !cut) give_up(NULL);
     (void)printf("\n%-24s %10s %10s %8s %12s %12s\n", "gradient of a loss, s", "1 panel",
                  "256", "256/1", "parameters", "MiB");
-    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         double seconds[2][TURNS], median[2], mebibytes[2];
         nb_simulator *sim[2];
         nb_array image[2];
@@ -197,15 +196,10 @@ static void gradients(nb_context *ctx, nb_hkl *hkl, int divide)
 
         for (int c = 0; c < 2; c++) {
             const double before = mebibytes_in_use();
-            nb_scene scene;
-            nb_description d;
 
             cut[c].columns = columns[c], cut[c].rows = rows[c], cut[c].divide = divide;
-            scene = scene_of(cut + c, row[k].shape, row[k].ndomains, hkl);
-            sim[c] =
-                make(ctx, &scene, "cell misset panel_shift panel_rot", &row[k].options);
-            if (nb_describe(sim[c], NULL, &d) != NB_OK) give_up(ctx);
-            image[c] = nb_array_f32(pixels + c * n, d.nslow, d.nfast);
+            sim[c] = make(ctx, cut + c, kinds + k, hkl, "cell misset panel_shift panel_rot",
+                          pixels + c * n, image + c);
             if (nb_forward(sim[c], NULL, image + c) != NB_OK) give_up(ctx);
             target[c].observed = image + c;
             number[c] = nb_nparam(sim[c]);
@@ -222,7 +216,7 @@ static void gradients(nb_context *ctx, nb_hkl *hkl, int divide)
             free(normal[c].gradient);
             nb_simulator_free(sim[c]);
         }
-        (void)printf("%-24s %10.3f %10.3f %8.2f %5zu %6zu %5.0f %6.0f\n", row[k].name,
+        (void)printf("%-24s %10.3f %10.3f %8.2f %5zu %6zu %5.0f %6.0f\n", kinds[k].name,
                      median[0], median[1], median[1] / median[0], number[0], number[1],
                      mebibytes[0], mebibytes[1]);
     }

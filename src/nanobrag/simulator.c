@@ -28,6 +28,7 @@
 #include "grad/psf.h"
 #include "grad/tangent.h"
 #include "kernels/grid.h"
+#include "scene/detector/detector.h"
 
 static nb_status render(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, double *photons)
@@ -51,7 +52,7 @@ static void blank(const struct window *window, double *photons)
 static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
 {
     if (!sim->psf) return;
-    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+    for (int i = 0; i < detector_panels(&scene->detector); i++) {
         const struct psf_area area = psf_area_of(&scene->detector, i);
 
         psf_apply(sim->psf, &area, scene->psf.fwhm / area.pixel, photons);

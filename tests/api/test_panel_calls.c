@@ -17,30 +17,6 @@
 
 static nb_context *ctx;
 
-static void require(nb_status status)
-{
-    if (status == NB_OK) return;
-    tap_check(0, "%s", nb_context_message(ctx));
-    exit(1);
-}
-
-static nb_simulator *make(const nb_scene *scene, const char *names,
-                          const nb_options *options)
-{
-    nb_simulator *sim;
-
-    require(nb_simulator_create(ctx, scene, names, options, &sim));
-    return sim;
-}
-
-static void render(nb_simulator *sim, int nslow, int nfast, double *out)
-{
-    nb_array image = nb_array_f64(out, nslow, nfast);
-
-    for (int i = 0; i < nslow * nfast; i++) out[i] = NAN;
-    require(nb_forward(sim, NULL, &image));
-}
-
 static double peak_of(const double *image)
 {
     double peak = 0;
@@ -62,15 +38,15 @@ static int traces(void)
     double worst = 0, peak;
 
     tiled_detector(&t, 1, &scene);
-    sim = make(&scene, NULL, &options);
-    render(sim, TILED_NSLOW, TILED_NFAST, image);
+    sim = renders_simulator(ctx, &scene, NULL, &options);
+    renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, image);
     peak = peak_of(image);
     for (int i = 0; i < TILED_PANELS; i++)
         for (int k = 0; k < 7; k++) {
             const nb_panel *p = t.panel + i;
             const int s = k * p->nslow / 7, f = k * k * p->nfast / 49;
 
-            require(nb_trace_pixel(sim, NULL, i, s, f, &trace));
+            renders_require(ctx, nb_trace_pixel(sim, NULL, i, s, f, &trace));
             worst = fmax(worst, fabs(trace.intensity
                                      - image[(p->slow0 + s) * TILED_NFAST + p->fast0 + f]));
         }
@@ -97,19 +73,19 @@ static int statistics(void)
     int64_t count = 0;
 
     tiled_detector(&t, 1, &scene);
-    sim = make(&scene, NULL, NULL);
+    sim = renders_simulator(ctx, &scene, NULL, NULL);
     memset(image, 0, sizeof image);
     image[(t.panel[3].slow0 + 5) * TILED_NFAST + t.panel[3].fast0 + 7] = 12;
     image[0 * TILED_NFAST + 75] = 99; /* in a gap */
-    require(nb_statistics_get(sim, NULL, &array, &all));
+    renders_require(ctx, nb_statistics_get(sim, NULL, &array, &all));
     for (int i = 0; i < TILED_PANELS; i++) {
         nb_panel one;
         const nb_scene s = tiled_alone(sim, NULL, &scene, i, &one);
-        nb_simulator *other = make(&s, NULL, NULL);
+        nb_simulator *other = renders_simulator(ctx, &s, NULL, NULL);
         nb_array part = nb_array_f64(image, one.nslow, one.nfast);
         nb_statistics of;
 
-        require(nb_statistics_get(other, NULL, &part, &of));
+        renders_require(ctx, nb_statistics_get(other, NULL, &part, &of));
         angle += of.solid_angle;
         count += of.count;
         nb_simulator_free(other);
@@ -136,15 +112,15 @@ static int boxes(void)
     size_t n, total = 0, missing = 0;
 
     tiled_detector(&t, 1, &scene);
-    sim = make(&scene, NULL, NULL);
-    require(nb_boxes(sim, NULL, 9, MOST, box[0], &n));
+    sim = renders_simulator(ctx, &scene, NULL, NULL);
+    renders_require(ctx, nb_boxes(sim, NULL, 9, MOST, box[0], &n));
     for (int i = 0; i < TILED_PANELS; i++) {
         nb_panel p;
         const nb_scene s = tiled_alone(sim, NULL, &scene, i, &p);
-        nb_simulator *other = make(&s, NULL, NULL);
+        nb_simulator *other = renders_simulator(ctx, &s, NULL, NULL);
         size_t m;
 
-        require(nb_boxes(other, NULL, 9, MOST, one[0], &m));
+        renders_require(ctx, nb_boxes(other, NULL, 9, MOST, one[0], &m));
         total += m;
         for (size_t k = 0; k < m; k++) {
             const int at[4] = {one[k][0] + t.panel[i].fast0, one[k][1] + t.panel[i].fast0,
@@ -279,10 +255,11 @@ static int parameters(void)
                           == NB_ERR_ARGUMENT
                       && strstr(nb_context_message(ctx), wrong[i].words),
                   "refused: %s", nb_context_message(ctx));
-    sim = make(&scene, "panel_shift panel_rot group_shift group_rot", NULL);
+    sim =
+        renders_simulator(ctx, &scene, "panel_shift panel_rot group_shift group_rot", NULL);
     tap_check(nb_nparam(sim) == 6 * (TILED_PANELS + TILED_GROUPS),
               "six for each panel and group: %zu", nb_nparam(sim));
-    require(nb_param_at(sim, 2, &p));
+    renders_require(ctx, nb_param_at(sim, 2, &p));
     tap_check(!strcmp(p.name, "panel_shift_fast[2]") && !strcmp(p.unit, "mm"),
               "the third is panel_shift_fast[2], mm: %s, %s", p.name, p.unit);
     nb_simulator_free(sim);

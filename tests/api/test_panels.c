@@ -18,30 +18,6 @@
 
 static nb_context *ctx;
 
-static void require(nb_status status)
-{
-    if (status == NB_OK) return;
-    tap_check(0, "%s", nb_context_message(ctx));
-    exit(1);
-}
-
-static nb_simulator *make(const nb_scene *scene, const char *names,
-                          const nb_options *options)
-{
-    nb_simulator *sim;
-
-    require(nb_simulator_create(ctx, scene, names, options, &sim));
-    return sim;
-}
-
-static void render(nb_simulator *sim, int nslow, int nfast, double *out)
-{
-    nb_array image = nb_array_f64(out, nslow, nfast);
-
-    for (int i = 0; i < nslow * nfast; i++) out[i] = NAN;
-    require(nb_forward(sim, NULL, &image));
-}
-
 /* ---- places ---- */
 
 /* A frame in long double: at + x[0] axis[0] + x[1] axis[1] + x[2] axis[2]. */
@@ -160,12 +136,12 @@ static int places(void)
     double off = 0, turned_off = 0;
 
     tiled_detector(&t, 1, &scene);
-    sim = make(&scene, NULL, NULL);
+    sim = renders_simulator(ctx, &scene, NULL, NULL);
     for (int i = 0; i < TILED_PANELS; i++) {
         long double at[3] = {0, 0, 0}, fast[3] = {1, 0, 0}, slow[3] = {0, 1, 0};
         nb_panel p;
 
-        require(nb_panel_at(sim, NULL, i, &p));
+        renders_require(ctx, nb_panel_at(sim, NULL, i, &p));
         in_lab(&t, &scene.detector, i, 1, at);
         in_lab(&t, &scene.detector, i, 0, fast);
         in_lab(&t, &scene.detector, i, 0, slow);
@@ -196,16 +172,16 @@ static int stacked(void)
     tiled_detector(&t, 0, &scene);
     scene.detector.nslow = scene.detector.nfast = 0;
     for (int i = 0; i < TILED_PANELS; i++) t.panel[i].slow0 = t.panel[i].fast0 = 0;
-    sim = make(&scene, NULL, NULL);
+    sim = renders_simulator(ctx, &scene, NULL, NULL);
     for (int i = 0; i < TILED_PANELS; i++) {
         nb_panel p;
 
-        require(nb_panel_at(sim, NULL, i, &p));
+        renders_require(ctx, nb_panel_at(sim, NULL, i, &p));
         tap_check(p.slow0 == row && p.fast0 == 0, "panel %d begins with row %d: %d", i, row,
                   p.slow0);
         row += p.nslow;
     }
-    require(nb_describe(sim, NULL, &about));
+    renders_require(ctx, nb_describe(sim, NULL, &about));
     tap_check(about.nslow == row && about.nfast == 70 && about.npanel == TILED_PANELS,
               "the image has %d rows of 70: %d of %d", row, about.nslow, about.nfast);
     nb_simulator_free(sim);
@@ -244,9 +220,9 @@ static double differ(const nb_scene *scene, const struct tiled *t,
         s.detector.npanel = 1;
         s.detector.panel = &one;
         s.detector.nslow = s.detector.nfast = 0;
-        other = make(&s, NULL, options);
+        other = renders_simulator(ctx, &s, NULL, options);
 
-        render(other, p->nslow, p->nfast, alone);
+        renders_forward(ctx, other, p->nslow, p->nfast, alone);
         for (int r = 0; r < p->nslow; r++)
             for (int f = 0; f < p->nfast; f++) {
                 const double is = image[(p->slow0 + r) * TILED_NFAST + p->fast0 + f];
@@ -322,7 +298,8 @@ static void place_in_lab(nb_simulator *sim, struct tiled *t, nb_scene *scene)
                               .attenuation = scene->detector.attenuation,
                               .nlayers = scene->detector.nlayers};
 
-    for (int i = 0; i < TILED_PANELS; i++) require(nb_panel_at(sim, NULL, i, panel + i));
+    for (int i = 0; i < TILED_PANELS; i++)
+        renders_require(ctx, nb_panel_at(sim, NULL, i, panel + i));
     memcpy(t->panel, panel, sizeof panel);
     scene->detector = none;
 }
@@ -345,12 +322,12 @@ static int alone(void)
 
             if (square && ways[w].options.strategy == NB_SPOTS) continue;
             tiled_detector(&t, 1, &scene);
-            sim = make(&scene, NULL, &ways[w].options);
+            sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
             place_in_lab(sim, &t, &scene);
             nb_simulator_free(sim);
-            sim = make(&scene, NULL, &ways[w].options);
-            render(sim, TILED_NSLOW, TILED_NFAST, image);
-            render(sim, TILED_NSLOW, TILED_NFAST, again);
+            sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
+            renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, image);
+            renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, again);
             peak = peak_of(image);
             (void)snprintf(name, sizeof name, "variant %d, %s: panels alone, of the peak",
                            number, ways[w].name);
@@ -382,8 +359,8 @@ static int plane(void)
         scene.detector.nslow = 90, scene.detector.nfast = 110;
         scene.detector.pixel = 0.3;
         scene.detector.distance = 80;
-        sim = make(&scene, NULL, &ways[w].options);
-        render(sim, 90, 110, whole);
+        sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
+        renders_forward(ctx, sim, 90, 110, whole);
         nb_simulator_free(sim);
         for (int i = 0; i < 4; i++) {
             quarter[i].origin[0] = -16.5 + 0.3 * quarter[i].fast0;
@@ -393,8 +370,8 @@ static int plane(void)
         scene.detector.npanel = 4;
         scene.detector.panel = quarter;
         scene.detector.distance = 0;
-        sim = make(&scene, NULL, &ways[w].options);
-        render(sim, 90, 110, cut);
+        sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
+        renders_forward(ctx, sim, 90, 110, cut);
         nb_simulator_free(sim);
         for (int i = 0; i < 90 * 110; i++) {
             peak = fmax(peak, whole[i]);
@@ -428,8 +405,8 @@ static int windows(void)
             int64_t n = 0;
 
             tiled_detector(&t, 0, &scene);
-            sim = make(&scene, NULL, &ways[w].options);
-            render(sim, TILED_NSLOW, TILED_NFAST, all);
+            sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
+            renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, all);
             nb_simulator_free(sim);
             peak = peak_of(all);
             if (kind & 1) d->mask = mask;
@@ -439,9 +416,9 @@ static int windows(void)
 
                 memcpy(d->roi, roi, sizeof roi);
             }
-            sim = make(&scene, NULL, &ways[w].options);
-            render(sim, TILED_NSLOW, TILED_NFAST, image);
-            require(nb_describe(sim, NULL, &about));
+            sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
+            renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, image);
+            renders_require(ctx, nb_describe(sim, NULL, &about));
             nb_simulator_free(sim);
             for (int i = 0; i < TILED_PIXELS; i++) {
                 const int s = i / TILED_NFAST, f = i % TILED_NFAST;
@@ -491,18 +468,18 @@ static int stacks(void)
     scene.detector.panel = panel;
     scene.detector.convention = NB_DIALS;
     scene.detector.pixel = 0.3;
-    require(nb_simulator_create(ctx, &scene, "panel_shift", NULL, &sim));
+    renders_require(ctx, nb_simulator_create(ctx, &scene, "panel_shift", NULL, &sim));
     three = nb_array_f64(stack, PANELS, SLOW);
     three.ndim = 3, three.shape[2] = FAST;
-    require(nb_forward(sim, NULL, &plain));
-    require(nb_forward(sim, NULL, &three));
+    renders_require(ctx, nb_forward(sim, NULL, &plain));
+    renders_require(ctx, nb_forward(sim, NULL, &three));
     tap_check(!memcmp(image, stack, sizeof image), "an array of three axes is the image");
 
     wide = nb_array_f64(spread, PANELS, SLOW);
     wide.ndim = 3, wide.shape[2] = FAST;
     wide.stride[0] = (int64_t)SLOW * 2 * FAST, wide.stride[1] = (int64_t)2 * FAST;
     wide.stride[2] = 2;
-    require(nb_forward(sim, NULL, &wide));
+    renders_require(ctx, nb_forward(sim, NULL, &wide));
     for (int i = 0; i < PIXELS; i++) stack[i] = spread[2 * i];
     tap_check(!memcmp(image, stack, sizeof image), "and so it is with strides");
 
@@ -510,7 +487,7 @@ static int stacks(void)
     for (int k = 0; k < 2; k++) {
         normal.gradient = g[k];
         target.observed = k ? &three : &plain;
-        require(nb_loss(sim, NULL, &target, value + k, &normal));
+        renders_require(ctx, nb_loss(sim, NULL, &target, value + k, &normal));
     }
     tap_check(value[0] == value[1] && !memcmp(g[0], g[1], sizeof g[0]) && g[0][0] != 0,
               "a loss of it is the same, %g", value[0]);
@@ -544,11 +521,11 @@ static int arrays(void)
     double worst = 0;
 
     tiled_detector(&t, 1, &scene);
-    sim = make(&scene, NULL, NULL);
-    render(sim, TILED_NSLOW, TILED_NFAST, image);
+    sim = renders_simulator(ctx, &scene, NULL, NULL);
+    renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, image);
     narrow.stride[0] = TILED_NFAST + 9;
     narrow.stride[1] = 1;
-    require(nb_forward(sim, NULL, &narrow));
+    renders_require(ctx, nb_forward(sim, NULL, &narrow));
     for (int i = 0; i < TILED_PIXELS; i++) {
         const int s = i / TILED_NFAST, f = i % TILED_NFAST;
 

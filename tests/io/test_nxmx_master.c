@@ -61,22 +61,29 @@ static void write_parts(nb_simulator *sim)
     write_part(sim, "m_2.nxs", 1, 3);
 }
 
-/* the master shows the pixels of its files in order, and has the beam of every frame */
-static int shows_its_files(void)
+/* Writes the files and a master over both. */
+static void write_whole(nb_simulator *sim)
 {
-    nb_simulator *sim = make();
-    double found[FRAMES] = {0};
-    hsize_t shape[3] = {0};
     nb_nxmx *nxmx = NULL;
-    int64_t n = 0;
-    int master = 7;
-    hid_t file;
 
     write_parts(sim);
     check_ok(nb_nxmx_create(sim, in_folder("m.nxs"), &whole, &nxmx), "a master");
     check_ok(nb_nxmx_append_file(nxmx, "m_1.nxs", 1, x[0]), "one frame");
     check_ok(nb_nxmx_append_file(nxmx, "m_2.nxs", 3, x[1]), "three frames");
     check_ok(nb_nxmx_close(nxmx), "close");
+}
+
+/* the master shows the pixels of its files in order, and has the beam of every frame */
+static int shows_its_files(void)
+{
+    nb_simulator *sim = make();
+    double found[FRAMES] = {0};
+    hsize_t shape[3] = {0};
+    int64_t n = 0;
+    int master = 7;
+    hid_t file;
+
+    write_whole(sim);
     tap_check(count_files(in_folder("")) == 3, "three files");
     file = nxmx_open("m.nxs");
     tap_check(nxmx_size(file, "/entry/data/data", shape) == 3 && shape[0] == FRAMES
@@ -107,16 +114,11 @@ static int moves_with_its_files(void)
     nb_simulator *sim = make();
     static double found[FRAMES * NPIX];
     char folder[256], moved[300], there[320];
-    nb_nxmx *nxmx = NULL;
     int32_t expected[NPIX];
     int wrong = 0;
     hid_t file;
 
-    write_parts(sim);
-    check_ok(nb_nxmx_create(sim, in_folder("m.nxs"), &whole, &nxmx), "a master");
-    check_ok(nb_nxmx_append_file(nxmx, "m_1.nxs", 1, x[0]), "one frame");
-    check_ok(nb_nxmx_append_file(nxmx, "m_2.nxs", 3, x[1]), "three frames");
-    check_ok(nb_nxmx_close(nxmx), "close");
+    write_whole(sim);
     (void)snprintf(folder, sizeof folder, "%s", in_folder(""));
     (void)snprintf(moved, sizeof moved, "%.*s_moved", (int)strcspn(folder, "\n") - 1,
                    folder);

@@ -19,6 +19,31 @@ nb_context *renders_context(int threads)
     return ctx;
 }
 
+void renders_require(const nb_context *ctx, nb_status status)
+{
+    if (status == NB_OK) return;
+    tap_check(0, "%s", nb_context_message(ctx));
+    exit(1);
+}
+
+nb_simulator *renders_simulator(nb_context *ctx, const nb_scene *scene, const char *names,
+                                const nb_options *options)
+{
+    nb_simulator *sim;
+
+    renders_require(ctx, nb_simulator_create(ctx, scene, names, options, &sim));
+    return sim;
+}
+
+void renders_forward(nb_context *ctx, nb_simulator *sim, int nslow, int nfast,
+                     double *image)
+{
+    nb_array array = nb_array_f64(image, nslow, nfast);
+
+    for (int i = 0; i < nslow * nfast; i++) image[i] = NAN;
+    renders_require(ctx, nb_forward(sim, NULL, &array));
+}
+
 static nb_context *context_of(const struct renders_way *way)
 {
     (void)setenv("NANOBRAG_ISA", way->isa ? way->isa : "", 1);

@@ -13,6 +13,16 @@
 /* Make a context; ends the program if that fails. */
 nb_context *renders_context(int threads);
 
+/* End the program after a failed check unless a call was right. */
+void renders_require(const nb_context *ctx, nb_status status);
+
+/* Make a simulator, and one image at the values of its scene, in which every pixel that is
+ * not written is NaN; they end the program if that fails. */
+nb_simulator *renders_simulator(nb_context *ctx, const nb_scene *scene, const char *names,
+                                const nb_options *options);
+void renders_forward(nb_context *ctx, nb_simulator *sim, int nslow, int nfast,
+                     double *image);
+
 /* One way to render a scene. */
 struct renders_way {
     int precision, strategy;

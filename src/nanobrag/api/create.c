@@ -44,7 +44,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.pixels = (size_t)s->detector.nslow * (size_t)s->detector.nfast;
     n.mask = s->detector.mask ? n.pixels : 0;
     n.boxes = 4 * s->detector.nbox;
-    n.panels = (size_t)detector_panels(s);
+    n.panels = (size_t)detector_panels(&s->detector);
     n.sources = (size_t)sim->fixed.nsource;
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
@@ -203,7 +203,7 @@ static nb_status make_psf(nb_simulator *sim)
     double pixel = INFINITY;
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
-    for (int i = 0; i < psf_areas(d); i++) {
+    for (int i = 0; i < detector_panels(d); i++) {
         const struct psf_area area = psf_area_of(d, i);
 
         nslow = area.nslow > nslow ? area.nslow : nslow;
@@ -353,7 +353,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     window_set_mask(&sim->window, scene->detector.mask); /* the simulator's copy */
     /* An invalid scene is refused here, not at the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
-    policy_strategy(&sim->policy, frame, detector_panels(scene), sim->spec,
+    policy_strategy(&sim->policy, frame, detector_panels(&scene->detector), sim->spec,
                     samples_of(sim, frame), samples_around(sim, frame));
     NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
     start_plans(sim);

@@ -184,12 +184,6 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
     return NB_OK;
 }
 
-/* Returns the edge of a pixel of panel i, mm. */
-static double pixel_of(const nb_detector *d, int i)
-{
-    return d->npanel > 0 ? panels_pixel(d, d->panel + i) : d->pixel;
-}
-
 static nb_status check_panel(const nb_simulator *sim, int i)
 {
     const int n = window_panels(&sim->window);
@@ -215,7 +209,7 @@ nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out)
     out->group = 0;
     out->nfast = place.nfast;
     out->nslow = place.nslow;
-    out->pixel = pixel_of(d, i);
+    out->pixel = panels_pixel(d, i);
     for (int k = 0; k < 3; k++) {
         out->origin[k] = 1000 * place.pix0[k];
         out->fast[k] = place.fast[k];
@@ -298,7 +292,7 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
         at[0] -= panel->slow0;
         at[1] -= panel->fast0;
     }
-    sub = pixel_of(&scene.detector, out->max_panel) / frame->oversample;
+    sub = panels_pixel(&scene.detector, out->max_panel) / frame->oversample;
     if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
         out->max_slow = sub * ((at[0] + 1.0) * frame->oversample - 0.5);
         out->max_fast = sub * ((at[1] + 1.0) * frame->oversample - 0.5);

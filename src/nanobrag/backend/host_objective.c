@@ -207,9 +207,8 @@ double objective_of_tiles(const nb_simulator *sim, const struct objective *objec
 
             if (t + 1 < end) {
                 const struct tile next = grid_tile(job, t + 1);
-                const struct job of_next = job_of_panel(job, next.panel);
 
-                objective_ahead(objective, &of_next, &next);
+                objective_ahead(objective, job, &next);
             }
             grid_read(&panel, &tile, photons);
             chunk[c] += objective_tile(objective, &panel, &tile, photons, bar, NULL);

@@ -11,6 +11,8 @@
 
 #include <nanobrag/scene.h>
 
+#include "base/numbers.h"
+
 /* A window in the making, panel by panel. Lists grow by doubling. */
 struct making {
     const struct window_pixels *pixels;
@@ -26,16 +28,6 @@ struct making {
     size_t tiles, runs; /* room in the lists */
     int nrun;
 };
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-    return a > b ? a : b;
-}
 
 /* Returns a + b, at most `most`, which is 0 or more. */
 static int add_up_to(int a, int b, int most)

@@ -4,17 +4,8 @@
  */
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/window.h"
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-    return a > b ? a : b;
-}
 
 int window_next_stretch(const struct window *image, int s, int f, int end,
                         struct window_stretch *out)

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "grad/psf.h"
 
+#include "scene/detector/detector.h"
+
 void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
                  const double *photons, double *change)
 {
-    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+    for (int i = 0; i < detector_panels(&scene->detector); i++) {
         const struct psf_area area = psf_area_of(&scene->detector, i);
         const double width = scene->psf.fwhm / area.pixel;
         const double pixel_dot = area.common ? dot->detector.pixel : 0;
@@ -19,7 +21,7 @@ void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
 void psf_adjoint(struct psf *psf, const nb_scene *scene, const double *photons,
                  double *cotangent, nb_scene *bar)
 {
-    for (int i = 0; i < psf_areas(&scene->detector); i++) {
+    for (int i = 0; i < detector_panels(&scene->detector); i++) {
         const struct psf_area area = psf_area_of(&scene->detector, i);
         const double width = scene->psf.fwhm / area.pixel;
 

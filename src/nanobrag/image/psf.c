@@ -30,11 +30,6 @@ int psf_default_radius(int kind, double fwhm_pixels)
     return (int)fmin(fmax(radius, 1), most);
 }
 
-int psf_areas(const nb_detector *d)
-{
-    return d->npanel > 0 ? d->npanel : 1;
-}
-
 struct psf_area psf_area_of(const nb_detector *d, int i)
 {
     const size_t stride = (size_t)d->nfast;

@@ -20,8 +20,7 @@ struct psf_area {
     int common; /* 1: that edge is nb_detector.pixel */
 };
 
-/* Returns the number of areas of a resolved detector, and area i. */
-int psf_areas(const nb_detector *detector);
+/* Returns the area of panel i of a resolved detector, or of its rectangle. */
 struct psf_area psf_area_of(const nb_detector *detector, int i);
 
 /* Returns the default radius of a kernel, in pixels. */

@@ -59,7 +59,7 @@ nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laborator
     linear_unit(scene->scan.axis, spindle);
     laboratory_turn(out, spindle, out->spindle);
     for (int i = 0; i < 3; i++) laboratory_turn(out, axes.real[i], out->real_axes[i]);
-    out->npanel = detector_panels(scene);
+    out->npanel = detector_panels(&scene->detector);
     out->ngroup = scene->detector.npanel > 0 ? scene->detector.ngroup : 0;
     return NB_OK;
 }
@@ -80,13 +80,12 @@ nb_status laboratory_panel(nb_context *ctx, const nb_scene *scene,
     laboratory_turn(laboratory, place.slow, out->slow);
     linear_scale(1000, place.pix0, origin);
     laboratory_turn(laboratory, origin, out->origin);
-    out->pixel = scene->detector.pixel;
+    out->pixel = panels_pixel(&scene->detector, i);
     out->nfast = place.nfast;
     out->nslow = place.nslow;
     if (scene->detector.npanel > 0) {
         const nb_panel *panel = scene->detector.panel + i;
 
-        out->pixel = panels_pixel(&scene->detector, panel);
         out->name = panel->name;
         out->group = panel->group;
         out->slow0 = panel->slow0;

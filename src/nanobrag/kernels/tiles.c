@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "base/numbers.h"
 #include "base/progress.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"
@@ -18,11 +19,6 @@
 
 /* A tile is divided at most twice, into quarters of 16 x 4 and then of 8 x 2 pixels. */
 enum { MOST_DIVISIONS = 2 };
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
                     const struct rounding *rounding, const struct tile *tile, double *left)

@@ -106,7 +106,7 @@ static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
                                const struct scene_fixed *fixed, double layer_step,
                                struct phys_frame *frames)
 {
-    for (int i = 1; i < detector_panels(scene); i++) {
+    for (int i = 1; i < detector_panels(&scene->detector); i++) {
         struct detector_place place;
 
         NB_TRY(detector_derive(ctx, scene, fixed->middle, i, &place));

@@ -73,7 +73,7 @@ static void describe_detector(const nb_scene *scene, const struct detector_place
     if (d->npanel > 0) {
         const nb_panel *panel = d->panel + out->panel;
 
-        out->pixel = panels_pixel(d, panel);
+        out->pixel = panels_pixel(d, out->panel);
         out->size[0] = panel->nfast * out->pixel;
         out->size[1] = panel->nslow * out->pixel;
     } else {

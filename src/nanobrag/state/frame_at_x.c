@@ -34,7 +34,7 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
         sim->box_single[sim->unlisted[i]] = (float)scene->crystal.default_f;
     NB_TRY(scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
                         sim->frames));
-    for (int i = 0; i < detector_panels(scene); i++)
+    for (int i = 0; i < detector_panels(&scene->detector); i++)
         sim->frames[i].f_max = fmax(sim->frames[i].f_max, largest);
     *frames = sim->frames;
     return NB_OK;

@@ -21,7 +21,7 @@ static const double thinnest_mm = 1e-3;
 /* How far axes may be from a right angle (include/nanobrag/scene.h). */
 static const double square_within = 1e-6;
 
-enum { DEPTH_MOST = 32, GROUPS_MOST = 4096 };
+enum { DEPTH_MOST = 32 };
 
 /* ---- frames ---- */
 
@@ -76,10 +76,10 @@ static int is_identity(const struct panel_pose *pose)
 
 static nb_status add_group(const struct expt *e, struct tree *t, const struct group *group)
 {
-    if (t->n == GROUPS_MOST)
+    if (t->n == PANELS_MOST)
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
                     "%s: the detector has more than %d groups of panels", e->name,
-                    GROUPS_MOST);
+                    PANELS_MOST);
     if (t->n == t->room) {
         const int room = 2 * t->room + 8;
         struct group *longer = realloc(t->group, (size_t)room * sizeof *longer);

@@ -14,14 +14,18 @@
 
 #include "io/file.h"
 #include "io/text.h"
+#include "scene/detector/panels.h"
 
 /* What an axis of the data is; a number of 0 or more: fixed at it. */
 enum { GEOM_NONE = -4, GEOM_FRAME = -3, GEOM_SS = -2, GEOM_FS = -1 };
 
-enum { GEOM_DIMS = 10, GEOM_NAME = 32, GEOM_PANELS = 4096 };
+enum { GEOM_DIMS = 10, GEOM_NAME = 32 };
 
 /* min_fs, max_fs, min_ss, max_ss; of a bad region in the laboratory min_x and so on. */
 enum { GEOM_MIN_FS, GEOM_MAX_FS, GEOM_MIN_SS, GEOM_MAX_SS, GEOM_RANGES };
+
+/* Photon energy times wavelength, eV A, as on the command line. */
+#define GEOM_EV_ANGSTROM 12398.42
 
 /* A panel. Numbers that are not given are NAN, ranges -1. */
 struct geom_panel {

@@ -74,11 +74,11 @@ static nb_status add_set(struct geom *g, const struct geom_list *list, struct ge
     int i = find_set(t, list->name), *member;
 
     if (i < 0) {
-        if (t->n == GEOM_PANELS)
+        if (t->n == PANELS_MOST)
             return fail(g->ctx, NB_ERR_FORMAT,
                         "%s, line %ld: group %s is one more than the %d that there may be",
                         g->text.name, list->line, text_show(list->name).s,
-                        (int)GEOM_PANELS);
+                        (int)PANELS_MOST);
         member = calloc((size_t)g->npanel + 1, sizeof *member);
         if (!member) return fail_memory(g->ctx, g->text.name);
         i = t->n++;
@@ -186,7 +186,7 @@ nb_status geom_make_tree(struct geom *g, struct geom_tree *t)
     int kept = 0;
 
     *t = (struct geom_tree){0};
-    t->set = calloc(GEOM_PANELS, sizeof *t->set);
+    t->set = calloc(PANELS_MOST, sizeof *t->set);
     t->group = calloc((size_t)g->npanel + 1, sizeof *t->group);
     if (!t->set || !t->group) return fail_memory(g->ctx, g->text.name);
     NB_TRY(make_sets(g, t));

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "io/geometry/geom.h"
 
-enum { TABLE = 2 * GEOM_PANELS, STRANGE_MOST = 20 };
+enum { TABLE = 2 * PANELS_MOST, STRANGE_MOST = 20 };
 
 /* A line: panel, key and value. */
 struct entry {
@@ -114,10 +114,10 @@ static nb_status find_panel(struct geom *g, struct span name, struct geom_panel 
 
     if (i < 0) {
         NB_TRY(check_name(g, name, "panel"));
-        if (g->npanel == GEOM_PANELS)
+        if (g->npanel == PANELS_MOST)
             return fail(g->ctx, NB_ERR_FORMAT,
                         "%s, line %ld: panel %s is one more than the %d that there may be",
-                        g->text.name, g->text.line, text_show(name).s, (int)GEOM_PANELS);
+                        g->text.name, g->text.line, text_show(name).s, (int)PANELS_MOST);
         NB_TRY(more(g, g->npanel, &g->panel_room, &g->panel, sizeof *g->panel));
         i = *slot(g, name) = g->npanel++;
         g->panel[i] = g->defaults;
@@ -427,7 +427,6 @@ static nb_status read_bad(struct geom *g, const struct entry *e)
 
 static nb_status read_wavelength(struct geom *g, const struct entry *e)
 {
-    static const double ev_angstrom = 12398.42; /* as on the command line */
     static const struct unit energies[] = {{"", 1},
                                            {"eV", 1},
                                            {"keV", 1e3},
@@ -446,7 +445,7 @@ static nb_status read_wavelength(struct geom *g, const struct entry *e)
                          &g->wavelength_from));
     g->wavelength = 0;
     if (g->wavelength_from.n > 0) return NB_OK;
-    if (is_energy) value = ev_angstrom / value;
+    if (is_energy) value = GEOM_EV_ANGSTROM / value;
     if (!(value > 0 && value < 1e6)) return wrong(g, e, expected);
     g->wavelength = value;
     return NB_OK;

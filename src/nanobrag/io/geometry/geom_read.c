@@ -233,61 +233,33 @@ static nb_status stack(struct geom *g, struct block *block, int *count, double *
     return NB_OK;
 }
 
-/* A panel, in the order of their first rows. */
-struct ordered {
-    int slow0, index;
-};
-
-static int by_first_row(const void *a, const void *b)
-{
-    const struct ordered *p = a, *q = b;
-
-    if (p->slow0 != q->slow0) return p->slow0 < q->slow0 ? -1 : 1;
-    return (p->index > q->index) - (p->index < q->index);
-}
-
 /* Checks that no two panels share a pixel. */
-static nb_status check_overlaps(const struct geom *g, struct ordered *order)
+static nb_status check_overlaps(const struct geom *g, const nb_panel *panel)
 {
-    const int n = g->npanel;
+    int pair[2] = {0, 0};
+    const int found = panels_overlap(panel, g->npanel, pair);
+    const struct geom_panel *p = g->panel + pair[0], *q = g->panel + pair[1];
 
-    for (int i = 0; i < n; i++) order[i] = (struct ordered){g->panel[i].slow0, i};
-    qsort(order, (size_t)n, sizeof *order, by_first_row);
-    for (int i = 0; i < n; i++) {
-        const struct geom_panel *p = g->panel + order[i].index;
-        const int *r = p->range;
-
-        for (int k = i + 1; k < n && order[k].slow0 - p->slow0 <= r[3] - r[2]; k++) {
-            const struct geom_panel *q = g->panel + order[k].index;
-
-            if (q->range[0] > r[1] || r[0] > q->range[1]) continue;
-            return fail(g->ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: panel %s has pixels of panel %s (line %ld), by "
-                        "min_fs to max_ss, which include their ends, and dimN",
-                        g->text.name, q->line, text_show(q->name).s, text_show(p->name).s,
-                        p->line);
-        }
-    }
-    return NB_OK;
+    if (found < 0) return fail_memory(g->ctx, g->text.name);
+    if (!found) return NB_OK;
+    return fail(g->ctx, NB_ERR_FORMAT,
+                "%s, line %ld: panel %s has pixels of panel %s (line %ld), by min_fs to "
+                "max_ss, which include their ends, and dimN",
+                g->text.name, q->line, text_show(q->name).s, text_show(p->name).s, p->line);
 }
 
 static nb_status place_panels(struct geom *g, nb_geometry_info *info)
 {
-    struct block *block = calloc((size_t)g->npanel, sizeof *block);
-    struct ordered *order = calloc((size_t)g->npanel, sizeof *order);
+    const size_t npanel = g->npanel > 0 ? (size_t)g->npanel : 1;
+    struct block *block = calloc(npanel, sizeof *block);
     double nslow = 0, nfast = 0;
     nb_status status;
     int n = 0;
 
-    if (block && order) {
-        status = stack(g, block, &n, &nslow, &nfast);
-        if (status == NB_OK) status = check_overlaps(g, order);
-    } else {
-        status = fail_memory(g->ctx, g->text.name);
-    }
+    if (!block) return fail_memory(g->ctx, g->text.name);
+    status = stack(g, block, &n, &nslow, &nfast);
     free(block);
-    free(order);
-    if (status != NB_OK) return status;
+    NB_TRY(status);
     info->nslow = (int)nslow;
     info->nfast = (int)nfast;
     return NB_OK;
@@ -409,6 +381,7 @@ static nb_status make(struct geom *g, struct geom_tree *t, nb_geometry *out)
     NB_TRY(geom_make_tree(g, t));
     set_middles(g, t);
     NB_TRY(set_lists(g, t, out));
+    NB_TRY(check_overlaps(g, out->panel[ALONG_Z]));
     return set_rest(g, out);
 }
 

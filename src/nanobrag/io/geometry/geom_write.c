@@ -20,8 +20,6 @@
 #include "io/images/exposure.h"
 #include "scene/linear.h"
 
-static const double ev_angstrom = 12398.42; /* as on the command line */
-
 enum { DECIMALS = 15, NUMBERED = 16 };
 
 struct geom_out {
@@ -303,7 +301,7 @@ static void put_all(struct geom_out *o)
     const double distance = distance_of(o);
 
     put_text(o, "; written by nanobrag\n");
-    put_exact(o, NULL, "photon_energy", ev_angstrom / o->exposure->wavelength);
+    put_exact(o, NULL, "photon_energy", GEOM_EV_ANGSTROM / o->exposure->wavelength);
     put_real(o, NULL, "clen", distance / 1000);
     put_exact(o, NULL, "res", 1000 / o->exposure->panel[0].pixel);
     put_text(o, "adu_per_photon = 1\ndata = /entry/data/data\ndim0 = %\ndim1 = ss\n"

@@ -35,12 +35,14 @@ double objective_tile(const struct objective *objective, const struct job *job,
     return sum;
 }
 
-void objective_ahead(const struct objective *objective, const struct job *job,
+void objective_ahead(const struct objective *objective, const struct job *image,
                      const struct tile *tile)
 {
+    const struct window *panel = window_panel(image->window, tile->panel);
+
     for (int row = 0; objective->ahead && row < tile->height; row++)
         if (tile->shown[row])
             objective->ahead(objective->user,
-                             window_pixel(job->window, tile->slow + row, tile->fast),
+                             window_pixel(panel, tile->slow + row, tile->fast),
                              tile->width);
 }

@@ -34,9 +34,9 @@ double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight);
 
-/* Asks for what objective_tile() will read of a tile, so that it comes during other work.
- */
-void objective_ahead(const struct objective *objective, const struct job *job,
+/* Asks for what objective_tile() will read of a tile of an image, so that it comes during
+ * other work. */
+void objective_ahead(const struct objective *objective, const struct job *image,
                      const struct tile *tile);
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef NB_KERNELS_SPOTS_SPLAT_PLACES_H
 #define NB_KERNELS_SPOTS_SPLAT_PLACES_H
 
+#include "base/numbers.h"
 #include "kernels/spots/splat.h"
 #include "physics/pixel.h"
 #include "physics/tile/patch.h"
@@ -113,16 +114,6 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
     a.fraction = phys_axpy(1, a.whole, a.fraction);
     a.whole = whole;
     return a;
-}
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 /* Returns the pixel of a sample along an axis, for `over` sub-pixels. A quotient takes

@@ -87,9 +87,8 @@ static void each_tile(const struct run *run, tile_step *step)
             at = tile.panel;
             if (t + 1 < end) {
                 const struct tile next = grid_tile(&run->job, t + 1);
-                const struct job of_next = job_of_panel(&run->job, next.panel);
 
-                objective_ahead(run->objective, &of_next, &next);
+                objective_ahead(run->objective, &run->job, &next);
             }
             step(run, &job, &tile, chunk);
         }

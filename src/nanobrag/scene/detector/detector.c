@@ -518,9 +518,9 @@ static nb_status derive_rectangle(nb_context *ctx, const nb_scene *scene,
     return check_place(ctx, scene, out);
 }
 
-int detector_panels(const nb_scene *scene)
+int detector_panels(const nb_detector *d)
 {
-    return scene->detector.npanel > 0 ? scene->detector.npanel : 1;
+    return d->npanel > 0 ? d->npanel : 1;
 }
 
 nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
@@ -531,7 +531,7 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
 
     out->nfast = d->npanel > 0 ? d->panel[i].nfast : d->nfast;
     out->nslow = d->npanel > 0 ? d->panel[i].nslow : d->nslow;
-    out->pixel = (d->npanel > 0 ? panels_pixel(d, d->panel + i) : d->pixel) / 1000;
+    out->pixel = panels_pixel(d, i) / 1000;
     if (d->npanel > 0) return panels_derive(ctx, scene, middle, i, out);
     return derive_rectangle(ctx, scene, out);
 }

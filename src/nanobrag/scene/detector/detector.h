@@ -32,7 +32,7 @@ struct detector_place {
 nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
 /* Returns the number of rectangles of a detector: its panels, or 1. */
-int detector_panels(const nb_scene *scene);
+int detector_panels(const nb_detector *detector);
 
 /* Computes the position of rectangle i of a resolved detector; `middle` are those of the
  * groups of panels. Returns NB_ERR_SCENE if the crystal cannot illuminate it. */

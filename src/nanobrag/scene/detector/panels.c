@@ -23,9 +23,9 @@ static const double largest_length = 1e9, largest_angle = 1e6;
 
 /* ---- poses ---- */
 
-double panels_pixel(const nb_detector *detector, const nb_panel *panel)
+double panels_pixel(const nb_detector *d, int i)
 {
-    return panel->pixel != 0 ? panel->pixel : detector->pixel;
+    return d->npanel > 0 && d->panel[i].pixel != 0 ? d->panel[i].pixel : d->pixel;
 }
 
 struct panel_middle panels_middle(const nb_panel *panel)
@@ -351,33 +351,41 @@ static int by_first_row(const void *a, const void *b)
     return (p->index > q->index) - (p->index < q->index);
 }
 
-/* Checks that no two panels share a pixel. */
-static nb_status check_overlaps(nb_context *ctx, const nb_detector *d)
+int panels_overlap(const nb_panel *panel, int n, int pair[2])
 {
-    const int n = d->npanel;
-    struct ordered *order = malloc((size_t)n * sizeof *order);
-    nb_status status = NB_OK;
+    struct ordered *order = n > 0 ? malloc((size_t)n * sizeof *order) : NULL;
+    int found = 0;
 
-    if (!order) return fail_memory(ctx, "a list of panels");
-    for (int i = 0; i < n; i++) order[i] = (struct ordered){d->panel[i].slow0, i};
+    if (!order) return n > 0 ? -1 : 0;
+    for (int i = 0; i < n; i++) order[i] = (struct ordered){panel[i].slow0, i};
     qsort(order, (size_t)n, sizeof *order, by_first_row);
-    for (int i = 0; i < n && status == NB_OK; i++) {
-        const nb_panel *p = d->panel + order[i].index;
+    for (int i = 0; i < n && !found; i++) {
+        const nb_panel *p = panel + order[i].index;
 
-        for (int j = i + 1; j < n && order[j].slow0 < p->slow0 + p->nslow; j++) {
-            const nb_panel *q = d->panel + order[j].index;
-            char one[64], other[64];
+        for (int j = i + 1; j < n && !found && order[j].slow0 < p->slow0 + p->nslow; j++) {
+            const nb_panel *q = panel + order[j].index;
 
-            if (q->fast0 >= p->fast0 + p->nfast || p->fast0 >= q->fast0 + q->nfast)
-                continue;
-            status = fail(ctx, NB_ERR_SCENE, "%s and %s overlap in the image",
-                          name_of("panel", order[i].index, p->name, one),
-                          name_of("panel", order[j].index, q->name, other));
-            break;
+            found = q->fast0 < p->fast0 + p->nfast && p->fast0 < q->fast0 + q->nfast;
+            pair[0] = order[i].index;
+            pair[1] = order[j].index;
         }
     }
     free(order);
-    return status;
+    return found;
+}
+
+/* Checks that no two panels share a pixel. */
+static nb_status check_overlaps(nb_context *ctx, const nb_detector *d)
+{
+    char one[64], other[64];
+    int pair[2] = {0, 0};
+    const int found = panels_overlap(d->panel, d->npanel, pair);
+
+    if (found < 0) return fail_memory(ctx, "a list of panels");
+    if (!found) return NB_OK;
+    return fail(ctx, NB_ERR_SCENE, "%s and %s overlap in the image",
+                name_of("panel", pair[0], d->panel[pair[0]].name, one),
+                name_of("panel", pair[1], d->panel[pair[1]].name, other));
 }
 
 /* ---- middles of groups ---- */

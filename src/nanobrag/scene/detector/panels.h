@@ -33,8 +33,12 @@ nb_status panels_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *
 nb_status panels_middles(nb_context *ctx, const nb_detector *detector,
                          struct panel_middle *middle);
 
-/* Returns the edge of a pixel of a panel, mm. */
-double panels_pixel(const nb_detector *detector, const nb_panel *panel);
+/* Finds two panels that share a pixel of the image, *pair, of which the first has its first
+ * row no later. Returns 1, 0 if there are none, -1 without memory. */
+int panels_overlap(const nb_panel *panel, int n, int pair[2]);
+
+/* Returns the edge of a pixel of panel i, or of the rectangle, mm. */
+double panels_pixel(const nb_detector *detector, int i);
 
 /* Returns the middle of a panel in its own frame, mm. */
 struct panel_middle panels_middle(const nb_panel *panel);

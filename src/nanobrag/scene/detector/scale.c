@@ -49,7 +49,7 @@ nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
     double nearest = INFINITY;
 
     *out = (struct detector_scale){INFINITY, 0, 0};
-    for (int i = 0; i < detector_panels(scene); i++) {
+    for (int i = 0; i < detector_panels(&scene->detector); i++) {
         struct detector_place place;
 
         NB_TRY(detector_derive(ctx, scene, middle, i, &place));

@@ -4,19 +4,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "base/numbers.h"
 #include "kernels/spots/rows/row_factors.h"
 
 /* ---- a spot ---- */
-
-static int max_int(int a, int b)
-{
-    return a > b ? a : b;
-}
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
 
 /* Finds the samples of a spot that lie in the area; returns 0 where none do. */
 static int cut_to_area(const struct area *a, const struct tile_spot *from,

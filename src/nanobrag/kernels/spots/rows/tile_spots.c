@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/numbers.h"
 #include "kernels/spots/strips.h"
 #include "physics/pixel.h"
 
@@ -69,16 +70,6 @@ static void append(const struct listing *l, int at, const struct tile_spot *spot
         return;
     }
     row->spot[row->n++] = *spot;
-}
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int max_int(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 /* Returns the number of the first tile of a row of tiles of a panel or of the image. */
