@@ -37,7 +37,7 @@ nanobrag_package(OPENMP OpenMP_C_FOUND "threads" "gcc, or libomp-dev for clang")
 if(NANOBRAG_FFTW)
   find_package(FFTW QUIET)
 endif()
-nanobrag_package(FFTW FFTW_FOUND "-psf; -pdb sums directly" "libfftw3-dev"
+nanobrag_package(FFTW FFTW_FOUND "-psf, and -pdb by transforms" "libfftw3-dev"
                  " (FFTW is GPL-2+, and so is a build with it)")
 
 if(NANOBRAG_PNG)

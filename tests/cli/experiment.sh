@@ -6,16 +6,6 @@ render="-default_F 100 -N 5 -gauss_xtal -fluence 1e28 -oversample 1 -phisteps 2"
 geometry="-cell 50 60 70 90 100 90 -misset 10 20 30 -detpixels_f 40 -detpixels_s 37 -pixel 2
     -distance 90 -detector_roty 4 -twotheta 8 -lambda 1.1 -polar 0.9 -osc 0.5 -phi 12"
 
-# alike DESCRIPTION FIRST SECOND: both command lines render the same image, but for rounding
-alike()
-{
-    run $2 -floatfile f.bin
-    cp work/f.bin first.bin
-    run $3 -floatfile f.bin
-    is "$1" near 2e-6 first.bin work/f.bin
-    [ "$code" -eq 0 ] || sed 's/^/# /' err
-}
-
 # ---- XPARM.XDS, which needs no library ----
 cp "$data/XPARM.XDS" .
 # the matrix of the same crystal, times a wavelength

@@ -6,16 +6,6 @@ crystal="-cell 50 60 70 90 100 90 -misset 10 20 30 -default_F 100 -N 5 -gauss_xt
     -fluence 1e28 -oversample 1"
 cp "$data/geometries/agipd.geom" "$data/../../examples/data/jungfrau.geom" .
 
-# alike DESCRIPTION FIRST SECOND: both command lines render the same image, but for rounding
-alike()
-{
-    run $2 -floatfile f.bin
-    cp work/f.bin first.bin
-    run $3 -floatfile f.bin
-    is "$1" near 2e-6 first.bin work/f.bin
-    [ "$code" -eq 0 ] || sed 's/^/# /' err
-}
-
 # ---- reading ----
 accepts 'detector   8 panels in an image of 32 x 512; p1a0, of 0.2 mm, at 119.3 mm' \
     -geom ../agipd.geom $crystal -floatfile f.bin

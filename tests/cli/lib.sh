@@ -68,9 +68,9 @@ catching()
     done
 }
 
-# interrupted SIGNAL FILE ARGUMENTS...: a run of many images is told to stop once FILE is
-# there, and says what it keeps; leaves work, out and err
-interrupted()
+# stopped SIGNAL FILE ARGUMENTS...: the program in an empty directory is told to stop once
+# FILE is there, and ends with the status of that; leaves $code, work, out and err
+stopped()
 {
     signal=$1
     awaited=$2
@@ -79,9 +79,7 @@ interrupted()
     [ "$signal" = INT ] || status=143
     rm -rf work
     mkdir work
-    (cd work && exec "$program" -cell 30 40 50 -default_F 10 -N 4 -detpixels 300 -pixel 0.3 \
-        -osc 1 -phisteps 20 -images 100000 -strategy reference -threads 1 -quiet "$@" \
-        > ../out 2> ../err) &
+    (cd work && exec "$program" "$@" > ../out 2> ../err) &
     child=$!
     tries=0
     while [ ! -e "work/$awaited" ] && [ $tries -lt 1000 ]; do
@@ -92,7 +90,28 @@ interrupted()
     wait $child
     code=$?
     is "status $status after SIG$signal" test $code -eq $status
+}
+
+# interrupted SIGNAL FILE ARGUMENTS...: the same for a run of many images, which says what it
+# keeps
+interrupted()
+{
+    signal=$1
+    awaited=$2
+    shift 2
+    stopped "$signal" "$awaited" -cell 30 40 50 -default_F 10 -N 4 -detpixels 300 -pixel 0.3 \
+        -osc 1 -phisteps 20 -images 100000 -strategy reference -threads 1 -quiet "$@"
     is "tells what is kept" grep -q 'interrupted; [0-9]* of 100000 images are finished and kept' err
+}
+
+# alike DESCRIPTION FIRST SECOND: both command lines render the same image, but for rounding
+alike()
+{
+    run $2 -floatfile f.bin
+    cp work/f.bin first.bin
+    run $3 -floatfile f.bin
+    is "$1" near 2e-6 first.bin work/f.bin
+    [ "$code" -eq 0 ] || sed 's/^/# /' err
 }
 
 # refuses CODE PATTERN ARGUMENTS...: that exit status, one line on stderr that matches and

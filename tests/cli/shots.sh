@@ -65,19 +65,8 @@ is "and nothing is left to make" test "$(grep -c '^shot' out)" -eq 0
 
 # an interrupt keeps what is finished, and -resume goes on
 awk 'BEGIN { print "misset_x"; for (i = 0; i < 3000; i++) print i / 100 }' > many.txt
-rm -rf work
-mkdir work
 slow="-cell 30 40 50 -default_F 10 -N 4 -detpixels 200 -pixel 0.4 -strategy reference -threads 1"
-(cd work && exec "$program" $slow -shots ../many.txt -floatfile f.bin -quiet > ../out 2> ../err) &
-child=$!
-tries=0
-while [ ! -e work/f_00002.bin ] && [ $tries -lt 1000 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-kill -INT $child
-wait $child
-is "status 130 after SIGINT" test $? -eq 130
+stopped INT f_00002.bin $slow -shots ../many.txt -floatfile f.bin -quiet
 is "tells what is kept" grep -q 'interrupted; [0-9]* of 3000 images are finished and kept' err
 done=$(find work -name 'f_*.bin' | wc -l)
 is "whole files" test "$(find work -name 'f_*.bin' -size -$((200 * 200 * 4))c | wc -l)" -eq 0
@@ -237,17 +226,8 @@ for name in ('incident_wavelength', 'total_flux'):
         "work/s_data_00001.nxs work/s_data_00003.nxs "
 
     # an interrupt keeps the frames that are finished
-    (cd work && exec "$program" $slow -shots ../many.txt -imagefile m.nxs -floatfile m.bin \
-        -frames_per_file 50 -quiet > ../out 2> ../err) &
-    child=$!
-    tries=0
-    while [ ! -e work/m_00053.bin ] && [ $tries -lt 1000 ]; do
-        sleep 0.1
-        tries=$((tries + 1))
-    done
-    kill -INT $child
-    wait $child
-    is "status 130 after SIGINT" test $? -eq 130
+    stopped INT m_00053.bin $slow -shots ../many.txt -imagefile m.nxs -floatfile m.bin \
+        -frames_per_file 50 -quiet
     is "two data files, which it names" grep -q 'm_data_00001.nxs to m_data_00051.nxs' err
     made=$(find work -name 'm_0*.bin' | wc -l)
     (cd work && "$program" $slow -shots ../many.txt -shots_range 1:$((made + 1)) -imagefile m.nxs \

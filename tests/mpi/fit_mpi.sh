@@ -3,13 +3,10 @@
 # nb_fit_run() for any number of ranks and threads, and errors of one rank that end all of
 # them. SPDX-License-Identifier: MIT
 set -eu
+here=$(dirname "$0")
 program=$1
-command -v mpirun > /dev/null 2>&1 || { echo "no mpirun here"; exit 77; }
-# ranks on one machine, more of them than processors, for any user; leaks of MPI's own
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
-export ASAN_OPTIONS=detect_leaks=0 LSAN_OPTIONS=detect_leaks=0
+# shellcheck source=tests/mpi/need_mpi.sh
+. "$here/need_mpi.sh"
 
 bad=0
 # A rank that waits for another for ever is a failure of its own.

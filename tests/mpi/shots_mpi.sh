@@ -3,14 +3,11 @@
 # (nanobrag_mpi): the bits of one process for any number of them, the data files and the
 # master of NXmx, and what is left and made again when a process dies.
 # SPDX-License-Identifier: MIT
-. "$(dirname "$0")/../cli/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../cli/lib.sh"
 shared=$3
-command -v mpirun > /dev/null 2>&1 || { echo "no mpirun here"; exit 77; }
-# ranks on one machine, more of them than processors, for any user; leaks of MPI's own
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none
-export ASAN_OPTIONS=detect_leaks=0 LSAN_OPTIONS=detect_leaks=0
+# shellcheck source=tests/mpi/need_mpi.sh
+. "$here/need_mpi.sh"
 hdf5=0
 "$program" -version | grep -q hdf5 && hdf5=1
 python=

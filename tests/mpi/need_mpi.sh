@@ -1,0 +1,8 @@
+# need_mpi.sh - sourced by the tests of this directory, which are skipped without mpirun.
+# SPDX-License-Identifier: MIT
+command -v mpirun > /dev/null 2>&1 || { echo "no mpirun here"; exit 77; }
+# ranks on one machine, more of them than processors, for any user; leaks of MPI's own
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+export ASAN_OPTIONS=detect_leaks=0 LSAN_OPTIONS=detect_leaks=0
