@@ -191,12 +191,31 @@ static int many_panels(void)
     return 0;
 }
 
+/* The 4097th bad region is refused. */
+static int many_regions(void)
+{
+    enum { MOST = 4096, LINE = 40 };
+    char *many = malloc(strlen(geom_text) + (size_t)(MOST + 1) * LINE), *end = many;
+    nb_geometry *g;
+
+    if (!many) abort();
+    end += sprintf(end, "%s", geom_text);
+    for (int i = 0; i < MOST; i++) end += sprintf(end, "bad%d/panel = p0\n", i);
+    (void)sprintf(end, "bad_more/panel = p0\n");
+    tap_check(geom_parse_text(many, &g) == NB_ERR_FORMAT
+                  && strstr(nb_context_message(geom_context()), "bad_more is one more"),
+              "one more: %s", nb_context_message(geom_context()));
+    free(many);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"wrong", wrong},
         {"strange_lines", strange_lines},
         {"many_panels", many_panels},
+        {"many_regions", many_regions},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

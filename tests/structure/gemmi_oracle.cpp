@@ -85,12 +85,21 @@ int oracle_solvent(const char *path, double dmin, const double k_and_b[2], int n
                    const int (*hkl)[3], double (*f)[2])
 {
     try {
-        const gemmi::Structure structure = read_model(path, 0);
+        gemmi::Structure structure = read_model(path, 0);
+        /* what mmtbx has; versions of gemmi differ */
+        gemmi::SolventMasker masker(gemmi::AtomicRadiiSet::Cctbx);
         gemmi::Grid<float> grid;
 
+        masker.rprobe = 1.1;
+        masker.rshrink = 0.9;
+        for (gemmi::Chain &chain : structure.models[0].chains)
+            for (gemmi::Residue &residue : chain.residues)
+                gemmi::vector_remove_if(residue.atoms, [](const gemmi::Atom &atom) {
+                    return atom.is_hydrogen();
+                });
+
         grid.setup_from(structure, std::fmin(dmin / 3, 0.6));
-        gemmi::SolventMasker(gemmi::AtomicRadiiSet::Cctbx)
-            .put_mask_on_grid(grid, structure.models[0]);
+        masker.put_mask_on_grid(grid, structure.models[0]);
         const double each = structure.cell.volume / (double)grid.point_count();
 
         for (int i = 0; i < n; i++) {

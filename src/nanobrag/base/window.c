@@ -11,8 +11,6 @@
 
 #include <nanobrag/scene.h>
 
-#include "base/numbers.h"
-
 /* A window in the making, panel by panel. Lists grow by doubling. */
 struct making {
     const struct window_pixels *pixels;

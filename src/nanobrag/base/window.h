@@ -20,6 +20,17 @@
  * number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
+/* Return the smaller and the larger of two whole numbers. */
+static inline int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1 of a panel:
  * a tile, or a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is
  * rendered. */

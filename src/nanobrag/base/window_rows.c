@@ -4,7 +4,6 @@
  */
 #include <string.h>
 
-#include "base/numbers.h"
 #include "base/window.h"
 
 int window_next_stretch(const struct window *image, int s, int f, int end,

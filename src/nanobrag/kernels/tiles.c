@@ -11,7 +11,6 @@
 
 #include "base/context.h"
 #include "base/floats.h"
-#include "base/numbers.h"
 #include "base/progress.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"

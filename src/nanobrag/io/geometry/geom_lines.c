@@ -11,7 +11,8 @@
 #include "base/log.h"
 #include "io/geometry/geom.h"
 
-enum { TABLE = 2 * PANELS_MOST, STRANGE_MOST = 20 };
+/* Bad regions are looked for one by one. */
+enum { TABLE = 2 * PANELS_MOST, STRANGE_MOST = 20, BAD_MOST = 4096 };
 
 /* A line: panel, key and value. */
 struct entry {
@@ -387,6 +388,10 @@ static nb_status find_bad(struct geom *g, struct span name, struct geom_bad **ou
             *out = g->bad + i - 1;
             return NB_OK;
         }
+    if (g->nbad == BAD_MOST)
+        return fail(g->ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: bad region %s is one more than %d; state larger ones",
+                    g->text.name, g->text.line, text_show(name).s, BAD_MOST);
     NB_TRY(more(g, g->nbad, &g->bad_room, &g->bad, sizeof *g->bad));
     *out = g->bad + g->nbad++;
     **out = (struct geom_bad){.name = name,
@@ -400,7 +405,7 @@ static nb_status read_bad(struct geom *g, const struct entry *e)
     static const char *const keys[2][GEOM_RANGES] = {{"min_x", "max_x", "min_y", "max_y"},
                                                      {"min_fs", "max_fs", "min_ss",
                                                       "max_ss"}};
-    struct geom_bad *bad;
+    struct geom_bad *bad = NULL;
 
     NB_TRY(find_bad(g, e->owner, &bad));
     if (is_word(e->key, "panel")) {

@@ -8,7 +8,6 @@
 #ifndef NB_KERNELS_SPOTS_SPLAT_PLACES_H
 #define NB_KERNELS_SPOTS_SPLAT_PLACES_H
 
-#include "base/numbers.h"
 #include "kernels/spots/splat.h"
 #include "physics/pixel.h"
 #include "physics/tile/patch.h"

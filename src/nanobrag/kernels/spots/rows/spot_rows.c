@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "base/numbers.h"
 #include "kernels/spots/rows/row_factors.h"
 
 /* ---- a spot ---- */

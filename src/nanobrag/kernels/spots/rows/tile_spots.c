@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "base/numbers.h"
 #include "kernels/spots/strips.h"
 #include "physics/pixel.h"
 
