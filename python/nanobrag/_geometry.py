@@ -53,8 +53,8 @@ class Geometry:
     def apply(self, scene: Scene) -> Scene:
         """Return a copy of a scene with this detector, in the frame of the scene's convention.
 
-        What placed its rectangle is gone, and so are its region of interest and boxes; its distance, if not 0, is taken for clen of the file, and
-        its wavelength, if not 0, stays.
+        What placed its rectangle is gone, and so are its region of interest and boxes; its distance,
+        if not 0, is taken for clen of the file, and its wavelength, if not 0, stays.
 
         Raises:
             SceneError: the file says that the distance or the wavelength is in a data file, and the
