@@ -444,7 +444,7 @@ static int counts(void)
     static double photons[PIXELS], sum;
     static uint16_t here[PIXELS], there[PIXELS];
     struct window window;
-    const struct gpu_counting counting = {SIDE, SIDE, window.roi, NULL, 1, 1, 40, 7, 3};
+    const struct gpu_counting counting = {&window, 1, 1, 40, 7, 3};
     const nb_scene scene = many_tiles();
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
     nb_array counted = nb_array_u16(here, SIDE, SIDE), fetched = counted;

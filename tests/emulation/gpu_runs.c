@@ -143,6 +143,7 @@ static struct gpu_parameters parameters_of(const struct gpu_case *c,
     }
     p.edges = edges_of(frame);
     memcpy(p.roi, c->job.roi, sizeof p.roi);
+    p.stride = frame->nfast;
     p.parts = way->parts ? way->parts : gpu_case_parts(c);
     p.first_slow = GPU_SLOW * way->first_row;
     p.across = up(frame->nfast, GPU_FAST);

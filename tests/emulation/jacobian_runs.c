@@ -215,6 +215,7 @@ struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t
     image->edges = rounding.edges[0] + rounding.edges[1] + rounding.edges[2];
     find_cut(t, image);
     memcpy(image->roi, t->job.roi, sizeof image->roi);
+    image->stride = t->frame.nfast;
     image->mask = t->job.mask;
     image->parts = way->parts;
     image->across = (t->frame.nfast + GPU_FAST - 1) / GPU_FAST;

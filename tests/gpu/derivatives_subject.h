@@ -8,7 +8,7 @@
 #define NB_TESTS_DERIVATIVES_SUBJECT_H
 
 #include "emulation/jacobian_runs.h"
-#include "gpu/derivatives.h"
+#include "gpu/derivatives/derivatives.h"
 
 struct subject {
     struct device_run t;

@@ -1,8 +1,8 @@
 /*
- * test_gpu_derivatives.c - the host side of derivatives on a device (gpu/derivatives.h),
- * whose kernels emulation/fakes/fake_nvrtc.c builds and an emulated device runs: sums,
- * normal matrices, tangents and structure factors compared with the CPU's kernels; strips,
- * passes, recordings; and every failure.
+ * test_gpu_derivatives.c - the host side of derivatives on a device
+ * (gpu/derivatives/derivatives.h), whose kernels emulation/fakes/fake_nvrtc.c builds and an
+ * emulated device runs: sums, normal matrices, tangents and structure factors compared with
+ * the CPU's kernels; strips, passes, recordings; and every failure.
  *
  * SPDX-License-Identifier: MIT
  */

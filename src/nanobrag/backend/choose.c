@@ -48,7 +48,6 @@ static const char *needs_host(const nb_simulator *sim)
     if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
         return "spots were asked for, which run on the host";
     if (sim->window.boxed) return "boxes are rendered on the host";
-    if (sim->window.npanel > 0) return "detectors of panels are rendered on the host";
     return NULL;
 }
 
@@ -58,8 +57,9 @@ static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
                        size_t n)
 {
     const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
+    const struct job panel = job_of_panel(&job, 0);
     const int asked = sim->policy.precision == NB_SINGLE;
-    const int there = gpu_layout_of(properties, &job, asked, 0).single;
+    const int there = gpu_layout_of(properties, &panel, asked, 0).single;
     const int single = sim->policy.kernels.single != NULL;
     const double pairs = (double)frame->nsource * frame->norientation;
     const double cores = (single ? core_single : core_double) * sim->ctx->threads;

@@ -17,10 +17,8 @@ static const double draw = 4e-8, copied = 5e9, fixed = 1e-3, worth = 2;
 
 static struct gpu_counting counting_of(const nb_simulator *sim, const nb_digitizer *how)
 {
-    const struct window *window = &sim->window;
-    const struct gpu_counting counting = {window->nslow, window->nfast,       window->roi,
-                                          window->mask,  how->noise,          how->scale,
-                                          how->offset,   (uint64_t)how->seed, how->image};
+    const struct gpu_counting counting = {&sim->window, how->noise,          how->scale,
+                                          how->offset,  (uint64_t)how->seed, how->image};
 
     return counting;
 }

@@ -8,7 +8,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
-#include "gpu/derivatives.h"
+#include "gpu/derivatives/derivatives.h"
 #include "image/target.h"
 
 static int wants_f(const nb_simulator *sim)
@@ -72,6 +72,13 @@ static nb_status make_tangents(nb_simulator *sim)
     return fail_memory(sim->ctx, "tangents");
 }
 
+/* Returns the tangents of each panel, or NULL where the detector is one rectangle. */
+static const struct panel_tangents *panels_of(const nb_simulator *sim,
+                                              const struct jacobian_work *work)
+{
+    return sim->window.npanel > 0 ? work->panel : NULL;
+}
+
 /* Describe the objective of a request and the tangents of all parameters for the device. */
 static nb_status find_job(const struct request *r, struct gpu_derivatives_job *out)
 {
@@ -82,8 +89,10 @@ static nb_status find_job(const struct request *r, struct gpu_derivatives_job *o
     NB_TRY(make_tangents(r->sim));
     NB_TRY(simulator_parameter_tangents(r->sim, r->scene, r->frame,
                                         r->sim->device.tangents.dot));
+    simulator_parameters_on_panels(r->sim, r->scene, &r->sim->device.tangents);
     *out = job;
     out->dot = r->sim->device.tangents.dot;
+    out->panel = panels_of(r->sim, &r->sim->device.tangents);
     if (of->cotangent) {
         out->end = REDUCE_COTANGENT;
         out->cotangent = backend_input(of->cotangent);
@@ -188,6 +197,8 @@ nb_status device_jacobian(struct request *r)
     nb_simulator *sim = r->sim;
     const struct gpu_derivatives_job what = {.n = r->n,
                                              .dot = sim->tangents.jacobian.dot,
+                                             .panel =
+                                                 panels_of(sim, &sim->tangents.jacobian),
                                              .end = REDUCE_NOTHING};
     double *change[TANGENTS_AT_ONCE];
     struct gpu_derivatives_sums sums = {.change = change};

@@ -11,7 +11,7 @@
 #include "backend/backend.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "gpu/derivatives.h"
+#include "gpu/derivatives/derivatives.h"
 
 static int derives(const struct request *r)
 {

@@ -22,11 +22,52 @@ static void *pointer_at(gpu_address address)
 
 static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
 {
-    const int64_t pixels = (int64_t)how->nslow * how->nfast;
+    const int64_t pixels = (int64_t)how->window->nslow * how->window->nfast;
     const int64_t needed = (pixels + BLOCK_THREADS - 1) / BLOCK_THREADS;
     const int64_t most = (int64_t)RESIDENT * gpu->properties.processors;
 
     return (int)(needed < most ? needed : most);
+}
+
+/* Send which pixels of an image of panels are shown: those between the panels are not, as
+ * those that a mask hides. Nothing is sent again, since neither panels nor mask change. */
+static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
+                            const struct window *window)
+{
+    const size_t nslow = (size_t)window->nslow, nfast = (size_t)window->nfast;
+    uint8_t *shown;
+    nb_status status;
+
+    if (s->shown.address) return NB_OK;
+    shown = gpu_workspace(ctx, &s->staged, nslow * nfast, "the pixels that are shown");
+    if (!shown) return NB_ERR_MEMORY;
+    for (size_t i = 0; i < nslow; i++)
+        window_shown(window, (int)i, 0, window->nfast, shown + i * nfast);
+    status = gpu_put(ctx, s->gpu, &s->shown, shown, nslow * nfast);
+    if (status != NB_OK) gpu_drop(s->gpu, &s->shown);
+    return status;
+}
+
+/* Send the mask, or what hides pixels like one, and set its address. */
+static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
+                             const struct window *window, const unsigned char **out)
+{
+    const size_t pixels = (size_t)window->nslow * (size_t)window->nfast;
+    nb_status status = NB_OK;
+
+    *out = NULL;
+    if (window->npanel > 0) {
+        if (!window_hides(window)) return NB_OK;
+        NB_TRY(send_shown(ctx, s, window));
+        *out = pointer_at(s->shown.address);
+        return NB_OK;
+    }
+    if (window->mask && !s->mask.address) { /* the mask never changes */
+        status = gpu_put(ctx, s->gpu, &s->mask, window->mask, pixels);
+        if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
+    }
+    if (window->mask) *out = pointer_at(s->mask.address);
+    return status;
 }
 
 /* Fill in the parameters, and reserve memory for the results of all blocks. */
@@ -34,19 +75,11 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
                          const struct gpu_counting *how, const struct gpu_output *image,
                          const struct gpu_output *counts, struct gpu_count_parameters *p)
 {
-    const size_t pixels = (size_t)how->nslow * (size_t)how->nfast;
-
     memset(p, 0, sizeof *p);
-    p->nslow = how->nslow;
-    p->nfast = how->nfast;
-    memcpy(p->roi, how->roi, sizeof p->roi);
-    if (how->mask && !s->mask.address) { /* the mask never changes */
-        const nb_status status = gpu_put(ctx, s->gpu, &s->mask, how->mask, pixels);
-
-        if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
-        NB_TRY(status);
-    }
-    p->mask = how->mask ? pointer_at(s->mask.address) : NULL;
+    p->nslow = how->window->nslow;
+    p->nfast = how->window->nfast;
+    memcpy(p->roi, how->window->roi, sizeof p->roi);
+    NB_TRY(send_hidden(ctx, s, how->window, &p->mask));
     p->image = pointer_at(image->address);
     p->image_bits = image->bits;
     p->counts = pointer_at(counts->address);
@@ -124,11 +157,11 @@ nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
                               const nb_array *counts, struct phys_tally *out)
 {
     const struct gpu_driver *driver = scene->gpu->driver;
-    const size_t pixels = (size_t)how->nslow * (size_t)how->nfast;
+    const size_t pixels = (size_t)how->window->nslow * (size_t)how->window->nfast;
     const size_t taken = pixels * (size_t)image->bits / 8;
     const size_t given = pixels * (size_t)counts->bits / 8;
-    struct gpu_output from = {0, image->bits, {how->nfast, 1}};
-    struct gpu_output to = {0, counts->bits, {how->nfast, 1}};
+    struct gpu_output from = {0, image->bits, {how->window->nfast, 1}};
+    struct gpu_output to = {0, counts->bits, {how->window->nfast, 1}};
 
     NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image->data, taken));

@@ -12,9 +12,7 @@
 
 /* the counting to do, and the pixels it covers */
 struct gpu_counting {
-    int nslow, nfast;
-    const int *roi; /* (4) fast0 fast1 slow0 slow1, ends excluded */
-    const uint8_t *mask; /* on the host, the same in each call for a scene; or NULL */
+    const struct window *window; /* of the image, the same in each call for a scene */
     int noise; /* 1: Poisson */
     double scale, offset; /* scale 0: 55000/max; not used with noise */
     uint64_t seed;

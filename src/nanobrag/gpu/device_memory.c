@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compile/jit/registry.h"
-#include "gpu/derivatives.h"
+#include "gpu/derivatives/derivatives.h"
 #include "physics/spec.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
@@ -69,7 +69,7 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, inputs[1]),  offsetof(struct gpu_scene, inputs[2]),
     offsetof(struct gpu_scene, tallies),    offsetof(struct gpu_scene, count_parameters),
     offsetof(struct gpu_scene, pixels),     offsetof(struct gpu_scene, counts),
-    offsetof(struct gpu_scene, peaks),
+    offsetof(struct gpu_scene, peaks),      offsetof(struct gpu_scene, shown),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };
@@ -84,6 +84,8 @@ void gpu_scene_drop(struct gpu_scene *scene)
     gpu_workspace_drop(&scene->staged);
     gpu_workspace_drop(&scene->order);
     gpu_workspace_drop(&scene->counted);
+    gpu_workspace_drop(&scene->panels);
+    gpu_workspace_drop(&scene->panel_parameters);
     gpu_unpin(scene->gpu, &scene->front.pinned);
     gpu_unpin(scene->gpu, &scene->strips);
     memset(&scene->front, 0, sizeof scene->front);
@@ -108,6 +110,7 @@ size_t gpu_scene_bytes(const struct gpu_scene *scene)
 
     bytes += scene->front.pinned.bytes + scene->strips.bytes;
     bytes += scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
+    bytes += scene->panels.bytes + scene->panel_parameters.bytes;
     for (int i = 0; i < BUFFERS; i++)
         bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
     return bytes;

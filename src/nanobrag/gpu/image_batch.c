@@ -43,7 +43,7 @@ static size_t lists_at(const struct gpu_batch *batch, const struct phys_frame *f
 
 int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on_device)
 {
-    if (scene->f_varies || image_is_empty(job)) return 1;
+    if (scene->f_varies || image_is_empty(job) || job->window->npanel > 0) return 1;
     return image_most(&scene->gpu->properties, job, on_device);
 }
 
@@ -263,6 +263,7 @@ nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
     progress_start(progress, job->planned);
     progress_part(progress, 0, 1, 1);
     NB_TRY(gpu_begin(progress->ctx, scene));
+    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
     NB_TRY(send_batch(progress->ctx, scene, &first, batch));
     NB_TRY(launch_batch(progress->ctx, scene, &first, batch));
     NB_TRY(fetch_batch(progress->ctx, scene, &first, batch));

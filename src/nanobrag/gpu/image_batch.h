@@ -34,7 +34,8 @@ struct gpu_batch {
 };
 
 /* How many images like a job's may share a launch. Below 2 they are better computed one
- * after the other. `on_device`: as in struct gpu_batch. */
+ * after the other; that is so for those of several panels, which share launches already.
+ * `on_device`: as in struct gpu_batch. */
 int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on_device);
 
 /* Empty a batch, and let it hold at least so many images of a simulator, of which the job

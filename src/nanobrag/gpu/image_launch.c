@@ -53,20 +53,29 @@ static const double too_much = 8;
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
                         int single)
 {
-    const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
-
     if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
         return "there are more pairs of source and orientation than a device can count";
-    if (share_of_row(properties, job, across, single) > too_much)
-        return "a row of tiles alone would take too long, or too much memory, on the "
-               "device";
+    for (int i = 0; i < window_panels(job->window); i++) {
+        const struct job panel = job_of_panel(job, i);
+        const int across = (panel.frame->nfast + GPU_FAST - 1) / GPU_FAST;
+
+        if (share_of_row(properties, &panel, across, single) > too_much)
+            return "a row of tiles alone would take too long, or too much memory, on the "
+                   "device";
+    }
     return NULL;
+}
+
+double image_row_share(const struct gpu_properties *properties, const struct job *job,
+                       const struct gpu_layout *l)
+{
+    return share_of_row(properties, job, l->across, l->single);
 }
 
 static int rows_of_strip(const struct gpu_properties *properties, const struct job *job,
                          const struct gpu_layout *l)
 {
-    const double rows = 1 / share_of_row(properties, job, l->across, l->single);
+    const double rows = 1 / image_row_share(properties, job, l);
 
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
 }
@@ -78,7 +87,7 @@ int image_most(const struct gpu_properties *properties, const struct job *job, i
     const double lists = (double)frame->nsource * sizeof *frame->source
                          + (double)frame->norientation * sizeof *frame->orientation
                          + sizeof(struct gpu_parameters);
-    const double share = share_of_row(properties, job, l.across, 0) * l.down
+    const double share = image_row_share(properties, job, &l) * l.down
                          + lists / gpu_launch_memory(properties);
 
     return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
@@ -296,6 +305,8 @@ static nb_status blank_output(struct image_run *run)
     return gpu_run_with(run->ctx, run->scene, run->job, &blank, &p, sizeof p);
 }
 
+/* Compute the image of one rectangle; *peak is the photons of its brightest pixel, where
+ * float may lose it. */
 static nb_status run_all(struct progress *progress, struct gpu_scene *s,
                          const struct job *job, int single, const struct gpu_output *out,
                          double *peak)
@@ -328,18 +339,28 @@ int gpu_may_lose(const struct job *job, int single)
     return single && job->spec.shape == PHYS_GAUSS;
 }
 
+static nb_status image_of_rectangle(struct progress *progress, struct gpu_scene *s,
+                                    const struct job *job, int single,
+                                    const struct gpu_output *out)
+{
+    const int kept = gpu_layout_of(&s->gpu->properties, job, single, 0).single;
+    double peak = 0;
+
+    NB_TRY(run_all(progress, s, job, single, out, &peak));
+    if (gpu_may_lose(job, kept) && rounding_is_lost(job, peak))
+        NB_TRY(run_all(progress, s, job, 0, out, &peak));
+    return NB_OK;
+}
+
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out)
 {
-    const int kept = gpu_layout_of(&scene->gpu->properties, job, single, 0).single;
-    double peak = 0;
-
     progress_start(progress, job->planned);
     if (job->photons) grid_clear(job);
     if (!out && image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(run_all(progress, scene, job, single, out, &peak));
-    if (gpu_may_lose(job, kept) && rounding_is_lost(job, peak))
-        NB_TRY(run_all(progress, scene, job, 0, out, &peak));
+    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
+    NB_TRY(job->window->npanel > 0 ? image_of_panels(progress, scene, job, single, out)
+                                   : image_of_rectangle(progress, scene, job, single, out));
     return progress_end(progress);
 }

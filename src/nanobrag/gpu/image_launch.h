@@ -13,6 +13,10 @@
 /* 1 when the ROI of a job has no pixel. */
 int image_is_empty(const struct job *job);
 
+/* The cost of a row of tiles, in units of what one launch may cost. */
+double image_row_share(const struct gpu_properties *properties, const struct job *job,
+                       const struct gpu_layout *l);
+
 /* How many images like a job's fit into one launch, one strip each; 0: not even one does.
  */
 int image_most(const struct gpu_properties *properties, const struct job *job, int whole);
@@ -35,5 +39,10 @@ nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *
 
 /* Let the kernels write the image to the caller's memory on the device. */
 void image_output(const struct gpu_output *out, struct gpu_parameters *p);
+
+/* Compute an image of several panels (image_panels.c); the arguments are those of
+ * gpu_forward(), which begins and ends the call. */
+nb_status image_of_panels(struct progress *progress, struct gpu_scene *s,
+                          const struct job *job, int single, const struct gpu_output *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * loss_launch.c - see loss_launch.h. Strips of tiles are computed as in image_launch.c,
  * each tile to its own sum; after the last strip, launches of the kernel `sum` add up all
- * tiles.
+ * tiles. Panels are computed one after the other, and their losses added up in that order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,9 @@ _Static_assert(sizeof(struct block) <= (size_t)FRONT_BYTES, "sent at once");
 struct loss_run {
     nb_context *ctx;
     struct gpu_scene *scene;
-    const struct job *job;
+    const struct job *job; /* of a panel */
+    struct progress *progress;
+    struct gpu_target target; /* of the image */
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* that computes the image */
     struct block block;
@@ -55,41 +57,61 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
     return strip->is_last ? NB_OK : s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
-static nb_status run_all(struct progress *progress, struct gpu_scene *s,
-                         const struct job *job, int single, const struct gpu_loss_job *loss,
-                         double out[LOSS_LENGTH])
+static nb_status run_all(struct loss_run *run, int single, double out[LOSS_LENGTH])
 {
-    struct loss_run run = {.ctx = progress->ctx, .scene = s, .job = job};
+    struct gpu_scene *s = run->scene;
     const struct gpu_driver *driver = s->gpu->driver;
-    struct block *block = &run.block;
+    const struct job *job = run->job;
+    struct block *block = &run->block;
 
-    run.layout = gpu_layout_of(&s->gpu->properties, job, single, 0);
-    NB_TRY(gpu_send_target(run.ctx, s, job, loss, &block->loss.target));
-    NB_TRY(gpu_plan_sums(run.ctx, s, &run.layout, LOSS_LENGTH, 0, &block->sums));
-    NB_TRY(image_prepare(run.ctx, s, job, &run.layout, &block->loss.image, &run.kernel));
-    progress_part(progress, 0, 1, gpu_strips_of(&run.layout));
-    NB_TRY(gpu_run_strips(progress, s->gpu, job, &run.layout, run_strip, &run));
-    NB_TRY(driver->download(run.ctx, s->gpu->device, out, gpu_sum_of(&block->sums),
+    run->layout = gpu_layout_of(&s->gpu->properties, job, single, 0);
+    block->loss.target = gpu_target_on(&run->target, job);
+    NB_TRY(gpu_plan_sums(run->ctx, s, &run->layout, LOSS_LENGTH, 0, &block->sums));
+    NB_TRY(image_prepare(run->ctx, s, job, &run->layout, &block->loss.image, &run->kernel));
+    NB_TRY(gpu_run_strips(run->progress, s->gpu, job, &run->layout, run_strip, run));
+    NB_TRY(driver->download(run->ctx, s->gpu->device, out, gpu_sum_of(&block->sums),
                             LOSS_LENGTH * sizeof *out));
-    return driver->wait(run.ctx, s->gpu->device);
+    return driver->wait(run->ctx, s->gpu->device);
+}
+
+/* Add the loss of panel i of an image to *value. */
+static nb_status add_panel(struct loss_run *run, const struct job *image, int i, int single,
+                           double *value)
+{
+    const struct job panel = job_of_panel(image, i);
+    const double share = 1.0 / window_panels(image->window);
+    struct gpu_layout layout;
+    double out[LOSS_LENGTH];
+
+    if (image_is_empty(&panel)) return NB_OK;
+    run->job = &panel;
+    layout = gpu_layout_of(&run->scene->gpu->properties, &panel, single, 0);
+    progress_part(run->progress, i * share, share, gpu_strips_of(&layout));
+    NB_TRY(run_all(run, single, out));
+    if (gpu_may_lose(&panel, single) && rounding_is_lost(&panel, out[LOSS_BRIGHTEST]))
+        NB_TRY(run_all(run, 0, out));
+    *value += out[LOSS_VALUE];
+    return NB_OK;
 }
 
 nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
                    const struct job *job, int single, const struct gpu_loss_job *loss,
                    double *value)
 {
+    struct loss_run run = {.ctx = progress->ctx, .progress = progress, .scene = scene};
     struct job alone = *job; /* the photons are not fetched */
-    double out[LOSS_LENGTH] = {0};
+    double sum = 0;
 
     alone.photons = NULL;
     progress_start(progress, job->planned);
     if (!image_is_empty(job)) {
-        NB_TRY(gpu_begin(progress->ctx, scene));
-        NB_TRY(run_all(progress, scene, &alone, single, loss, out));
-        if (gpu_may_lose(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
-            NB_TRY(run_all(progress, scene, &alone, 0, loss, out));
+        NB_TRY(gpu_begin(run.ctx, scene));
+        NB_TRY(gpu_send_mask(run.ctx, scene, job));
+        NB_TRY(gpu_send_target(run.ctx, scene, job, loss, &run.target));
+        for (int i = 0; i < window_panels(job->window); i++)
+            NB_TRY(add_panel(&run, &alone, i, single, &sum));
     }
     NB_TRY(progress_end(progress));
-    *value = out[LOSS_VALUE];
+    *value = sum;
     return NB_OK;
 }

@@ -95,9 +95,9 @@ nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct 
     return gpu_front_lists(ctx, scene, lists);
 }
 
-static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
+nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
 {
-    const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+    const size_t pixels = (size_t)job->window->nslow * (size_t)job->window->nfast;
     nb_status status;
 
     if (!job->mask || s->mask.address) return NB_OK; /* the mask never changes */
@@ -125,7 +125,13 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
                             places * (single ? sizeof(float) : sizeof(double))));
         scene->f_sent = 1 + single;
     }
-    return send_mask(ctx, scene, job);
+    return NB_OK;
+}
+
+/* The number of a panel's first pixel among those of the image. */
+static size_t first_pixel(const struct job *panel)
+{
+    return window_pixel(panel->window, 0, 0);
 }
 
 void gpu_describe(const struct gpu_scene *scene, const struct job *job,
@@ -145,7 +151,9 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
     out->stretch = metric_stretch(job->frame);
     out->edges = edges_of(job);
     memcpy(out->roi, job->roi, sizeof out->roi);
-    out->mask = job->mask ? gpu_pointer(&scene->mask) : NULL;
+    out->stride = job->window->stride;
+    if (job->mask)
+        out->mask = (const unsigned char *)gpu_pointer(&scene->mask) + first_pixel(job);
     out->parts = layout->parts;
     out->first_fast = layout->first_fast;
     out->across = layout->across;
@@ -180,7 +188,7 @@ static void pack(const struct gpu_input *input, size_t nslow, size_t nfast, size
 static nb_status send_host(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                            const struct gpu_input *input, struct gpu_buffer *buffer)
 {
-    const size_t nslow = (size_t)job->frame->nslow, nfast = (size_t)job->frame->nfast;
+    const size_t nslow = (size_t)job->window->nslow, nfast = (size_t)job->window->nfast;
     const size_t size = input->bits == 64 ? sizeof(double) : sizeof(float);
     const size_t bytes = nslow * nfast * size;
     char *dense;
@@ -214,6 +222,25 @@ nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct
     out->model = loss->model;
     NB_TRY(gpu_send_input(ctx, scene, job, &loss->observed, 1, &out->observed));
     return gpu_send_input(ctx, scene, job, &loss->weight, 2, &out->weight);
+}
+
+struct gpu_image gpu_image_on(const struct gpu_image *image, const struct job *panel)
+{
+    const size_t first = first_pixel(panel);
+    struct gpu_image on = *image;
+
+    if (on.wide) on.wide += first;
+    if (on.single) on.single += first;
+    return on;
+}
+
+struct gpu_target gpu_target_on(const struct gpu_target *target, const struct job *panel)
+{
+    struct gpu_target on = *target;
+
+    on.observed = gpu_image_on(&target->observed, panel);
+    on.weight = gpu_image_on(&target->weight, panel);
+    return on;
 }
 
 /* ---- memory ---- */

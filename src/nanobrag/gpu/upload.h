@@ -35,29 +35,33 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 double gpu_launch_memory(const struct gpu_properties *properties);
 
 /* gpu_send_lists() prepares sources and orientations, which go with the parameters of the
- * next launch where they changed. gpu_send_common() sends what images of a
- * scene share: structure factors, unless they vary, the amorphous material's list, and the
- * mask. */
+ * next launch where they changed. gpu_send_common() sends what images of a scene share:
+ * structure factors, unless they vary, and the amorphous material's list. gpu_send_mask()
+ * sends the mask, once, and takes the job of the image, not of a panel. */
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
+nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           int single);
 
-/* Fill in the parameters of a job whose lists were sent. The caller sets the rows of tiles,
- * the segments, sums and images. */
+/* Fill in the parameters of a job whose lists and mask were sent. The caller sets the rows
+ * of tiles, the segments, sums and images. */
 void gpu_describe(const struct gpu_scene *scene, const struct job *job,
                   const struct gpu_layout *layout, struct gpu_parameters *out);
 
-/* Call the three functions above. */
+/* Call gpu_send_lists(), gpu_send_common() and gpu_describe(). */
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out);
 
 /* gpu_send_input() sends an image of the host, where it changed, to buffer `number` of the
  * scene's inputs and sets its address. gpu_send_target() does so for the images that a loss
- * compares with, in buffers 1 and 2. */
+ * compares with, in buffers 1 and 2. The job is that of the image; gpu_image_on() and
+ * gpu_target_on() are what the job of a panel reads of them. */
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                          const struct gpu_input *input, int number, struct gpu_image *out);
 nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           const struct gpu_loss_job *loss, struct gpu_target *out);
+struct gpu_image gpu_image_on(const struct gpu_image *image, const struct job *panel);
+struct gpu_target gpu_target_on(const struct gpu_target *target, const struct job *panel);
 
 /* The kernels find the brightest pixel of each of several images in scene->peaks. The
  * peaks are set to 0 before the first launch; gpu_fetch_peaks() requests them as

@@ -7,6 +7,7 @@
 #define NB_KERNELS_JOB_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/window.h"
 #include "physics/frame.h"
@@ -30,8 +31,10 @@ struct job {
     const struct window *window; /* the pixels to render */
     const struct window *shown; /* those of them whose brightest is the peak, where a point
                                    spread needs pixels beside them too; NULL: all */
-    int roi[4]; /* those of the window, for a device, which renders no boxes: fast0 fast1 */
-    const uint8_t *mask; /* slow0 slow1, ends excluded; nslow x nfast, 0 = skip, or NULL */
+    /* for a device, which renders no boxes: the ROI of the window, fast0 fast1 slow0 slow1,
+     * ends excluded; and the mask of the image, nslow x nfast, 0 = skip, or NULL */
+    int roi[4];
+    const uint8_t *mask;
     double *photons; /* of the image, nslow x nfast; pixels that are not rendered become
                         0 */
     int packed; /* 1: photons are those of the window's tiles alone (base/window.h) */
@@ -53,6 +56,7 @@ static inline struct job job_of_panel(const struct job *job, int i)
     panel.frame += i;
     panel.window = window_panel(job->window, i);
     if (job->shown) panel.shown = window_panel(job->shown, i);
+    if (job->window->npanel > 0) memcpy(panel.roi, panel.window->roi, sizeof panel.roi);
     return panel;
 }
 

@@ -142,10 +142,12 @@ struct gpu_scene {
     struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
-    struct gpu_buffer count_parameters, tallies, pixels, counts; /* of counts (count.h) */
+    struct gpu_buffer count_parameters, tallies, pixels, counts, shown; /* of count.h */
     /* On the host: copies on their way to the device or back, the order of a job's tangents
      * and its sums of structure factors. They carry nothing from one call to the next. */
     struct gpu_workspace staged, order, counted;
+    /* what is known of each panel of an image; the parameters of all panels */
+    struct gpu_workspace panels, panel_parameters;
     struct gpu_pinned strips; /* two strips of photons on their way back */
 };
 

@@ -178,6 +178,7 @@ PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
     const struct tile_at at = tile_at(p, number);
     struct finish_thread own[BLOCK_OWN];
 
+    if (number >= tiles_of(p)) return;
     EACH_ALONE(t) finish_start(p, &at, t, own + OWN(t));
     find_factors(p, &at, shared, own);
     EACH_THREAD(t)

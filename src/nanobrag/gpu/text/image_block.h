@@ -261,6 +261,7 @@ PHYS_FN void image_block(struct phys_spec spec, unsigned known,
     const int end = first + SEGMENT < all ? first + SEGMENT : all;
     struct image_thread own[BLOCK_OWN];
 
+    if (number >= tiles_of(p) * p->segments) return;
     EACH_ALONE(t)
     {
         own[OWN(t)].pixel = pixel_of(p, &at, t);

@@ -28,8 +28,7 @@ PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int 
 
     sums->photons[t] = photons;
     sums->value[t] =
-        x.on ? target_loss(&p->target, photons, (long long)x.s * p->image.frame.nfast + x.f)
-                   .value
+        x.on ? target_loss(&p->target, photons, pixel_number(&p->image, x.s, x.f)).value
              : 0;
 }
 

@@ -27,7 +27,10 @@ struct gpu_parameters {
     double cut, stretch;
     double edges; /* |a| + |b| + |c| over the shortest wavelength */
     int roi[4];
-    const unsigned char *mask; /* (nslow x nfast), 0: not rendered; or NULL */
+    /* pixel (s, f) is number s stride + f of the mask and of images that the photons are
+     * compared with, which begin at its first pixel: the frame may be one panel of them */
+    int stride;
+    const unsigned char *mask; /* 0: not rendered; or NULL */
     int parts; /* parts of a tile along each axis, 1 or 2, each with its anchors */
     /* the tiles of a launch: `down` rows of `across` tiles, from this pixel on */
     int first_fast, first_slow, across, down;

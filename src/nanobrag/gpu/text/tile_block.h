@@ -74,6 +74,13 @@ struct tile_at {
     unsigned known; /* bits of enum gpu_frame_flags */
 };
 
+/* Returns the tiles of an image in a launch. Where images differ in size, the launch has as
+ * many blocks for each as the largest needs; those beyond have nothing to do. */
+PHYS_FN int tiles_of(const struct gpu_parameters *p)
+{
+    return p->across * p->down;
+}
+
 PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
 {
     struct tile_at at;
@@ -97,6 +104,12 @@ PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
     return at;
 }
 
+/* Returns the number of a pixel in the mask and in images that are compared. */
+PHYS_FN long long pixel_number(const struct gpu_parameters *p, int s, int f)
+{
+    return (long long)s * p->stride + f;
+}
+
 /* Returns the pixel of thread t. The threads of a part are consecutive, row after row. */
 PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_at *at,
                               int t)
@@ -112,7 +125,7 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
     x.fast = (real)n * ((real)column - (real)0.5 * (real)width);
     x.slow = (real)n * ((real)row - (real)0.5 * (real)height);
     x.on = x.f >= p->roi[0] && x.f < p->roi[1] && x.s >= p->roi[2] && x.s < p->roi[3];
-    if (x.on && p->mask) x.on = p->mask[(long long)x.s * p->frame.nfast + x.f] != 0;
+    if (x.on && p->mask) x.on = p->mask[pixel_number(p, x.s, x.f)] != 0;
     return x;
 }
 

@@ -38,7 +38,8 @@ enum gpu_reduction {
     REDUCE_SQUARES /* normal matrix of given weights and residuals */
 };
 
-/* One number for each pixel of the detector (nslow x nfast), in one of two types. */
+/* One number for each pixel of the detector, in one of two types; that of a pixel stands at
+ * pixel_number(). */
 struct gpu_image {
     const double *wide;
     const float *single; /* both NULL: there is no image */

@@ -25,7 +25,7 @@ enum {
 PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p,
                                       const struct jacobian_thread *own)
 {
-    const long long at = (long long)own->pixel.s * p->image.frame.nfast + own->pixel.f;
+    const long long at = pixel_number(&p->image, own->pixel.s, own->pixel.f);
     struct phys_loss r = {0, 0, 0};
 
     if (!own->pixel.on) return r;

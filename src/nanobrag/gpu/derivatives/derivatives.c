@@ -1,7 +1,7 @@
 /*
  * derivatives.c - derivatives on a device. The tangents are handled in as few passes over
- * the detector as possible, each pass in strips of tiles. Sums of tiles stay on the device
- * until one row of them is left.
+ * a panel as possible, each pass in strips of tiles. Sums of tiles stay on the device until
+ * one row of them is left.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/derivatives_run.h"
+#include "gpu/derivatives/derivatives_run.h"
 #include "gpu/image_launch.h"
+#include "kernels/derivatives/jacobian.h"
 #include "kernels/rounding.h"
 
 /* `effort`: the cost of a sample in units of one of an image; estimated, not measured.
@@ -31,31 +32,54 @@ static int rotates_orientations(const struct phys_frame *frame,
     return 0;
 }
 
-static int count_rotating(const struct job *job, const struct gpu_derivatives_job *request)
+/* Returns the tangents of panel i of the image. */
+static struct tangents_along tangents_of(const struct gpu_derivatives_job *request, int i)
+{
+    struct tangents_along along = {request->n, NULL, request->dot};
+
+    if (request->panel) {
+        const struct panel_tangents *of = request->panel + i;
+
+        along.n = (int)of->n;
+        along.which = of->which;
+        along.dot = of->dot;
+    }
+    return along;
+}
+
+/* Returns the number, among all, of tangent d of the panel at work. */
+static size_t which_of(const struct derivatives_run *run, int d)
+{
+    return (size_t)(run->along.which ? run->along.which[d] : d);
+}
+
+static int count_rotating(const struct phys_frame *frame,
+                          const struct tangents_along *along)
 {
     int n = 0;
 
-    for (int d = 0; d < request->n; d++)
-        n += rotates_orientations(job->frame, request->dot + d);
+    for (int d = 0; d < along->n; d++) n += rotates_orientations(frame, along->dot + d);
     return n;
 }
 
 static nb_status sort_tangents(struct derivatives_run *run)
 {
-    const struct gpu_derivatives_job *request = run->request;
+    const struct tangents_along *along = &run->along;
+    const struct phys_frame *frame = run->job->frame;
     struct tangents_order *order = &run->order;
-    int first = 0, last = request->n;
+    int first = 0, last = along->n;
 
+    memset(order, 0, sizeof *order);
     order->at = gpu_workspace(run->ctx, &run->scene->order,
-                              (size_t)request->n * sizeof *order->at, "tangents");
+                              (size_t)along->n * sizeof *order->at, "tangents");
     if (!order->at) return NB_ERR_MEMORY;
-    for (int d = 0; d < request->n; d++) {
-        order->crystal |= phys_changes(request->dot + d, PHYS_CRYSTAL);
-        if (rotates_orientations(run->job->frame, request->dot + d)) order->at[first++] = d;
+    for (int d = 0; d < along->n; d++) {
+        order->crystal |= phys_changes(along->dot + d, PHYS_CRYSTAL);
+        if (rotates_orientations(frame, along->dot + d)) order->at[first++] = d;
     }
     order->rotating = first;
-    for (int d = request->n - 1; d >= 0; d--)
-        if (!rotates_orientations(run->job->frame, request->dot + d)) order->at[--last] = d;
+    for (int d = along->n - 1; d >= 0; d--)
+        if (!rotates_orientations(frame, along->dot + d)) order->at[--last] = d;
     return NB_OK;
 }
 
@@ -96,15 +120,14 @@ static struct derivatives_pass next_pass(const struct derivatives_run *run, int 
 {
     const struct tangents_order *order = &run->order;
     const int most = derivative_kernel_rotations(run->class);
-    struct derivatives_pass pass = {0};
+    struct derivatives_pass pass = {.is_first = rotated + others == 0};
 
     while (pass.n < most && rotated + pass.n < order->rotating) {
         pass.at[pass.n] = order->at[rotated + pass.n];
         pass.n++;
     }
     pass.rotating = pass.n;
-    for (int i = order->rotating + others; pass.n < TANGENTS_MOST && i < run->request->n;
-         i++)
+    for (int i = order->rotating + others; pass.n < TANGENTS_MOST && i < run->along.n; i++)
         pass.at[pass.n++] = order->at[i];
     return pass;
 }
@@ -121,13 +144,13 @@ static int clamp_tangents(int n)
     return n < TANGENTS_MOST ? n : TANGENTS_MOST;
 }
 
+/* The cost of a row of tiles along n tangents, in units of what one launch may cost. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
-                           const struct gpu_derivatives_job *request,
+                           const struct gpu_derivatives_job *request, int n,
                            const struct gpu_layout *l)
 {
     const double pixels = (double)job->frame->nfast * GPU_SLOW;
-    const double images =
-        request->end == REDUCE_NOTHING ? 1 + clamp_tangents(request->n) : 1;
+    const double images = request->end == REDUCE_NOTHING ? 1 + clamp_tangents(n) : 1;
     const struct gpu_row row = {l->across, l->single, images * pixels * sizeof(double),
                                 effort};
 
@@ -141,7 +164,7 @@ static int length_of(const struct gpu_derivatives_job *request, int n)
 }
 
 static const char *normal_refuses(struct gpu *gpu, const struct job *job, int single,
-                                  const struct gpu_derivatives_job *request)
+                                  const struct tangents_along *along)
 {
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     /* An image that float may lose is computed again in double, where fewer tangents may
@@ -152,9 +175,9 @@ static const char *normal_refuses(struct gpu *gpu, const struct job *job, int si
                                 is_float);
     const int most = derivative_kernel_rotations(class);
 
-    if (request->n > TANGENTS_MOST)
+    if (along->n > TANGENTS_MOST)
         return "a normal matrix on the device has at most 32 parameters";
-    if (count_rotating(job, request) > most)
+    if (count_rotating(job->frame, along) > most)
         return class == CLASS_MANY
                    ? "a normal matrix on the device has at most 8 parameters that turn the "
                      "crystal"
@@ -163,14 +186,29 @@ static const char *normal_refuses(struct gpu *gpu, const struct job *job, int si
     return NULL;
 }
 
+/* Returns why the device cannot compute the derivatives of a panel. */
+static const char *panel_refuses(struct gpu *gpu, const struct job *job, int single,
+                                 const struct gpu_derivatives_job *request,
+                                 const struct tangents_along *along)
+{
+    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
+    const double tiles = (double)l.across * l.down;
+    const double bytes =
+        tiles * length_of(request, clamp_tangents(along->n)) * sizeof(double);
+
+    if (share_of_row(&gpu->properties, job, request, along->n, &l) > too_much)
+        return "derivatives of a row of tiles alone would take too long, or too much "
+               "memory, on the device";
+    if (request->end != REDUCE_NOTHING
+        && bytes > most_share * (double)gpu->properties.memory)
+        return "sums of all tiles would take too much of the device's memory";
+    return is_normal(request) ? normal_refuses(gpu, job, single, along) : NULL;
+}
+
 const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int single,
                                     const struct gpu_derivatives_job *request)
 {
     const char *refused = gpu_refuses(&gpu->properties, job, single);
-    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
-    const double tiles = (double)l.across * l.down;
-    const double bytes =
-        tiles * length_of(request, clamp_tangents(request->n)) * sizeof(double);
 
     if (refused) return refused;
     if (context_compile(gpu->ctx) == NB_COMPILE_OFF)
@@ -178,13 +216,14 @@ const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int 
     if (!jacobian_serve(job->frame))
         return "the device has no derivatives of nanoBragg's own amorphous material, "
                "capture or curved detector";
-    if (share_of_row(&gpu->properties, job, request, &l) > too_much)
-        return "derivatives of a row of tiles alone would take too long, or too much "
-               "memory, on the device";
-    if (request->end != REDUCE_NOTHING
-        && bytes > most_share * (double)gpu->properties.memory)
-        return "sums of all tiles would take too much of the device's memory";
-    return is_normal(request) ? normal_refuses(gpu, job, single, request) : NULL;
+    for (int i = 0; i < window_panels(job->window) && !refused; i++) {
+        const struct job panel = job_of_panel(job, i);
+        const struct tangents_along along = tangents_of(request, i);
+
+        if (!image_is_empty(&panel))
+            refused = panel_refuses(gpu, &panel, single, request, &along);
+    }
+    return refused;
 }
 
 /* ---- memory ---- */
@@ -225,21 +264,71 @@ static nb_status prepare_changes(struct derivatives_run *run)
 
 /* ---- launches ---- */
 
-/* Download a strip of changes; after the last, the brightest of the photons. */
-static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
+/* Copy the changes of a strip of a panel, which lie densely one after the other, to the
+ * rows of the panel in the images. */
+static void place_changes(const struct derivatives_run *run, const struct gpu_strip *strip,
+                          const double *dense)
 {
-    struct gpu_scene *s = run->scene;
-    const size_t nfast = (size_t)run->job->frame->nfast;
-    const size_t pitch = (size_t)strip->down * GPU_SLOW * nfast * sizeof(double);
+    const struct window *w = run->job->window;
+    const size_t nfast = (size_t)w->nfast;
+
+    for (int d = 0; d < run->pass.n; d++) {
+        double *image = run->out->change[which_of(run, run->pass.at[d])];
+
+        for (int r = 0; r < strip->rows; r++, dense += nfast)
+            memcpy(image + window_pixel(w, strip->slow + r, 0), dense,
+                   nfast * sizeof *dense);
+    }
+}
+
+/* Download the changes of a strip straight into the images, of which its rows are a part.
+ */
+static nb_status fetch_rows(struct derivatives_run *run, const struct gpu_strip *strip,
+                            size_t pitch)
+{
+    const struct window *w = run->job->window;
 
     for (int d = 0; d < run->pass.n; d++)
-        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip,
-                               s->change.address + (size_t)d * pitch,
-                               run->out->change[run->pass.at[d]]
-                                   + (size_t)strip->slow * nfast));
+        NB_TRY(gpu_fetch_strip(run->ctx, run->scene, run->job, strip,
+                               run->scene->change.address + (size_t)d * pitch,
+                               run->out->change[which_of(run, run->pass.at[d])]
+                                   + window_pixel(w, strip->slow, 0)));
+    return run->scene->gpu->driver->wait(run->ctx, run->scene->gpu->device);
+}
+
+/* Download the changes of a strip of a panel that is narrower than the image. */
+static nb_status fetch_panel(struct derivatives_run *run, const struct gpu_strip *strip,
+                             size_t pitch)
+{
+    const struct gpu *gpu = run->scene->gpu;
+    const size_t numbers = (size_t)strip->rows * (size_t)run->job->window->nfast;
+    double *dense =
+        gpu_workspace(run->ctx, &run->scene->staged,
+                      (size_t)run->pass.n * numbers * sizeof *dense, "a strip of changes");
+
+    if (!dense) return NB_ERR_MEMORY;
+    for (int d = 0; d < run->pass.n; d++)
+        NB_TRY(gpu_fetch_strip(run->ctx, run->scene, run->job, strip,
+                               run->scene->change.address + (size_t)d * pitch,
+                               dense + (size_t)d * numbers));
+    NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
+    place_changes(run, strip, dense);
+    return NB_OK;
+}
+
+/* Download a strip of changes; with the last, find whether float lost the photons. */
+static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
+{
+    const struct window *w = run->job->window;
+    const size_t pitch = (size_t)strip->down * GPU_SLOW * (size_t)w->nfast * sizeof(double);
+
     if (run->block.jacobian.image.peak && strip->is_last)
-        NB_TRY(gpu_fetch_peaks(run->ctx, s, 1, &run->brightest));
-    return s->gpu->driver->wait(run->ctx, s->gpu->device);
+        NB_TRY(gpu_fetch_peaks(run->ctx, run->scene, 1, &run->brightest));
+    NB_TRY(w->nfast == w->stride ? fetch_rows(run, strip, pitch)
+                                 : fetch_panel(run, strip, pitch));
+    if (run->block.jacobian.image.peak && strip->is_last)
+        run->lost = rounding_is_lost(run->job, run->brightest);
+    return NB_OK;
 }
 
 static nb_status run_strip(void *user, const struct gpu_strip *strip)
@@ -268,27 +357,27 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
 
 /* ---- results ---- */
 
-static void read_normal(const struct derivatives_run *run, const double *found)
+static void add_normal(const struct derivatives_run *run, const double *found)
 {
     const struct derivatives_pass *pass = &run->pass;
     const double *next = found + 1 + pass->n;
     const size_t n = (size_t)run->request->n;
 
-    run->out->value = found[0];
     for (int i = 0; i < pass->n; i++) {
-        const size_t row = (size_t)pass->at[i];
+        const size_t row = which_of(run, pass->at[i]);
 
-        run->out->gradient[row] = found[1 + i];
-        for (int j = 0; j <= i; j++) {
-            const size_t column = (size_t)pass->at[j];
+        run->out->gradient[row] += found[1 + i];
+        for (int j = 0; j <= i; j++, next++) {
+            const size_t column = which_of(run, pass->at[j]);
 
-            run->out->matrix[row * n + column] = run->out->matrix[column * n + row] =
-                *next++;
+            run->out->matrix[row * n + column] += *next;
+            if (row != column) run->out->matrix[column * n + row] += *next;
         }
     }
 }
 
-/* Download the sum over all tiles, and the gradient behind it. */
+/* Download the sum over all tiles, and the gradient behind it; add them to the results,
+ * unless float lost the image. */
 static nb_status fetch_sums(struct derivatives_run *run)
 {
     enum { MOST = 1 + TANGENTS_MOST + TANGENTS_MOST * (TANGENTS_MOST + 1) / 2 + 1 };
@@ -302,27 +391,33 @@ static nb_status fetch_sums(struct derivatives_run *run)
                                  (size_t)n * sizeof *found));
     NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
     run->brightest = found[length - 1];
-    if (normal) {
-        read_normal(run, found);
-        return NB_OK;
-    }
-    run->out->value = found[length];
-    for (int i = 0; i < pass->n; i++)
-        run->out->gradient[pass->at[i]] = found[length + 1 + i];
+    run->lost = run->layout.single && rounding_is_lost(run->job, run->brightest);
+    if (run->lost) return NB_OK;
+    if (pass->is_first) run->out->value += found[normal ? 0 : length];
+    if (normal) add_normal(run, found);
+    for (int i = 0; !normal && i < pass->n; i++)
+        run->out->gradient[which_of(run, pass->at[i])] += found[length + 1 + i];
     return NB_OK;
 }
 
 /* ---- runs ---- */
 
+void derivatives_part(const struct derivatives_run *run, double begin, double share,
+                      int steps)
+{
+    const double part = run->share / run->parts;
+
+    progress_part(run->progress, run->base + part * begin, part * share, steps);
+}
+
 static nb_status run_pass(struct derivatives_run *run)
 {
     const int sums = run->request->end != REDUCE_NOTHING;
-    const double share = 1.0 / run->parts;
 
     run->brightest = 0;
     NB_TRY(derivatives_send_tangents(run));
     NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
-    progress_part(run->progress, share * run->part++, share, gpu_strips_of(&run->layout));
+    derivatives_part(run, run->part++, 1, gpu_strips_of(&run->layout));
     NB_TRY(gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
                           run));
     return sums ? fetch_sums(run) : NB_OK;
@@ -336,14 +431,14 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     double rows;
 
     *l = gpu_layout_of(properties, job, single, 0);
-    rows = 1 / share_of_row(properties, job, run->request, l);
+    rows = 1 / share_of_row(properties, job, run->request, run->along.n, l);
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
-    run->class = derivative_kernel_class(run->scene->gpu, job->spec,
-                                         class_of(&run->order, run->request->n, l->single),
-                                         l->single);
+    run->class =
+        derivative_kernel_class(run->scene->gpu, job->spec,
+                                class_of(&run->order, run->along.n, l->single), l->single);
     run->part = 0;
     run->parts = asks_f
-                 + count_passes(run->request->n, run->order.rotating,
+                 + count_passes(run->along.n, run->order.rotating,
                                 derivative_kernel_rotations(run->class));
     NB_TRY(derivative_kernel(run->progress, run->scene, job, run->class, l->single,
                              &run->kernel));
@@ -353,40 +448,56 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     memset(&run->block, 0, sizeof run->block);
     NB_TRY(gpu_send_job(run->ctx, run->scene, job, l, &run->block.jacobian.image));
     run->block.jacobian.end = (int)run->request->end;
-    NB_TRY(derivatives_send_inputs(run));
+    run->block.jacobian.cotangent = gpu_image_on(&run->cotangent, job);
+    run->block.jacobian.target = gpu_target_on(&run->target, job);
     return asks_f ? factors_prepare(run) : NB_OK;
 }
 
-/* Run all passes. *lost is 1 when float lost the image, in which case the run stopped
+/* Run all passes over a panel. When float lost it, run->lost is 1, and the run stopped
  * early. */
-static nb_status run_all(struct derivatives_run *run, int single, int *lost)
+static nb_status run_all(struct derivatives_run *run, int single)
 {
     const int asks_f = run->out->f && run->job->spec.lookup != PHYS_CONSTANT;
     int rotated = 0, others = 0;
 
-    *lost = 0;
+    run->lost = 0;
     NB_TRY(prepare(run, single, asks_f));
     do {
         run->pass = next_pass(run, rotated, others);
         NB_TRY(run_pass(run));
-        *lost = run->layout.single && rounding_is_lost(run->job, run->brightest);
         run->block.jacobian.sum_bar = NULL; /* only the first pass writes them */
         rotated += run->pass.rotating;
         others += run->pass.n - run->pass.rotating;
-    } while (!*lost && rotated + others < run->request->n);
-    return asks_f && !*lost ? factors_gather(run) : NB_OK;
+    } while (!run->lost && rotated + others < run->along.n);
+    return asks_f && !run->lost ? factors_gather(run) : NB_OK;
 }
 
-/* Set all results to 0 that nothing else writes. */
-static void clear_results(const struct derivatives_run *run)
+/* Add the derivatives of panel i of an image to the results. */
+static nb_status run_panel(struct derivatives_run *run, const struct job *image, int i,
+                           int single)
 {
-    const struct phys_frame *frame = run->job->frame;
+    const struct job panel = job_of_panel(image, i);
+
+    if (image_is_empty(&panel)) return NB_OK;
+    run->job = &panel;
+    run->along = tangents_of(run->request, i);
+    run->share = 1.0 / window_panels(image->window);
+    run->base = i * run->share;
+    NB_TRY(sort_tangents(run));
+    NB_TRY(run_all(run, single));
+    return run->lost ? run_all(run, 0) : NB_OK;
+}
+
+/* Set all results to 0 that are added up, and what nothing else writes. */
+static void clear_results(const struct derivatives_run *run, const struct job *image)
+{
+    const struct window *w = image->window;
     const struct gpu_derivatives_sums *out = run->out;
-    const size_t n = (size_t)run->request->n, row = (size_t)frame->nfast;
-    const int *roi = run->job->roi, *size = frame->hkl_size;
-    const size_t begin =
-        image_is_empty(run->job) ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
-    const size_t end = image_is_empty(run->job) ? 0 : (size_t)roi[3];
+    const size_t n = (size_t)run->request->n, row = (size_t)w->nfast;
+    const int *roi = image->roi, *size = image->frame->hkl_size;
+    const int none = image_is_empty(image) || w->npanel > 0;
+    const size_t begin = none ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
+    const size_t end = none ? 0 : (size_t)roi[3];
 
     run->out->value = 0;
     if (out->gradient) memset(out->gradient, 0, n * sizeof *out->gradient);
@@ -397,7 +508,7 @@ static void clear_results(const struct derivatives_run *run)
     for (size_t d = 0; run->request->end == REDUCE_NOTHING && d < n; d++) {
         memset(out->change[d], 0, begin * row * sizeof(double));
         memset(out->change[d] + end * row, 0,
-               ((size_t)frame->nslow - end) * row * sizeof(double));
+               ((size_t)w->nslow - end) * row * sizeof(double));
     }
 }
 
@@ -409,17 +520,16 @@ nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
     struct derivatives_run run = {.ctx = progress->ctx,
                                   .progress = progress,
                                   .scene = scene,
-                                  .job = job,
                                   .request = request,
                                   .out = out};
-    int lost = 0;
 
     progress_start(progress, job->planned);
-    clear_results(&run);
+    clear_results(&run, job);
     if (image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(sort_tangents(&run));
-    NB_TRY(run_all(&run, single, &lost));
-    if (lost) NB_TRY(run_all(&run, 0, &lost));
+    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
+    NB_TRY(derivatives_send_inputs(&run, job));
+    for (int i = 0; i < window_panels(job->window); i++)
+        NB_TRY(run_panel(&run, job, i, single));
     return progress_end(progress);
 }

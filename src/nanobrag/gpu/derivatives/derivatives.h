@@ -10,10 +10,15 @@
 #include "gpu/loss_launch.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
+struct panel_tangents; /* kernels/derivatives/jacobian.h */
+
 /* the derivatives to compute */
 struct gpu_derivatives_job {
     int n; /* number of tangents of the frame; limited for a normal matrix */
     const struct phys_frame_tangent *dot; /* (n), lists on the host, without boxes of F */
+    /* Of an image of several panels, the tangents along which each changes, with its
+     * numbers (panels), used instead of `dot`; else NULL. */
+    const struct panel_tangents *panel;
     enum gpu_reduction end;
     struct gpu_input cotangent; /* for REDUCE_COTANGENT: dL/dphotons */
     /* For REDUCE_LOSS and REDUCE_NORMAL. For REDUCE_SQUARES the observed image holds
@@ -21,7 +26,7 @@ struct gpu_derivatives_job {
     struct gpu_loss_job target;
 };
 
-/* where the results go; they are written, not added */
+/* where the results go; what they held before is lost */
 struct gpu_derivatives_sums {
     double value;
     double *gradient; /* (n) */

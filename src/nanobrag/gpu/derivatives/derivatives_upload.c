@@ -5,16 +5,15 @@
  */
 #include <string.h>
 
-#include "gpu/derivatives_run.h"
+#include "gpu/derivatives/derivatives_run.h"
 
-nb_status derivatives_send_inputs(struct derivatives_run *run)
+nb_status derivatives_send_inputs(struct derivatives_run *run, const struct job *image)
 {
     const struct gpu_derivatives_job *request = run->request;
-    struct gpu_derivatives_parameters *p = &run->block.jacobian;
 
-    NB_TRY(gpu_send_input(run->ctx, run->scene, run->job, &request->cotangent, 0,
-                          &p->cotangent));
-    return gpu_send_target(run->ctx, run->scene, run->job, &request->target, &p->target);
+    NB_TRY(gpu_send_input(run->ctx, run->scene, image, &request->cotangent, 0,
+                          &run->cotangent));
+    return gpu_send_target(run->ctx, run->scene, image, &request->target, &run->target);
 }
 
 /* ---- tangents ---- */
@@ -51,7 +50,7 @@ static size_t stage(struct derivatives_run *run, char *staged, gpu_address addre
 
     p->moving = 0;
     for (int i = 0; i < pass->n; i++) {
-        const struct phys_frame_tangent *from = run->request->dot + pass->at[i];
+        const struct phys_frame_tangent *from = run->along.dot + pass->at[i];
 
         dot[i] = *from;
         dot[i].f = NULL;

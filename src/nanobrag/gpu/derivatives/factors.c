@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "gpu/derivatives_run.h"
+#include "gpu/derivatives/derivatives_run.h"
 #include "gpu/text/block.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
@@ -163,7 +163,6 @@ nb_status factors_gather(struct derivatives_run *run)
 {
     const size_t places = places_of(run->job->frame);
     const int strips = gpu_strips_of(&run->layout);
-    const double share = 1.0 / run->parts;
     double unit = run->cotangents.total * largest_addend(run->job) / most_units;
     double largest, finer;
     int64_t *counts;
@@ -177,14 +176,14 @@ nb_status factors_gather(struct derivatives_run *run)
     counts = gpu_workspace(run->ctx, &run->scene->counted, places * sizeof *counts,
                            "cotangents of structure factors");
     if (!counts) return NB_ERR_MEMORY;
-    progress_part(run->progress, share * run->part, share / 2, strips);
+    derivatives_part(run, run->part, 0.5, strips);
     NB_TRY(run_all(run, unit, counts, &largest));
     finer = finer_unit(run, unit, largest);
     if (largest < enough_units && finer < unit / 4) {
         unit = finer;
-        progress_part(run->progress, share * (run->part + 0.5), share / 2, strips);
+        derivatives_part(run, run->part + 0.5, 0.5, strips);
         NB_TRY(run_all(run, unit, counts, &largest));
     }
-    for (size_t i = 0; i < places; i++) run->out->f[i] = (double)counts[i] * unit;
+    for (size_t i = 0; i < places; i++) run->out->f[i] += (double)counts[i] * unit;
     return NB_OK;
 }
