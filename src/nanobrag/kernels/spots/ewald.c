@@ -168,6 +168,7 @@ static void set_cone(struct ewald *e, const struct phys_frame *frames, int panel
         least = fmin(least, dot(corner, e->towards));
     }
     e->cone = least > 0.01 ? acos(fmin(1, least)) + 1e-6 : M_PI;
+    e->everywhere = e->cone >= M_PI;
     e->cosine = cos(e->cone);
     e->sine = sin(e->cone);
 }
@@ -354,25 +355,23 @@ static double largest_offset(const struct ewald *e, double q)
     return near + by_rotation + stretched + 1e-9 * (q * q + q * wave);
 }
 
-/* Returns 1 when the spots of the reflection q may lie in the cone of the detector. */
-static int is_in_cone(const struct ewald *e, const double q[3], double length)
+/* Returns the ray of a reflection q, of which so long is |q|. */
+static struct ewald_ray ray_of(const struct ewald *e, const double q[3], double length)
 {
-    const double v[3] = {q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]};
-    const double off = e->radius + length * e->rotation + e->shift;
-    const double beyond = dot(v, v) - off * off;
+    struct ewald_ray ray;
+    double beyond;
 
-    if (e->cone >= M_PI || beyond <= 0) return 1;
-    /* |v| times the cosine of the cone's angle and that of a sphere of radius `off` at v */
-    return dot(v, e->towards) >= e->cosine * sqrt(beyond) - e->sine * off;
+    for (int i = 0; i < 3; i++) ray.v[i] = q[i] + e->k[i];
+    ray.off = e->radius + length * e->rotation + e->shift;
+    beyond = dot(ray.v, ray.v) - ray.off * ray.off;
+    ray.tangent = beyond > 0 ? sqrt(beyond) : -1;
+    return ray;
 }
 
-/* Computes the rows of sub-pixels that the spots of the reflection q may reach. Returns 0
- * when the spots reach no row or no column of the detector. */
-static int reaches_detector(const struct ewald *e, const double q[3], double length,
-                            struct candidate *c)
+int ewald_reaches(const struct ewald *e, const struct ewald_ray *ray, struct candidate *c)
 {
-    const struct phys_wide3 v = phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
-    const double off = e->radius + length * e->rotation + e->shift;
+    const struct phys_wide3 v = phys_wide3(ray->v[0], ray->v[1], ray->v[2]);
+    const double off = ray->off;
     const double n = phys_wide_dot(v, e->front.normal);
     double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
 
@@ -455,6 +454,7 @@ static size_t list_range(const struct ewald *e, double h, double k, struct l_ran
     for (size_t j = 0; j < count; j++) {
         const double l = run.first + (double)j;
         struct candidate c = {(float)h, (float)k, (float)l, 0, 0};
+        struct ewald_ray ray;
         double q[3], q2, length;
 
         for (int i = 0; i < 3; i++)
@@ -463,35 +463,21 @@ static size_t list_range(const struct ewald *e, double h, double k, struct l_ran
         length = sqrt(q2);
         if (length > e->qmax) continue;
         if (fabs(q2 + 2 * dot(q, e->k)) > largest_offset(e, length)) continue;
-        if (e->panels > 1 ? is_in_cone(e, q, length) : reaches_detector(e, q, length, &c))
+        ray = ray_of(e, q, length);
+        if (e->panels > 1 ? ewald_is_towards(e, &ray) : ewald_reaches(e, &ray, &c))
             out[n++] = c;
     }
     return n;
 }
 
-/* Computes the reciprocal vector of a candidate, and returns its length. */
-static double vector_of(const struct ewald *e, const struct candidate *c, double q[3])
+struct ewald_ray ewald_ray_of(const struct ewald *e, const struct candidate *c)
 {
+    double q[3];
+
     for (int i = 0; i < 3; i++)
         q[i] = (double)c->h * e->stars[i] + (double)c->k * e->stars[3 + i]
                + (double)c->l * e->stars[6 + i];
-    return sqrt(dot(q, q));
-}
-
-int ewald_is_towards(const struct ewald *e, const struct candidate *c)
-{
-    double q[3];
-    const double length = vector_of(e, c, q);
-
-    return is_in_cone(e, q, length);
-}
-
-int ewald_reaches(const struct ewald *e, struct candidate *c)
-{
-    double q[3];
-    const double length = vector_of(e, c, q);
-
-    return is_in_cone(e, q, length) && reaches_detector(e, q, length, c);
+    return ray_of(e, q, sqrt(dot(q, q)));
 }
 
 double ewald_rows(const struct ewald *e)

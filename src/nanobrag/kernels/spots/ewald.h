@@ -17,6 +17,13 @@ struct candidate {
     float low, high;
 };
 
+/* The light that a reflection scatters in any pair of a group: wave vectors within `off` of
+ * v, 1/A. The tangents from the crystal to that sphere are so long; below 0: the crystal is
+ * inside. */
+struct ewald_ray {
+    double v[3], off, tangent;
+};
+
 /* Returns the radius in reciprocal space beyond which a spot is below `share` of its peak,
  * 1/A. It is at most the radius of the cell around a reciprocal lattice point. */
 double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share);
@@ -37,6 +44,7 @@ struct ewald {
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
     double towards[3], cone; /* direction of the middle, largest angle to it, radian */
+    int everywhere; /* 1: that is every direction */
     double cosine, sine; /* of that angle */
     /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
@@ -83,11 +91,24 @@ size_t ewald_most_in_layer(const struct ewald *ewald, double h);
 /* Writes the candidates with index h to `out` and returns their number. */
 size_t ewald_list_layer(const struct ewald *ewald, double h, struct candidate *out);
 
-/* The candidates of a detector of several panels have no rows. Returns 1 when the spots of
- * one may reach a panel, whose rows then become those of the candidate. */
-int ewald_reaches(const struct ewald *ewald, struct candidate *candidate);
+/* Returns the ray of a candidate. */
+struct ewald_ray ewald_ray_of(const struct ewald *ewald, const struct candidate *candidate);
 
-/* Returns 1 when they may lie in the cone around the panel, which is told sooner. */
-int ewald_is_towards(const struct ewald *ewald, const struct candidate *candidate);
+/* Returns 1 when a ray may lie in the cone around the detector, or the panel. */
+static inline int ewald_is_towards(const struct ewald *e, const struct ewald_ray *ray)
+{
+    const double *v = ray->v, *to = e->towards;
+
+    if (e->everywhere || ray->tangent < 0) return 1;
+    /* |v| times the cosine of the cone's angle and that of the sphere */
+    return v[0] * to[0] + v[1] * to[1] + v[2] * to[2]
+           >= e->cosine * ray->tangent - e->sine * ray->off;
+}
+
+/* Returns 1 when a candidate may reach some row and some column of the detector, or panel;
+ * its rows become those of sub-pixels that it may reach. Candidates of a detector of
+ * several panels have none before. */
+int ewald_reaches(const struct ewald *ewald, const struct ewald_ray *ray,
+                  struct candidate *candidate);
 
 #endif

@@ -99,6 +99,7 @@ void spots_free(struct spots_work *work)
     free(work->hits);
     free(work->h_layers);
     free(work->located);
+    free(work->ray);
     free(work->of_panel);
     free(work->first_strip);
     free(work->weight);
@@ -112,6 +113,7 @@ size_t spots_bytes(const struct spots_work *work)
     const size_t each = 3 * sizeof *work->lists + sizeof *work->hits;
 
     return (work->capacity + work->nlocated) * sizeof *work->candidates
+           + work->nray * sizeof *work->ray
            + (size_t)work->npanels * (sizeof *work->of_panel + sizeof *work->first_strip)
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers

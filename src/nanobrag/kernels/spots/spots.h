@@ -34,6 +34,8 @@ struct spots_work {
     /* of a detector of several panels: the candidates of each, and its first strip */
     size_t nlocated;
     struct candidate *located;
+    struct ewald_ray *ray; /* (nray) of the candidates, with their gaps */
+    size_t nray;
     int npanels;
     struct h_layer *of_panel; /* (npanels) */
     int *first_strip; /* (npanels + 1) */

@@ -320,6 +320,30 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
     return NB_OK;
 }
 
+/* Finds the rays of all candidates. */
+static nb_status find_rays(nb_context *ctx, struct group *g, int threads)
+{
+    struct spots_work *work = g->strips->work;
+
+    if (work->capacity > work->nray) {
+        free(work->ray);
+        work->nray = 0;
+        work->ray = malloc(work->capacity * sizeof *work->ray);
+        if (!work->ray) return fail_memory(ctx, "a list of reflections");
+        work->nray = work->capacity;
+    }
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < g->nh_layers; i++) {
+        const size_t first = work->h_layers[i].first;
+        STANDARD_FLOATS;
+
+        for (size_t j = first; j < first + work->h_layers[i].n; j++)
+            work->ray[j] = ewald_ray_of(&g->ewald, work->candidates + j);
+    }
+    (void)threads;
+    return NB_OK;
+}
+
 /* Writes the candidates that reach a panel to `out`, with their rows there, and returns
  * their number. With NULL it only counts those in the cone of the panel, which are no
  * fewer and take less time to tell. */
@@ -330,13 +354,17 @@ static size_t locate_on_panel(const struct group *g, int panel, struct candidate
     size_t n = 0;
 
     for (int i = 0; i < g->nh_layers; i++) {
-        const struct candidate *from = work->candidates + work->h_layers[i].first;
+        const size_t first = work->h_layers[i].first;
 
-        for (size_t j = 0; j < work->h_layers[i].n; j++) {
-            struct candidate c = from[j];
+        for (size_t j = first; j < first + work->h_layers[i].n; j++) {
+            struct candidate c;
 
-            if (!(out ? ewald_reaches(&e, &c) : ewald_is_towards(&e, &c))) continue;
-            if (out) out[n] = c;
+            if (!ewald_is_towards(&e, work->ray + j)) continue;
+            if (out) {
+                c = work->candidates[j];
+                if (!ewald_reaches(&e, work->ray + j, &c)) continue;
+                out[n] = c;
+            }
             n++;
         }
     }
@@ -353,6 +381,7 @@ static nb_status locate_candidates(nb_context *ctx, struct group *g)
     struct h_layer *of = work->of_panel;
     size_t n = 0;
 
+    NB_TRY(find_rays(ctx, g, threads));
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int p = 0; p < panels; p++) {
         STANDARD_FLOATS;
