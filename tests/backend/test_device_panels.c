@@ -1,25 +1,27 @@
 /*
  * test_device_panels.c - detectors of several panels on an emulated device
- * (emulation/emulated.h): each panel has the bits of an image of that panel alone, one
- * launch computes as many as it may, and derivatives are those of the host.
+ * (emulation/emulated.h): each panel has the bits of an image of that panel alone, and one
+ * launch computes as many as it may. Derivatives are in test_device_panel_derivatives.c.
  *
  * SPDX-License-Identifier: MIT
  */
+#define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
+
 #include <math.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "device/both.h"
+#include "compile/jit/hot.h"
 #include "device/panels.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
 #include "emulation/jacobian_kernels.h"
 #include "simulator.h"
 #include "support/renders.h"
-#include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
 
@@ -118,10 +120,11 @@ static int alone(void)
 static int many_launches(void)
 {
     static double one[PIXELS], many[PIXELS];
-    static const size_t memory[] = {700000, 260000};
+    static const size_t memory[] = {1000000, 400000};
     struct tiled t;
-    const nb_scene scene = variant(0, &t);
+    nb_scene scene = variant(0, &t);
 
+    scene.crystal.ndomains = 1030; /* two segments of pairs for each tile */
     emulated_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
     for (int i = 0; i < 2; i++) {
@@ -344,7 +347,7 @@ static int cancelled(void)
 
     emulated_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, whole);
-    emulated.memory = 260000;
+    emulated.memory = 290000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_emulated;
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
@@ -361,109 +364,188 @@ static int cancelled(void)
     return TAP_PASS;
 }
 
-/* ---- derivatives ---- */
+/* ---- what is not computed ---- */
 
-static void open_both(const nb_scene *scene, const char *names, int precision)
+/* A region that lies between the panels: the image is dark, on the host and on the device,
+ * and complete when the call returns. */
+static int nothing_in_region(void)
 {
-    nb_context *device;
+    static double image[PIXELS];
+    static const int roi[4] = {72, 78, 10, 20};
+    static const int precisions[] = {NB_DOUBLE, NB_SINGLE};
+    struct tiled t;
 
-    emulated_reset();
-    device = devices_context(NB_CUDA);
-    device->nvrtc = FAKE_NVRTC;
-    device->env.cache_dir[0] = '\0';
-    emulated_jacobian[0] = &derivative_kernels_double;
-    emulated_jacobian[1] = &derivative_kernels_single;
-    devices_warnings = 0;
-    both_open(devices_context(NB_CPU), device, scene, names, precision);
-}
+    for (int k = 0; k < 4; k++) {
+        nb_scene scene = variant(k < 2 ? 0 : 3, &t);
+        nb_array there = nb_array_f64(NULL, NSLOW, NFAST);
+        nb_context *ctx;
+        nb_simulator *sim;
+        uint64_t waits;
+        int light = 0;
 
-/* Derivatives were computed by kernels of the device, once for each panel. */
-static void close_both(const char *what)
-{
-    nb_description d;
-
-    renders_require(both.ctx[1], nb_describe(both.sim[1], NULL, &d));
-    tap_check(emulated.launches[GPU_DERIVATIVES] >= 2 && devices_warnings == 0
-                  && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
-              "%s on %s: %d launches, %d warnings", what, d.derivatives,
-              (int)emulated.launches[GPU_DERIVATIVES], devices_warnings);
-    both_close();
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
-}
-
-static int vjp(void)
-{
-    static const char *const names[] = {"square_nearest", "each_factor"};
-
-    for (int i = 0; i < 2; i++)
-        for (int gaps = 0; gaps < 2; gaps++)
-            for (int single = 0; single < 2; single++) {
-                const nb_scene scene = panels_two(names[i], gaps);
-
-                open_both(&scene, panels_moves, single ? NB_SINGLE : NB_DOUBLE);
-                tap_close(names[i], both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
-                close_both(names[i]);
-            }
-    return TAP_PASS;
-}
-
-static int structure_factors(void)
-{
-    const nb_scene scene = panels_two("square_nearest", 1);
-
-    open_both(&scene, "panel_shift_normal default_f F[1,2,3] F[0,1,2] F[-2,1,0]",
-              NB_DOUBLE);
-    tap_close("structure factors", both_vjp(64), 0, 4e-14);
-    close_both("structure factors");
-    return TAP_PASS;
-}
-
-static int loss(void)
-{
-    const nb_scene scene = panels_two("each_factor", 1);
-
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
-        nb_target target;
-        double gradient, value, alone[2];
-
-        open_both(&scene, panels_moves, NB_DOUBLE);
-        gradient = both_loss(kind, &value);
-        tap_close("value", value, 0, 5e-13);
-        tap_close("gradient", gradient, 0, 2e-13);
-        target = both_target(kind);
-        for (int i = 0; i < 2; i++)
-            renders_require(both.ctx[i],
-                            nb_loss(both.sim[i], NULL, &target, alone + i, NULL));
-        tap_check(emulated.launches[GPU_LOSS] >= 2,
-                  "a value without derivatives: %d launches",
-                  (int)emulated.launches[GPU_LOSS]);
-        tap_close("value alone", alone[1], alone[0], 5e-13 * fabs(alone[0]));
-        close_both("loss");
+        memcpy(scene.detector.roi, roi, sizeof roi);
+        for (int i = 0; i < PIXELS; i++) image[i] = 7;
+        emulated_reset();
+        ctx = devices_context(NB_CUDA);
+        sim = devices_make(ctx, &scene, "", precisions[k % 2]);
+        there = array_there(sim, there, image, sizeof image);
+        renders_require(ctx, devices_image(sim, NULL, image));
+        for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
+        tap_check(light == 0, "measured %d pixels allowed 0 with light", light);
+        waits = emulated.waits;
+        renders_require(ctx, nb_forward(sim, NULL, &there));
+        tap_check(emulated.waits > waits, "an image on the device is waited for");
+        give_back(sim, &there, image, sizeof image);
+        for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
+        tap_check(light == 0, "measured %d pixels allowed 0 with light there", light);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
     }
     return TAP_PASS;
 }
 
-static int normal(void)
+/* Float has lost nothing of a panel that a mask hides. */
+static int masked_panel(void)
 {
-    const nb_scene scene = panels_two("each_factor", 1);
+    static double image[PIXELS];
+    static uint8_t mask[PIXELS];
+    struct tiled t;
+    nb_scene scene = variant(0, &t);
 
-    open_both(&scene, panels_moves, NB_DOUBLE);
-    tap_close("of squares", both_normal(-1), 0, 8e-15);
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
-        tap_close("of a loss", both_normal(kind), 0, 1e-13); /* 3.3e-14 measured */
-    close_both("normal matrix");
+    for (int i = 0; i < TILED_PANELS; i++) t.panel[i].pixel = 0.1; /* enough for float */
+    for (int i = 0; i < PIXELS; i++)
+        mask[i] = tiled_panel_of(&t, i / NFAST, i % NFAST) != 1;
+    scene.detector.mask = mask;
+    emulated_reset();
+    devices_render(&scene, NB_CUDA, NB_SINGLE, image);
+    tap_check(emulated.launches[GPU_IMAGE] == 1 && emulated.most_images == TILED_PANELS - 1,
+              "measured %d launches expected 1, of %d panels",
+              (int)emulated.launches[GPU_IMAGE], emulated.most_images);
     return TAP_PASS;
 }
 
-static int jvp(void)
+/* The rows of the region alone come back. */
+static int few_rows(void)
 {
-    for (int gaps = 0; gaps < 2; gaps++) {
-        const nb_scene scene = panels_two("list_of_sources", gaps);
+    static double image[PIXELS];
+    static const int roi[4] = {0, 16, 4, 12};
+    const size_t allowed = 8 * NFAST * sizeof(double);
+    struct tiled t;
+    nb_scene scene = variant(0, &t);
 
-        open_both(&scene, panels_moves, NB_DOUBLE);
-        tap_close("float64", both_jvp(64), 0, both_double);
-        tap_close("float32", both_jvp(32), 0, 1e-7); /* rounded to float once: 2^-24 */
-        close_both("tangents");
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    emulated_reset();
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, image);
+    tap_check(emulated.downloaded <= allowed, "measured %d bytes allowed %d",
+              (int)emulated.downloaded, (int)allowed);
+    return TAP_PASS;
+}
+
+/* ---- calls one after the other ---- */
+
+/* Launches are recorded once, or not at all where a call has too many of them. */
+static int recordings(void)
+{
+    static double image[PIXELS];
+    static const size_t memory[] = {0, 400000, 300000};
+    struct tiled t;
+    nb_scene scene = variant(0, &t);
+
+    scene.background.water = 0;
+    scene.crystal.ndomains = 1;
+    scene.crystal.mosaic[0] = 0;
+    for (int i = 0; i < TILED_PANELS; i++)
+        t.panel[i].pixel = i == 1 || i == 4 ? 0.1 : 0.005;
+    for (int k = 0; k < 3; k++) {
+        nb_context *ctx;
+        nb_simulator *sim;
+        uint64_t first = 0;
+
+        emulated_reset();
+        emulated.memory = memory[k];
+        ctx = devices_context(NB_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_SINGLE);
+        for (int i = 0; i < 5; i++) {
+            renders_require(ctx, devices_image(sim, NULL, image));
+            if (i == 0) first = emulated.records;
+        }
+        tap_check(emulated.records == first,
+                  "measured %d recordings allowed %d, %d launches", (int)emulated.records,
+                  (int)first, (int)emulated.launches[GPU_IMAGE]);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
+    }
+    emulated_reset();
+    return TAP_PASS;
+}
+
+/* A kernel built at run time comes into use though the first panel, on which it may be
+ * compared with that of the build, is dark; and the bits stay the same. */
+static int dark_panel(void)
+{
+    static double image[PIXELS], first[PIXELS];
+    struct tiled t;
+    nb_scene scene = variant(0, &t);
+    nb_context *ctx;
+    nb_simulator *sim;
+    int same = 0;
+
+    scene.background.water = 0;
+    scene.crystal.shape = NB_TOPHAT;
+    t.panel[0].pixel = 0.0005; /* between the spots */
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    ctx->nvrtc = FAKE_NVRTC;
+    ctx->env.cache_dir[0] = '\0';
+    ctx->env.hot_threshold = 1;
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    renders_require(ctx, devices_image(sim, NULL, first));
+    for (int i = 0; i < 12; i++) {
+        while (hot_is_busy(sim->device.scene.gpu)) (void)sched_yield();
+        renders_require(ctx, devices_image(sim, NULL, image));
+        same += bits_same(image, first, PIXELS);
+    }
+    tap_check(sim->device.scene.hot.promotions == 1 && emulated.own_launches > 0,
+              "measured %d kernels in use expected 1, %d launches of it",
+              (int)sim->device.scene.hot.promotions, (int)emulated.own_launches);
+    tap_check(same == 12, "%d of 12 images have the bits of the first", same);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    return TAP_PASS;
+}
+
+/* Several images in one call, and behind a point spread, are those of the host. */
+static int batch(void)
+{
+    static double image[2][3][PIXELS];
+    static const double x[3] = {0, 0.2, -0.3};
+    const int spreads = strstr(nb_features(), "fftw") ? 2 : 1;
+
+    for (int spread = 0; spread < spreads; spread++) {
+        struct tiled t;
+        nb_scene scene = variant(2, &t);
+
+        if (spread) scene.psf = (nb_psf){.kind = NB_PSF_GAUSS, .fwhm = 0.9};
+        emulated_reset();
+        for (int d = 0; d < 2; d++) {
+            nb_context *ctx = devices_context(d ? NB_CUDA : NB_CPU);
+            const nb_options options = {.strategy = NB_LANES};
+            nb_simulator *sim =
+                renders_simulator(ctx, &scene, "panel_shift_fast[1]", &options);
+            nb_array array[3];
+
+            for (int i = 0; i < 3; i++) array[i] = nb_array_f64(image[d][i], NSLOW, NFAST);
+            renders_require(ctx, nb_forward_batch(sim, 3, x, array));
+            nb_simulator_free(sim);
+            nb_context_free(ctx);
+        }
+        tap_check(emulated.launches[GPU_IMAGE] == 3, "%d launches expected 3",
+                  (int)emulated.launches[GPU_IMAGE]);
+        for (int i = 0; i < 3; i++)
+            tap_close(spread ? "behind a point spread" : "of three images",
+                      renders_compare(image[1][i], image[0][i], PIXELS).worst, 0,
+                      renders_allowed(&scene));
     }
     return TAP_PASS;
 }
@@ -478,11 +560,12 @@ int main(int argc, char **argv)
         {"there", there},
         {"any_call_fails", any_call_fails},
         {"cancelled", cancelled},
-        {"vjp", vjp},
-        {"structure_factors", structure_factors},
-        {"loss", loss},
-        {"normal", normal},
-        {"jvp", jvp},
+        {"nothing_in_region", nothing_in_region},
+        {"masked_panel", masked_panel},
+        {"few_rows", few_rows},
+        {"recordings", recordings},
+        {"dark_panel", dark_panel},
+        {"batch", batch},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -104,7 +104,8 @@ check 'tests before speed' before '^ctest' '^bench'
 check 'speed before the sanitizers' before '^bench .*-hot' '^sanitizer'
 check 'kernels are kept' calls "^bench $PWD/made/cache"
 check 'one context first' calls 'memcheck .*--leak-check full .*bin/test_gpu in_turn regions'
-check 'six tools' [ "$(grep -c '^sanitizer PCI_BUS_ID' calls.txt)" = 6 ]
+check 'eight tools' [ "$(grep -c '^sanitizer PCI_BUS_ID' calls.txt)" = 8 ]
+check 'panels too' calls 'racecheck .*bin/test_gpu_panels images derivatives'
 check 'the table' says '^bench of hot kernels  *passed'
 check 'square' says '^square, float (M)  *1.9e+11  *1.6e11 to 2.0e11'
 check 'double' says '^square, double (M)  *8.7e+10'

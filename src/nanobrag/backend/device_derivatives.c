@@ -96,6 +96,7 @@ static nb_status find_job(const struct request *r, struct gpu_derivatives_job *o
     if (of->cotangent) {
         out->end = REDUCE_COTANGENT;
         out->cotangent = backend_input(of->cotangent);
+        out->no_value = 1;
     } else if (of->target) {
         out->end = normal ? REDUCE_NORMAL : REDUCE_LOSS;
         out->target = device_target(of->target);

@@ -52,9 +52,6 @@ static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
 static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
                              const struct window *window, const unsigned char **out)
 {
-    const size_t pixels = (size_t)window->nslow * (size_t)window->nfast;
-    nb_status status = NB_OK;
-
     *out = NULL;
     if (window->npanel > 0) {
         if (!window_hides(window)) return NB_OK;
@@ -62,12 +59,9 @@ static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
         *out = pointer_at(s->shown.address);
         return NB_OK;
     }
-    if (window->mask && !s->mask.address) { /* the mask never changes */
-        status = gpu_put(ctx, s->gpu, &s->mask, window->mask, pixels);
-        if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
-    }
+    NB_TRY(gpu_send_mask(ctx, s, window, window->mask));
     if (window->mask) *out = pointer_at(s->mask.address);
-    return status;
+    return NB_OK;
 }
 
 /* Fill in the parameters, and reserve memory for the results of all blocks. */

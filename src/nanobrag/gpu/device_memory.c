@@ -70,6 +70,7 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, tallies),    offsetof(struct gpu_scene, count_parameters),
     offsetof(struct gpu_scene, pixels),     offsetof(struct gpu_scene, counts),
     offsetof(struct gpu_scene, peaks),      offsetof(struct gpu_scene, shown),
+    offsetof(struct gpu_scene, f_single),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };

@@ -47,6 +47,10 @@ void gpu_scene_drop(struct gpu_scene *scene);
 /* The memory of a simulator on its device, and on the host for the device, bytes. */
 size_t gpu_scene_bytes(const struct gpu_scene *scene);
 
+/* Send the mask of an image, or NULL, to the scene, once. */
+nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene,
+                        const struct window *image, const uint8_t *mask);
+
 /* Lay out a job. `whole` covers the whole detector, not the ROI alone. */
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
                                 const struct job *job, int single, int whole);

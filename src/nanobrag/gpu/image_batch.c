@@ -262,8 +262,7 @@ nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
     first.photons = wanted ? batch->photons : NULL;
     progress_start(progress, job->planned);
     progress_part(progress, 0, 1, 1);
-    NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
+    NB_TRY(gpu_begin_image(progress->ctx, scene, job));
     NB_TRY(send_batch(progress->ctx, scene, &first, batch));
     NB_TRY(launch_batch(progress->ctx, scene, &first, batch));
     NB_TRY(fetch_batch(progress->ctx, scene, &first, batch));

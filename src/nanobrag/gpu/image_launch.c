@@ -25,7 +25,7 @@ _Static_assert((int)THREADS == (int)BLOCK_THREADS, "a thread for each pixel of a
 
 int image_is_empty(const struct job *job)
 {
-    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2] || grid_is_empty(job);
 }
 
 static int parts_of(const struct job *job, const struct rounding *rounding, int parts)
@@ -50,11 +50,20 @@ static double share_of_row(const struct gpu_properties *properties, const struct
  * launches, in time or in memory. */
 static const double too_much = 8;
 
+/* The image of several panels is kept on the device; it may take this share of the memory.
+ */
+static const double most_share = 0.5;
+
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
                         int single)
 {
+    const struct window *w = job->window;
+    const double bytes = (double)w->nslow * w->nfast * sizeof(double);
+
     if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
         return "there are more pairs of source and orientation than a device can count";
+    if (w->npanel > 0 && bytes > most_share * (double)properties->memory)
+        return "the image of all panels would take too much of the device's memory";
     for (int i = 0; i < window_panels(job->window); i++) {
         const struct job panel = job_of_panel(job, i);
         const int across = (panel.frame->nfast + GPU_FAST - 1) / GPU_FAST;
@@ -358,8 +367,7 @@ nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
     progress_start(progress, job->planned);
     if (job->photons) grid_clear(job);
     if (!out && image_is_empty(job)) return progress_end(progress);
-    NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
+    NB_TRY(gpu_begin_image(progress->ctx, scene, job));
     NB_TRY(job->window->npanel > 0 ? image_of_panels(progress, scene, job, single, out)
                                    : image_of_rectangle(progress, scene, job, single, out));
     return progress_end(progress);

@@ -1,6 +1,6 @@
 /*
- * image_launch.h - the steps of an image that image_batch.c, loss_launch.c and
- * derivatives.c share with image_launch.c.
+ * image_launch.h - the steps of an image that image_panels.c, image_batch.c, loss_launch.c
+ * and derivatives/ share with image_launch.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include "gpu/gpu.h"
 #include "gpu/text/parameters.h"
 
-/* 1 when the ROI of a job has no pixel. */
+/* 1 when a job renders no pixel. */
 int image_is_empty(const struct job *job);
 
 /* The cost of a row of tiles, in units of what one launch may cost. */

@@ -37,8 +37,8 @@ struct panels_run {
     const struct gpu_output *out; /* the image on the device */
     int panels;
     struct panel_state *state; /* (panels) */
-    int some_double; /* 1: at least one of those to compute is computed in double */
     int launches, pieces; /* planned: all launches, and the panels or strips in them */
+    int records; /* 1: launches may be recorded */
     size_t most_blocks; /* of a launch */
     unsigned char *block; /* what is copied to the device */
 };
@@ -92,11 +92,16 @@ static void take_strip(const struct gpu_layout *l, struct place *at,
     at->row = 0;
 }
 
+/* A launch has as many blocks for each panel as the largest needs. They may be this many
+ * times those that have something to do. */
+static const double most_empty = 8;
+
 /* Take whole panels. */
 static void take_panels(const struct panels_run *run, struct place *at,
                         struct panels_launch *out)
 {
-    double share = 0;
+    double share = 0, tiles = 0, most = 0;
+    int panels = 0;
 
     out->kind = at->kind;
     out->begin = at->panel;
@@ -107,7 +112,10 @@ static void take_panels(const struct panels_run *run, struct place *at,
         if (kind_of(l) != at->kind) continue;
         if (l->strip < l->down) break;
         share += share_of_panel(run, at->panel);
-        if (share > 1 && at->panel > out->begin) break;
+        tiles += l->across * l->down;
+        most = l->across * l->down > most ? l->across * l->down : most;
+        panels++;
+        if ((share > 1 || most * panels > most_empty * tiles) && panels > 1) break;
     }
     out->end = at->panel;
 }
@@ -171,30 +179,35 @@ static void plan(struct panels_run *run)
     }
 }
 
-/* Lay out the panels: all of them, or in double those alone that float lost. Returns 0 if
- * there is nothing to compute. */
-static int lay_out(struct panels_run *run, int single, int only_lost)
+/* Lay out all panels. */
+static void lay_out(struct panels_run *run, int single)
 {
     const struct gpu_properties *properties = &run->scene->gpu->properties;
-    int some = 0;
 
-    run->some_double = 0;
     for (int i = 0; i < run->panels; i++) {
         const struct job panel = job_of_panel(run->job, i);
-        struct panel_state *state = run->state + i;
-        const int lost = gpu_may_lose(&panel, state->layout.single)
-                         && rounding_is_lost(&panel, state->peak);
-        const int wanted = only_lost ? state->layout.down > 0 && lost : 1;
 
-        if (wanted && !image_is_empty(&panel))
-            state->layout = gpu_layout_of(properties, &panel, single, 0);
-        else
-            memset(&state->layout, 0, sizeof state->layout);
-        some |= state->layout.down > 0;
-        run->some_double |= state->layout.down > 0 && !state->layout.single;
+        if (!image_is_empty(&panel))
+            run->state[i].layout = gpu_layout_of(properties, &panel, single, 0);
     }
     plan(run);
-    return some;
+}
+
+/* Lay out those panels that float lost, in double. */
+static void lay_out_lost(struct panels_run *run)
+{
+    const struct gpu_properties *properties = &run->scene->gpu->properties;
+
+    for (int i = 0; i < run->panels; i++) {
+        const struct job panel = job_of_panel(run->job, i);
+        struct gpu_layout *l = &run->state[i].layout;
+
+        if (l->down > 0 && l->single && rounding_is_lost(&panel, run->state[i].peak))
+            *l = gpu_layout_of(properties, &panel, 0, 0);
+        else
+            memset(l, 0, sizeof *l);
+    }
+    plan(run);
 }
 
 /* ---- parameters ---- */
@@ -290,8 +303,9 @@ static nb_status send(struct panels_run *run)
     run->block =
         gpu_workspace(run->ctx, &s->panel_parameters, bytes, "parameters of panels");
     if (!run->block) return NB_ERR_MEMORY;
-    /* the wider ones first, so that both stand at the same address */
-    NB_TRY(gpu_send_common(run->ctx, s, run->job, !run->some_double));
+    for (int i = 0; i < run->panels; i++)
+        if (run->state[i].layout.down > 0)
+            NB_TRY(gpu_send_common(run->ctx, s, run->job, run->state[i].layout.single));
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->partial,
                        run->most_blocks * BLOCK_THREADS * sizeof(double)));
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->parameters, bytes));
@@ -306,21 +320,45 @@ static nb_status send(struct panels_run *run)
 
 /* ---- launches ---- */
 
-/* Run a sequence; it is recorded only where the recordings of all launches are kept. */
+/* Run a sequence; it is recorded only where the recordings of a call are all kept. */
 static nb_status run_sequence(const struct panels_run *run,
                               const struct gpu_sequence *sequence)
 {
     struct job job = *run->job;
 
-    job.planned &= run->launches < GPU_RECORDINGS;
+    job.planned &= run->records;
     return gpu_run(run->ctx, run->scene, &job, sequence);
+}
+
+/* Returns the panel that comes after so many others of a launch. */
+static int panel_in_launch(const struct panels_run *run, const struct panels_launch *launch,
+                           int number)
+{
+    int i = launch->begin;
+
+    for (int before = 0; before <= number; i++) before += rows_of(run, launch, i) > 0;
+    return i - 1;
+}
+
+/* Let hot.c choose the kernel of a launch of so many panels, whose parameters begin at a
+ * place. What it compares is one of them, another in each call, since some are dark. */
+static nb_status choose_kernel(const struct panels_run *run,
+                               const struct panels_launch *launch, int place, int images,
+                               struct gpu_kernel *kernel)
+{
+    const int number = run->scene->verifications.compared % images;
+    const int i = panel_in_launch(run, launch, number);
+    const struct job panel = job_of_panel(run->job, i);
+    struct gpu_parameters p = *parameters_of(run, place + number);
+
+    p.partial = gpu_pointer(&run->scene->partial);
+    return hot_kernel(run->ctx, run->scene, &panel, &run->state[i].layout, &p, kernel);
 }
 
 /* Launch what stands at a place and behind it, and move it on. */
 static nb_status launch_panels(const struct panels_run *run,
                                const struct panels_launch *launch, int *place)
 {
-    const struct job panel = job_of_panel(run->job, launch->begin);
     const struct gpu_layout *l = &run->state[launch->begin].layout;
     const struct phys_spec spec = run->job->spec;
     const size_t offset = parameters_at(*place);
@@ -340,9 +378,7 @@ static nb_status launch_panels(const struct panels_run *run,
     sequence.launches[0].blocks = most;
     sequence.launches[1].blocks = most / (unsigned)l->segments;
     sequence.launches[0].images = sequence.launches[1].images = images;
-    NB_TRY(gpu_send_common(run->ctx, run->scene, &panel, l->single));
-    NB_TRY(hot_kernel(run->ctx, run->scene, &panel, l, parameters_of(run, *place),
-                      &sequence.launches[0].kernel));
+    NB_TRY(choose_kernel(run, launch, *place, (int)images, &sequence.launches[0].kernel));
     *place += (int)images;
     return run_sequence(run, &sequence);
 }
@@ -375,8 +411,8 @@ static nb_status blank_image(const struct panels_run *run)
     return run_sequence(run, &blank);
 }
 
-/* Run all launches that are planned; each takes at most a fraction of a second, after which
- * the call can be stopped. */
+/* Run all launches that are planned. Each takes at most a fraction of a second, after which
+ * the call can be stopped, and is waited for. */
 static nb_status launch_all(struct panels_run *run)
 {
     const struct gpu *gpu = run->scene->gpu;
@@ -407,19 +443,27 @@ static nb_status fetch_peaks(struct panels_run *run)
     return NB_OK;
 }
 
-/* Compute all panels; then those again, in double, that float lost. */
-static nb_status run_all(struct panels_run *run, int single)
+/* Compute all panels; then those again, in double, that float lost. With `blank` the image
+ * is the caller's, of which pixels outside all tiles are set to 0. */
+static nb_status run_all(struct panels_run *run, int single, int blank)
 {
+    const struct gpu *gpu = run->scene->gpu;
     const int may_lose = gpu_may_lose(run->job, single);
-    const int some = lay_out(run, single, 0);
 
+    lay_out(run, single);
+    run->records = run->launches < GPU_RECORDINGS;
     if (may_lose) NB_TRY(gpu_clear_peaks(run->ctx, run->scene, run->panels));
     NB_TRY(send(run));
-    if (!covers_image(run)) NB_TRY(blank_image(run));
-    if (some) NB_TRY(launch_all(run));
+    if (blank && !covers_image(run)) {
+        NB_TRY(blank_image(run));
+        NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
+    }
+    NB_TRY(launch_all(run));
     if (!may_lose) return NB_OK;
     NB_TRY(fetch_peaks(run));
-    if (!lay_out(run, 0, 1)) return NB_OK;
+    lay_out_lost(run);
+    if (run->launches == 0) return NB_OK;
+    run->records = 0;
     NB_TRY(send(run));
     return launch_all(run);
 }
@@ -429,22 +473,21 @@ static nb_status run_all(struct panels_run *run, int single)
 /* bytes of an image that are copied at a time, from two places in turn */
 enum { SLICE = 4 << 20 };
 
-/* Fetch an image, a slice at a time: each is given to the caller while the next is on its
- * way. */
-static nb_status fetch_image(nb_context *ctx, struct gpu_scene *s, unsigned char *to,
-                             size_t bytes)
+/* Fetch a part of an image, a slice at a time: each is given to the caller while the next
+ * is on its way. */
+static nb_status fetch(nb_context *ctx, struct gpu_scene *s, gpu_address from,
+                       unsigned char *to, size_t bytes)
 {
     const struct gpu_driver *driver = s->gpu->driver;
     size_t before = 0;
     int half = 0;
 
-    NB_TRY(gpu_pin(ctx, s->gpu, &s->strips, (size_t)2 * SLICE));
+    NB_TRY(gpu_pin(ctx, s->gpu, &s->strips, bytes < SLICE ? bytes : (size_t)2 * SLICE));
     for (size_t at = 0; at < bytes; at += SLICE, half = !half) {
         const size_t some = bytes - at < SLICE ? bytes - at : SLICE;
 
         NB_TRY(driver->fetch(ctx, s->gpu->device, half,
-                             s->strips.memory + (size_t)half * SLICE,
-                             s->photons.address + at, some));
+                             s->strips.memory + (size_t)half * SLICE, from + at, some));
         if (at > 0) {
             NB_TRY(driver->fetched(ctx, s->gpu->device, !half));
             memcpy(to + before, s->strips.memory + (size_t)!half * SLICE, at - before);
@@ -454,6 +497,27 @@ static nb_status fetch_image(nb_context *ctx, struct gpu_scene *s, unsigned char
     NB_TRY(driver->fetched(ctx, s->gpu->device, !half));
     memcpy(to + before, s->strips.memory + (size_t)!half * SLICE, bytes - before);
     return driver->wait(ctx, s->gpu->device);
+}
+
+/* Fetch the rows in which panels render pixels; the others were cleared. They may be more
+ * than those of the image's ROI, where a point spread needs pixels beside it. */
+static nb_status fetch_rows(const struct panels_run *run)
+{
+    const struct job *job = run->job;
+    const size_t row = (size_t)job->window->nfast * sizeof *job->photons;
+    int first = job->window->nslow, end = 0;
+
+    for (int i = 0; i < run->panels; i++) {
+        const struct job panel = job_of_panel(job, i);
+
+        if (image_is_empty(&panel)) continue;
+        first = min_int(first, panel.window->slow0 + panel.roi[2]);
+        end = max_int(end, panel.window->slow0 + panel.roi[3]);
+    }
+    if (end <= first) return NB_OK;
+    return fetch(run->ctx, run->scene, run->scene->photons.address + (size_t)first * row,
+                 (unsigned char *)job->photons + (size_t)first * row,
+                 (size_t)(end - first) * row);
 }
 
 nb_status image_of_panels(struct progress *progress, struct gpu_scene *s,
@@ -472,11 +536,11 @@ nb_status image_of_panels(struct progress *progress, struct gpu_scene *s,
                               "panels");
     if (!run.state) return NB_ERR_MEMORY;
     memset(run.state, 0, (size_t)run.panels * sizeof *run.state);
-    if (!out) {
-        NB_TRY(gpu_reserve(run.ctx, s->gpu, &s->photons, bytes));
+    if (!out) { /* its pixels outside all tiles are never written and stay 0 */
+        NB_TRY(gpu_reserve_zeros(run.ctx, s->gpu, &s->photons, bytes));
         there.address = s->photons.address;
     }
     run.out = out ? out : &there;
-    NB_TRY(run_all(&run, single));
-    return out ? NB_OK : fetch_image(run.ctx, s, (unsigned char *)job->photons, bytes);
+    NB_TRY(run_all(&run, single, out != NULL));
+    return out ? NB_OK : fetch_rows(&run);
 }

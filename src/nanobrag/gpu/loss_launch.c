@@ -105,8 +105,7 @@ nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
     alone.photons = NULL;
     progress_start(progress, job->planned);
     if (!image_is_empty(job)) {
-        NB_TRY(gpu_begin(run.ctx, scene));
-        NB_TRY(gpu_send_mask(run.ctx, scene, job));
+        NB_TRY(gpu_begin_image(run.ctx, scene, job));
         NB_TRY(gpu_send_target(run.ctx, scene, job, loss, &run.target));
         for (int i = 0; i < window_panels(job->window); i++)
             NB_TRY(add_panel(&run, &alone, i, single, &sum));

@@ -95,36 +95,51 @@ nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct 
     return gpu_front_lists(ctx, scene, lists);
 }
 
-nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
+nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *s, const struct window *image,
+                        const uint8_t *mask)
 {
-    const size_t pixels = (size_t)job->window->nslow * (size_t)job->window->nfast;
+    const size_t pixels = (size_t)image->nslow * (size_t)image->nfast;
     nb_status status;
 
-    if (!job->mask || s->mask.address) return NB_OK; /* the mask never changes */
-    status = gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
+    if (!mask || s->mask.address) return NB_OK; /* the mask never changes */
+    status = gpu_put(ctx, s->gpu, &s->mask, mask, pixels);
     if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
     return status;
+}
+
+nb_status gpu_begin_image(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
+{
+    if (scene->f_varies) scene->f_sent = 0;
+    NB_TRY(gpu_begin(ctx, scene));
+    return gpu_send_mask(ctx, scene, job->window, job->mask);
+}
+
+/* Send structure factors in one precision. */
+static nb_status send_f(nb_context *ctx, struct gpu_scene *s,
+                        const struct phys_frame *frame, int single)
+{
+    const int *size = frame->hkl_size;
+    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+
+    if (single)
+        return gpu_put_changed(ctx, s->gpu, &s->f_single, frame->f_single,
+                               places * sizeof *frame->f_single);
+    return gpu_put_changed(ctx, s->gpu, &s->f, frame->f, places * sizeof *frame->f);
 }
 
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           int single)
 {
     const struct phys_frame *frame = job->frame;
-    const int *size = frame->hkl_size;
-    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+    const unsigned bit = single ? 2 : 1;
     const int looks_up = job->spec.lookup != PHYS_CONSTANT;
 
     if (frame->nstol > 0)
         NB_TRY(gpu_put_changed(ctx, scene->gpu, &scene->stol, frame->stol,
                                (size_t)frame->nstol * sizeof *frame->stol));
-    if (looks_up && (scene->f_varies || scene->f_sent != 1 + single)) {
-        scene->f_sent = 0;
-        NB_TRY(
-            gpu_put_changed(ctx, scene->gpu, &scene->f,
-                            single ? (const void *)frame->f_single : (const void *)frame->f,
-                            places * (single ? sizeof(float) : sizeof(double))));
-        scene->f_sent = 1 + single;
-    }
+    if (!looks_up || scene->f_sent & bit) return NB_OK;
+    NB_TRY(send_f(ctx, scene, frame, single));
+    scene->f_sent |= bit;
     return NB_OK;
 }
 
@@ -145,7 +160,7 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
     frame->orientation = (const void *)(uintptr_t)gpu_list(scene, 1);
     frame->stol = gpu_pointer(&scene->stol);
     frame->f = layout->single ? NULL : gpu_pointer(&scene->f);
-    frame->f_single = layout->single ? gpu_pointer(&scene->f) : NULL;
+    frame->f_single = layout->single ? gpu_pointer(&scene->f_single) : NULL;
     out->factor = phys_constant_factor(job->spec, job->frame);
     out->cut = profile_cutoff(job, layout->single);
     out->stretch = metric_stretch(job->frame);

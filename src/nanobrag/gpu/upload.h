@@ -34,12 +34,13 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 /* The memory that a launch may take, bytes. */
 double gpu_launch_memory(const struct gpu_properties *properties);
 
-/* gpu_send_lists() prepares sources and orientations, which go with the parameters of the
- * next launch where they changed. gpu_send_common() sends what images of a scene share:
- * structure factors, unless they vary, and the amorphous material's list. gpu_send_mask()
- * sends the mask, once, and takes the job of the image, not of a panel. */
+/* Begin a call with the job of its image: order its work, and send the mask, once. Then
+ * gpu_send_lists() prepares sources and orientations, which go with the parameters of the
+ * next launch where they changed; and gpu_send_common() sends what the panels of an image
+ * share, and all images unless structure factors vary: these, in float or in double, and
+ * the amorphous material's list. */
+nb_status gpu_begin_image(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
-nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           int single);
 

@@ -17,7 +17,7 @@
  * Count one use of the kernel for the sums of a job: `kernel` is that of the build on
  * entry, and the one to launch on return. No call waits for a build. A verification
  * launches both kernels on a row of tiles: it sends `parameters` to the device and
- * overwrites partial sums, so call this before the launches of a job. A kernel that cannot
+ * overwrites partial sums, so call this while no launch is under way. A kernel that cannot
  * be built is reported by one context_fall_back(). Errors: those of the device.
  */
 nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job *job,

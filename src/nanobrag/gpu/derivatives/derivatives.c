@@ -246,15 +246,19 @@ static nb_status prepare_sums(struct derivatives_run *run)
 }
 
 /* Reserve strips for the changes of an image, and find its brightest pixel where float may
- * lose it. */
+ * lose it. Columns beside the tiles are never written: those of one rectangle stay 0, and
+ * panels, whose columns differ, leave none in them. */
 static nb_status prepare_changes(struct derivatives_run *run)
 {
     struct gpu_scene *s = run->scene;
     struct gpu_derivatives_parameters *p = &run->block.jacobian;
     const size_t rows = (size_t)run->layout.strip * GPU_SLOW;
-    const size_t bytes = rows * (size_t)run->job->frame->nfast * sizeof(double);
+    const size_t bytes =
+        rows * (size_t)run->job->frame->nfast * sizeof(double) * (size_t)run->pass.n;
 
-    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, (size_t)run->pass.n * bytes));
+    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, bytes));
+    if (run->image->window->npanel > 0)
+        NB_TRY(s->gpu->driver->zero(run->ctx, s->gpu->device, s->change.address, bytes));
     p->change = gpu_pointer(&s->change);
     if (!gpu_may_lose(run->job, run->layout.single)) return NB_OK;
     NB_TRY(gpu_clear_peaks(run->ctx, s, 1));
@@ -281,6 +285,18 @@ static void place_changes(const struct derivatives_run *run, const struct gpu_st
     }
 }
 
+/* Wait for the changes of a strip; with the last, for the brightest of the photons. */
+static nb_status await_changes(struct derivatives_run *run, const struct gpu_strip *strip)
+{
+    const struct gpu *gpu = run->scene->gpu;
+    const int finds = run->block.jacobian.image.peak && strip->is_last;
+
+    if (finds) NB_TRY(gpu_fetch_peaks(run->ctx, run->scene, 1, &run->brightest));
+    NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
+    if (finds) run->lost = rounding_is_lost(run->job, run->brightest);
+    return NB_OK;
+}
+
 /* Download the changes of a strip straight into the images, of which its rows are a part.
  */
 static nb_status fetch_rows(struct derivatives_run *run, const struct gpu_strip *strip,
@@ -293,14 +309,13 @@ static nb_status fetch_rows(struct derivatives_run *run, const struct gpu_strip 
                                run->scene->change.address + (size_t)d * pitch,
                                run->out->change[which_of(run, run->pass.at[d])]
                                    + window_pixel(w, strip->slow, 0)));
-    return run->scene->gpu->driver->wait(run->ctx, run->scene->gpu->device);
+    return await_changes(run, strip);
 }
 
 /* Download the changes of a strip of a panel that is narrower than the image. */
 static nb_status fetch_panel(struct derivatives_run *run, const struct gpu_strip *strip,
                              size_t pitch)
 {
-    const struct gpu *gpu = run->scene->gpu;
     const size_t numbers = (size_t)strip->rows * (size_t)run->job->window->nfast;
     double *dense =
         gpu_workspace(run->ctx, &run->scene->staged,
@@ -311,24 +326,20 @@ static nb_status fetch_panel(struct derivatives_run *run, const struct gpu_strip
         NB_TRY(gpu_fetch_strip(run->ctx, run->scene, run->job, strip,
                                run->scene->change.address + (size_t)d * pitch,
                                dense + (size_t)d * numbers));
-    NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
+    NB_TRY(await_changes(run, strip));
     place_changes(run, strip, dense);
     return NB_OK;
 }
 
-/* Download a strip of changes; with the last, find whether float lost the photons. */
+/* Download a strip of changes; with the last, it is found whether float lost the photons.
+ */
 static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
     const struct window *w = run->job->window;
     const size_t pitch = (size_t)strip->down * GPU_SLOW * (size_t)w->nfast * sizeof(double);
 
-    if (run->block.jacobian.image.peak && strip->is_last)
-        NB_TRY(gpu_fetch_peaks(run->ctx, run->scene, 1, &run->brightest));
-    NB_TRY(w->nfast == w->stride ? fetch_rows(run, strip, pitch)
-                                 : fetch_panel(run, strip, pitch));
-    if (run->block.jacobian.image.peak && strip->is_last)
-        run->lost = rounding_is_lost(run->job, run->brightest);
-    return NB_OK;
+    return w->nfast == w->stride ? fetch_rows(run, strip, pitch)
+                                 : fetch_panel(run, strip, pitch);
 }
 
 static nb_status run_strip(void *user, const struct gpu_strip *strip)
@@ -402,28 +413,22 @@ static nb_status fetch_sums(struct derivatives_run *run)
 
 /* ---- runs ---- */
 
-void derivatives_part(const struct derivatives_run *run, double begin, double share,
-                      int steps)
-{
-    const double part = run->share / run->parts;
-
-    progress_part(run->progress, run->base + part * begin, part * share, steps);
-}
-
 static nb_status run_pass(struct derivatives_run *run)
 {
     const int sums = run->request->end != REDUCE_NOTHING;
+    const double part = run->share / run->parts;
 
     run->brightest = 0;
     NB_TRY(derivatives_send_tangents(run));
     NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
-    derivatives_part(run, run->part++, 1, gpu_strips_of(&run->layout));
+    progress_part(run->progress, run->base + part * run->part++, part,
+                  gpu_strips_of(&run->layout));
     NB_TRY(gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
                           run));
     return sums ? fetch_sums(run) : NB_OK;
 }
 
-static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
+static nb_status prepare(struct derivatives_run *run, int single)
 {
     const struct job *job = run->job;
     struct gpu_layout *l = &run->layout;
@@ -435,33 +440,32 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
     run->class =
         derivative_kernel_class(run->scene->gpu, job->spec,
-                                class_of(&run->order, run->along.n, l->single), l->single);
+                                class_of(&run->order, run->most, l->single), l->single);
     run->part = 0;
-    run->parts = asks_f
-                 + count_passes(run->along.n, run->order.rotating,
-                                derivative_kernel_rotations(run->class));
+    run->parts = count_passes(run->along.n, run->order.rotating,
+                              derivative_kernel_rotations(run->class));
     NB_TRY(derivative_kernel(run->progress, run->scene, job, run->class, l->single,
                              &run->kernel));
-    if (asks_f)
+    if (run->asks_f)
         NB_TRY(derivative_kernel(run->progress, run->scene, job, CLASS_F, l->single,
-                                 &run->f_kernel));
+                                 run->f_kernels + l->single));
     memset(&run->block, 0, sizeof run->block);
     NB_TRY(gpu_send_job(run->ctx, run->scene, job, l, &run->block.jacobian.image));
     run->block.jacobian.end = (int)run->request->end;
     run->block.jacobian.cotangent = gpu_image_on(&run->cotangent, job);
     run->block.jacobian.target = gpu_target_on(&run->target, job);
-    return asks_f ? factors_prepare(run) : NB_OK;
+    if (run->asks_f) factors_prepare(run);
+    return NB_OK;
 }
 
 /* Run all passes over a panel. When float lost it, run->lost is 1, and the run stopped
  * early. */
 static nb_status run_all(struct derivatives_run *run, int single)
 {
-    const int asks_f = run->out->f && run->job->spec.lookup != PHYS_CONSTANT;
     int rotated = 0, others = 0;
 
     run->lost = 0;
-    NB_TRY(prepare(run, single, asks_f));
+    NB_TRY(prepare(run, single));
     do {
         run->pass = next_pass(run, rotated, others);
         NB_TRY(run_pass(run));
@@ -469,23 +473,51 @@ static nb_status run_all(struct derivatives_run *run, int single)
         rotated += run->pass.rotating;
         others += run->pass.n - run->pass.rotating;
     } while (!run->lost && rotated + others < run->along.n);
-    return asks_f && !run->lost ? factors_gather(run) : NB_OK;
+    return NB_OK;
 }
 
-/* Add the derivatives of panel i of an image to the results. */
-static nb_status run_panel(struct derivatives_run *run, const struct job *image, int i,
-                           int single)
+/* 1 when nothing that is asked for depends on the panel at work. */
+static int is_idle(const struct derivatives_run *run)
 {
-    const struct job panel = job_of_panel(image, i);
+    const enum gpu_reduction end = run->request->end;
 
-    if (image_is_empty(&panel)) return NB_OK;
+    return run->along.n == 0 && !run->asks_f
+           && (run->request->no_value || end == REDUCE_NOTHING);
+}
+
+/* Add the derivatives of panel i of the image to the results. */
+static nb_status run_panel(struct derivatives_run *run, int i, int single)
+{
+    const struct job panel = job_of_panel(run->image, i);
+    const struct cotangents before = run->cotangents;
+
     run->job = &panel;
+    run->number = i;
     run->along = tangents_of(run->request, i);
-    run->share = 1.0 / window_panels(image->window);
     run->base = i * run->share;
+    if (image_is_empty(&panel) || is_idle(run)) return NB_OK;
     NB_TRY(sort_tangents(run));
     NB_TRY(run_all(run, single));
-    return run->lost ? run_all(run, 0) : NB_OK;
+    if (!run->lost) return NB_OK;
+    run->cotangents = before;
+    return run_all(run, 0);
+}
+
+/* Run all panels, and then gather the cotangents of structure factors. */
+static nb_status run_image(struct derivatives_run *run, int single)
+{
+    const int panels = window_panels(run->image->window);
+
+    run->asks_f = run->out->f && run->image->spec.lookup != PHYS_CONSTANT;
+    run->share = (run->asks_f ? 0.5 : 1.0) / panels;
+    for (int i = 0; i < panels; i++) {
+        const struct tangents_along along = tangents_of(run->request, i);
+
+        if (along.n > run->most) run->most = along.n;
+    }
+    if (run->asks_f) NB_TRY(factors_reserve(run));
+    for (int i = 0; i < panels; i++) NB_TRY(run_panel(run, i, single));
+    return run->asks_f ? factors_gather(run) : NB_OK;
 }
 
 /* Set all results to 0 that are added up, and what nothing else writes. */
@@ -520,16 +552,15 @@ nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
     struct derivatives_run run = {.ctx = progress->ctx,
                                   .progress = progress,
                                   .scene = scene,
+                                  .image = job,
                                   .request = request,
                                   .out = out};
 
     progress_start(progress, job->planned);
     clear_results(&run, job);
     if (image_is_empty(job)) return progress_end(progress);
-    NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(gpu_send_mask(progress->ctx, scene, job));
+    NB_TRY(gpu_begin_image(progress->ctx, scene, job));
     NB_TRY(derivatives_send_inputs(&run, job));
-    for (int i = 0; i < window_panels(job->window); i++)
-        NB_TRY(run_panel(&run, job, i, single));
+    NB_TRY(run_image(&run, single));
     return progress_end(progress);
 }

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_DERIVATIVES_H
-#define NB_GPU_DERIVATIVES_H
+#ifndef NB_GPU_DERIVATIVES_DERIVATIVES_H
+#define NB_GPU_DERIVATIVES_DERIVATIVES_H
 
 #include "gpu/loss_launch.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
@@ -14,12 +14,14 @@ struct panel_tangents; /* kernels/derivatives/jacobian.h */
 
 /* the derivatives to compute */
 struct gpu_derivatives_job {
-    int n; /* number of tangents of the frame; limited for a normal matrix */
+    /* number of tangents of the frame; for a normal matrix those of a panel are limited */
+    int n;
     const struct phys_frame_tangent *dot; /* (n), lists on the host, without boxes of F */
     /* Of an image of several panels, the tangents along which each changes, with its
      * numbers (panels), used instead of `dot`; else NULL. */
     const struct panel_tangents *panel;
     enum gpu_reduction end;
+    int no_value; /* 1: the value is not asked for */
     struct gpu_input cotangent; /* for REDUCE_COTANGENT: dL/dphotons */
     /* For REDUCE_LOSS and REDUCE_NORMAL. For REDUCE_SQUARES the observed image holds
      * residuals, or is absent for residuals of 0. */

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_DERIVATIVES_RUN_H
-#define NB_GPU_DERIVATIVES_RUN_H
+#ifndef NB_GPU_DERIVATIVES_DERIVATIVES_RUN_H
+#define NB_GPU_DERIVATIVES_DERIVATIVES_RUN_H
 
 #include "compile/jit/derivative_kernels.h"
 #include "gpu/derivatives/derivatives.h"
@@ -47,36 +47,44 @@ struct cotangents {
     double total, most;
 };
 
+/* What the cotangents of structure factors, which are added up over all panels at the end,
+ * need of each. */
+struct panel_cotangents {
+    struct gpu_layout layout; /* in which its derivatives were computed */
+    size_t before; /* pixels of other panels before its own in scene->sum_bar */
+};
+
 /* The panels of an image are computed one after the other, each as an image of its own, and
  * their results added up in that order. */
 struct derivatives_run {
     nb_context *ctx;
     struct progress *progress;
     struct gpu_scene *scene;
+    const struct job *image;
     const struct gpu_derivatives_job *request;
     struct gpu_derivatives_sums *out;
     struct gpu_image cotangent; /* of the image, as `target` is */
     struct gpu_target target;
+    int most; /* tangents of the panel that has most of them */
+    int asks_f; /* 1: for cotangents of structure factors, */
+    struct panel_cotangents *panels; /* (panels) */
+    struct cotangents cotangents; /* and what the first passes found of them */
+    struct gpu_kernel f_kernels[2]; /* in double, in float */
     /* of the panel at work */
     const struct job *job;
+    int number;
     struct tangents_along along;
     double base, share; /* of the progress: what is done before it, and its part */
     struct tangents_order order;
     struct gpu_layout layout;
     enum gpu_derivatives_class class;
-    struct gpu_kernel kernel, f_kernel;
-    int parts, part; /* parts of the progress reported: one for each pass and one for F */
+    struct gpu_kernel kernel;
+    int parts, part; /* parts of the progress reported: one for each pass */
     struct derivatives_pass pass; /* the one that runs */
     double brightest; /* photons of the brightest pixel that it found */
     int lost; /* 1: float lost the image, and nothing was added to the results */
-    struct cotangents cotangents; /* found by the first pass, if asked for */
     struct derivatives_block block;
 };
-
-/* Report the progress of `share` parts of a panel, from part `begin` on, in so many steps.
- */
-void derivatives_part(const struct derivatives_run *run, double begin, double share,
-                      int steps);
 
 /* ---- derivatives_upload.c ---- */
 
@@ -89,8 +97,10 @@ nb_status derivatives_send_tangents(struct derivatives_run *run);
 
 /* ---- factors.c ---- */
 
-/* Reserve memory for the cotangents of the pixels' sums, which the first pass writes. */
-nb_status factors_prepare(struct derivatives_run *run);
+/* Reserve memory for the cotangents of the pixels' sums of all panels, which the first pass
+ * over each writes; and let the panel at work write its own. */
+nb_status factors_reserve(struct derivatives_run *run);
+void factors_prepare(struct derivatives_run *run);
 
 /* The address on the device of the cotangents of a strip. */
 double *factors_cotangents_of(const struct derivatives_run *run,
@@ -100,7 +110,7 @@ double *factors_cotangents_of(const struct derivatives_run *run,
 nb_status factors_add_cotangents(struct derivatives_run *run,
                                  const struct gpu_strip *strip);
 
-/* Compute the cotangents of structure factors, once the first pass is done. */
+/* Compute the cotangents of structure factors, once all panels are done. */
 nb_status factors_gather(struct derivatives_run *run);
 
 #endif

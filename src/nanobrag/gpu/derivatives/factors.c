@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu/derivatives/derivatives_run.h"
+#include "gpu/image_launch.h"
 #include "gpu/text/block.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
@@ -20,23 +21,39 @@ static size_t places_of(const struct phys_frame *frame)
     return (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
 }
 
-nb_status factors_prepare(struct derivatives_run *run)
+nb_status factors_reserve(struct derivatives_run *run)
 {
-    const size_t rows = (size_t)run->layout.down * GPU_SLOW;
-    struct gpu_buffer *sum_bar = &run->scene->sum_bar;
+    const int panels = window_panels(run->image->window);
+    struct gpu_scene *s = run->scene;
+    size_t pixels = 0;
 
-    NB_TRY(gpu_reserve(run->ctx, run->scene->gpu, sum_bar,
-                       rows * (size_t)run->job->frame->nfast * sizeof(double)));
-    run->block.jacobian.sum_bar = gpu_pointer(sum_bar);
-    run->cotangents.total = run->cotangents.most = 0;
-    return NB_OK;
+    run->panels =
+        gpu_workspace(run->ctx, &s->panels, (size_t)panels * sizeof *run->panels, "panels");
+    if (!run->panels) return NB_ERR_MEMORY;
+    for (int i = 0; i < panels; i++) {
+        const struct job panel = job_of_panel(run->image, i);
+        const struct gpu_layout l = gpu_layout_of(&s->gpu->properties, &panel, 0, 0);
+
+        memset(run->panels + i, 0, sizeof *run->panels);
+        run->panels[i].before = pixels;
+        if (image_is_empty(&panel)) continue;
+        pixels += (size_t)l.down * GPU_SLOW * (size_t)panel.frame->nfast;
+    }
+    return gpu_reserve(run->ctx, s->gpu, &s->sum_bar, pixels * sizeof(double));
 }
 
-/* How many pixels are before a strip. */
+void factors_prepare(struct derivatives_run *run)
+{
+    run->panels[run->number].layout = run->layout;
+    run->block.jacobian.sum_bar = gpu_pointer(&run->scene->sum_bar);
+}
+
+/* How many pixels are before a strip of the panel at work. */
 static size_t pixels_before(const struct derivatives_run *run,
                             const struct gpu_strip *strip)
 {
-    return (size_t)strip->first * GPU_SLOW * (size_t)run->job->frame->nfast;
+    return run->panels[run->number].before
+           + (size_t)strip->first * GPU_SLOW * (size_t)run->job->frame->nfast;
 }
 
 double *factors_cotangents_of(const struct derivatives_run *run,
@@ -100,13 +117,25 @@ static double largest_addend(const struct job *job)
     return 2 * rounding_largest_sum(job) / (common * job->frame->f_max);
 }
 
+/* The pixels in the tiles of all panels. */
+static double pixels_of_tiles(const struct derivatives_run *run)
+{
+    double pixels = 0;
+
+    for (int i = 0; i < window_panels(run->image->window); i++) {
+        const struct gpu_layout *l = &run->panels[i].layout;
+
+        pixels += (double)l->across * l->down * GPU_FAST * GPU_SLOW;
+    }
+    return pixels;
+}
+
 static double finer_unit(const struct derivatives_run *run, double unit, double largest)
 {
-    const struct phys_frame *frame = run->job->frame;
+    const struct phys_frame *frame = run->image->frame;
     const double subs = (double)frame->oversample * frame->oversample;
-    const double at_once = WARP_THREADS * run->cotangents.most * largest_addend(run->job);
-    const double pixels =
-        (double)run->layout.across * run->layout.down * GPU_FAST * GPU_SLOW;
+    const double at_once = WARP_THREADS * run->cotangents.most * largest_addend(run->image);
+    const double pixels = pixels_of_tiles(run);
     const double samples = pixels * subs * frame->nlayers * gpu_pairs_of(frame);
 
     return fmax((largest + samples) * unit, at_once) / most_units;
@@ -123,7 +152,7 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
     const unsigned blocks = (unsigned)strip->tiles * (unsigned)run->layout.segments;
     const struct gpu_sequence sequence = {"structure factors",
                                           1,
-                                          {{run->f_kernel, blocks,
+                                          {{run->f_kernels[run->layout.single], blocks,
                                             offsetof(struct derivatives_block, f), 0}}};
 
     f->image.first_slow = strip->slow;
@@ -133,24 +162,41 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
-/* Compute the sums in a given unit; *largest is the largest of them, in units. */
-static nb_status run_all(struct derivatives_run *run, double unit, int64_t *counts,
-                         double *largest)
+/* Add the samples of panel i to the counts. */
+static nb_status add_panel(struct derivatives_run *run, int i, double unit, double begin)
+{
+    const struct job panel = job_of_panel(run->image, i);
+    const int panels = window_panels(run->image->window);
+    struct gpu_f_parameters *f = &run->block.f;
+
+    if (image_is_empty(&panel)) return NB_OK;
+    run->job = &panel;
+    run->number = i;
+    run->layout = run->panels[i].layout;
+    NB_TRY(gpu_send_job(run->ctx, run->scene, &panel, &run->layout, &f->image));
+    f->image.segments = run->layout.segments;
+    f->count = gpu_pointer(&run->scene->f_counts);
+    f->unit = unit;
+    progress_part(run->progress, begin + 0.25 * i / panels, 0.25 / panels,
+                  gpu_strips_of(&run->layout));
+    return gpu_run_strips(run->progress, run->scene->gpu, &panel, &run->layout, run_strip,
+                          run);
+}
+
+/* Compute the sums in a given unit; *largest is the largest of them, in units. The progress
+ * goes from `begin` on. */
+static nb_status run_all(struct derivatives_run *run, double unit, double begin,
+                         int64_t *counts, double *largest)
 {
     struct gpu_scene *s = run->scene;
     const struct gpu_driver *driver = s->gpu->driver;
-    const size_t places = places_of(run->job->frame);
-    struct gpu_f_parameters *f = &run->block.f;
+    const size_t places = places_of(run->image->frame);
 
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->f_counts, places * sizeof *counts));
     NB_TRY(driver->zero(run->ctx, s->gpu->device, s->f_counts.address,
                         places * sizeof *counts));
-    f->image = run->block.jacobian.image;
-    f->image.photons = NULL;
-    f->image.segments = run->layout.segments;
-    f->count = gpu_pointer(&s->f_counts);
-    f->unit = unit;
-    NB_TRY(gpu_run_strips(run->progress, s->gpu, run->job, &run->layout, run_strip, run));
+    for (int i = 0; i < window_panels(run->image->window); i++)
+        NB_TRY(add_panel(run, i, unit, begin));
     NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->f_counts.address,
                             places * sizeof *counts));
     NB_TRY(driver->wait(run->ctx, s->gpu->device));
@@ -161,9 +207,8 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
 
 nb_status factors_gather(struct derivatives_run *run)
 {
-    const size_t places = places_of(run->job->frame);
-    const int strips = gpu_strips_of(&run->layout);
-    double unit = run->cotangents.total * largest_addend(run->job) / most_units;
+    const size_t places = places_of(run->image->frame);
+    double unit = run->cotangents.total * largest_addend(run->image) / most_units;
     double largest, finer;
     int64_t *counts;
 
@@ -172,18 +217,16 @@ nb_status factors_gather(struct derivatives_run *run)
         for (size_t i = 0; i < places; i++) run->out->f[i] = NAN;
         return NB_OK;
     }
-    if (!(run->cotangents.total * largest_addend(run->job) > 0)) return NB_OK; /* all 0 */
+    if (!(run->cotangents.total * largest_addend(run->image) > 0)) return NB_OK; /* all 0 */
     counts = gpu_workspace(run->ctx, &run->scene->counted, places * sizeof *counts,
                            "cotangents of structure factors");
     if (!counts) return NB_ERR_MEMORY;
-    derivatives_part(run, run->part, 0.5, strips);
-    NB_TRY(run_all(run, unit, counts, &largest));
+    NB_TRY(run_all(run, unit, 0.5, counts, &largest));
     finer = finer_unit(run, unit, largest);
     if (largest < enough_units && finer < unit / 4) {
         unit = finer;
-        derivatives_part(run, run->part + 0.5, 0.5, strips);
-        NB_TRY(run_all(run, unit, counts, &largest));
+        NB_TRY(run_all(run, unit, 0.75, counts, &largest));
     }
-    for (size_t i = 0; i < places; i++) run->out->f[i] += (double)counts[i] * unit;
+    for (size_t i = 0; i < places; i++) run->out->f[i] = (double)counts[i] * unit;
     return NB_OK;
 }

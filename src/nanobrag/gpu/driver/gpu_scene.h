@@ -132,13 +132,13 @@ struct gpu_scene {
     void
         *stream; /* of the caller, in which the work is ordered; NULL: that of the device */
     int f_varies; /* 1: structure factors differ from call to call */
-    int f_sent; /* precision of those on the device: 0 none, 1 double, 2 float */
+    unsigned f_sent; /* those on the device: bit 0 in double, bit 1 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
     struct gpu_front front;
     struct gpu_buffer parameters; /* and the lists behind them */
-    struct gpu_buffer f, stol, mask, partial, photons;
+    struct gpu_buffer f, f_single, stol, mask, partial, photons;
     struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
