@@ -346,7 +346,7 @@ static nb_status choose_kernel(const struct panels_run *run,
                                const struct panels_launch *launch, int place, int images,
                                struct gpu_kernel *kernel)
 {
-    const int number = run->scene->verifications.compared % images;
+    const int number = images > 1 ? run->scene->verifications.compared % images : 0;
     const int i = panel_in_launch(run, launch, number);
     const struct job panel = job_of_panel(run->job, i);
     struct gpu_parameters p = *parameters_of(run, place + number);

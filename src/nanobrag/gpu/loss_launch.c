@@ -27,7 +27,8 @@ _Static_assert(sizeof(struct block) <= (size_t)FRONT_BYTES, "sent at once");
 struct loss_run {
     nb_context *ctx;
     struct gpu_scene *scene;
-    const struct job *job; /* of a panel */
+    struct job panel; /* of the panel at work */
+    const struct job *job; /* that */
     struct progress *progress;
     struct gpu_target target; /* of the image */
     struct gpu_layout layout;
@@ -78,17 +79,17 @@ static nb_status run_all(struct loss_run *run, int single, double out[LOSS_LENGT
 static nb_status add_panel(struct loss_run *run, const struct job *image, int i, int single,
                            double *value)
 {
-    const struct job panel = job_of_panel(image, i);
     const double share = 1.0 / window_panels(image->window);
     struct gpu_layout layout;
     double out[LOSS_LENGTH];
 
-    if (image_is_empty(&panel)) return NB_OK;
-    run->job = &panel;
-    layout = gpu_layout_of(&run->scene->gpu->properties, &panel, single, 0);
+    run->panel = job_of_panel(image, i);
+    run->job = &run->panel;
+    if (image_is_empty(run->job)) return NB_OK;
+    layout = gpu_layout_of(&run->scene->gpu->properties, run->job, single, 0);
     progress_part(run->progress, i * share, share, gpu_strips_of(&layout));
     NB_TRY(run_all(run, single, out));
-    if (gpu_may_lose(&panel, single) && rounding_is_lost(&panel, out[LOSS_BRIGHTEST]))
+    if (gpu_may_lose(run->job, single) && rounding_is_lost(run->job, out[LOSS_BRIGHTEST]))
         NB_TRY(run_all(run, 0, out));
     *value += out[LOSS_VALUE];
     return NB_OK;

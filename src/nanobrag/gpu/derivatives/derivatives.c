@@ -488,14 +488,14 @@ static int is_idle(const struct derivatives_run *run)
 /* Add the derivatives of panel i of the image to the results. */
 static nb_status run_panel(struct derivatives_run *run, int i, int single)
 {
-    const struct job panel = job_of_panel(run->image, i);
     const struct cotangents before = run->cotangents;
 
-    run->job = &panel;
+    run->panel = job_of_panel(run->image, i);
+    run->job = &run->panel;
     run->number = i;
     run->along = tangents_of(run->request, i);
     run->base = i * run->share;
-    if (image_is_empty(&panel) || is_idle(run)) return NB_OK;
+    if (image_is_empty(run->job) || is_idle(run)) return NB_OK;
     NB_TRY(sort_tangents(run));
     NB_TRY(run_all(run, single));
     if (!run->lost) return NB_OK;

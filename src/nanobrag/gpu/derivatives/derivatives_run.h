@@ -71,7 +71,8 @@ struct derivatives_run {
     struct cotangents cotangents; /* and what the first passes found of them */
     struct gpu_kernel f_kernels[2]; /* in double, in float */
     /* of the panel at work */
-    const struct job *job;
+    struct job panel;
+    const struct job *job; /* that */
     int number;
     struct tangents_along along;
     double base, share; /* of the progress: what is done before it, and its part */

@@ -165,21 +165,21 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
 /* Add the samples of panel i to the counts. */
 static nb_status add_panel(struct derivatives_run *run, int i, double unit, double begin)
 {
-    const struct job panel = job_of_panel(run->image, i);
     const int panels = window_panels(run->image->window);
     struct gpu_f_parameters *f = &run->block.f;
 
-    if (image_is_empty(&panel)) return NB_OK;
-    run->job = &panel;
+    run->panel = job_of_panel(run->image, i);
+    run->job = &run->panel;
+    if (image_is_empty(run->job)) return NB_OK;
     run->number = i;
     run->layout = run->panels[i].layout;
-    NB_TRY(gpu_send_job(run->ctx, run->scene, &panel, &run->layout, &f->image));
+    NB_TRY(gpu_send_job(run->ctx, run->scene, run->job, &run->layout, &f->image));
     f->image.segments = run->layout.segments;
     f->count = gpu_pointer(&run->scene->f_counts);
     f->unit = unit;
     progress_part(run->progress, begin + 0.25 * i / panels, 0.25 / panels,
                   gpu_strips_of(&run->layout));
-    return gpu_run_strips(run->progress, run->scene->gpu, &panel, &run->layout, run_strip,
+    return gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
                           run);
 }
 
