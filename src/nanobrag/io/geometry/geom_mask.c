@@ -35,6 +35,19 @@ static void mask_part(struct mask *m, const struct geom_panel *p, double slow0,
         }
 }
 
+/* Narrows the range first .. last of f to a range that holds every f with
+ * least <= at + f step <= most. */
+static void narrow(double at, double step, double least, double most, double *first,
+                   double *last)
+{
+    const double a = (least - at) / step, b = (most - at) / step;
+
+    if (step == 0) return;
+    /* one more at each end, because a and b are rounded */
+    *first = fmax(*first, floor(fmin(a, b)) - 1);
+    *last = fmin(*last, ceil(fmax(a, b)) + 1);
+}
+
 /* Masks the pixels whose middle lies within limits of x and y, pixels from the beam. */
 static void mask_in_lab(struct mask *m, const struct geom_panel *p,
                         const struct geom_bad *bad)
@@ -43,14 +56,21 @@ static void mask_in_lab(struct mask *m, const struct geom_panel *p,
     const int nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
     const double *fs = p->axis[0], *ss = p->axis[1], *r = bad->range;
 
-    for (int s = 0; s < nslow; s++)
-        for (int f = 0; f < nfast; f++) {
+    for (int s = 0; s < nslow; s++) {
+        const double x0 = p->corner[0] + 0.5 * fs[0] + (s + 0.5) * ss[0];
+        const double y0 = p->corner[1] + 0.5 * fs[1] + (s + 0.5) * ss[1];
+        double first = 0, last = nfast - 1;
+
+        narrow(x0, fs[0], r[0], r[1], &first, &last);
+        narrow(y0, fs[1], r[2], r[3], &first, &last);
+        for (int f = (int)fmin(first, nfast); f <= last; f++) {
             const double x = p->corner[0] + (f + 0.5) * fs[0] + (s + 0.5) * ss[0];
             const double y = p->corner[1] + (f + 0.5) * fs[1] + (s + 0.5) * ss[1];
 
             if (x >= r[0] && x <= r[1] && y >= r[2] && y <= r[3])
                 mask_part(m, p, s, s, f, f);
         }
+    }
 }
 
 /* Masks what a panel has of a region. */
