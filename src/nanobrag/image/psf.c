@@ -57,7 +57,9 @@ struct psf {
     int pslow, pfast; /* size of the transform */
     size_t half; /* complex numbers in a row of the transform: pfast/2 + 1 */
     double *work; /* pslow rows of 2 half; image or kernel, and its transform in place */
-    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast) */
+    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast), */
+    double made_for; /* of this fwhm; NaN: none was made */
+    int made_of; /* and this enum content */
     double *line; /* two lines of factors of the kernel */
     fftw_plan forward, backward;
 };
@@ -157,6 +159,7 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
     p->radius = psf->radius;
     p->nslow = nslow;
     p->nfast = nfast;
+    p->made_for = NAN;
     p->reach[0] = smaller(psf->radius, nslow - 1);
     p->reach[1] = smaller(psf->radius, nfast - 1);
     p->pslow = planner_fast_size(nslow + p->reach[0]);
@@ -305,11 +308,14 @@ static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
     }
 }
 
+/* Makes the transform of a kernel unless it is the one made last, which has the same bits.
+ */
 static void make_transfer(struct psf *psf, double fwhm, enum content content)
 {
     const size_t n = (size_t)psf->pslow * psf->half;
     const double norm = 1 / ((double)psf->pslow * psf->pfast);
 
+    if (psf->made_for == fwhm && psf->made_of == (int)content) return;
     memset(psf->work, 0, n * 2 * sizeof *psf->work);
     if (psf->kind == NB_PSF_GAUSS)
         gauss_kernel(psf, fwhm, content);
@@ -317,6 +323,8 @@ static void make_transfer(struct psf *psf, double fwhm, enum content content)
         fiber_kernel(psf, fwhm, content);
     fftw_execute(psf->forward);
     for (size_t i = 0; i < n; i++) psf->transfer[i] = psf->work[2 * i] * norm;
+    psf->made_for = fwhm;
+    psf->made_of = (int)content;
 }
 
 /* Returns `area`, or for NULL the image of the size of the transforms. */

@@ -43,9 +43,10 @@ struct psf_tuning {
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf_tuning *tuning, struct psf **out);
 
-/* Convolves an area of an image with the kernel, which each call computes from fwhm_pixels,
- * so that fwhm can be a parameter. Area NULL is an image of the size of the transforms. The
- * operation is linear and its own adjoint. No function below allocates. */
+/* Convolves an area of an image with the kernel, which is computed from fwhm_pixels, so
+ * that fwhm can be a parameter, unless the call before had the same. Area NULL is an image
+ * of the size of the transforms. The operation is linear and its own adjoint. No function
+ * below allocates. */
 void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
                double *image);
 
