@@ -342,6 +342,50 @@ static int observed_there(void)
     return TAP_PASS;
 }
 
+/* ---- progress ---- */
+
+static int count_calls(void *user, double fraction)
+{
+    (void)fraction;
+    ++*(int *)user;
+    return 0;
+}
+
+/* A loss whose image float lost is computed again in double, and its strips are told of and
+ * may be stopped as those of the first time. */
+static int told_again(void)
+{
+    static double dark[64 * 64];
+    nb_scene scene = devices_tails();
+    nb_array seen_dark = nb_array_f64(dark, 64, 64);
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen_dark};
+    int calls = 0;
+    const nb_context_options options = {.threads = 1,
+                                        .device = NB_CUDA,
+                                        .progress = count_calls,
+                                        .user = &calls};
+    nb_context *ctx;
+    nb_simulator *sim;
+    double value;
+
+    scene.detector.nslow = scene.detector.nfast = 64;
+    emulated_reset();
+    emulated.memory = 250000; /* strips */
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    ctx->driver = &gpu_emulated;
+    sim = devices_make(ctx, &scene, "", NB_SINGLE);
+    value = value_of(sim, NULL, &target);
+    /* the last strip of each run is told of with the end, once */
+    tap_check(value > 0 && emulated.launches[GPU_LOSS] >= 4
+                  && calls == (int)emulated.launches[GPU_LOSS] - 1,
+              "measured %d calls of the handler for %d launches, expected one less", calls,
+              (int)emulated.launches[GPU_LOSS]);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    emulated_reset();
+    return TAP_PASS;
+}
+
 /* ---- the host instead ---- */
 
 /* whatever call of the driver fails, the value is the host's to the bit */
@@ -481,6 +525,7 @@ static const struct tap_case cases[] = {
     {"any_call_fails", any_call_fails},
     {"no_number", no_number},
     {"stopped_or_spread", stopped_or_spread},
+    {"told_again", told_again},
 };
 
 int main(int argc, char **argv)

@@ -20,18 +20,23 @@
 #include "support/renders.h"
 #include "support/tap.h"
 
-static void open_both(const nb_scene *scene, const char *names, int precision)
+/* Make a context whose device has kernels of derivatives. */
+static nb_context *device_context(void)
 {
-    nb_context *device;
+    nb_context *ctx = devices_context(NB_CUDA);
 
-    emulated_reset();
-    device = devices_context(NB_CUDA);
-    device->nvrtc = FAKE_NVRTC;
-    device->env.cache_dir[0] = '\0';
+    ctx->nvrtc = FAKE_NVRTC;
+    ctx->env.cache_dir[0] = '\0';
     emulated_jacobian[0] = &derivative_kernels_double;
     emulated_jacobian[1] = &derivative_kernels_single;
+    return ctx;
+}
+
+static void open_both(const nb_scene *scene, const char *names, int precision)
+{
+    emulated_reset();
     devices_warnings = 0;
-    both_open(devices_context(NB_CPU), device, scene, names, precision);
+    both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
 }
 
 /* Derivatives were computed by kernels of the device, once for each panel. */
@@ -172,7 +177,69 @@ static int one_panel_moves(void)
     return TAP_PASS;
 }
 
+/* A panel outside the region has more parameters than a normal matrix may have on the
+ * device; that of the other is one pass all the same. */
+static int unlit_panel(void)
+{
+    static const char names[] =
+        "phi0 osc spindle mosaic misset ncells fluence beam_direction panel_shift_fast[0] "
+        "panel_shift_slow[0] panel_shift_normal[0] panel_rot_fast[0] panel_rot_slow[0] "
+        "panel_rot_normal[0] group_shift group_rot";
+    static const int roi[4] = {0, COMPILED_FAST, COMPILED_SLOW / 2, COMPILED_SLOW};
+    nb_scene scene = panels_two("square_nearest", 0);
+
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    scene.crystal.ndomains = 4;
+    scene.crystal.mosaic[0] = 0.3;
+    scene.scan.osc = 1;
+    scene.scan.nphi = 2;
+    scene.scan.phi0 = 3;
+    open_both(&scene, names, NB_SINGLE);
+    tap_check(both.n > 32, "%zu parameters", both.n);
+    tap_close("normal matrix", both_normal(-1), 0, both_float); /* 3.3e-8 measured */
+    tap_check(emulated.launches[GPU_DERIVATIVES] == 1, "measured %d launches expected 1",
+              (int)emulated.launches[GPU_DERIVATIVES]);
+    both_close();
+    return TAP_PASS;
+}
+
 /* ---- calls one after the other ---- */
+
+/* Losses and gradients of panels that differ in size: each has launches of its own, too
+ * many for all recordings to be kept, so none is made; few and equal ones are recorded. */
+static int recordings(void)
+{
+    static double observed[TILED_PIXELS];
+    struct tiled t;
+
+    for (int equal = 0; equal < 2; equal++) {
+        const nb_scene scene = equal ? panels_two("each_factor", 0) : panels_placed(&t);
+        nb_array seen = nb_array_f64(observed, scene.detector.nslow, scene.detector.nfast);
+        const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen};
+        double gradient[TILED_PANELS + 3] = {0}, value;
+        nb_normal out = {.gradient = gradient};
+        nb_context *ctx;
+        nb_simulator *sim;
+        uint64_t first = 0;
+
+        emulated_reset();
+        ctx = device_context();
+        sim = devices_make(ctx, &scene, "misset panel_shift_fast", NB_DOUBLE);
+        for (int i = 0; i < 4; i++) {
+            renders_require(ctx, nb_loss(sim, NULL, &target, &value, NULL));
+            renders_require(ctx, nb_loss(sim, NULL, &target, &value, &out));
+            if (i == 0) first = emulated.records;
+        }
+        tap_check(emulated.records == first && (first > 0) == equal,
+                  "measured %d recordings in 4 calls, allowed the %d of the first",
+                  (int)emulated.records, (int)first);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
+        tap_check(devices_balanced() && emulated.recordings_held == 0,
+                  "all was given back");
+    }
+    return TAP_PASS;
+}
 
 /* Losses, gradients and images in turn, of structure factors and panels that change, are
  * those of the host. */
@@ -245,6 +312,8 @@ int main(int argc, char **argv)
         {"jvp", jvp},
         {"regions", regions},
         {"one_panel_moves", one_panel_moves},
+        {"unlit_panel", unlit_panel},
+        {"recordings", recordings},
         {"in_turn", in_turn},
         {"any_call_fails", any_call_fails},
     };

@@ -30,9 +30,9 @@ struct gpu_sequence {
 
 /*
  * Launch a sequence with scene->parameters. In compiled mode (job->planned) it is recorded
- * on its first use, and replayed later; not so with NANOBRAG_GRAPHS=0, nor for a job with
- * mutated inputs. Where recording fails, later launches use no graph, which counts as one
- * fallback.
+ * on its first use, and replayed later; not so with NANOBRAG_GRAPHS=0, in a call that
+ * has paused it (struct gpu_graphs), nor for a job with mutated inputs. Where recording
+ * fails, later launches use no graph, which counts as one fallback.
  */
 nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                   const struct gpu_sequence *sequence);
@@ -81,9 +81,9 @@ int gpu_may_lose(const struct job *job, int single);
 
 /*
  * Compute the photons of a job, as tiles_forward() does: into job->photons on the host
- * and into `out`, either of which may be NULL. `single` asks for float. Errors:
- * NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but photons written;
- * NB_ERR_CANCELLED.
+ * and into `out`, either of which may be NULL; of several panels one of them is. `single`
+ * asks for float. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but
+ * photons written; NB_ERR_CANCELLED.
  */
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out);

@@ -109,7 +109,8 @@ nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *jo
     const struct gpu *gpu = scene->gpu;
     void *recording;
 
-    if (!job->planned || !ctx->env.graphs) return launch_all(ctx, scene, sequence);
+    if (!job->planned || !ctx->env.graphs || scene->graphs.paused)
+        return launch_all(ctx, scene, sequence);
     NB_TRY(find_recording(ctx, scene, job, sequence, &recording));
     if (!recording) {
         scene->graphs.skips++;

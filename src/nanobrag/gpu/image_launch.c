@@ -123,6 +123,23 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
     return l;
 }
 
+int image_records(const struct gpu_properties *properties, const struct job *job)
+{
+    enum { FEW = GPU_RECORDINGS / 4 }; /* strips and the last strip of each */
+    const int panels = window_panels(job->window);
+    struct gpu_layout first = {0};
+
+    for (int i = 0; i < panels && panels > FEW; i++) {
+        const struct job panel = job_of_panel(job, i);
+        const struct gpu_layout l = gpu_layout_of(properties, &panel, 0, 0);
+
+        if (image_is_empty(&panel)) continue;
+        if (first.down == 0) first = l;
+        if (l.across != first.across || l.down != first.down) return 0;
+    }
+    return 1;
+}
+
 /* Bytes of photons in a strip that comes back: enough launches to copy beside the next, and
  * each with enough blocks to fill a large device many times. */
 static const double most_fetched = 4e6;

@@ -26,6 +26,10 @@ int image_most(const struct gpu_properties *properties, const struct job *job, i
 nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                        const struct gpu_layout *l, int images);
 
+/* 1 when a loss or derivatives of an image may be recorded: where panels differ in their
+ * tiles each has launches of its own, and the recordings of many are not kept. */
+int image_records(const struct gpu_properties *properties, const struct job *job);
+
 /* Fill in the parameters of a job that covers all its tiles. Its lists are those of
  * gpu_list(), and its sums and photons come first in their buffers. */
 void image_describe(const struct gpu_scene *s, const struct job *job,

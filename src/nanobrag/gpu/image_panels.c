@@ -38,7 +38,6 @@ struct panels_run {
     int panels;
     struct panel_state *state; /* (panels) */
     int launches, pieces; /* planned: all launches, and the panels or strips in them */
-    int records; /* 1: launches may be recorded */
     size_t most_blocks; /* of a launch */
     unsigned char *block; /* what is copied to the device */
 };
@@ -320,16 +319,6 @@ static nb_status send(struct panels_run *run)
 
 /* ---- launches ---- */
 
-/* Run a sequence; it is recorded only where the recordings of a call are all kept. */
-static nb_status run_sequence(const struct panels_run *run,
-                              const struct gpu_sequence *sequence)
-{
-    struct job job = *run->job;
-
-    job.planned &= run->records;
-    return gpu_run(run->ctx, run->scene, &job, sequence);
-}
-
 /* Returns the panel that comes after so many others of a launch. */
 static int panel_in_launch(const struct panels_run *run, const struct panels_launch *launch,
                            int number)
@@ -346,7 +335,9 @@ static nb_status choose_kernel(const struct panels_run *run,
                                const struct panels_launch *launch, int place, int images,
                                struct gpu_kernel *kernel)
 {
-    const int number = images > 1 ? run->scene->verifications.compared % images : 0;
+    /* hot.c goes through the rows of tiles by the same number */
+    const int compared = run->scene->verifications.compared;
+    const int number = images > 1 ? (compared + compared / images) % images : 0;
     const int i = panel_in_launch(run, launch, number);
     const struct job panel = job_of_panel(run->job, i);
     struct gpu_parameters p = *parameters_of(run, place + number);
@@ -380,7 +371,7 @@ static nb_status launch_panels(const struct panels_run *run,
     sequence.launches[0].images = sequence.launches[1].images = images;
     NB_TRY(choose_kernel(run, launch, *place, (int)images, &sequence.launches[0].kernel));
     *place += (int)images;
-    return run_sequence(run, &sequence);
+    return gpu_run(run->ctx, run->scene, run->job, &sequence);
 }
 
 /* 1 when the tiles of all panels hold every pixel of the image. */
@@ -408,7 +399,7 @@ static nb_status blank_image(const struct panels_run *run)
     const struct gpu_sequence blank =
         {"blank", 1, {{{GPU_FINISH, 0, 0, 0, NULL}, tiles, parameters_at(BLANK), 0}}};
 
-    return run_sequence(run, &blank);
+    return gpu_run(run->ctx, run->scene, run->job, &blank);
 }
 
 /* Run all launches that are planned. Each takes at most a fraction of a second, after which
@@ -451,7 +442,7 @@ static nb_status run_all(struct panels_run *run, int single, int blank)
     const int may_lose = gpu_may_lose(run->job, single);
 
     lay_out(run, single);
-    run->records = run->launches < GPU_RECORDINGS;
+    run->scene->graphs.paused = run->launches >= GPU_RECORDINGS;
     if (may_lose) NB_TRY(gpu_clear_peaks(run->ctx, run->scene, run->panels));
     NB_TRY(send(run));
     if (blank && !covers_image(run)) {
@@ -463,7 +454,7 @@ static nb_status run_all(struct panels_run *run, int single, int blank)
     NB_TRY(fetch_peaks(run));
     lay_out_lost(run);
     if (run->launches == 0) return NB_OK;
-    run->records = 0;
+    run->scene->graphs.paused = 1;
     NB_TRY(send(run));
     return launch_all(run);
 }

@@ -30,6 +30,7 @@ struct loss_run {
     struct job panel; /* of the panel at work */
     const struct job *job; /* that */
     struct progress *progress;
+    double base, share; /* of the progress: what is done before the panel, and its part */
     struct gpu_target target; /* of the image */
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* that computes the image */
@@ -69,6 +70,7 @@ static nb_status run_all(struct loss_run *run, int single, double out[LOSS_LENGT
     block->loss.target = gpu_target_on(&run->target, job);
     NB_TRY(gpu_plan_sums(run->ctx, s, &run->layout, LOSS_LENGTH, 0, &block->sums));
     NB_TRY(image_prepare(run->ctx, s, job, &run->layout, &block->loss.image, &run->kernel));
+    progress_part(run->progress, run->base, run->share, gpu_strips_of(&run->layout));
     NB_TRY(gpu_run_strips(run->progress, s->gpu, job, &run->layout, run_strip, run));
     NB_TRY(driver->download(run->ctx, s->gpu->device, out, gpu_sum_of(&block->sums),
                             LOSS_LENGTH * sizeof *out));
@@ -79,17 +81,15 @@ static nb_status run_all(struct loss_run *run, int single, double out[LOSS_LENGT
 static nb_status add_panel(struct loss_run *run, const struct job *image, int i, int single,
                            double *value)
 {
-    const double share = 1.0 / window_panels(image->window);
-    struct gpu_layout layout;
     double out[LOSS_LENGTH];
 
     run->panel = job_of_panel(image, i);
     run->job = &run->panel;
     if (image_is_empty(run->job)) return NB_OK;
-    layout = gpu_layout_of(&run->scene->gpu->properties, run->job, single, 0);
-    progress_part(run->progress, i * share, share, gpu_strips_of(&layout));
+    run->base = i * run->share;
     NB_TRY(run_all(run, single, out));
-    if (gpu_may_lose(run->job, single) && rounding_is_lost(run->job, out[LOSS_BRIGHTEST]))
+    if (gpu_may_lose(run->job, run->layout.single)
+        && rounding_is_lost(run->job, out[LOSS_BRIGHTEST]))
         NB_TRY(run_all(run, 0, out));
     *value += out[LOSS_VALUE];
     return NB_OK;
@@ -108,6 +108,8 @@ nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
     if (!image_is_empty(job)) {
         NB_TRY(gpu_begin_image(run.ctx, scene, job));
         NB_TRY(gpu_send_target(run.ctx, scene, job, loss, &run.target));
+        run.share = 1.0 / window_panels(job->window);
+        scene->graphs.paused = !image_records(&scene->gpu->properties, job);
         for (int i = 0; i < window_panels(job->window); i++)
             NB_TRY(add_panel(&run, &alone, i, single, &sum));
     }

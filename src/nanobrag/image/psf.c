@@ -57,9 +57,9 @@ struct psf {
     int pslow, pfast; /* size of the transform */
     size_t half; /* complex numbers in a row of the transform: pfast/2 + 1 */
     double *work; /* pslow rows of 2 half; image or kernel, and its transform in place */
-    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast), */
-    double made_for; /* of this fwhm; NaN: none was made */
-    int made_of; /* and this enum content */
+    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast) */
+    double made_for; /* fwhm of the kernel in `transfer`; NaN: there is none */
+    int made_of; /* its enum content */
     double *line; /* two lines of factors of the kernel */
     fftw_plan forward, backward;
 };

@@ -246,8 +246,8 @@ static nb_status prepare_sums(struct derivatives_run *run)
 }
 
 /* Reserve strips for the changes of an image, and find its brightest pixel where float may
- * lose it. Columns beside the tiles are never written: those of one rectangle stay 0, and
- * panels, whose columns differ, leave none in them. */
+ * lose it. Columns beside the tiles are never written: those of one rectangle stay 0; for
+ * panels, whose columns differ, they are cleared in each pass. */
 static nb_status prepare_changes(struct derivatives_run *run)
 {
     struct gpu_scene *s = run->scene;
@@ -256,9 +256,11 @@ static nb_status prepare_changes(struct derivatives_run *run)
     const size_t bytes =
         rows * (size_t)run->job->frame->nfast * sizeof(double) * (size_t)run->pass.n;
 
-    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, bytes));
-    if (run->image->window->npanel > 0)
+    if (run->image->window->npanel > 0) {
+        NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->change, bytes));
         NB_TRY(s->gpu->driver->zero(run->ctx, s->gpu->device, s->change.address, bytes));
+    } else
+        NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, bytes));
     p->change = gpu_pointer(&s->change);
     if (!gpu_may_lose(run->job, run->layout.single)) return NB_OK;
     NB_TRY(gpu_clear_peaks(run->ctx, s, 1));
@@ -433,14 +435,15 @@ static nb_status prepare(struct derivatives_run *run, int single)
     const struct job *job = run->job;
     struct gpu_layout *l = &run->layout;
     const struct gpu_properties *properties = &run->scene->gpu->properties;
+    /* a normal matrix has one pass, whatever other panels need */
+    const int most = is_normal(run->request) ? run->along.n : run->most;
     double rows;
 
     *l = gpu_layout_of(properties, job, single, 0);
     rows = 1 / share_of_row(properties, job, run->request, run->along.n, l);
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
-    run->class =
-        derivative_kernel_class(run->scene->gpu, job->spec,
-                                class_of(&run->order, run->most, l->single), l->single);
+    run->class = derivative_kernel_class(run->scene->gpu, job->spec,
+                                         class_of(&run->order, most, l->single), l->single);
     run->part = 0;
     run->parts = count_passes(run->along.n, run->order.rotating,
                               derivative_kernel_rotations(run->class));
@@ -510,10 +513,12 @@ static nb_status run_image(struct derivatives_run *run, int single)
 
     run->asks_f = run->out->f && run->image->spec.lookup != PHYS_CONSTANT;
     run->share = (run->asks_f ? 0.5 : 1.0) / panels;
+    run->scene->graphs.paused = !image_records(&run->scene->gpu->properties, run->image);
     for (int i = 0; i < panels; i++) {
+        const struct job panel = job_of_panel(run->image, i);
         const struct tangents_along along = tangents_of(run->request, i);
 
-        if (along.n > run->most) run->most = along.n;
+        if (!image_is_empty(&panel) && along.n > run->most) run->most = along.n;
     }
     if (run->asks_f) NB_TRY(factors_reserve(run));
     for (int i = 0; i < panels; i++) NB_TRY(run_panel(run, i, single));

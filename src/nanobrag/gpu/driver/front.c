@@ -20,6 +20,7 @@ static size_t lists_bytes(const struct gpu_front *front)
 nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene)
 {
     scene->front.turn = 0; /* every call waits for its launches */
+    scene->graphs.paused = 0;
     return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
 }
 

@@ -108,6 +108,7 @@ struct gpu_graphs {
         struct gpu_launch launches[GPU_SEQUENCE];
     } recordings[GPU_RECORDINGS];
     int next; /* the next recording goes here, in place of the oldest */
+    int paused; /* 1: this call has more launches than are kept, and records none */
     char failure[200]; /* why recording was given up; "": it was not */
     /* sequences recorded, replayed, launched without a graph */
     uint64_t captures, replays, skips;

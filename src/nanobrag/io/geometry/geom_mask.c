@@ -40,9 +40,10 @@ static void mask_part(struct mask *m, const struct geom_panel *p, double slow0,
 static void narrow(double at, double step, double least, double most, double *first,
                    double *last)
 {
-    const double a = (least - at) / step, b = (most - at) / step;
+    double a, b;
 
-    if (step == 0) return;
+    if (fabs(step) < 1e-9) return; /* too few for the digits of `at` */
+    a = (least - at) / step, b = (most - at) / step;
     /* one more at each end, because a and b are rounded */
     *first = fmax(*first, floor(fmin(a, b)) - 1);
     *last = fmin(*last, ceil(fmax(a, b)) + 1);
