@@ -120,7 +120,8 @@ static int normal(void)
 static int jvp(void)
 {
     for (int gaps = 0; gaps < 2; gaps++) {
-        const nb_scene scene = panels_two("list_of_sources", gaps);
+        /* without fringes: beside the zero of one, a pixel is as bright as its rounding */
+        const nb_scene scene = panels_two("gauss_nearest", gaps);
 
         open_both(&scene, panels_moves, NB_DOUBLE);
         tap_close("float64", both_jvp(64), 0, both_double);
@@ -141,7 +142,7 @@ static int regions(void)
 
     for (int i = 0; i < BOTH_PIXELS; i++) mask[i] = i % 7 != 3;
     for (int gaps = 0; gaps < 2; gaps++) {
-        nb_scene scene = panels_two("each_factor", gaps);
+        nb_scene scene = panels_two("gauss_nearest", gaps);
 
         memcpy(scene.detector.roi, roi, sizeof roi);
         if (gaps) scene.detector.mask = mask;
@@ -257,7 +258,7 @@ static int in_turn(void)
         open_both(&scene, "F[1,2,3] F[0,1,2] panel_shift_fast[1]",
                   single ? NB_SINGLE : NB_DOUBLE);
         for (int k = 0; k < 4; k++) {
-            const double x[3] = {50 + 30.0 * k, 70, 0.1 * k};
+            const double x[3] = {50 + 30.0 * k, 70 + 40.0 * k, 0.1 * k};
             double gradient[2][3] = {{0}}, value[2];
 
             for (int i = 0; i < 2; i++) {
@@ -273,7 +274,7 @@ static int in_turn(void)
                       allowed);
             for (int j = 0; j < 3 && k % 2; j++)
                 tap_close("gradient", gradient[1][j], gradient[0][j],
-                          5 * allowed * (fabs(gradient[0][j]) + 1e-3 * value[0]));
+                          100 * allowed * fabs(gradient[0][j]));
         }
         close_both("in turn");
     }

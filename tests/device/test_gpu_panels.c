@@ -115,7 +115,7 @@ static int derivatives(void)
     int found = 1;
 
     for (int gaps = 0; gaps < 2 && found; gaps++) {
-        const nb_scene scene = panels_two("each_factor", gaps);
+        const nb_scene scene = panels_two("gauss_nearest", gaps);
 
         both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene, panels_moves, NB_DOUBLE);
         found = is_on_device(both.ctx[1], both.sim[1]);
