@@ -110,28 +110,9 @@ struct strides {
 static nb_array on_device(nb_simulator *sim, nb_array array, const int stride[2],
                           const void *bytes, size_t n)
 {
-    const struct gpu *gpu = sim->device.scene.gpu;
-    gpu_address address;
-
-    if (gpu->driver->allocate(sim->ctx, gpu->device, n, &address) != NB_OK
-        || gpu->driver->upload(sim->ctx, gpu->device, address, bytes, n) != NB_OK)
-        abort();
-    array.data = (void *)(uintptr_t)address;
-    array.device = NB_CUDA;
     array.stride[0] = stride[0];
     array.stride[1] = stride[1];
-    return array;
-}
-
-static void give_back(nb_simulator *sim, const nb_array *array, void *bytes, size_t n)
-{
-    const struct gpu *gpu = sim->device.scene.gpu;
-    const gpu_address address = (gpu_address)(uintptr_t)array->data;
-
-    if (gpu->driver->download(sim->ctx, gpu->device, bytes, address, n) != NB_OK
-        || gpu->driver->wait(sim->ctx, gpu->device) != NB_OK)
-        abort();
-    gpu->driver->release(gpu->device, address);
+    return devices_array(sim, array, bytes, n);
 }
 
 static int place(const int stride[2], int i)
@@ -170,8 +151,8 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
     with.overloads = &out->overloads;
     status = nb_digitize(sim, &with, &image, &counts);
     emulated.fail_at = 0; /* nor do the test's own calls */
-    give_back(sim, &image, workspace, sizeof workspace);
-    give_back(sim, &counts, counted, sizeof counted);
+    devices_give_back(sim, &image, workspace, sizeof workspace);
+    devices_give_back(sim, &counts, counted, sizeof counted);
     for (int i = 0; i < PIXELS; i++) {
         const int at = place(strides->counts, i);
 
@@ -572,8 +553,8 @@ static int given_away(void)
     tap_check(nb_digitize(sim, &how, &image, &counts) == NB_OK && image.flags == NB_DONATE
                   && devices_warnings == 1 && strstr(devices_warning, "stays valid"),
               "%d warnings: %s", devices_warnings, devices_warning);
-    give_back(sim, &image, image_room, sizeof image_room);
-    give_back(sim, &counts, counts_room, sizeof counts_room);
+    devices_give_back(sim, &image, image_room, sizeof image_room);
+    devices_give_back(sim, &counts, counts_room, sizeof counts_room);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return TAP_PASS;

@@ -55,9 +55,9 @@ static void close_both(const char *what)
 
 static int vjp(void)
 {
-    static const char *const names[] = {"square_nearest", "each_factor"};
+    static const char *const names[] = {"square_nearest", "each_factor", "list_of_sources"};
 
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         for (int gaps = 0; gaps < 2; gaps++)
             for (int single = 0; single < 2; single++) {
                 const nb_scene scene = panels_two(names[i], gaps);

@@ -205,30 +205,6 @@ static int calls(void)
 
 /* ---- arrays on the device ---- */
 
-static nb_array array_there(nb_simulator *sim, nb_array array, const void *bytes, size_t n)
-{
-    const struct gpu *gpu = sim->device.scene.gpu;
-    gpu_address address;
-
-    renders_require(sim->ctx, gpu->driver->allocate(sim->ctx, gpu->device, n, &address));
-    renders_require(sim->ctx,
-                    gpu->driver->upload(sim->ctx, gpu->device, address, bytes, n));
-    array.data = (void *)(uintptr_t)address;
-    array.device = NB_CUDA;
-    return array;
-}
-
-static void give_back(nb_simulator *sim, const nb_array *array, void *bytes, size_t n)
-{
-    const struct gpu *gpu = sim->device.scene.gpu;
-    const gpu_address address = (gpu_address)(uintptr_t)array->data;
-
-    renders_require(sim->ctx,
-                    gpu->driver->download(sim->ctx, gpu->device, bytes, address, n));
-    renders_require(sim->ctx, gpu->driver->wait(sim->ctx, gpu->device));
-    gpu->driver->release(gpu->device, address);
-}
-
 /* An image of float32 with steps between its pixels, and counts of it: pixels of no panel
  * are 0 there too, and what lies between the pixels is left alone. */
 static int there(void)
@@ -255,12 +231,12 @@ static int there(void)
     renders_require(ctx, devices_image(sim, NULL, host));
     image.stride[0] = ROW;
     image.stride[1] = STEP;
-    image = array_there(sim, image, out, sizeof out);
-    counted = array_there(sim, counted, counts[0], sizeof counts[0]);
+    image = devices_array(sim, image, out, sizeof out);
+    counted = devices_array(sim, counted, counts[0], sizeof counts[0]);
     renders_require(ctx, nb_forward(sim, NULL, &image));
     renders_require(ctx, nb_digitize(sim, &how, &image, &counted));
-    give_back(sim, &counted, counts[0], sizeof counts[0]);
-    give_back(sim, &image, out, sizeof out);
+    devices_give_back(sim, &counted, counts[0], sizeof counts[0]);
+    devices_give_back(sim, &image, out, sizeof out);
     for (int i = 0; i < ROOM; i++) {
         const int s = i / ROW, f = i % ROW / STEP,
                   is_pixel = i % ROW % STEP == 0 && f < NFAST;
@@ -388,14 +364,14 @@ static int nothing_in_region(void)
         emulated_reset();
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", precisions[k % 2]);
-        there = array_there(sim, there, image, sizeof image);
+        there = devices_array(sim, there, image, sizeof image);
         renders_require(ctx, devices_image(sim, NULL, image));
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
         tap_check(light == 0, "measured %d pixels allowed 0 with light", light);
         waits = emulated.waits;
         renders_require(ctx, nb_forward(sim, NULL, &there));
         tap_check(emulated.waits > waits, "an image on the device is waited for");
-        give_back(sim, &there, image, sizeof image);
+        devices_give_back(sim, &there, image, sizeof image);
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
         tap_check(light == 0, "measured %d pixels allowed 0 with light there", light);
         nb_simulator_free(sim);

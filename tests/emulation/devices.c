@@ -63,6 +63,30 @@ void devices_render(const nb_scene *scene, int device, int precision, double *im
     nb_context_free(ctx);
 }
 
+nb_array devices_array(nb_simulator *sim, nb_array array, const void *bytes, size_t n)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+    gpu_address address;
+
+    if (gpu->driver->allocate(sim->ctx, gpu->device, n, &address) != NB_OK
+        || gpu->driver->upload(sim->ctx, gpu->device, address, bytes, n) != NB_OK)
+        abort();
+    array.data = (void *)(uintptr_t)address;
+    array.device = NB_CUDA;
+    return array;
+}
+
+void devices_give_back(nb_simulator *sim, const nb_array *array, void *bytes, size_t n)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+    const gpu_address address = (gpu_address)(uintptr_t)array->data;
+
+    if (gpu->driver->download(sim->ctx, gpu->device, bytes, address, n) != NB_OK
+        || gpu->driver->wait(sim->ctx, gpu->device) != NB_OK)
+        abort();
+    gpu->driver->release(gpu->device, address);
+}
+
 int devices_balanced(void)
 {
     return emulated.blocks_held == 0 && emulated.pinned == 0 && emulated.bytes == 0

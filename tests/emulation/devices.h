@@ -27,6 +27,11 @@ nb_status devices_image(nb_simulator *sim, const double *x, double *image);
 /* Render a scene in a new context. */
 void devices_render(const nb_scene *scene, int device, int precision, double *image);
 
+/* Returns an array in memory of a simulator's device, into which n bytes were copied; and
+ * copies them back, and frees it. They end the program if that fails. */
+nb_array devices_array(nb_simulator *sim, nb_array array, const void *bytes, size_t n);
+void devices_give_back(nb_simulator *sim, const nb_array *array, void *bytes, size_t n);
+
 /* Returns 1 if everything that was opened is closed, and all memory is freed. */
 int devices_balanced(void);
 
