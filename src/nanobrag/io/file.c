@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +28,7 @@
 enum {
     READ_STEP = 1 << 16, /* first size of the buffer if the size of the file is unknown */
     CALL_MAX = 1 << 30, /* bytes for one call of read() or write(); Linux stops at 2 GiB */
-    NAME_TRIES = 10000,
-    LINKS_MAX = 40
+    NAME_TRIES = 10000
 };
 
 static const char *remedy(int error)
@@ -49,6 +47,7 @@ static const char *remedy(int error)
         {EDQUOT, "free some space or choose another place"},
         {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place"},
         {ENOMEM, "free some memory"},
+        {EBUSY, "its links change; write to a folder of your own"},
         {EMFILE, "close some files or raise the limit (ulimit -n)"},
         {ENAMETOOLONG, "choose a shorter name"},
         {ELOOP, "the symbolic links lead in a circle; choose another name"},
@@ -106,7 +105,7 @@ static nb_status ask_to_go_on(nb_context *ctx, const char *path)
 static nb_status open_file(nb_context *ctx, const char *path, int flags, const char *verb,
                            int *fd)
 {
-    while ((*fd = open(path, flags | O_CLOEXEC)) < 0) {
+    while ((*fd = open(path, flags | O_CLOEXEC, 0666)) < 0) {
         if (errno != EINTR) return fail_system(ctx, verb, path, errno);
         NB_TRY(ask_to_go_on(ctx, path));
     }
@@ -224,34 +223,6 @@ static char *sibling_path(const char *path, const char *name)
     return joined;
 }
 
-/* Returns the target of a chain of symbolic links, which need not exist, to be released
- * with free(); NULL with errno. */
-static char *follow_links(const char *path)
-{
-    char *target = strdup(path);
-
-    for (int links = 0; target; links++) {
-        char link[PATH_MAX], *next = NULL;
-        ssize_t length;
-        struct stat st;
-        int error;
-
-        if (lstat(target, &st) != 0 || !S_ISLNK(st.st_mode)) return target;
-        length = readlink(target, link, sizeof link - 1);
-        if (links == LINKS_MAX) {
-            errno = ELOOP;
-        } else if (length >= 0) {
-            link[length] = '\0';
-            next = sibling_path(target, link);
-        }
-        error = errno;
-        free(target);
-        errno = error;
-        target = next;
-    }
-    return NULL;
-}
-
 /* Creates a file with an unused name in the folder of `target`. Returns its descriptor, or
  * -1 with errno. */
 static int make_temporary(const char *target, char **temporary)
@@ -283,43 +254,74 @@ static void release(struct file_out *out)
     out->fd = -1;
 }
 
-/* Opens a temporary file for the target; `old` describes the existing target or is NULL.
- * Returns 0 or an errno. */
-static int open_temporary(struct file_out *out, const struct stat *old)
+/* Opens the file that a name leads to, which makes the file of a link that leads nowhere:
+ * the system alone decides whether a link may be followed (fs.protected_symlinks) and a
+ * file be written, since rename() would replace any. Finds the name of that file, and its
+ * mode. Returns 0 or an errno. */
+static int ask_system(struct file_out *out, mode_t *mode)
 {
-    char *temporary = NULL;
+    struct stat opened, named;
+    int error = 0, fd;
 
-    out->target = old ? realpath(out->path, NULL) : follow_links(out->path);
-    if (!out->target) return errno;
-    /* rename() would replace even a file that may not be written. */
-    if (old && faccessat(AT_FDCWD, out->target, W_OK, AT_EACCESS) != 0) return errno;
-    out->fd = make_temporary(out->target, &temporary);
-    out->temporary = temporary;
-    if (out->fd < 0) return errno;
-    if (old && fchmod(out->fd, old->st_mode & 0777) != 0) {
-        const int error = errno;
+    out->made = stat(out->path, &named) != 0;
+    fd = open(out->path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+    if (fd < 0) return errno;
+    out->target = realpath(out->path, NULL);
+    if (!out->target || stat(out->target, &named) != 0 || fstat(fd, &opened) != 0)
+        error = errno;
+    else if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
+        error = EBUSY; /* the links have changed meanwhile */
+    *mode = error == 0 ? opened.st_mode : 0;
+    (void)close(fd);
+    return error;
+}
 
-        (void)close(out->fd);
-        (void)unlink(out->temporary);
-        return error;
+/* Opens a temporary file beside the target. Returns 0 or an errno. */
+static int open_temporary(struct file_out *out)
+{
+    mode_t mode = 0;
+    struct stat st;
+    int error = 0;
+
+    if (lstat(out->path, &st) == 0) {
+        error = ask_system(out, &mode);
+    } else if (errno == ENOENT) {
+        out->target = strdup(out->path);
+        if (!out->target) error = ENOMEM;
+    } else {
+        error = errno;
     }
-    return 0;
+    if (error != 0) return error;
+    out->fd = make_temporary(out->target, &out->temporary);
+    if (out->fd < 0) return errno;
+    return mode == 0 || fchmod(out->fd, mode & 0777) == 0 ? 0 : errno;
+}
+
+/* Removes what was written. */
+static void discard(struct file_out *out)
+{
+    if (out->temporary) (void)unlink(out->temporary);
+    if (out->made && out->target) (void)unlink(out->target);
 }
 
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
 {
     struct stat st;
-    const int exists = stat(path, &st) == 0;
     int error = 0;
 
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
     out->path = path;
     out->status = NB_OK;
-    if (exists && !S_ISREG(st.st_mode))
-        return open_file(ctx, path, O_WRONLY, "write", &out->fd);
-    error = open_temporary(out, exists ? &st : NULL);
+    out->fd = -1;
+    if (stat(path, &st) != 0)
+        error = errno == ENOENT ? 0 : errno;
+    else if (!S_ISREG(st.st_mode))
+        return open_file(ctx, path, O_WRONLY | O_CREAT, "write", &out->fd);
+    if (error == 0) error = open_temporary(out);
     if (error == 0) return NB_OK;
+    if (out->fd >= 0) (void)close(out->fd);
+    discard(out);
     release(out);
     return fail_system(ctx, "write", path, error);
 }
@@ -411,7 +413,7 @@ nb_status file_end(struct file_out *out)
     if (out->temporary) {
         if (out->status == NB_OK && rename(out->temporary, out->target) != 0)
             out->status = fail_system(out->ctx, "write", out->path, errno);
-        if (out->status != NB_OK) (void)unlink(out->temporary);
+        if (out->status != NB_OK) discard(out);
     }
     release(out);
     return out->status;

@@ -58,11 +58,13 @@ struct file_out {
     nb_context *ctx;
     const char *path; /* path given by the caller, for messages */
     char *target, *temporary; /* both NULL if the target is written directly */
+    int made; /* 1: the target was made, empty, for a link that led nowhere */
     int fd;
     nb_status status;
 };
 
-/* Begins to write a file. */
+/* Begins to write a file. Refuses a link or a file that the system does not open for
+ * writing, and any name that it cannot look up: only one that is not there is new. */
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out);
 
 /* Allocates n bytes on the disk in advance. */

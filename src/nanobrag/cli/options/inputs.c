@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int read_matrix(struct settings *s, struct messages *messages, nb_context
 static int file_exists(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0;
+    return stat(path, &st) == 0 || errno != ENOENT;
 }
 
 void inputs_set_factors(struct inputs *in, struct settings *s)

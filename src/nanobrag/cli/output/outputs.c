@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,16 +91,29 @@ char *output_name_of(const struct settings *s, int kind, int i)
 
 /* ---- checks ---- */
 
+/* 1 unless the system refuses to open a file for writing, which it may for one of another
+ * user in a folder of all users, whatever its permissions. */
+static int opens(const char *path, const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode)) return 1;
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) (void)close(fd);
+    return fd >= 0;
+}
+
 static int check_place(struct messages *messages, const char *path)
 {
     struct stat st;
     if (stat(path, &st) == 0) {
         if (S_ISDIR(st.st_mode))
             return message_failure(messages, "%s: is a directory; give a file name", path);
-        if (access(path, W_OK) != 0)
+        if (access(path, W_OK) != 0 || !opens(path, &st))
             return message_failure(messages,
                                    "%s: cannot be written; change its permissions", path);
         if (!S_ISREG(st.st_mode)) return 0;
+    } else if (errno != ENOENT && errno != ENOTDIR) {
+        return message_failure(messages, "%s: cannot be written: %s; choose another name",
+                               path, strerror(errno));
     }
     const char *slash = strrchr(path, '/');
     char *folder = slash ? strdup(path) : strdup(".");
