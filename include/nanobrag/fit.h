@@ -430,9 +430,12 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 /*
  * Continue from a file of nb_fit_write(): the next run of NB_FIT_LM gives the bits of a run
  * that was not stopped; L-BFGS begins anew from the values. The fit was made from the same
- * shots and options; limits may differ.
+ * shots and options; limits may differ. The next run, or nb_fit_result_get(), computes the
+ * loss at the values anew and refuses a file that says another one (NB_ERR_FORMAT); a fit
+ * that has not converged there goes on, whatever the file says.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file, or values
+ * outside their bounds),
  * NB_ERR_SCENE (the file is of other parameters, shots or starts, in any member of scene,
  * target or accuracy, compared to ten digits, or by the other method; the message names the
  * first difference; of a shot that could not be loaded, then or now, nothing is compared),

@@ -377,16 +377,52 @@ static nb_status take_joint(nb_fit *fit)
     return fit_note_history(fit);
 }
 
-/* After nb_fit_read(): derivatives at the values that were read. */
+/* Compares what a file says of a track with the loss at its values, which is that of the
+ * same stage. Rounding of another machine may change it, by less than ends a fit. */
+nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
+{
+    const double allowed = 1e-6 * fabs(here) + 0.1 * normal_enough(fit);
+
+    if (fabs(there - here) <= allowed) return NB_OK;
+    return fail(fit->ctx, NB_ERR_FORMAT,
+                "%s: it was changed, or is of other data: %s%sthe loss at its values is "
+                "%.10g, not %.10g; fit anew",
+                fit->path, of, *of ? ": " : "", here, there);
+}
+
+/* Takes the loss of a track at the values that were read; and whether it has ended. */
+static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = (size_t)(track - fit->track);
+    const int is_kept = fit->reload == RELOAD_KEPT;
+    double *there = is_kept ? &track->kept_loss : &track->loss;
+    double here = fit_total(fit, &fit->trial);
+
+    if (fit->alone) {
+        here = fit->trial.own[shot * fit->at.own_end]
+               + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
+        if (fit->trial.status[shot] == FIT_SKIPPED) return NB_OK;
+    }
+    if (is_kept ? track->attempt == 1 : !track->fresh) {
+        NB_TRY(fit_check_loss(fit, *there, here, fit->alone ? fit->name[shot] : ""));
+        *there = here;
+    }
+    copy_point(fit, track, &fit->trial, is_kept ? &fit->kept : &fit->best);
+    if (!is_kept && fit->method == NB_FIT_LM) track_check_end(fit, track);
+    return NB_OK;
+}
+
+/* After nb_fit_read(): loss and derivatives at the values that were read. */
 static nb_status take_reloaded(nb_fit *fit)
 {
-    struct fit_point *to = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
-
     NB_TRY(fit_shot_failed(fit, &fit->trial));
     for (size_t i = 0; i < (fit->alone ? fit->layout.nshot : 1); i++)
-        if (fit->trial.status[i] != FIT_SKIPPED || !fit->alone)
-            copy_point(fit, fit->track + i, &fit->trial, to);
+        NB_TRY(take_reloaded_track(fit, fit->track + i));
     fit->reload--;
+    if (fit->reload || fit->method != NB_FIT_LM) return NB_OK;
+    if (fit->end == NB_FIT_CONVERGED && fit->track->end != NB_FIT_CONVERGED)
+        fit->end = NB_FIT_NOT_RUN;
     return NB_OK;
 }
 

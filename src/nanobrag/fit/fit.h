@@ -194,6 +194,7 @@ struct nb_fit {
     nb_fit_options options; /* its names and restraints are not used */
     nb_shot *shot; /* NULL: they are loaded */
     char *names; /* shared and own ones */
+    char *path; /* of the file that was read, or NULL */
     struct fit_layout layout;
     struct fit_offsets at;
     struct arena memory;
@@ -398,6 +399,10 @@ int track_propose(nb_fit *fit, struct fit_track *track);
 /* Takes the loss of a trial; infinite: refused. Returns 1 if it is the best now. */
 int track_judge(struct fit_track *track, double loss);
 
+/* After nb_fit_read(): finds the gain of a track, which goes on if a file says that it has
+ * converged and it has not. */
+void track_check_end(nb_fit *fit, struct fit_track *track);
+
 /* Ends stages, and the track, as far as they have come to their end. */
 void track_advance(nb_fit *fit, struct fit_track *track);
 
@@ -435,8 +440,10 @@ void fit_accept(nb_fit *fit);
 
 nb_status fit_note_history(nb_fit *fit);
 
-/* After nb_fit_read(): evaluates again what the file does not hold. */
+/* After nb_fit_read(): evaluates again what the file does not hold; refuses a loss that is
+ * not that of the data (`of`: which shot, or ""). */
 nb_status fit_reload(nb_fit *fit);
+nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of);
 
 /* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);

@@ -184,14 +184,16 @@ static nb_status search_from(nb_fit *fit, double *memory)
 static nb_status run(nb_fit *fit)
 {
     const struct fit_point *found;
-    double *memory, loss;
+    double *memory, loss, there;
     nb_status status;
 
     fit->run_passes = 0;
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
     fit->end = NB_FIT_NOT_RUN;
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    there = fit->track->loss;
     NB_TRY(evaluate(fit, 1, &loss, &found));
+    if (fit->reload) NB_TRY(fit_check_loss(fit, there, loss, ""));
     fit->reload = RELOAD_NOTHING;
     NB_TRY(note_pass(fit));
     fit_warn_of_held(fit);

@@ -593,6 +593,7 @@ void nb_fit_free(nb_fit *fit)
     free(fit->worker);
     free(fit->shot);
     free(fit->names);
+    free(fit->path);
     (void)pthread_mutex_destroy(&fit->loading);
     free(fit);
 }

@@ -290,8 +290,8 @@ static int get_track(const cJSON *row, struct fit_track *t)
     if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
-    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)
-        || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED
+        || !(n[5] > 0 && n[5] < 1e20) || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
         return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
@@ -332,11 +332,51 @@ static nb_status get_history(nb_fit *fit, const char *path, const cJSON *state,
     return NB_OK;
 }
 
-static int is_finite(const double *x, size_t n)
+/* The track that moves value i; NULL: none does, of shots that are fitted alone. */
+static const struct fit_track *track_of(const nb_fit *fit, const struct stored *stored,
+                                        size_t i)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return 0;
-    return 1;
+    const struct fit_layout *l = &fit->layout;
+
+    if (!stored->alone) return stored->track;
+    return i < l->ns ? NULL : stored->track + (i - l->ns) / l->no;
+}
+
+/* Refuses values outside their bounds; kept ones are there after a first attempt. */
+static nb_status check_values(nb_fit *fit, const char *path, const struct stored *stored)
+{
+    for (size_t i = 0; i < 2 * fit->layout.n; i++) {
+        const int is_kept = i >= fit->layout.n;
+        const size_t k = is_kept ? i - fit->layout.n : i;
+        const struct fit_track *track = track_of(fit, stored, k);
+        const double x = is_kept ? stored->kept[k] : stored->x[k];
+        const int64_t shot = fit->value[k].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
+        if (is_kept && !(track && track->attempt == 1)) continue;
+        if (isfinite(x) && x >= fit->lower[k] && x <= fit->upper[k]) continue;
+        return fail(fit->ctx, NB_ERR_FORMAT,
+                    "%s: it was changed: %s is %.10g, outside its bounds %.10g and %.10g; "
+                    "fit anew",
+                    path, fit->value[k].param.name, x, fit->lower[k], fit->upper[k]);
+    }
+    return NB_OK;
+}
+
+/* What can be told of passes, losses and the end before anything is evaluated. */
+static int is_consistent(const nb_fit *fit, const struct stored *stored)
+{
+    const struct fit_track *t = stored->track;
+    const int n = stored->njoint, alone = stored->alone || stored->was_alone;
+    const int has_ended = stored->end == NB_FIT_CONVERGED || stored->end == NB_FIT_STUCK;
+
+    for (int i = 0; i < n; i++)
+        if (isnan(stored->history[i])) return 0;
+    if (alone ? stored->passes < n : stored->passes != n) return 0;
+    if (stored->alone && (n > 0 || has_ended)) return 0;
+    if (has_ended && fit->method == NB_FIT_LM && t->end != stored->end) return 0;
+    return n == 0 || identity_same(stored->history[n - 1], t->loss)
+           || identity_same(stored->history[n - 1], t->kept_loss);
 }
 
 static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
@@ -350,15 +390,17 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
         || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
         || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
         || !get_reals(state, "x", stored->x, n)
-        || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
-        || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
+        || !get_reals(state, "kept", stored->kept, n) || !get_tracks(fit, state, stored))
         return refuse(fit, path, "the state of the fit");
     NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
     NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
     NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
     NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
                          stored));
-    return get_history(fit, path, state, stored);
+    NB_TRY(check_values(fit, path, stored));
+    NB_TRY(get_history(fit, path, state, stored));
+    if (is_consistent(fit, stored)) return NB_OK;
+    return refuse(fit, path, "the passes, the losses or the end of the fit");
 }
 
 static const char *method_name(int method)
@@ -385,10 +427,13 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
 }
 
 /* The fit becomes what was read; nothing can fail here. */
-static void become(nb_fit *fit, struct stored *stored)
+static void become(nb_fit *fit, char *path, struct stored *stored)
 {
     const struct fit_layout *l = &fit->layout;
     int has_kept = 0;
+
+    free(fit->path);
+    fit->path = path;
 
     memcpy(fit->best.x, stored->x, l->n * sizeof *stored->x);
     memcpy(fit->kept.x, stored->kept, l->n * sizeof *stored->kept);
@@ -420,6 +465,7 @@ nb_status nb_fit_read(nb_fit *fit, const char *path)
     STANDARD_FLOATS;
     struct stored stored = {0};
     unsigned char *bytes = NULL;
+    char *own_path;
     size_t n;
     cJSON *root;
     nb_status status;
@@ -434,7 +480,11 @@ nb_status nb_fit_read(nb_fit *fit, const char *path)
     if (!root) return refuse(fit, path, "JSON");
     if (stored_make(fit, &stored)) {
         status = take_all(fit, path, root, &stored);
-        if (status == NB_OK) become(fit, &stored);
+        own_path = status == NB_OK ? strdup(path) : NULL;
+        if (own_path)
+            become(fit, own_path, &stored);
+        else if (status == NB_OK)
+            status = fail_memory(fit->ctx, "the file of a fit");
     } else
         status = fail_memory(fit->ctx, "the file of a fit");
     cJSON_Delete(root);

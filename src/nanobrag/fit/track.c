@@ -128,24 +128,50 @@ static int finish(nb_fit *fit, struct fit_track *track, int end)
     return 0;
 }
 
+/* Returns the gain below which a stage ends. */
+static double enough_of(const nb_fit *fit, const struct fit_track *track)
+{
+    const int is_last = track_stage(fit, track).kind == NB_FIT_ALL_FREE;
+    const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
+
+    return fmax(normal_enough(fit), share * track->loss);
+}
+
+/* Whether a stage ends by its passes, settled or not. */
+static int is_over(const nb_fit *fit, const struct fit_track *track)
+{
+    const int is_coarse_stage = track_stage(fit, track).kind == NB_FIT_COARSE;
+
+    return (is_coarse_stage && track->passes >= COARSE_PASSES)
+           || (fit->alone && track->passes >= ALONE_PASSES);
+}
+
+void track_check_end(nb_fit *fit, struct fit_track *track)
+{
+    if (track->fresh) return;
+    track->gain = fit_step(fit, track, 0, 0, fit->step);
+    if (track->end != NB_FIT_CONVERGED || track->gain < enough_of(fit, track)
+        || is_over(fit, track))
+        return;
+    track->end = NB_FIT_NOT_RUN;
+    track->damping = fmin(track->damping, damping_first);
+}
+
 /* Ends stages, and the track, as far as they have come to their end. */
 void track_advance(nb_fit *fit, struct fit_track *track)
 {
     while (track->end == NB_FIT_NOT_RUN && !track->fresh) {
         const struct fit_stage stage = track_stage(fit, track);
         const int is_last = stage.kind == NB_FIT_ALL_FREE;
-        const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
-        const double enough = fmax(normal_enough(fit), share * track->loss);
+        const double enough = enough_of(fit, track);
         const int is_stuck = track->damping > damping_most;
-        const int is_coarse_stage = stage.kind == NB_FIT_COARSE;
-        const int is_over = (is_coarse_stage && track->passes >= COARSE_PASSES)
-                            || (fit->alone && track->passes >= ALONE_PASSES);
+        const int ends = is_over(fit, track);
 
         track->gain = fit_step(fit, track, 0, 0, fit->step);
-        if (!(track->gain < enough) && !is_stuck && !is_over) return;
+        if (!(track->gain < enough) && !is_stuck && !ends) return;
         if (is_last) {
             if (!finish(fit, track,
-                        track->gain < enough || is_over ? NB_FIT_CONVERGED : NB_FIT_STUCK))
+                        track->gain < enough || ends ? NB_FIT_CONVERGED : NB_FIT_STUCK))
                 return;
             continue;
         }
