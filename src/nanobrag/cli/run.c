@@ -116,8 +116,7 @@ static int create_named(struct run *run, const struct event_list *events, const 
     return code ? code : find_boxes(run, names);
 }
 
-/* Create one simulator for the whole sweep, in which only phi changes. */
-static int create_simulator(struct run *run, const struct event_list *events)
+int run_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
     int code = params_names(run->s, run->messages, events, shots_title(run), &names);
@@ -286,7 +285,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !run->scene_only) code = outputs_check(s, messages);
     if (!code) code = spectra_set(run);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
-    if (!code) code = create_simulator(run, events);
+    if (!code) code = run_simulator(run, events);
     return code;
 }
 

@@ -184,6 +184,10 @@ nb_status run_context(struct run *run, int compile, nb_context **out);
 int run_start(struct run *run);
 void run_free(struct run *run);
 
+/* Create one simulator for the whole sweep, in which only phi changes, from run->s->scene,
+ * and apply -param. Returns 0 or the exit status. */
+int run_simulator(struct run *run, const struct event_list *events);
+
 /* Run a command line, of which `run` has the messages, the options, and the processes that
  * run together; returns the exit status. */
 int run_program(struct run *run);

@@ -1,4 +1,7 @@
 /* fit_json.c - a fit in the document of -json. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
 #include "cli/fit/fit_run.h"
 #include "cli/output/json_writer.h"
 
@@ -42,10 +45,10 @@ static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result 
     for (size_t i = 0; i < misfit.nbox; i++) add_misfit(json_entry(boxes), &misfit.box[i]);
 }
 
-void fit_json(cJSON *root, const struct fit_job *job)
+static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
 {
     nb_fit_result r;
-    if (nb_fit_result_get(job->fit, &r) != NB_OK) return;
+    if (nb_fit_result_get(fit, &r) != NB_OK) return;
     cJSON *const to = json_object(root, "fit");
     json_text(to, "ended", r.why);
     json_text(to, "errors", r.errors_why);
@@ -66,4 +69,28 @@ void fit_json(cJSON *root, const struct fit_job *job)
     for (size_t i = 0; i < r.nfree; i++) json_text(json_entry(free_ones), "sum", r.free[i]);
     cJSON *const images = json_array(to, "images");
     for (int64_t i = 0; i < r.nshot; i++) add_image(json_entry(images), job, &r, i);
+}
+
+static void add_points(cJSON *root, const struct fit_job *job)
+{
+    const char *const scan = job->run->s->fit.fisher_scan;
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(scan, "="), scan);
+    cJSON *const to = json_object(root, "fisher_scan");
+    json_text(to, "name", name);
+    cJSON *const points = json_array(to, "points");
+    for (int i = 0; i < job->npoint; i++) {
+        cJSON *const point = json_entry(points);
+        json_real(point, "value", job->point[i].value);
+        json_whole(point, "oversample", job->point[i].oversample);
+        add_fit(point, job, job->point[i].fit);
+    }
+}
+
+void fit_json(cJSON *root, const struct fit_job *job)
+{
+    if (job->point)
+        add_points(root, job);
+    else
+        add_fit(root, job, job->fit);
 }

@@ -530,6 +530,8 @@ static int minimise(struct fit_job *job)
 static void free_job(struct fit_job *job)
 {
     nb_fit_free(job->fit);
+    for (int i = 0; i < job->npoint; i++) nb_fit_free(job->point[i].fit);
+    free(job->point);
     for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
     for (size_t i = 0; i < job->nrestraint; i++)
         free((void *)(uintptr_t)job->restraint[i].name);

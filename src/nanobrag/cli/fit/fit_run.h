@@ -69,6 +69,13 @@ int fit_check(const struct settings *s, struct messages *messages);
 /* Runs it, from the report to the files. Returns the exit status. */
 int fit_run(struct run *run);
 
+/* What -fisher_scan has computed for a value of its parameter. */
+struct fisher_point {
+    double value;
+    nb_fit *fit; /* for -json; NULL without */
+    int oversample;
+};
+
 /* What the parts of a fit share. */
 struct fit_job {
     struct run *run;
@@ -79,6 +86,8 @@ struct fit_job {
     nb_restraint *restraint;
     size_t nrestraint;
     nb_fit *fit;
+    struct fisher_point *point; /* (npoint) of -fisher_scan; NULL: it is not given */
+    int npoint;
     /* pixels of the images as they are first read, and how many images have such */
     int64_t saturated, negative;
     size_t nsaturated, nnegative;
