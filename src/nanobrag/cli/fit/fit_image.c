@@ -55,16 +55,17 @@ static void convert(const uint16_t *counts, size_t n, const struct counting *c,
 
 /* ---- files ---- */
 
-static nb_status failed(nb_context *ctx, nb_status status, char why[FIT_WHY])
+static nb_status failed(nb_context *ctx, const struct steady_file *file, nb_status status,
+                        char why[FIT_WHY])
 {
-    (void)snprintf(why, FIT_WHY, "%s", nb_context_message(ctx));
+    steady_file_message(file, nb_context_message(ctx), why, FIT_WHY);
     return status;
 }
 
 /* 1 for a file that begins as SMV images do. */
-static int is_smv(const char *path)
+static int is_smv(const struct steady_file *image)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = fopen(steady_file_path(image), "rb");
     const int first = file ? fgetc(file) : EOF;
     if (file) (void)fclose(file);
     return first == '{';
@@ -141,8 +142,8 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
     nb_smv *smv;
     int nfast, nslow;
     const uint16_t *pixels;
-    const nb_status status = nb_smv_read(ctx, path, &smv);
-    if (status != NB_OK) return failed(ctx, status, why);
+    const nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
+    if (status != NB_OK) return failed(ctx, &source->steady, status, why);
     nb_smv_image(smv, &nfast, &nslow, &pixels);
     const struct counting c = counting_of(run->s, smv);
     nb_status result = NB_OK;
@@ -166,17 +167,18 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
 }
 
 /* Reads raw floats of either size into single ones. */
-static nb_status read_raw(const struct run *run, nb_context *ctx, const char *path,
-                          float *pixels, char why[FIT_WHY])
+static nb_status read_raw(const struct run *run, nb_context *ctx,
+                          const struct steady_file *file, float *pixels, char why[FIT_WHY])
 {
+    const char *const path = steady_file_path(file);
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     nb_array single = nb_array_f32(pixels, d->nslow, d->nfast);
     if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
-    (void)failed(ctx, NB_ERR_FORMAT, why);
+    (void)failed(ctx, file, NB_ERR_FORMAT, why);
     double *wide = malloc(n * sizeof *wide);
     if (!wide) {
-        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", file->name);
         return NB_ERR_MEMORY;
     }
     nb_array both = nb_array_f64(wide, d->nslow, d->nfast);
@@ -188,14 +190,14 @@ static nb_status read_raw(const struct run *run, nb_context *ctx, const char *pa
 
 /* The kind of a file that is neither SMV nor raw floats, by its first bytes; NULL: it may
  * be raw floats. */
-static const char *other_kind(const char *path)
+static const char *other_kind(const struct steady_file *image)
 {
     static const struct {
         const char *name, *begin;
     } kinds[] = {{"PNG", "\211PNG"}, {"HDF5", "\211HDF"}, {"TIFF", "II*"},
                  {"TIFF", "MM"},     {"CBF", "###CBF"},   {"gzip", "\037\213"}};
     char begin[8] = "";
-    FILE *const file = fopen(path, "rb");
+    FILE *const file = fopen(steady_file_path(image), "rb");
     const size_t n = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
     if (file) (void)fclose(file);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds && n > 0; i++)
@@ -208,8 +210,8 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
                               const struct fit_source *source, struct fit_image *out,
                               char why[FIT_WHY])
 {
-    if (is_smv(source->file)) return read_smv(run, ctx, source, out, why);
-    const char *const kind = other_kind(source->file);
+    if (is_smv(&source->steady)) return read_smv(run, ctx, source, out, why);
+    const char *const kind = other_kind(&source->steady);
     if (kind) {
         (void)snprintf(why, FIT_WHY,
                        "%s: is a %s file; expected an SMV image, or raw floats as "
@@ -218,7 +220,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
         return NB_ERR_FORMAT;
     }
     out->saturation = run->s->fit.saturation;
-    return read_raw(run, ctx, source->file, out->photons, why);
+    return read_raw(run, ctx, &source->steady, out->photons, why);
 }
 
 /* Gives every pixel a weight of 1. */
@@ -238,21 +240,22 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
 }
 
 /* Pixels that are 0 in the mask, or no number, have no weight. */
-static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_image *out,
+static nb_status read_mask(const struct run *run, nb_context *ctx,
+                           const struct steady_file *mask, struct fit_image *out,
                            char why[FIT_WHY])
 {
-    const char *const path = run->s->fit.data_mask;
+    const char *const path = mask->name;
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     if (!path) return NB_OK;
     const nb_status made = make_weights(run, out, why);
     if (made != NB_OK) return made;
-    if (is_smv(path)) {
+    if (is_smv(mask)) {
         nb_smv *smv;
         int nfast, nslow;
         const uint16_t *pixels;
-        const nb_status status = nb_smv_read(ctx, path, &smv);
-        if (status != NB_OK) return failed(ctx, status, why);
+        const nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
+        if (status != NB_OK) return failed(ctx, mask, status, why);
         nb_smv_image(smv, &nfast, &nslow, &pixels);
         const int fits = nfast == d->nfast && nslow == d->nslow, is_whole = pixels != NULL;
         for (size_t i = 0; fits && is_whole && i < n; i++) out->weight[i] = pixels[i] != 0;
@@ -260,7 +263,7 @@ static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_im
         if (!fits) return wrong_size(run, path, nfast, nslow, why);
         if (!is_whole) return cut_off(path, why);
     } else {
-        const nb_status status = read_raw(run, ctx, path, out->weight, why);
+        const nb_status status = read_raw(run, ctx, mask, out->weight, why);
         if (status != NB_OK) return status;
         for (size_t i = 0; i < n; i++)
             out->weight[i] = out->weight[i] != 0 && !isnan(out->weight[i]);
@@ -349,14 +352,14 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
 {
     const nb_status status =
         nb_simulator_create(ctx, &run->resolved, source->names, &run->s->how, &out->sim);
-    if (status != NB_OK) return failed(ctx, status, why);
+    if (status != NB_OK) return failed(ctx, &source->steady, status, why);
     const nb_status resolved = nb_resolved(out->sim, source->values, &out->scene);
-    return resolved == NB_OK ? NB_OK : failed(ctx, resolved, why);
+    return resolved == NB_OK ? NB_OK : failed(ctx, &source->steady, resolved, why);
 }
 
 nb_status fit_image_read(const struct run *run, nb_context *ctx,
-                         const struct fit_source *source, struct fit_image *out,
-                         char why[FIT_WHY])
+                         const struct fit_source *source, const struct steady_file *mask,
+                         struct fit_image *out, char why[FIT_WHY])
 {
     const nb_description *d = &run->description;
     nb_status status;
@@ -370,7 +373,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     }
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
     status = read_photons(run, ctx, source, out, why);
-    if (status == NB_OK) status = read_mask(run, ctx, out, why);
+    if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);
     if (status == NB_OK) status = leave_out_negative(run, out, why);
     if (status == NB_OK) status = count(run, source->file, out, why);
     if (status == NB_OK) blank_masked(run, out);

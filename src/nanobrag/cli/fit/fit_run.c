@@ -230,8 +230,8 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     out->name = job->sources.at[i].file;
     if (!image) return NB_ERR_MEMORY;
     if (!job->kept || !image->sim) {
-        const nb_status status =
-            fit_image_read(job->run, job->loading, &job->sources.at[i], image, job->why);
+        const nb_status status = fit_image_read(job->run, job->loading, &job->sources.at[i],
+                                                &job->sources.mask, image, job->why);
         if (status != NB_OK) {
             fit_image_free(image);
             if (!job->kept) free(image);

@@ -8,12 +8,14 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "cli/fit/steady_file.h"
 #include "cli/run.h"
 
 /* One image of a fit: its file, and the numbers at which its scene differs from that of the
  * command line. */
 struct fit_source {
     char *file; /* as the user wrote it; NULL: -fisher without data */
+    struct steady_file steady;
     char *names; /* parameters that are set, as nb_simulator_create() takes them */
     double *values; /* (nvalue), in the order of names */
     size_t nvalue;
@@ -22,6 +24,7 @@ struct fit_source {
 struct fit_sources {
     size_t n;
     struct fit_source *at;
+    struct steady_file mask; /* of -data_mask; its name is NULL without */
 };
 
 enum { FIT_MISMATCH = 200, FIT_WHY = 1024 };
@@ -53,8 +56,8 @@ int fit_sources_check(const struct run *run, const struct fit_sources *sources);
 /* Reads an image and makes its scene, in a context of its own since that of the fit is in
  * use. Returns NB_OK, or a failure with its message in `why`. */
 nb_status fit_image_read(const struct run *run, nb_context *ctx,
-                         const struct fit_source *source, struct fit_image *out,
-                         char why[FIT_WHY]);
+                         const struct fit_source *source, const struct steady_file *mask,
+                         struct fit_image *out, char why[FIT_WHY]);
 void fit_image_free(struct fit_image *image);
 
 /* ---- fit_run.c ---- */

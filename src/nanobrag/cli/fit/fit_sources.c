@@ -23,12 +23,24 @@
 void fit_sources_free(struct fit_sources *sources)
 {
     for (size_t i = 0; i < sources->n; i++) {
+        steady_file_end(&sources->at[i].steady);
         free(sources->at[i].file);
         free(sources->at[i].names);
         free(sources->at[i].values);
     }
+    steady_file_end(&sources->mask);
     free(sources->at);
     memset(sources, 0, sizeof *sources);
+}
+
+/* An image is as long as one of doubles, with a header. */
+static int begin(struct run *run, const char *file, struct steady_file *out)
+{
+    enum { HEADER_MOST = 1 << 20 };
+    const nb_description *d = &run->description;
+    const size_t pixels = (size_t)d->nfast * (size_t)d->nslow;
+    return steady_file_begin(run->messages, file, HEADER_MOST + pixels * sizeof(double),
+                             out);
 }
 
 static int add(struct run *run, struct fit_sources *out, const char *file)
@@ -38,8 +50,9 @@ static int add(struct run *run, struct fit_sources *out, const char *file)
     char *const copy = at && file ? strdup(file) : NULL;
     if (!at || (file && !copy))
         return message_failure(run->messages, "out of memory for the images of a fit");
-    at[out->n++] = (struct fit_source){.file = copy};
-    return 0;
+    at += out->n++;
+    *at = (struct fit_source){.file = copy};
+    return copy ? begin(run, copy, &at->steady) : 0;
 }
 
 #ifdef NANOBRAG_CJSON
@@ -300,6 +313,9 @@ int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 int fit_sources_read(struct run *run, struct fit_sources *out)
 {
     const struct event_list *const events = run->events;
+    const char *const mask = run->s->fit.data_mask;
+    const int refused = mask ? begin(run, mask, &out->mask) : 0;
+    if (refused) return refused;
     if (run->s->fit.shots) return read_shots(run, out);
     for (size_t i = 0; i < events->n; i++) {
         if (events->at[i].option != OPT_DATA) continue;

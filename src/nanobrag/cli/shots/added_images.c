@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/fit/steady_file.h"
 #include "cli/run.h"
 
 static size_t pixels_of(const struct run *run)
@@ -34,7 +35,12 @@ static nb_status read_floats(struct run *run, const char *path, double *out)
 
 static int add_file(struct run *run, const struct added *added, double *read)
 {
-    const nb_status status = read_floats(run, added->file, read);
+    struct steady_file file;
+    const int code =
+        steady_file_begin(run->messages, added->file, pixels_of(run) * sizeof *read, &file);
+    if (code) return code;
+    const nb_status status = read_floats(run, steady_file_path(&file), read);
+    steady_file_end(&file);
     if (status == NB_ERR_MEMORY)
         return message_failure(run->messages, "out of memory for %s", added->file);
     if (status == NB_ERR_FORMAT)
