@@ -55,6 +55,10 @@ typedef struct nb_geometry_info {
  * stacked along slow, by these numbers and in the order of the data's places, so that the
  * image has the memory of the array of the data.
  *
+ * A pixel is in a bad region of x, y if its first corner, moved by detector_shift, lies
+ * between the limits and on none of them; limits of fs, ss include their ends. A region
+ * lies on the panel it names, and on panels with the same fixed dimN.
+ *
  * Groups are a tree here, sets of panels within others. Of sets that overlap otherwise the
  * larger one, else the first is kept, with a warning; of rigid groups, where there are
  * collections, those of a collection. The group "all" is the detector itself. A group's

@@ -360,11 +360,11 @@ static int is_bad(int m, int s, int f)
     static const double fs[8][2] =
         {{1, 0.000524},         {1, -0.000873},  {1, 0.000349}, {0.999998, 0.001745},
          {-0.999999, 0.001396}, {-1, -0.000698}, {-1, 0},       {-0.999999, -0.001047}};
-    const double x = corner[m][0] + (f + 0.5) * fs[m][0] - (s + 0.5) * fs[m][1];
-    const double y = corner[m][1] + (f + 0.5) * fs[m][1] + (s + 0.5) * fs[m][0];
+    const double x = corner[m][0] + f * fs[m][0] - s * fs[m][1];
+    const double y = corner[m][1] + f * fs[m][1] + s * fs[m][0];
 
     if (s == 0 || s == 511 || f == 0 || f == 1023) return 1;
-    if (x >= -30 && x <= 30 && y >= -1200 && y <= 20) return 1;
+    if (x > -30 && x < 30 && y > -1200 && y < 20) return 1;
     return m == 3 && f >= 512 && f <= 519 && s <= 64;
 }
 
@@ -408,6 +408,59 @@ static int masks(void)
     return 0;
 }
 
+/* Numbers of masked pixels, counted by hand. p0 has 5 x 5 pixels with corners at x = -5 to
+ * -1 and y = 2.5 to 6.5; p1 has 5 x 4, at x = 2 to 5 and y = 4 to 8. */
+static int bad_regions(void)
+{
+    static const char frames[] = "p1/min_fs = 0\np1/max_fs = 4\np0/dim0 = 0\np1/dim0 = 1\n"
+                                 "p0/dim1 = ss\np1/dim1 = ss\np0/dim2 = fs\np1/dim2 = fs\n";
+    static const char shift[] = "detector_shift_x = 1e-3\ndetector_shift_y = -2 mm\n";
+    static const char lab[] = "bad/min_x = -5\nbad/max_x = -2\nbad/min_y = 2.5\n"
+                              "bad/max_y = 4.6\n";
+    static const char moved[] = "bad/min_x = 5\nbad/max_x = 8\nbad/min_y = -17.5\n"
+                                "bad/max_y = -15.4\n";
+    static const char both[] = "bad/min_x = -3\nbad/max_x = 4\nbad/min_y = 3\n"
+                               "bad/max_y = 6\n";
+    static const char data[] = "bad/min_fs = 0\nbad/max_fs = 1\nbad/min_ss = 0\n"
+                               "bad/max_ss = 2\n";
+    static const struct {
+        const char *lines[3];
+        size_t masked;
+        int warnings;
+    } cases[] = {
+        {{lab}, 4, 0},
+        {{lab, shift}, 0, 0},
+        {{moved, shift}, 4, 0},
+        {{both}, 2 * 3 + 2 * 2, 0},
+        {{data}, 6, 0},
+        {{data, frames}, 12, 1},
+        {{data, frames, "bad/dim0 = 1\n"}, 6, 0},
+        {{data, frames, "bad/dim0 = 2\n"}, 0, 0},
+        {{data, frames, "bad/panel = p1\n"}, 6, 0},
+        {{data, "bad/max_fs = 2.9\n"}, 9, 0},
+        {{both, "bad/panel = p1\n"}, 4, 0},
+        {{both, frames, "bad/dim0 = 0\n"}, 6, 0},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char lines[1024] = "p1/corner_y = 8\n";
+        nb_geometry_info info;
+        nb_geometry *g;
+
+        for (size_t k = 0; k < 3 && cases[i].lines[k]; k++)
+            (void)strcat(lines, cases[i].lines[k]);
+        g = geom_changed("p1/corner_y = 8\n", lines);
+        nb_geometry_info_get(g, &info);
+        tap_check(info.masked == cases[i].masked
+                      && geom_count("warning") == cases[i].warnings,
+                  "case %zu: %zu pixels, %zu expected; %d warnings, %d expected: %s", i,
+                  info.masked, cases[i].masked, geom_count("warning"), cases[i].warnings,
+                  geom_lines);
+        nb_geometry_free(g);
+    }
+    return 0;
+}
+
 static int null_arguments(void)
 {
     nb_geometry *g = geom_parsed(geom_text);
@@ -446,6 +499,7 @@ int main(int argc, char **argv)
         {"overlapping_groups", overlapping_groups},
         {"axes_of_few_digits", axes_of_few_digits},
         {"masks", masks},
+        {"bad_regions", bad_regions},
         {"null_arguments", null_arguments},
     };
 

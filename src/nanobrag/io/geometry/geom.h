@@ -47,6 +47,7 @@ struct geom_bad {
     struct span name, panel;
     long line;
     double range[GEOM_RANGES]; /* NAN: not given */
+    int dim[GEOM_DIMS]; /* where fixed, only panels with the same number */
     int in_lab, in_data; /* it has limits x, y; limits fs, ss */
 };
 

@@ -268,13 +268,13 @@ static nb_status read_range(const struct geom *g, const struct entry *e,
     return read_count(g, e, 1000000, p->range + i);
 }
 
-static nb_status read_dim(const struct geom *g, const struct entry *e, struct geom_panel *p)
+static nb_status read_dim(const struct geom *g, const struct entry *e, int dims[GEOM_DIMS])
 {
     const char digit = e->key.n == 4 ? e->key.at[3] : '\0';
     int *dim;
 
     if (digit < '0' || digit > '9') return wrong(g, e, "a key dim0 to dim9");
-    dim = p->dim + (digit - '0');
+    dim = dims + (digit - '0');
     *dim = is_word(e->value, "%")    ? GEOM_FRAME
            : is_word(e->value, "ss") ? GEOM_SS
            : is_word(e->value, "fs") ? GEOM_FS
@@ -372,7 +372,7 @@ static nb_status read_of_panel(struct geom *g, const struct entry *e, struct geo
 {
     for (size_t i = 0; i < sizeof of_panel / sizeof *of_panel; i++)
         if (is_word(e->key, of_panel[i].key)) return of_panel[i].read(g, e, p);
-    if (begins(e->key, "dim")) return read_dim(g, e, p);
+    if (begins(e->key, "dim")) return read_dim(g, e, p->dim);
     if (is_word(e->key, "rigid_group") && e->owner.n > 0)
         return add_list(g, GEOM_RIGID, e->value, e->owner);
     if (!is_left_out(e->key)) strange(g, e->key);
@@ -397,6 +397,7 @@ static nb_status find_bad(struct geom *g, struct span name, struct geom_bad **ou
     **out = (struct geom_bad){.name = name,
                               .line = g->text.line,
                               .range = {NAN, NAN, NAN, NAN}};
+    for (int i = 0; i < GEOM_DIMS; i++) (*out)->dim[i] = GEOM_NONE;
     return NB_OK;
 }
 
@@ -412,6 +413,7 @@ static nb_status read_bad(struct geom *g, const struct entry *e)
         bad->panel = e->value;
         return NB_OK;
     }
+    if (begins(e->key, "dim")) return read_dim(g, e, bad->dim);
     for (int i = 0; i < 2 * GEOM_RANGES; i++) {
         const int in_data = i / GEOM_RANGES;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "io/geometry/geom.h"
 
 /* The mask of an image while it is made. */
@@ -16,15 +17,16 @@ struct mask {
     size_t masked;
 };
 
-/* Masks pixels of a panel, given by its own rows and columns, ends included. */
-static void mask_part(struct mask *m, const struct geom_panel *p, double slow0,
-                      double slow1, double fast0, double fast1)
+/* Masks pixels of a panel, given by its own rows and columns, ends included. Returns 1 if
+ * there are any. */
+static int mask_part(struct mask *m, const struct geom_panel *p, double slow0, double slow1,
+                     double fast0, double fast1)
 {
     const double nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
     const double nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
 
-    slow0 = fmin(fmax(ceil(slow0), 0), nslow), slow1 = fmin(floor(slow1), nslow - 1);
-    fast0 = fmin(fmax(ceil(fast0), 0), nfast), fast1 = fmin(floor(fast1), nfast - 1);
+    slow0 = fmin(fmax(slow0, 0), nslow), slow1 = fmin(slow1, nslow - 1);
+    fast0 = fmin(fmax(fast0, 0), nfast), fast1 = fmin(fast1, nfast - 1);
     for (int s = (int)slow0; s <= slow1; s++)
         for (int f = (int)fast0; f <= fast1; f++) {
             uint8_t *const at = m->pixel + (size_t)(p->slow0 + s) * (size_t)m->nfast
@@ -33,6 +35,7 @@ static void mask_part(struct mask *m, const struct geom_panel *p, double slow0,
             m->masked += *at;
             *at = 0;
         }
+    return slow0 <= slow1 && fast0 <= fast1;
 }
 
 /* Narrows the range first .. last of f to a range that holds every f with
@@ -49,53 +52,85 @@ static void narrow(double at, double step, double least, double most, double *fi
     *last = fmin(*last, ceil(fmax(a, b)) + 1);
 }
 
-/* Masks the pixels whose middle lies within limits of x and y, pixels from the beam. */
-static void mask_in_lab(struct mask *m, const struct geom_panel *p,
+/* Masks the pixels whose first corner lies between limits of x and y, pixels from the beam:
+ * CrystFEL's rule, by which a corner on a limit is not between them. */
+static void mask_in_lab(const struct geom *g, struct mask *m, const struct geom_panel *p,
                         const struct geom_bad *bad)
 {
     const int nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
     const int nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
     const double *fs = p->axis[0], *ss = p->axis[1], *r = bad->range;
+    const double pitch = 1 / p->res; /* rounded, as in CrystFEL */
+    const double corner[2] = {p->corner[0] + g->shift[0] / pitch,
+                              p->corner[1] + g->shift[1] / pitch};
 
     for (int s = 0; s < nslow; s++) {
-        const double x0 = p->corner[0] + 0.5 * fs[0] + (s + 0.5) * ss[0];
-        const double y0 = p->corner[1] + 0.5 * fs[1] + (s + 0.5) * ss[1];
         double first = 0, last = nfast - 1;
 
-        narrow(x0, fs[0], r[0], r[1], &first, &last);
-        narrow(y0, fs[1], r[2], r[3], &first, &last);
+        narrow(corner[0] + s * ss[0], fs[0], r[0], r[1], &first, &last);
+        narrow(corner[1] + s * ss[1], fs[1], r[2], r[3], &first, &last);
         for (int f = (int)fmin(first, nfast); f <= last; f++) {
-            const double x = p->corner[0] + (f + 0.5) * fs[0] + (s + 0.5) * ss[0];
-            const double y = p->corner[1] + (f + 0.5) * fs[1] + (s + 0.5) * ss[1];
+            const double x = f * fs[0] + s * ss[0] + corner[0];
+            const double y = f * fs[1] + s * ss[1] + corner[1];
 
-            if (x >= r[0] && x <= r[1] && y >= r[2] && y <= r[3])
-                mask_part(m, p, s, s, f, f);
+            if (x > r[0] && x < r[1] && y > r[2] && y < r[3])
+                (void)mask_part(m, p, s, s, f, f);
         }
     }
 }
 
-/* Masks what a panel has of a region. */
-static void mask_region(struct mask *m, const struct geom_panel *p,
+/* Masks the pixels of a region of the data. Returns 1 if the panel has any. */
+static int mask_in_data(struct mask *m, const struct geom_panel *p,
                         const struct geom_bad *bad)
 {
     const double *r = bad->range;
 
-    if (bad->in_lab)
-        mask_in_lab(m, p, bad);
-    else
-        mask_part(m, p, r[GEOM_MIN_SS] - p->range[GEOM_MIN_SS],
-                  r[GEOM_MAX_SS] - p->range[GEOM_MIN_SS],
-                  r[GEOM_MIN_FS] - p->range[GEOM_MIN_FS],
-                  r[GEOM_MAX_FS] - p->range[GEOM_MIN_FS]);
+    /* limits are whole numbers in CrystFEL, which cuts off what follows the point */
+    return mask_part(m, p, trunc(r[GEOM_MIN_SS]) - p->range[GEOM_MIN_SS],
+                     trunc(r[GEOM_MAX_SS]) - p->range[GEOM_MIN_SS],
+                     trunc(r[GEOM_MIN_FS]) - p->range[GEOM_MIN_FS],
+                     trunc(r[GEOM_MAX_FS]) - p->range[GEOM_MIN_FS]);
 }
 
-/* Checks a region. *panel becomes the only panel that it lies on, -1 for all. */
-static nb_status check_region(struct geom *g, const struct geom_bad *bad, int *panel)
+/* Returns 1 for a panel that a region may lie on: that of its name, or one in the same
+ * array of the data, so far as it says in which. */
+static int may_lie_on(const struct geom_panel *p, const struct geom_bad *bad)
+{
+    if (bad->panel.n > 0 && !geom_same(bad->panel, p->name)) return 0;
+    for (int i = 0; i < GEOM_DIMS; i++)
+        if (bad->dim[i] >= 0 && bad->dim[i] != p->dim[i]) return 0;
+    return 1;
+}
+
+/* Masks a region. */
+static void mask_region(struct geom *g, struct mask *m, const struct geom_bad *bad)
+{
+    int arrays = 0, last = 0;
+
+    for (int i = 0; i < g->npanel; i++) {
+        const struct geom_panel *p = g->panel + i;
+        const int begin = p->slow0 - p->range[GEOM_MIN_SS]; /* of its array of the data */
+
+        if (!may_lie_on(p, bad)) continue;
+        if (bad->in_lab) {
+            mask_in_lab(g, m, p, bad);
+        } else if (mask_in_data(m, p, bad)) {
+            if (arrays == 0 || begin != last) arrays++;
+            last = begin;
+        }
+    }
+    if (arrays > 1)
+        log_line(g->ctx, NB_LOG_WARNING, "geom",
+                 "%s, line %ld: the bad region %s is masked in several frames of the data, "
+                 "since its fs and ss are the same in them; give it a panel",
+                 g->text.name, bad->line, text_show(bad->name).s);
+}
+
+static nb_status check_region(struct geom *g, const struct geom_bad *bad)
 {
     const double *r = bad->range;
 
-    *panel = bad->panel.n > 0 ? geom_find(g, bad->panel) : -1;
-    if (bad->panel.n > 0 && *panel < 0)
+    if (bad->panel.n > 0 && geom_find(g, bad->panel) < 0)
         return fail(g->ctx, NB_ERR_FORMAT,
                     "%s, line %ld: the bad region %s is on panel '%s', which there is not",
                     g->text.name, bad->line, text_show(bad->name).s,
@@ -115,10 +150,10 @@ static void mask_edges(struct mask *m, const struct geom_panel *p)
     const double nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
     const double edge = p->is_bad ? fmax(nslow, nfast) : p->edge;
 
-    mask_part(m, p, 0, edge - 1, 0, nfast - 1);
-    mask_part(m, p, nslow - edge, nslow - 1, 0, nfast - 1);
-    mask_part(m, p, 0, nslow - 1, 0, edge - 1);
-    mask_part(m, p, 0, nslow - 1, nfast - edge, nfast - 1);
+    (void)mask_part(m, p, 0, edge - 1, 0, nfast - 1);
+    (void)mask_part(m, p, nslow - edge, nslow - 1, 0, nfast - 1);
+    (void)mask_part(m, p, 0, nslow - 1, 0, edge - 1);
+    (void)mask_part(m, p, 0, nslow - 1, nfast - edge, nfast - 1);
 }
 
 static nb_status mask_all(struct geom *g, struct mask *m)
@@ -126,11 +161,8 @@ static nb_status mask_all(struct geom *g, struct mask *m)
     for (int i = 0; i < g->npanel; i++)
         if (g->panel[i].is_bad || g->panel[i].edge > 0) mask_edges(m, g->panel + i);
     for (int i = 0; i < g->nbad; i++) {
-        int only;
-
-        NB_TRY(check_region(g, g->bad + i, &only));
-        for (int k = only < 0 ? 0 : only; k < (only < 0 ? g->npanel : only + 1); k++)
-            mask_region(m, g->panel + k, g->bad + i);
+        NB_TRY(check_region(g, g->bad + i));
+        mask_region(g, m, g->bad + i);
     }
     return NB_OK;
 }
