@@ -56,16 +56,18 @@ typedef struct nb_experiment {
  *   out  [out]  the experiment
  *
  * The frames of panels are local to those of their groups. Several panels become a detector
- * of panels and groups, at raw_image_offset in the image or, where all are 0 0, stacked
- * along slow; a root of the hierarchy that is the laboratory's frame is no group. Their
- * sensor is that of the first panel. A goniometer of several axes is
- * turned as it stands, but for its scan axis. Of a crystal that changes during the scan the
- * mean model is taken, with a warning. Polarization that is not stated is that of dxtbx,
- * fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in the
- * sense of Kabsch, a standard deviation, becomes the spread of the same standard deviation
- * (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat. NaN and
- * Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks, the
- * profile and the images are not taken.
+ * of panels and groups, at raw_image_offset in the image. Where all are 0 0 and the panels
+ * have names of modules, as dxtbx gives those of NXmx, the file of the images is opened and
+ * says their places and the size of the image; else they are stacked along slow, which is a
+ * warning where that file cannot be read. A root of the hierarchy that is the laboratory's
+ * frame is no group. Their sensor is that of the first panel. A goniometer of several axes
+ * is turned as it stands, but for its scan axis. Of a crystal that changes during the scan
+ * the mean model is taken, with a warning. Polarization that is not stated is that of
+ * dxtbx, fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in
+ * the sense of Kabsch, a standard deviation, becomes the spread of the same standard
+ * deviation (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat.
+ * NaN and Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks,
+ * the profile and the images are not taken.
  *
  * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
  * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups; a build

@@ -5,6 +5,7 @@ Run by the python of DIALS:  panels.py PROGRAM
 
 SPDX-License-Identifier: MIT
 """
+import math
 import sys
 
 import numpy as np
@@ -46,6 +47,55 @@ def same_image(name, a, b, allowed):
     worst.report()
 
 
+def places(n, kind):
+    """the rectangle of each of n panels in the array: fast, slow, width, height"""
+    rng = np.random.default_rng(n)
+    order = rng.permutation(n) if kind != "stacked" else np.arange(n)
+    if kind == "beside":
+        across = math.ceil(math.sqrt(n))
+        return [(11 * (k % across), 8 * (k // across), 8, 6) for k in order]
+    height = rng.integers(2, 9, n)
+    end = {panel: sum(height[order[:k]]) for k, panel in enumerate(order)}
+    return [(0, end[i], 8 if kind == "stacked" else int(3 + i % 7), height[i]) for i in range(n)]
+
+
+def many(program, n, kind):
+    """n panels: dxtbx reads each one's own pixels, and -expt of what it imports places them"""
+    panels = places(n, kind)
+    with open("many.geom", "w") as file:
+        file.write("photon_energy = 9300\nclen = 0.1\nres = 5000\n")
+        for i, (f, s, width, height) in enumerate(panels):
+            name = "aA"[i % 2] + str(n - i)
+            file.write("%s/min_fs = %d\n%s/max_fs = %d\n" % (name, f, name, f + width - 1))
+            file.write("%s/min_ss = %d\n%s/max_ss = %d\n" % (name, s, name, s + height - 1))
+            file.write("%s/fs = x\n%s/ss = y\n" % (name, name))
+            file.write("%s/corner_x = %d\n%s/corner_y = %d\n"
+                       % (name, 11 * (i % 12) - 66, name, 11 * (i // 12) - 50))
+    # dxtbx takes no polarization from NXmx
+    options = (*CRYSTAL, "-nopolar", "-water", "0", "-nonoise")
+    run(program, "-geom", "many.geom", *options, "-floatfile", "many.bin",
+        "-imagefile", "many.nxs", "-truth", "many.expt")
+    read = ExperimentListFactory.from_filenames(["many.nxs"])
+    truth = ExperimentList.from_file("many.expt", check_format=False)
+    wide = max(f + width for f, _, width, _ in panels)
+    whole = image("many.bin").reshape(-1, wide)
+    origin = Worst("%d panels, %s: origins, mm" % (n, kind), 1e-9)
+    off = 0
+    for a, b, counts, (f, s, width, height) in zip(
+            read[0].detector, truth[0].detector, read[0].imageset.get_raw_data(0), panels):
+        origin.see(b.get_name(), a.get_origin(), b.get_origin())
+        own = whole[s:s + height, f:f + width]
+        off = max(off, abs(counts.as_numpy_array() - own).max())
+    origin.report()
+    check(off == 0 and whole.max() > 0, "%d panels, %s: their photons are off by %g" % (n, kind, off))
+    read.as_file("imported.expt")
+    for name in ("imported.expt", "many.expt"):
+        run(program, "-expt", name, *options, "-floatfile", "again.bin")
+        check(image("again.bin").size == whole.size, "%s: the same size" % name)
+        same_image("%d panels, %s, %s: the image, of its peak" % (n, kind, name),
+                   "again.bin", "many.bin", 1e-6)
+
+
 def main(program):
     panels = four_panels()
     write("given.geom", panels)
@@ -75,6 +125,9 @@ def main(program):
     run(program, "-geom", "again.geom", *CRYSTAL, "-floatfile", "again.bin", "-truth", "last.expt")
     compare("NXmx, .expt, .geom", ExperimentList.from_file("last.expt", check_format=False)[0].detector,
             panels, groups=0)
+    for n in (10, 11, 101):
+        for kind in ("stacked", "shuffled", "beside"):
+            many(program, n, kind)
     return failures()
 
 

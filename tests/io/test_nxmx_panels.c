@@ -158,10 +158,80 @@ static int panels_with_gaps(void)
 #endif
 }
 
+/* Modules are listed by their names, and in HDF5's order of names 10 comes before 2. */
+static int names_in_order(void)
+{
+#ifdef NANOBRAG_HDF5
+    static const struct {
+        int panels;
+        const char *last;
+    } cases[] = {{10, "module9"},
+                 {11, "module10"},
+                 {101, "module100"},
+                 {1001, "module1000"}};
+
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        static nb_panel panel[1001];
+        static int32_t counts[1001];
+        const int n = cases[k].panels;
+        const nb_array image = nb_array_i32(counts, n, 1);
+        const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+        nb_scene scene = tiled_scene();
+        nb_simulator *sim = NULL;
+        nb_nxmx *nxmx = NULL;
+        H5G_info_t info;
+        char last[32] = "", before[32] = "";
+        hid_t file, group;
+        int modules = 0, ordered = 1;
+
+        for (int i = 0; i < n; i++)
+            panel[i] = (nb_panel){.fast = {1},
+                                  .slow = {0, 1},
+                                  .origin = {i % 40, i / 40, 70},
+                                  .nslow = 1,
+                                  .nfast = 1,
+                                  .slow0 = i};
+        scene.detector.convention = NB_DIALS;
+        scene.detector.panel = panel;
+        scene.detector.npanel = n;
+        scene.detector.pixel = 0.1;
+        check_ok(nb_simulator_create(ctx, &scene, "", NULL, &sim), "simulator");
+        check_ok(nb_nxmx_create(sim, in_folder("many.nxs"), &how, &nxmx), "create");
+        check_ok(nb_nxmx_append(nxmx, NULL, &image), "append");
+        check_ok(nb_nxmx_close(nxmx), "close");
+        file = nxmx_open("many.nxs");
+        group = H5Gopen2(file, "/entry/instrument/detector", H5P_DEFAULT);
+        (void)H5Gget_info(group, &info);
+        for (hsize_t i = 0; i < info.nlinks; i++) {
+            char path[64];
+            double at[2] = {-1};
+
+            (void)H5Lget_name_by_idx(group, ".", H5_INDEX_NAME, H5_ITER_INC, i, last,
+                                     sizeof last, H5P_DEFAULT);
+            if (strncmp(last, "module", 6) != 0) continue;
+            (void)snprintf(path, sizeof path, "/entry/instrument/detector/%s/data_origin",
+                           last);
+            ordered &= nxmx_reals(file, path, 2, at) == 2 && at[0] == modules;
+            (void)strcpy(before, last);
+            modules++;
+        }
+        tap_check(ordered && modules == n && strcmp(before, cases[k].last) == 0,
+                  "%d modules up to %s, in order: %d", modules, before, ordered);
+        (void)H5Gclose(group);
+        H5Fclose(file);
+        nb_simulator_free(sim);
+    }
+    return TAP_PASS;
+#else
+    return tap_skip("this build has no HDF5");
+#endif
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"panels_are_stacked", panels_are_stacked},
-                                            {"panels_with_gaps", panels_with_gaps}};
+                                            {"panels_with_gaps", panels_with_gaps},
+                                            {"names_in_order", names_in_order}};
 
     return files_main(argc, argv, cases, COUNT(cases));
 }

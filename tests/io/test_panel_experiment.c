@@ -285,12 +285,87 @@ static int refused(void)
     return 0;
 }
 
+static int warnings;
+
+static void count_warning(void *user, int level, const char *topic, const char *line)
+{
+    (void)user, (void)topic;
+    warnings += level == NB_LOG_WARNING && strstr(line, "stacked in its order") != NULL;
+}
+
+/* Writes an NXmx of a scene without pixels to speak of. */
+static void write_nxmx(const nb_scene *scene, const char *path)
+{
+    static int32_t counts[TILED_PIXELS];
+    const nb_array image = nb_array_i32(counts, TILED_NSLOW, TILED_NFAST);
+    const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+    nb_simulator *sim = probe_make(scene, NULL);
+    nb_nxmx *nxmx = NULL;
+
+    check_ok(nb_nxmx_create(sim, path, &how, &nxmx), "create");
+    check_ok(nb_nxmx_append(nxmx, NULL, &image), "append");
+    check_ok(nb_nxmx_close(nxmx), "close");
+    nb_simulator_free(sim);
+}
+
+/* As dxtbx reads NXmx: panels have the names of modules and no places, which the file of
+ * the images has. Without it they are stacked, with a warning. */
+static int places_of_nxmx(void)
+{
+    static const char *const names[] = {"p0", "p1", "panel2", "fine", "p4"};
+    const nb_context_options options = {.log = count_warning, .threads = 1};
+    const char *expt = in_folder("places.expt");
+    nb_context *logged = NULL;
+    struct tiled t;
+    const nb_scene scene = scene_of(&t, 0);
+    nb_simulator *sim;
+    nb_experiment e;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("hdf5")) return tap_skip("this build has no HDF5");
+    check_ok(nb_context_create(NB_API_VERSION, &options, &logged), "context");
+    sim = probe_make(&scene, NULL);
+    check_ok(nb_expt_write(sim, NULL, expt, &(nb_expt_options){.files = "places.nxs"}),
+             "write");
+    nb_simulator_free(sim);
+    for (int i = 0; i < TILED_PANELS; i++) {
+        char from[32], to[80];
+
+        (void)snprintf(from, sizeof from, "\"name\":\t\"%s\"", names[i]);
+        (void)snprintf(to, sizeof to, "\"name\": \"/entry/instrument/detector/module%d\"",
+                       i);
+        edit(expt, from, to);
+        edit(expt, "\"raw_image_offset\":", "\"offset\":");
+    }
+    check_ok(nb_expt_read(logged, expt, 0, &e), "read without the images");
+    tap_check(warnings == 1 && e.scene.detector.nslow == 50 + 45 + 60 + 41 + 72,
+              "a stack, with a warning");
+    nb_geometry_free(e.geometry);
+    write_nxmx(&scene, in_folder("places.nxs"));
+    check_ok(nb_expt_read(logged, expt, 0, &e), "read");
+    tap_check(warnings == 1 && e.scene.detector.nslow == TILED_NSLOW
+                  && e.scene.detector.nfast == TILED_NFAST,
+              "an image of %d x %d", e.scene.detector.nslow, e.scene.detector.nfast);
+    for (int i = 0; i < TILED_PANELS; i++) {
+        const nb_panel *p = e.scene.detector.panel + i;
+
+        tap_check(p->slow0 == t.panel[i].slow0 && p->fast0 == t.panel[i].fast0
+                      && strncmp(p->name, "module", 6) == 0,
+                  "%s begins at %d %d", p->name, p->slow0, p->fast0);
+    }
+    nb_geometry_free(e.geometry);
+    edit(expt, "\"image_size\":\t[64,", "\"image_size\":\t[63,");
+    check_refused(nb_expt_read(ctx, expt, 0, &e), NB_ERR_FORMAT, "63 x", "places.nxs");
+    nb_context_free(logged);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"round_trip", round_trip}, {"conventions", conventions},
         {"applied", applied},       {"stacked_and_single", stacked_and_single},
-        {"refused", refused},
+        {"refused", refused},       {"places_of_nxmx", places_of_nxmx},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

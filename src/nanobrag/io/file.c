@@ -209,8 +209,7 @@ nb_status file_parse(nb_context *ctx, const char *path, const struct file_format
 
 /* ---- writing ---- */
 
-/* Returns the path of a file `name` in the folder of `path`, to be released with free(). */
-static char *sibling_path(const char *path, const char *name)
+char *file_sibling(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;
@@ -232,7 +231,7 @@ static int make_temporary(const char *target, char **temporary)
         int fd, error;
 
         (void)snprintf(name, sizeof name, ".nanobrag-%ld-%d.tmp", (long)getpid(), i);
-        *temporary = sibling_path(target, name);
+        *temporary = file_sibling(target, name);
         if (!*temporary) return -1;
         fd = open(*temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;

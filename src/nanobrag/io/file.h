@@ -49,6 +49,10 @@ nb_status file_parse(nb_context *ctx, const char *path, const struct file_format
 /* Returns the size of a regular file in bytes; -1 for anything else. */
 long long file_size(const char *path);
 
+/* Returns the path of a file `name`, which begins in the folder of `path` where it has no
+ * slash at its start, to be released with free(); NULL without memory. */
+char *file_sibling(const char *path, const char *name);
+
 /*
  * A file that is being written. The bytes go to a temporary file beside the target, which
  * file_end() renames to the target. After a failure file_put() does nothing, and file_end()

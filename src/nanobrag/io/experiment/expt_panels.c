@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "io/experiment/expt_places.h"
 #include "io/geometry/geometry.h"
 #include "scene/detector/panels.h"
 #include "scene/linear.h"
@@ -257,10 +258,12 @@ static nb_status set_frame(const struct expt *e, const char *what, int i,
     return NB_OK;
 }
 
-/* Copies what fits of a name. */
+/* Copies what fits of a name; of a path, as dxtbx has for NXmx, its last part. */
 static void set_name(const char *name, char out[32])
 {
-    (void)snprintf(out, 32, "%.31s", name);
+    const char *const slash = strrchr(name, '/');
+
+    (void)snprintf(out, 32, "%.31s", slash && slash[1] ? slash + 1 : name);
 }
 
 static nb_status set_panels(const struct expt *e, const cJSON *panels, const struct tree *t,
@@ -298,7 +301,7 @@ static nb_status set_panels(const struct expt *e, const cJSON *panels, const str
                     end[1]);
     out->info.nfast = (int)end[0];
     out->info.nslow = (int)end[1];
-    return NB_OK;
+    return stacked ? expt_place_panels(e, panels, out) : NB_OK;
 }
 
 static nb_status set_groups(const struct expt *e, const struct tree *t,

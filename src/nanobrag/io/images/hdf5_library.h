@@ -29,6 +29,7 @@
     X(H5Dget_space)                                                                        \
     X(H5Dget_type)                                                                         \
     X(H5Dopen2)                                                                            \
+    X(H5Dread)                                                                             \
     X(H5Dset_extent)                                                                       \
     X(H5Dwrite)                                                                            \
     X(H5Eget_auto2)                                                                        \

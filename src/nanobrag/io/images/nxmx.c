@@ -301,7 +301,7 @@ static nb_status begin_data(struct nxmx *nxmx)
      * counts of 16 bits use them all. */
     nxmx_tree_range(&nxmx->tree, o->type == NB_INT ? o->bits : 0, o->underload,
                     o->overload);
-    enough = nxmx_tree_mask(&nxmx->tree, nxmx->first.window);
+    enough = nxmx_tree_mask(nxmx->ctx, &nxmx->tree, &nxmx->first);
     if (!o->master) create_data(nxmx);
     if (enough) return state_of(nxmx);
     nxmx->out.status = fail_memory(nxmx->ctx, nxmx->path);

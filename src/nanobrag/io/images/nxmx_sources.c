@@ -11,22 +11,10 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "io/file.h"
 #include "io/images/nxmx_tree.h"
 
 /* ---- looking into a file ---- */
-
-/* The path of a file that a master names. To be freed; NULL without memory. */
-static char *path_of(const char *master, const char *path)
-{
-    const char *const slash = strrchr(master, '/');
-    const size_t n = slash && path[0] != '/' ? (size_t)(slash - master) + 1 : 0;
-    char *out = malloc(n + strlen(path) + 1);
-
-    if (!out) return NULL;
-    memcpy(out, master, n);
-    memcpy(out + n, path, strlen(path) + 1);
-    return out;
-}
 
 /* What a file says of its array of pixels. */
 struct looked {
@@ -124,7 +112,7 @@ nb_status nxmx_sources_add(nb_context *ctx, struct nxmx_sources *sources,
                            const char *master, const char *path,
                            const struct nxmx_pixels *pixels)
 {
-    char *const whole = path_of(master, path);
+    char *const whole = file_sibling(master, path);
     nb_status status = whole ? check_source(ctx, whole, pixels) : fail_memory(ctx, path);
 
     free(whole);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "io/images/attenuation.h"
 #include "scene/linear.h"
 
@@ -154,6 +155,16 @@ static void put_group(struct hdf5_tree *tree, const struct exposure *first, int 
     if (*group->name) hdf5_attribute(tree, path, "equipment_component", group->name);
 }
 
+/* Writes the path of the module of panel i. Readers list modules in the order of their
+ * names, which zeros before the number make the order of the panels. */
+static void module_of(int i, int npanel, char path[PATH_LENGTH])
+{
+    const int digits = npanel > 1000 ? 4 : npanel > 100 ? 3 : npanel > 10 ? 2 : 1;
+
+    (void)snprintf(path, PATH_LENGTH, DETECTOR "/module%0*d", digits, i);
+    if (npanel == 1) (void)strcpy(path, DETECTOR "/module");
+}
+
 /* Writes panel i. */
 static void put_module(struct hdf5_tree *tree, const struct exposure *first, int i)
 {
@@ -166,8 +177,7 @@ static void put_module(struct hdf5_tree *tree, const struct exposure *first, int
     char group[PATH_LENGTH], path[PATH_LENGTH + 32], chain[PATH_LENGTH + 32];
     char after[PATH_LENGTH];
 
-    (void)snprintf(group, sizeof group, DETECTOR "/module%d", i);
-    if (first->laboratory.npanel == 1) (void)strcpy(group, DETECTOR "/module");
+    module_of(i, first->laboratory.npanel, group);
     hdf5_group(tree, group, "NXdetector_module");
     (void)snprintf(path, sizeof path, "%s/data_origin", group);
     hdf5_numbers(tree, path, (struct hdf5_numbers){origin, HDF5_WHOLE, 0, 2}, NULL);
@@ -235,12 +245,30 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
     if (overload > 0) hdf5_whole(tree, DETECTOR "/saturation_value", (long long)overload);
 }
 
-int nxmx_tree_mask(struct hdf5_tree *tree, const struct window *window)
+/* Returns the number of pixels of panels that are not rendered. */
+static size_t count_masked(const struct exposure *first)
 {
+    size_t masked = 0;
+
+    for (int i = 0; i < first->laboratory.npanel; i++) {
+        const struct laboratory_panel *p = first->panel + i;
+
+        for (int s = p->slow0; s < p->slow0 + p->nslow; s++)
+            for (int f = p->fast0; f < p->fast0 + p->nfast; f++)
+                masked += !window_shows(first->window, s, f);
+    }
+    return masked;
+}
+
+int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first)
+{
+    const struct window *window = first->window;
     const size_t n = (size_t)window->nslow * (size_t)window->nfast;
+    int narrow = 0;
     int32_t *mask;
 
-    if (tree->failed || window_is_whole(window)) return 1;
+    /* no mask for gaps between panels alone, which no module shows */
+    if (tree->failed || window_is_whole(window) || count_masked(first) == 0) return 1;
     mask = malloc(n * sizeof *mask);
     if (!mask) return 0;
     for (int s = 0; s < window->nslow; s++)
@@ -252,6 +280,14 @@ int nxmx_tree_mask(struct hdf5_tree *tree, const struct window *window)
                                        (hsize_t)window->nfast},
                  NULL);
     free(mask);
+    for (int i = 0; i < first->laboratory.npanel; i++)
+        narrow |= first->panel[i].nfast < window->nfast && first->panel[i].nslow > 1;
+    if (narrow)
+        log_line(ctx, NB_LOG_WARNING, "nxmx",
+                 "the file masks pixels of panels that are not as wide as the image, and "
+                 "DIALS 3.12 cannot read such a mask (\"non-c-contiguous\"): stack the "
+                 "panels "
+                 "or mask nothing");
     return 1;
 }
 

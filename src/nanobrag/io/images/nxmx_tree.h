@@ -31,8 +31,9 @@ void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start
 void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first);
 void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double overload);
 
-/* Masks the pixels that are not rendered. Returns 0 without memory. */
-int nxmx_tree_mask(struct hdf5_tree *tree, const struct window *window);
+/* Masks the pixels that are not rendered, if any of them is on a panel. Returns 0 without
+ * memory. */
+int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
 
 /* What is known at the end. `sweep` is 1 if the crystal turns from frame to frame. Returns
  * 0 without memory. */
