@@ -38,6 +38,10 @@ enum {
     NB_FOUND_MOSAIC = 128 /* crystal: mosaic[0] */
 };
 
+/* The crystal, beam and goniometer of a scan during which they change, at the boundaries of
+ * its images. They never change once made and may be shared between threads. */
+typedef struct nb_scan_points nb_scan_points;
+
 typedef struct nb_experiment {
     nb_scene scene; /* what the file states; the other members are 0, and convention is
                        NB_DIALS or NB_XDS, whose frame the vectors are in */
@@ -47,6 +51,8 @@ typedef struct nb_experiment {
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
     nb_geometry *geometry; /* of several panels, to whose lists the scene points; free with
                               nb_geometry_free(). NULL: one rectangle, or no detector */
+    nb_scan_points *points; /* of a scan during which something changes; free with
+                               nb_scan_points_free(). NULL: nothing does */
 } nb_experiment;
 
 /*
@@ -61,8 +67,10 @@ typedef struct nb_experiment {
  * says their places and the size of the image; else they are stacked along slow, which is a
  * warning where that file cannot be read. A root of the hierarchy that is the laboratory's
  * frame is no group. Their sensor is that of the first panel. A goniometer of several axes
- * is turned as it stands, but for its scan axis. Of a crystal that changes during the scan
- * the mean model is taken, with a warning. Polarization that is not stated is that of
+ * is turned as it stands, but for its scan axis. Of a crystal, beam or goniometer that
+ * changes during the scan the scene has what it is in the middle of the first image, with a
+ * warning; nb_scan_points_set() sets what it is in another image. A scan without a
+ * goniometer is none: the experiment is a still. Polarization that is not stated is that of
  * dxtbx, fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in
  * the sense of Kabsch, a standard deviation, becomes the spread of the same standard
  * deviation (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat.
@@ -70,10 +78,34 @@ typedef struct nb_experiment {
  * the profile and the images are not taken.
  *
  * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
- * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups; a build
- * without cJSON).
+ * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups, electrons or
+ * neutrons; a build without cJSON).
  */
 NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out);
+
+/*
+ * Set what changes during a scan to what it is at one angle: linearly between the two scan
+ * points beside it.
+ *
+ *   points   [in]      of nb_experiment; NULL: nothing is set
+ *   phi      [in]      for an image the middle of its rotation, phi0 + osc/2        degree
+ *   members  [in]      which models to set: NB_FOUND_CRYSTAL, NB_FOUND_BEAM, NB_FOUND_AXIS
+ *   scene    [in,out]  crystal.matrix and cell; beam.direction and wavelength; scan.axis
+ *   beyond   [out]     1 if the angle lies outside the scan, whose nearest end is taken;
+ *                      else 0. NULL: not wanted
+ *
+ * An image made with the model at its middle lacks the change from there to its ends. The
+ * warning of nb_expt_read() states the angle by which that turns the crystal at most. The
+ * linear mean of two orientations that differ by t has the angle between them in the
+ * middle; its axes are longer by t^2/8, 4e-7 for 0.1 degree.
+ *
+ * Returns the models that were set.
+ */
+NB_API unsigned nb_scan_points_set(const nb_scan_points *points, double phi,
+                                   unsigned members, nb_scene *scene, int *beyond);
+
+/* Free scan points; NULL is allowed. */
+NB_API void nb_scan_points_free(nb_scan_points *points);
 
 /*
  * Read a file XPARM.XDS or GXPARM.XDS, in the format of XDS since 2010 (first line
@@ -102,6 +134,11 @@ typedef struct nb_expt_options {
     /* x of each image, which is then a still with a crystal, a beam and a detector of its
      * own; NULL: all images are those at x                           (images x nparam) */
     const double *shots;
+    /* x at the start of each image of a sweep and at the end of the last one, whose
+     * crystals become "A_at_scan_points"; their beams are that of x. NULL: the crystal does
+     * not change                                                      (images + 1 x nparam)
+     */
+    const double *scan_points;
     double pedestal; /* added to each pixel */
     double trusted[2]; /* smallest and largest count that was measured, without the
                           pedestal; 0 0: any */
@@ -121,10 +158,10 @@ typedef struct nb_expt_options {
  * polarization factor 1 (nb_beam.unpolarised), and the fraction is then 0.5.
  *
  * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first,
- * shots with an oscillation range, an unknown space group or a parameter outside its
- * bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat
- * cell), NB_ERR_UNSUPPORTED (a curved detector, or one whose axes are not at right angles;
- * a build without cJSON).
+ * shots with an oscillation range, scan points without one or with shots, an unknown space
+ * group or a parameter outside its bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an
+ * impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (a curved detector, or one whose
+ * axes are not at right angles; a build without cJSON).
  */
 NB_API nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
                                const nb_expt_options *options);

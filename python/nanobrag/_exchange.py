@@ -33,6 +33,9 @@ class Experiment:
         count: experiments in the file
         images: images of the scan; 0: no scan
         space_group: Hermann-Mauguin symbol; "": not known
+
+    Of a crystal, beam or goniometer that changes during the scan, ``scene`` has what it is in
+    the middle of the first image, and `at` gives that of others.
     """
 
     scene: Scene
@@ -40,6 +43,29 @@ class Experiment:
     count: int
     images: int
     space_group: str
+    _points: Any = dataclasses.field(default=None, repr=False)
+
+    def at(self, i: int) -> Scene:
+        """The scene of image i of the scan, from 0 on, with its phi0.
+
+        What changes during the scan is taken at the middle of the image.
+        """
+        scan = self.scene.scan
+        phi = scan.phi0 + integer(i, "i") * scan.osc
+        changes: dict[str, Any] = {"scan__phi0": phi}
+        if self._points is not None:
+            c = ffi.new("nb_scene *")
+            mask = int(Found.CRYSTAL | Found.BEAM | Found.AXIS)
+            found = Found(lib.nb_scan_points_set(self._points, phi + scan.osc / 2, mask, c, ffi.NULL))
+            now = scene_of(c[0])
+            if Found.CRYSTAL in found:
+                changes |= {"crystal__matrix": now.crystal.matrix, "crystal__cell": now.crystal.cell}
+            if Found.BEAM in found:
+                changes["beam__direction"] = now.beam.direction
+                changes["beam__wavelength"] = now.beam.wavelength
+            if Found.AXIS in found:
+                changes["scan__axis"] = now.scan.axis
+        return self.scene.replace(**changes)
 
 
 def _read(function: Callable[..., int], *args: Any) -> Experiment:
@@ -53,6 +79,7 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
                 count=c.count,
                 images=c.images,
                 space_group=string(c.space_group),
+                _points=ffi.gc(c.points, lib.nb_scan_points_free) if c.points else None,
             )
         finally:
             lib.nb_geometry_free(c.geometry)
@@ -109,6 +136,7 @@ def write_expt(
     pedestal: float = 0.0,
     trusted: Sequence[float] = (0.0, 0.0),
     shots: Any = None,
+    scan_points: Any = None,
 ) -> None:
     """Write the scene of a simulator at x as experiments of DIALS (.expt).
 
@@ -126,6 +154,8 @@ def write_expt(
         trusted: smallest and largest count that was measured; 0 0: any.
         shots: rows of x (images, nparam), one for each image, which is then a still with a
             crystal, a beam and a detector of its own; None: all are taken at x.
+        scan_points: rows of x (images + 1, nparam), at the start of each image of a sweep and
+            at the end of the last one, of a crystal that changes; None: it does not.
 
     Raises:
         ArgumentError: an unknown space group, negative numbers, or x outside its bounds.
@@ -139,12 +169,16 @@ def write_expt(
     rows = None if shots is None else _arrays.vector(shots, sim.nparam, "shots")
     if rows is not None and rows.ndim != 2:
         raise ValueError(f"shots has the shape {rows.shape}; expected (images, {sim.nparam})")
+    points = None if scan_points is None else _arrays.vector(scan_points, sim.nparam, "scan_points")
+    if points is not None and (points.ndim != 2 or len(points) != max(images, 1) + 1):
+        raise ValueError(f"scan_points has the shape {points.shape}; expected (images + 1, {sim.nparam})")
     if rows is not None and images not in (0, len(rows)):
         raise ValueError(f"{len(rows)} shots, but images={images}")
     how = _options(
         "nb_expt_options",
         images=images if rows is None else len(rows),
         shots=ffi.NULL if rows is None else _arrays.pointer(rows),
+        scan_points=ffi.NULL if points is None else _arrays.pointer(points),
         first=first,
         fast_along_x=bool(fast_along_x),
         pedestal=number(pedestal, "pedestal"),

@@ -84,6 +84,78 @@ cp work/t.expt stills.expt
 accepts 'note: .*of its 2 experiments the first' -expt ../stills.expt -default_F 1 \
     -floatfile f
 
+# ---- a crystal that changes during the scan ----
+# A is a matrix of 1/50, 1/80 and 1/100 with e = i^2/5000 at its upper right, i from 0 to 3; the
+# image between two scan points has the mean
+varying()
+{
+    awk -v e="$1" -v points="$2" '
+        /"real_space_a"/ { printf "\"real_space_a\": [50, %.17g, 0],\n", -4000 * e; next }
+        /"real_space_b"/ { print "\"real_space_b\": [0, 80, 0],"; next }
+        /"real_space_c"/ {
+            print "\"real_space_c\": [0, 0, 100],"
+            if (!points) next
+            printf "\"A_at_scan_points\": ["
+            for (i = 0; i <= 3; i++)
+                printf "%s[0.02, %.17g, 0, 0, 0.0125, 0, 0, 0, 0.01]", i ? ", " : "", i * i / 5000
+            print "],"
+            next
+        }
+        { print }' t.expt
+}
+varying 0.003 1 > varying.expt # the static model is that of no image
+varying 0.0001 0 > static1.expt
+varying 0.0005 0 > static2.expt
+varying 0.0013 0 > static3.expt
+varying 0.0018 0 > end.expt
+run -expt ../varying.expt $render -images 3 -floatfile v_1.bin -truth again.expt
+is "it is said what is taken" grep -q 'the crystal changes during the scan (A_at_scan_points): each image has that at its middle, which is up to .* degree' err
+cp work/v_?.bin work/again.expt .
+for i in 1 2 3; do
+    run -expt ../static$i.expt $render -phi "$(echo "12 + 0.5 * ($i - 1)" | bc)" -floatfile s.bin
+    is "image $i has the crystal at its middle" near 2e-6 v_$i.bin work/s.bin
+done
+is "images differ" sh -c '! cmp -s v_1.bin v_2.bin'
+run -expt ../again.expt $render -images 3 -floatfile v_1.bin
+is "-truth has the scan points" near 2e-6 v_3.bin work/v_3.bin
+run -expt ../varying.expt $render -phi 13 -floatfile s.bin
+is "-phi chooses the image" near 2e-6 v_3.bin work/s.bin
+printf 'phi0\n13.25\n12.25\n' > shots.txt
+render1="-default_F 100 -N 5 -gauss_xtal -fluence 1e28 -oversample 1"
+run -expt ../varying.expt $render1 -shots ../shots.txt -floatfile s_1.bin
+cp work/s_1.bin shot.bin
+run -expt ../static3.expt $render1 -osc 0 -phi 13.25 -floatfile s.bin
+is "shots have the crystal of their angle" near 2e-6 shot.bin work/s.bin
+run -expt ../varying.expt $render -phi 20 -floatfile s.bin
+is "an angle outside is told" grep -q 'an image lies outside the scan of ../varying.expt, 12 to 13.5 degree: .*nearest end' err
+cp work/s.bin outside.bin
+run -expt ../end.expt $render -phi 20 -floatfile s.bin
+is "and has the end of the scan" near 2e-6 outside.bin work/s.bin
+alike "-mat replaces it" "-expt ../varying.expt -mat ../long.mat $render" \
+    "-expt ../t.expt -mat ../long.mat $render"
+alike "-cell keeps its lengths" "-expt ../varying.expt -cell 51 81 101 90 90 90 $render" \
+    "-expt ../static1.expt -cell 51 81 101 90 90 90 $render"
+alike "-param counts more" "-expt ../varying.expt -param cell_c=90 $render" \
+    "-expt ../static1.expt -param cell_c=90 $render"
+run -expt ../static2.expt $render -phi 12.5 -floatfile f.bin
+cp work/f.bin data2.bin
+run -expt ../varying.expt $render -phi 12.5 -data ../data2.bin -fit scale -param scale=0.7
+is "a fit has the crystal of its image" grep -q 'loss 0\.000' out
+printf '[{"data": "../data2.bin", "phi0": 12.5}]' > list.json
+run -expt ../varying.expt $render -shots ../list.json -fit scale -param scale=0.7
+is "and so has each image of a list" grep -q 'loss 0\.000' out
+awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
+refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
+    -expt ../short.expt $render -floatfile f
+# a scan without a goniometer, and what is no X-ray
+sed 's/"goniometer":\t0/"goniometer": null/' t.expt > still.expt
+accepts 'warning: .*a scan without a goniometer: it is a still, and its oscillation is ignored' \
+    -expt ../still.expt $render1 -floatfile f.bin
+is "it does not turn" sh -c '! grep -q "of 0.5 degree" out'
+sed 's/"flux":/"probe": "electron", "flux":/' t.expt > electron.expt
+refuses 2 'the probe of the beam is electron; only x-ray is supported' \
+    -expt ../electron.expt $render -floatfile f
+
 # ---- -truth beside -imagefile ----
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf
 is "miniCBF has its truth" grep -q '/work/a_##.cbf"' work/a_truth.expt

@@ -90,13 +90,14 @@ static int missing_members(void)
     } rows[] = {
         {"\"beam\": 0,", "", NB_FOUND_BEAM | NB_FOUND_POLARIZATION},
         {"\"detector\": 0,", "", NB_FOUND_DETECTOR | NB_FOUND_SENSOR},
-        {"\"goniometer\": 0,", "\"goniometer\": null,", NB_FOUND_AXIS},
+        {"\"goniometer\": 0,", "\"goniometer\": null,", NB_FOUND_AXIS | NB_FOUND_SCAN},
         {"\"scan\": 0,", "", NB_FOUND_SCAN},
         {", \"crystal\": 0", "", NB_FOUND_CRYSTAL | NB_FOUND_MOSAIC},
         {", \"mosaicity\": 0.05", "", NB_FOUND_MOSAIC},
         {"ParallaxCorrectionPxMmStrategy", "SimplePxMmStrategy", NB_FOUND_SENSOR},
         {"\"thickness\": 0.32", "\"thickness\": 1e-6", NB_FOUND_SENSOR},
         {"\"mu\": 4.0", "\"mu\": NaN", NB_FOUND_SENSOR},
+        {"\"flux\"", "\"probe\": \"x-ray\", \"flux\"", 0},
     };
     nb_experiment e;
 
@@ -125,6 +126,7 @@ static int scans(void)
     } rows[] = {
         {"\"properties\": {\"oscillation\": [5, 5.5, 6]}", 5, 0.5},
         {"\"properties\": {\"oscillation\": [5], \"oscillation_width\": 0.25}", 5, 0.25},
+        {"\"properties\": {\"oscillation\": [5], \"oscillation_width\": [0.25]}", 5, 0.25},
         {"\"properties\": {\"oscillation\": [5]}", 5, 0},
         {"\"properties\": {}", 0, 0},
         {"\"oscillation\": [-170, -1]", -170, -1},
@@ -238,8 +240,83 @@ static int which_one(void)
     return 0;
 }
 
+/* Reads a text with a scan of two images, and with `changed` for `old`. */
+static nb_experiment read_varying(const char *old, const char *changed, const char *said)
+{
+    char *two = text_with(expt_text, "[11, 40]", "[11, 12]");
+    char *text = text_with(two, old, changed);
+    nb_experiment e;
+
+    probe_forget();
+    check_ok(expt_parse(probe_context(), "input", text, strlen(text),
+                        &(struct expt_request){0, &e}),
+             said);
+    tap_check(strstr(probe_log(), said) != NULL, "it is said: %s", said);
+    free(two);
+    free(text);
+    return e;
+}
+
+#define A0 "[0.03, 0, 0, 0, 0.02, 0, 0, 0, 0.01]"
+#define A1 "[0.03, 0, 0.002, 0, 0.02, 0, 0, 0, 0.01]"
+#define A2 "[0.032, 0, 0.004, 0, 0.02, 0, 0, 0, 0.012]"
+
+/* The middle of an image has the mean of the two scan points beside it; the frame of the
+ * scene has x and z of dxtbx reversed. */
+static int varying_crystal(void)
+{
+    static const struct {
+        double phi, matrix[9];
+        int beyond;
+    } rows[] = {
+        {12.625, {-0.03, 0, -0.001, 0, 0.02, 0, 0, 0, -0.01}, 0},
+        {12.875, {-0.031, 0, -0.003, 0, 0.02, 0, 0, 0, -0.011}, 0},
+        {12.875 - 360, {-0.031, 0, -0.003, 0, 0.02, 0, 0, 0, -0.011}, 0},
+        {13, {-0.032, 0, -0.004, 0, 0.02, 0, 0, 0, -0.012}, 0},
+        {13.125, {-0.032, 0, -0.004, 0, 0.02, 0, 0, 0, -0.012}, 1},
+        {12, {-0.03, 0, 0, 0, 0.02, 0, 0, 0, -0.01}, 1},
+    };
+    nb_experiment e;
+    int beyond;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    /* c* turns by atan(0.2) and then by atan(0.2) to atan(1/3), of which half is said */
+    e = read_varying("\"mosaicity\": 0.05",
+                     "\"A_at_scan_points\": [" A0 ", " A1 ", " A2 "]",
+                     "the crystal changes during the scan (A_at_scan_points): each image "
+                     "has "
+                     "that at its middle, which is up to 5.7 degree");
+    tap_check(e.points != NULL, "there are scan points");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        nb_scene scene = {.crystal = {.cell = {1, 1, 1, 90, 90, 90}}};
+        const unsigned set =
+            nb_scan_points_set(e.points, rows[i].phi, ~0U, &scene, &beyond);
+        double worst = 0;
+
+        for (int k = 0; k < 9; k++)
+            worst = fmax(worst, fabs(scene.crystal.matrix[k] - rows[i].matrix[k]));
+        /* some roundings of numbers near 0.03, and of an angle near 360 degree */
+        tap_close("A off", worst, 0, 1e-14);
+        tap_close("b", scene.crystal.cell[1], 50, EXPERIMENT_LENGTH);
+        tap_close("c", scene.crystal.cell[2], 1 / fabs(rows[i].matrix[8]),
+                  EXPERIMENT_LENGTH);
+        tap_check(set == NB_FOUND_CRYSTAL && beyond == rows[i].beyond,
+                  "the crystal is set at %g degree", rows[i].phi);
+        if (i == 0)
+            tap_check(!memcmp(scene.crystal.matrix, e.scene.crystal.matrix,
+                              sizeof scene.crystal.matrix),
+                      "the scene is that of the first image");
+    }
+    tap_check(nb_scan_points_set(e.points, 12, NB_FOUND_BEAM, &e.scene, NULL) == 0,
+              "the beam does not change");
+    tap_check(nb_scan_points_set(NULL, 12, ~0U, &e.scene, NULL) == 0, "nothing changes");
+    nb_scan_points_free(e.points);
+    return 0;
+}
+
 static int varying(void)
 {
+    const double length = sqrt(0.9 * 0.9 + 0.3 * 0.3);
     nb_experiment e;
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
@@ -247,25 +324,33 @@ static int varying(void)
     check_ok(expt_parse(probe_context(), "input", expt_text, strlen(expt_text),
                         &(struct expt_request){0, &e}),
              "a crystal that does not change");
-    tap_check(!strstr(probe_log(), "changes"), "says nothing");
-    for (int i = 0; i < 3; i++) {
-        static const char *const old[] = {"\"mosaicity\": 0.05", "\"wavelength\": 0.98",
-                                          "\"rotation_axis\": [1, 0, 0]"};
-        static const char *const changed[] =
-            {"\"A_at_scan_points\": [[1, 2]]",
-             "\"wavelength\": 0.98, \"s0_at_scan_points\": [[1, 2]]",
-             "\"rotation_axis\": [1, 0, 0], \"setting_rotation_at_scan_points\": [[1]]"};
-        static const char *const said[] = {"the crystal changes", "the beam changes",
-                                           "the goniometer changes"};
-        char *text = text_with(expt_text, old[i], changed[i]);
-
-        probe_forget();
-        check_ok(expt_parse(probe_context(), "input", text, strlen(text),
-                            &(struct expt_request){0, &e}),
-                 said[i]);
-        tap_check(strstr(probe_log(), said[i]) != NULL, "it is a warning: %s", said[i]);
-        free(text);
-    }
+    tap_check(!strstr(probe_log(), "changes") && !e.points, "says nothing");
+    e = read_varying("\"wavelength\": 0.98",
+                     "\"wavelength\": 0.98, \"s0_at_scan_points\": [[0, 0, -1], [0.03, 0, "
+                     "-0.94], [0.03, 0, -0.94]]",
+                     "the beam changes during the scan (s0_at_scan_points)");
+    same_vector("beam", e.scene.beam.direction,
+                VECTOR(-0.015 / hypot(0.015, 0.97), 0, 0.97 / hypot(0.015, 0.97)),
+                EXPERIMENT_UNIT);
+    tap_close("wavelength", e.scene.beam.wavelength, 1 / hypot(0.015, 0.97),
+              EXPERIMENT_UNIT);
+    nb_scan_points_free(e.points);
+    e = read_varying("\"rotation_axis\": [1, 0, 0]",
+                     "\"rotation_axis\": [1, 0, 0], \"setting_rotation_at_scan_points\":"
+                     "[[1, 0, 0, 0, 1, 0, 0, 0, 1], [0.8, -0.6, 0, 0.6, 0.8, 0, 0, 0, 1],"
+                     "[0.8, -0.6, 0, 0.6, 0.8, 0, 0, 0, 1]]",
+                     "the goniometer changes");
+    same_vector("spindle", e.scene.scan.axis, VECTOR(-0.9 / length, 0.3 / length, 0),
+                EXPERIMENT_UNIT);
+    /* A of dxtbx has the rows 1/30 0 0, 0 1/40 0 and 1/150 0 1/50 */
+    same_vector("row 0 of A", e.scene.crystal.matrix, VECTOR(-0.9 / 30, 0.3 / 40, 0),
+                EXPERIMENT_UNIT);
+    nb_scan_points_free(e.points);
+    e = read_varying("\"rotation_axis\"",
+                     "\"setting_rotation_at_scan_points\": [], "
+                     "\"rotation_axis\"",
+                     "");
+    tap_check(!e.points, "an empty list is none");
     return 0;
 }
 
@@ -291,6 +376,10 @@ static const struct {
     {"[0, 0, 2]", "[0, 0, 0]", NB_ERR_FORMAT, "the beam is"},
     {"[0, 0, 2]", "[0, 0, 1e999]", NB_ERR_FORMAT, "\"direction\""},
     {"[0, 0, 2]", "[0, 1, 0]", NB_ERR_FORMAT, "electric field"},
+    {"\"flux\"", "\"probe\": \"electron\", \"flux\"", NB_ERR_UNSUPPORTED,
+     "the probe of the beam is electron; only x-ray is supported"},
+    {"\"flux\"", "\"probe\": \"neutron\", \"flux\"", NB_ERR_UNSUPPORTED, "neutron"},
+    {"\"flux\"", "\"probe\": 1, \"flux\"", NB_ERR_UNSUPPORTED, "the probe"},
     {"0.98", "0", NB_ERR_FORMAT, "\"wavelength\""},
     {"0.98", "\"one\"", NB_ERR_FORMAT, "a finite number"},
     {"0.95", "1.5", NB_ERR_FORMAT, "\"polarization_fraction\""},
@@ -337,12 +426,17 @@ static const struct {
     {"[11, 40]", "[11, 10]", NB_ERR_FORMAT, "\"image_range\""},
     {"[11, 40]", "[11, 1e12]", NB_ERR_FORMAT, "\"image_range\""},
     {"[12.5, 0.25]", "[12.5]", NB_ERR_FORMAT, "\"oscillation\""},
+    {"\"oscillation\": [12.5, 0.25]",
+     "\"properties\": {\"oscillation\": [1], \"oscillation_width\": [1, 2]}", NB_ERR_FORMAT,
+     "\"oscillation_width\""},
     {"\"oscillation\": [12.5, 0.25]", "\"properties\": {\"oscillation\": [1, \"x\"]}",
      NB_ERR_FORMAT, "\"oscillation\""},
     {"\"real_space_b\"", "\"real_b\"", NB_ERR_FORMAT, "\"real_space_b\""},
     {"[0, 40, 0]", "[60, 0, 0]", NB_ERR_FORMAT, "lie in a plane"},
     {"[0, 40, 0]", "[0, 4e-320, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
     {"[0, 40, 0]", "[0, 1e200, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
+    {"\"mosaicity\": 0.05", "\"A_at_scan_points\": [" A0 "]", NB_ERR_FORMAT,
+     "\"A_at_scan_points\" of the crystal of experiment 0 has 1 rows, expected 31"},
     {"\"mosaicity\": 0.05", "\"mosaicity\": \"low\"", NB_ERR_FORMAT, "\"mosaicity\""},
 };
 
@@ -454,6 +548,7 @@ int main(int argc, char **argv)
         {"groups", groups},
         {"goniometers", goniometers},
         {"which_one", which_one},
+        {"varying_crystal", varying_crystal},
         {"varying", varying},
         {"wrong", wrong},
         {"deep", deep},

@@ -263,10 +263,13 @@ static nb_status expose_shot(nb_simulator *sim, const double *x, struct expt_sho
     return NB_OK;
 }
 
+/* Writes the shots, or the scene at x and, of a crystal that changes, at its scan points.
+ */
 static nb_status write_shots(nb_simulator *sim, const double *x, const char *path,
                              const nb_expt_options *options)
 {
-    const int n = options->shots && options->images > 0 ? options->images : 1;
+    const int images = options->images > 0 ? options->images : 1;
+    const int n = options->shots ? images : options->scan_points ? images + 2 : 1;
     const double *row = options->shots ? options->shots : x;
     struct expt_shot *shots = calloc((size_t)n, sizeof *shots);
     nb_status status = NB_OK;
@@ -274,7 +277,10 @@ static nb_status write_shots(nb_simulator *sim, const double *x, const char *pat
     if (!shots) return fail_memory(sim->ctx, path);
     for (int i = 0; i < n && status == NB_OK; i++) {
         status = expose_shot(sim, row, shots + i);
-        if (row) row += sim->params.n;
+        if (i == 0 && options->scan_points)
+            row = options->scan_points;
+        else if (row)
+            row += sim->params.n;
     }
     if (status == NB_OK) status = expt_write(sim->ctx, path, shots, n, options);
     for (int i = 0; i < n; i++) exposure_free(&shots[i].exposure);
@@ -290,6 +296,9 @@ nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "an .expt needs a path");
+    if (options && options->shots && options->scan_points)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "an .expt has shots or scan points, not both");
     return write_shots(sim, x, path, options ? options : &defaults);
 }
 

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,113 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
         message_note(messages, "%s: of its %d experiments the first is taken (:0)", s->expt,
                      out->count);
     return 0;
+}
+
+/* ---- what changes during the scan ---- */
+
+/* The numbers of a scene that can change, with their parameters. */
+static const struct {
+    unsigned found; /* the model that they belong to */
+    const char *group;
+    int n;
+    size_t at;
+    const char *name[9];
+} parts[] = {
+    {NB_FOUND_CRYSTAL,
+     "matrix",
+     9,
+     offsetof(nb_scene, crystal.matrix),
+     {"a_star_x", "b_star_x", "c_star_x", "a_star_y", "b_star_y", "c_star_y", "a_star_z",
+      "b_star_z", "c_star_z"}},
+    {NB_FOUND_CRYSTAL,
+     "cell",
+     6,
+     offsetof(nb_scene, crystal.cell),
+     {"cell_a", "cell_b", "cell_c", "cell_alpha", "cell_beta", "cell_gamma"}},
+    {NB_FOUND_BEAM,
+     "beam_direction",
+     3,
+     offsetof(nb_scene, beam.direction),
+     {"beam_x", "beam_y", "beam_z"}},
+    {NB_FOUND_BEAM, "wavelength", 1, offsetof(nb_scene, beam.wavelength), {"wavelength"}},
+    {NB_FOUND_AXIS,
+     "spindle",
+     3,
+     offsetof(nb_scene, scan.axis),
+     {"spindle_x", "spindle_y", "spindle_z"}},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* 1 where an option states the numbers of a part, or the scene has no such parameters. */
+static int part_is_fixed(const struct settings *s, int k)
+{
+    const int by_option[PARTS] = {s->matrix != NULL, s->matrix || s->given[OPT_CELL],
+                                  s->given[OPT_BEAM_VECTOR] > 0,
+                                  s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]
+                                      || s->scene.beam.nsource > 0,
+                                  s->given[OPT_SPINDLE] > 0};
+    return by_option[k];
+}
+
+void experiment_begin(struct run *run)
+{
+    nb_scene probe = run->s->scene;
+    const unsigned found =
+        nb_scan_points_set(run->inputs.experiment.points, 0, ~0U, &probe, NULL);
+    *run->changing = 0;
+    for (int k = 0; k < PARTS; k++) {
+        if (!(found & parts[k].found) || part_is_fixed(run->s, k)) continue;
+        if (*run->changing) strcat(run->changing, ",");
+        strcat(run->changing, parts[k].group);
+    }
+    experiment_set(run, run->s->scene.scan.phi0, &run->s->scene);
+}
+
+/* The value of a number that changes, and its place in x; params.n: it has none. */
+static double *value_of(const struct run *run, int k, int i, nb_scene *scene, size_t *place)
+{
+    *place = 0;
+    while (*place < run->params.n
+           && strcmp(run->params.at[*place].name, parts[k].name[i]) != 0)
+        ++*place;
+    return (double *)(void *)((char *)scene + parts[k].at) + i;
+}
+
+int experiment_set(const struct run *run, double phi, nb_scene *scene)
+{
+    const nb_experiment *const from = &run->inputs.experiment;
+    const nb_scan *const scan = &from->scene.scan;
+    nb_scene before = *scene;
+    int beyond;
+    size_t place;
+    if (!*run->changing) return 0;
+    (void)nb_scan_points_set(from->points, phi + scene->scan.osc / 2, ~0U, scene, &beyond);
+    for (int k = 0; k < PARTS; k++)
+        for (int i = 0; i < parts[k].n; i++) {
+            double *const now = value_of(run, k, i, scene, &place);
+            const double stated = *value_of(run, k, i, &before, &place);
+            if (part_is_fixed(run->s, k)
+                || (place < run->params.n && run->params.set[place]))
+                *now = stated;
+        }
+    if (beyond)
+        message_warning(run->messages,
+                        "an image lies outside the scan of %s, %g to %g degree: what "
+                        "changes during the scan is for it as at the nearest end",
+                        run->s->expt, scan->phi0, scan->phi0 + from->images * scan->osc);
+    return 1;
+}
+
+void experiment_at(const struct run *run, double *x)
+{
+    nb_scene scene = run->s->scene;
+    size_t place;
+    if (!experiment_set(run, x[run->params.phi0], &scene)) return;
+    for (int k = 0; k < PARTS; k++)
+        for (int i = 0; i < parts[k].n && strstr(run->changing, parts[k].group); i++) {
+            const double value = *value_of(run, k, i, &scene, &place);
+            if (place < run->params.n && !run->params.set[place]) x[place] = value;
+        }
 }
 
 /* ---- writing ---- */
@@ -289,6 +397,50 @@ int truth_check(struct run *run)
     return 0;
 }
 
+/* x at the scan points of n images, to be freed; NULL: no memory. */
+static double *scan_points(const struct run *run, int n)
+{
+    const nb_scan *const scan = &run->resolved.scan;
+    const size_t m = run->params.n, phi0 = run->params.phi0;
+    double *const rows = malloc(((size_t)n + 1) * m * sizeof *rows);
+    for (int i = 0; rows && i <= n; i++) {
+        double *const x = rows + (size_t)i * m;
+        memcpy(x, run->params.x, m * sizeof *x);
+        x[phi0] = scan->phi0 + (i - 0.5) * scan->osc; /* its middle is the scan point */
+        experiment_at(run, x);
+    }
+    return rows;
+}
+
+/* Set the x of each shot or scan point, and that of the first image. Returns 0 or the exit
+ * status. */
+static int set_rows(struct run *run, nb_expt_options *options, double **rows)
+{
+    const int turns = run->resolved.scan.osc != 0 && *run->changing && !run->shots;
+    const int points = turns && !strstr(run->changing, "beam_direction")
+                       && !strstr(run->changing, "spindle");
+    *rows = NULL;
+    if (!run->shots) {
+        run->params.x[run->params.phi0] = run->resolved.scan.phi0;
+        experiment_at(run, run->params.x);
+    }
+    if (turns && !points)
+        message_warning(run->messages,
+                        "%s has the models of the first image: it does not say that the "
+                        "beam or the goniometer changes during the scan",
+                        run->s->truth);
+    if (!run->shots && !points) return 0;
+    *rows =
+        points ? scan_points(run, options->images) : shots_rows(run, 0, options->images);
+    if (!*rows)
+        return message_failure(run->messages, "out of memory for %s", run->s->truth);
+    if (points)
+        options->scan_points = *rows;
+    else
+        options->shots = *rows;
+    return 0;
+}
+
 int truth_write(struct run *run)
 {
     const struct settings *s = run->s;
@@ -309,13 +461,12 @@ int truth_write(struct run *run)
     } else if (kind >= 0 && !(image_format(s) == IMAGE_NXMX && s->plain)) {
         options.trusted[1] = INT32_MAX - 1; /* as the files state it */
     }
-    double *const rows = run->shots ? shots_rows(run, 0, options.images) : NULL;
-    if (run->shots && !rows) {
+    double *rows;
+    const int code = set_rows(run, &options, &rows);
+    if (code) {
         free(files);
-        return message_failure(run->messages, "out of memory for %s", s->truth);
+        return code;
     }
-    options.shots = rows;
-    if (!rows) run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
     nb_geometry_info info = {0};
     nb_geometry_info_get(run->inputs.geometry, &info);

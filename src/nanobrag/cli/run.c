@@ -112,6 +112,7 @@ static int create_named(struct run *run, const struct event_list *events, const 
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     if (status != NB_OK) return library_failed(run, status);
     int code = params_set(&run->params, run->messages, run->sim, events);
+    if (!code) experiment_at(run, run->params.x);
     if (!code) code = shots_place(run);
     return code ? code : find_boxes(run, names);
 }
@@ -119,7 +120,9 @@ static int create_named(struct run *run, const struct event_list *events, const 
 int run_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
-    int code = params_names(run->s, run->messages, events, shots_title(run), &names);
+    experiment_begin(run);
+    int code = params_names(run->s, run->messages, events, shots_title(run), run->changing,
+                            &names);
     if (code) return code;
     code = create_named(run, events, names);
     free(names);
@@ -207,7 +210,10 @@ static int set_x(struct run *run, int i)
     const nb_scan *scan = &run->resolved.scan;
     double *const phi = &run->params.x[run->params.phi0];
     const int code = run->shots ? shots_set(run, i) : 0;
-    if (!run->shots) *phi = scan->phi0 + i * scan->osc;
+    if (!run->shots) {
+        *phi = scan->phi0 + i * scan->osc;
+        experiment_at(run, run->params.x);
+    }
     run->results[i].phi = *phi;
     return code;
 }

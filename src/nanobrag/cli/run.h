@@ -91,6 +91,17 @@ int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, nb_experiment *out);
 
+/* Find what changes during the scan of the experiment and no option states, name its
+ * parameters in run->changing, and set the scene to what it is in the first image. */
+void experiment_begin(struct run *run);
+
+/* Set in a scene what changes to what it is in the middle of an image that starts at phi.
+ * Returns 0 where nothing changes. */
+int experiment_set(const struct run *run, double phi, nb_scene *scene);
+
+/* The same in x, of which phi0 is the start. */
+void experiment_at(const struct run *run, double *x);
+
 /* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
  * the exit status. */
 int truth_default(struct run *run);
@@ -151,6 +162,7 @@ struct run {
     nb_context *ctx;
     struct inputs inputs;
     struct progress_line progress;
+    char changing[64]; /* groups of parameters that change during the scan of -expt */
     nb_simulator *sim;
     nb_description description; /* of the first image */
     nb_scene resolved; /* of the first image, at its parameters */

@@ -346,15 +346,27 @@ static void blank_masked(const struct run *run, struct fit_image *out)
 
 /* ---- scenes ---- */
 
+static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene *base,
+                         const struct fit_source *source, struct fit_image *out)
+{
+    const nb_status status =
+        nb_simulator_create(ctx, base, source->names, &run->s->how, &out->sim);
+    return status == NB_OK ? nb_resolved(out->sim, source->values, &out->scene) : status;
+}
+
+/* Makes the scene of an image, with what the scan of -expt has at its angle. */
 static nb_status make_scene(const struct run *run, nb_context *ctx,
                             const struct fit_source *source, struct fit_image *out,
                             char why[FIT_WHY])
 {
-    const nb_status status =
-        nb_simulator_create(ctx, &run->resolved, source->names, &run->s->how, &out->sim);
-    if (status != NB_OK) return failed(ctx, &source->steady, status, why);
-    const nb_status resolved = nb_resolved(out->sim, source->values, &out->scene);
-    return resolved == NB_OK ? NB_OK : failed(ctx, &source->steady, resolved, why);
+    nb_scene base = run->resolved;
+    nb_status status = resolve(run, ctx, &base, source, out);
+    if (status == NB_OK && experiment_set(run, out->scene.scan.phi0, &base)) {
+        nb_simulator_free(out->sim);
+        out->sim = NULL;
+        status = resolve(run, ctx, &base, source, out);
+    }
+    return status == NB_OK ? NB_OK : failed(ctx, &source->steady, status, why);
 }
 
 nb_status fit_image_read(const struct run *run, nb_context *ctx,

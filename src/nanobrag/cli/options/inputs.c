@@ -299,6 +299,7 @@ void inputs_free(struct inputs *in)
     nb_hkl_free(in->hkl);
     nb_geometry_free(in->geometry);
     nb_geometry_free(in->experiment.geometry);
+    nb_scan_points_free(in->experiment.points);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

@@ -232,11 +232,13 @@ static int join_and_free(struct words *words, struct messages *messages, int cod
 }
 
 int params_names(const struct settings *s, struct messages *messages,
-                 const struct event_list *events, const char *shots, char **out)
+                 const struct event_list *events, const char *shots, const char *changing,
+                 char **out)
 {
     struct words words = {0};
     int code = add_list(&words, messages, OPT_PARAM, "phi0");
     if (!code && shots) code = add_list(&words, messages, OPT_SHOTS, shots);
+    if (!code) code = add_list(&words, messages, OPT_EXPT, changing);
     if (!code && s->spectra)
         code = add_list(&words, messages, OPT_SPECTRA, "source_weight");
     for (size_t i = 0; i < events->n && !code; i++)

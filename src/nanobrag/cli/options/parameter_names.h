@@ -46,9 +46,11 @@ struct selection {
 };
 
 /* The names that a simulator has to free: phi0, all that the options name, and those of the
- * list `shots`, which may be NULL. The caller frees *out. Returns 0 or the exit status. */
+ * lists `shots`, which may be NULL, and `changing`. The caller frees *out. Returns 0 or the
+ * exit status. */
 int params_names(const struct settings *s, struct messages *messages,
-                 const struct event_list *events, const char *shots, char **out);
+                 const struct event_list *events, const char *shots, const char *changing,
+                 char **out);
 
 /* Read the free parameters of `sim`, at the values of its scene and then of -param. Returns
  * 0 or the exit status. */

@@ -112,6 +112,7 @@ double *share_rows(const struct run *run, int row, int n)
     for (int i = 0; rows && i < n; i++) {
         memcpy(rows + (size_t)i * m, run->params.x, m * sizeof *rows);
         rows[(size_t)i * m + run->params.phi0] = scan->phi0 + (row + i) * scan->osc;
+        experiment_at(run, rows + (size_t)i * m);
     }
     return rows;
 }

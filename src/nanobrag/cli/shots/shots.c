@@ -197,11 +197,15 @@ static double number_of(const struct shots *shots, int row, size_t k)
                  : nb_table_data(shots->spectra)[(size_t)row * m + k - n];
 }
 
+/* Write the numbers of a row, over what the scan of -expt has at its angle. */
 static void write_row(const struct run *run, int row, double *x)
 {
     const struct shots *const shots = run->shots;
-    for (size_t k = 0; k < shots->nplace; k++)
-        x[shots->place[k]] = number_of(shots, row, k);
+    for (int i = 0; i < 2; i++) {
+        for (size_t k = 0; k < shots->nplace; k++)
+            x[shots->place[k]] = number_of(shots, row, k);
+        if (i == 0) experiment_at(run, x);
+    }
 }
 
 /* Refuse numbers outside the bounds of their parameters. */

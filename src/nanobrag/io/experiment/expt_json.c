@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "base/log.h"
 #include "scene/linear.h"
 
 /* ---- text ---- */
@@ -158,15 +157,4 @@ nb_status expt_optional(const struct expt *e, const cJSON *model, const char *wh
 
     if (!item || cJSON_IsNull(item)) return NB_OK;
     return expt_reals(e, model, what, key, out, n);
-}
-
-void expt_warn_varying(const struct expt *e, const cJSON *model, const char *what,
-                       const char *key)
-{
-    const cJSON *points = cJSON_GetObjectItemCaseSensitive(model, key);
-
-    if (!cJSON_IsArray(points) || cJSON_GetArraySize(points) == 0) return;
-    log_line(e->ctx, NB_LOG_WARNING, "expt",
-             "%s: the %s changes during the scan (%s); its mean model is taken", e->name,
-             what, key);
 }

@@ -45,8 +45,4 @@ nb_status expt_numbers(const struct expt *e, const cJSON *array, const char *wha
 nb_status expt_wrong(const struct expt *e, const char *what, const char *key,
                      const char *expected);
 
-/* Warns if a model changes during the scan. */
-void expt_warn_varying(const struct expt *e, const cJSON *model, const char *what,
-                       const char *key);
-
 #endif

@@ -34,3 +34,19 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     (void)options;
     return refuse(ctx);
 }
+
+unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned members,
+                            nb_scene *scene, int *beyond)
+{
+    (void)points;
+    (void)phi;
+    (void)members;
+    (void)scene;
+    if (beyond) *beyond = 0;
+    return 0;
+}
+
+void nb_scan_points_free(nb_scan_points *points)
+{
+    (void)points; /* there are none */
+}

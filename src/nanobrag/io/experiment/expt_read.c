@@ -13,6 +13,7 @@
 #include "io/experiment/expt_panels.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
+#include "io/experiment/scan_points.h"
 #include "io/gemmi/gemmi.h"
 #include "scene/linear.h"
 
@@ -21,10 +22,25 @@ static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
 /* ---- beam and scan ---- */
 
+/* Refuses what is not scattered as X-rays are. */
+static nb_status check_probe(const struct expt *e, const cJSON *beam)
+{
+    const cJSON *probe = cJSON_GetObjectItemCaseSensitive(beam, "probe");
+
+    if (!probe || cJSON_IsNull(probe)) return NB_OK;
+    if (cJSON_IsString(probe)
+        && (!strcmp(probe->valuestring, "x-ray") || !strcmp(probe->valuestring, "xray")))
+        return NB_OK;
+    return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                "%s: the probe of the beam is %.40s; only x-ray is supported", e->name,
+                cJSON_IsString(probe) ? probe->valuestring : "no word");
+}
+
 static nb_status read_beam(const struct expt *e, const cJSON *beam, struct models *m)
 {
     double source[3], normal[3] = {0, 1, 0}, fraction = 0.999;
 
+    NB_TRY(check_probe(e, beam));
     NB_TRY(expt_reals(e, beam, "beam", "direction", source, 3));
     NB_TRY(expt_reals(e, beam, "beam", "wavelength", &m->wavelength, 1));
     NB_TRY(expt_optional(e, beam, "beam", "polarization_normal", normal, 3));
@@ -33,12 +49,22 @@ static nb_status read_beam(const struct expt *e, const cJSON *beam, struct model
         return expt_wrong(e, "beam", "wavelength", "a wavelength above 0");
     if (!(fraction >= 0 && fraction <= 1))
         return expt_wrong(e, "beam", "polarization_fraction", "a number from 0 to 1");
-    expt_warn_varying(e, beam, "beam", "s0_at_scan_points");
     linear_scale(-1, source, m->beam);
     linear_cross(normal, m->beam, m->field);
     m->kahn = 2 * fraction - 1;
     m->found |= NB_FOUND_BEAM | NB_FOUND_POLARIZATION;
     return NB_OK;
+}
+
+/* The width of a scan of one image: a number or, as DIALS of today
+ * writes it, a list of one. */
+static nb_status read_width(const struct expt *e, const cJSON *properties, double *out)
+{
+    const cJSON *width = cJSON_GetObjectItemCaseSensitive(properties, "oscillation_width");
+
+    if (cJSON_IsArray(width))
+        return expt_numbers(e, width, "scan", "oscillation_width", out, 1, 1);
+    return expt_optional(e, properties, "scan", "oscillation_width", out, 1);
 }
 
 /* The start and the width of the first image: a pair in "oscillation", or since dxtbx 3.15
@@ -57,9 +83,7 @@ static nb_status read_oscillation(const struct expt *e, const cJSON *scan, doubl
     NB_TRY(expt_numbers(e, starts, "scan", "oscillation", pair, n < 2 ? 1 : 2, n));
     out[0] = pair[0];
     out[1] = n < 2 ? 0 : pair[1] - pair[0];
-    if (n < 2)
-        NB_TRY(expt_optional(e, properties, "scan", "oscillation_width", &out[1], 1));
-    return NB_OK;
+    return n < 2 ? read_width(e, properties, &out[1]) : NB_OK;
 }
 
 static nb_status read_scan(const struct expt *e, const cJSON *scan, struct models *m,
@@ -79,11 +103,6 @@ static nb_status read_scan(const struct expt *e, const cJSON *scan, struct model
 }
 
 /* ---- goniometer ---- */
-
-/* The rotations inside and outside the scan axis: phi turns a vector v to S R(phi) F v. */
-struct goniometer {
-    double axis[3], fixed[3][3], setting[3][3];
-};
 
 static nb_status read_axis(const struct expt *e, const cJSON *axes, int i, double out[3])
 {
@@ -144,7 +163,6 @@ static nb_status read_goniometer(const struct expt *e, const cJSON *from,
 {
     if (cJSON_GetObjectItemCaseSensitive(from, "axes")) return read_axes(e, from, g);
     NB_TRY(expt_reals(e, from, "goniometer", "rotation_axis", g->axis, 3));
-    expt_warn_varying(e, from, "goniometer", "setting_rotation_at_scan_points");
     NB_TRY(read_rotation(e, from, "fixed_rotation", g->fixed));
     return read_rotation(e, from, "setting_rotation", g->setting);
 }
@@ -186,7 +204,6 @@ static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_a", m->real_axes[0], 3));
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
-    expt_warn_varying(e, crystal, "crystal", "A_at_scan_points");
     if (cJSON_IsString(hall)) {
         const nb_status status =
             gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other);
@@ -200,25 +217,55 @@ static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct
 
 /* ---- the experiment ---- */
 
-static nb_status read_models(const struct expt *e, const cJSON *experiment,
-                             struct models *m, nb_experiment *out)
+/* Without a goniometer nothing turns: DIALS takes such an experiment for a still. */
+static void drop_scan(const struct expt *e, struct models *m, int *images)
 {
-    struct goniometer g = {.fixed = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                           .setting = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
-    const cJSON *model;
+    if (!(m->found & NB_FOUND_SCAN)) return;
+    if (m->phi0 != 0 || m->osc != 0)
+        log_line(e->ctx, NB_LOG_WARNING, "expt",
+                 "%s: experiment %d has a scan without a goniometer: it is a still, and "
+                 "its "
+                 "oscillation is ignored",
+                 e->name, e->i);
+    m->found &= ~(unsigned)NB_FOUND_SCAN;
+    *images = 0;
+}
 
-    NB_TRY(expt_model(e, experiment, "beam", &model));
+/* Reads one of the models, as *model = NULL if there is none, and its list of scan points.
+ */
+static nb_status find_model(const struct expt *e, const cJSON *experiment, const char *kind,
+                            const char *list, const cJSON **model, const cJSON **points)
+{
+    NB_TRY(expt_model(e, experiment, kind, model));
+    *points = cJSON_GetObjectItemCaseSensitive(*model, list);
+    return NB_OK;
+}
+
+static nb_status read_models(const struct expt *e, const cJSON *experiment,
+                             struct models *m, struct scan_source *source,
+                             nb_experiment *out)
+{
+    const cJSON *model, **list = source->list;
+
+    NB_TRY(
+        find_model(e, experiment, "beam", "s0_at_scan_points", &model, list + SCAN_BEAM));
     if (model) NB_TRY(read_beam(e, model, m));
     NB_TRY(expt_model(e, experiment, "detector", &model));
     if (model) NB_TRY(expt_read_detector(e, model, from_dxtbx, m, &out->geometry));
     NB_TRY(expt_model(e, experiment, "scan", &model));
     if (model) NB_TRY(read_scan(e, model, m, &out->images));
-    NB_TRY(expt_model(e, experiment, "crystal", &model));
+    NB_TRY(find_model(e, experiment, "crystal", "A_at_scan_points", &model,
+                      list + SCAN_CRYSTAL));
     if (model) NB_TRY(read_crystal(e, model, m, out));
-    NB_TRY(expt_model(e, experiment, "goniometer", &model));
-    if (!model) return NB_OK;
-    NB_TRY(read_goniometer(e, model, &g));
-    use_goniometer(&g, m);
+    memcpy(source->real_axes, m->real_axes, sizeof source->real_axes);
+    NB_TRY(find_model(e, experiment, "goniometer", "setting_rotation_at_scan_points",
+                      &model, list + SCAN_SETTING));
+    if (!model) {
+        drop_scan(e, m, &out->images);
+        return NB_OK;
+    }
+    NB_TRY(read_goniometer(e, model, &source->g));
+    use_goniometer(&source->g, m);
     return NB_OK;
 }
 
@@ -230,6 +277,9 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
     const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
     struct expt e = {.ctx = ctx, .name = name, .root = root, .i = request->i};
     struct models models = {0};
+    struct scan_source source = {.g = {.fixed = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                                       .setting = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
+    nb_experiment *out = request->out;
 
     if (!cJSON_IsString(id) || strcmp(id->valuestring, "ExperimentList") != 0)
         return fail(ctx, NB_ERR_FORMAT,
@@ -241,11 +291,13 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s: there is no experiment %d; it holds %d, counted from 0", name,
                     request->i, n);
-    request->out->count = n;
-    NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, request->out));
-    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, request->out));
-    if (!request->out->geometry) return NB_OK;
-    return nb_geometry_apply(request->out->geometry, &request->out->scene);
+    out->count = n;
+    NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, &source, out));
+    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, out));
+    NB_TRY(scan_points_read(&e, &source, &models, out->images, from_dxtbx, &out->points));
+    (void)nb_scan_points_set(out->points, models.phi0 + models.osc / 2, ~0U, &out->scene,
+                             NULL);
+    return out->geometry ? nb_geometry_apply(out->geometry, &out->scene) : NB_OK;
 }
 
 nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
@@ -262,6 +314,7 @@ nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_
     cJSON_Delete(root);
     if (status == NB_OK) return NB_OK;
     nb_geometry_free(out->geometry);
+    nb_scan_points_free(out->points);
     memset(out, 0, sizeof *out);
     return status;
 }

@@ -22,6 +22,8 @@ struct experiment {
     char hall[GEMMI_NAME];
     int nimage, first;
     int is_sweep;
+    const struct expt_shot *points; /* of a crystal that changes during the scan */
+    int npoint;
     cJSON *beams, *detectors, *crystals; /* the lists of models */
 };
 
@@ -205,6 +207,25 @@ static void put_scan(struct experiment *e)
     (void)document_object(d, to, "valid_image_ranges");
 }
 
+/* Writes the reciprocal axes of n scan points, as the columns of matrices. */
+static void put_scan_points(struct experiment *e, cJSON *crystal,
+                            const struct expt_shot *points, int n)
+{
+    cJSON *list = document_array(&e->d, crystal, "A_at_scan_points");
+
+    for (int i = 0; i < n; i++) {
+        const double(*const real)[3] =
+            (const double(*)[3])points[i].exposure.laboratory.real_axes;
+        double a[9], star[3];
+
+        for (int k = 0; k < 3; k++) {
+            linear_cross(real[(k + 1) % 3], real[(k + 2) % 3], star);
+            for (int j = 0; j < 3; j++) a[3 * j + k] = star[j] / linear_dot(real[k], star);
+        }
+        document_reals(&e->d, list, NULL, a, 9);
+    }
+}
+
 static void put_crystal(struct experiment *e, double mosaicity)
 {
     static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
@@ -223,6 +244,7 @@ static void put_crystal(struct experiment *e, double mosaicity)
     }
     document_string(d, to, "space_group_hall_symbol", e->hall);
     if (mosaicity > 0) document_real(d, to, "mosaicity", mosaicity);
+    if (e->npoint > 0) put_scan_points(e, to, e->points, e->npoint);
 }
 
 static int is_same(const double *a, const double *b, size_t n)
@@ -419,11 +441,14 @@ static nb_status check(nb_context *ctx, struct expt_shot *shots, int n,
                     options->images, options->first, MOST);
     for (int i = 0; i < n; i++) {
         NB_TRY(exposure_check_flat(ctx, &shots[i].exposure, "an .expt"));
-        if (n > 1 && shots[i].exposure.width != 0)
+        if (n > 1 && !options->scan_points && shots[i].exposure.width != 0)
             return fail(ctx, NB_ERR_ARGUMENT,
                         "shot %d of an .expt rotates by %g degrees, but shots are stills",
                         i + 1, shots[i].exposure.width);
     }
+    if (options->scan_points && shots[0].exposure.width == 0)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "an .expt has scan points, but its images are stills");
     if (shots[0].unpolarised)
         log_line(ctx, NB_LOG_WARNING, "expt",
                  "DIALS always applies a polarization factor, which -nopolar leaves out; "
@@ -459,7 +484,9 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     NB_TRY(find_group(ctx, options->space_group, e.hall));
     e.nimage = options->images > 0 ? options->images : 1;
     e.first = options->first > 0 ? options->first : 1;
-    e.is_sweep = n == 1 && shots->exposure.width != 0;
+    e.is_sweep = (n == 1 || options->scan_points) && shots->exposure.width != 0;
+    e.points = shots + 1;
+    e.npoint = options->scan_points ? n - 1 : 0;
     for (int i = 0; i < n; i++) {
         exposure_turn_forwards(&shots[i].exposure);
         if (options->fast_along_x) turn_fast_along_x(&shots[i].exposure);

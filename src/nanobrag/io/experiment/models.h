@@ -51,8 +51,9 @@ struct expt_shot {
     int unpolarised;
 };
 
-/* Writes n shots as an .expt, each an image; or, for n = 1, options->images of one. The
- * exposures are turned where that is needed. */
+/* Writes n shots as an .expt, each an image; or, for n = 1, options->images of one. With
+ * options->scan_points the first is the scan and the others are its points. The exposures
+ * are turned where that is needed. */
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
                      const nb_expt_options *options);
 

@@ -1,0 +1,31 @@
+/*
+ * scan_points.h - models of an .expt that change during the scan, in the frame of the
+ * scene. SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_EXPERIMENT_SCAN_POINTS_H
+#define NB_IO_EXPERIMENT_SCAN_POINTS_H
+
+#include "io/experiment/expt_json.h"
+#include "io/experiment/models.h"
+
+/* The rotations inside and outside the scan axis: phi turns a vector v to S R(phi) F v. */
+struct goniometer {
+    double axis[3], fixed[3][3], setting[3][3];
+};
+
+enum { SCAN_CRYSTAL, SCAN_BEAM, SCAN_SETTING, SCAN_LISTS };
+
+/* What an experiment states of its scan points. */
+struct scan_source {
+    const cJSON *list[SCAN_LISTS]; /* with a row for each scan point; NULL: there is none */
+    struct goniometer g;
+    double real_axes[3][3]; /* rows a, b, c of the static crystal; A */
+};
+
+/* Reads the rows, and turns them by the rows of `turn` to the frame of the scene. *out
+ * stays as it is where nothing changes. `m` has the static models and the scan. */
+nb_status scan_points_read(const struct expt *e, const struct scan_source *source,
+                           const struct models *m, int images, const double turn[3][3],
+                           nb_scan_points **out);
+
+#endif
