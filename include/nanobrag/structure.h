@@ -42,6 +42,19 @@ typedef struct nb_crystal_info {
     int noperator; /* operators of the space group, centring included */
 } nb_crystal_info;
 
+/*
+ * Find which numbers of a cell a space group ties: its crystal system, for
+ * nb_crystal.system.
+ *
+ *   space_group  [in]  Hermann-Mauguin symbol
+ *   cell         [in]  a b c alpha beta gamma, A and degree                     (6)
+ *
+ * Returns enum nb_system; NB_SYSTEM_NONE if the group is unknown or monoclinic with another
+ * unique axis than b, if the cell contradicts the system by more than 1e-6, and in a build
+ * without gemmi.
+ */
+NB_API int nb_crystal_system(const char *space_group, const double cell[6]);
+
 typedef struct nb_atom {
     char name[40]; /* chain, residue, atom, conformer, as "A LEU 12 CA" */
     char element[4]; /* symbol in capitals */

@@ -73,6 +73,7 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
     with context.lock:
         try:
             context.run(function, context.pointer, *args, c)
+            c.scene.crystal.system = lib.nb_crystal_system(c.space_group, c.scene.crystal.cell)
             return Experiment(
                 scene=scene_of(c.scene),
                 found=Found(c.found),

@@ -88,7 +88,7 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "history": plain(result.history),
         "free": list(result.free),
         "values": [
-            {"name": v.param.name, "shot": v.shot, "unit": v.param.unit, "start": v.param.value, "value": v.value,
+            {"name": v.param.name, "shot": "" if v.shot < 0 else result.shot[v.shot].name, "unit": v.param.unit, "start": v.param.value, "value": v.value,
              "error": plain(v.error), "bound": v.bound, "held": bool(v.is_held)}
             for v in result.value
         ],
@@ -128,7 +128,7 @@ def _from_program(content: dict[str, Any]) -> dict[str, Any]:
         "errors": fit.get("errors", ""),
         "covariance": fit.get("covariance"),
         "history": fit.get("state", {}).get("history", fit.get("history", [])),
-        "values": [{"shot": -1, **value} for value in fit["values"]],
+        "values": [{"shot": value.get("image", ""), **value} for value in fit["values"]],
         "shots": shots,
         "shells": [{**shell, "mean": shell["z_mean"], "rms": shell["z_rms"]} for shell in shells],
         "free": fit.get("free", []),
@@ -182,10 +182,9 @@ def _values(content: dict[str, Any], truth: dict[str, float]) -> str:
         state = "held" if value.get("held") else {-1: "at its lower bound", 1: "at its upper bound"}.get(
             value.get("bound", 0), ""
         )  # fmt: skip
-        shot = "" if value.get("shot", -1) < 0 else str(value["shot"])
         loud = expected is not None and abs(pull) > 3
         rows.append([
-            html.escape(value["name"]), shot, f"{value['value']:.8g}", f"{error:.2g}", html.escape(value["unit"]),
+            html.escape(value["name"]), html.escape(value["shot"]), f"{value['value']:.8g}", f"{error:.2g}", html.escape(value["unit"]),
             _number(value["start"]), f'<span class="out">{pull:.2f}</span>' if loud else f"{pull:.2f}", state,
         ])  # fmt: skip
     against = "pull to truth" if truth else "moved, in errors"
@@ -290,7 +289,7 @@ def _correlations(content: dict[str, Any]) -> Any:
     error = np.sqrt(np.diag(covariance))
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = covariance / np.outer(error, error)
-    names = [v["name"] + ("" if v["shot"] < 0 else f" ({v['shot']})") for v in content["values"]]
+    names = [v["name"] + (f" of {v['shot']}" if v["shot"] else "") for v in content["values"]]
     figure = go.Figure(
         go.Heatmap(z=correlation, x=names, y=names, zmin=-1, zmax=1, colorscale="RdBu",
                    hovertemplate="%{x}, %{y}: %{z:.3f}<extra></extra>")

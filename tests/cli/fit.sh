@@ -232,6 +232,14 @@ raise SystemExit(d["names"] != "cell_a mosaic misset scale" or d["free"] != []
                  or not worst < 1e-12 or len(d["shots"][1]["shells"]) < 5
                  or not all(0.9 < r < 1.1 for r in rms))'
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
+tied="$still $off -fit fluence,water -fit_each scale -restrain fluence=1e28:5e27"
+run $tied -shots shots.json -json tied.json
+is "correlated values are named with their image" \
+    grep -q '^correlated .* scale of n_00[12].img' out
+is "in -json too" grep -q '"second":.*"scale of n_00[12].img"' work/tied.json
+printf '[{"data": "gone.img"}, {"data": "n_001.img"}, {"data": "n_001.img"}]' > shots.json
+run $tied -shots shots.json
+is "a first image that is missing leaves the others in" grep -q 'pixels of 2 of 3 images' out
 printf '[{"data": "gone.img"}, {"data": "n_001.img"}]' > shots.json
 run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile one.json
 is "an image that is missing is left out by its name" \

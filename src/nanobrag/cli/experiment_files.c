@@ -364,8 +364,7 @@ static char *template_of(const struct run *run, int kind, int images, int *first
     return out;
 }
 
-/* The space group of the file with the cell, else that of -expt; "": not known. */
-static const char *space_group(const struct inputs *in)
+const char *inputs_space_group(const struct inputs *in)
 {
     return in->crystal.noperator > 0 ? in->crystal.space_group : in->experiment.space_group;
 }
@@ -449,7 +448,7 @@ int truth_write(struct run *run)
     const int part = run->shots && !share_is_whole(run);
     nb_expt_options options = {.images = part ? share_total(run) : run->done,
                                .first = 1,
-                               .space_group = space_group(&run->inputs)};
+                               .space_group = inputs_space_group(&run->inputs)};
     char *const files =
         kind >= 0 ? template_of(run, kind, options.images, &options.first) : NULL;
     options.files = files;

@@ -291,6 +291,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !run->scene_only) code = outputs_check(s, messages);
     if (!code) code = spectra_set(run);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
+    if (!code) crystal_system_set(run);
     if (!code) code = run_simulator(run, events);
     return code;
 }

@@ -66,9 +66,9 @@ void inputs_set_factors(struct inputs *in, struct settings *s);
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx);
 
-/* Set the crystal system, by -crystal_system or by the space group (crystal_system.c). */
-void crystal_system_set(const struct inputs *in, struct settings *s,
-                        struct messages *messages);
+/* Set the crystal system, by -crystal_system, or of a fit and of a scene for the library's
+ * callers by the space group (crystal_system.c). */
+void crystal_system_set(struct run *run);
 
 /* Calculate the structure factors of -pdb, once the scene is set otherwise. */
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
@@ -109,6 +109,9 @@ int truth_default(struct run *run);
 /* Refuse a detector that -truth cannot hold, or leave out a -truth that nobody asked for.
  * Returns 0 or the exit status. */
 int truth_check(struct run *run);
+
+/* The space group of -pdb or -mtz, else that of -expt; "": not known. */
+const char *inputs_space_group(const struct inputs *in);
 
 /* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);

@@ -218,7 +218,7 @@ struct nb_fit {
     int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
     int has_planes, on_device; /* 1: a target has planes; its weights lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
-    int first_named; /* 1: the names of parameters are known */
+    size_t named; /* one more than the shot whose names the others have; 0: none yet */
     int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */

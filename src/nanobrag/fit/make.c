@@ -276,18 +276,20 @@ static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
     struct fit_layout *l = &fit->layout;
 
     for (size_t i = 0; i < l->m; i++) {
+        const char *name =
+            fit->named ? fit->value[fit_index(l, fit->named - 1, i)].param.name : NULL;
         nb_param param;
 
         if (nb_nparam(sim) != l->m || nb_param_at(sim, i, &param) != NB_OK
-            || (fit->first_named && strcmp(param.name, fit->value[i].param.name) != 0))
+            || (name && strcmp(param.name, name) != 0))
             return fail(fit->ctx, NB_ERR_ARGUMENT,
                         "its parameters are not those of the shots before it: it lacks %s "
                         "or has more",
-                        fit->value[i].param.name);
-        if (i >= l->ns || !fit->first_named)
+                        name ? name : "one");
+        if (i >= l->ns || !fit->named)
             set_value(fit, fit_index(l, shot, i), &param, i < l->ns ? -1 : (int64_t)shot);
     }
-    fit->first_named = 1;
+    if (!fit->named) fit->named = shot + 1;
     return NB_OK;
 }
 

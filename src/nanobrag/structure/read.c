@@ -13,6 +13,7 @@
 #include "base/floats.h"
 #include "base/log.h"
 #include "io/gzip.h"
+#include "scene/reflections/symmetry.h"
 #include "structure/structure.h"
 
 void symmetric_range(const double m[SYMMETRIC], double *least, double *most)
@@ -225,6 +226,14 @@ void nb_structure_crystal(const nb_structure *structure, nb_crystal_info *out)
     memcpy(out->cell, crystal->cell, sizeof out->cell);
     memcpy(out->space_group, crystal->space_group, sizeof out->space_group);
     out->noperator = crystal->noperator;
+}
+
+int nb_crystal_system(const char *space_group, const double cell[6])
+{
+    const int system = space_group && cell ? gemmi_system(space_group) : NB_SYSTEM_NONE;
+
+    return system != NB_SYSTEM_NONE && symmetry_agrees(system, cell) ? system
+                                                                     : NB_SYSTEM_NONE;
 }
 
 size_t nb_structure_natom(const nb_structure *structure)

@@ -61,8 +61,9 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
     cJSON *const pairs = json_array(to, "correlated");
     for (size_t i = 0; i < r.ncorrelated; i++) {
         cJSON *const pair = json_entry(pairs);
-        json_text(pair, "first", r.value[r.correlated[i].i].param.name);
-        json_text(pair, "second", r.value[r.correlated[i].j].param.name);
+        char name[FIT_NAME];
+        json_text(pair, "first", fit_name(&r, r.correlated[i].i, name));
+        json_text(pair, "second", fit_name(&r, r.correlated[i].j, name));
         json_real(pair, "value", r.correlated[i].value);
     }
     cJSON *const free_ones = json_array(to, "free");

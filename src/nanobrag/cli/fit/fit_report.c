@@ -56,13 +56,20 @@ static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
     return isinf(v->error) ? "free: the data do not tell it" : "";
 }
 
-static void print_value(const nb_fit_result *r, const nb_fit_value *v)
+const char *fit_name(const nb_fit_result *r, size_t i, char out[FIT_NAME])
 {
-    char number[FIT_NUMBER], name[80];
+    const nb_fit_value *const v = &r->value[i];
+    (void)snprintf(out, FIT_NAME, "%.60s%s%.120s", v->param.name,
+                   v->shot < 0 ? "" : " of ", v->shot < 0 ? "" : r->shot[v->shot].name);
+    return out;
+}
+
+static void print_value(const nb_fit_result *r, size_t i)
+{
+    const nb_fit_value *const v = &r->value[i];
+    char number[FIT_NUMBER], name[FIT_NAME];
     fit_number(v->value, v->error, number);
-    (void)snprintf(name, sizeof name, "%s%s%.40s", v->param.name, v->shot < 0 ? "" : " of ",
-                   v->shot < 0 ? "" : r->shot[v->shot].name);
-    printf("  %-28s %-22s %-10s from %.7g%s%s\n", name, number,
+    printf("  %-28s %-22s %-10s from %.7g%s%s\n", fit_name(r, i, name), number,
            strcmp(v->param.unit, "1") ? v->param.unit : "", v->param.value,
            *remark(r, v) ? ", " : "", remark(r, v));
 }
@@ -94,7 +101,7 @@ static void print_values(const struct fit_job *job, const nb_fit_result *r)
         if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
         own += v->shot >= 0;
         if ((is_factor(v) && !lists_factors) || (own > OWN_MOST && v->shot >= 0)) continue;
-        print_value(r, v);
+        print_value(r, i);
     }
     if (own > OWN_MOST)
         printf("  and %zu more of single images%s\n", own - OWN_MOST,
@@ -107,8 +114,9 @@ static void print_correlated(const nb_fit_result *r)
     enum { MOST = 5 };
     for (size_t i = 0; i < r->ncorrelated && i < MOST; i++) {
         const nb_fit_correlation *c = &r->correlated[i];
+        char first[FIT_NAME], second[FIT_NAME];
         printf("%s %s with %s %.3f", i == 0 ? "correlated  " : ",",
-               r->value[c->i].param.name, r->value[c->j].param.name, c->value);
+               fit_name(r, c->i, first), fit_name(r, c->j, second), c->value);
     }
     if (r->ncorrelated > MOST) printf(", and %zu pairs more", r->ncorrelated - MOST);
     if (r->ncorrelated > 0) printf("\n");

@@ -135,6 +135,11 @@ void fit_report(const struct fit_job *job, const nb_fit_result *result,
 enum { FIT_NUMBER = 48 };
 void fit_number(double value, double error, char out[FIT_NUMBER]);
 
+/* Writes the name of a value, as "scale of a.img" of one of several images. Returns `out`.
+ */
+enum { FIT_NAME = 200 };
+const char *fit_name(const nb_fit_result *result, size_t i, char out[FIT_NAME]);
+
 /* ---- fisher_scan.c ---- */
 
 /* Checks NAME=FROM:TO:STEP. Returns 0 or the exit status. */

@@ -275,7 +275,6 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 {
     int code = crystal_read(in, s, messages, ctx);
     if (code) return code;
-    crystal_system_set(in, s, messages);
     if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz
         && !(s->stated & NB_FOUND_CRYSTAL))
         return no_cell(s, messages);

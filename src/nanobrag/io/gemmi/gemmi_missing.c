@@ -96,6 +96,12 @@ nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
     return NB_ERR_UNSUPPORTED;
 }
 
+int gemmi_system(const char *space_group)
+{
+    (void)space_group;
+    return NB_SYSTEM_NONE;
+}
+
 int gemmi_in_asymmetric_unit(const struct gemmi_crystal *crystal, const int hkl[3])
 {
     (void)crystal;

@@ -350,6 +350,25 @@ nb_status gemmi_symbols(gemmi_naming naming, const char *name,
     return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
 }
 
+int gemmi_system(const char *space_group)
+{
+    const gemmi::SpaceGroup *group = gemmi::find_spacegroup_by_name(space_group);
+
+    if (!group) return NB_SYSTEM_NONE;
+    switch (group->crystal_system()) {
+    case gemmi::CrystalSystem::Triclinic: return NB_TRICLINIC;
+    case gemmi::CrystalSystem::Monoclinic:
+        return std::strchr(group->qualifier, 'b') ? NB_MONOCLINIC : NB_SYSTEM_NONE;
+    case gemmi::CrystalSystem::Orthorhombic: return NB_ORTHORHOMBIC;
+    case gemmi::CrystalSystem::Tetragonal: return NB_TETRAGONAL;
+    case gemmi::CrystalSystem::Trigonal:
+        return group->ext == 'R' ? NB_RHOMBOHEDRAL : NB_HEXAGONAL;
+    case gemmi::CrystalSystem::Hexagonal: return NB_HEXAGONAL;
+    case gemmi::CrystalSystem::Cubic: return NB_CUBIC;
+    }
+    return NB_SYSTEM_NONE;
+}
+
 int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])
 {
     const gemmi::SpaceGroup *group =

@@ -54,15 +54,10 @@ void symmetry_tie_cell(int system, double cell[6])
         if (ties->leader[i] >= 0) cell[i] = cell[ties->leader[i]];
 }
 
-static nb_status resolve_cell(nb_context *ctx, nb_crystal *crystal)
+/* Fills the tied numbers of a cell. Returns the index of the first that contradicts the
+ * system, and what it should be in *wanted; -1: none does. */
+static int fill_cell(const struct ties *ties, double cell[6], double *wanted)
 {
-    static const char *const names[] = {"a", "b", "c", "alpha", "beta", "gamma"};
-    const struct ties *ties = ties_of(crystal->system);
-    double *cell = crystal->cell;
-
-    if (cell[0] == 0)
-        return fail(ctx, NB_ERR_SCENE, "a %s crystal needs a unit cell (-cell)",
-                    ties->name);
     for (int i = 0; i < 6; i++) {
         const int leader = ties->leader[i];
         const double value = leader < 0    ? ties->fixed[i]
@@ -71,12 +66,36 @@ static nb_status resolve_cell(nb_context *ctx, nb_crystal *crystal)
                              : i < 3       ? cell[0]
                                            : 90;
 
-        if (cell[i] != 0 && !(fabs(cell[i] - value) <= 1e-6 * value))
-            return fail(ctx, NB_ERR_SCENE,
-                        "%s of the unit cell is %.9g, but in a %s crystal it is %.9g",
-                        names[i], cell[i], ties->name, value);
+        *wanted = value;
+        if (cell[i] != 0 && !(fabs(cell[i] - value) <= 1e-6 * value)) return i;
         cell[i] = value;
     }
+    return -1;
+}
+
+int symmetry_agrees(int system, const double cell[6])
+{
+    double filled[6], wanted;
+
+    memcpy(filled, cell, sizeof filled);
+    return cell[0] > 0 && fill_cell(ties_of(system), filled, &wanted) < 0;
+}
+
+static nb_status resolve_cell(nb_context *ctx, nb_crystal *crystal)
+{
+    static const char *const names[] = {"a", "b", "c", "alpha", "beta", "gamma"};
+    const struct ties *ties = ties_of(crystal->system);
+    double wanted;
+    int wrong;
+
+    if (crystal->cell[0] == 0)
+        return fail(ctx, NB_ERR_SCENE, "a %s crystal needs a unit cell (-cell)",
+                    ties->name);
+    wrong = fill_cell(ties, crystal->cell, &wanted);
+    if (wrong >= 0)
+        return fail(ctx, NB_ERR_SCENE,
+                    "%s of the unit cell is %.9g, but in a %s crystal it is %.9g",
+                    names[wrong], crystal->cell[wrong], ties->name, wanted);
     return NB_OK;
 }
 

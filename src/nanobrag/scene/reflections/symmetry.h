@@ -15,6 +15,9 @@
  * itself, NB_ERR_ARGUMENT for an unknown point group. */
 nb_status symmetry_resolve(nb_context *ctx, nb_crystal *crystal);
 
+/* Returns 1 if no number of the cell contradicts the system by more than 1e-6 of itself. */
+int symmetry_agrees(int system, const double cell[6]);
+
 /* Returns the index of the number of the cell that number i equals: i itself if it is free,
  * -1 if the system fixes it. */
 int symmetry_leader(int system, int i);
