@@ -47,7 +47,7 @@ from ._show import resolution, show
 from ._simulator import Counts, Loss, Simulator
 from ._structs import *  # noqa: F403
 from ._structs import __all__ as _structs_all
-from ._structure import Structure
+from ._structure import Structure, crystal_system
 
 if not TYPE_CHECKING:
 
@@ -71,7 +71,7 @@ __all__ = [
     "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl",
     "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters",
     "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
-    "UnsupportedError", "__version__", "check_cbf", "features", "fisher", "read_expt", "read_matrix",
+    "UnsupportedError", "__version__", "check_cbf", "crystal_system", "features", "fisher", "read_expt", "read_matrix",
     "read_smv", "read_xparm", "registry", "resolution", "show", "write_cbf", "write_expt", "write_geom",
     "write_smv", *_structs_all,
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from ._convert import choice, fill, integer, number, record, string, vector, wor
 from ._files import Path, path_of
 from ._lib import ffi, lib
 from ._scene import Scene
-from ._simulator import Loss, Simulator, TargetOfC, as_target, free_names
+from ._simulator import Loss, Simulator, TargetOfC, as_target, free_names, warn_of_a_ceiling
 from ._structs import (
     Coarse,
     FitCorrelation,
@@ -104,7 +104,9 @@ def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
     if not isinstance(shot.scene, Scene):
         raise TypeError(f"scene: expected a Scene, not {shot.scene!r}")
     c.scene = shot.scene._to_c(keep)
-    target = TargetOfC(as_target(shot.target), needs_observed=False)
+    found = as_target(shot.target)
+    warn_of_a_ceiling(found)
+    target = TargetOfC(found, needs_observed=False)
     keep.append(target)
     c.target = target.c[0]
     if shot.options is not None:

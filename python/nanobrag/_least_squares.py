@@ -89,6 +89,15 @@ class LeastSquares:
             self._root = np.sqrt(weight) * lit
         return self._root
 
+    def _difference(self, image: Floats) -> Floats:
+        """Image - observed, 0 where a saturated pixel may have held as much."""
+        observed = self._image(self.target.observed, "target.observed")
+        if not self.target.saturation:
+            return image - observed
+        difference = image - np.minimum(observed, self.target.saturation)
+        difference[(observed >= self.target.saturation) & (difference > 0)] = 0
+        return difference
+
     def fun(self, x: Any) -> Floats:
         """sqrt(weight) (image - observed) of all pixels, 0 where nothing is rendered."""
         root = self._gaussian()
@@ -96,7 +105,7 @@ class LeastSquares:
             image = self.sim(x)
         except (ArgumentError, SceneError):
             return np.full(root.size, np.inf)
-        return np.asarray(root * (image - self._image(self.target.observed, "target.observed")), np.float64).ravel()
+        return np.asarray(root * self._difference(image), np.float64).ravel()
 
     def jac(self, x: Any) -> Floats:
         """The derivatives of `fun`                                  (nslow nfast, nparam)."""
@@ -105,7 +114,7 @@ class LeastSquares:
             jacobian = self.sim.jacobian(x)
         except (ArgumentError, SceneError):
             return np.full((root.size, self.sim.nparam), np.nan)
-        jacobian *= root
+        jacobian *= root if not self.target.saturation else root * (self._difference(self.sim(x)) != 0)
         return np.asarray(jacobian.reshape(self.sim.nparam, -1).T)
 
     def _loss(self, x: Any) -> Loss:

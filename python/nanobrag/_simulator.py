@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import warnings
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from . import _arrays, _structs
 from ._context import Context, Progress, progress_bar
 from ._convert import choice, fill, integer, number, record, whole, words
+from ._errors import NanobragWarning
 from ._gradcheck import Gradcheck, run_gradcheck
 from ._lib import ffi, lib
 from ._parameters import Parameters
@@ -56,12 +58,17 @@ class Counts(NamedTuple):
     Attributes:
         counts: uint16 or int32                                                 (nslow, nfast)
         photons: sum of the drawn photons
-        overloads: how many pixels were clamped at 65535
+        overloads: how many pixels were clamped at `saturation`
     """
 
     counts: NDArray[Any]
     photons: float
     overloads: int
+
+    @property
+    def saturation(self) -> int:
+        """The largest count of the type, which means "at least so many"."""
+        return 65535 if self.counts.dtype.itemsize == 2 else 2**31 - 1
 
 
 def _free(pointer: Any, context: Context) -> None:
@@ -78,8 +85,33 @@ def free_names(free: str | Sequence[str]) -> str:
 
 
 def as_target(target: Any) -> Target:
-    """A target, or an observed image with a Gaussian loss."""
-    return target if isinstance(target, Target) else Target(kind=LossKind.GAUSSIAN, observed=target)
+    """A target, or an observed image with a Gaussian loss.
+
+    Counts, as whole numbers, become photons, and the largest number of their type the saturation.
+    """
+    if isinstance(target, Counts):
+        target = target.counts
+    found = target if isinstance(target, Target) else Target(kind=LossKind.GAUSSIAN, observed=target)
+    counts = found.observed.counts if isinstance(found.observed, Counts) else found.observed
+    if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu":
+        return found
+    most = float(np.iinfo(counts.dtype).max)
+    return found.replace(observed=counts.astype(np.float64), saturation=found.saturation or most)
+
+
+def warn_of_a_ceiling(target: Target) -> None:
+    """Warn of photons that look like counts cut off at 16 bits, and taken at their word."""
+    observed = target.observed
+    if not isinstance(observed, np.ndarray) or target.saturation or not observed.size:
+        return
+    if observed.max() == 65535:
+        n = np.count_nonzero(observed == 65535)
+        warnings.warn(
+            f"{n} observed pixels are 65535, the most that 16 bits hold, and are taken at their word: pass the "
+            "counts as whole numbers, or Target(saturation=65535)",
+            NanobragWarning,
+            stacklevel=3,
+        )
 
 
 def is_simulator(sim: Any) -> Simulator:
@@ -567,7 +599,9 @@ class Simulator:
         """What scipy needs to fit `target`; see `LeastSquares`."""
         from ._least_squares import LeastSquares
 
-        return LeastSquares(self, as_target(target))
+        found = as_target(target)
+        warn_of_a_ceiling(found)
+        return LeastSquares(self, found)
 
     # ---- what is simulated ----
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _arrays
 from ._context import Context
-from ._convert import fill, record, table
+from ._convert import fill, record, table, words
 from ._files import Hkl, Path, path_of
 from ._lib import ffi, lib
-from ._structs import Atom, CrystalInfo, Fcalc
+from ._structs import Atom, CrystalInfo, Fcalc, System
 
 Floats = NDArray[np.float64]
 NUMBERS = 5  # of an atom: x y z B occupancy
@@ -23,6 +23,29 @@ NUMBERS = 5  # of an atom: x y z B occupancy
 
 def _free(pointer: Any) -> None:
     lib.nb_structure_free(pointer)
+
+
+def crystal_system(space_group: str, cell: ArrayLike) -> System:
+    """Which numbers of a unit cell a space group ties, for `Crystal.system`.
+
+    `Scene.from_cli`, `Scene.from_expt` and `read_xparm` set it by themselves, so that "cell" frees
+    what the space group leaves free; System.TRICLINIC frees all.
+
+    Args:
+        space_group: Hermann-Mauguin symbol.
+        cell: a b c alpha beta gamma, A and degree.
+
+    Returns:
+        System.NONE for an unknown group, for a monoclinic one with another unique axis than
+        b, and for a cell that contradicts the system.
+
+    >>> crystal_system("P 43 21 2", (58, 58, 150, 90, 90, 90)).name
+    'TETRAGONAL'
+    """
+    numbers = table(cell, np.float64, 0, "cell")
+    if len(numbers) != 6:
+        raise ValueError(f"cell has {len(numbers)} numbers; expected a b c alpha beta gamma")
+    return System(lib.nb_crystal_system(words(space_group, "space_group"), _arrays.pointer(numbers)))
 
 
 class Structure:

@@ -88,7 +88,8 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "history": plain(result.history),
         "free": list(result.free),
         "values": [
-            {"name": v.param.name, "shot": "" if v.shot < 0 else result.shot[v.shot].name, "unit": v.param.unit, "start": v.param.value, "value": v.value,
+            {"name": v.param.name, "shot": "" if v.shot < 0 else result.shot[v.shot].name,
+             "unit": v.param.unit, "start": v.param.value, "value": v.value,
              "error": plain(v.error), "bound": v.bound, "held": bool(v.is_held)}
             for v in result.value
         ],
@@ -184,7 +185,8 @@ def _values(content: dict[str, Any], truth: dict[str, float]) -> str:
         )  # fmt: skip
         loud = expected is not None and abs(pull) > 3
         rows.append([
-            html.escape(value["name"]), html.escape(value["shot"]), f"{value['value']:.8g}", f"{error:.2g}", html.escape(value["unit"]),
+            html.escape(value["name"]), html.escape(value["shot"]), f"{value['value']:.8g}", f"{error:.2g}",
+            html.escape(value["unit"]),
             _number(value["start"]), f'<span class="out">{pull:.2f}</span>' if loud else f"{pull:.2f}", state,
         ])  # fmt: skip
     against = "pull to truth" if truth else "moved, in errors"

@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
         nanobrag.write_expt(nanobrag.Simulator.from_cli(f"-cell {crystal} {geometry} {content}"), path)
         scenes[name] = nanobrag.Scene.from_cli(f"-expt {path} {content}")
 truth = nanobrag.Simulator(scenes["truth"])
-observed = truth.digitize(truth(), noise=True, seed=1).counts.astype(float)
+observed = truth.digitize(truth(), noise=True, seed=1).counts
 start, free = scenes["indexed"], "misset cell_a scale"
 
 # %% [markdown]

@@ -57,7 +57,7 @@ CASES = {
     "bar_shape": (lambda s: s.vjp(None, np.zeros((64, 63))), ValueError, "64 x 63"),
     "bar_axes": (lambda s: s.vjp(None, np.zeros((1, 1, 1, 64, 64))), ValueError, "axes"),
     "observed_none": (lambda s: s.loss(None, Target()), TypeError, "observed"),
-    "observed_type": (lambda s: s.loss(None, np.zeros(IMAGE, np.uint16)), TypeError, "uint16"),
+    "observed_type": (lambda s: s.loss(None, np.zeros(IMAGE, bool)), TypeError, "bool"),
     "observed_nan": (lambda s: s.loss(None, np.full(IMAGE, np.nan)), ValueError, "number"),
     "loss_kind": (lambda s: s.loss(None, Target(kind="gaus", observed=np.zeros(IMAGE))), ValueError, "poisson"),
     "loss_readout": (lambda s: s.loss(None, Target(observed=np.zeros(IMAGE), sigma_readout=-1)), ValueError,

@@ -224,3 +224,63 @@ def test_smv_images(tmp_path):
         nanobrag.read_smv(tmp_path / "b.img")
     (tmp_path / "m.mat").write_text("1 2 3\n4 5 6\n7 8 9\n")
     assert nanobrag.read_matrix(tmp_path / "m.mat")[1, 2] == 6
+
+
+def test_counts_carry_their_ceiling():
+    """A fit to uint16 counts, of which the strongest spots are cut off, finds the scale of the truth."""
+    strong = SCENE.format(*TRUTH).replace("1e28", "3e30")
+    sim = nanobrag.Simulator.from_cli(strong)
+    counted = sim.digitize(sim(), noise=True, seed=3)
+    assert counted.saturation == 65535
+    assert counted.overloads > 20
+    start = nanobrag.Scene.from_cli(strong + " -param scale=0.9")
+    for observed in (counted.counts, counted, Target(kind="poisson", observed=counted.counts)):
+        target = observed if isinstance(observed, Target) else Target(kind="poisson", observed=observed)
+        scale = Fit(Shot(scene=start, target=target), "scale").run()["scale"]
+        pull = (scale.value - 1) / scale.error
+        print(f"scale {scale.value:.6f}({scale.error:.6f}), {pull:.2f} errors off, 5 allowed")
+        assert abs(pull) < 5
+    cut = Target(kind="poisson", observed=counted.counts.astype(float))
+    with pytest.warns(nanobrag.NanobragWarning, match="65535, the most that 16 bits hold"):
+        biased = Fit(Shot(scene=start, target=cut), "scale").run()["scale"]
+    assert abs(biased.value - 1) > 5 * biased.error
+    assert sim.digitize(sim(), noise=True, dtype=np.int32).saturation == 2**31 - 1
+
+
+def test_least_squares_know_saturation():
+    sim = nanobrag.Simulator.from_cli(SCENE.format(*TRUTH), "scale")
+    image = sim()
+    top = image.max() / 2
+    problem = sim.least_squares(Target(observed=np.minimum(image, top), saturation=top))
+    assert not problem.fun(sim.x).any()
+    lower = sim.x * 0.3
+    step = 1e-6
+    difference = (problem.fun(lower + step) - problem.fun(lower - step)) / (2 * step)
+    worst = abs(problem.jac(lower)[:, 0] - difference).max() / abs(difference).max()
+    print(f"jac against differences {worst:.1e}, allowed 1e-7")
+    assert worst < 1e-7
+    higher = sim.x * 1.5
+    full = (image >= top).ravel()
+    assert not problem.fun(higher)[full].any()
+    assert not problem.jac(higher)[full].any()
+    assert sim.loss(higher, problem.target).value == pytest.approx((problem.fun(higher) ** 2).sum() / 2, rel=1e-12)
+
+
+@pytest.mark.skipif("gemmi" not in nanobrag.features(), reason="this build has no gemmi")
+def test_the_space_group_ties_the_cell(tmp_path):
+    options = f"-pdb {DATA / '2erl.pdb'} -N 5 -gauss_xtal -detpixels 32 -pixel 3 -fluence 1e28"
+    scene = nanobrag.Scene.from_cli(options)
+    assert scene.crystal.system == nanobrag.System.MONOCLINIC
+    free = ["cell_a", "cell_b", "cell_c", "cell_beta"]
+    sim = scene.simulator("cell")
+    assert [p.name for p in sim.parameters] == free
+    assert len(nanobrag.Scene.from_cli(options + " -crystal_system triclinic").simulator("cell").parameters) == 6
+    nanobrag.write_expt(sim, tmp_path / "a.expt", space_group="C 1 2 1")
+    read = nanobrag.Scene.from_expt(tmp_path / "a.expt", crystal__default_f=100, crystal__ncells=(5, 5, 5))
+    assert [p.name for p in read.simulator("cell").parameters] == free
+    by_line = nanobrag.Scene.from_cli(f"-expt {tmp_path / 'a.expt'} -default_F 100 -N 5")
+    assert [p.name for p in by_line.simulator("cell").parameters] == free
+    assert nanobrag.crystal_system("P 1 1 2", (20, 30, 40, 90, 90, 90)) == nanobrag.System.NONE
+    assert nanobrag.crystal_system("I 4", (20, 30, 40, 90, 90, 90)) == nanobrag.System.NONE
+    with pytest.raises(ValueError, match="cell has 3 numbers"):
+        nanobrag.crystal_system("P 1", (20, 30, 40))

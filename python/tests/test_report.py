@@ -147,6 +147,23 @@ def test_a_page_of_the_programs_fit(browser, tmp_path):
     assert "condition not known" in text
 
 
+def test_a_page_of_the_programs_joint_fit(tmp_path):
+    shots = [{"data": f"{name}_001.img", "misset": [10, 20, 30 * i]} for i, name in enumerate("ab", 1)]
+    for i, name in enumerate("ab", 1):
+        run = [program(), *f"{OPTIONS} 10 20 {30 * i}".split(), "-seed", str(i), "-noisefile", f"{name}_001.img"]
+        subprocess.run([*run, "-quiet"], check=True, cwd=tmp_path)
+    (tmp_path / "shots.json").write_text(json.dumps([*shots, {"data": "gone.img"}]))
+    fit = [program(), *f"{OPTIONS} 10 20 30".split(), "-shots", "shots.json", "-fit", "cell_a", "-fit_each", "scale",
+           "-fitfile", "fit.json", "-json", "run.json", "-quiet"]  # fmt: skip
+    subprocess.run(fit, check=True, cwd=tmp_path, capture_output=True)
+    for name in ("fit", "run"):
+        arguments = [str(tmp_path / f"{name}.json"), "-o", str(tmp_path / f"{name}.html")]
+        assert report.main(arguments) == 0
+        text = (tmp_path / f"{name}.html").read_text()
+        assert "<td>scale</td><td>b_001.img</td>" in text
+        assert "gone.img: cannot read" in text
+
+
 def test_a_page_of_a_gradcheck(browser, sim, tmp_path):
     check = sim.gradcheck(ndirection=2)
     check.save(tmp_path / "check.json")

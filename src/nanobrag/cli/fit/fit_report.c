@@ -59,8 +59,8 @@ static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
 const char *fit_name(const nb_fit_result *r, size_t i, char out[FIT_NAME])
 {
     const nb_fit_value *const v = &r->value[i];
-    (void)snprintf(out, FIT_NAME, "%.60s%s%.120s", v->param.name,
-                   v->shot < 0 ? "" : " of ", v->shot < 0 ? "" : r->shot[v->shot].name);
+    (void)snprintf(out, FIT_NAME, "%.60s%s%.120s", v->param.name, v->shot < 0 ? "" : " of ",
+                   v->shot < 0 ? "" : r->shot[v->shot].name);
     return out;
 }
 

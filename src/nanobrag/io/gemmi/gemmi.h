@@ -139,7 +139,8 @@ nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
                         char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME]);
 
 /* Returns the crystal system of a space group (enum nb_system) by its Hermann-Mauguin
- * symbol; NB_SYSTEM_NONE if it is unknown, or monoclinic with another unique axis than b. */
+ * symbol; NB_SYSTEM_NONE if it is unknown, or monoclinic with another unique axis than b.
+ */
 int gemmi_system(const char *space_group);
 
 /* Returns 1 if a reflection lies in the asymmetric unit that CCP4 uses for the group. */

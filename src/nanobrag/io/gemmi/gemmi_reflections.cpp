@@ -354,19 +354,17 @@ int gemmi_system(const char *space_group)
 {
     const gemmi::SpaceGroup *group = gemmi::find_spacegroup_by_name(space_group);
 
+    // in the order of gemmi::CrystalSystem
+    static const int systems[] = {NB_TRICLINIC,  NB_MONOCLINIC, NB_ORTHORHOMBIC,
+                                  NB_TETRAGONAL, NB_HEXAGONAL,  NB_HEXAGONAL,
+                                  NB_CUBIC};
+
     if (!group) return NB_SYSTEM_NONE;
-    switch (group->crystal_system()) {
-    case gemmi::CrystalSystem::Triclinic: return NB_TRICLINIC;
-    case gemmi::CrystalSystem::Monoclinic:
-        return std::strchr(group->qualifier, 'b') ? NB_MONOCLINIC : NB_SYSTEM_NONE;
-    case gemmi::CrystalSystem::Orthorhombic: return NB_ORTHORHOMBIC;
-    case gemmi::CrystalSystem::Tetragonal: return NB_TETRAGONAL;
-    case gemmi::CrystalSystem::Trigonal:
-        return group->ext == 'R' ? NB_RHOMBOHEDRAL : NB_HEXAGONAL;
-    case gemmi::CrystalSystem::Hexagonal: return NB_HEXAGONAL;
-    case gemmi::CrystalSystem::Cubic: return NB_CUBIC;
-    }
-    return NB_SYSTEM_NONE;
+    const int system = systems[static_cast<int>(group->crystal_system())];
+
+    if (system == NB_MONOCLINIC && !std::strchr(group->qualifier, 'b'))
+        return NB_SYSTEM_NONE;
+    return system == NB_HEXAGONAL && group->ext == 'R' ? NB_RHOMBOHEDRAL : system;
 }
 
 int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])
