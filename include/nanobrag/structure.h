@@ -69,12 +69,16 @@ enum { NB_ATOM_NUMBERS = 5 }; /* free numbers of an atom: x y z B occupancy */
 /*
  * Read a model from a PDB or mmCIF file, which may be compressed (gzip). Of several models
  * the first is taken, with a warning. Alternate conformers count by their occupancy. Atoms
- * that MTRIX or _struct_ncs_oper asks for are added at the end, with a note.
+ * that MTRIX or _struct_ncs_oper asks for are added at the end, with a note. An atom
+ * without B has 50 A^2, one without occupancy 1, and one without an element symbol in a PDB
+ * file that of its name; atoms after the record END are not read. A warning counts each of
+ * these.
  *
  *   out  [out]  free with nb_structure_free()
  *
  * Errors: those of a reader (io.h); NB_ERR_FORMAT also without a unit cell, atoms, a known
- * space group and known elements, or where the cell contradicts the group.
+ * space group and known elements, for an occupancy that is not from 0 to 1, or where the
+ * cell contradicts the group.
  */
 NB_API nb_status nb_structure_read(nb_context *ctx, const char *path, nb_structure **out);
 
@@ -170,22 +174,37 @@ NB_API nb_status nb_structure_jvp(nb_context *ctx, const nb_structure *structure
 
 /* ---- reflections with a space group ---- */
 
+/* What to do with rows of a file that disagree about F of one reflection: the same or an
+ * equivalent by the space group, and where mates have no columns of their own, the Friedel
+ * mate. Rows that agree to 1e-6 are one. */
+enum nb_merge {
+    NB_MERGE_NONE, /* the file is refused, and the message names two of them */
+    NB_MERGE_MEAN, /* take the mean of F */
+    NB_MERGE_FIRST, /* take the first row */
+    NB_MERGE_LAST, /* take the last row */
+    NB_MERGE_MATES /* keep Friedel mates in rows of their own apart, refuse all others */
+};
+
 /*
  * Read amplitudes from an MTZ, or from an mmCIF of reflections, which may be compressed,
  * and expand them by the space group of the file. Friedel mates are equal, except for
- * columns F(+) and F(-) (F_plus and F_minus), of which the first is named. Missing values
- * are left out.
+ * columns such as F(+) and F(-), Fplus and Fminus or pdbx_F_plus and pdbx_F_minus, either
+ * of which names both. Missing values are left out. Of intensities F is the square root,
+ * and 0 where they are negative. Warnings say so, and count what is negative.
  *
- *   label    [in]   the column; NULL: the only one of type F, or F(+)
+ *   label    [in]   the column; NULL: the only one of amplitudes. Intensities are taken
+ *                   where the file has none, or calculated ones alone
+ *   merge    [in]   enum nb_merge
  *   crystal  [out]  cell and space group of the file; may be NULL
  *   out      [out]  free with nb_hkl_free()
  *
- * Errors: those of a reader (io.h); NB_ERR_FORMAT also without a column of the label, with
- * several where none is named, for a column that holds no amplitudes or no value, for an
- * unmerged MTZ, and for the cells and groups that nb_structure_read() refuses.
+ * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an unknown merge;
+ * NB_ERR_FORMAT also without a column of the label, with several where none is named, for a
+ * column that holds no amplitudes and no intensities or no value, for rows that disagree,
+ * for an unmerged MTZ, and for the cells and groups that nb_structure_read() refuses.
  */
 NB_API nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label,
-                             nb_crystal_info *crystal, nb_hkl **out);
+                             int merge, nb_crystal_info *crystal, nb_hkl **out);
 
 /* What an MTZ is written with. */
 typedef struct nb_mtz {
@@ -201,7 +220,8 @@ typedef struct nb_mtz {
  * Write the asymmetric unit of a list as an MTZ: one column of type F, or two of type G
  * with mates apart; and where the list came from nb_structure_fcalc(), their phases in
  * degree, of type P, as PHI and the label. Numbers are float32, as the format has it.
- * 0 0 0 and systematic absences are left out.
+ * 0 0 0 and systematic absences are left out. A reflection that is listed by its Friedel
+ * mate alone has a row: with mates apart LABEL(+) is missing there, else F is the mate's.
  *
  * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a cell, group or label that is
  * none; NB_ERR_FORMAT if the list does not reach into the asymmetric unit.

@@ -15,7 +15,7 @@ from . import _arrays
 from ._context import Context
 from ._convert import choice, fill, integer, number, record, table, words
 from ._lib import ffi, lib
-from ._structs import CrystalInfo, HklInfo, Mtz, Profile
+from ._structs import CrystalInfo, HklInfo, Merge, Mtz, Profile
 
 Path = str | os.PathLike[str]
 
@@ -119,22 +119,26 @@ class Hkl:
         return cls._read(lib.nb_fdump_read, path)
 
     @classmethod
-    def read_mtz(cls, path: Path, label: str | None = None) -> tuple[Hkl, CrystalInfo]:
+    def read_mtz(cls, path: Path, label: str | None = None, merge: Merge | str = Merge.NONE) -> tuple[Hkl, CrystalInfo]:
         """Read amplitudes of an MTZ, or of an mmCIF of reflections, expanded by its space group.
 
         Args:
             path: the file, which may be compressed by gzip.
-            label: the column; None for the only one of amplitudes.
+            label: the column, of amplitudes or of intensities, of which F is the square root;
+                None for the only one.
+            merge: what to do with rows that disagree about F of one reflection.
 
         Returns:
             The reflections, and cell and space group of the file.
 
         Raises:
-            FormatError: there is no such column, or several and no label; or no MTZ.
+            FormatError: there is no such column, or several and no label; rows disagree; or no
+                MTZ.
             UnsupportedError: this build has no gemmi.
         """
         out, info = ffi.new("nb_hkl **"), ffi.new("nb_crystal_info *")
-        _called(lib.nb_mtz_read, path_of(path), words(label, "label") if label else ffi.NULL, info, out)
+        name, kind = words(label, "label") if label else ffi.NULL, choice(Merge, merge, "merge")
+        _called(lib.nb_mtz_read, path_of(path), name, kind, info, out)
         return cls._of(out[0]), record(CrystalInfo, info)
 
     def write_dump(self, path: Path, default_f: float = 0.0, profile: Profile | str = Profile.NANOBRAG) -> None:

@@ -352,6 +352,23 @@ class FcalcMethod(IntEnum):
     FFT = 2
 
 
+class Merge(IntEnum):
+    """What to do with rows of a file that disagree about F of one reflection: the same or an
+    equivalent by the space group, and where mates have no columns of their own, the Friedel
+    mate. Rows that agree to 1e-6 are one."""
+
+    NONE = 0
+    """the file is refused, and the message names two of them"""
+    MEAN = 1
+    """take the mean of F"""
+    FIRST = 2
+    """take the first row"""
+    LAST = 3
+    """take the last row"""
+    MATES = 4
+    """keep Friedel mates in rows of their own apart, refuse all others"""
+
+
 class FitMethod(IntEnum):
     """enum nb_fit_method"""
 
@@ -1986,8 +2003,8 @@ __all__ = [
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
     "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found",
     "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo",
-    "Interpolation", "LogLevel", "LossKind", "Misfit", "Mtz", "Options", "Origin", "Panel",
-    "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
+    "Interpolation", "LogLevel", "LossKind", "Merge", "Misfit", "Mtz", "Options", "Origin",
+    "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
     "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
     "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

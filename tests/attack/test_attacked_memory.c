@@ -384,7 +384,8 @@ static nb_status read_mtz(void)
 {
     nb_hkl *made = NULL;
     const nb_status status =
-        reads_models() ? nb_mtz_read(own, in_folder("read.mtz"), NULL, NULL, &made) : NB_OK;
+        reads_models() ? nb_mtz_read(own, in_folder("read.mtz"), NULL, 0, NULL, &made)
+                       : NB_OK;
 
     nb_hkl_free(made);
     return status;

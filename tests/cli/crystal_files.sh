@@ -74,7 +74,7 @@ run -hkl ../one.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
 is "-fmtz of -hkl" test -s work/f.mtz
 pair() # F -F: of a list of a pair, one with l below 0, says whether its columns are apart
 {
-    printf '0 2 -3 %s\n0 -2 3 %s\n1 1 1 9\n' "$1" "$2" > pair.hkl
+    printf '0 2 -3 %s\n0 -2 3 %s\n1 1 1 9\n-1 -1 -1 9\n' "$1" "$2" > pair.hkl
     run -hkl ../pair.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
     grep -a -c 'COLUMN F.*(-)' work/f.mtz
 }
@@ -174,6 +174,20 @@ bad 'expected -10 to 2000' \
     "${group}ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00-20.00           C\n"
 bad "line 2: '\*\*\*\*\*\*\*\*' is no coordinate" \
     "${group}ATOM      1  CA  GLY A   7    ********   2.000   3.000  1.00 20.00           C\n"
+bad 'has an occupancy of -1; expected 0 to 1' \
+    "${group}ATOM      1  CA  GLY A   7       1.000   2.000   3.000 -1.00 20.00           C\n"
+bad "line 2: 'x.00  ' is no occupancy" \
+    "${group}ATOM      1  CA  GLY A   7       1.000   2.000   3.000x.00   20.00           C\n"
+printf '%b' "$group${atom}END\n${atom}END\n" > after.pdb
+accepts 'warning: .*after.pdb: atoms after the record END are not read: 1 of them; remove END' \
+    -pdb ../after.pdb $view -floatfile f
+head -c 40000000 /dev/zero | tr '\0' ' ' | gzip > large.cif.gz
+refuses 2 'large.cif.gz: expands to more than 16777216 bytes, 50 times.*gunzip' \
+    -pdb ../large.cif.gz $view -floatfile f
+yes '0 1 2 3 4 5 6 7' | head -n 8400000 | (printf 'data_x loop_ _x\n'; cat) > words.cif
+refuses 2 'words.cif: an mmCIF of 67200003 words; expected at most 67108864' \
+    -pdb ../words.cif $view -floatfile f
+rm words.cif
 grep -B 400 -m 20 "^ATOM" "$pdb" > cut.pdb
 accepts 'warning: .*cut.pdb: no record END' -pdb ../cut.pdb $view -floatfile f
 head -c 20000 "$data/structures/1cbs.cif.gz" > cut.cif.gz
@@ -218,6 +232,22 @@ mtz 'no value, all 1 are missing' ../none.cif
 sed 's/?/12.5/' none.cif > one.cif
 accepts 'F of 8 reflections from ../one.cif' -mtz ../one.cif $view -floatfile f
 accepts 'F of 8 reflections from ../one.cif' -mtz ../one.cif:F_meas_au $view -floatfile f
+sed 's/F_meas_au/F_squared_meas/' one.cif > squared.cif
+accepts 'warning: .*F is the square root of the intensities in its column F_squared_meas' \
+    -mtz ../squared.cif $view -floatfile f
+sed 's/12.5/-12.5/' one.cif > negative.cif
+accepts 'warning: .*negative F in its column F_meas_au: 1; the image has their squares' \
+    -mtz ../negative.cif $view -floatfile f
+(cat one.cif && echo '-1 -2 3 13.5') > disagree.cif
+refuses 2 'disagree.cif: F of 1 2 3 in row 1 is 12.5, that of -1 -2 3 in row 2 is 13.5.*-merge' \
+    -mtz ../disagree.cif $view -floatfile f
+for merge in mean first last; do
+    accepts "note: .*disagree.cif: rows of 1 reflections disagree; the $merge of each" \
+        -mtz ../disagree.cif $view -merge $merge -floatfile f
+done
+refuses 2 'one reflection' -mtz ../disagree.cif $view -merge mates -floatfile f
+refuses 2 'expected mean|first|last|mates' -mtz ../disagree.cif $view -merge all -floatfile f
+accepts 'warning: -merge has no effect without -mtz' $scene -merge mean -floatfile f
 
 # measured amplitudes of 1CBS, where a package has them
 observed=/usr/share/doc/libpdb-redo-dev/examples/1cbs_map.mtz

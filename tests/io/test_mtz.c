@@ -48,7 +48,8 @@ static void written_free(struct written *w)
 static nb_status parse(const struct written *w, const char *label, nb_crystal_info *crystal,
                        nb_hkl **out)
 {
-    return mtz_parse(ctx, "input", &(struct mtz_bytes){w->bytes, w->n, label}, crystal,
+    return mtz_parse(ctx, "input",
+                     &(struct mtz_bytes){w->bytes, w->n, label, NB_MERGE_NONE}, crystal,
                      out);
 }
 
@@ -112,7 +113,8 @@ static int plain_list(void)
 
     check_ok(nb_hkl_create(ctx, 4, hkl, f, &list), "a list");
     check_ok(nb_mtz_write(ctx, in_folder("p1.mtz"), &mtz, list), "nb_mtz_write");
-    check_ok(nb_mtz_read(ctx, in_folder("p1.mtz"), "Fmodel", NULL, &read), "nb_mtz_read");
+    check_ok(nb_mtz_read(ctx, in_folder("p1.mtz"), "Fmodel", 0, NULL, &read),
+             "nb_mtz_read");
     (void)nb_hkl_get(read, -1, -2, -3, &found[0]);
     (void)nb_hkl_get(read, 1, 2, 3, &found[1]);
     (void)nb_hkl_get(read, -2, 1, -4, &found[2]);
@@ -150,10 +152,10 @@ static int damaged(void)
         {"COLUMN PHIFC                          P",
          "COLUMN PHIFC                          F", NULL, "several columns", "FC PHIFC"},
         {"COLUMN FC                             F",
-         "COLUMN FC                             J", NULL, "no column of amplitudes",
+         "COLUMN FC                             Q", NULL, "no column of amplitudes",
          "intensities"},
         {"COLUMN FC                             F",
-         "COLUMN FC                             J", "FC", "type J", "FC"},
+         "COLUMN FC                             Q", "FC", "type Q", "FC"},
         {"COLUMN FC ", "COLUMN XX ", "FC", "no column FC", "XX"},
         {"COLUMN PHIFC ", "COLUMN M/ISYM", NULL, "unmerged", "M/ISYM"},
         {"COLUMN H                              H",
@@ -250,7 +252,8 @@ static int sizes(void)
 
 static nb_status parse_cif(const char *text, const char *label, nb_hkl **out)
 {
-    return mtz_parse(ctx, "input", &(struct mtz_bytes){text, strlen(text), label}, NULL,
+    return mtz_parse(ctx, "input",
+                     &(struct mtz_bytes){text, strlen(text), label, NB_MERGE_NONE}, NULL,
                      out);
 }
 
@@ -334,10 +337,11 @@ static int arguments(void)
     check_refused(nb_mtz_write(ctx, path, &good, NULL), NB_ERR_ARGUMENT, "hkl", "");
     tap_check(nb_mtz_write(NULL, path, &good, list) == NB_ERR_ARGUMENT, "no context");
     nb_hkl_free(list);
-    check_refused(nb_mtz_read(ctx, in_folder("missing.mtz"), NULL, NULL, &list),
+    check_refused(nb_mtz_read(ctx, in_folder("missing.mtz"), NULL, 0, NULL, &list),
                   NB_ERR_FILE, "missing.mtz", "");
-    check_refused(nb_mtz_read(ctx, NULL, NULL, NULL, &list), NB_ERR_ARGUMENT, "path", "");
-    check_refused(nb_mtz_read(ctx, path, NULL, NULL, NULL), NB_ERR_ARGUMENT, "out", "");
+    check_refused(nb_mtz_read(ctx, NULL, NULL, 0, NULL, &list), NB_ERR_ARGUMENT, "path",
+                  "");
+    check_refused(nb_mtz_read(ctx, path, NULL, 0, NULL, NULL), NB_ERR_ARGUMENT, "out", "");
     tap_check(access(path, F_OK) != 0, "no file was written");
     return TAP_PASS;
 }

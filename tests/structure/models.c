@@ -91,6 +91,35 @@ struct model_gap model_compare(const double (*f)[2], const double (*truth)[2], s
     return (struct model_gap){difference / sum, sqrt(square / squares)};
 }
 
+static char heard[4096], given[4096];
+
+static void hear(void *user, int level, const char *topic, const char *line)
+{
+    const size_t n = strlen(heard);
+
+    (void)user;
+    (void)topic;
+    (void)snprintf(heard + n, sizeof heard - n, "%s%s\n",
+                   level == NB_LOG_WARNING ? "warning: " : "note: ", line);
+}
+
+nb_context *model_listener(void)
+{
+    const nb_context_options options = {.threads = 1, .log = hear};
+    nb_context *ctx;
+
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    heard[0] = '\0';
+    return ctx;
+}
+
+const char *model_heard(void)
+{
+    memcpy(given, heard, sizeof given);
+    heard[0] = '\0';
+    return given;
+}
+
 int models_are_read(void)
 {
     return strstr(nb_features(), "gemmi") != NULL;

@@ -47,6 +47,11 @@ struct model_gap {
 };
 struct model_gap model_compare(const double (*f)[2], const double (*truth)[2], size_t n);
 
+/* A context that keeps its warnings and notes, to be freed with nb_context_free(), and the
+ * lines that it has kept since the last call. */
+nb_context *model_listener(void);
+const char *model_heard(void);
+
 /* 1 in a build that reads models. */
 int models_are_read(void);
 

@@ -156,6 +156,97 @@ static int copies(void)
     return TAP_PASS;
 }
 
+/* ---- what is missing ---- */
+
+#define CIF_HEAD                                                                           \
+    "data_x\n_cell.length_a 40\n_cell.length_b 50\n_cell.length_c 60\n"                    \
+    "_cell.angle_alpha 90\n_cell.angle_beta 90\n_cell.angle_gamma 90\n"
+#define CIF_OF(group, items, row)                                                          \
+    CIF_HEAD group                                                                         \
+        " 'P 21 21 21'\nloop_\n_atom_site.id\n_atom_site.type_symbol\n"                    \
+        "_atom_site.Cartn_x\n_atom_site.Cartn_y\n_atom_site.Cartn_z\n" items row
+#define SYMMETRY  "_symmetry.space_group_name_H-M"
+#define OCCUPANCY "_atom_site.occupancy\n"
+#define B_ISO     "_atom_site.B_iso_or_equiv\n"
+#define TENSOR(of, prefix)                                                                 \
+    prefix of "[1][1]\n" prefix of "[2][2]\n" prefix of "[3][3]\n" prefix of               \
+              "[1][2]\n" prefix of "[1][3]\n" prefix of "[2][3]\n"
+#define OF_ATOM(of) "loop_\n_atom_site_anisotrop.id\n" TENSOR(of, "_atom_site_anisotrop.")
+#define MARK        "\xEF\xBB\xBF"
+
+/* B and occupancy of the last atom, and what is said of the file. */
+static int missing(void)
+{
+    static const struct {
+        const char *text;
+        double b, occupancy;
+        const char *said; /* NULL: nothing */
+    } cases[] = {
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 0.5 20\n"), 20, 0.5, NULL},
+        {MARK CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 0.5 20\n"), 20, 0.5, NULL},
+        {CIF_OF("_space_group.name_H-M_alt", OCCUPANCY B_ISO, "1 C 1 2 3 0.5 20\n"), 20,
+         0.5, NULL},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 0.5 ?\n2 C 1 2 3 0.5 .\n"), 50, 0.5,
+         "without B get 50 A^2: 2 of them"},
+        {CIF_OF(SYMMETRY, OCCUPANCY, "1 C 1 2 3 0.5\n"), 50, 0.5, "50 A^2: 1 of"},
+        {CIF_OF(SYMMETRY, B_ISO, "1 C 1 2 3 20\n"), 20, 1,
+         "without an occupancy get one of 1: 1 of them"},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 ? 20\n"), 20, 1, "one of 1: 1 of"},
+        {CIF_OF(SYMMETRY, OCCUPANCY "_atom_site.U_iso_or_equiv\n", "1 C 1 2 3 1 0.25\n"),
+         8 * 9.869604401089358 * 0.25, 1, NULL},
+        /* U of 0.1, 0.2, 0.3 A^2 four ways: B is that of their mean */
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 ?\n")
+             OF_ATOM("U") "1 .1 .2 .3 0 0 0\n",
+         8 * 9.869604401089358 * 0.2, 1, NULL},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 ?\n") OF_ATOM(
+             "B") "1 7.895683520871486 15.791367041742973 23.687050562614460 0 0 0\n",
+         8 * 9.869604401089358 * 0.2, 1, NULL},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO TENSOR("aniso_U", "_atom_site."),
+                "1 C 1 2 3 1 ? .1 .2 .3 0 0 0\n"),
+         8 * 9.869604401089358 * 0.2, 1, NULL},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO TENSOR("aniso_B", "_atom_site."),
+                "1 C 1 2 3 1 ? 7.895683520871486 15.791367041742973 23.687050562614460 0 "
+                "0 0\n"),
+         8 * 9.869604401089358 * 0.2, 1, NULL},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 30\n")
+             OF_ATOM("U") "1 ? ? ? ? ? ?\n",
+         30, 1, NULL},
+        {CRYST1 CARBON "END\n", 20, 1, NULL},
+        {MARK CRYST1 CARBON "END\n", 20, 1, NULL},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  0.50      ", " C") "END\n", 50, 0.5,
+         "50 A^2: 1 of"},
+        {CRYST1 "ATOM      1  CA  GLY A   7       1.000   2.000   3.000  0.50\nEND\n", 50,
+         0.5, "50 A^2: 1 of"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "       20.00", " C") "END\n", 20, 1,
+         "one of 1: 1 of"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  0.50 20.00", "  ") "END\n", 20, 0.5,
+         "columns 77-78) get that of their names: 1 of"},
+        {CRYST1 CARBON "END\n" CARBON CARBON "END\n", 20, 1,
+         "after the record END are not read: 2 of them; remove END"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  0.50      ",
+                     " C") "ANISOU    1  CA  GLY A   7     1000   2000   "
+                           "3000      0      0      0       C\nEND\n",
+         8 * 9.869604401089358 * 0.2, 0.5, NULL},
+    };
+    nb_context *const plain = ctx;
+    nb_atom atom;
+
+    ctx = model_listener();
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const size_t n = atoms_of(cases[i].text, &atom);
+        const char *heard = model_heard();
+
+        tap_check(n > 0, "case %zu: %zu atoms", i, n);
+        check_number("B", atom.b, cases[i].b);
+        check_number("occupancy", atom.occupancy, cases[i].occupancy);
+        tap_check(cases[i].said ? strstr(heard, cases[i].said) != NULL : !*heard,
+                  "says '%s'", heard);
+    }
+    nb_context_free(ctx);
+    ctx = plain;
+    return TAP_PASS;
+}
+
 /* ---- what is refused ---- */
 
 struct bad {
@@ -211,6 +302,14 @@ static int bad_pdb(void)
                 "SCALE3      0.000000  0.000000  0.016667        0.00000\n" CARBON,
          "SCALE", "cell"},
         {CRYST1 "ATOM      1  CA  GLY A   7       1.000   2.000\n", "too short", "line 2"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", " -1.00 20.00", " C"), "occupancy of -1",
+         "0 to 1"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  1.01 20.00", " C"), "occupancy of 1.01",
+         "0 to 1"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  x.00 20.00", " C"), "is no occupancy",
+         "line 2"},
+        {CRYST1 ATOM("   1.000   2.000   3.000", "  1.00******", " C"), "is no B",
+         "line 2"},
     };
 
     return refuse_all(bad, COUNT(bad));
@@ -245,6 +344,20 @@ static int bad_cif(void)
          "position", ""},
         {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA .\n", "mmCIF", ""},
         {"data_x\nloop_\n", "mmCIF", ""},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 -1 20\n"), "occupancy of -1",
+         "0 to 1"},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 one 20\n"), "occupancy", "'one'"},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 big\n"), "B_iso_or_equiv", "'big'"},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 20\n")
+             OF_ATOM("U") "1 .1 .2 ? 0 0 0\n",
+         "tensor", "'?'"},
+        {CIF_OF(SYMMETRY, OCCUPANCY B_ISO, "1 C 1 2 3 1 20\n")
+             OF_ATOM("V") "1 .1 .2 .3 0 0 0\n",
+         "_atom_site_anisotrop", "U[1][1]"},
+        {CIF_CELL CIF_GROUP "loop_\n_atom_site.id\n_atom_site.Cartn_x\n1 2\n", "Cartn_y",
+         "needed"},
+        {CIF_CELL CIF_GROUP "loop_\n_atom_site_label\n_atom_site_fract_x\nC1 0.1\n",
+         "small molecule", "mmCIF"},
     };
     nb_atom atom = {0};
 
@@ -279,8 +392,8 @@ int main(int argc, char **argv)
         {"model_2erl", model_2erl},   {"model_1cbs", model_1cbs},
         {"old_columns", old_columns}, {"first_model", first_model},
         {"conformers", conformers},   {"copies", copies},
-        {"bad_pdb", bad_pdb},         {"bad_cif", bad_cif},
-        {"bad_files", bad_files},
+        {"missing", missing},         {"bad_pdb", bad_pdb},
+        {"bad_cif", bad_cif},         {"bad_files", bad_files},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

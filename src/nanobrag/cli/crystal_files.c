@@ -80,7 +80,8 @@ static int read_mtz(struct inputs *in, struct settings *s, struct messages *mess
     char *file;
     const char *const label = split_label(s->mtz, &file);
     if (!file) return message_failure(messages, "out of memory");
-    const nb_status status = nb_mtz_read(ctx, file, label, &in->crystal, &in->hkl);
+    const nb_status status =
+        nb_mtz_read(ctx, file, label, s->merge, &in->crystal, &in->hkl);
     const int code = status != NB_OK ? failed(messages, ctx, status, 0)
                                      : set_cell(in, s, messages, file);
     free(file);
@@ -193,18 +194,18 @@ const char *factors_source(const struct run *run)
 
 /* ---- writing ---- */
 
-/* 1 when F of any Friedel pair differs by more than the rounding of the file. */
+/* 1 when F of any Friedel pair differs by more than the rounding of the file, or one of
+ * them is not listed. */
 static int mates_differ(const struct inputs *in)
 {
     const nb_hkl_info *info = &in->hkl_info;
-    /* of each pair one has h >= 0 */
-    for (int h = info->min[0] > 0 ? info->min[0] : 0; h <= info->max[0]; h++)
+    for (int h = info->min[0]; h <= info->max[0]; h++)
         for (int k = info->min[1]; k <= info->max[1]; k++)
             for (int l = info->min[2]; l <= info->max[2]; l++) {
                 double f, mate;
-                if (nb_hkl_get(in->hkl, h, k, l, &f)
-                    && nb_hkl_get(in->hkl, -h, -k, -l, &mate)
-                    && fabs(mate - f) > 1e-6 * fabs(f))
+                if (!nb_hkl_get(in->hkl, h, k, l, &f)) continue;
+                if (!nb_hkl_get(in->hkl, -h, -k, -l, &mate)
+                    || fabs(mate - f) > 1e-6 * fabs(f))
                     return 1;
             }
     return 0;

@@ -21,6 +21,10 @@ static int is_gzip(const unsigned char *bytes, size_t n)
 #include <limits.h>
 #include <zlib.h>
 
+/* Texts and tables shrink to a tenth or so. What expands to more than EXPANSION times its
+ * size and EXPANDED bytes is a mistake or an attack. */
+enum { EXPANSION = 50, EXPANDED = 1 << 24 };
+
 /* Makes room for more bytes. Returns 0 at the limit, -1 if there is no memory. */
 static int grow(unsigned char **bytes, size_t *size, size_t limit)
 {
@@ -69,6 +73,7 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
                       size_t n, size_t limit, unsigned char **out, size_t *nout)
 {
     enum { GZIP_ONLY = 16 + MAX_WBITS };
+    const size_t most = n < EXPANDED / EXPANSION ? EXPANDED : EXPANSION * n;
     z_stream z = {0};
     int status;
 
@@ -81,12 +86,17 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
     z.next_in = (unsigned char *)bytes;
     z.avail_in = (unsigned)n;
     if (inflateInit2(&z, GZIP_ONLY) != Z_OK) return fail_memory(ctx, name);
-    status = expand(&z, limit, out, nout);
+    status = expand(&z, most < limit ? most : limit, out, nout);
     (void)inflateEnd(&z);
     if (status == Z_STREAM_END) return NB_OK;
     free(*out);
     *out = NULL;
     if (status == Z_MEM_ERROR) return fail_memory(ctx, name);
+    if (status == Z_BUF_ERROR && most < limit)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: expands to more than %zu bytes, %d times its size; if it is the "
+                    "right file, expand it with gunzip",
+                    name, most, (int)EXPANSION);
     if (status == Z_BUF_ERROR)
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: expands to more than %zu bytes; check that it is the right file",

@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "base/log.h"
 #include "io/file.h"
 #include "io/gemmi/gemmi.h"
 #include "io/gzip.h"
@@ -26,20 +27,24 @@ static void turn(const int hkl[3], const struct gemmi_operator *by, int out[3])
                  + hkl[2] * by->rotation[2][k];
 }
 
-/* ---- reading ---- */
+/* ---- reading: values ---- */
 
-/* Every equivalent of every value, and for F also its Friedel mate. */
-struct expanded {
-    size_t n;
-    int *hkl;
-    double *f;
+/* F of a reflection, as a row of the file has it. */
+struct value {
+    int key[3]; /* of its equivalents the one of largest h, then k, then l */
+    int hkl[3];
+    size_t order; /* twice the number of the row, from 0; 1 more for the mate in a row */
+    double f;
 };
 
-static void add_mate(struct expanded *to, const int hkl[3], int sign, double f)
-{
-    for (int k = 0; k < 3; k++) to->hkl[3 * to->n + (size_t)k] = sign * hkl[k];
-    to->f[to->n++] = f;
-}
+/* The values of a file, in the order of their keys, and what is known of all of them. */
+struct values {
+    const struct gemmi_crystal *crystal;
+    int rotations; /* first operators of the crystal with different rotations */
+    int mates; /* 1: Friedel mates are one reflection */
+    size_t n;
+    struct value *at;
+};
 
 /* The first operators with different rotations: those without centring. */
 static int count_rotations(const struct gemmi_crystal *crystal)
@@ -54,11 +59,190 @@ static int count_rotations(const struct gemmi_crystal *crystal)
     return n;
 }
 
-static nb_status expand(nb_context *ctx, const char *name,
-                        const struct gemmi_reflections *from, nb_hkl **out)
+static int compare_indices(const int a[3], const int b[3])
 {
-    const int rotations = count_rotations(&from->crystal);
-    const size_t most = 2 * from->n * (size_t)rotations;
+    for (int i = 0; i < 3; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct value *one = a, *two = b;
+    const int by_key = compare_indices(one->key, two->key);
+
+    if (by_key != 0) return by_key;
+    return one->order < two->order ? -1 : one->order > two->order;
+}
+
+/* Finds the key of a reflection; with `mates` that of its mate is the same. */
+static void find_key(const struct values *values, int mates, const int hkl[3], int key[3])
+{
+    memcpy(key, hkl, 3 * sizeof *key);
+    for (int n = 0; n < values->rotations; n++)
+        for (int sign = mates ? -1 : 1; sign <= 1; sign += 2) {
+            int to[3];
+
+            turn(hkl, &values->crystal->operator_of[n], to);
+            for (int k = 0; k < 3; k++) to[k] *= sign;
+            if (compare_indices(to, key) > 0) memcpy(key, to, sizeof to);
+        }
+}
+
+static void add_value(struct values *values, const int hkl[3], size_t order, double f)
+{
+    struct value *value = &values->at[values->n++];
+
+    memcpy(value->hkl, hkl, sizeof value->hkl);
+    value->order = order;
+    value->f = f;
+    find_key(values, values->mates, hkl, value->key);
+}
+
+/* Collects what is not missing. Without columns of their own for mates, both have the F of
+ * the first one. Returns 0 if there is no memory. */
+static int collect(const struct gemmi_reflections *from, int merge, struct values *out)
+{
+    *out = (struct values){.crystal = &from->crystal,
+                           .rotations = count_rotations(&from->crystal),
+                           .mates = !from->apart && merge != NB_MERGE_MATES,
+                           .at = malloc((2 * from->n + 1) * sizeof *out->at)};
+    if (!out->at) return 0;
+    for (size_t i = 0; i < from->n; i++) {
+        const int *hkl = from->hkl + 3 * i, mate[3] = {-hkl[0], -hkl[1], -hkl[2]};
+
+        if (!isnan(from->f[2 * i])) add_value(out, hkl, 2 * i, from->f[2 * i]);
+        if (from->apart && !isnan(from->f[2 * i + 1]))
+            add_value(out, mate, 2 * i + 1, from->f[2 * i + 1]);
+    }
+    qsort(out->at, out->n, sizeof *out->at, compare_values);
+    return 1;
+}
+
+static int agree(double a, double b)
+{
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)); /* float32 */
+}
+
+/* ---- reading: merging ---- */
+
+/* Refuses values that disagree about a reflection. */
+static nb_status refuse_values(nb_context *ctx, const char *name,
+                               const struct values *values, const struct value *one,
+                               const struct value *two, size_t others)
+{
+    int key[2][3], mates;
+    char more[64] = "";
+
+    find_key(values, 0, one->hkl, key[0]);
+    find_key(values, 0, two->hkl, key[1]);
+    mates = memcmp(key[0], key[1], sizeof key[0]) != 0;
+    if (others > 0)
+        (void)snprintf(more, sizeof more, ", as do those of %zu more reflections", others);
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: F of %d %d %d in row %zu is %.7g, that of %d %d %d in row %zu is "
+                "%.7g: "
+                "both are %s, and they disagree%s; choose by -merge mean, first or last%s",
+                name, one->hkl[0], one->hkl[1], one->hkl[2], one->order / 2 + 1, one->f,
+                two->hkl[0], two->hkl[1], two->hkl[2], two->order / 2 + 1, two->f,
+                mates ? "Friedel mates" : "one reflection by the space group", more,
+                mates ? ", or keep them apart by -merge mates" : "");
+}
+
+/* Makes one value of those of each reflection, which stay in the order of their keys. Where
+ * they disagree, `merge` decides. */
+static nb_status merge_values(nb_context *ctx, const char *name, int merge,
+                              struct values *values)
+{
+    const struct value *first = NULL, *second = NULL;
+    size_t merged = 0, disagree = 0, i = 0;
+
+    while (i < values->n) {
+        const size_t start = i;
+        struct value one = values->at[start];
+        const struct value *other = NULL;
+        double sum = 0;
+
+        for (; i < values->n && compare_indices(values->at[i].key, one.key) == 0; i++) {
+            sum += values->at[i].f;
+            if (!other && !agree(values->at[i].f, one.f)) other = &values->at[i];
+        }
+        if (other && (merge == NB_MERGE_NONE || merge == NB_MERGE_MATES)) {
+            if (!first || one.order < first->order) {
+                first = &values->at[start];
+                second = other;
+            }
+            disagree++;
+            continue;
+        }
+        if (other && merge == NB_MERGE_MEAN) one.f = sum / (double)(i - start);
+        if (other && merge == NB_MERGE_LAST) one.f = values->at[i - 1].f;
+        disagree += other != NULL;
+        if (!first) values->at[merged++] = one;
+    }
+    if (first) return refuse_values(ctx, name, values, first, second, disagree - 1);
+    if (disagree > 0)
+        log_line(ctx, NB_LOG_NOTE, "reflections",
+                 "%s: rows of %zu reflections disagree; %s of each is taken", name,
+                 disagree,
+                 merge == NB_MERGE_MEAN    ? "the mean"
+                 : merge == NB_MERGE_FIRST ? "the first"
+                                           : "the last");
+    values->n = merged;
+    return NB_OK;
+}
+
+/* ---- reading: expanding ---- */
+
+/* Every equivalent of every value. */
+struct expanded {
+    size_t n;
+    int *hkl;
+    double *f;
+};
+
+/* Returns 1 if the mate of a value has the same F: where mates are one reflection, or where
+ * the mate is not listed although the file could. */
+static int shares_f(const struct values *values, const struct gemmi_reflections *from,
+                    const struct value *value)
+{
+    const int mate[3] = {-value->hkl[0], -value->hkl[1], -value->hkl[2]};
+    size_t low = 0, high = values->n;
+    int key[3];
+
+    if (from->apart) return 0;
+    if (values->mates) return 1;
+    find_key(values, 0, mate, key);
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_indices(values->at[middle].key, key);
+
+        if (order == 0) return 0;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 1;
+}
+
+static void add_equivalents(struct expanded *to, const struct values *values,
+                            const struct value *value, int sign)
+{
+    for (int n = 0; n < values->rotations; n++) {
+        int hkl[3];
+
+        turn(value->hkl, &values->crystal->operator_of[n], hkl);
+        for (int k = 0; k < 3; k++) to->hkl[3 * to->n + (size_t)k] = sign * hkl[k];
+        to->f[to->n++] = value->f;
+    }
+}
+
+static nb_status expand(nb_context *ctx, const char *name,
+                        const struct gemmi_reflections *from, const struct values *values,
+                        nb_hkl **out)
+{
+    const size_t most = 2 * values->n * (size_t)values->rotations;
     struct expanded to = {0, malloc((most + 1) * 3 * sizeof *to.hkl),
                           malloc((most + 1) * sizeof *to.f)};
     nb_status status = NB_OK;
@@ -68,15 +252,11 @@ static nb_status expand(nb_context *ctx, const char *name,
         free(to.f);
         return fail_memory(ctx, name);
     }
-    for (size_t i = 0; i < from->n; i++)
-        for (int n = 0; n < rotations; n++) {
-            int hkl[3];
-
-            turn(from->hkl + 3 * i, &from->crystal.operator_of[n], hkl);
-            for (size_t mate = 0; mate < 2; mate++)
-                if (!isnan(from->f[2 * i + mate]))
-                    add_mate(&to, hkl, mate ? -1 : 1, from->f[2 * i + mate]);
-        }
+    for (size_t i = 0; i < values->n; i++) {
+        add_equivalents(&to, values, &values->at[i], 1);
+        if (shares_f(values, from, &values->at[i]))
+            add_equivalents(&to, values, &values->at[i], -1);
+    }
     if (to.n == 0)
         status =
             fail(ctx, NB_ERR_FORMAT,
@@ -93,32 +273,63 @@ static nb_status expand(nb_context *ctx, const char *name,
     return status;
 }
 
+/* Says what was chosen and what is left out. */
+static void tell(nb_context *ctx, const char *name, const struct gemmi_reflections *list)
+{
+    const char *column = list->column;
+
+    if (list->squares)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: F is the square root of the intensities in its column %s%s%s%s", name,
+                 column, list->calculated[0] ? ", not the calculated " : "",
+                 list->calculated,
+                 list->calculated[0] ? ", which FILE:LABEL would name" : "");
+    if (list->negative > 0)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: negative %s in its column %s: %zu; %s", name,
+                 list->squares ? "intensities" : "F", column, list->negative,
+                 list->squares ? "F is 0 there" : "the image has their squares");
+    if (list->mateless)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: its column %s is that of one Friedel mate, and there is none of the "
+                 "other: both have the same F",
+                 name, column);
+    if (list->blocks > 0)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: only the first of its %d blocks with reflections is read", name,
+                 list->blocks + 1);
+}
+
 nb_status mtz_parse(nb_context *ctx, const char *name, const struct mtz_bytes *bytes,
                     nb_crystal_info *crystal, nb_hkl **out)
 {
     struct gemmi_reflections *list = calloc(1, sizeof *list);
+    struct values values = {0};
     char why[GEMMI_WHY];
     nb_status status;
 
     *out = NULL;
     if (!list) return fail_memory(ctx, name);
     status = gemmi_reflections_read(bytes->at, bytes->n, bytes->label, list, why);
-    if (status != NB_OK)
-        status = fail(ctx, status, "%s: %s", name, why);
-    else
-        status = expand(ctx, name, list, out);
+    if (status != NB_OK) status = fail(ctx, status, "%s: %s", name, why);
+    if (status == NB_OK && !collect(list, bytes->merge, &values))
+        status = fail_memory(ctx, name);
+    if (status == NB_OK) status = merge_values(ctx, name, bytes->merge, &values);
+    if (status == NB_OK) status = expand(ctx, name, list, &values, out);
+    if (status == NB_OK) tell(ctx, name, list);
     if (status == NB_OK && crystal) {
         memcpy(crystal->cell, list->crystal.cell, sizeof crystal->cell);
         memcpy(crystal->space_group, list->crystal.space_group,
                sizeof crystal->space_group);
         crystal->noperator = list->crystal.noperator;
     }
+    free(values.at);
     gemmi_reflections_free(list);
     free(list);
     return status;
 }
 
-nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label,
+nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label, int merge,
                       nb_crystal_info *crystal, nb_hkl **out)
 {
     STANDARD_FLOATS;
@@ -131,9 +342,12 @@ nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label,
     if (!ctx) return NB_ERR_ARGUMENT;
     if (!path || !out)
         return fail(ctx, NB_ERR_ARGUMENT, "nb_mtz_read: %s is NULL", path ? "out" : "path");
+    if (merge < NB_MERGE_NONE || merge > NB_MERGE_MATES)
+        return fail(ctx, NB_ERR_ARGUMENT, "nb_mtz_read: merge is %d, expected 0 to %d",
+                    merge, (int)NB_MERGE_MATES);
     NB_TRY(gzip_read(ctx, path, BYTES_MOST, &bytes, &n));
-    status =
-        mtz_parse(ctx, path, &(struct mtz_bytes){(char *)bytes, n, label}, crystal, out);
+    status = mtz_parse(ctx, path, &(struct mtz_bytes){(char *)bytes, n, label, merge},
+                       crystal, out);
     free(bytes);
     return status;
 }
@@ -227,26 +441,36 @@ static void add_row(struct rows *rows, const int hkl[3])
     const int phases = rows->list->factor != NULL, mate[3] = {-hkl[0], -hkl[1], -hkl[2]};
     float *to = rows->value + rows->n * (size_t)rows->columns;
 
+    const int *of = rows->friedel || number_of(rows, hkl) >= 0 ? hkl : mate;
+
     memcpy(rows->hkl + 3 * rows->n, hkl, 3 * sizeof *hkl);
-    put_value(rows, hkl, to, phases ? to + 1 : NULL);
+    put_value(rows, of, to, phases ? to + 1 : NULL);
     if (rows->friedel)
         put_value(rows, mate, to + 1 + phases, phases ? to + 2 + phases : NULL);
     rows->n++;
 }
 
+/* In order of h, k, l. A reflection that is listed by its Friedel mate alone has a row. */
 static void fill_rows(struct rows *rows)
 {
-    const size_t places = hkl_box_size(rows->list);
+    int most[3], at[3];
 
-    for (size_t i = 0; i < places; i++) {
-        int hkl[3];
+    for (int i = 0; i < 3; i++) {
+        const int low = -rows->list->min[i], high = rows->list->size[i] - 1 - low;
 
-        if (isnan(rows->list->box[i])) continue;
-        hkl_box_indices(rows->list, i, hkl);
-        if (hkl[0] == 0 && hkl[1] == 0 && hkl[2] == 0) continue;
-        if (gemmi_in_asymmetric_unit(rows->crystal, hkl) && !is_absent(rows->crystal, hkl))
-            add_row(rows, hkl);
+        most[i] = low > high ? low : high;
     }
+    for (at[0] = -most[0]; at[0] <= most[0]; at[0]++)
+        for (at[1] = -most[1]; at[1] <= most[1]; at[1]++)
+            for (at[2] = -most[2]; at[2] <= most[2]; at[2]++) {
+                const int mate[3] = {-at[0], -at[1], -at[2]};
+
+                if (number_of(rows, at) < 0 && number_of(rows, mate) < 0) continue;
+                if ((at[0] != 0 || at[1] != 0 || at[2] != 0)
+                    && gemmi_in_asymmetric_unit(rows->crystal, at)
+                    && !is_absent(rows->crystal, at))
+                    add_row(rows, at);
+            }
 }
 
 static void name_columns(const nb_mtz *mtz, int phases, struct gemmi_mtz *out)

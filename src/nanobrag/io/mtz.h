@@ -13,6 +13,7 @@ struct mtz_bytes {
     const char *at;
     size_t n;
     const char *label; /* NULL: the only column of amplitudes */
+    int merge; /* enum nb_merge */
 };
 
 /* nb_mtz_read() of the bytes of the file `name`, expanded. */

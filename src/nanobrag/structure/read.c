@@ -128,6 +128,27 @@ static nb_status allocate(nb_structure *structure)
                : NB_ERR_MEMORY;
 }
 
+/* Says what the file lacks and what stands for it. */
+static void tell_lacks(nb_context *ctx, const char *name, const struct gemmi_model *model)
+{
+    static const struct {
+        const char *what, *remedy;
+    } lacks[GEMMI_NOTES] = {
+        [GEMMI_NO_B] = {"atoms without B get 50 A^2", "; add B to the file"},
+        [GEMMI_NO_OCCUPANCY] = {"atoms without an occupancy get one of 1", ""},
+        [GEMMI_NO_ELEMENT] = {"atoms without an element symbol (columns 77-78) get that of "
+                              "their names",
+                              ""},
+        [GEMMI_AFTER_END] = {"atoms after the record END are not read",
+                             "; remove END to read them"},
+    };
+
+    for (int i = 0; i < GEMMI_NOTES; i++)
+        if (model->noted[i] > 0)
+            log_line(ctx, NB_LOG_WARNING, "structure", "%s: %s: %zu of them%s", name,
+                     lacks[i].what, model->noted[i], lacks[i].remedy);
+}
+
 static void tell(nb_context *ctx, const char *name, const struct gemmi_model *model)
 {
     size_t empty = 0;
@@ -151,7 +172,10 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_model *mo
                  name, model->natom);
     if (model->short_lines)
         log_line(ctx, NB_LOG_NOTE, "structure",
-                 "%s: an old file with text in columns 73-80, which are not read", name);
+                 "%s: an old file with text in columns 73-80, which are not read: elements "
+                 "are taken from the names of atoms",
+                 name);
+    tell_lacks(ctx, name, model);
 }
 
 nb_status structure_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,

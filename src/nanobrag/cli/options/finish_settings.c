@@ -208,6 +208,7 @@ static const int without_effect[][2] = {
     {OPT_DENSITY, OPT_WATER},
     {OPT_ANOMALOUS, OPT_PDB},
     {OPT_SOLVENT, OPT_PDB},
+    {OPT_MERGE, OPT_MTZ},
     {OPT_MW, OPT_WATER},
     {OPT_EXPOSURE, OPT_FLUX},
     {OPT_PNG_SCALE, OPT_PNGFILE},

@@ -160,6 +160,14 @@ static int compression_named(const char *word)
                                         : NB_COMPRESSION_DEFLATE;
 }
 
+static int merge_named(const char *word)
+{
+    return strcmp(word, "mean") == 0    ? NB_MERGE_MEAN
+           : strcmp(word, "first") == 0 ? NB_MERGE_FIRST
+           : strcmp(word, "last") == 0  ? NB_MERGE_LAST
+                                        : NB_MERGE_MATES;
+}
+
 static int psf_named(const char *word)
 {
     return strcmp(word, "fiber") == 0 ? NB_PSF_FIBER : NB_PSF_GAUSS;

@@ -89,6 +89,8 @@ struct settings {
                                 description's */
     double report_close[2]; /* Xclose, Yclose as nanoBragg prints them */
 
+    int merge; /* enum nb_merge, of -mtz */
+
     /* structure factors of -pdb */
     nb_fcalc fcalc;
     nb_anomalous anomalous[ANOMALOUS_MOST];

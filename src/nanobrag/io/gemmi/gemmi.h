@@ -48,6 +48,18 @@ struct gemmi_atom {
     char name[GEMMI_NAME]; /* chain, residue, atom, as "A LEU 12 CA" */
 };
 
+/* What the reader of a model chose or left out. The number of atoms stands in
+ * gemmi_model.noted. */
+enum gemmi_note {
+    GEMMI_NO_B, /* have no B and no tensor: they have GEMMI_B_UNKNOWN */
+    GEMMI_NO_OCCUPANCY, /* have no occupancy: they have 1 */
+    GEMMI_NO_ELEMENT, /* have no element in a PDB file: it is that of their names */
+    GEMMI_AFTER_END, /* follow the record END: they are not read */
+    GEMMI_NOTES
+};
+
+#define GEMMI_B_UNKNOWN 50 /* A^2 */
+
 /* A model of atoms, read from a file. */
 struct gemmi_model {
     struct gemmi_crystal crystal;
@@ -59,6 +71,7 @@ struct gemmi_model {
     int ncopies; /* copies by non-crystallographic symmetry among the atoms */
     int short_lines; /* 1: an old PDB file, read without columns 73-80 */
     int no_end; /* 1: a PDB file without its last record, END */
+    size_t noted[GEMMI_NOTES];
 };
 
 /* Coefficients of a form factor, f = sum a exp(-b s^2) + c, s = sin(theta)/lambda
@@ -75,6 +88,13 @@ struct gemmi_reflections {
     size_t n;
     int *hkl; /* (n x 3), to be released with gemmi_reflections_free(), as f */
     double *f; /* F of hkl and of its Friedel mate, NaN where missing (n x 2) */
+    int apart; /* 1: mates have columns of their own; 0: both have the same F */
+    char column[GEMMI_NAME]; /* the column that was taken */
+    int squares; /* 1: it holds intensities, of which F is the root, 0 below 0 */
+    char calculated[GEMMI_NAME]; /* the column of calculated F that was not taken, or "" */
+    int mateless; /* 1: a column of one Friedel mate, without that of the other */
+    size_t negative; /* values below 0 */
+    int blocks; /* further blocks of an mmCIF with reflections, which are not read */
 };
 
 /* Reads PDB or mmCIF from memory. Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */

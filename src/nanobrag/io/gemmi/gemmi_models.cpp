@@ -1,7 +1,7 @@
 /*
  * gemmi_models.cpp - models of atoms, form factors and solvent masks by gemmi, a C++
- * library of headers. C++ is used here and in gemmi_reflections.cpp alone, as gemmi has no
- * C interface. Every function catches all exceptions.
+ * library of headers. C++ is used in the files of this folder alone, as gemmi has no C
+ * interface. Every function catches all exceptions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include <gemmi/solmask.hpp>
 #include <string>
 
-#include "io/gemmi/gemmi_shared.h"
+#include "io/gemmi/gemmi_records.h"
 
 using namespace nanobrag;
 
@@ -26,68 +26,33 @@ namespace {
 
 using Table = gemmi::IT92<double>;
 
-gemmi::Structure parse_pdb(const char *bytes, size_t n, int *short_lines)
+const size_t ATOMS_MOST = 10000000;
+
+gemmi::Structure parse_pdb(const std::string &text, gemmi_model *out)
 {
     gemmi::PdbReadOptions options;
 
-    *short_lines = 0;
     try {
-        return gemmi::read_pdb_from_memory(bytes, n, "", options);
+        return gemmi::read_pdb_string(text, "", options);
     } catch (const std::runtime_error &error) {
         if (!std::strstr(error.what(), "charge")) throw;
     }
     /* Files older than 1996 have the name of the entry and a line number in columns 73-80.
      */
     options.max_line_length = 72;
-    *short_lines = 1;
-    return gemmi::read_pdb_from_memory(bytes, n, "", options);
+    out->short_lines = 1;
+    out->noted[GEMMI_NO_ELEMENT] = 0;
+    return gemmi::read_pdb_string(text, "", options);
 }
 
-/* Returns 1 if the columns hold one number between blanks. */
-bool is_number(const std::string &columns)
+gemmi::Structure parse_model(const char *bytes, size_t n, gemmi_model *out)
 {
-    char *end = nullptr;
-
-    (void)std::strtod(columns.c_str(), &end);
-    return end != columns.c_str()
-           && columns.find_first_not_of(" \r", end - columns.c_str()) == std::string::npos;
-}
-
-/* Refuses atoms of a PDB file whose coordinates, three of 8 columns from 31 on, are no
- * numbers: gemmi takes those for 0. Returns 1 where the last record, END, is missing. */
-int check_records(const char *bytes, size_t n)
-{
-    enum { FIRST = 30, WIDTH = 8, AXES = 3 };
-    const char *const end = bytes + n;
-    long number = 0;
-    int ended = 0;
-
-    for (const char *at = bytes; at < end;) {
-        const char *const stop = std::find(at, end, '\n');
-        const std::string line(at, stop), name = line.substr(0, 6);
-
-        number++;
-        if (name.substr(0, 3) == "END" && name != "ENDMDL") ended = 1;
-        for (size_t k = 0; k < AXES && (name == "ATOM  " || name == "HETATM"); k++)
-            if (line.size() >= FIRST + AXES * WIDTH
-                && !is_number(line.substr(FIRST + WIDTH * k, WIDTH)))
-                refuse("line " + std::to_string(number) + ": '"
-                       + line.substr(FIRST + WIDTH * k, WIDTH)
-                       + "' is no coordinate; expected a number in A");
-        at = stop < end ? stop + 1 : end;
-    }
-    return !ended;
-}
-
-gemmi::Structure parse_model(const char *bytes, size_t n, int *short_lines, int *no_end)
-{
-    *short_lines = *no_end = 0;
-    if (!is_cif(bytes, bytes + n)) {
-        *no_end = check_records(bytes, n);
-        return parse_pdb(bytes, n, short_lines);
-    }
+    skip_mark(&bytes, &n);
+    if (!is_cif(bytes, bytes + n)) return parse_pdb(complete_pdb(bytes, n, out), out);
+    check_words(bytes, n);
     gemmi::cif::Document document = gemmi::cif::read_memory(bytes, n, "mmCIF");
 
+    complete_mmcif(&document.blocks.at(0), out);
     return gemmi::make_structure(document);
 }
 
@@ -114,8 +79,9 @@ void set_atom(const gemmi::Chain &chain, const gemmi::Residue &residue,
     for (double x : out->position)
         if (!(std::fabs(x) < 1e6))
             refuse("atom " + name + " has no position; expected coordinates in A");
-    if (!(std::fabs(out->occupancy) <= 100))
-        refuse("atom " + name + " has no occupancy; expected 0 to 1");
+    if (!(out->occupancy >= 0 && out->occupancy <= 1))
+        refuse("atom " + name + " has an occupancy of " + text_of(out->occupancy, 6)
+               + "; expected 0 to 1");
     for (double x : out->u)
         if (!(std::fabs(x) <= 100)) refuse("atom " + name + " has impossible ANISOU");
     if (!(out->b >= -1000 && out->b <= 10000))
@@ -187,6 +153,9 @@ void fill_model(const gemmi::Structure &structure, gemmi_model *out)
         if (!ncs.given) copies.push_back(ncs.tr);
     out->ncopies = static_cast<int>(copies.size());
     if (copies.size() > 1000) refuse("more than 1000 MTRIX operators");
+    if (n > ATOMS_MOST / (copies.size() + 1))
+        refuse("more than " + std::to_string(ATOMS_MOST)
+               + " atoms with all copies by MTRIX; expected at most so many");
     out->atom = allocate<gemmi_atom>(n * (copies.size() + 1));
     for (const gemmi::Chain &chain : structure.models[0].chains)
         for (const gemmi::Residue &residue : chain.residues)
@@ -208,9 +177,8 @@ nb_status gemmi_model_read(const char *bytes, size_t n, gemmi_model *out,
                            char why[GEMMI_WHY])
 {
     std::memset(out, 0, sizeof *out);
-    const nb_status status = guarded(why, [&] {
-        fill_model(parse_model(bytes, n, &out->short_lines, &out->no_end), out);
-    });
+    const nb_status status =
+        guarded(why, [&] { fill_model(parse_model(bytes, n, out), out); });
 
     if (status != NB_OK) gemmi_model_free(out);
     return status;

@@ -12,64 +12,17 @@
 #include <cstring>
 #include <gemmi/cif.hpp>
 #include <gemmi/mtz.hpp>
-#include <gemmi/refln.hpp>
+#include <gemmi/numb.hpp>
 #include <locale.h>
 
-#include "io/gemmi/gemmi_shared.h"
+#include "io/gemmi/gemmi_columns.h"
+#include "io/gemmi/gemmi_records.h"
 
 using namespace nanobrag;
 
 namespace {
 
 /* ---- reflections ---- */
-
-/* The column of F and that of its Friedel mate, the same where they are not apart. */
-struct Choice {
-    std::string plus, minus;
-};
-
-/* The label of the Friedel mate of F(+), F_plus and the like; empty if it is none. */
-std::string mate_of(const std::string &label)
-{
-    static const char *const pairs[][2] = {{"(+)", "(-)"}, {"_plus", "_minus"}};
-
-    for (auto &pair : pairs) {
-        const size_t at = label.find(pair[0]);
-
-        if (at != std::string::npos)
-            return label.substr(0, at) + pair[1] + label.substr(at + std::strlen(pair[0]));
-    }
-    return "";
-}
-
-/* Chooses the column: `amplitudes` are those that can be meant without a label. */
-Choice choose(const std::vector<std::string> &labels,
-              const std::vector<std::string> &amplitudes, const char *label)
-{
-    const auto has = [&labels](const std::string &one) {
-        return std::find(labels.begin(), labels.end(), one) != labels.end();
-    };
-    const auto list = [](const std::vector<std::string> &names) {
-        std::string all;
-
-        for (const std::string &name : names)
-            if (all.size() < 300) all += (all.empty() ? "" : " ") + name;
-        return all;
-    };
-    std::string chosen = label ? label : "";
-
-    if (chosen.empty() && amplitudes.empty())
-        refuse("no column of amplitudes (type F); intensities are not taken, make "
-               "amplitudes of them first");
-    if (chosen.empty() && amplitudes.size() > 1)
-        refuse("several columns of amplitudes: " + list(amplitudes)
-               + "; name one behind the file, as FILE:" + amplitudes[0]);
-    if (chosen.empty()) chosen = amplitudes[0];
-    if (!has(chosen)) refuse("no column " + chosen + "; there are " + list(labels));
-    const std::string mate = mate_of(chosen);
-
-    return {chosen, !mate.empty() && has(mate) ? mate : chosen};
-}
 
 int whole_index(double x)
 {
@@ -146,73 +99,144 @@ gemmi::Mtz parse_mtz(const char *bytes, size_t n)
 void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
 {
     const gemmi::Mtz mtz = parse_mtz(bytes, n);
-    std::vector<std::string> labels, amplitudes;
+    Columns columns;
 
-    for (const gemmi::Mtz::Column &column : mtz.columns) {
-        const bool mate = column.type == 'G' && mate_of(column.label).empty();
+    for (const gemmi::Mtz::Column &column : mtz.columns)
+        columns.push_back({column.label, column.type});
+    const Choice choice = choose(columns, label);
+    const gemmi::Mtz::Column &plus = mtz.get_column_with_label(choice.plus.label);
+    const gemmi::Mtz::Column &minus = mtz.get_column_with_label(choice.minus.label);
 
-        labels.push_back(column.label);
-        if (column.type == 'F' || (column.type == 'G' && !mate))
-            amplitudes.push_back(column.label);
-    }
-    const Choice choice = choose(labels, amplitudes, label);
-    const gemmi::Mtz::Column &plus = mtz.get_column_with_label(choice.plus);
-    const gemmi::Mtz::Column &minus = mtz.get_column_with_label(choice.minus);
-
-    for (const gemmi::Mtz::Column *column : {&plus, &minus})
-        if (!std::strchr("FGER", column->type))
-            refuse("column " + column->label + " has type " + column->type
-                   + ", which is no amplitude (F or G)");
+    set_choice(choice, out);
     set_crystal(mtz.get_cell(plus.dataset_id), mtz.spacegroup, mtz.spacegroup_name,
                 &out->crystal);
     start_rows(static_cast<size_t>(mtz.nreflections), out);
     for (size_t i = 0; i < out->n; i++) {
-        const float pair[2] = {plus[i], minus[i]};
+        const double pair[2] = {plus[i] == mtz.valm ? NAN : plus[i],
+                                minus[i] == mtz.valm ? NAN : minus[i]};
 
         for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(mtz.columns[k][i]);
-        for (size_t k = 0; k < 2; k++)
-            out->f[2 * i + k] =
-                std::isfinite(pair[k]) && pair[k] != mtz.valm ? pair[k] : NAN;
+        set_row(i, pair, out);
     }
 }
 
+/* The type of a column of an mmCIF. One that is not known may be named. */
+char type_of(const std::string &label)
+{
+    static const struct {
+        const char *label;
+        char type;
+    } known[] = {{"F_meas_au", AMPLITUDE},
+                 {"F_meas", AMPLITUDE},
+                 {"F_calc", AMPLITUDE},
+                 {"F_calc_au", AMPLITUDE},
+                 {"pdbx_F_calc_with_solvent", AMPLITUDE},
+                 {"pdbx_F_plus", AMPLITUDE_OF_MATE},
+                 {"pdbx_F_minus", AMPLITUDE_OF_MATE},
+                 {"F_squared_meas", INTENSITY},
+                 {"F_squared_calc", INTENSITY},
+                 {"intensity_meas", INTENSITY},
+                 {"intensity_calc", INTENSITY},
+                 {"pdbx_I_plus", INTENSITY_OF_MATE},
+                 {"pdbx_I_minus", INTENSITY_OF_MATE}};
+    static const char *const none[] = {"index_", "sigma", "phase", "status", "fom", "_id"};
+
+    for (const auto &one : known)
+        if (label == one.label) return one.type;
+    for (const char *part : none)
+        if (label.find(part) != std::string::npos) return OTHER;
+    return 'R';
+}
+
+gemmi::UnitCell cell_of(const gemmi::cif::Block &block)
+{
+    static const char *const items[] = {"length_a",    "length_b",   "length_c",
+                                        "angle_alpha", "angle_beta", "angle_gamma"};
+    double number[6] = {0};
+    gemmi::UnitCell cell;
+
+    for (size_t i = 0; i < 6; i++) {
+        const std::string *value = block.find_value(std::string("_cell.") + items[i]);
+
+        number[i] = value ? gemmi::cif::as_number(*value) : 0;
+        if (!(number[i] > 0)) return cell;
+    }
+    cell.set(number[0], number[1], number[2], number[3], number[4], number[5]);
+    return cell;
+}
+
+/* Cell and space group are those of the block of the reflections, else of the first block
+ * that has them. */
+void set_crystal_of(gemmi::cif::Document *document, gemmi::cif::Block *block,
+                    gemmi_reflections *out)
+{
+    gemmi::UnitCell cell = cell_of(*block);
+    const std::string *name = find_group_name(block);
+
+    for (gemmi::cif::Block &other : document->blocks) {
+        if (!cell.is_crystal()) cell = cell_of(other);
+        if (!name) name = find_group_name(&other);
+    }
+    const std::string group = name ? gemmi::cif::as_string(*name) : "";
+
+    set_crystal(cell, gemmi::find_spacegroup_by_name(group, cell.alpha, cell.gamma), group,
+                &out->crystal);
+}
+
+/* The numbers of a column, NaN where there is none. */
+std::vector<double> numbers_of(const gemmi::cif::Loop &loop, const std::string &label)
+{
+    const auto column = static_cast<size_t>(loop.find_tag("_refln." + label));
+    std::vector<double> numbers(loop.length());
+
+    for (size_t i = 0; i < numbers.size(); i++)
+        numbers[i] = gemmi::cif::as_number(loop.val(i, column));
+    return numbers;
+}
+
+/* The first block with reflections is read; the others are counted. */
 void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
 {
-    static const char *const known[] = {"F_meas_au",
-                                        "F_meas",
-                                        "F_calc",
-                                        "F_calc_au",
-                                        "pdbx_F_calc_with_solvent",
-                                        "pdbx_F_plus"};
+    check_words(bytes, n);
     gemmi::cif::Document document = gemmi::cif::read_memory(bytes, n, "mmCIF");
+    gemmi::cif::Block *block = nullptr;
 
     for (gemmi::cif::Block &one : document.blocks) {
-        gemmi::ReflnBlock block{std::move(one)};
-        std::vector<std::string> amplitudes;
-
-        if (!block.refln_loop) continue;
-        const std::vector<std::string> labels = block.column_labels();
-        for (const char *name : known)
-            if (std::find(labels.begin(), labels.end(), name) != labels.end())
-                amplitudes.push_back(name);
-        const Choice choice = choose(labels, amplitudes, label);
-        const std::vector<double> plus = block.make_vector(choice.plus, double(NAN));
-        const std::vector<double> minus = block.make_vector(choice.minus, double(NAN));
-        std::vector<double> index[3];
-
-        for (size_t k = 0; k < 3; k++)
-            index[k] = block.make_vector(std::string("index_") + "hkl"[k], double(NAN));
-        set_crystal(block.cell, block.spacegroup, block.spacegroup ? "" : "?",
-                    &out->crystal);
-        start_rows(plus.size(), out);
-        for (size_t i = 0; i < out->n; i++) {
-            for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(index[k][i]);
-            out->f[2 * i] = std::isfinite(plus[i]) ? plus[i] : NAN;
-            out->f[2 * i + 1] = std::isfinite(minus[i]) ? minus[i] : NAN;
-        }
-        return;
+        if (!one.find_loop("_refln.index_h").get_loop()) continue;
+        if (block)
+            out->blocks++;
+        else
+            block = &one;
     }
-    refuse("no reflections (_refln.index_h); this mmCIF may be a model, which -pdb reads");
+    if (!block)
+        refuse("no reflections (_refln.index_h); this mmCIF may be a model, which -pdb "
+               "reads");
+    const gemmi::cif::Loop &loop = *block->find_loop("_refln.index_h").get_loop();
+    Columns columns;
+
+    for (const std::string &tag : loop.tags) {
+        const std::string one = tag.substr(std::strlen("_refln."));
+
+        columns.push_back({one, type_of(one)});
+    }
+    for (const char *item : {"index_k", "index_l"})
+        if (!find_column(columns, item)) refuse(std::string("no _refln.") + item);
+    const Choice choice = choose(columns, label);
+    const std::vector<double> plus = numbers_of(loop, choice.plus.label);
+    const std::vector<double> minus = numbers_of(loop, choice.minus.label);
+    const std::vector<double> index[3] = {numbers_of(loop, "index_h"),
+                                          numbers_of(loop, "index_k"),
+                                          numbers_of(loop, "index_l")};
+
+    set_choice(choice, out);
+    set_crystal_of(&document, block, out);
+    start_rows(plus.size(), out);
+    for (size_t i = 0; i < out->n; i++) {
+        const double pair[2] = {plus[i], minus[i]};
+
+        for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(index[k][i]);
+        set_row(i, pair, out);
+    }
 }
 
 /* While one lives, numbers are printed with a decimal point, whatever the locale. */
@@ -239,6 +263,7 @@ nb_status gemmi_reflections_read(const char *bytes, size_t n, const char *label,
 {
     std::memset(out, 0, sizeof *out);
     const nb_status status = guarded(why, [&] {
+        skip_mark(&bytes, &n);
         if (n >= 4 && std::memcmp(bytes, "MTZ ", 4) == 0)
             read_mtz(bytes, n, label, out);
         else if (is_cif(bytes, bytes + n))

@@ -16,7 +16,9 @@
 #include <gemmi/symmetry.hpp>
 #include <gemmi/unitcell.hpp>
 #include <gemmi/util.hpp>
+#include <locale>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -37,6 +39,17 @@ struct Refusal : std::runtime_error {
 [[noreturn]] inline void refuse(const std::string &text)
 {
     throw Refusal(NB_ERR_FORMAT, text);
+}
+
+/* A number as text, with so many digits, whatever the locale. */
+inline std::string text_of(double value, int digits)
+{
+    std::ostringstream stream;
+
+    stream.imbue(std::locale::classic());
+    stream.precision(digits);
+    stream << value;
+    return stream.str();
 }
 
 /* Copies a text as one line that fits. */
@@ -157,6 +170,33 @@ inline void set_crystal(const gemmi::UnitCell &cell, const gemmi::SpaceGroup *gr
     copy_line(group->xhm(), out->space_group, sizeof out->space_group);
     check_group(cell, group->operations(), group->xhm());
     set_operators(group->operations(), out);
+}
+
+/* Skips the mark of UTF-8 that some editors put before a text. */
+inline void skip_mark(const char **bytes, size_t *n)
+{
+    if (*n < 3 || std::memcmp(*bytes, "\xEF\xBB\xBF", 3) != 0) return;
+    *bytes += 3;
+    *n -= 3;
+}
+
+/* Refuses a CIF of so many words that gemmi, which makes a string of each, would need more
+ * than about 3 GB. */
+inline void check_words(const char *bytes, size_t n)
+{
+    const size_t most = size_t(1) << 26;
+    size_t words = 0;
+    bool blank = true;
+
+    for (size_t i = 0; i < n; i++) {
+        const bool before = blank;
+
+        blank = bytes[i] == ' ' || (bytes[i] >= '\t' && bytes[i] <= '\r');
+        words += before && !blank;
+    }
+    if (words > most)
+        refuse("an mmCIF of " + std::to_string(words) + " words; expected at most "
+               + std::to_string(most));
 }
 
 inline bool is_cif(const char *at, const char *end)
