@@ -443,7 +443,7 @@ typedef struct nb_description {
     double beam_fast, beam_slow; /* direct beam, from the outer corner          mm     */
     double close_fast, close_slow; /* nearest point, from the outer corner      mm     */
     double xbeam, ybeam; /* beam centre of the convention, as given or default  mm     */
-    /* beam centre x, y of these programs, and the origin x, y, z of DIALS      mm     */
+    /* beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF  mm     */
     double adxv[2], mosflm[2], denzo[2], dials_origin[3];
     double xds_org[2]; /* ORGX, ORGY of XDS                                     pixel  */
     /* sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor */

@@ -1241,13 +1241,13 @@ class Description(Record):
         ybeam:
             beam centre of the convention, as given or default [mm]
         adxv:
-            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
         mosflm:
-            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
         denzo:
-            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
         dials_origin:
-            beam centre x, y of these programs, and the origin x, y, z of DIALS [mm]
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
         xds_org:
             ORGX, ORGY of XDS [pixel]
         thickness:

@@ -46,4 +46,19 @@ cp "$data/golden/head.img" .
 is "a foreign header's beam centre" grep -q 'Xbeam=0.0081 Ybeam=0.0094' out
 "$program" $cell -img head.img -explain 2> /dev/null > out
 is "its two theta is used, which is told" grep -q 'TWOTHETA of the header is used' out
+# ---- the origin of DIALS ----
+# a detector of 39 x 79 mm at 100 mm: x of dxtbx is along fast and y against slow, but for
+# -adxv, whose image is the mirror image. Each convention has its own middle
+small="-cell 30 40 50 -default_F 10 -N 4 -detpixels_f 39 -detpixels_s 79 -pixel 1"
+for row in "mosflm -20.5 40.5" "denzo -20 40" "adxv -20 -40" "xds -19.5 39.5" "dials -19.5 39.5"; do
+    set -- $row
+    accepts "DIALS origin  *$2 $3 -100 mm" $small "-$1" -explain
+    run $small "-$1" -intfile a_001.img
+    is "SMV under -$1" grep -q -a "^DIALS_ORIGIN=$2,$3,-100" work/a_001.img
+done
+accepts "DIALS origin  *-19.5 39.5 -100 mm" $small -beam_vector 0 1 0 -fdet_vector 1 0 0 \
+    -sdet_vector 0 0 -1 -odet_vector 0 1 0 -polar_vector 1 0 0 -pivot sample -Xclose 19.5 \
+    -Yclose 39.5 -explain
+run $small -compat nanobragg -dials -intfile a_001.img
+is "nanoBragg's own under -compat" grep -q -a "^DIALS_ORIGIN=100,-39.5,19.5" work/a_001.img
 finish

@@ -119,6 +119,19 @@ def compare(where, truth, found, is_sweep, detector, beam, axis, crystal):
         [v for row in one.crystal.get_real_space_vectors() for v in row], (3, 3))), axes)
 
 
+def check_origin(program):
+    """the origin of DIALS in -json is that of the experiment beside an SMV"""
+    origin = Worst("DIALS origin against -truth of an SMV, mm", 1e-9)
+    for convention in ("mosflm", "denzo", "adxv", "xds", "dials"):
+        off_axis = BEAMS["x" if convention in ("mosflm", "denzo") else "z"]
+        for name, options in {**SCENES, "off axis": off_axis}.items():
+            found = described(program, "run.json", *CRYSTAL, *DETECTOR, "-" + convention,
+                              *options, "-intfile", "o_1.img", "-truth", "o.expt")
+            origin.see("-%s, %s" % (convention, name), found["detector"]["dials_origin_mm"],
+                       load("o.expt")[0].detector[0].get_origin())
+    origin.report()
+
+
 def check_images(program):
     """dxtbx finds the images that the experiment names, and reads the same geometry"""
     place = Worst("-truth against the header of the same image: axes and origin, mm", 1e-4)
@@ -287,6 +300,7 @@ def check_xds(program):
 def main():
     program = os.path.abspath(sys.argv[1])
     check_written(program)
+    check_origin(program)
     check_images(program)
     check_read(program)
     check_round_trip(program)

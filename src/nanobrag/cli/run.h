@@ -311,6 +311,10 @@ void full_report_start(struct run *run);
 void full_report_summary(const struct run *run);
 int report_printout(struct run *run);
 
+/* The origin of DIALS; under compatibility as nanoBragg states it, which is right where
+ * the beam is +x (-mosflm, -denzo). */
+void report_dials_origin(const struct run *run, double out[3]);
+
 /* Print -explain: geometry in every convention, sampling, work. */
 void explain_run(struct run *run);
 

@@ -6,27 +6,10 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "scene/beam.h"
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
 #include "scene/linear.h"
-
-/* Rows of the turn under a convention whose beam is +x, and +z. */
-static const double from_x[3][3] = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
-static const double from_z[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
-
-/* Computes the turn that takes the beam, a unit vector, to 0 0 -1. Of the two above it
- * begins with that of the convention, whose own beam is thus turned without rounding. */
-static void turn_beam(int convention, const double beam[3], double turn[3][3])
-{
-    static const double forward[3] = {0, 0, -1};
-    const int along_x =
-        convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM;
-    double b[3];
-
-    memcpy(turn, along_x ? from_x : from_z, sizeof from_x);
-    linear_apply((const double(*)[3])turn, beam, b);
-    linear_rotate_to_z(b, forward, turn);
-}
 
 void laboratory_turn(const struct laboratory *laboratory, const double v[3], double out[3])
 {
@@ -35,7 +18,9 @@ void laboratory_turn(const struct laboratory *laboratory, const double v[3], dou
 
 void laboratory_nexus(const double v[3], double out[3])
 {
-    linear_apply(from_z, v, out);
+    static const double turn[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
+
+    linear_apply(turn, v, out);
 }
 
 nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laboratory *out)
@@ -46,7 +31,7 @@ nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laborator
 
     NB_TRY(crystal_derive(ctx, scene, &axes));
     linear_unit(scene->beam.direction, beam);
-    turn_beam(scene->detector.convention, beam, out->turn);
+    beam_turn_to_dxtbx(scene, out->turn);
     linear_copy(source, out->source);
     linear_unit(scene->beam.polarization_axis, field);
     linear_cross(beam, field, normal);

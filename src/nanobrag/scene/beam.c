@@ -5,6 +5,7 @@
 #include "scene/beam.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "base/log.h"
@@ -241,4 +242,21 @@ double beam_shortest(const nb_scene *scene)
     shortest = b->source[0].wavelength;
     for (int i = 1; i < b->nsource; i++) shortest = fmin(shortest, b->source[i].wavelength);
     return shortest;
+}
+
+void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3])
+{
+    static const double from_x[3][3] = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
+    static const double from_z[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
+    static const double forward[3] = {0, 0, -1};
+    const int convention = scene->detector.convention;
+    const int along_x =
+        convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM;
+    double beam[3];
+
+    /* the beam of a convention is turned without rounding */
+    memcpy(turn, along_x ? from_x : from_z, sizeof from_x);
+    linear_unit(scene->beam.direction, beam);
+    linear_apply((const double(*)[3])turn, beam, beam);
+    linear_rotate_to_z(beam, forward, turn);
 }

@@ -39,6 +39,10 @@ nb_status beam_derive(nb_context *ctx, const nb_scene *scene,
 void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double deviation[2]);
 
+/* Computes the rows of the turn to the frame of dxtbx, in which the beam travels along -z:
+ * that of the convention, then the smallest one that takes the beam there. */
+void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3]);
+
 /* Returns the shortest wavelength of the scene, A. */
 double beam_shortest(const nb_scene *scene);
 

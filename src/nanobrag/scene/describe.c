@@ -46,7 +46,7 @@ static void describe_crystal(const nb_scene *scene, const struct crystal_axes *a
     out->sample_max = crystal_largest_edge(scene, axes);
 }
 
-static void describe_centres(const struct detector_place *place, nb_description *out)
+static void describe_centres(nb_description *out)
 {
     const double pixel = out->pixel, fast = out->beam_fast, slow = out->beam_slow;
 
@@ -55,9 +55,22 @@ static void describe_centres(const struct detector_place *place, nb_description 
     detector_beam_centre(NB_DENZO, out->size, pixel, fast, slow, out->denzo);
     out->xds_org[0] = out->close_fast / pixel + 0.5;
     out->xds_org[1] = out->close_slow / pixel + 0.5;
-    out->dials_origin[0] = 1000 * place->pix0[2];
-    out->dials_origin[1] = 1000 * place->pix0[1];
-    out->dials_origin[2] = -1000 * place->pix0[0];
+}
+
+/* Computes the origin in the frame of dxtbx; that of a rectangle is turned about the beam
+ * until the fast axis points along +x, as readers of SMV and miniCBF take it. */
+static void describe_dials(const nb_scene *scene, const struct detector_place *place,
+                           nb_description *out)
+{
+    static const double z[3] = {0, 0, 1};
+    double turn[3][3], fast[3];
+
+    beam_turn_to_dxtbx(scene, turn);
+    linear_scale(1000, place->pix0, out->dials_origin);
+    linear_apply((const double(*)[3])turn, out->dials_origin, out->dials_origin);
+    linear_apply((const double(*)[3])turn, place->fast, fast);
+    if (scene->detector.npanel == 0)
+        linear_rotate(z, -atan2(fast[1], fast[0]), out->dials_origin, out->dials_origin);
 }
 
 static void describe_detector(const nb_scene *scene, const struct detector_place *place,
@@ -94,7 +107,8 @@ static void describe_detector(const nb_scene *scene, const struct detector_place
     out->close_slow = 1000 * place->close_slow;
     out->xbeam = 1000 * place->xbeam;
     out->ybeam = 1000 * place->ybeam;
-    describe_centres(place, out);
+    describe_centres(out);
+    describe_dials(scene, place, out);
     out->thickness = d->thickness;
     out->mu = d->attenuation == 0 ? -1 : isinf(d->attenuation) ? 0 : 1e6 / d->attenuation;
 }

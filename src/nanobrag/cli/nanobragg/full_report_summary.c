@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/run.h"
 
@@ -54,6 +55,13 @@ static void print_vector(const char *label, const double v[3])
     printf("  %s= %g %g %g\n", label, v[0], v[1], v[2]);
 }
 
+void report_dials_origin(const struct run *run, double out[3])
+{
+    const nb_description *const d = &run->description;
+    const double theirs[3] = {d->origin[2], d->origin[1], -d->origin[0]};
+    memcpy(out, run->s->compat ? theirs : d->dials_origin, sizeof theirs);
+}
+
 static void summary_detector(const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -79,7 +87,9 @@ static void summary_detector(const struct run *run)
     print_vector("INCIDENT_BEAM_DIRECTION", d->beam);
     print_vector("spindle ROTATION_AXIS", d->spindle);
     print_vector("POLARIZATION_PLANE_NORMAL", d->vertical);
-    print_vector("dials origin", d->dials_origin);
+    double origin[3];
+    report_dials_origin(run, origin);
+    print_vector("dials origin", origin);
     printf("  roi: %d < x < %d && %d < y < %d\n", s->roi[0], s->roi[1], s->roi[2],
            s->roi[3]);
 }

@@ -95,8 +95,9 @@ static void put_lines(struct text *text, const struct run *run, double phi)
     put(text, "ADXV_CENTER_X=%g;\nADXV_CENTER_Y=%g;\n", d->adxv[0], d->adxv[1]);
     put(text, "MOSFLM_CENTER_X=%g;\nMOSFLM_CENTER_Y=%g;\n", d->mosflm[0], d->mosflm[1]);
     put(text, "DENZO_X_BEAM=%g;\nDENZO_Y_BEAM=%g;\n", d->denzo[0], d->denzo[1]);
-    put(text, "DIALS_ORIGIN=%g,%g,%g\n", d->dials_origin[0], d->dials_origin[1],
-        d->dials_origin[2]);
+    double origin[3];
+    report_dials_origin(run, origin);
+    put(text, "DIALS_ORIGIN=%g,%g,%g\n", origin[0], origin[1], origin[2]);
     put_needed(text, "XDS_ORGX", d->xds_org[0]);
     put_needed(text, "XDS_ORGY", d->xds_org[1]);
     put_needed(text, "CLOSE_DISTANCE", d->close_distance);
