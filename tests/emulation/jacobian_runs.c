@@ -137,6 +137,8 @@ void device_run_make(const nb_scene *scene, int lanes, struct device_run *t)
     t->pixels = (size_t)t->frame.nfast * (size_t)t->frame.nslow;
     t->photons = zeros(t->pixels, sizeof *t->photons);
     t->job = simulator_job(t->sim, &t->scene, &t->frame, NULL);
+    t->job.scratch = aligned_alloc(64, TILE_SCRATCH);
+    if (!t->job.scratch) abort();
     find_tangents(t);
     t->change = zeros((size_t)t->n * t->pixels, sizeof *t->change);
     find_truth(t, lanes);
@@ -154,6 +156,7 @@ void device_run_drop(struct device_run *t)
     free(t->f_single);
     free(t->photons);
     free(t->change);
+    free(t->job.scratch);
     nb_simulator_free(t->sim);
     nb_context_free(t->ctx);
 }

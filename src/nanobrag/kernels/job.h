@@ -44,6 +44,8 @@ struct job {
                             NULL: none */
     const struct reach *reach; /* pairs of source and orientation that reach a tile, used by
                                 derivatives; NULL: all do */
+    void *scratch; /* the thread's TILE_SCRATCH bytes (kernels.h), where derivatives of a
+                      tile are computed; on a cache line */
     int fixed; /* what no free parameter changes (enum phys_fixed); its cotangents may be
                   left out */
 };

@@ -30,6 +30,10 @@ enum { EVALUATIONS_PER_REPORT = 1 << 22 };
  * the derivatives by structure factors). */
 enum { KEPT_OF_SOURCE = 1 + FRAME_CRYSTAL, KEPT_OF_PAIR = 4 };
 
+/* Bytes of scratch memory that the derivatives of a tile need at job.scratch, and how many
+ * of them those of its Bragg photons take. */
+enum { TILE_SCRATCH_BRAGG = 384 << 10, TILE_SCRATCH = 640 << 10 };
+
 /* Computes the photons of a tile, asks `objective` for their cotangents, and adds the
  * resulting cotangent of the frame to `bar`. Returns the tile's contribution to the value
  * of the objective. `workspace` holds the slopes of all samples; it may be NULL when the

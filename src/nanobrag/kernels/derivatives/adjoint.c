@@ -67,6 +67,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->most = arena_take(arena, (size_t)out->chunks, sizeof *out->most);
     out->workspace_size = workspace_reserved(n);
     out->workspace = arena_take(arena, n->threads, out->workspace_size);
+    out->scratch = arena_take(arena, n->threads, TILE_SCRATCH);
     for (int i = 0; i < out->chunks; i++) {
         struct phys_frame_tangent none, *bar = out->bar ? out->bar + i : &none;
 
@@ -75,6 +76,11 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
         bar->f = arena_take(arena, n->box, sizeof *bar->f);
         if (n->box == 0) bar->f = NULL;
     }
+}
+
+void *adjoint_scratch(const struct adjoint_work *work)
+{
+    return work->scratch + (size_t)threads_index() * TILE_SCRATCH;
 }
 
 static void clear_tangent(const struct adjoint_sizes *n, struct phys_frame_tangent *bar)
@@ -183,7 +189,8 @@ int adjoint_is_plain(const struct phys_frame *frame)
 static double part_vjp(const struct run *run, int single, const struct tile *tile,
                        void *workspace, struct phys_frame_tangent *bar, double *photons)
 {
-    const struct job panel = job_of_panel(run->job, tile->panel), *job = &panel;
+    struct job panel = job_of_panel(run->job, tile->panel);
+    const struct job *job = &panel;
     const struct kernel_set *k = run->kernels;
     const struct adjoint_kernels *lanes = single ? k->adjoint_single : k->adjoint_precise;
     const struct adjoint_kernels *adjoint_kernels =
@@ -193,6 +200,7 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
     double photons_bar[TILE_PIXELS], value;
     struct objective objective = {.linear = 1, .given = photons_bar};
 
+    panel.scratch = adjoint_scratch(run->work);
     if (run->objective->linear || needed <= (double)run->work->workspace_size)
         return vjp(job, tile, run->objective, workspace, bar, photons);
     (single ? k->single : k->precise)

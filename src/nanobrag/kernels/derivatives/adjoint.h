@@ -39,12 +39,16 @@ struct adjoint_work {
     double *peak; /* brightest pixel, one per chunk */
     double *most; /* largest cotangent of a Bragg sum, one per chunk */
     char *workspace; /* for the slopes of a tile's samples, one for each thread */
+    char *scratch; /* TILE_SCRATCH bytes for each thread */
     size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */
 };
 
 /* Takes the arrays from an arena (base/arena.h). */
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
+
+/* Returns the scratch memory of the calling thread. */
+void *adjoint_scratch(const struct adjoint_work *work);
 
 /* Returns 0 where only the reference kernel supports the derivatives, because the frame
  * evaluates factors in one of nanoBragg's ways. */

@@ -41,6 +41,7 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     struct columns *c = &out->columns;
 
     out->lists = arena_take(arena, lists_bytes(n), 1);
+    out->scratch = arena_take(arena, TILE_SCRATCH, 1);
     out->change = arena_take(arena, n->at_once * TILE_PIXELS, sizeof *out->change);
     c->owner = work->owner;
     c->at = arena_take(arena, owners_of(n), sizeof *c->at);
@@ -169,9 +170,11 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
                       const struct tile *tile, struct columns *columns, double *photons,
                       struct jacobian_workspace *workspace)
 {
-    const struct job panel = job_of_panel(run->job, tile->panel), *job = &panel;
+    struct job panel = job_of_panel(run->job, tile->panel);
+    const struct job *job = &panel;
     const struct panel_tangents *of = run->work->panel + tile->panel;
 
+    panel.scratch = workspace->scratch;
     if (run->listed) {
         const struct spot_list spots = tile_spots_of(run->listed, job, tile);
 

@@ -31,6 +31,7 @@ struct jacobian_sizes {
 /* The workspace of one thread. */
 struct jacobian_workspace {
     void *lists; /* jacobian_workspace_size() bytes */
+    void *scratch; /* TILE_SCRATCH bytes */
     double *change; /* (at_once x TILE_PIXELS) */
     struct columns columns;
 };

@@ -221,35 +221,50 @@ static int amorphous_is_fixed(const struct job *job)
            || job->fixed == (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE);
 }
 
+/* The state of a tile, behind that of its Bragg photons. */
+struct amorphous_scratch {
+    struct lanes l;
+    struct cotangent p;
+    struct rows r; /* of a Jacobian */
+};
+_Static_assert(sizeof(struct amorphous_scratch) <= TILE_SCRATCH - TILE_SCRATCH_BRAGG,
+               "scratch memory of a tile");
+
+static struct amorphous_scratch *amorphous_scratch_of(const struct job *job)
+{
+    return (void *)((char *)job->scratch + TILE_SCRATCH_BRAGG);
+}
+
 static void amorphous_vjp(const struct job *job, const struct tile *tile,
                           const double *photons_bar, struct phys_frame_tangent *bar)
 {
     const struct launch a = launch_of(job->frame, tile);
     const struct accumulator to = {bar, NULL};
-    struct lanes l;
-    struct cotangent p;
+    struct amorphous_scratch *const scratch = amorphous_scratch_of(job);
 
     if (amorphous_is_fixed(job)) return;
-    memcpy(p.photons_bar, photons_bar, sizeof *photons_bar * (size_t)a.listing.lanes);
-    amorphous_back(job, &a, &l, &p, &to);
+    memcpy(scratch->p.photons_bar, photons_bar,
+           sizeof *photons_bar * (size_t)a.listing.lanes);
+    amorphous_back(job, &a, &scratch->l, &scratch->p, &to);
 }
 
 static void amorphous_jacobian(const struct job *job, const struct tile *tile,
                                const struct tangents *along, double *change)
 {
     const struct launch a = launch_of(job->frame, tile);
-    struct rows r;
-    const struct accumulator to = {NULL, &r};
-    struct lanes l;
-    struct cotangent p;
+    struct amorphous_scratch *const scratch = amorphous_scratch_of(job);
+    struct lanes *const l = &scratch->l;
+    struct cotangent *const p = &scratch->p;
+    struct rows *const r = &scratch->r;
+    const struct accumulator to = {NULL, r};
 
     if (amorphous_is_fixed(job)) return;
-    clear_numbers(along, &r);
-    r.columns = NULL;
-    r.change = change;
-    for (int i = 0; i < a.listing.lanes; i++) p.photons_bar[i] = 1;
-    amorphous_back(job, &a, &l, &p, &to);
-    close_jacobian(&l, &r);
+    clear_numbers(along, r);
+    r->columns = NULL;
+    r->change = change;
+    for (int i = 0; i < a.listing.lanes; i++) p->photons_bar[i] = 1;
+    amorphous_back(job, &a, l, p, &to);
+    close_jacobian(l, r);
 }
 
 #endif

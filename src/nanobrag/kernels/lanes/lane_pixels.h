@@ -98,6 +98,14 @@ static void amorphous_scales(const struct job *job, double sum,
     for (int i = 0; i < frame->nsource; i++) bar->source[i].weight += each * sum;
 }
 
+/* The state of a tile. */
+struct pixels_scratch {
+    struct lanes l, at_centre;
+    struct cotangent p;
+    _Alignas(64) wide first, centre, bright, f2;
+};
+_Static_assert(sizeof(struct pixels_scratch) <= TILE_SCRATCH, "scratch memory of a tile");
+
 double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double factor,
                     const struct objective *objective, const double *sums,
                     struct phys_frame_tangent *bar, double *weight, double *photons)
@@ -109,41 +117,45 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
     const int moved = frame->amorphous_scale != 0 && !(job->fixed & PHYS_FIXED_PIXELS);
     const double bragg = factor * frame->bragg_scale;
     const double amorphous = frame->amorphous_scale * amorphous_of_sources(frame);
-    _Alignas(64) wide first, centre, bright, f2 = {0};
-    struct lanes l, at_centre;
-    struct cotangent p;
+    struct pixels_scratch *const scratch = job->scratch;
+    struct lanes *const l = &scratch->l, *const at_centre = &scratch->at_centre;
+    double *const first = scratch->first, *const centre = scratch->centre;
+    double *const bright = scratch->bright, *const f2 = scratch->f2;
+    struct cotangent *const p = &scratch->p;
     double value;
 
+    memset(f2, 0, sizeof scratch->f2);
     memcpy(f2, sums, sizeof *sums * (size_t)a.listing.n);
-    take_tile(&a, &l);
-    place_pixels(&a, 0, &l, first);
+    take_tile(&a, l);
+    place_pixels(&a, 0, l, first);
     if (apart) {
-        take_tile(&a, &at_centre);
-        place_pixels(&a, -1, &at_centre, centre);
+        take_tile(&a, at_centre);
+        place_pixels(&a, -1, at_centre, centre);
     } else {
-        memcpy(centre, first, sizeof *centre * (size_t)l.n);
+        memcpy(centre, first, sizeof *centre * (size_t)l->n);
     }
 #pragma omp simd
-    for (int i = 0; i < l.n; i++)
+    for (int i = 0; i < l->n; i++)
         photons[i] = bragg * f2[i] * first[i] + amorphous * centre[i];
-    value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    for (int i = 0; weight && i < l.n; i++) weight[i] = p.photons_bar[i] * bragg * first[i];
+    value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
+    for (int i = 0; weight && i < l->n; i++)
+        weight[i] = p->photons_bar[i] * bragg * first[i];
     if (!(job->fixed & PHYS_FIXED_PIXELS)) {
 #pragma omp simd
-        for (int i = 0; i < l.n; i++)
-            bright[i] = p.photons_bar[i] * (bragg * f2[i] + (apart ? 0 : amorphous));
-        pixels_back(&a, &l, bright, bar);
+        for (int i = 0; i < l->n; i++)
+            bright[i] = p->photons_bar[i] * (bragg * f2[i] + (apart ? 0 : amorphous));
+        pixels_back(&a, l, bright, bar);
     }
     if (moved && apart) {
 #pragma omp simd
-        for (int i = 0; i < l.n; i++) bright[i] = p.photons_bar[i] * amorphous;
-        pixels_back(&a, &at_centre, bright, bar);
+        for (int i = 0; i < l->n; i++) bright[i] = p->photons_bar[i] * amorphous;
+        pixels_back(&a, at_centre, bright, bar);
     }
     if (frame->amorphous_scale != 0 && job->fixed != (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE))
-        amorphous_scales(job, MOMENTS.product(l.n, p.photons_bar, centre), bar);
-    lane_multiply_to(l.n, f2, first, bright);
-    lane_scales(job->spec, frame, factor, l.n, &p, bright, &to);
-    return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+        amorphous_scales(job, MOMENTS.product(l->n, p->photons_bar, centre), bar);
+    lane_multiply_to(l->n, f2, first, bright);
+    lane_scales(job->spec, frame, factor, l->n, p, bright, &to);
+    return objective->linear ? MOMENTS.product(l->n, p->photons_bar, photons) : value;
 }
 
 #endif

@@ -43,6 +43,16 @@ static struct kept kept_of(const struct phys_frame *frame, int with_f, void *wor
     return k;
 }
 
+/* The state of a tile, in the thread's scratch memory, since a stack may be small. */
+struct scratch {
+    struct lanes l;
+    struct cotangent p;
+    struct rows r; /* of a Jacobian */
+    struct cells cells;
+    struct cell_sums cell_sums;
+};
+_Static_assert(sizeof(struct scratch) <= TILE_SCRATCH_BRAGG, "scratch memory of a tile");
+
 /* The two specialised functions: pair_sites computes the sites of the lanes in
  * orientation k; pair_slopes computes the derivatives of the pair and adds F^2 to
  * l->sum. Nothing else in the adjoint is compiled per crystal shape. */
@@ -279,47 +289,46 @@ static double objective_back(const struct special *special, const struct job *jo
                              double *photons)
 {
     const struct phys_spec spec = special->spec;
-    struct cells cells;
-    const struct launch a = launch_in_reach(job, tile, &cells);
+    struct scratch *const scratch = job->scratch;
+    const struct launch a = launch_in_reach(job, tile, &scratch->cells);
     const double factor = phys_constant_factor(spec, job->frame);
     struct phys_frame_tangent tile_bar = {0};
     const struct accumulator to = {&tile_bar, NULL};
-    struct lanes l;
-    struct cotangent p;
-    struct cell_sums cell_sums;
+    struct lanes *const l = &scratch->l;
+    struct cotangent *const p = &scratch->p;
     double value;
 
-    cell_sums_clear(&cell_sums);
-    p.cell_sums = &cell_sums;
+    cell_sums_clear(&scratch->cell_sums);
+    p->cell_sums = &scratch->cell_sums;
     tile_bar.source = bar->source;
     tile_bar.rotation = bar->rotation;
     tile_bar.f = bar->f;
     tile_bar.touched = bar->touched;
     if (is_amorphous(job, tile, photons)) {
-        value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-        AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
+        value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
+        AMORPHOUS.vjp(job, tile, p->photons_bar, &tile_bar);
         add_numbers(&tile_bar, bar);
-        return objective->linear ? MOMENTS.product(a.listing.n, p.photons_bar, photons)
+        return objective->linear ? MOMENTS.product(a.listing.n, p->photons_bar, photons)
                                  : value;
     }
     if (objective->linear) {
         workspace = NULL;
-        factors_alone(&a, &l);
+        factors_alone(&a, l);
     } else {
-        forward_keeping(special, &a, bar->f != NULL, workspace, &l, &p);
+        forward_keeping(special, &a, bar->f != NULL, workspace, l, p);
     }
-    finish(&a, factor, &l, photons);
-    value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
-        backward(special, &a, workspace, &l, &p, &to);
-        cell_sums_give(&a.view.box, 2 * p.scale, &cell_sums, bar->f);
-        if (objective->linear) finish(&a, factor, &l, photons);
-        factors_back(&a, factor, &l, &p, &to);
+    finish(&a, factor, l, photons);
+    value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
+    if (lane_scale_cotangents(&a, factor, l, p) || objective->linear) {
+        backward(special, &a, workspace, l, p, &to);
+        cell_sums_give(&a.view.box, 2 * p->scale, &scratch->cell_sums, bar->f);
+        if (objective->linear) finish(&a, factor, l, photons);
+        factors_back(&a, factor, l, p, &to);
     }
-    scales_back(spec, a.frame, factor, &l, &p, &to); /* even at a scale of 0 */
-    AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
+    scales_back(spec, a.frame, factor, l, p, &to); /* even at a scale of 0 */
+    AMORPHOUS.vjp(job, tile, p->photons_bar, &tile_bar);
     add_numbers(&tile_bar, bar);
-    return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+    return objective->linear ? MOMENTS.product(l->n, p->photons_bar, photons) : value;
 }
 
 /* ---- rows of the Jacobian ---- */
@@ -329,27 +338,27 @@ static void find_jacobian(const struct special *special, const struct job *job,
                           void *workspace, struct columns *columns, double *photons,
                           double *change)
 {
-    struct cells cells;
-    const struct launch a = launch_in_reach(job, tile, &cells);
+    struct scratch *const scratch = job->scratch;
+    const struct launch a = launch_in_reach(job, tile, &scratch->cells);
     const double factor = phys_constant_factor(special->spec, job->frame);
-    struct lanes l;
-    struct cotangent p;
-    struct rows r;
-    const struct accumulator to = {NULL, &r};
+    struct lanes *const l = &scratch->l;
+    struct cotangent *const p = &scratch->p;
+    struct rows *const r = &scratch->r;
+    const struct accumulator to = {NULL, r};
 
-    start_jacobian(along, workspace, columns, change, &r);
+    start_jacobian(along, workspace, columns, change, r);
     if (is_amorphous(job, tile, photons)) {
         AMORPHOUS.jacobian(job, tile, along, change);
         return;
     }
-    lane_clear_sums(&a, &l);
-    lane_fill(l.n, p.objective, 1);
-    backward(special, &a, NULL, &l, &p, &to);
+    lane_clear_sums(&a, l);
+    lane_fill(l->n, p->objective, 1);
+    backward(special, &a, NULL, l, p, &to);
     if (columns && columns->full) return;
-    finish(&a, factor, &l, photons);
-    factors_jacobian(&a, factor, &l, &p, &to);
-    scales_back(special->spec, a.frame, factor, &l, &p, &to);
-    close_jacobian(&l, &r);
+    finish(&a, factor, l, photons);
+    factors_jacobian(&a, factor, l, p, &to);
+    scales_back(special->spec, a.frame, factor, l, p, &to);
+    close_jacobian(l, r);
     AMORPHOUS.jacobian(job, tile, along, change);
 }
 
@@ -381,21 +390,22 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
 {
     const struct launch a = launch_of(job->frame, tile);
     const struct accumulator to = {bar, NULL};
-    struct lanes l;
-    struct cotangent p;
+    struct scratch *const scratch = job->scratch;
+    struct lanes *const l = &scratch->l;
+    struct cotangent *const p = &scratch->p;
     double value;
 
     if (pixels_are_simple(job->frame))
         return CLOSE_PIXELS(job, tile, factor, objective, sums, bar, weight, photons);
-    factors_alone(&a, &l);
-    memcpy(l.bragg, sums, sizeof *sums * (size_t)a.listing.n);
-    finish(&a, factor, &l, photons);
-    value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    if (weight) find_weights(&a, factor, &l, p.photons_bar, weight);
-    if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
-    scales_back(job->spec, a.frame, factor, &l, &p, &to);
-    AMORPHOUS.vjp(job, tile, p.photons_bar, bar);
-    return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+    factors_alone(&a, l);
+    memcpy(l->bragg, sums, sizeof *sums * (size_t)a.listing.n);
+    finish(&a, factor, l, photons);
+    value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
+    if (weight) find_weights(&a, factor, l, p->photons_bar, weight);
+    if (lane_scale_cotangents(&a, factor, l, p)) factors_back(&a, factor, l, p, &to);
+    scales_back(job->spec, a.frame, factor, l, p, &to);
+    AMORPHOUS.vjp(job, tile, p->photons_bar, bar);
+    return objective->linear ? MOMENTS.product(l->n, p->photons_bar, photons) : value;
 }
 
 static void amorphous_rows(const struct job *job, const struct tile *tile,

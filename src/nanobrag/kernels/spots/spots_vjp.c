@@ -81,8 +81,9 @@ static void each_tile(const struct run *run, tile_step *step)
 
         for (int t = (int)((int64_t)count * chunk / chunks); t < end; t++) {
             const struct tile tile = grid_tile(&run->job, t);
-            const struct job job = job_of_panel(&run->job, tile.panel);
+            struct job job = job_of_panel(&run->job, tile.panel);
 
+            job.scratch = adjoint_scratch(adjoint);
             if (tile.panel != at) adjoint_leave(adjoint, chunk, at);
             at = tile.panel;
             if (t + 1 < end) {
