@@ -84,7 +84,7 @@ typedef struct nb_crystal {
     double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
                              positive definite; 0 for NB_SQUARE              cells  */
     double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
-                         about a, c* x a and c*                              degree */
+                         about a, c* x a and c*, which turn with phi         degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
     const double *domain_weight; /* weights, 0 or more, divided by their mean; NULL: all 1
                                     (ndomains) */

@@ -521,7 +521,7 @@ class Crystal(Struct):
             for NB_SQUARE [cells]
         mosaic:
             mosaic spread: [0] in all directions if [1] and [2] are 0, else about a, c* x a and
-            c* [degree]
+            c*, which turn with phi [degree]
         ndomains:
             mosaic domains; 0: 10 with a spread, else 1
         domain_weight:

@@ -289,6 +289,31 @@ print("# before the report: %r" % line[-60:])
 sys.exit(b"% of the pass" not in text or not (line == b"" or line.endswith(b"\r\x1b[K")))
 PY
 
+# ---- one crystal that phi has turned, or its setting: a fit finds the same three spreads ----
+axes="$still -dials -spindle_axis 1 0 0 -osc 1 -phisteps 2 -mosaic 0.4"
+far="$axes -phi -145 -misset 10 20 30"
+near="$axes -phi -0.75 -misset 10 20 30 -param rotation_x=-144.25"
+inputs=
+run $far -param mosaic_a=0.2 -param mosaic_b=0.6 -noisefile axes_001.img -seed 5
+cp work/axes_001.img .
+inputs=axes_001.img
+for way in far near; do
+    eval "run \$$way -param scale=0.9 -fit rotation,mosaic_axes,scale -data axes_001.img" \
+        -fitfile fit.json
+    cp work/fit.json $way.json
+done
+[ -z "$have_python" ] || is "the three spreads are those of the crystal" python3 -c '
+import json
+far, near = ({v["name"]: v for v in json.load(open(f))["values"]} for f in ("far.json", "near.json"))
+bad = 0
+for name, true in (("mosaic_a", 0.2), ("mosaic_b", 0.6), ("mosaic_c", 0.4), ("scale", 1)):
+    a, b = far[name], near[name]
+    apart, off = (a["value"] - b["value"]) / a["error"], (a["value"] - true) / a["error"]
+    print("# %s %.6g and %.6g +- %.2g: apart %.1e errors, 1e-4 allowed, true %g: off %.1f, 5 allowed"
+          % (name, a["value"], b["value"], a["error"], apart, true, off))
+    bad += not (abs(apart) < 1e-4 and abs(off) < 5)
+raise SystemExit(bad > 0)'
+
 # ---- restraints, and errors without data ----
 inputs="n_001.img"
 run $still $off -fit $free -data n_001.img -restrain mosaic=0.45..0.6

@@ -80,6 +80,22 @@ run $scene -mosaic 0.5 -mosaic_dom 3 -param mosaic_b=0.1 -gradient mosaic_axes \
 is "-param mosaic_b moves the image" sh -c "! cmp -s given.bin work/d.bin"
 is "with a gradient in three spreads" test "$(grep -c mosaic_ work/g)" -eq 3
 
+# the spreads turn with the crystal: what phi turns, or a rotation beforehand, is one crystal
+spread="-mosaic 0.5 -mosaic_dom 5 -param mosaic_b=0.1 -param mosaic_c=1.5 -osc 2 -phisteps 2"
+run $scene -dials $spread -phi -145 -spindle_axis 0 0 1 -doublefile d.bin
+cp work/d.bin given.bin
+run $scene -dials $spread -phi -0.75 -spindle_axis 0 0 1 -param rotation_z=-144.25 -doublefile d.bin
+is "a crystal that was turned beforehand" near 1e-12 given.bin work/d.bin
+if "$program" -version | grep -q cjson; then
+    run $scene -dials $spread -phi -0.75 -spindle_axis 0 0 1 -param rotation_z=-144.25 \
+        -doublefile d.bin -truth t.expt
+    cp work/t.expt .
+    inputs=t.expt
+    run $scene $spread -expt t.expt -doublefile d.bin
+    is "and one of an .expt" near 1e-12 given.bin work/d.bin
+    inputs=
+fi
+
 # On a reflection the slope of an interpolated F jumps. All ways take the same side.
 awk 'BEGIN { for (h = -3; h <= 3; h++) for (k = -3; k <= 3; k++) for (l = -3; l <= 3; l++)
     print h, k, l, 50 + 20 * ((7 * h + 3 * k + l * l + 70) % 5) }' > k.hkl

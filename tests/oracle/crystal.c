@@ -154,17 +154,18 @@ static struct dual_vec turn_by_vector(struct dual_vec axis, struct dual_vec v)
     return vec_add(v, vec_add(vec_times(first, once), vec_times(second, twice)));
 }
 
-/* v of a domain whose rotation, for a spread of 1, is by `share` about `axis` */
+/* v of a domain whose rotation, for a spread of 1, is by `share` about `axis`, in a crystal
+ * that phi has turned to a and c* */
 static struct dual_vec turn_of_domain(const struct truth *t, struct dual_vec axis,
-                                      quad share, const struct dual_vec real[3],
+                                      quad share, struct dual_vec a, struct dual_vec c_star,
                                       struct dual_vec v)
 {
     struct dual_vec frame[3], by = vec_times(dual_of(0), axis);
 
     if (t->scene.crystal.mosaic[1] == 0 && t->scene.crystal.mosaic[2] == 0)
         return vec_rotate(axis, dual_times(share, dual_radian(t->x.mosaic)), v);
-    frame[0] = vec_unit(real[0]);
-    frame[2] = vec_unit(t->star[2]);
+    frame[0] = vec_unit(a);
+    frame[2] = vec_unit(c_star);
     frame[1] = vec_unit(vec_cross(frame[2], frame[0]));
     for (int i = 0; i < 3; i++) {
         const struct dual spread = dual_times(share, dual_radian(t->x.mosaic_axes[i]));
@@ -190,14 +191,17 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
 
         for (int step = 0; step < nphi; step++) {
             const quad at = ((quad)step + (quad)0.5) / nphi;
-            const struct dual phi = dual_add(t->x.phi0, dual_times(at, t->x.osc));
+            const struct dual phi =
+                dual_radian(dual_add(t->x.phi0, dual_times(at, t->x.osc)));
+            const struct dual_vec a = vec_rotate(spindle, phi, real[0]);
+            const struct dual_vec c_star = vec_rotate(spindle, phi, t->star[2]);
 
             for (int i = 0; i < 3; i++) {
                 struct dual_vec *to =
                     t->axes + ((size_t)step * (size_t)ndomains + (size_t)domain) * 3 + i;
 
-                *to = vec_rotate(spindle, dual_radian(phi), real[i]);
-                if (domain > 0) *to = turn_of_domain(t, axis, share, real, *to);
+                *to = vec_rotate(spindle, phi, real[i]);
+                if (domain > 0) *to = turn_of_domain(t, axis, share, a, c_star, *to);
             }
         }
     }

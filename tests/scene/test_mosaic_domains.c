@@ -88,45 +88,58 @@ static int domain_weights_refused(void)
     return TAP_PASS;
 }
 
-/* the spread of a domain about each axis of the crystal is that axis' own */
-static int anisotropic_spread(void)
+/* one spread alone, about this axis: domains turn about it, wherever phi has brought it */
+static void one_spread(int axis, double phi0)
 {
-    const nb_scene base = scenes_base();
-    const nb_description about = probe_describe(&base);
-    static double one[PIXELS], other[PIXELS];
-    double frame[3][3];
-    nb_scene s = base;
+    nb_scene s = scenes_base();
+    const nb_description about = probe_describe(&s);
+    double axes[3][3], still[3][3], frame[3][3], star[3];
+    struct worst off = {0}, moved = {0};
     nb_simulator *sim;
 
-    probe_unit(about.real_axes[0], frame[0]);
-    probe_unit(about.star_axes[2], frame[2]);
-    probe_cross(frame[2], frame[0], frame[1]);
-    for (int axis = 0; axis < 3; axis++) { /* one spread alone: turns about that axis */
-        struct worst off = {0}, moved = {0};
-        double axes[3][3];
+    for (int k = 0; k < 3; k++) s.crystal.mosaic[k] = k == axis ? 3 : 0;
+    s.given |= NB_GIVEN_MOSAIC_AXES;
+    s.scan.phi0 = phi0;
+    s.scan.osc = 40;
+    s.scan.nphi = 2; /* at 10 and 30 degrees */
+    sim = probe_make(&s, NULL);
+    for (int p = 0; p < 2; p++) {
+        const double phi = phi0 + 10 + 20 * p;
 
-        for (int k = 0; k < 3; k++) s.crystal.mosaic[k] = k == axis ? 3 : 0;
-        if (axis == 0) s.given |= NB_GIVEN_MOSAIC_AXES;
-        s.scan.phi0 = s.scan.osc = 0;
-        s.scan.nphi = 1;
-        s.given |= NB_GIVEN_OSC;
-        sim = probe_make(&s, NULL);
+        for (int k = 0; k < 3; k++)
+            probe_turn(about.spindle, phi, about.real_axes[k], still[k]);
+        probe_turn(about.spindle, phi, about.star_axes[2], star);
+        probe_unit(still[0], frame[0]);
+        probe_unit(star, frame[2]);
+        probe_cross(frame[2], frame[0], frame[1]);
         for (int d = 0; d < 6; d++) {
-            probe_orientation(sim, 0, d, axes);
+            probe_orientation(sim, p, d, axes);
             for (int k = 0; k < 3; k++) {
-                const double *a = about.real_axes[k];
+                const double *a = still[k];
 
                 worst_add(&off, probe_dot(frame[axis], axes[k]), probe_dot(frame[axis], a),
                           1);
                 worst_add(&moved, probe_dot(axes[k], a), probe_dot(a, a), probe_dot(a, a));
             }
         }
-        worst_check(&off, 1e-13, "nothing moves along the axis");
-        tap_check(moved.error > 1e-4 && isfinite(moved.error), "and the domains turn: %g",
-                  moved.error);
-        nb_simulator_free(sim);
     }
-    s = base;
+    worst_check(&off, 1e-13, "nothing moves along the axis");
+    tap_check(moved.error > 1e-4 && isfinite(moved.error), "and the domains turn: %g",
+              moved.error);
+    nb_simulator_free(sim);
+}
+
+/* the spread of a domain about each axis of the crystal is that axis' own */
+static int anisotropic_spread(void)
+{
+    static double one[PIXELS], other[PIXELS];
+    nb_scene s = scenes_base();
+    nb_simulator *sim;
+
+    for (int axis = 0; axis < 3; axis++) {
+        one_spread(axis, -10);
+        one_spread(axis, 100);
+    }
     sim = probe_make(&s, NULL);
     probe_forward(sim, NULL, one);
     nb_simulator_free(sim);
@@ -136,6 +149,69 @@ static int anisotropic_spread(void)
     tap_check(bits_same(one, other, sizeof one / sizeof *one),
               "three alike are the isotropic spread");
     nb_simulator_free(sim);
+    return TAP_PASS;
+}
+
+/* Writes a crystal as the scene of phi0 = -0.75 degree does, in three ways. */
+static nb_scene turned_beforehand(const nb_scene *from, int way)
+{
+    const nb_description about = probe_describe(from);
+    const double angle = from->scan.phi0 + 0.75;
+    nb_scene s = *from;
+    double star[3][3], m[3][3];
+
+    s.scan.phi0 = -0.75;
+    for (int i = 0; i < 3; i++) {
+        const double lab[3] = {i == 0, i == 1, i == 2};
+
+        probe_turn(about.spindle, angle, about.star_axes[i], star[i]);
+        /* column i of the rotation that follows the standard setting */
+        probe_turn_xyz(from->crystal.misset, lab, m[i]);
+        probe_turn(about.spindle, angle, m[i], m[i]);
+    }
+    if (way == 0) { /* a rotation vector */
+        probe_unit(about.spindle, s.crystal.rotation);
+        for (int i = 0; i < 3; i++) s.crystal.rotation[i] *= angle;
+    } else if (way == 1) { /* misset angles: m[j][i] = (Rz Ry Rx) row i, column j */
+        s.crystal.misset[0] = atan2(m[1][2], m[2][2]) / PROBE_RADIAN;
+        s.crystal.misset[1] = asin(-m[0][2]) / PROBE_RADIAN;
+        s.crystal.misset[2] = atan2(m[0][1], m[0][0]) / PROBE_RADIAN;
+    } else { /* a matrix of a*, b*, c* in columns */
+        memset(s.crystal.misset, 0, sizeof s.crystal.misset);
+        for (int i = 0; i < 9; i++) s.crystal.matrix[i] = star[i % 3][i / 3];
+    }
+    return s;
+}
+
+/* one crystal is one image, whether phi or its setting has turned it */
+static int written_two_ways(void)
+{
+    static const char *const ways[] = {"a rotation vector", "misset angles", "a matrix"};
+    static double one[PIXELS], other[PIXELS];
+
+    for (int anisotropic = 0; anisotropic < 2; anisotropic++)
+        for (int strategy = NB_REFERENCE; strategy <= NB_SPOTS; strategy++) {
+            const nb_options options = {NB_DOUBLE, strategy, 1e-14};
+            nb_scene s = scenes_named(SCENES_FEATURES, "gauss_nearest");
+            nb_simulator *sim;
+
+            s.scan.phi0 = -145;
+            if (anisotropic) s.crystal.mosaic[1] = 0.2, s.crystal.mosaic[2] = 1.5;
+            if (nb_simulator_create(probe_context(), &s, NULL, &options, &sim) != NB_OK)
+                abort();
+            probe_forward(sim, NULL, one);
+            nb_simulator_free(sim);
+            for (int way = 0; way < 3; way++) {
+                const nb_scene same = turned_beforehand(&s, way);
+
+                if (nb_simulator_create(probe_context(), &same, NULL, &options, &sim)
+                    != NB_OK)
+                    abort();
+                probe_forward(sim, NULL, other);
+                nb_simulator_free(sim);
+                tap_close(ways[way], probe_off(other, one, PIXELS), 0, 3e-13);
+            }
+        }
     return TAP_PASS;
 }
 
@@ -219,6 +295,7 @@ int main(int argc, char **argv)
         {"domain_weights", domain_weights},
         {"domain_weights_refused", domain_weights_refused},
         {"anisotropic_spread", anisotropic_spread},
+        {"written_two_ways", written_two_ways},
         {"anisotropic_limits", anisotropic_limits},
         {"sheared_cells", sheared_cells},
     };

@@ -46,8 +46,10 @@ static void check_rocking(struct run *run)
     const double step = fabs(d->phi_step) * RADIAN;
     const double reach = scene->dmin > 0 ? fmin(d->qmax, 1 / scene->dmin) : d->qmax;
     const double divergence = fmax(d->divergence[0], d->divergence[1]);
-    const double width = 1 / (d->sample_max * reach) + 2 * scene->crystal.mosaic[0] * RADIAN
-                         + divergence + d->dispersion;
+    const double *const spread = scene->crystal.mosaic;
+    const double widest = fmax(spread[0], fmax(spread[1], spread[2]));
+    const double width =
+        1 / (d->sample_max * reach) + 2 * widest * RADIAN + divergence + d->dispersion;
     if (!(step > width)) return;
     const double rotation = fabs(scene->scan.osc) * RADIAN;
     message_warning(run->messages,

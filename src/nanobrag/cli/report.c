@@ -107,7 +107,7 @@ static void report_sampling(const struct run *run)
 {
     const nb_description *d = &run->description;
     const nb_scan *scan = &run->resolved.scan;
-    const double mosaic = run->resolved.crystal.mosaic[0];
+    const double *const mosaic = run->resolved.crystal.mosaic;
 
     if (scan->osc != 0)
         printf("scan       %d image%s of %g degree from %g degree\n", run->s->images,
@@ -115,7 +115,11 @@ static void report_sampling(const struct run *run)
     printf("sampling   %d x %d sub-pixels, %d phi step%s, %d source%s, %d domain%s",
            d->oversample, d->oversample, d->nphi, plural(d->nphi), d->nsource,
            plural(d->nsource), d->ndomains, plural(d->ndomains));
-    if (mosaic > 0) printf(" over %g degree", mosaic);
+    if (run->resolved.given & NB_GIVEN_MOSAIC_AXES)
+        printf(" over %g, %g, %g degree about a, c* x a, c*", mosaic[0], mosaic[1],
+               mosaic[2]);
+    else if (mosaic[0] > 0)
+        printf(" over %g degree", mosaic[0]);
     if (d->nlayers > 1) printf(", %d sensor layers", d->nlayers);
     printf(": %.3g samples\n", d->evaluations);
 }

@@ -107,7 +107,9 @@ static int find_boxes(struct run *run, const char *names)
 static int create_named(struct run *run, const struct event_list *events, const char *names)
 {
     params_prepare(&run->s->scene, names);
-    if (run->s->gradcheck) params_prepare(&run->s->scene, run->s->gradcheck);
+    const char *const lists[] = {run->s->gradcheck, run->s->fit.shared, run->s->fit.own};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (lists[i]) params_prepare(&run->s->scene, lists[i]);
     const nb_status status =
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     if (status != NB_OK) return library_failed(run, status);

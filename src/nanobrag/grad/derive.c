@@ -4,8 +4,9 @@
  *
  * The axes of an orientation are M Q A, with the rotation Q about the spindle, the rotation
  * M of the domain and the axes A of the cell. If the tangents of M and Q are the rotation
- * vectors m and q, d axes = (m + M q) x axes. A strain of A is the same matrix in all
- * orientations. SPDX-License-Identifier: MIT
+ * vectors m and q, d axes = (m + M q) x axes. The axes of an anisotropic spread turn with
+ * Q, so that M then depends on it. A strain of A is the same matrix in all orientations.
+ * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -45,13 +46,32 @@ static int changes_orientations(const nb_scene *scene, const nb_scene *dot,
     return any;
 }
 
+/* Turns the vectors of the spreads by `angle` about the unit vector k, and their tangents;
+ * `spun` is the tangent of this rotation, as a rotation vector. */
+static struct mosaic_change turn_spread(const struct mosaic_change *spread,
+                                        const double k[3], double angle,
+                                        const double spun[3])
+{
+    struct mosaic_change turned;
+
+    for (int i = 0; i < 3; i++) {
+        double moved[3];
+
+        linear_rotate(k, angle, spread->at[i], turned.at[i]);
+        linear_rotate(k, angle, spread->dot[i], turned.dot[i]);
+        linear_cross(spun, turned.at[i], moved);
+        linear_add(1, moved, turned.dot[i]);
+    }
+    return turned;
+}
+
 /* Computes the tangents of all orientations: rotation vectors and weights. */
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
                                         const struct crystal_axes *axes,
                                         struct phys_frame_tangent *out)
 {
-    const int ndomains = scene->crystal.ndomains;
+    const int ndomains = scene->crystal.ndomains, turns = mosaic_is_anisotropic(scene);
     const double mean = mosaic_mean_weight(scene);
     const double mean_dot =
         dot->crystal.domain_weight
@@ -70,8 +90,6 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     for (int d = 0; d < ndomains; d++) {
         double rotation[3][3], domain_dot[3];
 
-        mosaic_rotation(scene, (const double(*)[3])spread.at, fixed->domain + d, rotation);
-        mosaic_rotation_tangent(scene, dot, &spread, fixed->domain + d, domain_dot);
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_rotation *change =
                 out->rotation + (size_t)p * (size_t)ndomains + (size_t)d;
@@ -81,6 +99,14 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
             double spun[3];
 
             rotation_tangent(spindle, phi, spindle_dot, phi_dot, spun);
+            if (turns || p == 0) {
+                const struct mosaic_change turned =
+                    turn_spread(&spread, spindle, phi, spun);
+
+                mosaic_rotation(scene, (const double(*)[3])turned.at, fixed->domain + d,
+                                rotation);
+                mosaic_rotation_tangent(scene, dot, &turned, fixed->domain + d, domain_dot);
+            }
             for (int j = 0; j < 3; j++)
                 change->by[j] = domain_dot[j] + linear_dot(rotation[j], spun);
             change->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);

@@ -76,6 +76,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
                                 struct phys_orientation *out)
 {
     const int ndomains = scene->crystal.ndomains;
+    const int turns = mosaic_is_anisotropic(scene);
     const double mean = mosaic_mean_weight(scene);
     double spindle[3], spread[3][3];
 
@@ -84,11 +85,17 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
     for (int d = 0; d < ndomains; d++) {
         double rotation[3][3];
 
-        mosaic_rotation(scene, (const double(*)[3])spread, fixed->domain + d, rotation);
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_orientation *to = out + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
+            double turned[3][3];
 
+            if (turns || p == 0) {
+                for (int k = 0; k < 3; k++)
+                    linear_rotate(spindle, phi, spread[k], turned[k]);
+                mosaic_rotation(scene, (const double(*)[3])turned, fixed->domain + d,
+                                rotation);
+            }
             for (int i = 0; i < 3; i++) {
                 double rotated[3];
 

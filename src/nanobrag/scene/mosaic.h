@@ -29,13 +29,15 @@ double mosaic_sum_weights(const double *weight, int ndomains);
 /* Returns the weight of domain d divided by the mean weight. */
 double mosaic_weight(const nb_scene *scene, int d, double mean);
 
-/* Computes the unit vectors of the three spreads at phi = 0: along a, c* x a and c*. */
+/* Computes the unit vectors of the three spreads at phi = 0: along a, c* x a and c*. They
+ * turn with the crystal. */
 void mosaic_frame(const struct crystal_axes *axes, double frame[3][3]);
 
 /* Returns 1 if the spread depends on the direction. */
 int mosaic_is_anisotropic(const nb_scene *scene);
 
-/* Computes the rotation vector of a domain with an anisotropic spread, radian. */
+/* Computes the rotation vector of a domain with an anisotropic spread, radian. `frame` is
+ * that of mosaic_frame(), turned by phi. */
 void mosaic_vector(const nb_scene *scene, const double frame[3][3],
                    const struct scene_domain *domain, double out[3]);
 
