@@ -27,7 +27,7 @@ BEGIN {
     may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state"
     may["root"]        = "public base physics scene image grad kernels state backend"
     may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
-    may["fit"]         = "public base physics io image"
+    may["fit"]         = "public base physics scene io image"
     may["cli"]         = "public"
     may["mpi"]         = "public"
 }

@@ -127,6 +127,22 @@ NB_API nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nfram
                                int *master);
 
 /*
+ * Check that the frames of an NXmx file are those of this simulator, as nb_nxmx_append()
+ * has stated them: of the same scene, to ten digits, and of the same parameters.
+ *
+ *   nframe  [in]  number of frames, which must be that of the file
+ *   x       [in]  parameters of each frame; NULL: the values of the scene for all
+ *                                                                (nframe x nparam)
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, nframe below 1), NB_ERR_SCENE (they are of another scene
+ * or of other parameters; the message names the first difference), NB_ERR_FORMAT (the file
+ * does not say it, or has another number of frames), NB_ERR_FILE (it cannot be read as
+ * HDF5), NB_ERR_UNSUPPORTED (a build without HDF5), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_nxmx_check(nb_simulator *sim, const char *path, int64_t nframe,
+                               const double *x);
+
+/*
  * Complete the file with the frames it has, rename it to its path, and free `nxmx`, also
  * after an error; NULL is NB_OK.
  *

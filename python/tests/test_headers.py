@@ -36,6 +36,7 @@ NOT_IN_PYTHON = {
     "nb_verdict_name": "the enum Verdict", "nb_verdict_text": "the enum Verdict",
     "nb_gradcheck_loss_name": "the enum GradcheckLoss",
     "nb_fit_context": "a fit of Python has its context",
+    "nb_nxmx_check": "-resume of the program",
     "nb_fit_fail": "parts are evaluated by exceptions",
 }  # fmt: skip
 

@@ -47,6 +47,15 @@ nb_status attacked_nxmx_master(void)
     return stated(status);
 }
 
+nb_status attacked_nxmx_checked(void)
+{
+    nb_status status = write_one();
+
+    if (status == NB_OK)
+        status = nb_nxmx_check(attacked_nxmx.sim, in_folder("a.nxs"), 1, NULL);
+    return stated(status);
+}
+
 nb_status attacked_nxmx_counted(void)
 {
     int64_t n;

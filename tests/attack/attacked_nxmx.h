@@ -17,6 +17,7 @@ extern struct attacked_nxmx {
 
 nb_status attacked_nxmx_written(void);
 nb_status attacked_nxmx_master(void);
+nb_status attacked_nxmx_checked(void);
 nb_status attacked_nxmx_counted(void);
 
 #endif

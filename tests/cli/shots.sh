@@ -250,8 +250,30 @@ for name in ('incident_wavelength', 'total_flux'):
     run $still $to -shots_range 1:2
     (cd work && "$program" $still -detpixels 25 $to -resume > ../out 2> ../err)
     is "and one of another size" test $? -ne 0
-    is "whose size is told" grep -q 's_data_00001.nxs: 2 frames of 24 x 24 pixels' err
+    is "whose size is told" grep -q 's_data_00001.nxs: .* the width of the image is 24 there and 25' err
     is "without a master" test ! -e work/s.nxs
+    # other MESSAGE ARGUMENTS...: of another scene, where nothing is made
+    other()
+    {
+        message=$1
+        shift
+        cp work/s_data_00001.nxs before.nxs
+        (cd work && "$program" $still "$@" -imagefile s.nxs -resume > ../out 2> ../err)
+        code=$?
+        is "refused, since $message" test $code -eq 2 -a "$(grep -c "s_data_00001.nxs: .*$message" err)" \
+            -eq 1 -a "$(ls work/*.nxs)" = work/s_data_00001.nxs
+        [ $code -eq 2 ] || sed 's/^/# /' err
+        is "  and left as it is" cmp -s before.nxs work/s_data_00001.nxs
+    }
+    other 'cell_a is 30 there and 31 here' -shots pulses.txt -cell 31 40 50
+    other 'the wavelength is' -shots pulses.txt -lambda 1.1
+    other 'the fluence is' -shots pulses.txt -fluence 2e28
+    other 'ncells_a is' -shots pulses.txt -N 5
+    other 'the distance is' -shots pulses.txt -distance 110
+    printf '1 0 0 10\n0 1 0 20\n' > my.hkl
+    other 'default_f is\|structure factors is another' -shots pulses.txt -hkl ../my.hkl
+    sed '3s/^[^ ]*/7.5/' pulses.txt > work/changed.txt
+    other 'its frame 2 was made with other parameters' -shots changed.txt
     printf 'misset_x\n0\n5\n' > two.txt
 fi
 # -resume of a sweep

@@ -21,12 +21,13 @@
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
 #include "io/images/nxmx.h"
+#include "scene/fingerprint.h"
 #include "simulator.h"
 
 struct nb_nxmx {
     nb_simulator *sim;
     struct nxmx *file;
-    int master;
+    int master, has_frames;
 };
 
 /* Describes the image at x; exposure_free() is right in any case. */
@@ -49,6 +50,41 @@ static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out
         status = exposure_of(sim->ctx, &scene, &d, source, &sim->window, out);
     free(source);
     return status;
+}
+
+/* A checksum of the parameters x, which are those of the scene where it is NULL. Of their
+ * logarithms, since a fluence would hide an angle. */
+static double row_of(const nb_simulator *sim, const double *x)
+{
+    static const double least = 1e-12; /* of which the sizes are told apart */
+    double sum = 0;
+
+    for (size_t i = 0; i < sim->params.n; i++) {
+        double value = x ? x[i] : 0;
+
+        if (!x) {
+            nb_param param;
+
+            params_describe(&sim->params, &sim->scene, i, &param);
+            value = param.value;
+        }
+        sum += fingerprint_weight(i) * copysign(log1p(fabs(value) / least), value);
+    }
+    return sum;
+}
+
+/* Sets the numbers that tell the scene of a simulator from others, with their checksums, to
+ * be released with free(). */
+static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
+{
+    const size_t numbers = fingerprint_numbers();
+    nb_scene scene;
+
+    *n = numbers + FINGERPRINT_SUMS;
+    NB_TRY(nb_resolved(sim, NULL, &scene));
+    *out = malloc(*n * sizeof **out);
+    if (!*out) return fail_memory(sim->ctx, "the numbers of a scene");
+    return fingerprint_take(sim->ctx, &scene, *out, *out + numbers);
 }
 
 /* One below the largest count, to which nb_digitize() clamps; none for floats. */
@@ -135,7 +171,11 @@ nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image)
         return fail(nxmx->sim->ctx, NB_ERR_ARGUMENT,
                     "NXmx: a master takes files, and no image");
     status = expose(nxmx->sim, x, &exposure);
+    exposure.row = row_of(nxmx->sim, x);
+    if (status == NB_OK && !nxmx->has_frames)
+        status = take_fingerprint(nxmx->sim, &exposure.scene, &exposure.nscene);
     if (status == NB_OK) status = nxmx_append(nxmx->file, &exposure, image);
+    nxmx->has_frames |= status == NB_OK;
     exposure_free(&exposure);
     return status;
 }
@@ -183,6 +223,38 @@ nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe, int 
     *nframe = 0;
     if (!path) return fail(ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
     return nxmx_frames(ctx, path, nframe, master ? master : &asked);
+}
+
+/* Compares the frames of a file with those that n rows of parameters give. */
+static nb_status compare(nb_simulator *sim, const char *path, size_t n, const double *x,
+                         double *rows)
+{
+    double *scene = NULL;
+    size_t numbers;
+    nb_status status = take_fingerprint(sim, &scene, &numbers);
+
+    for (size_t i = 0; i < n; i++) rows[i] = row_of(sim, x ? x + i * sim->params.n : NULL);
+    if (status == NB_OK) status = nxmx_compare(sim->ctx, path, scene, numbers, rows, n);
+    free(scene);
+    return status;
+}
+
+nb_status nb_nxmx_check(nb_simulator *sim, const char *path, int64_t nframe,
+                        const double *x)
+{
+    STANDARD_FLOATS;
+    double *rows;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!path || nframe < 1)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "NXmx: %s",
+                    path ? "no frames to compare" : "path is NULL");
+    rows = malloc((size_t)nframe * sizeof *rows);
+    if (!rows) return fail_memory(sim->ctx, path);
+    status = compare(sim, path, (size_t)nframe, x, rows);
+    free(rows);
+    return status;
 }
 
 nb_status nb_nxmx_close(nb_nxmx *nxmx)

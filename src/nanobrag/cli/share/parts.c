@@ -68,6 +68,17 @@ static int append(struct run *run, struct parts *parts, int row, int64_t n)
     return 0;
 }
 
+/* Refuse a file whose frames are of another scene, or of other rows. */
+static int check_frames(struct run *run, const char *path, int row, int n)
+{
+    double *const rows = share_rows(run, row, n);
+    const nb_status status = rows ? nb_nxmx_check(run->sim, path, n, rows) : NB_ERR_MEMORY;
+    free(rows);
+    if (status == NB_OK) return 0;
+    return message_status(run->messages, status,
+                          rows ? nb_context_message(run->ctx) : "out of memory", 0);
+}
+
 /* Append a data file, whose frames are counted. */
 static int append_file(struct run *run, struct parts *parts, int row)
 {
@@ -129,6 +140,19 @@ static void drop_covered(struct parts *parts)
     parts->n = kept;
 }
 
+/* Refuse files whose frames are of another scene or of other rows. */
+static int check_all(struct run *run, const struct parts *parts)
+{
+    int code = 0;
+    for (size_t k = 0; k < parts->n && !code; k++) {
+        char *const path = name_of_row(run->s, parts->at[k].row);
+        code = path ? check_frames(run, path, parts->at[k].row, parts->at[k].n)
+                    : message_failure(run->messages, "out of memory for data files");
+        free(path);
+    }
+    return code;
+}
+
 /* Take -imagefile itself where a run that made all frames wrote it: as the only file if it
  * has all of them; else, if there is none, as the first of the data files. */
 static int take_whole(struct run *run, const char *whole, struct parts *out)
@@ -138,6 +162,10 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     int master = 0;
     if (stat(whole, &st) != 0) return 0;
     if (nb_nxmx_count(run->ctx, whole, &n, &master) != NB_OK || master) return 0;
+    if (n > 0 && n <= share_total(run)) {
+        const int refused = check_frames(run, whole, 0, (int)n);
+        if (refused) return refused;
+    }
     if (n == share_total(run)) {
         parts_free(out);
         return append(run, out, 0, n);
@@ -163,6 +191,7 @@ static int find(struct run *run, int from_one, struct parts *out)
     if (!whole) return message_failure(run->messages, "out of memory for data files");
     int code = list_files(run, whole, out);
     if (!code) drop_covered(out);
+    if (!code) code = check_all(run, out);
     if (!code && from_one) code = take_whole(run, whole, out);
     free(whole);
     return code;

@@ -197,6 +197,7 @@ void exposure_free(struct exposure *exposure)
     free(exposure->group);
     free(exposure->spectrum.wavelength);
     free(exposure->spectrum.weight);
+    free(exposure->scene);
     memset(exposure, 0, sizeof *exposure);
 }
 

@@ -17,6 +17,12 @@ struct nxmx;
 nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *options,
                      struct nxmx **out);
 
+/* Compares what a file says of its scene with n numbers and with the checksums of its
+ * frames. Errors: NB_ERR_FILE, NB_ERR_UNSUPPORTED, NB_ERR_MEMORY, NB_ERR_FORMAT (the file
+ * does not say it, or has another number of frames), NB_ERR_SCENE (it is another one). */
+nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, size_t n,
+                       const double *rows, size_t frames);
+
 /* Appends a frame; it takes the contents of the exposure. In a master the image is NULL,
  * and nxmx_append_file() comes before the frames of each file. */
 nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_array *image);

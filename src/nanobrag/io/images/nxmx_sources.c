@@ -12,7 +12,9 @@
 
 #include "base/context.h"
 #include "io/file.h"
+#include "io/images/nxmx.h"
 #include "io/images/nxmx_tree.h"
+#include "scene/fingerprint.h"
 
 /* ---- looking into a file ---- */
 
@@ -84,6 +86,89 @@ nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames, int *ma
     *frames = (int64_t)found.size[0];
     *master = found.is_virtual;
     return NB_OK;
+}
+
+/* ---- the scene of a file ---- */
+
+/* Reads a list of n numbers. Returns 0 if there is none of that length. */
+static int read_list(struct hdf5_tree *tree, const char *path, size_t n, double *out)
+{
+    const hid_t data = hdf5.H5Dopen2(tree->file, path, H5P_DEFAULT);
+    const hid_t space = data >= 0 ? hdf5.H5Dget_space(data) : -1;
+    hsize_t length = 0;
+    int found = 0;
+
+    if (space >= 0 && hdf5.H5Sget_simple_extent_ndims(space) == 1)
+        (void)hdf5.H5Sget_simple_extent_dims(space, &length, NULL);
+    if (length == n)
+        found = hdf5.H5Dread(data, *hdf5.H5T_NATIVE_DOUBLE_g, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                             out)
+                >= 0;
+    if (space >= 0) (void)hdf5.H5Sclose(space);
+    if (data >= 0) (void)hdf5.H5Dclose(data);
+    return found;
+}
+
+/* Reads what a file says of n numbers of its scene and of its frames. */
+static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t frames,
+                            double *out)
+{
+    struct hdf5_tree tree = {.file = -1};
+    struct hdf5_turn turn;
+    int found = 0;
+
+    hdf5_turn_begin(&turn);
+    tree.file = hdf5_checked(&tree, hdf5.H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT));
+    if (!tree.failed)
+        found = read_list(&tree, NXMX_SCENE "/scene", n, out)
+                && read_list(&tree, NXMX_SCENE "/rows", frames, out + n);
+    if (tree.file >= 0) (void)hdf5.H5Fclose(tree.file);
+    hdf5_turn_end(&turn);
+    if (tree.failed)
+        return fail(ctx, NB_ERR_FILE, "%s: cannot be read: HDF5 says: %s", path, tree.why);
+    if (found) return NB_OK;
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: does not say of which scene its frames are; remove it, or choose "
+                "another name",
+                path);
+}
+
+/* Number i of the scene is another one. */
+static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double there,
+                            double here)
+{
+    char name[80];
+
+    fingerprint_name(i, name, sizeof name);
+    if (i >= fingerprint_numbers())
+        return fail(ctx, NB_ERR_SCENE,
+                    "%s: its frames are of another scene: %s is another one; remove it, or "
+                    "choose another name",
+                    path, name);
+    return fail(ctx, NB_ERR_SCENE,
+                "%s: its frames are of another scene: %s is %.10g there and %.10g here; "
+                "remove it, or choose another name",
+                path, name, there, here);
+}
+
+nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, size_t n,
+                       const double *rows, size_t frames)
+{
+    double *const there = malloc((n + frames) * sizeof *there);
+    nb_status status = there ? NB_OK : fail_memory(ctx, path);
+
+    if (status == NB_OK) status = read_scene(ctx, path, n, frames, there);
+    for (size_t i = 0; status == NB_OK && i < n; i++)
+        if (!fingerprint_same(there[i], scene[i]))
+            status = fail_other(ctx, path, i, there[i], scene[i]);
+    for (size_t i = 0; status == NB_OK && i < frames; i++)
+        if (!fingerprint_same(there[n + i], rows[i]))
+            status = fail(ctx, NB_ERR_SCENE,
+                          "%s: its frame %zu was made with other parameters; remove it, or "
+                          "choose another name",
+                          path, i + 1);
+    free(there);
+    return status;
 }
 
 /* ---- the list ---- */

@@ -291,6 +291,24 @@ int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposur
     return 1;
 }
 
+/* ---- the scene of nanobrag ---- */
+
+int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
+                    const struct nxmx_frame *frame, size_t n)
+{
+    double *rows;
+
+    if (!first->scene) return 1;
+    rows = malloc(n * sizeof *rows);
+    if (!rows) return 0;
+    for (size_t i = 0; i < n; i++) rows[i] = frame[i].row;
+    hdf5_group(tree, NXMX_SCENE, "NXcollection");
+    hdf5_reals(tree, NXMX_SCENE "/scene", first->nscene, first->scene, NULL);
+    hdf5_reals(tree, NXMX_SCENE "/rows", n, rows, NULL);
+    free(rows);
+    return 1;
+}
+
 /* ---- the beam and the sample ---- */
 
 /* Writes one number if all of `n` are equal, else all of them. */

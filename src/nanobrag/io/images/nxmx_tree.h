@@ -19,6 +19,7 @@ struct nxmx_frame {
     double phi, width; /* degree */
     double wavelength, fluence, flux;
     double stokes[4];
+    double row; /* checksum of its parameters */
     double *spectrum; /* (2 x m) wavelengths, then weights */
 };
 
@@ -34,6 +35,15 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
 /* Masks the pixels that are not rendered, if any of them is on a panel. Returns 0 without
  * memory. */
 int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
+
+/* Where a file says which scene its frames are of (scene/fingerprint.h): the numbers of the
+ * scene, and a checksum of the parameters of each frame. */
+#define NXMX_SCENE "/entry/nanobrag"
+
+/* Writes them where the first frame has the numbers of the scene. Returns 0 without memory.
+ */
+int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
+                    const struct nxmx_frame *frame, size_t n);
 
 /* What is known at the end. `sweep` is 1 if the crystal turns from frame to frame. Returns
  * 0 without memory. */

@@ -1,0 +1,41 @@
+/*
+ * fingerprint.h - the numbers by which a scene is told from another: those of the resolved
+ * scene, and a checksum of each of its lists.
+ *
+ * Numbers are compared to ten digits, since those that were computed, such as a cell from
+ * vectors, may be rounded otherwise on another machine. So are checksums: a checksum is a
+ * sum with a weight between 1 and 2 for each place, which changes little where numbers are
+ * rounded otherwise, and by more where one is another number or two change places.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_SCENE_FINGERPRINT_H
+#define NB_SCENE_FINGERPRINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <nanobrag/scene.h>
+
+enum { FINGERPRINT_SUMS = 8 };
+
+/* Returns how many numbers a scene has, apart from the checksums. */
+size_t fingerprint_numbers(void);
+
+/* Sets the numbers (fingerprint_numbers()) and the checksums (FINGERPRINT_SUMS) of a
+ * resolved scene. Errors: NB_ERR_MEMORY. */
+nb_status fingerprint_take(nb_context *ctx, const nb_scene *scene, double *numbers,
+                           double *sums);
+
+/* Writes the name of number i, or of a checksum behind all numbers. */
+void fingerprint_name(size_t i, char *out, size_t size);
+
+/* Returns the weight of a place in a checksum; and the checksum of a list, NULL if it is
+ * empty. */
+double fingerprint_weight(uint64_t place);
+double fingerprint_sum(const double *list, size_t n);
+
+/* Returns 1 if two numbers are the same but for rounding. */
+int fingerprint_same(double a, double b);
+
+#endif
