@@ -156,6 +156,45 @@ sed 's/"flux":/"probe": "electron", "flux":/' t.expt > electron.expt
 refuses 2 'the probe of the beam is electron; only x-ray is supported' \
     -expt ../electron.expt $render -floatfile f
 
+# ---- panels past 90 degrees of two theta ----
+row() # SLOW_AXIS ORIGIN
+{
+    printf '{"fast_axis": [1, 0, 0], "slow_axis": [%s], "origin": [%s],
+        "image_size": [20, 18], "pixel_size": [2, 2]}' "$1" "$2"
+}
+barrel() # PANELS
+{
+    printf '{"__id__": "ExperimentList", "experiment": [{"beam": 0, "detector": 0, "crystal": 0}],
+        "beam": [{"direction": [0, 0, 1], "wavelength": 0.9}], "detector": [{"panels": [%s]}],
+        "crystal": [{"real_space_a": [37, 5, -3], "real_space_b": [-5.9, 44, 1.5],
+        "real_space_c": [4.2, -0.9, 52], "space_group_hall_symbol": " P 1"}]}' "$1"
+}
+ahead=$(row "0, -1, 0" "-20, 18, -120")
+aside=$(row "0, 0, -1" "-20, 120, 18") # parallel to the beam
+behind=$(row "0, 1, 0" "-20, -18, 120")
+barrel "$ahead, $aside, $behind" > barrel.expt
+barrel "$aside" > aside.expt
+barrel "$behind" > behind.expt
+barrel "$ahead, $(row "0, -1, 0" "-20, 18, 120")" > away.expt
+run -expt ../barrel.expt $render1 -strategy reference -floatfile f.bin -geomout ../barrel.geom \
+    -truth ../barrel_truth.expt
+cp work/f.bin barrel.bin
+for strategy in lanes spots; do
+    run -expt ../barrel.expt $render1 -strategy $strategy -floatfile f.bin
+    is "a barrel by $strategy" near 2e-6 barrel.bin work/f.bin
+done
+run -expt ../barrel_truth.expt $render1 -strategy reference -floatfile f.bin
+is "its own -truth" near 2e-6 barrel.bin work/f.bin
+is "clen is that of a panel downstream" grep -q '^clen = 0.12' barrel.geom
+run -expt ../behind.expt $render1 -floatfile f.bin
+is "one that lies upstream is told" grep -q 'the whole detector lies upstream of the crystal' err
+run -expt ../aside.expt $render1 -floatfile f.bin
+is "a panel parallel to the beam" test "$code" -eq 0
+accepts 'at 120 mm along its normal, beam beside it' -expt ../aside.expt $render1 -explain
+is "it has no beam centre" sh -c '! grep -q -e "inf" -e MOSFLM out'
+refuses 2 'panel 1 lies behind the crystal and faces away from it' -expt ../away.expt $render1 \
+    -floatfile f
+
 # ---- -truth beside -imagefile ----
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf
 is "miniCBF has its truth" grep -q '/work/a_##.cbf"' work/a_truth.expt

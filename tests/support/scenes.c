@@ -301,6 +301,29 @@ void scenes_panels(nb_scene *s)
     next = (next + 1) % PANELLED;
 }
 
+/* Turns a vector about z, by 90 degrees without rounding. */
+static void swing(double degree, double v[3])
+{
+    const double radian = degree * (3.14159265358979323846 / 180), x = v[0];
+    const double c = degree == 90 ? 0 : cos(radian), n = sin(radian);
+
+    v[0] = c * x - n * v[1];
+    v[1] = n * x + c * v[1];
+}
+
+void scenes_barrel(nb_scene *s, double degree)
+{
+    nb_panel *panel;
+
+    scenes_panels(s);
+    panel = (nb_panel *)(uintptr_t)s->detector.panel + 1;
+    swing(degree, panel->origin);
+    swing(degree, panel->fast);
+    swing(degree, panel->slow);
+    set(panel->shift, 0, 0, 0);
+    set(panel->rotation, 0, 0, 0);
+}
+
 void scenes_amorphous(nb_scene *s, double water)
 {
     enum { ROWS = 20 };

@@ -60,6 +60,10 @@ nb_scene scenes_beside_spot(int shape, double count, double off);
  * two groups, all of them moved. */
 void scenes_panels(nb_scene *s);
 
+/* The same with the second panel swung about the crystal by so many degrees, as a row of a
+ * barrel is. */
+void scenes_barrel(nb_scene *s, double degree);
+
 /* Add water and the table of amorphous scattering that goes with it. */
 void scenes_amorphous(nb_scene *s, double water);
 

@@ -21,9 +21,13 @@ static void explain_geometry(const struct run *run)
                d->npanel, run->resolved.detector.panel[d->panel].name, d->panel);
     printf("  first pixel's outer corner  %.9g %.9g %.9g mm (lab)\n", d->origin[0],
            d->origin[1], d->origin[2]);
-    printf("  distance along the beam     %.9g mm, along the normal %.9g mm\n", d->distance,
-           d->close_distance);
-    if (view_beam(&view, beam))
+    const int meets = view_beam(&view, beam);
+    if (meets)
+        printf("  distance along the beam     %.9g mm, along the normal %.9g mm\n",
+               d->distance, d->close_distance);
+    else
+        printf("  distance along the normal   %.9g mm\n", d->close_distance);
+    if (meets)
         printf("  direct beam                 %.9g %.9g pixels (fast, slow, from the "
                "corner)\n",
                beam[0], beam[1]);
@@ -31,9 +35,11 @@ static void explain_geometry(const struct run *run)
         printf("  direct beam                 misses the detector's plane\n");
     printf("  nearest point               %.9g %.9g pixels\n", d->close_fast / d->pixel,
            d->close_slow / d->pixel);
-    printf("  ADXV                        %.9g %.9g mm\n", d->adxv[0], d->adxv[1]);
-    printf("  MOSFLM                      %.9g %.9g mm\n", d->mosflm[0], d->mosflm[1]);
-    printf("  DENZO                       %.9g %.9g mm\n", d->denzo[0], d->denzo[1]);
+    if (meets) {
+        printf("  ADXV                        %.9g %.9g mm\n", d->adxv[0], d->adxv[1]);
+        printf("  MOSFLM                      %.9g %.9g mm\n", d->mosflm[0], d->mosflm[1]);
+        printf("  DENZO                       %.9g %.9g mm\n", d->denzo[0], d->denzo[1]);
+    }
     printf("  XDS ORGX, ORGY              %.9g %.9g pixels\n", d->xds_org[0],
            d->xds_org[1]);
     printf("  DIALS origin                %.9g %.9g %.9g mm\n", d->dials_origin[0],

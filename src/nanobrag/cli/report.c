@@ -82,15 +82,18 @@ static void report_detector(const struct run *run)
     const int *roi = detector->roi;
     double beam[2];
     char text[48];
+    const int meets = view_beam(&view, beam);
+    const double distance = meets ? d->distance : d->close_distance;
+    const char *const along = meets ? "" : " along its normal";
 
     if (d->npanel > 0)
-        printf("detector   %d panel%s in an image of %d x %d; %s, of %g mm, at %g mm, ",
+        printf("detector   %d panel%s in an image of %d x %d; %s, of %g mm, at %g mm%s, ",
                d->npanel, plural(d->npanel), d->nfast, d->nslow, panel_name(run, text),
-               d->pixel, d->distance);
+               d->pixel, distance, along);
     else
-        printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow,
-               d->pixel, d->distance);
-    if (view_beam(&view, beam))
+        printf("detector   %d x %d pixels of %g mm at %g mm%s, ", d->nfast, d->nslow,
+               d->pixel, distance, along);
+    if (meets)
         printf("beam at fast %.6g slow %.6g (pixel 0 is 0 to 1), ", beam[0], beam[1]);
     else
         printf("beam beside it, ");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "scene/background.h"
 #include "scene/beam.h"
 #include "scene/crystal.h"
@@ -39,6 +40,10 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     NB_TRY(beam_count(ctx, scene, fixed));
     NB_TRY(crystal_derive(ctx, scene, &axes));
     NB_TRY(detector_scale_of(ctx, scene, fixed->middle, beam_shortest(scene), &scale));
+    if (!(scale.downstream > 0))
+        log_line(ctx, NB_LOG_WARNING, "detector",
+                 "the whole detector lies upstream of the crystal, at a two theta above 90 "
+                 "degrees; unless that is meant, correct the sign of its distance");
     NB_TRY(sampling_resolve_placed(ctx, scene, &axes, &scale, fixed));
     if ((double)scene->scan.nphi * scene->crystal.ndomains > 1e8)
         return fail(ctx, NB_ERR_SCENE,

@@ -261,8 +261,8 @@ static void put_groups(struct geom_out *o)
 
 /* ---- panels ---- */
 
-/* Where the detector stands along the beam, mm: its origin, else that of its first panel.
- */
+/* Where the detector stands along the beam, mm: its origin, else that of its first panel
+ * downstream, else that of its first panel. */
 static double distance_of(const struct geom_out *o)
 {
     double origin[3];
@@ -270,6 +270,10 @@ static double distance_of(const struct geom_out *o)
     laboratory_turn(&o->exposure->laboratory, o->d->origin, origin);
     laboratory_nexus(origin, origin);
     if (o->d->npanel > 0 && origin[2] > 0) return origin[2];
+    for (int i = 0; i < o->npanel; i++) {
+        laboratory_nexus(o->exposure->panel[i].origin, origin);
+        if (origin[2] > 0) return origin[2];
+    }
     laboratory_nexus(o->exposure->panel[0].origin, origin);
     return origin[2];
 }

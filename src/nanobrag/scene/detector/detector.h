@@ -60,6 +60,7 @@ struct detector_scale {
     double reciprocal_pixel; /* that inverse, the least of any panel, A */
     double qmax; /* the largest |q| on the detector, 1/A; of the shortest wavelength */
     int panel; /* the panel that the direct beam meets, or is nearest to */
+    double downstream; /* of the corner that is farthest along the beam, m */
 };
 
 nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,

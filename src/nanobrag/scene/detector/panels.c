@@ -163,13 +163,65 @@ void panels_within(const struct panel_pose *outer, struct panel_pose *pose)
 
 /* ---- the place of a panel ---- */
 
-/* Checks that the crystal illuminates panel i. */
-static nb_status check_panel(nb_context *ctx, const nb_scene *scene, int i,
+/* Computes the place of panel i. Returns whether fast x slow points away from the crystal,
+ * 1 or -1: that is so of all panels that are read out alike and face it. */
+static int place_panel(const nb_scene *scene, const struct panel_middle *middle, int i,
+                       struct detector_place *out)
+{
+    const nb_detector *d = &scene->detector;
+    struct panel_pose pose;
+    int sign;
+
+    panels_in_lab(d, middle, i, &pose);
+    linear_unit(scene->beam.direction, out->beam);
+    linear_copy(pose.axis[0], out->fast);
+    linear_copy(pose.axis[1], out->slow);
+    linear_scale(1e-3, pose.at, out->pix0);
+    sign = linear_dot(out->pix0, pose.axis[2]) < 0 ? -1 : 1;
+    linear_scale(sign, pose.axis[2], out->normal); /* away from the crystal */
+    return sign;
+}
+
+/* Returns how far downstream the farthest corner of a panel lies, m. */
+static double downstream(const struct detector_place *place)
+{
+    double most = -INFINITY, p[3];
+
+    for (int corner = 0; corner < 4; corner++) {
+        detector_corner(place, corner, p);
+        most = fmax(most, linear_dot(p, place->beam));
+    }
+    return most;
+}
+
+/* Returns 1 if panels lie downstream, and fast x slow of all of them points to the other
+ * side than `sign`. */
+static int faces_away(const nb_scene *scene, const struct panel_middle *middle, int sign)
+{
+    int others = 0;
+
+    for (int i = 0; i < scene->detector.npanel; i++) {
+        const nb_panel *panel = scene->detector.panel + i;
+        struct detector_place place = {.nfast = panel->nfast, .nslow = panel->nslow};
+        const int other = place_panel(scene, middle, i, &place);
+
+        place.pixel = panels_pixel(&scene->detector, i) / 1000;
+        if (!(downstream(&place) > 0)) continue;
+        if (other == sign) return 0;
+        others = 1;
+    }
+    return others;
+}
+
+/* Checks that the crystal illuminates panel i. One that lies upstream is right, as the ends
+ * of a barrel are, unless its axes are mirrored against all others: a sign is then wrong.
+ */
+static nb_status check_panel(nb_context *ctx, const nb_scene *scene,
+                             const struct panel_middle *middle, int i, int sign,
                              const struct detector_place *place)
 {
     const nb_panel *panel = scene->detector.panel + i;
     const char *open = *panel->name ? " (" : "", *shut = *panel->name ? ")" : "";
-    double most = -1, p[3];
 
     if (!isfinite(place->close) || !isfinite(linear_norm(place->pix0)))
         return fail(ctx, NB_ERR_SCENE, "the place of panel %d%s%s%s is not finite", i, open,
@@ -179,14 +231,11 @@ static nb_status check_panel(nb_context *ctx, const nb_scene *scene, int i,
                     "panel %d%s%s%s is edge-on to the crystal: its plane passes %g mm from "
                     "it",
                     i, open, panel->name, shut, place->close * 1000);
-    for (int corner = 0; corner < 4; corner++) {
-        detector_corner(place, corner, p);
-        most = fmax(most, linear_dot(p, place->beam));
-    }
-    if (most > 0) return NB_OK;
+    if (downstream(place) > 0 || !faces_away(scene, middle, sign)) return NB_OK;
     return fail(ctx, NB_ERR_SCENE,
-                "panel %d%s%s%s lies behind the crystal: no corner of it is downstream; "
-                "turn its axes, origin or groups, or the beam (%g %g %g)",
+                "panel %d%s%s%s lies behind the crystal and faces away from it: its fast "
+                "and slow axes are mirrored against those of the panels downstream; turn "
+                "its axes, origin or groups, or the beam (%g %g %g)",
                 i, open, panel->name, shut, place->beam[0], place->beam[1], place->beam[2]);
 }
 
@@ -195,22 +244,14 @@ nb_status panels_derive(nb_context *ctx, const nb_scene *scene,
                         struct detector_place *out)
 {
     const nb_detector *d = &scene->detector;
-    struct panel_pose pose;
+    const int sign = place_panel(scene, middle, i, out);
 
-    panels_in_lab(d, middle, i, &pose);
-    linear_unit(scene->beam.direction, out->beam);
-    linear_copy(pose.axis[0], out->fast);
-    linear_copy(pose.axis[1], out->slow);
-    linear_scale(1e-3, pose.at, out->pix0);
-    /* away from the crystal */
-    linear_scale(linear_dot(out->pix0, pose.axis[2]) < 0 ? -1 : 1, pose.axis[2],
-                 out->normal);
     linear_unit(d->vectors[3], out->twotheta_axis);
     out->pivot = d->pivot;
     detector_complete(linear_dot(out->beam, out->normal), out);
     out->xbeam = out->beam_fast;
     out->ybeam = out->beam_slow;
-    return check_panel(ctx, scene, i, out);
+    return check_panel(ctx, scene, middle, i, sign, out);
 }
 
 /* ---- checks ---- */

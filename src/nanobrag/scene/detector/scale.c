@@ -48,7 +48,7 @@ nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
 {
     double nearest = INFINITY;
 
-    *out = (struct detector_scale){INFINITY, 0, 0};
+    *out = (struct detector_scale){INFINITY, 0, 0, -INFINITY};
     for (int i = 0; i < detector_panels(&scene->detector); i++) {
         struct detector_place place;
 
@@ -56,6 +56,12 @@ nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
         out->reciprocal_pixel =
             fmin(out->reciprocal_pixel, reciprocal_pixel(scene, &place));
         out->qmax = fmax(out->qmax, largest_q(&place, shortest));
+        for (int k = 0; k < 4; k++) {
+            double corner[3];
+
+            detector_corner(&place, k, corner);
+            out->downstream = fmax(out->downstream, linear_dot(corner, place.beam));
+        }
         if (beam_misses(&place) < nearest) {
             nearest = beam_misses(&place);
             out->panel = i;
