@@ -88,7 +88,7 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
     *slope = (double)d[1];
     *curvature = (double)d[2];
     if (t->kind == NB_POISSON && (d[1] != 0 || d[2] != 0))
-        *curvature = photons > 0 ? w / photons : 0;
+        *curvature = photons > 1e-250 ? w / photons : 0; /* (dI/dx)^2/I is 0 below it */
     if (t->kind == NB_POISSON_READOUT && d[1] != 0) *curvature = w / v;
     if (t->kind == NB_HUBER && d[1] != 0 && d[2] == 0)
         *curvature = *slope / (photons - fmin(h->observed[at], most));

@@ -101,6 +101,38 @@ static int deviances(void)
     return TAP_PASS;
 }
 
+/* Photons from 1 down to none, where none and one were observed, by one pixel and by lanes:
+ * the loss is I, of slope 1, and all that a fit makes of it is finite. */
+static int faint(void)
+{
+    static const double photons[] = {1, 1e-9, 1e-80, 1e-250, 1e-290, 1e-310, 5e-324, 0};
+    enum { N = sizeof photons / sizeof *photons };
+    const struct phys_loss_model model = {PHYS_LOSS_POISSON, 0, 1, 1, INFINITY};
+    const double none[N] = {0}, share[N] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const struct adjoint_kernels *lanes = kernels_lanes("scalar").adjoint_precise;
+    double slope[N], curvature[N];
+
+    (void)lanes->loss(&model, N, photons, none, share, slope, curvature);
+    for (int i = 0; i < N; i++) {
+        const double m = photons[i], terms = m * curvature[i];
+        const struct phys_loss l = phys_loss(model, m, 0, 1),
+                               one = phys_loss(model, m, 1, 1);
+        const double want = m - 1 - log(m);
+
+        tap_check(l.value == m && l.slope == 1 && l.curvature == curvature[i]
+                      && slope[i] == 1,
+                  "%g photons, none observed: loss %g, slope %g", m, l.value, l.slope);
+        tap_check(curvature[i] >= 0 && curvature[i] < 1e280 && terms < 1 + 1e-15
+                      && (m < 1e-260 || terms > 1 - 1e-15),
+                  "%g photons: curvature %g", m, curvature[i]);
+        tap_check(m < 1e-260
+                      ? one.value == INFINITY && isfinite(one.slope)
+                      : fabs(one.value - want) <= 1e-15 * (want + 1) && isfinite(one.slope),
+                  "%g photons, one observed: loss %g, slope %g", m, one.value, one.slope);
+    }
+    return TAP_PASS;
+}
+
 /* The width beyond which a pull falls, and small losses, which keep their digits. */
 static int cauchy(void)
 {
@@ -237,9 +269,13 @@ static int losses_by_lanes(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"formulas", formulas},   {"deviances", deviances},
-        {"cauchy", cauchy},       {"saturated", saturated},
-        {"logarithm", logarithm}, {"losses_by_lanes", losses_by_lanes},
+        {"formulas", formulas},
+        {"deviances", deviances},
+        {"faint", faint},
+        {"cauchy", cauchy},
+        {"saturated", saturated},
+        {"logarithm", logarithm},
+        {"losses_by_lanes", losses_by_lanes},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

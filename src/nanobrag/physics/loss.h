@@ -31,6 +31,9 @@ struct phys_loss {
     double value, slope, curvature;
 };
 
+/* Fewer computed photons count as none, so that an inverse stays in the range of double
+ * when photons and derivatives are multiplied with it. */
+#define PHYS_FAINTEST 0x1p-900
 #define PHYS_LN2      0.69314718055994530942
 #define PHYS_INFINITY phys_from_bits(0x7ff0000000000000ULL)
 
@@ -48,12 +51,14 @@ PHYS_FN double phys_loss_log(double x)
 /* Returns the Poisson loss, half a deviance. It keeps its digits near the observed photons,
  * where it is a small difference: there the logarithm is that of 1 + t, t the relative
  * difference, with what the sum lost of t. Its value is infinite where photons were
- * observed but none are computed. */
+ * observed but none are computed. The curvature 1/I is 0 there: what it multiplies in a
+ * normal matrix, the square of a derivative of I, goes to 0 faster than I. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
-    const double per_photon = 1 / photons, off = photons - observed;
+    const int some = fabs(photons) >= PHYS_FAINTEST;
+    const double per_photon = some ? 1 / photons : 0, off = photons - observed;
     const int near = fabs(off) < 0.5 * observed;
-    const double t = (near ? off : photons) / observed, sum = 1 + t;
+    const double t = (near ? off : some ? photons : 0) / observed, sum = 1 + t;
     const double ratio = near ? sum : fabs(t), lost = near ? (sum - 1) - t : 0;
     struct phys_loss r;
 
@@ -73,7 +78,8 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
     const double ratio = v / (counted > 0 ? counted : 1);
     struct phys_loss r;
 
-    r.value = v > 0 ? (off * off / v + phys_loss_log(ratio)) / 2 : PHYS_INFINITY;
+    r.value =
+        v >= PHYS_FAINTEST ? (off * off / v + phys_loss_log(ratio)) / 2 : PHYS_INFINITY;
     r.slope = off / v + (1 - off * off / v) / (2 * v * gain);
     r.curvature = 1 / v;
     return r;

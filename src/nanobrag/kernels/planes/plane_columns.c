@@ -149,12 +149,13 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
 
         for (int i = 0; i < tile->width; i++) {
             const int is_inside = planes->owner[place + (size_t)i] == number;
-            const double weight = is_inside ? planes->weight[place + (size_t)i] : 0;
+            const double u = plane_across(box[0], box[1], w->fast0 + tile->fast + i);
+            const int moves = is_inside && plane_moves(planes->plane + number, u, v);
+            const double weight = moves ? planes->weight[place + (size_t)i] : 0;
 
             if (!(tile->shown[r] >> i & 1)) continue;
             out->term[0][at] = weight;
-            out->term[1][at] =
-                weight * plane_across(box[0], box[1], w->fast0 + tile->fast + i);
+            out->term[1][at] = weight * u;
             out->term[2][at] = weight * v;
             found += is_inside;
             at++;
@@ -365,7 +366,9 @@ static void pass_over(const struct planes *planes, int number, const int rectang
                 const double p[] = {1, plane_across(box[0], box[1], i),
                                     plane_across(box[2], box[3], s)};
 
-                if (planes->owner[place] != number) continue;
+                if (planes->owner[place] != number
+                    || !plane_moves(planes->plane + number, p[1], p[2]))
+                    continue;
                 for (int k = 0; k < PLANE_TERMS; k++)
                     if (solved)
                         pixels[at] -= planes->weight[place] * p[k] * solved[k];

@@ -43,7 +43,8 @@ struct box_at_work {
     struct plane_pixels *pixels;
     int number;
     double level; /* mean of the observed photons */
-    int kept[PLANE_TERMS], positive;
+    int kept[PLANE_TERMS];
+    int positive; /* as in struct plane */
     struct plane *out;
 };
 
@@ -151,15 +152,6 @@ static int next_block(const struct box_at_work *w, int *done)
     if (*done || !(w->pixels->whole || load_next(w))) return 0;
     *done = w->pixels->whole;
     return w->pixels->n > 0;
-}
-
-/* Returns the plane at a pixel; where it may not be negative, its rounding is not. */
-static double plane_value(const double *at, int positive, double u, double v)
-{
-    const double plane = at[0] + u * at[1] + v * at[2];
-    const double rounding = 4 * DBL_EPSILON * (at[0] + fabs(at[1]) + fabs(at[2]));
-
-    return positive && plane < rounding ? 0 : plane;
 }
 
 /* ---- the loss ---- */
@@ -398,7 +390,6 @@ static int find_plane(struct box_at_work *w)
     int face = 0;
 
     keep_terms(w, &survey);
-    w->positive = limits_planes(&w->target->model);
     w->level = survey.weight > 0 ? survey.observed / survey.weight : 0;
     if (out->fault != PLANE_FITS || !w->kept[0]) return 0;
     if (w->target->model.kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
@@ -440,8 +431,7 @@ static void write_row(const struct box_at_work *w, int s, int f, int n, size_t p
     w->out->value +=
         w->target->loss(&w->target->model, n, photons, observed, share, slope, curvature);
     for (int i = 0; i < n; i++) {
-        /* on the face of a plane that is 0 here, the pixel does not change */
-        const double c = w->positive && plane[i] == 0 ? 0 : curvature[i];
+        const double c = plane_moves(w->out, u[i], v) ? curvature[i] : 0;
 
         if (owner[i] != w->number) continue;
         planes->bar[place + (size_t)i] = slope[i];
@@ -478,9 +468,11 @@ static void solve_box(const struct planes *planes, const struct plane_target *ta
                             .target = target,
                             .pixels = pixels,
                             .number = number,
+                            .positive = limits_planes(&target->model),
                             .out = out};
 
     memset(out->at, 0, sizeof out->at);
+    out->positive = w.positive;
     out->value = 0;
     out->fault = PLANE_FITS;
     write_box(&w, find_plane(&w));

@@ -14,6 +14,9 @@
 #ifndef NB_KERNELS_PLANES_PLANES_H
 #define NB_KERNELS_PLANES_PLANES_H
 
+#include <float.h>
+#include <math.h>
+
 #include "base/arena.h"
 #include "base/array.h"
 #include "kernels/derivatives/jacobian.h"
@@ -27,6 +30,7 @@ enum plane_fault { PLANE_FITS, PLANE_NEGATIVE_WEIGHT, PLANE_NEGATIVE_COUNT };
 /* The plane of one box. */
 struct plane {
     double at[PLANE_TERMS]; /* a, b, c: photons */
+    int positive; /* 1: it may not be negative */
     double value; /* loss of the box */
     /* (P^T W P)^-1 on the terms and the face that are free, with P the columns 1, u, v */
     double inverse[PLANE_TERMS][PLANE_TERMS];
@@ -139,6 +143,23 @@ int planes_eliminate(const struct planes *planes, int coupling, struct normal_su
 void planes_project(const struct planes *planes, const int rectangle[4], double *weighted);
 
 /* ---- within kernels/planes ---- */
+
+/* Returns a plane at a pixel. Where it may not be negative, what is left of it by rounding
+ * is 0. */
+static inline double plane_value(const double *at, int positive, double u, double v)
+{
+    const double plane = at[0] + u * at[1] + v * at[2];
+    const double rounding = 4 * DBL_EPSILON * (at[0] + fabs(at[1]) + fabs(at[2]));
+
+    return positive && plane < rounding ? 0 : plane;
+}
+
+/* Returns 1 if the plane at a pixel is free to change. Where it is 0 its free directions
+ * add up to 0, but their rounding, times the curvature of a dark pixel, need not. */
+static inline int plane_moves(const struct plane *plane, double u, double v)
+{
+    return !plane->positive || plane_value(plane->at, 1, u, v) > 0;
+}
 
 /* Returns u of column f, or v of row s: 0 in the middle of the box, 1 in its last pixel. */
 static inline double plane_across(int from, int end, int at)
