@@ -332,6 +332,20 @@ static void check_seeds(struct run *run)
                        (long long)s->misset_seed);
 }
 
+/* Warn of fringes that end within a cell. */
+static void check_whole(struct run *run)
+{
+    const double *n = run->description.ncells;
+    int is_whole = 1;
+    for (int i = 0; i < 3; i++) is_whole &= n[i] == floor(n[i]);
+    if (run->resolved.crystal.shape != NB_SQUARE || is_whole) return;
+    message_warning(run->messages,
+                    "a square crystal of %g x %g x %g cells: its image jumps between "
+                    "reflections unless these are whole; -gauss_xtal and other shapes take "
+                    "any number",
+                    n[0], n[1], n[2]);
+}
+
 void checks_before(struct run *run)
 {
     check_spots(run);
@@ -339,6 +353,7 @@ void checks_before(struct run *run)
     check_list(run);
     check_loop(run);
     if (run->s->compat) return;
+    check_whole(run);
     check_reach(run);
     check_header(run);
     check_names(run);

@@ -77,13 +77,15 @@ int parse_is_number(const char *text)
 static int check_range(struct messages *messages, const struct option *option,
                        const char *text, double value)
 {
-    const int above_0 = option->range == RANGE_POSITIVE || option->range == RANGE_FRACTION;
+    const int above_0 = option->range != RANGE_ANY && option->range != RANGE_NONNEG;
     if (above_0 && !(value > 0))
         return message_usage(messages, "%s %s: must be greater than 0", option->name, text);
     if (option->range == RANGE_NONNEG && !(value >= 0))
         return message_usage(messages, "%s %s: must not be negative", option->name, text);
     if (option->range == RANGE_FRACTION && !(value < 1))
         return message_usage(messages, "%s %s: must be less than 1", option->name, text);
+    if (option->range == RANGE_AT_LEAST_1 && !(value >= 1))
+        return message_usage(messages, "%s %s: must be at least 1", option->name, text);
     return 0;
 }
 

@@ -144,8 +144,10 @@ int settings_finish(struct settings *s, struct messages *messages)
         s->thickness = at_least_0(s->thickness);
         s->depth = at_least_0(s->depth);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        if (s->compat) s->ncells[i] = trunc(s->ncells[i]);
         scene->crystal.ncells[i] = s->ncells[i] < 1 ? 1 : s->ncells[i];
+    }
     scene->detector.thickness = s->thickness;
     scene->detector.attenuation = s->depth;
     finish_seeds(s);
@@ -269,9 +271,6 @@ static int check_counts(const struct settings *s, struct messages *messages)
 
 int settings_check(const struct settings *s, struct messages *messages)
 {
-    if (s->given[OPT_SPECTRUM_BINS] && s->given[OPT_SPECTRA])
-        return message_usage(messages, "-spectrum_bins merges the energies of -spectrum, "
-                                       "not those of -spectra; leave it out");
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (s->given[needs[i].option] && !s->given[needs[i].needed])
             return message_usage(messages, "%s needs %s, %s",

@@ -31,7 +31,13 @@ enum option_kind {
     KIND_ADDED /* a file that is read, and a real */
 };
 
-enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE, RANGE_FRACTION };
+enum option_range {
+    RANGE_ANY,
+    RANGE_NONNEG,
+    RANGE_POSITIVE,
+    RANGE_FRACTION,
+    RANGE_AT_LEAST_1
+};
 
 enum option_group {
     GROUP_CRYSTAL,
@@ -71,20 +77,18 @@ const char *option_group_title(int group);
 /* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name nearest to a word by edit distance, of those that were tried. Capitals do not
- * matter. */
+/* The name nearest to a word by edit distance, of those that were tried. */
 enum { NAME_BYTES = 64 };
 struct nearest {
     const char *word;
     size_t distance;
-    int kin; /* 1: the name begins with the word, or the word with the name */
     char name[NAME_BYTES];
 };
 void nearest_start(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *name);
 
 /* That name; NULL when it is more than two edits away, or half of the word's letters, and
- * neither begins with the other. */
+ * does not begin like the word. */
 const char *nearest_name(const struct nearest *nearest);
 
 /* Try the names and aliases of all options. */
