@@ -33,10 +33,28 @@
  *      absolute deviations and are at least 0.1.
  *   2. All shots together.
  *
+ * Before both, a free scale that starts too low by more than a factor of 2, or too high by
+ * more than 5, is moved to where the loss is least while all else is held (at most 8
+ * passes): steps of other parameters would be as wrong as the scale.
+ *
  * In each, numbers that make spots broader (cells of a mosaic block, mosaic spread,
  * divergence, dispersion) are held until the others have nearly settled: from a start that
  * is off they would rather broaden the spots than move them. nb_fit_options.coarse puts
  * passes with broadened spots before that.
+ *
+ * A model is never quite right, and the more photons there are, the more it shows. The
+ * misfit is what the images differ from their data by, over what they would differ by if
+ * the model were right and only counting noise remained:
+ *
+ *   sum of D / (sum of <D> - fitted values)
+ *
+ * with D the deviance 2 w (I - y + y ln(y/I)) of a pixel for NB_POISSON, whose expectation
+ * <D> at I photons is about 1 above a few photons and falls to 0 below; w (y - I)^2/v,
+ * whose expectation is w, for NB_POISSON_READOUT with its variance v, and for NB_GAUSSIAN
+ * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
+ * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
+ * pixels is the same with each term times I: a fit learns from these, while most pixels
+ * hold background. nb_fit_options.scaling says what becomes of errors.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -98,7 +116,7 @@ enum nb_coarse { NB_COARSE_AUTO, NB_COARSE_OFF, NB_COARSE_ON };
 
 enum nb_fit_stage {
     NB_FIT_COARSE, /* with broadened spots */
-    NB_FIT_WIDTHS_HELD,
+    NB_FIT_WIDTHS_HELD, /* also while a scale far off is moved alone */
     NB_FIT_ALL_FREE
 };
 
@@ -112,6 +130,20 @@ typedef struct nb_fit_state {
     double gain; /* loss that the undamped step from there is predicted to gain */
 } nb_fit_state;
 
+/*
+ * What becomes of errors where the model misfits.
+ *
+ *   NB_FIT_SCALING_AUTO      errors are multiplied by the square root of the misfit, and
+ *                            the covariance by the misfit, where it is above 1.1 and by
+ *                            more than 5 standard deviations above 1: a right model has
+ *                            less, but for one fit in a million or so. Of a likelihood it
+ *                            is that of bright pixels where this is larger. Restraints
+ *                            count as they are: an error that comes from one is not
+ *                            multiplied
+ *   NB_FIT_SCALING_COUNTING  never: errors are those of counting noise alone
+ */
+enum nb_fit_scaling { NB_FIT_SCALING_AUTO, NB_FIT_SCALING_COUNTING };
+
 typedef struct nb_fit_options {
     const char *shared; /* free names (params.h), one value for all shots; NULL: none */
     const char *own; /* free names, one value for each shot; NULL: none */
@@ -123,7 +155,9 @@ typedef struct nb_fit_options {
     int passes;
     double seconds; /* a run begins no pass after so many seconds; 0: no limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
-                      factors, 1e-3 for each that the data tell of */
+                      factors, 1e-3 for each that the data tell of, all that times the
+                      misfit by which errors are scaled: a step of 0.05 errors */
+    int scaling; /* enum nb_fit_scaling */
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
@@ -183,11 +217,12 @@ typedef struct nb_fit_value {
     nb_param param; /* name, unit, bounds of a fit, and its value at the start */
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
-    /* Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
-     * not narrow it. NAN: it is not known, as that of a shared one that was not moved
-     * because the run ended while shots were fitted alone, or of a shot that is left out.
-     * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
-     * that of each parameter while all others are known */
+    /* Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
+     * leave it free. A value at a bound has the error that it would have without the bound,
+     * and others have theirs while it is held there. NAN: it is not known, as that of a
+     * shared one that was not moved because the run ended while shots were fitted alone, or
+     * of a shot that is left out. Of structure factors, the error while the other ones are
+     * known; with NB_FIT_LBFGS, that of each parameter while all others are known */
     double error;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
     /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
@@ -230,8 +265,14 @@ typedef struct nb_fit_result {
     const nb_fit_value *value; /*                                            (nvalue) */
     int errors; /* enum nb_fit_errors: where errors and covariance come from */
     const char *errors_why; /* the same as a clause, with the reason */
-    /* without the directions that the data leave free, and with 0 for what is held; NULL:
-     * there are more than 200 values, or no errors                 (nvalue x nvalue) */
+    /* of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
+     * on, of nb_fisher() and with images on a device */
+    double misfit;
+    double misfit_deviation; /* standard deviation that the misfit of a right model has */
+    double bright_misfit, bright_deviation; /* the same of bright pixels */
+    double error_factor; /* by which errors were multiplied; 1: they were not */
+    /* without the directions that the data leave free, and with 0 for what is held or at a
+     * bound; NULL: there are more than 200 values, or no errors    (nvalue x nvalue) */
     const double *covariance;
     /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
     size_t ncorrelated;

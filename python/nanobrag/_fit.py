@@ -27,6 +27,7 @@ from ._structs import (
     FitMethod,
     FitMisfit,
     FitResultMembers,
+    FitScaling,
     FitShot,
     FitState,
     FitValue,
@@ -92,20 +93,18 @@ class _Ask:
     def __init__(self, context: Context, shots: Sequence[Shot]) -> None:
         self.context_ask = context._ask
         self.shots = shots
-        self.forecasts = False  # each scene gets its own structure factors
         self.progress: Callable[[FitState], object] | None = None
         self.loaded: dict[int, list[Any]] = {}
         self.errors: dict[int, BaseException] = {}
         self.failure: Any = None
 
 
-def _to_c(shot: Shot, c: Any, keep: list[Any], forecasts: bool) -> None:
+def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
     if not isinstance(shot, Shot):
         raise TypeError(f"expected a Shot, not {shot!r}")
     if not isinstance(shot.scene, Scene):
         raise TypeError(f"scene: expected a Scene, not {shot.scene!r}")
-    scene = shot.scene._with_factors() if forecasts else shot.scene
-    c.scene = scene._to_c(keep)
+    c.scene = shot.scene._to_c(keep)
     found = as_target(shot.target)
     warn_of_a_ceiling(found)
     target = TargetOfC(found, needs_observed=False)
@@ -146,7 +145,7 @@ def nbpy_fit_load(user: Any, number: int, out: Any) -> int:
     try:
         shot = ask.shots[number]
         keep.append(shot)
-        _to_c(shot, out, keep, ask.forecasts)
+        _to_c(shot, out, keep)
     except Exception as error:
         ask.errors[number] = error
         # read before the next call
@@ -178,7 +177,9 @@ class Fit:
         coarse: "auto", "off" or "on": passes with broadened spots first.
         passes: a run ends after so many; 0: 50, or 500 for "lbfgs".
         seconds: a run begins no pass after so many; 0: no limit.
-        enough: predicted gain of loss that ends the fit; 0: 1e-3.
+        enough: predicted gain of loss that ends the fit; 0: 1e-3, times the misfit above 1.
+        scaling: "auto" multiplies errors by the root of the misfit where that is not noise,
+            "counting" leaves them as counting noise alone makes them.
         restraints: priors and bounds, each a `Restraint`.
         threads: 0: the environment decides, else every core.
         progress: a function that is called with a `FitState` after each pass; True for a bar of
@@ -212,6 +213,7 @@ class Fit:
         passes: int = 0,
         seconds: float = 0.0,
         enough: float = 0.0,
+        scaling: FitScaling | str = FitScaling.AUTO,
         restraints: Sequence[Restraint] = (),
         threads: int = 0,
         progress: bool | Callable[[FitState], object] | None = None,
@@ -226,7 +228,6 @@ class Fit:
         self._most = 0
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
-        self._ask.forecasts = _make is lib.nb_fisher
         self._handle = ffi.new_handle(self._ask)
         keep: list[Any] = []
         c = ffi.new("nb_shot[]", max(len(self.shots), 1))
@@ -237,6 +238,7 @@ class Fit:
             setattr(options, name, given if names.strip() else ffi.NULL)
         options.method = choice(FitMethod, method, "method")
         options.coarse = choice(Coarse, coarse, "coarse")
+        options.scaling = choice(FitScaling, scaling, "scaling")
         options.passes = integer(passes, "passes")
         options.seconds, options.enough = number(seconds, "seconds"), number(enough, "enough")
         if not isinstance(restraints, (list, tuple)) or any(not isinstance(r, Restraint) for r in restraints):
@@ -248,7 +250,7 @@ class Fit:
         options.progress, options.user = lib.nbpy_fit_progress, self._handle
         if isinstance(self.shots, (list, tuple)):
             for i, shot in enumerate(self.shots):
-                _to_c(shot, c[i], keep, self._ask.forecasts)
+                _to_c(shot, c[i], keep)
         else:
             options.load, options.unload = lib.nbpy_fit_load, lib.nbpy_fit_unload
         out = ffi.new("nb_fit **")
@@ -483,9 +485,7 @@ def fisher(
 ) -> FitResult:
     """The result that a fit of perfect data would have: errors before the experiment.
 
-    Observed images are not read and may be missing. The arguments are those of `Fit`. Each scene
-    is resolved by itself: of a command line with ``-pdb``, structure factors reach to the corner of
-    the scene that `replace` has made.
+    Observed images are not read and may be missing. The arguments are those of `Fit`.
 
     >>> import nanobrag
     >>> scene = nanobrag.Scene.from_cli("-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal "

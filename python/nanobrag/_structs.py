@@ -398,7 +398,20 @@ class FitStage(IntEnum):
     COARSE = 0
     """with broadened spots"""
     WIDTHS_HELD = 1
+    """also while a scale far off is moved alone"""
     ALL_FREE = 2
+
+
+class FitScaling(IntEnum):
+    """What becomes of errors where the model misfits. NB_FIT_SCALING_AUTO errors are multiplied by
+    the square root of the misfit, and the covariance by the misfit, where it is above 1.1 and
+    by more than 5 standard deviations above 1: a right model has less, but for one fit in a
+    million or so. Of a likelihood it is that of bright pixels where this is larger. Restraints
+    count as they are: an error that comes from one is not multiplied NB_FIT_SCALING_COUNTING
+    never: errors are those of counting noise alone"""
+
+    AUTO = 0
+    COUNTING = 1
 
 
 class FitEnd(IntEnum):
@@ -1770,11 +1783,13 @@ class FitValue(Record):
         value:
             in the unit of the parameter, as is its error
         error:
-            Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
-            not narrow it. NAN: it is not known, as that of a shared one that was not moved
-            because the run ended while shots were fitted alone, or of a shot that is left out.
-            Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
-            that of each parameter while all others are known
+            Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
+            leave it free. A value at a bound has the error that it would have without the
+            bound, and others have theirs while it is held there. NAN: it is not known, as that
+            of a shared one that was not moved because the run ended while shots were fitted
+            alone, or of a shot that is left out. Of structure factors, the error while the
+            other ones are known; with NB_FIT_LBFGS, that of each parameter while all others are
+            known
         bound:
             -1: at its lower bound, 1: at its upper one, else 0
         is_held:
@@ -1869,9 +1884,20 @@ class FitResultMembers(Record):
             enum nb_fit_errors: where errors and covariance come from
         errors_why:
             the same as a clause, with the reason
+        misfit:
+            of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
+            on, of nb_fisher() and with images on a device
+        misfit_deviation:
+            standard deviation that the misfit of a right model has
+        bright_misfit:
+            the same of bright pixels
+        bright_deviation:
+            the same of bright pixels
+        error_factor:
+            by which errors were multiplied; 1: they were not
         covariance:
-            without the directions that the data leave free, and with 0 for what is held; NULL:
-            there are more than 200 values, or no errors [nvalue x nvalue]
+            without the directions that the data leave free, and with 0 for what is held or at a
+            bound; NULL: there are more than 200 values, or no errors [nvalue x nvalue]
         correlated:
             see the type
         free:
@@ -1899,6 +1925,11 @@ class FitResultMembers(Record):
     value: tuple[FitValue, ...]
     errors: FitErrors
     errors_why: str
+    misfit: float
+    misfit_deviation: float
+    bright_misfit: float
+    bright_deviation: float
+    error_factor: float
     covariance: NDArray[np.float64] | None
     correlated: tuple[FitCorrelation, ...]
     free: tuple[str, ...]
@@ -2001,10 +2032,10 @@ __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
     "CompileStats", "Compression", "Convention", "Crystal", "CrystalInfo", "Description",
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
-    "FitMethod", "FitMisfit", "FitShot", "FitStage", "FitState", "FitValue", "Found",
-    "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary", "HklInfo",
-    "Interpolation", "LogLevel", "LossKind", "Merge", "Misfit", "Mtz", "Options", "Origin",
-    "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
-    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
-    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState", "FitValue",
+    "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary",
+    "HklInfo", "Interpolation", "LogLevel", "LossKind", "Merge", "Misfit", "Mtz", "Options",
+    "Origin", "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread",
+    "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth",
+    "Source", "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

@@ -54,6 +54,7 @@ ENUMS = {
     "nb_gradcheck_loss": ("GradcheckLoss", "NB_LOSS_"), "nb_fit_method": ("FitMethod", "NB_FIT_"),
     "nb_coarse": ("Coarse", "NB_COARSE_"), "nb_fit_stage": ("FitStage", "NB_FIT_"),
     "nb_fit_end": ("FitEnd", "NB_FIT_"), "nb_fit_image_kind": ("FitImage", "NB_FIT_"),
+    "nb_fit_scaling": ("FitScaling", "NB_FIT_SCALING_"),
     "nb_fit_errors": ("FitErrors", "NB_FIT_ERRORS_"), "nb_compression": ("Compression", "NB_COMPRESSION_"),
     # those without a tag, by their first constant
     "NB_COMPILE_ON": ("Compile", "NB_COMPILE_"), "NB_LOG_WARNING": ("LogLevel", "NB_LOG_"),

@@ -72,6 +72,60 @@ inputs="n_001.img f1.bin"
 run $still $off -fit $free -data n_001.img -data_mask f1.bin -quiet
 is "a mask; -quiet prints nothing" [ "$code" -eq 0 -a ! -s out ]
 
+# ---- a model that misfits ----
+# A spread that is held at a wrong value: misset is off by many errors of counting.
+wrong="-misset 10.05 20 30 -mosaic 0.5"
+inputs="n_001.img"
+run $still $wrong -fit misset,scale -data n_001.img -fitfile fit.json -json run.json
+is "a misfit scales errors, and is said" \
+    grep -q '^errors .*times [0-9.]*, since the misfit of bright pixels is [0-9.]* times' out
+is "in the warning too" grep -q 'of which the errors take account' err
+is "in -json" grep -q '"error_factor":	[2-9]' work/run.json
+is "and in -fitfile" grep -q '"bright_misfit":	[1-9][0-9]' work/fit.json
+is "errors hold for the domains" grep -q '^domains .* for the 12 mosaic domains' out
+cp work/fit.json scaled.json
+run $still $wrong -fit misset,scale -data n_001.img -errors counting -fitfile fit.json
+is "-errors counting does not" grep -q '"error_factor":	1,' work/fit.json
+is "and warns" grep -q 'and errors are not those printed' err
+cp work/fit.json .
+[ -z "$have_python" ] || is "scaled errors reach the truth" python3 -c '
+import json
+truth = {"misset_x": 10, "misset_y": 20, "misset_z": 30, "scale": 1}
+worst, factor = [], json.load(open("scaled.json"))["error_factor"]
+for file in "scaled.json", "fit.json":
+    values = json.load(open(file))["values"]
+    worst.append(max(abs(v["value"] - truth[v["name"]]) / v["error"] for v in values))
+print("# %.1f errors off, 5 allowed; %.1f errors of counting" % tuple(worst))
+raise SystemExit(not (worst[0] < 5 < worst[1] and abs(worst[1] / worst[0] / factor - 1) < 1e-9))'
+run $still -misset 10.1 19.9 30.1 -mosaic 0.5 -fit misset,scale,mosaic -data n_001.img -json run.json
+is "a right model has no factor" grep -q '"error_factor":	1,' work/run.json
+is "and no line of it" [ "$(grep -c '^errors' out)" -eq 0 ]
+run $scene -fit scale -fisher -errors counting
+is "-errors without a fit" grep -q 'errors has no effect on errors that are expected' err
+refuses 2 'errors plain: expected scaled|counting' $still -fit scale -data n_001.img -errors plain
+
+# ---- a scale that is far off ----
+for times in 700 0.0014; do
+    run $still -misset 10.1 19.9 30.1 -mosaic 0.5 -param scale=$times -fit misset,scale,mosaic \
+        -data n_001.img -fitfile fit.json
+    is "a scale of $times is found" [ "$code" -eq 0 ]
+    is "and its start is said once" [ "$(grep -c 'warning: the scale is far off' err)" -eq 1 ]
+    cp work/fit.json .
+    [ -z "$have_python" ] || is "within its errors" within fit.json scale=1 misset_x=10 mosaic=0.4
+done
+
+# ---- cells that a fit found ----
+inputs=
+run $still -misset 10 20 30 -mosaic 0.4 -Na 8.37 -Nb 7.6 -floatfile a.bin
+cp work/a.bin a.bin
+run $still -misset 10 20 30 -mosaic 0.4 -param ncells_a=8.37 -param ncells_b=7.6 -floatfile a.bin
+is "-Na takes a real number" cmp -s a.bin work/a.bin
+is "without a word" [ "$(grep -c 'square' err)" -eq 0 ]
+run $scene -N 4.5 -floatfile a.bin
+is "of a square crystal with one" grep -q 'a square crystal of 4.5 x 4.5 x 4.5 cells' err
+refuses 2 'Na 0.5: must be at least 1' $scene -Na 0.5 -floatfile a.bin
+inputs="n_001.img"
+
 # ---- stopped and gone on ----
 run $still $off -fit $free -data n_001.img -fit_passes 2 -fitfile part.json
 is "a limit" grep -q 'ended after 2 passes' out
@@ -180,17 +234,12 @@ printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin
 inputs="gap.bin nan.bin"
 run $still $off -fit $free -data gap.bin
-is "pixels below 0 are left out" grep -q 'warning: left out: 1 pixel of 1 image with fewer photons' err
+is "pixels below 0 are left out" grep -q 'warning: 1 pixel of 1 image is left out' err
 run $still $off -fit $free -data gap.bin -loss readout -readout 0.1
-is "and those six times the read-out noise below" grep -q 'warning: left out: 1 pixel of 1 image with' err
+is "and those six times the read-out noise below" grep -q 'warning: 1 pixel of 1 image is' err
 run $still $off -fit $free -data gap.bin -loss readout -readout 0.2
 is "but not others" [ "$(grep -c 'left out' err)" -eq 0 ]
 accepts '^fit  *converged' $still $off -fit $free -data nan.bin -data_mask nan.bin
-printf '8 55 8 55\n' > inner.txt
-inputs="gap.bin nan.bin inner.txt"
-run $still $off -fit $free -data gap.bin -boxes inner.txt
-is "pixels outside the boxes are not counted" [ "$code$(grep -c 'left out' err)" = 00 ]
-accepts '^fit  *converged' $still $off -fit $free -data nan.bin -boxes inner.txt
 
 # ---- an interrupt ----
 rm -rf work

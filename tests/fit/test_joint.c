@@ -457,8 +457,10 @@ static void refuse_steps(nb_context *ctx, int nshot)
     }
     l.fails_from = 1000;
     r = stills_run(fit, NB_OK);
-    tap_check(r.end == NB_FIT_CONVERGED && stills_gain(fit, &r) < 1e-3,
-              "end %d, %g left to gain", r.end, stills_gain(fit, &r));
+    tap_check(r.end == NB_FIT_CONVERGED
+                  && stills_gain(fit, &r) < 1e-3 * pow(r.error_factor, 2),
+              "end %d, %g left to gain, errors times %g", r.end, stills_gain(fit, &r),
+              r.error_factor);
     nb_fit_free(fit);
 }
 

@@ -41,6 +41,7 @@ static int better_attempt(void)
         for (int c = 0; c < 3; c++) {
             const nb_fit_options options = {.own = "misset scale",
                                             .coarse = choices[c],
+                                            .enough = 1e-3, /* whatever the misfit */
                                             .passes = 2000};
             nb_fit *fit = stills_fit(&stills, ctx, &options);
             nb_fit_result r;
@@ -111,6 +112,7 @@ static int result_of_each_pass(void)
         nb_context *ctx = renders_context(1);
         nb_fit_options options = {.own = "misset scale",
                                   .passes = 2000,
+                                  .enough = 1e-3, /* not in units of the misfit */
                                   .progress = compare_result,
                                   .user = &said};
         nb_fit_result r, first;

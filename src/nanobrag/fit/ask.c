@@ -24,6 +24,7 @@ static struct fit_track *track_of(const nb_fit *fit, size_t shot)
 int fit_wants(const nb_fit *fit, size_t shot, int wants)
 {
     if (fit->left_out[shot]) return 0;
+    if (fit->is_weighing) return 1;
     if (wants != FIT_REQUESTED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
     if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
     return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
@@ -208,10 +209,33 @@ static nb_status check_left(nb_fit *fit)
                 fit->left_out[0]);
 }
 
+/* All shots have their scale now, and are fitted alone. */
+static void begin_alone(nb_fit *fit)
+{
+    fit->alone = 1;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) track_begin(fit->track + shot);
+}
+
+/* Asks for the misfit at the values found so far. */
+static void weigh(nb_fit *fit)
+{
+    for (size_t i = 0; i < fit->layout.n; i++) fit->trial.x[i] = fit_value_now(fit, i);
+    fit->is_weighing = 1;
+}
+
+/* Asks for the misfit at the end, from where errors are taken. */
+static void weigh_at_end(nb_fit *fit)
+{
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;
+    weigh(fit);
+    fit->is_weighing = !misfit_is_known(fit, fit->trial.x);
+}
+
 /* Sets the trial, or fit->end. */
 static nb_status next(nb_fit *fit)
 {
     NB_TRY(check_left(fit));
+    fit->is_weighing = 0;
     if (fit->reload) {
         const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
 
@@ -219,6 +243,7 @@ static nb_status next(nb_fit *fit)
         return NB_OK;
     }
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    if (track_ended_prelude(fit)) begin_alone(fit);
     while (fit->alone) {
         if (propose_alone(fit) == 0)
             NB_TRY(begin_joint(fit));
@@ -227,10 +252,15 @@ static nb_status next(nb_fit *fit)
             return NB_OK;
         }
     }
+    if (track_wants_misfit(fit, fit->track)) {
+        weigh(fit);
+        return NB_OK;
+    }
     if (!propose_joint(fit))
         fit->end = fit->track->end;
     else
         (void)is_beyond_limits(fit);
+    weigh_at_end(fit);
     return NB_OK;
 }
 
@@ -268,7 +298,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
                     "a fit by L-BFGS cannot be asked; use nb_fit_run()");
     if (!fit->is_running) begin_run(fit);
     NB_TRY(next(fit));
-    out->done = fit->end != NB_FIT_NOT_RUN;
+    out->done = fit->end != NB_FIT_NOT_RUN && !fit->is_weighing;
     if (out->done) {
         if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
         fit->is_running = 0;
@@ -374,14 +404,27 @@ static nb_status take_joint(nb_fit *fit)
     if (!is_refused) loss = fit_total(fit, &fit->trial);
     if (track_judge(fit->track, loss)) fit_accept(fit);
     track_advance(fit, fit->track);
-    return fit_note_history(fit);
+    return track_is_prelude(fit) ? NB_OK : fit_note_history(fit);
+}
+
+/* The end of the fit is judged anew, in units of its misfit. */
+static void take_weighed(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+    struct fit_verdict verdict;
+
+    misfit_take(fit);
+    if (fit->end != NB_FIT_NOT_RUN || track->misfit > 0) return;
+    verdict = misfit_judge(fit);
+    track->misfit = verdict.factor;
+    track_advance(fit, track);
 }
 
 /* Compares what a file says of a track with the loss at its values, which is that of the
  * same stage. Rounding of another machine may change it, by less than ends a fit. */
 nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
 {
-    const double allowed = 1e-6 * fabs(here) + 0.1 * normal_enough(fit);
+    const double allowed = 1e-6 * fabs(here) + 1e-4 * normal_units(fit);
 
     if (fabs(there - here) <= allowed) return NB_OK;
     return fail(fit->ctx, NB_ERR_FORMAT,
@@ -413,6 +456,21 @@ static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
     return NB_OK;
 }
 
+/* A misfit that a file says was measured near the values that it has. */
+static nb_status check_misfit(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+    double here;
+
+    if (fit->alone || !(track->misfit > 1)) return NB_OK;
+    NB_TRY(misfit_find(fit));
+    here = misfit_judge(fit).factor;
+    if (fabs(track->misfit - here) < 0.1 * here) return NB_OK;
+    track->misfit = 0;
+    track_check_end(fit, track);
+    return NB_OK;
+}
+
 /* After nb_fit_read(): loss and derivatives at the values that were read. */
 static nb_status take_reloaded(nb_fit *fit)
 {
@@ -421,6 +479,7 @@ static nb_status take_reloaded(nb_fit *fit)
         NB_TRY(take_reloaded_track(fit, fit->track + i));
     fit->reload--;
     if (fit->reload || fit->method != NB_FIT_LM) return NB_OK;
+    NB_TRY(check_misfit(fit));
     if (fit->end == NB_FIT_CONVERGED && fit->track->end != NB_FIT_CONVERGED)
         fit->end = NB_FIT_NOT_RUN;
     return NB_OK;
@@ -453,9 +512,13 @@ nb_status fit_take(nb_fit *fit)
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
     fit_restrain(fit, &fit->trial);
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
+    if (fit->is_weighing) {
+        take_weighed(fit);
+        return NB_OK;
+    }
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;
-    fit->run_passes += !fit->alone;
+    fit->run_passes += !fit->alone && !track_is_prelude(fit);
     return fit_stopped(fit, report(fit));
 }
 

@@ -14,9 +14,10 @@
 #include "fit/fit.h"
 #include "image/target.h"
 
-/* One shot, simulated at the values found so far. */
+/* One shot, simulated at the values found so far, or elsewhere. */
 struct compared {
-    nb_fit *fit;
+    nb_context *ctx;
+    nb_fit *fit; /* NULL: of a worker, whose simulator and shot are not ours */
     size_t shot;
     nb_shot loaded;
     nb_simulator *sim;
@@ -42,8 +43,9 @@ static void take_model(struct compared *c)
 static void end(struct compared *c)
 {
     window_free(&c->window);
-    nb_simulator_free(c->sim);
     free(c->photons);
+    if (!c->fit) return;
+    nb_simulator_free(c->sim);
     fit_unload(c->fit, c->shot, &c->loaded);
 }
 
@@ -52,7 +54,7 @@ static nb_status make_window(struct compared *c)
     const struct window_pixels pixels = window_pixels_of(&c->scene.detector);
 
     if (window_make(&pixels, &c->window)) return NB_OK;
-    return fail_memory(c->fit->ctx, "the pixels of a shot");
+    return fail_memory(c->ctx, "the pixels of a shot");
 }
 
 /* Adds the planes of the boxes: a pixel belongs to the first box that holds it, so that the
@@ -87,39 +89,46 @@ static nb_status render_planes(struct compared *c)
 
     if (c->loaded.target.background != NB_PLANES) return NB_OK;
     planes = calloc(n + pixels, sizeof *planes);
-    if (!planes) return fail_memory(c->fit->ctx, "the planes of a shot");
+    if (!planes) return fail_memory(c->ctx, "the planes of a shot");
     status = nb_planes(c->sim, c->x, &c->loaded.target, planes);
     if (status == NB_OK) add_planes(c, planes, planes + n);
     free(planes);
     return status;
 }
 
+/* Renders the image at c->x. */
+static nb_status render_at(struct compared *c)
+{
+    size_t pixels;
+
+    NB_TRY(nb_describe(c->sim, c->x, &c->d));
+    NB_TRY(nb_resolved(c->sim, c->x, &c->scene));
+    NB_TRY(make_window(c));
+    pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
+    c->photons = malloc(pixels * sizeof *c->photons);
+    if (!c->photons) return fail_memory(c->ctx, "the image of a shot");
+    c->image = nb_array_f64(c->photons, c->d.nslow, c->d.nfast);
+    NB_TRY(nb_forward(c->sim, c->x, &c->image));
+    return render_planes(c);
+}
+
 static nb_status render(struct compared *c)
 {
     nb_fit *fit = c->fit;
     const struct fit_layout *l = &fit->layout;
-    size_t pixels;
 
     NB_TRY(nb_simulator_create(fit->ctx, c->loaded.scene, fit->names, c->loaded.options,
                                &c->sim));
     c->x = fit->worker->x;
     for (size_t i = 0; i < l->m; i++)
         c->x[i] = fit_value_now(fit, fit_index(l, c->shot, i));
-    NB_TRY(nb_describe(c->sim, c->x, &c->d));
-    NB_TRY(nb_resolved(c->sim, c->x, &c->scene));
-    NB_TRY(make_window(c));
-    pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
-    c->photons = malloc(pixels * sizeof *c->photons);
-    if (!c->photons) return fail_memory(fit->ctx, "the image of a shot");
-    c->image = nb_array_f64(c->photons, c->d.nslow, c->d.nfast);
-    NB_TRY(nb_forward(c->sim, c->x, &c->image));
-    return render_planes(c);
+    return render_at(c);
 }
 
 static nb_status check_observed(const struct compared *c)
 {
     const nb_target *target = &c->loaded.target;
-    nb_context *ctx = c->fit->ctx;
+    nb_context *ctx = c->ctx;
 
     NB_TRY(target_check(ctx, target));
     NB_TRY(array_check(ctx, target->observed, "observed", c->d.nslow, c->d.nfast, NB_FLOAT,
@@ -135,6 +144,16 @@ static nb_status check_shot(const nb_fit *fit, int64_t shot)
     return fail(fit->ctx, NB_ERR_ARGUMENT, "there is no shot %lld", (long long)shot);
 }
 
+/* Whether a pixel is compared. */
+static int counts(const struct compared *c, int s, int f)
+{
+    const nb_target *target = &c->loaded.target;
+    const double weight = target->weight ? array_get(target->weight, s, f) : 1;
+
+    return window_shows(&c->window, s, f) && weight > 0
+           && !(array_get(target->observed, s, f) >= c->model.saturation);
+}
+
 /* A pixel's residual, and its factor to z. Returns 0 for a pixel that has none. */
 static int compare(const struct compared *c, int s, int f, double *residual, double *to_z,
                    double *loss)
@@ -146,8 +165,7 @@ static int compare(const struct compared *c, int s, int f, double *residual, dou
     struct phys_loss l;
     double variance;
 
-    if (!window_shows(&c->window, s, f) || !(weight > 0) || y >= c->model.saturation)
-        return 0;
+    if (!counts(c, s, f)) return 0;
     l = phys_loss(c->model, photons, y, weight);
     *residual = y - photons;
     variance = errors_variance(target, c->has_variances, photons, weight);
@@ -171,7 +189,7 @@ static void write_compared(const struct compared *c, int what, const nb_array *o
 
 static nb_status image(struct compared *c, int what, const nb_array *out)
 {
-    NB_TRY(array_check(c->fit->ctx, out, "out", c->d.nslow, c->d.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(array_check(c->ctx, out, "out", c->d.nslow, c->d.nfast, NB_FLOAT, 32, 64));
     if (what == NB_FIT_MODEL) {
         array_write(out, c->photons);
         return NB_OK;
@@ -185,7 +203,7 @@ static nb_status image(struct compared *c, int what, const nb_array *out)
 nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
 {
     STANDARD_FLOATS;
-    struct compared c = {.fit = fit, .shot = (size_t)shot};
+    struct compared c = {.fit = fit, .ctx = nb_fit_context(fit), .shot = (size_t)shot};
     nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;
@@ -197,6 +215,46 @@ nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
     NB_TRY(fit_load(fit, fit->ctx, c.shot, &c.loaded));
     status = render(&c);
     if (status == NB_OK) status = image(&c, what, out);
+    end(&c);
+    return status;
+}
+
+/* ---- all pixels in three sums ---- */
+
+static void weigh(const struct compared *c, struct fit_weighed *out)
+{
+    const nb_target *t = &c->loaded.target;
+    struct fit_compared how = {t, &c->model, c->has_variances, {0}};
+
+    errors_density(how.density);
+    for (int k = 0; k < c->window.ntile; k++) {
+        const struct tile *tile = c->window.tile + k;
+        const struct window *panel = window_panel(&c->window, tile->panel);
+
+        for (int r = 0; r < tile->height; r++)
+            for (int i = 0; i < tile->width; i++) {
+                const int s = panel->slow0 + tile->slow + r;
+                const int f = panel->fast0 + tile->fast + i;
+
+                if (!(tile->shown[r] >> i & 1) || !counts(c, s, f)) continue;
+                misfit_add(&how, c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f],
+                           array_get(t->observed, s, f),
+                           t->weight ? array_get(t->weight, s, f) : 1, out);
+            }
+    }
+}
+
+nb_status compare_weigh(struct fit_worker *w, nb_simulator *sim, const nb_shot *shot,
+                        struct fit_weighed *out)
+{
+    struct compared c = {.ctx = w->ctx, .loaded = *shot, .sim = sim, .x = w->x};
+    nb_status status = render_at(&c);
+
+    if (status == NB_OK) status = check_observed(&c);
+    if (status == NB_OK) {
+        take_model(&c);
+        weigh(&c, out);
+    }
     end(&c);
     return status;
 }
@@ -311,7 +369,7 @@ static nb_status misfit(struct compared *c, nb_fit_misfit *out)
 nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out)
 {
     STANDARD_FLOATS;
-    struct compared c = {.fit = fit, .shot = (size_t)shot};
+    struct compared c = {.fit = fit, .ctx = nb_fit_context(fit), .shot = (size_t)shot};
     nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;

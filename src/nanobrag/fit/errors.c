@@ -85,53 +85,48 @@ double errors_variance(const nb_target *target, int has_variances, double photon
 
 /* ---- a pixel ---- */
 
-/* <L'^2> and <L''> of a pixel. */
-struct derivatives {
-    double square, second;
-};
-
-/* L' of NB_HUBER or NB_CAUCHY for weight 1. */
-static double slope(const struct phys_loss_model *model, double off)
+double errors_slope(const struct phys_loss_model *model, double off)
 {
     const double delta = model->delta;
 
+    if (model->kind == PHYS_LOSS_GAUSSIAN) return off;
     if (model->kind == PHYS_LOSS_HUBER) return fmin(fmax(off, -delta), delta);
     return off / (1 + off / delta * (off / delta));
 }
 
 /* Points of the trapezoidal rule, of which each stands for t and -t, and their weights for
  * a normal distribution of t. */
-enum { POINTS = 60 };
 static const double step = 0.1;
 
-static void make_density(double density[POINTS])
+void errors_density(double density[ERRORS_POINTS])
 {
     static const double per_root = 0.39894228040143267794; /* 1/sqrt(2 pi) */
 
-    for (int i = 0; i < POINTS; i++)
+    for (int i = 0; i < ERRORS_POINTS; i++)
         density[i] = 2 * step * per_root * exp(-pow((i + 1) * step, 2) / 2);
 }
 
-/* Of a pixel of weight 1. <L''> is <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981,
- * 1135). */
-static struct derivatives expected(const struct phys_loss_model *model, double photons,
-                                   double variance, const double density[POINTS])
+/* <L''> is <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981, 1135). */
+struct fit_moments errors_moments(const struct phys_loss_model *model, double photons,
+                                  double variance, const double density[ERRORS_POINTS])
 {
     const double sigma = sqrt(variance);
-    struct derivatives sum = {0, 0};
+    struct fit_moments sum = {0, 0, 0};
 
     if (!(variance > 0)) return sum;
-    if (model->kind == PHYS_LOSS_GAUSSIAN) return (struct derivatives){variance, 1};
+    if (model->kind == PHYS_LOSS_GAUSSIAN)
+        return (struct fit_moments){variance, 1, 3 * variance * variance};
     if (model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT) {
         sum.second = phys_loss(*model, photons, photons, 1).curvature;
         sum.square = sum.second;
         return sum;
     }
-    for (int i = 0; i < POINTS; i++) {
-        const double off = (i + 1) * step * sigma, l = slope(model, off);
+    for (int i = 0; i < ERRORS_POINTS; i++) {
+        const double off = (i + 1) * step * sigma, l = errors_slope(model, off);
 
         sum.square += density[i] * l * l;
         sum.second += density[i] * l * off / variance;
+        sum.fourth += density[i] * l * l * l * l;
     }
     return sum;
 }
@@ -143,19 +138,20 @@ static void weigh(const nb_target *t, int wants, const nb_array *image)
 {
     const struct phys_loss_model model = target_model(t);
     const int has_variances = errors_has_variances(t);
-    double density[POINTS];
+    double density[ERRORS_POINTS];
 
-    make_density(density);
+    errors_density(density);
     for (int64_t s = 0; s < array_extent(image, 0); s++)
         for (int64_t f = 0; f < array_extent(image, 1); f++) {
             const double photons = array_get(image, s, f);
             const double weight = t->weight ? array_get(t->weight, s, f) : 1;
-            struct derivatives d = {0, 0};
+            struct fit_moments d = {0, 0, 0};
 
             /* a pixel that is full tells nothing of more photons */
             if (weight > 0 && photons < model.saturation)
-                d = expected(&model, photons,
-                             errors_variance(t, has_variances, photons, weight), density);
+                d = errors_moments(&model, photons,
+                                   errors_variance(t, has_variances, photons, weight),
+                                   density);
             array_set(image, s, f,
                       wants == FIT_MEAT ? weight * weight * d.square : weight * d.second);
         }

@@ -97,13 +97,15 @@ static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot
     nb_fit *fit = e->fit;
     const struct fit_layout *l = &fit->layout;
     const int is_wanted = fit_wants(fit, shot, e->wants);
-    const double broad = e->wants == FIT_REQUESTED ? fit_broad(fit, shot) : 0;
+    const int is_requested = e->wants == FIT_REQUESTED;
+    const int wants = is_requested && fit->is_weighing ? FIT_WEIGH : e->wants;
+    const double broad = wants == FIT_REQUESTED ? fit_broad(fit, shot) : 0;
     nb_status status = NB_OK;
     int has_memory;
 
     if (is_wanted) {
         for (size_t i = 0; i < l->m; i++) w->x[i] = e->x[fit_index(l, shot, i)];
-        status = fit_evaluate_shot(fit, w, shot, broad, e->wants);
+        status = fit_evaluate_shot(fit, w, shot, broad, wants);
     }
     if (status != NB_OK) note_failure(e, w, shot, status);
     if (!is_wanted || status != NB_OK) {

@@ -2,7 +2,7 @@
  * fit.h - the members of a fit, and what its files share.
  *
  *   make.c        parameters, starts and memory
- *   restraints.c  priors on parameters
+ *   restraints.c  bounds and priors of parameters
  *   ask.c         which x is evaluated next; what comes back goes to the tracks
  *   track.c       Levenberg-Marquardt on one set of parameters
  *   normal.c      its normal equations; system.c solves them, by eigen.c
@@ -12,9 +12,10 @@
  *   shots.c       one shot: loaded, simulated, compared
  *   sums.c        the tree of sums over shots
  *   leave_out.c   shots that fail or stand out
- *   result.c      values, errors and how a fit ended
+ *   result.c      values and how a fit ended; covariance.c their errors
+ *   misfit.c      how far images are from their data, over what the model expects
  *   compare.c     images of a result beside the observed ones
- *   state_file.c  a fit in a file; identity.c tells one from another
+ *   file/         a fit in a file
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,6 +29,8 @@
 #include <nanobrag/fit.h>
 
 #include "base/arena.h"
+
+struct phys_loss_model; /* physics/loss.h */
 
 enum { FIT_DENSE_MOST = 200 };
 
@@ -64,10 +67,12 @@ static inline size_t fit_index(const struct fit_layout *l, size_t shot, size_t i
  *   own  loss; gradient (no); J^T W J (no x no), with the dense shared ones (no x nd) and
  *        with the structure factors (no x nf)
  *
- * and without them: loss, gradient and diagonal of each.
+ * and without them: loss, gradient and diagonal of each. A sum ends with the members of
+ * struct fit_weighed, which are 0 but after FIT_WEIGH.
  */
 struct fit_offsets {
-    size_t gradient, matrix, diagonal, coupling, end; /* of a sum; diagonal: of F */
+    size_t gradient, matrix, diagonal, coupling, weighed,
+        end; /* of a sum; diagonal: of F */
     size_t own_gradient, own_matrix, own_shared, own_f, own_end;
 };
 
@@ -171,6 +176,7 @@ struct fit_track {
     int passes; /* in this stage */
     int is_swapped; /* by fit_swap_kept() */
     double damping, loss, gain, predicted;
+    double misfit; /* in whose units the end is judged, at least 1; 0: not measured yet */
     /* of attempt 0, in attempt 1; loss: else infinite */
     double kept_loss, kept_gain;
     int kept_end;
@@ -179,11 +185,25 @@ struct fit_track {
 struct fit_stage {
     double broad; /* degree; 0: spots as they are */
     int kind; /* enum nb_fit_stage */
+    int is_scale; /* 1: the scale alone moves */
+};
+
+/* Of the pixels of an image, summed: what they differ by from the data (fit.h, misfit), and
+ * its expectation and variance if the model is right; weights of pixels, and their squares.
+ */
+struct fit_sum_weighed {
+    double observed, expected, variance, weight, square;
+};
+
+/* Of all pixels alike, and by their photons. */
+struct fit_weighed {
+    struct fit_sum_weighed alike, bright;
 };
 
 struct fit_worker { /* what a thread needs to evaluate shots */
     nb_context *ctx;
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
+    struct fit_weighed weighed;
 };
 
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
@@ -211,6 +231,7 @@ struct nb_fit {
     double *start, *lower, *upper;
     double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
     unsigned char *is_width, *is_scale;
+    size_t shared_scale, own_scale; /* parameter of a shot; SIZE_MAX: there is none */
     /* ---- the state ---- */
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
@@ -225,6 +246,11 @@ struct nb_fit {
     int passes, joint; /* so far; and of these, those of all shots together */
     int run_passes; /* of all shots together, in this run */
     int is_running, reload;
+    int is_weighing; /* 1: the request is for the misfit */
+    int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
+    int told_scale; /* 1: it was said that a scale starts elsewhere */
+    struct fit_weighed weighed; /* NAN: of images that cannot be compared */
+    double *weighed_x;
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
     unsigned requests, request; /* made so far; that in progress, 0: none */
@@ -289,8 +315,8 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
 /* ---- evaluate.c ---- */
 
 /* What is evaluated: the shots of the request in progress; all that are not left out; the
- * loss of these alone; or their matrices B and M (errors.c). */
-enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT };
+ * loss of these alone; their matrices B and M (errors.c); or their misfit. */
+enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH };
 
 /* fit_point.status of a shot that was not evaluated. */
 enum { FIT_SKIPPED = NB_STATUS_COUNT };
@@ -331,11 +357,30 @@ int errors_need_variance(const nb_target *target);
 double errors_variance(const nb_target *target, int has_variances, double photons,
                        double weight);
 
+/* <L'^2>, <L''> and <L'^4> of a pixel of weight 1, over a normal distribution of this
+ * variance, whose density is that of errors_density(). */
+enum { ERRORS_POINTS = 60 };
+struct fit_moments {
+    double square, second, fourth;
+};
+void errors_density(double density[ERRORS_POINTS]);
+struct fit_moments errors_moments(const struct phys_loss_model *model, double photons,
+                                  double variance, const double density[ERRORS_POINTS]);
+
+/* Returns L' of a loss that is no likelihood, for weight 1. */
+double errors_slope(const struct phys_loss_model *model, double off);
+
 /* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
 nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
                         const nb_target *target, int wants, nb_normal *out);
 
 /* ---- restraints.c ---- */
+
+/* Whether a parameter makes spots broader. */
+int bounds_makes_broad(const nb_param *param);
+
+/* Returns a parameter with the bounds of a fit, at its start. */
+nb_param bounds_of_fit(const nb_param *param);
 
 /* Checks a restraint, and sets it for each parameter of its name. */
 nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *restraint);
@@ -380,8 +425,10 @@ struct fit_system normal_joint(nb_fit *fit, double damping);
 /* Returns the parameter of x that is parameter i of a joint system. */
 size_t normal_at_x(const struct fit_layout *layout, size_t i);
 
-/* Returns the predicted gain that ends a fit. */
+/* Returns the predicted gain that ends a fit; and how many such units its parameters make:
+ * 1, and 1 for each structure factor that the data tell of. */
 double normal_enough(const nb_fit *fit);
+double normal_units(const nb_fit *fit);
 
 /* Sets the step of a track, as solver_step(). */
 double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
@@ -391,6 +438,18 @@ double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int 
 
 void track_begin(struct fit_track *track);
 struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track);
+
+/* Returns the index of the scale that a track finds first; SIZE_MAX: none. */
+size_t track_scale(const nb_fit *fit, const struct fit_track *track);
+
+/* Whether the scale that all shots have in common is being found, before they are fitted
+ * alone; and whether it has been. */
+int track_is_prelude(const nb_fit *fit);
+int track_ended_prelude(const nb_fit *fit);
+
+/* Whether the end of the fit is near enough for its misfit to be measured, and it has not
+ * been. */
+int track_wants_misfit(const nb_fit *fit, const struct fit_track *track);
 
 /* Sets fit->step, unless the next evaluation is at the best x itself. Returns 0 if the
  * track has ended instead. */
@@ -470,8 +529,66 @@ int lbfgs_is_available(void);
 double lbfgs_enough(const nb_fit *fit);
 nb_status fit_run_lbfgs(nb_fit *fit);
 
+/* ---- compare.c ---- */
+
+/* Compares a shot with its data at the worker's x. */
+nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_shot *shot,
+                        struct fit_weighed *out);
+
+/* ---- misfit.c ---- */
+
+/* How a shot is compared with its data. */
+struct fit_compared {
+    const nb_target *target;
+    const struct phys_loss_model *model;
+    int has_variances;
+    double density[ERRORS_POINTS];
+};
+
+/* Adds a pixel of this weight. */
+void misfit_add(const struct fit_compared *compared, double photons, double observed,
+                double weight, struct fit_weighed *to);
+
+/* Takes what a request for the misfit has found at the trial's x. */
+void misfit_take(nb_fit *fit);
+
+/* Whether the misfit at x is known. */
+int misfit_is_known(const nb_fit *fit, const double *x);
+
+/* Measures the misfit at the best point, unless it is known. */
+nb_status misfit_find(nb_fit *fit);
+
+/* Returns what the misfit at weighed_x is. */
+struct fit_verdict {
+    double misfit, deviation, bright, bright_deviation;
+    double factor; /* the larger misfit that is not noise, else 1 */
+};
+struct fit_verdict misfit_judge(const nb_fit *fit);
+
+/* ---- covariance.c ---- */
+
+/* Free directions that are reported at most. */
+enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
+
+struct fit_result_memory {
+    double *error, *covariance, *directions;
+    char *text; /* DIRECTION_TEXT for each direction */
+    const char **line;
+    nb_fit_correlation *correlated;
+    size_t ncorrelated, room;
+    nb_fit_shot *shot;
+    char why[256], errors_why[256];
+};
+
+/* Sets errors, covariance, correlations and free directions at the best point. */
+nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);
+
+/* Returns -1 or 1 for a value of the best point at its lower or upper bound, else 0. */
+int covariance_bound(const nb_fit *fit, size_t i);
+
 /* ---- result.c ---- */
 
 void result_free(struct fit_result_memory *result);
+struct fit_result_memory *result_make(const nb_fit *fit);
 
 #endif

@@ -29,6 +29,10 @@ static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     if (options->coarse < NB_COARSE_AUTO || options->coarse > NB_COARSE_ON)
         return fail(ctx, NB_ERR_ARGUMENT, "coarse %d of a fit is none of enum nb_coarse",
                     options->coarse);
+    if (options->scaling < NB_FIT_SCALING_AUTO
+        || options->scaling > NB_FIT_SCALING_COUNTING)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "scaling %d of a fit is none of enum nb_fit_scaling", options->scaling);
     if (options->passes < 0 || !(options->seconds >= 0) || !(options->enough >= 0))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "passes, seconds and enough of a fit are at least 0");
@@ -114,7 +118,8 @@ static void set_offsets(nb_fit *fit)
     at->matrix = at->gradient + l->ns;
     at->diagonal = at->matrix + (l->has_matrix ? l->nd * l->nd : 0);
     at->coupling = at->diagonal + (l->has_matrix ? l->nf : l->ns);
-    at->end = at->coupling + (l->has_matrix ? l->nd * l->nf : 0);
+    at->weighed = at->coupling + (l->has_matrix ? l->nd * l->nf : 0);
+    at->end = at->weighed + sizeof(struct fit_weighed) / sizeof(double);
     at->own_gradient = 1;
     at->own_matrix = at->own_gradient + l->no;
     at->own_shared = at->own_matrix + (l->has_matrix ? l->no * l->no : l->no);
@@ -162,6 +167,7 @@ static void list(struct arena *memory, void *user)
     fit->is_width = arena_take(memory, l->n, 1);
     fit->is_scale = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
+    fit->weighed_x = arena_take(memory, l->n, sizeof *fit->weighed_x);
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
@@ -227,46 +233,15 @@ static nb_status make_solvers(nb_fit *fit)
 
 /* ---- starts ---- */
 
-/* Numbers that make spots broader: they wait until the others have nearly settled. */
-static int makes_broad(const nb_param *param)
-{
-    static const char *const groups[] = {"ncells",      "ncells_off", "mosaic",
-                                         "mosaic_axes", "divergence", "dispersion"};
-
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (!strcmp(param->group, groups[i])) return 1;
-    return 0;
-}
-
-/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
- * is lost. */
-static nb_param within_reason(const nb_param *param)
-{
-    nb_param p = *param;
-    double low = -INFINITY, high = INFINITY;
-
-    if (!strcmp(p.group, "cell") && !strcmp(p.unit, "A"))
-        low = p.value / 2, high = 2 * p.value;
-    else if (!strcmp(p.group, "cell"))
-        low = p.value - 30, high = p.value + 30;
-    else if (!strcmp(p.group, "misset") || !strcmp(p.group, "rotation"))
-        low = p.value - 180, high = p.value + 180;
-    else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
-        high = fmax(20, 2 * p.value);
-    p.lower = fmax(p.lower, low);
-    p.upper = fmin(p.upper, high);
-    return p;
-}
-
 static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
 {
-    const nb_param narrow = within_reason(from), *param = &narrow;
+    const nb_param narrow = bounds_of_fit(from), *param = &narrow;
 
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
     fit->start[i] = fit->best.x[i] = param->value;
     fit->lower[i] = param->lower;
     fit->upper[i] = param->upper;
-    fit->is_width[i] = (unsigned char)makes_broad(param);
+    fit->is_width[i] = (unsigned char)bounds_makes_broad(param);
     fit->is_scale[i] = !strcmp(param->name, "scale");
 }
 
@@ -504,6 +479,10 @@ static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const c
     for (size_t f = 0; f < fit->layout.nf; f++)
         fit->f_rms += pow(fit->start[fit->layout.f[f]], 2);
     fit->f_rms = sqrt(fit->f_rms / fmax((double)fit->layout.nf, 1));
+    fit->shared_scale = fit->own_scale = SIZE_MAX;
+    for (size_t i = 0; i < fit->layout.m; i++)
+        if (fit->is_scale[i])
+            *(i < fit->layout.ns ? &fit->shared_scale : &fit->own_scale) = i;
     return find_gauge(fit, shot);
 }
 
@@ -535,7 +514,7 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
     for (size_t i = 0; i < options->nrestraint; i++)
         NB_TRY(fit_set_restraint(fit, options->restraint + i));
     NB_TRY(check_starts(fit));
-    fit->alone = fit_begins_alone(fit);
+    fit->alone = fit_begins_alone(fit) && fit->shared_scale == SIZE_MAX;
     for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)
         track_begin(fit->track + shot_i);
     return NB_OK;

@@ -362,21 +362,51 @@ static double step_joint(nb_fit *fit, double damping, int holds_widths, int stop
     return gain + step_f(fit, dense, n, damped, stops, step);
 }
 
+double normal_units(const nb_fit *fit)
+{
+    double units = 1;
+
+    for (size_t f = 0; !fit->alone && f < fit->layout.nf; f++)
+        units += !normal_f_is_held(fit, f);
+    return units;
+}
+
 double normal_enough(const nb_fit *fit)
 {
-    double moved = 1;
+    const double misfit = fit->alone ? 1 : fmax(fit->track->misfit, 1);
 
     if (fit->options.enough > 0) return fit->options.enough;
-    for (size_t f = 0; !fit->alone && f < fit->layout.nf; f++)
-        moved += !normal_f_is_held(fit, f);
-    return 1e-3 * moved;
+    return 1e-3 * misfit * normal_units(fit);
+}
+
+/* The step of the scale while all else is held. It falls by a factor of 20 at the most:
+ * where spots miss those observed, the best scale may be 0, from where nothing leads on. */
+static double step_scale(nb_fit *fit, const struct fit_track *track, double damping,
+                         double *step)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t i = track_scale(fit, track);
+    const double h = fit_diagonal(fit, &fit->best, i), g = fit_gradient(fit, &fit->best, i);
+    const double now = fit->best.x[i];
+    double to = h > 0 ? now - g / (h * (1 + damping)) : now;
+
+    if (fit->alone)
+        memset(step + l->ns + (size_t)(track - fit->track) * l->no, 0,
+               l->no * sizeof *step);
+    else
+        memset(step, 0, l->n * sizeof *step);
+    to = fmin(fmax(fmax(to, now / 20), fit->lower[i]), fit->upper[i]);
+    step[i] = to - now;
+    return -(g + h * step[i] / 2) * step[i];
 }
 
 double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
                 double *step)
 {
-    const int holds_widths = track_stage(fit, track).kind != NB_FIT_ALL_FREE;
+    const struct fit_stage stage = track_stage(fit, track);
+    const int holds_widths = stage.kind != NB_FIT_ALL_FREE;
 
+    if (stage.is_scale) return step_scale(fit, track, damping, step);
     return fit->alone ? step_alone(fit, (size_t)(track - fit->track), damping, holds_widths,
                                    stops, step)
                       : step_joint(fit, damping, holds_widths, stops, step);

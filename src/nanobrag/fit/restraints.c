@@ -1,5 +1,6 @@
 /*
- * fit/restraints.c - priors on parameters: their checks, their loss and its derivatives.
+ * fit/restraints.c - what is known of parameters beforehand: bounds of a fit, and
+ * restraints with their checks, their loss and its derivatives.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +10,40 @@
 #include "base/context.h"
 #include "fit/fit.h"
 
-/* ---- how they are set ---- */
+/* ---- bounds ---- */
+
+/* Numbers that make spots broader: they wait until the others have nearly settled. */
+int bounds_makes_broad(const nb_param *param)
+{
+    static const char *const groups[] = {"ncells",      "ncells_off", "mosaic",
+                                         "mosaic_axes", "divergence", "dispersion"};
+
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(param->group, groups[i])) return 1;
+    return 0;
+}
+
+/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
+ * is lost. */
+nb_param bounds_of_fit(const nb_param *param)
+{
+    nb_param p = *param;
+    double low = -INFINITY, high = INFINITY;
+
+    if (!strcmp(p.group, "cell") && !strcmp(p.unit, "A"))
+        low = p.value / 2, high = 2 * p.value;
+    else if (!strcmp(p.group, "cell"))
+        low = p.value - 30, high = p.value + 30;
+    else if (!strcmp(p.group, "misset") || !strcmp(p.group, "rotation"))
+        low = p.value - 180, high = p.value + 180;
+    else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
+        high = fmax(20, 2 * p.value);
+    p.lower = fmax(p.lower, low);
+    p.upper = fmin(p.upper, high);
+    return p;
+}
+
+/* ---- how restraints are set ---- */
 
 static nb_status check_restraint(const nb_fit *fit, const nb_restraint *r)
 {

@@ -103,6 +103,7 @@ static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
     double *sum = w->sum;
 
     sum[0] = loss;
+    memcpy(sum + at->weighed, &w->weighed, sizeof w->weighed);
     memcpy(sum + at->gradient, w->gradient, l->ns * sizeof *sum);
     if (!l->has_matrix) {
         memcpy(sum + at->diagonal, w->diagonal, l->ns * sizeof *sum);
@@ -176,6 +177,8 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     if (broad > 0) broaden_x(fit, w->x, broad);
     if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
         status = errors_normal(w, sim, &shot->target, wants, out);
+    else if (status == NB_OK && wants == FIT_WEIGH)
+        status = compare_weigh(w, sim, shot, &w->weighed);
     else if (status == NB_OK && fit->is_expected)
         status = compare_with_itself(w, sim, shot->target, out, loss);
     else if (status == NB_OK)
@@ -199,6 +202,7 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
 
     memset(w->gradient, 0, l->m * sizeof *w->gradient);
     memset(w->diagonal, 0, l->m * sizeof *w->diagonal);
+    memset(&w->weighed, 0, sizeof w->weighed);
     if (has_matrix) {
         memset(w->matrix, 0, l->md * l->md * sizeof *w->matrix);
         memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);

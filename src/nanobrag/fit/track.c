@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/log.h"
 #include "fit/fit.h"
 
 /* Of the diagonal. Of 20 starts of gaussian spots, turned by up to 0.15 degree, a first
@@ -30,6 +31,17 @@ enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 static const double coarse[] = {1, 1. / 3, 1. / 9};
 enum { NCOARSE = sizeof coarse / sizeof *coarse };
 
+/* The scale is found first where it is off by more than one of these factors. Spots that
+ * miss those observed make a right one seem too high. Then what they lack makes up much of
+ * the loss, of which a scale that is too high leaves little: the parabola that is known at
+ * the start foretells half of the gain or more, and this share of the loss. */
+static const double too_low = 2, too_high = 5, share_too_high = 0.48;
+enum { SCALE_PASSES = 8 };
+
+/* The misfit is measured where the loss still to be gained is below this share of it, or
+ * below 1. */
+static const double nearly = 1e-4;
+
 /* More than this loss for each pixel is more than a model that is right has: half a
  * deviance of 3/2. */
 static const double bad_loss = 0.75;
@@ -44,14 +56,44 @@ static int is_coarse(const nb_fit *fit, const struct fit_track *track)
     return may && (fit->options.coarse == NB_COARSE_ON || track->attempt == 1);
 }
 
+size_t track_scale(const nb_fit *fit, const struct fit_track *track)
+{
+    if (fit->alone)
+        return fit->own_scale == SIZE_MAX
+                   ? SIZE_MAX
+                   : fit_index(&fit->layout, (size_t)(track - fit->track), fit->own_scale);
+    if (fit->was_alone) return SIZE_MAX;
+    if (fit->shared_scale != SIZE_MAX || fit->layout.nshot > 1) return fit->shared_scale;
+    return fit->own_scale;
+}
+
 struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track)
 {
     const int first = is_coarse(fit, track) ? NCOARSE : 0;
+    const int has_scale = track_scale(fit, track) != SIZE_MAX;
+    const int stage = track->stage - has_scale;
 
-    if (track->stage < first)
-        return (struct fit_stage){coarse[track->stage], NB_FIT_COARSE};
-    return (struct fit_stage){0,
-                              track->stage == first ? NB_FIT_WIDTHS_HELD : NB_FIT_ALL_FREE};
+    if (stage < 0) return (struct fit_stage){first ? coarse[0] : 0, NB_FIT_WIDTHS_HELD, 1};
+    if (stage < first) return (struct fit_stage){coarse[stage], NB_FIT_COARSE, 0};
+    return (struct fit_stage){0, stage == first ? NB_FIT_WIDTHS_HELD : NB_FIT_ALL_FREE, 0};
+}
+
+int track_is_prelude(const nb_fit *fit)
+{
+    return fit_begins_alone(fit) && !fit->alone && !fit->was_alone;
+}
+
+int track_ended_prelude(const nb_fit *fit)
+{
+    return track_is_prelude(fit) && fit->track->stage > 0;
+}
+
+int track_wants_misfit(const nb_fit *fit, const struct fit_track *track)
+{
+    if (fit->is_expected || fit->alone || track->fresh || track->misfit > 0) return 0;
+    if (track->end != NB_FIT_NOT_RUN || fit->options.enough > 0) return 0;
+    if (track_stage(fit, track).kind != NB_FIT_ALL_FREE) return 0;
+    return track->gain < fmax(normal_units(fit), nearly * track->loss);
 }
 
 void track_begin(struct fit_track *track)
@@ -157,10 +199,62 @@ void track_check_end(nb_fit *fit, struct fit_track *track)
     track->damping = fmin(track->damping, damping_first);
 }
 
+/* ---- the scale ---- */
+
+static int scale_is_far(nb_fit *fit, struct fit_track *track)
+{
+    const size_t i = track_scale(fit, track);
+    const double now = fit->best.x[i];
+    double to;
+
+    track->gain = fit_step(fit, track, 0, 1, fit->step);
+    to = now + fit->step[i];
+    if (!(track->gain > normal_enough(fit))) return 0;
+    return to > too_low * now
+           || (to < now / too_high && track->gain > share_too_high * track->loss);
+}
+
+/* Says once that a start has moved. */
+static void tell_scale(nb_fit *fit, const struct fit_track *track)
+{
+    const size_t i = track_scale(fit, track);
+    const int64_t shot = fit->value[i].shot;
+
+    if (fit->told_scale || fit->best.x[i] == fit->start[i]) return;
+    fit->told_scale = 1;
+    log_line(fit->ctx, NB_LOG_WARNING, "fit",
+             "the scale%s%s is far off: it starts at %.4g, not at %.4g, since the loss is "
+             "least there while nothing else moves%s",
+             shot < 0 ? "" : " of ", shot < 0 ? "" : fit->name[shot], fit->best.x[i],
+             fit->start[i], fit->alone ? "; other shots may begin likewise" : "");
+}
+
+/* Ends the stage of the scale once it is near. Returns 0 if the stage goes on. */
+static int end_scale(nb_fit *fit, struct fit_track *track)
+{
+    const double broad = track_stage(fit, track).broad;
+
+    if (scale_is_far(fit, track) && track->passes <= SCALE_PASSES
+        && !(track->damping > damping_most))
+        return 0;
+    tell_scale(fit, track);
+    if (track->passes > 1) { /* else it was never off, and nothing has changed */
+        track->passes = 0;
+        track->damping = damping_first;
+    }
+    track->stage++;
+    track->fresh =
+        !track_is_prelude(fit) && broad > 0 && track_stage(fit, track).broad != broad;
+    return 1;
+}
+
 /* Ends stages, and the track, as far as they have come to their end. */
 void track_advance(nb_fit *fit, struct fit_track *track)
 {
-    while (track->end == NB_FIT_NOT_RUN && !track->fresh) {
+    if (track->end == NB_FIT_NOT_RUN && !track->fresh && track_stage(fit, track).is_scale
+        && !end_scale(fit, track))
+        return;
+    while (track->end == NB_FIT_NOT_RUN && !track->fresh && !track_ended_prelude(fit)) {
         const struct fit_stage stage = track_stage(fit, track);
         const int is_last = stage.kind == NB_FIT_ALL_FREE;
         const double enough = enough_of(fit, track);
@@ -188,7 +282,11 @@ int track_propose(nb_fit *fit, struct fit_track *track)
 {
     if (track->fresh) return 1;
     for (;;) {
-        track->predicted = fit_step(fit, track, track->damping, 1, fit->step);
+        /* that of the scale alone is good as it is; a refused one is shortened */
+        const double spare = track_stage(fit, track).is_scale ? damping_first : 0;
+        const double damping = fmax(track->damping - spare, 0);
+
+        track->predicted = fit_step(fit, track, damping, 1, fit->step);
         if (track->predicted > 0) return 1;
         /* stopped at a bound, a step may lead uphill; a shorter one does not */
         track->damping *= 10;

@@ -11,6 +11,8 @@
 
 #include "cli/fit/fit_run.h"
 
+enum { OVERLOAD_16 = 65535 };
+
 /* ---- SMV ---- */
 
 /* The first of some keywords that the header has, else `otherwise`. */
@@ -28,15 +30,6 @@ struct counting {
     double pedestal, gain, overload;
 };
 
-/* The largest count of the type of the pixels; INFINITY for floats. */
-static double largest_count(const nb_smv *smv)
-{
-    int type, bits;
-    nb_smv_image(smv, NULL, NULL, &type, &bits);
-    if (type == NB_FLOAT) return INFINITY;
-    return ldexp(1, type == NB_INT ? bits - 1 : bits) - 1;
-}
-
 static struct counting counting_of(const struct settings *s, const nb_smv *smv)
 {
     static const char *const pedestals[] = {"IMAGE_PEDESTAL", "ADC_OFFSET", NULL};
@@ -44,7 +37,7 @@ static struct counting counting_of(const struct settings *s, const nb_smv *smv)
     static const char *const overloads[] = {"CCD_IMAGE_SATURATION", "SATURATED_VALUE",
                                             "OVERLOAD", NULL};
     struct counting c = {header_number(smv, pedestals, 0), header_number(smv, gains, 1),
-                         header_number(smv, overloads, largest_count(smv))};
+                         header_number(smv, overloads, OVERLOAD_16)};
     if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
     if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
     if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
@@ -52,13 +45,12 @@ static struct counting counting_of(const struct settings *s, const nb_smv *smv)
     return c;
 }
 
-static void convert(const double *counts, size_t n, const struct counting *c,
+static void convert(const uint16_t *counts, size_t n, const struct counting *c,
                     struct fit_image *out)
 {
     for (size_t i = 0; i < n; i++)
         out->photons[i] = (float)((counts[i] - c->pedestal) / c->gain);
-    out->saturation =
-        isfinite(c->overload) ? (double)(float)((c->overload - c->pedestal) / c->gain) : 0;
+    out->saturation = (double)(float)((c->overload - c->pedestal) / c->gain);
 }
 
 /* ---- files ---- */
@@ -90,25 +82,8 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
     return NB_ERR_SHAPE;
 }
 
-static nb_status no_memory(const char *path, char why[FIT_WHY])
+static nb_status cut_off(const char *path, char why[FIT_WHY])
 {
-    (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
-    return NB_ERR_MEMORY;
-}
-
-/* Reads the pixels of an image of the detector's size, to be freed. */
-static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
-                            double **out, char why[FIT_WHY])
-{
-    const nb_description *d = &run->description;
-    int nfast, nslow;
-    nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
-    if (nfast != d->nfast || nslow != d->nslow)
-        return wrong_size(run, path, nfast, nslow, why);
-    *out = malloc((size_t)nfast * (size_t)nslow * sizeof **out);
-    if (!*out) return no_memory(path, why);
-    if (nb_smv_pixels(smv, *out)) return NB_OK;
-    free(*out);
     (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
     return NB_ERR_FORMAT;
 }
@@ -165,27 +140,30 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
     const char *const path = source->file;
     const nb_description *d = &run->description;
     nb_smv *smv;
-    double *pixels = NULL;
-    nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
+    int nfast, nslow;
+    const uint16_t *pixels;
+    const nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
     if (status != NB_OK) return failed(ctx, &source->steady, status, why);
+    nb_smv_image(smv, &nfast, &nslow, &pixels);
     const struct counting c = counting_of(run->s, smv);
-    status = smv_pixels(run, smv, path, &pixels, why);
-    if (status == NB_OK && !(c.overload > c.pedestal)) {
+    nb_status result = NB_OK;
+    if (nfast != d->nfast || nslow != d->nslow)
+        result = wrong_size(run, path, nfast, nslow, why);
+    else if (!pixels)
+        result = cut_off(path, why);
+    else if (!(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
                        "%s: the saturation of %g counts is not above the pedestal of %g",
                        path, c.overload, c.pedestal);
-        status = NB_ERR_FORMAT;
-        free(pixels);
-    }
-    if (status == NB_OK) {
+        result = NB_ERR_FORMAT;
+    } else {
         nb_description own;
-        convert(pixels, (size_t)d->nfast * (size_t)d->nslow, &c, out);
-        free(pixels);
+        convert(pixels, (size_t)nfast * (size_t)nslow, &c, out);
         if (nb_describe(out->sim, source->values, &own) == NB_OK)
             find_mismatch(smv, out, &own, out->mismatch);
     }
     nb_smv_free(smv);
-    return status;
+    return result;
 }
 
 /* Reads raw floats of either size into single ones. */
@@ -199,7 +177,10 @@ static nb_status read_raw(const struct run *run, nb_context *ctx,
     if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
     (void)failed(ctx, file, NB_ERR_FORMAT, why);
     double *wide = malloc(n * sizeof *wide);
-    if (!wide) return no_memory(file->name, why);
+    if (!wide) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", file->name);
+        return NB_ERR_MEMORY;
+    }
     nb_array both = nb_array_f64(wide, d->nslow, d->nfast);
     const nb_status status = nb_raw_read(ctx, path, &both);
     for (size_t i = 0; status == NB_OK && i < n; i++) pixels[i] = (float)wide[i];
@@ -249,7 +230,10 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     out->weight = malloc(n * sizeof *out->weight);
-    if (!out->weight) return no_memory("the mask of an image", why);
+    if (!out->weight) {
+        (void)snprintf(why, FIT_WHY, "out of memory for the mask of an image");
+        return NB_ERR_MEMORY;
+    }
     for (size_t i = 0; i < n; i++) out->weight[i] = 1;
     out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
     return NB_OK;
@@ -268,14 +252,16 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
     if (made != NB_OK) return made;
     if (is_smv(mask)) {
         nb_smv *smv;
-        double *pixels;
-        nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
+        int nfast, nslow;
+        const uint16_t *pixels;
+        const nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
         if (status != NB_OK) return failed(ctx, mask, status, why);
-        status = smv_pixels(run, smv, path, &pixels, why);
+        nb_smv_image(smv, &nfast, &nslow, &pixels);
+        const int fits = nfast == d->nfast && nslow == d->nslow, is_whole = pixels != NULL;
+        for (size_t i = 0; fits && is_whole && i < n; i++) out->weight[i] = pixels[i] != 0;
         nb_smv_free(smv);
-        if (status != NB_OK) return status;
-        for (size_t i = 0; i < n; i++) out->weight[i] = pixels[i] != 0 && !isnan(pixels[i]);
-        free(pixels);
+        if (!fits) return wrong_size(run, path, nfast, nslow, why);
+        if (!is_whole) return cut_off(path, why);
     } else {
         const nb_status status = read_raw(run, ctx, mask, out->weight, why);
         if (status != NB_OK) return status;
@@ -297,29 +283,9 @@ static double least_photons(const struct run *run)
                : -INFINITY;
 }
 
-/* Marks the pixels that are rendered, to be released with free(); NULL: no memory. */
-static uint8_t *rendered_pixels(const struct run *run)
-{
-    const nb_description *d = &run->description;
-    const nb_detector *detector = &run->resolved.detector;
-    const size_t n = (size_t)d->nfast * (size_t)d->nslow, nbox = detector->nbox;
-    const int *const roi = detector->roi;
-    uint8_t *marks = calloc(n, 1);
-    for (size_t i = 0; marks && i < (nbox > 0 ? nbox : 1); i++) {
-        const int *const box = nbox > 0 ? detector->box + 4 * i : roi;
-        for (int slow = box[2]; slow < box[3]; slow++)
-            for (int fast = box[0]; fast < box[1]; fast++) {
-                const size_t at = (size_t)slow * (size_t)d->nfast + (size_t)fast;
-                marks[at] = fast >= roi[0] && fast < roi[1] && slow >= roi[2]
-                            && slow < roi[3] && (!detector->mask || detector->mask[at]);
-            }
-    }
-    return marks;
-}
-
-/* Gives pixels below that no weight, and counts those that are rendered. */
-static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
-                                    struct fit_image *out, char why[FIT_WHY])
+/* Gives pixels below that no weight. */
+static nb_status leave_out_negative(const struct run *run, struct fit_image *out,
+                                    char why[FIT_WHY])
 {
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
@@ -331,25 +297,28 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
             if (status != NB_OK) return status;
         }
         out->weight[i] = 0;
-        out->negative += rendered[i];
+        out->negative++;
     }
     return NB_OK;
 }
 
 /* Counts the pixels of the data, and refuses those that are no numbers. */
-static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
-                       struct fit_image *out, char why[FIT_WHY])
+static nb_status count(const struct run *run, const char *path, struct fit_image *out,
+                       char why[FIT_WHY])
 {
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    const uint8_t *const mask = run->resolved.detector.mask;
+    const int *const roi = run->resolved.detector.roi;
     for (size_t i = 0; i < n; i++) {
-        if ((out->weight && out->weight[i] == 0) || !rendered[i]) continue;
+        const int fast = (int)(i % (size_t)d->nfast), slow = (int)(i / (size_t)d->nfast);
+        if ((out->weight && out->weight[i] == 0) || (mask && !mask[i])) continue;
+        if (fast < roi[0] || fast >= roi[1] || slow < roi[2] || slow >= roi[3]) continue;
         if (!isfinite(out->photons[i])) {
             (void)snprintf(why, FIT_WHY,
                            "%s: pixel fast %d slow %d is %g, expected a number of photons; "
                            "mask it by -data_mask",
-                           path, (int)(i % (size_t)d->nfast), (int)(i / (size_t)d->nfast),
-                           (double)out->photons[i]);
+                           path, fast, slow, (double)out->photons[i]);
             return NB_ERR_FORMAT;
         }
         const int is_full = out->saturation > 0 && out->photons[i] >= out->saturation;
@@ -364,21 +333,6 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
                          "check -pedestal"
                        : "every pixel is masked");
     return NB_ERR_FORMAT;
-}
-
-/* Leaves out what was not counted, and counts the others. */
-static nb_status count_pixels(const struct run *run, const char *path,
-                              struct fit_image *out, char why[FIT_WHY])
-{
-    uint8_t *const rendered = rendered_pixels(run);
-    if (!rendered) {
-        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
-        return NB_ERR_MEMORY;
-    }
-    nb_status status = leave_out_negative(run, rendered, out, why);
-    if (status == NB_OK) status = count(run, path, rendered, out, why);
-    free(rendered);
-    return status;
 }
 
 /* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
@@ -425,11 +379,15 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     status = make_scene(run, ctx, source, out, why);
     if (status != NB_OK || !source->file) return status;
     out->photons = malloc((size_t)d->nfast * (size_t)d->nslow * sizeof *out->photons);
-    if (!out->photons) return no_memory(source->file, why);
+    if (!out->photons) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", source->file);
+        return NB_ERR_MEMORY;
+    }
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
     status = read_photons(run, ctx, source, out, why);
     if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);
-    if (status == NB_OK) status = count_pixels(run, source->file, out, why);
+    if (status == NB_OK) status = leave_out_negative(run, out, why);
+    if (status == NB_OK) status = count(run, source->file, out, why);
     if (status == NB_OK) blank_masked(run, out);
     return status;
 }

@@ -52,6 +52,11 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
     cJSON *const to = json_object(root, "fit");
     json_text(to, "ended", r.why);
     json_text(to, "errors", r.errors_why);
+    json_real(to, "misfit", r.misfit);
+    json_real(to, "misfit_deviation", r.misfit_deviation);
+    json_real(to, "bright_misfit", r.bright_misfit);
+    json_real(to, "bright_deviation", r.bright_deviation);
+    json_real(to, "error_factor", r.error_factor);
     json_whole(to, "passes", r.passes);
     json_real(to, "loss", r.loss);
     json_real(to, "condition", r.condition);

@@ -124,10 +124,20 @@ static void print_correlated(const nb_fit_result *r)
         printf("free         the data do not tell %s\n", r->free[i]);
 }
 
-/* Where errors come from, if not from a likelihood. */
-static void print_errors(const nb_fit_result *r)
+/* Where errors come from, if not from a likelihood whose misfit is that of noise; and what
+ * they hold for. */
+static void print_errors(const struct fit_job *job, const nb_fit_result *r)
 {
-    if (r->errors != NB_FIT_ERRORS_CURVATURE) printf("errors       %s\n", r->errors_why);
+    const nb_crystal *const crystal = &job->run->resolved.crystal;
+    const int spreads =
+        crystal->mosaic[0] > 0 || crystal->mosaic[1] > 0 || crystal->mosaic[2] > 0;
+    if (r->errors != NB_FIT_ERRORS_CURVATURE || r->error_factor > 1)
+        printf("errors       %s\n", r->errors_why);
+    if (r->errors != NB_FIT_ERRORS_NONE && crystal->ndomains > 1 && spreads)
+        printf("domains      values and errors hold for the %d mosaic domains drawn by "
+               "seed "
+               "%lld; -mosaic_seed draws others\n",
+               crystal->ndomains, (long long)crystal->mosaic_seed);
 }
 
 static void print_left_out(const nb_fit_result *r)
@@ -170,7 +180,7 @@ void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
         printf("%lld image%s\n", (long long)r->nshot, r->nshot == 1 ? "" : "s");
     }
     print_values(job, r);
-    print_errors(r);
+    print_errors(job, r);
     print_correlated(r);
     print_left_out(r);
     (void)fflush(stdout);

@@ -143,22 +143,30 @@ void fit_residuals_print(const struct fit_residuals *residuals, const nb_fit_res
 
 /* ---- the verdict ---- */
 
+/* The root of the misfit; where it is not known, the rms of residuals over their standard
+ * deviation. */
+static double off_by(const nb_fit_result *r, const struct fit_residuals *residuals)
+{
+    return isfinite(r->misfit) ? sqrt(r->misfit) : residuals->all.rms;
+}
+
 int fit_verdict(const struct fit_job *job, const nb_fit_result *r,
                 const struct fit_residuals *residuals)
 {
-    static const double rms_least = 0.67, rms_most = 1.5;
+    static const double least = 0.67, most = 1.5;
     struct messages *const messages = job->run->messages;
     const int loss = job->run->s->fit.loss;
-    const double rms = residuals->all.rms;
+    const double off = off_by(r, residuals);
     if (job->run->s->fit.fisher) return 0;
     /* huber and cauchy are for images with pixels that no model explains */
     if (residuals->nimage > 0 && loss != NB_HUBER && loss != NB_CAUCHY
-        && !(rms > rms_least && rms < rms_most))
+        && !(off > least && off < most))
         message_warning(messages,
                         "the residuals are %.3g standard deviations rms, where 1 is "
-                        "expected: the model does not describe the data, and errors are "
-                        "not those printed",
-                        rms);
+                        "expected: the model does not describe the data%s",
+                        off,
+                        r->error_factor > 1 ? ", of which the errors take account"
+                                            : ", and errors are not those printed");
     if (r->end == NB_FIT_CONVERGED) return 0;
     message_warning(messages,
                     "the fit has not converged (%s): its values are not those of the least "

@@ -100,7 +100,7 @@ static void check_effects(const struct settings *s, struct messages *messages)
 {
     static const int once[] = {OPT_FIT, OPT_FIT_EACH, OPT_FITFILE, OPT_SHOTS,
                                OPT_DATA_MASK};
-    static const int runs[] = {OPT_COARSE, OPT_FIT_PASSES, OPT_FIT_SECONDS};
+    static const int runs[] = {OPT_COARSE, OPT_ERRORS, OPT_FIT_PASSES, OPT_FIT_SECONDS};
     const int *const given = s->given;
     const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
     warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
@@ -293,6 +293,7 @@ nb_fit_options fit_options_of(struct fit_job *job)
     return (nb_fit_options){.shared = job->shared,
                             .own = job->own,
                             .coarse = s->fit.coarse,
+                            .scaling = s->fit.scaling,
                             .passes = s->fit.passes,
                             .seconds = s->fit.seconds,
                             .restraint = job->restraint,
@@ -380,10 +381,10 @@ static void warn_of_images(const struct fit_job *job)
                         plural(job->nsaturated));
     if (job->negative > 0)
         message_warning(messages,
-                        "left out: %lld pixel%s of %zu image%s with fewer photons than can "
-                        "be counted; check -pedestal, unless they are gaps of the detector",
-                        (long long)job->negative, plural((size_t)job->negative),
-                        job->nnegative, plural(job->nnegative));
+                        "%lld pixel%s of %zu image%s left out, with fewer photons than can "
+                        "be counted: check -pedestal, unless they are gaps of the detector",
+                        (long long)job->negative, job->negative == 1 ? "" : "s",
+                        job->nnegative, job->nnegative == 1 ? " is" : "s are");
     if (job->nmismatch > 1)
         (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
                        job->nmismatch);

@@ -219,6 +219,11 @@ static int coarse_named(const char *word)
                                       : NB_COARSE_AUTO;
 }
 
+static int scaling_named(const char *word)
+{
+    return strcmp(word, "counting") == 0 ? NB_FIT_SCALING_COUNTING : NB_FIT_SCALING_AUTO;
+}
+
 static int fitimage_named(const char *word)
 {
     return strcmp(word, "residual") == 0 ? NB_FIT_RESIDUAL

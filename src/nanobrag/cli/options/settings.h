@@ -60,7 +60,7 @@ struct fit_settings {
     const char *shared, *own; /* lists of parameters; NULL: none */
     const char *shots, *data_mask, *resume, *fitfile, *fitimage; /* NULL: none */
     const char *fisher_scan; /* NAME=FROM:TO:STEP, or NULL */
-    int loss, coarse, fitimage_kind; /* enums of the library */
+    int loss, coarse, scaling, fitimage_kind; /* enums of the library */
     double readout, gain, pedestal, saturation, delta; /* 0: not given */
     int passes, fisher, planes;
     double seconds;
@@ -178,10 +178,6 @@ int geometry_finish(struct settings *s, struct messages *messages);
 /* Refuse what the default profile does not allow, before any file is read. Returns 0 or the
  * exit status. */
 int settings_check(const struct settings *s, struct messages *messages);
-
-/* Refuse a file that would be written under two names, and warn of one that would be read
- * under two (overlaps.c). Returns 0 or the exit status. */
-int overlaps_check(const struct event_list *events, struct messages *messages);
 
 /* Warn of options that others leave without effect (overlaps.c). */
 void overlaps_warn(const struct settings *s, const struct event_list *events,

@@ -131,6 +131,11 @@ void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *r,
 {
     document_text(d, d->root, "why", r->why);
     document_text(d, d->root, "errors", r->errors_why);
+    document_real(d, d->root, "misfit", r->misfit);
+    document_real(d, d->root, "misfit_deviation", r->misfit_deviation);
+    document_real(d, d->root, "bright_misfit", r->bright_misfit);
+    document_real(d, d->root, "bright_deviation", r->bright_deviation);
+    document_real(d, d->root, "error_factor", r->error_factor);
     document_real(d, d->root, "loss", r->loss);
     document_real(d, d->root, "condition", r->condition);
     put_values(d, fit, r);

@@ -1,7 +1,8 @@
 /*
- * fit/state_file.c - where a fit stands, as JSON: what was found, for the reader, and the
- * state of the minimiser, from which another run goes on as if this one had not stopped.
- * Matrices are not written: they are computed again from the values, with the same bits.
+ * fit/file/state_file.c - where a fit stands, as JSON: what was found, for the reader, and
+ * the state of the minimiser, from which another run goes on as if this one had not
+ * stopped. Matrices are not written: they are computed again from the values, with the same
+ * bits.
  *
  * Reals are written with 17 digits, which read back exactly, and with 12 where they only
  * tell one scene from another; those that are not finite are null.
@@ -24,19 +25,20 @@
 #ifdef NANOBRAG_CJSON
 #include "fit/file/findings.h"
 
-enum { FORMAT = 1 };
+enum { FORMAT = 2 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
 /* The members of a track, in the order of a file. */
-enum { TRACK_NUMBERS = 11 };
+enum { TRACK_NUMBERS = 12 };
 
 static void track_numbers(const struct fit_track *t, double *out)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,   t->end,
-                                           t->passes,    t->damping,   t->loss,    t->gain,
-                                           t->kept_loss, t->kept_gain, t->kept_end};
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,  t->fresh,
+                                           t->end,       t->passes,   t->damping,
+                                           t->loss,      t->gain,     t->kept_loss,
+                                           t->kept_gain, t->kept_end, t->misfit};
 
     memcpy(out, numbers, sizeof numbers);
 }
@@ -291,7 +293,8 @@ static int get_track(const cJSON *row, struct fit_track *t)
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
     if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED
-        || !(n[5] > 0 && n[5] < 1e20) || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
+        || !(n[5] > 0 && n[5] < 1e20) || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED)
+        || !(n[11] >= 0 && n[11] < 1e30))
         return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
@@ -303,7 +306,8 @@ static int get_track(const cJSON *row, struct fit_track *t)
                             .gain = n[7],
                             .kept_loss = n[8],
                             .kept_gain = n[9],
-                            .kept_end = (int)n[10]};
+                            .kept_end = (int)n[10],
+                            .misfit = n[11]};
     return 1;
 }
 
@@ -367,12 +371,12 @@ static nb_status check_values(nb_fit *fit, const char *path, const struct stored
 static int is_consistent(const nb_fit *fit, const struct stored *stored)
 {
     const struct fit_track *t = stored->track;
-    const int n = stored->njoint, alone = stored->alone || stored->was_alone;
+    const int n = stored->njoint, may_be_more = fit_begins_alone(fit);
     const int has_ended = stored->end == NB_FIT_CONVERGED || stored->end == NB_FIT_STUCK;
 
     for (int i = 0; i < n; i++)
         if (isnan(stored->history[i])) return 0;
-    if (alone ? stored->passes < n : stored->passes != n) return 0;
+    if (may_be_more ? stored->passes < n : stored->passes != n) return 0;
     if (stored->alone && (n > 0 || has_ended)) return 0;
     if (has_ended && fit->method == NB_FIT_LM && t->end != stored->end) return 0;
     return n == 0 || identity_same(stored->history[n - 1], t->loss)
@@ -414,7 +418,7 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
     int format, method;
 
     if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
-        return refuse(fit, path, "\"nanobrag_fit\": 1");
+        return refuse(fit, path, "\"nanobrag_fit\": 2");
     if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
         return refuse(fit, path, "\"method\"");
     if (method != fit->method)

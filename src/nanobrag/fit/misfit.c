@@ -1,0 +1,205 @@
+/*
+ * fit/misfit.c - how far images are from their data, over what the model expects: the
+ * factor of errors, and the unit in which the end of a fit is judged.
+ *
+ * Pearson's (y - I)^2/I has an expectation of 1 at any I, but its variance is 2 + 1/I:
+ * where most pixels expect a hundredth of a photon, a few that happen to count one decide
+ * on the sum. A deviance grows by a logarithm there, and its expectation is known as well.
+ * So a pixel counts by what it tells: at 0.01 photons by a tenth of a bright one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "fit/fit.h"
+#include "physics/loss.h"
+
+/* A misfit within so many standard deviations is noise. Sums of deviances are nearly
+ * normal, with a longer tail above: one right model in a million or so is scaled. */
+static const double deviations = 5;
+
+/* Below, errors would change by less than 5 %, which is less than they are printed to. */
+static const double misfit_least = 1.1;
+
+/* ---- a pixel ---- */
+
+/* Mean and variance of a deviance, for photons of Poisson's distribution. */
+struct expected {
+    double mean, variance;
+};
+
+/* From so many photons on the series below is right to 2e-5 of the mean and 2e-4 of the
+ * variance. */
+static const double many = 30;
+enum { COUNTS = 120 }; /* `many` and 16 standard deviations above */
+
+static struct expected of_many(double photons)
+{
+    const double p = 1 / photons;
+
+    return (struct expected){1 + p / 6 + p * p / 6 + p * p * p / 3,
+                             2 + 2 * p / 3 + 4 * p * p / 3};
+}
+
+/* The deviance, which keeps no more digits than a sum over counts needs. */
+static double deviance(double photons, double counts)
+{
+    const double ratio = counts > 0 ? counts * phys_loss_log(counts / photons) : 0;
+
+    return 2 * (photons - counts + ratio);
+}
+
+static struct expected of_poisson(double photons)
+{
+    double probability = exp(-photons), mean = 0, square = 0;
+
+    if (photons > many) return of_many(photons);
+    for (int y = 0; y < COUNTS; y++) {
+        const double d = deviance(photons, y);
+
+        mean += probability * d;
+        square += probability * d * d;
+        probability *= photons / (y + 1);
+        if (y > photons && probability < 1e-12) break;
+    }
+    return (struct expected){mean, square - mean * mean};
+}
+
+/* What a pixel adds. */
+struct fit_pixel {
+    double observed, expected, variance;
+};
+
+static void add(struct fit_sum_weighed *to, const struct fit_pixel *p, double weight)
+{
+    to->observed += weight * p->observed;
+    to->expected += weight * p->expected;
+    to->variance += weight * weight * p->variance;
+    to->weight += weight;
+    to->square += weight * weight;
+}
+
+/* The squared slope of a loss that is no likelihood: over the variance where weights tell
+ * it, else as it is, so that a pixel counts by what it would move. That of squares of
+ * counts has a fourth moment of I besides. */
+static struct fit_pixel of_slope(const struct fit_compared *c, double photons, double off,
+                                 double w)
+{
+    const double v = errors_variance(c->target, c->has_variances, photons, w);
+    const struct fit_moments m = errors_moments(c->model, photons, v, c->density);
+    const double slope = errors_slope(c->model, off);
+    const int is_counted = c->model->kind == PHYS_LOSS_GAUSSIAN && !c->has_variances;
+    const double fourth = m.fourth + (is_counted ? fmax(photons, 0) : 0);
+
+    if (!(v > 0)) return (struct fit_pixel){0, 0, 0};
+    return (struct fit_pixel){w * slope * slope, w * m.square,
+                              w * w * (fourth - m.square * m.square)};
+}
+
+static struct fit_pixel of_readout(const struct fit_compared *c, double photons, double off,
+                                   double w)
+{
+    const double g = c->model->gain, sigma = c->model->sigma_readout;
+    const double v = photons / g + sigma * sigma;
+
+    if (!(v > 0)) return (struct fit_pixel){0, 0, 0};
+    return (struct fit_pixel){w * off * off / v, w,
+                              w * w * (2 + fmax(photons, 0) / (g * g * g * v * v))};
+}
+
+void misfit_add(const struct fit_compared *c, double photons, double observed, double w,
+                struct fit_weighed *to)
+{
+    const double off = photons - observed;
+    struct fit_pixel p = {0, 0, 0};
+
+    if (c->model->kind == PHYS_LOSS_POISSON && photons > 0) {
+        const struct expected e = of_poisson(photons);
+
+        p.observed = 2 * phys_loss(*c->model, photons, observed, w).value;
+        p.expected = w * e.mean;
+        p.variance = w * w * e.variance;
+    } else if (c->model->kind == PHYS_LOSS_POISSON_READOUT)
+        p = of_readout(c, photons, off, w);
+    else if (c->model->kind != PHYS_LOSS_POISSON)
+        p = of_slope(c, photons, off, w);
+    add(&to->alike, &p, 1);
+    add(&to->bright, &p, fmax(photons, 0));
+}
+
+/* ---- all of them ---- */
+
+int misfit_is_known(const nb_fit *fit, const double *x)
+{
+    return fit->is_weighed
+           && !memcmp(fit->weighed_x, x, fit->layout.n * sizeof *fit->weighed_x);
+}
+
+void misfit_take(nb_fit *fit)
+{
+    fit->is_weighing = 0;
+    fit->is_weighed = 1;
+    memcpy(&fit->weighed, fit->trial.sum + fit->at.weighed, sizeof fit->weighed);
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (fit->trial.status[shot] != FIT_SKIPPED && fit->trial.status[shot] != NB_OK)
+            fit->weighed.alike.expected = fit->weighed.bright.expected = NAN;
+    memcpy(fit->weighed_x, fit->trial.x, fit->layout.n * sizeof *fit->weighed_x);
+}
+
+nb_status misfit_find(nb_fit *fit)
+{
+    const size_t nshot = fit->layout.nshot;
+
+    if (misfit_is_known(fit, fit->best.x)) return NB_OK;
+    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    sums_begin(&fit->sums, nshot, fit->at.end);
+    NB_TRY(fit_evaluate_shots(fit, fit->trial.x, 0, nshot, FIT_WEIGH, &fit->sums,
+                              &fit->trial));
+    memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
+    misfit_take(fit);
+    return NB_OK;
+}
+
+/* Sets the number of pixels, and of values that were fitted to them. */
+static void count(const nb_fit *fit, double *pixels, double *fitted)
+{
+    *pixels = *fitted = 0;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) *pixels += (double)fit->pixels[shot];
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const int64_t shot = fit->value[i].shot;
+
+        if (shot >= 0 && fit->left_out[shot]) continue;
+        *fitted += !normal_is_held(fit, i) && covariance_bound(fit, i) == 0;
+    }
+}
+
+/* Sets a misfit and its deviation; values that are fitted take their share, by the weights
+ * of pixels. Returns 1 if it is not noise. */
+static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double *misfit,
+                 double *deviation)
+{
+    double pixels, fitted, expected;
+
+    count(fit, &pixels, &fitted);
+    expected = w->expected - fitted * w->square / w->weight;
+    if (fit->needs_variance) expected = w->expected * (1 - fitted / pixels);
+    *misfit = *deviation = NAN;
+    if (!(expected > 0)) return 0;
+    *misfit = w->observed / expected;
+    *deviation = sqrt(w->variance) / expected;
+    return *misfit > misfit_least && *misfit - 1 > deviations * *deviation;
+}
+
+struct fit_verdict misfit_judge(const nb_fit *fit)
+{
+    struct fit_verdict v = {.factor = 1};
+
+    if (judge(fit, &fit->weighed.alike, &v.misfit, &v.deviation)) v.factor = v.misfit;
+    if (judge(fit, &fit->weighed.bright, &v.bright, &v.bright_deviation)
+        && !fit->needs_variance)
+        v.factor = fmax(v.factor, v.bright);
+    return v;
+}
