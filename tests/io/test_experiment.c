@@ -311,6 +311,14 @@ static int varying_crystal(void)
               "the beam does not change");
     tap_check(nb_scan_points_set(NULL, 12, ~0U, &e.scene, NULL) == 0, "nothing changes");
     nb_scan_points_free(e.points);
+    /* the mean of opposite axes is none: the nearer scan point is taken */
+    e = read_varying("\"mosaicity\": 0.05",
+                     "\"A_at_scan_points\": [" A0
+                     ", [-0.03, 0, 0, 0, 0.02, 0, 0, 0, 0.01], " A2 "]",
+                     "the crystal changes");
+    tap_check(e.scene.crystal.matrix[0] == 0.03 && isfinite(e.scene.crystal.cell[0]),
+              "a scene without NaN");
+    nb_scan_points_free(e.points);
     return 0;
 }
 

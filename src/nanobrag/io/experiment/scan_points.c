@@ -38,6 +38,9 @@ static const struct {
     {"goniometer", "setting_rotation_at_scan_points", 9},
 };
 
+/* No number of a scan point is so large: of an axis of 1e-6 A, or a wavelength. */
+static const double largest = 1e6;
+
 /* ---- reading ---- */
 
 /* Multiplies from the left by a matrix of rows. */
@@ -118,6 +121,12 @@ static nb_status read_point(const struct expt *e, const cJSON *const row[SCAN_LI
     linear_apply(turn, p->v + AT_BEAM, p->v + AT_BEAM);
     linear_apply((const double(*)[3])setting, g->axis, p->v + AT_AXIS);
     linear_apply(turn, p->v + AT_AXIS, p->v + AT_AXIS);
+    for (int k = 0; k < NUMBERS; k++)
+        if (!(fabs(p->v[k]) < largest))
+            return fail(e->ctx, NB_ERR_FORMAT,
+                        "%s: a scan point of experiment %d has a number of %g, expected "
+                        "less than %g",
+                        e->name, e->i, p->v[k], largest);
     return NB_OK;
 }
 
@@ -135,6 +144,7 @@ static nb_status read_points(const struct expt *e, const struct scan_source *sou
         struct point *p = out->at + i;
 
         for (int k = 0; k < 9; k++) p->v[AT_A + k] = star[k % 3][k / 3];
+        p->v[AT_BEAM + 2] = 1; /* of a file without a beam, where it is not used */
         if (length > 0) linear_scale(1 / length / m->wavelength, m->beam, p->v + AT_BEAM);
         NB_TRY(read_point(e, row, &source->g, turn, p));
         for (int k = 0; k < SCAN_LISTS; k++) row[k] = row[k] ? row[k]->next : NULL;
@@ -244,12 +254,25 @@ static double place_of(const nb_scan_points *s, double phi, int *beyond)
     return fmin(fmax(x, 0), last);
 }
 
+/* Writes the linear mean of two points, or the nearer one where opposite vectors have none.
+ */
+static void mean_of(const double *before, const double *after, double share, double *out)
+{
+    double star[3][3], unused[3][3];
+
+    for (int k = 0; k < NUMBERS; k++) out[k] = (1 - share) * before[k] + share * after[k];
+    transpose(out + AT_A, star);
+    if ((linear_is_zero(before + AT_A) || reciprocal((const double(*)[3])star, unused))
+        && linear_norm(out + AT_BEAM) > 0 && linear_norm(out + AT_AXIS) > 0)
+        return;
+    memcpy(out, share < 0.5 ? before : after, NUMBERS * sizeof *out);
+}
+
 unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned members,
                             nb_scene *scene, int *beyond)
 {
     STANDARD_FLOATS;
-    double x, share, mean[NUMBERS], real[3][3], star[3][3];
-    const double *before, *after;
+    double x, mean[NUMBERS], real[3][3], star[3][3];
     int i;
 
     if (beyond) *beyond = 0;
@@ -257,10 +280,7 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
     members &= points->changes;
     x = place_of(points, phi, beyond);
     i = (int)fmin(floor(x), points->n - 2);
-    share = x - i;
-    before = points->at[i].v;
-    after = points->at[i + 1].v;
-    for (int k = 0; k < NUMBERS; k++) mean[k] = (1 - share) * before[k] + share * after[k];
+    mean_of(points->at[i].v, points->at[i + 1].v, x - i, mean);
     if (members & NB_FOUND_CRYSTAL) {
         memcpy(scene->crystal.matrix, mean + AT_A, sizeof scene->crystal.matrix);
         transpose(mean + AT_A, star);

@@ -181,6 +181,22 @@ void exposure_warn_of_sensor(nb_context *ctx, const char *path,
              path, attenuation_name(material), 1000 / theirs, 1000 / exposure->attenuation);
 }
 
+void exposure_warn_of_upstream(nb_context *ctx, const char *path,
+                               const struct exposure *exposure)
+{
+    const struct laboratory_panel *panel = exposure->panel;
+    double normal[3];
+
+    linear_cross(panel->fast, panel->slow, normal);
+    if (exposure->laboratory.npanel != 1 || !(panel->origin[2] > 0)
+        || !(fabs(normal[2]) > 0.99))
+        return;
+    log_line(ctx, NB_LOG_WARNING, "format",
+             "%s: the detector lies upstream of the crystal, and DIALS reads it as one "
+             "downstream; -truth has it as it is",
+             path);
+}
+
 void exposure_turn_forwards(struct exposure *exposure)
 {
     double *const spindle = exposure->laboratory.spindle;

@@ -76,6 +76,11 @@ int exposure_sensor(const struct exposure *exposure, int n, double *thickness);
 void exposure_warn_of_sensor(nb_context *ctx, const char *path,
                              const struct exposure *exposure, int n);
 
+/* Warns of a single panel that faces the beam from upstream: dxtbx takes its distance for
+ * one that has lost its sign. */
+void exposure_warn_of_upstream(nb_context *ctx, const char *path,
+                               const struct exposure *exposure);
+
 /* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
  * name. */
 nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,

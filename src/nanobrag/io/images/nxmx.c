@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/context.h"
-#include "base/log.h"
 #include "io/file.h"
 #include "io/images/attenuation.h"
 
@@ -290,23 +289,6 @@ static void put_pixels(struct nxmx *nxmx, const nb_array *image)
         put_rows(nxmx, image, s, band < nslow - s ? band : nslow - s);
 }
 
-/* dxtbx takes a single panel that faces the beam from upstream for one whose distance has
- * lost its sign. */
-static void warn_of_upstream(const struct nxmx *nxmx)
-{
-    const struct laboratory_panel *panel = nxmx->first.panel;
-    double normal[3];
-
-    linear_cross(panel->fast, panel->slow, normal);
-    if (nxmx->first.laboratory.npanel != 1 || !(panel->origin[2] > 0)
-        || !(fabs(normal[2]) > 0.99))
-        return;
-    log_line(nxmx->ctx, NB_LOG_WARNING, "format",
-             "%s: the detector lies upstream of the crystal, and DIALS reads it as one "
-             "downstream; -truth has it as it is",
-             nxmx->path);
-}
-
 /* Writes what the first frame tells. */
 static nb_status begin_data(struct nxmx *nxmx)
 {
@@ -314,7 +296,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     int enough;
 
     exposure_warn_of_sensor(nxmx->ctx, nxmx->path, &nxmx->first, MATERIALS);
-    warn_of_upstream(nxmx);
+    exposure_warn_of_upstream(nxmx->ctx, nxmx->path, &nxmx->first);
     nxmx_tree_detector(&nxmx->tree, &nxmx->first);
     /* A reader takes the two largest numbers of a depth of readout to mark bad pixels, and
      * counts of 16 bits use them all. */
