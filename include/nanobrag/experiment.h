@@ -15,6 +15,8 @@
 #ifndef NANOBRAG_EXPERIMENT_H
 #define NANOBRAG_EXPERIMENT_H
 
+#include <stdint.h>
+
 #include <nanobrag/context.h>
 #include <nanobrag/export.h>
 #include <nanobrag/geometry.h>
@@ -49,11 +51,16 @@ typedef struct nb_experiment {
     int count; /* experiments in the file */
     int images; /* images of the scan; 0: no scan */
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
-    nb_geometry *geometry; /* of several panels, to whose lists the scene points; free with
-                              nb_geometry_free(). NULL: one rectangle, or no detector */
-    nb_scan_points *points; /* of a scan during which something changes; free with
-                               nb_scan_points_free(). NULL: nothing does */
+    /* what the caller frees with nb_experiment_clear(), or takes and frees by itself */
+    nb_geometry *geometry; /* of several panels, to whose lists the scene points;
+                              NULL: one rectangle, or no detector */
+    nb_scan_points *points; /* of a scan during which something changes; NULL: nothing does
+                             */
+    uint8_t *mask; /* of one rectangle, to which the scene points; NULL: all is trusted */
 } nb_experiment;
+
+/* Free what an experiment owns, after which it has none of it; NULL is allowed. */
+NB_API void nb_experiment_clear(nb_experiment *experiment);
 
 /*
  * Read an experiment of DIALS.
@@ -66,7 +73,8 @@ typedef struct nb_experiment {
  * have names of modules, as dxtbx gives those of NXmx, the file of the images is opened and
  * says their places and the size of the image; else they are stacked along slow, which is a
  * warning where that file cannot be read. A root of the hierarchy that is the laboratory's
- * frame is no group. Their sensor is that of the first panel. A goniometer of several axes
+ * frame is no group. Their untrusted rectangles ("mask") become a mask, here or in the
+ * geometry. Their sensor is that of the first panel. A goniometer of several axes
  * is turned as it stands, but for its scan axis. Of a crystal, beam or goniometer that
  * changes during the scan the scene has what it is in the middle of the first image, with a
  * warning; nb_scan_points_set() sets what it is in another image. A scan without a
@@ -74,7 +82,7 @@ typedef struct nb_experiment {
  * dxtbx, fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in
  * the sense of Kabsch, a standard deviation, becomes the spread of the same standard
  * deviation (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat.
- * NaN and Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks,
+ * NaN and Infinity, which are not JSON, count as missing. Flux, divergence, gain,
  * the profile and the images are not taken.
  *
  * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,

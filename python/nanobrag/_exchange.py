@@ -74,16 +74,18 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
         try:
             context.run(function, context.pointer, *args, c)
             c.scene.crystal.system = lib.nb_crystal_system(c.space_group, c.scene.crystal.cell)
+            points = ffi.gc(c.points, lib.nb_scan_points_free) if c.points else None
+            c.points = ffi.NULL
             return Experiment(
                 scene=scene_of(c.scene),
                 found=Found(c.found),
                 count=c.count,
                 images=c.images,
                 space_group=string(c.space_group),
-                _points=ffi.gc(c.points, lib.nb_scan_points_free) if c.points else None,
+                _points=points,
             )
         finally:
-            lib.nb_geometry_free(c.geometry)
+            lib.nb_experiment_clear(c)
 
 
 def read_expt(path: Path, i: int = 0) -> Experiment:

@@ -18,7 +18,7 @@ nb_status attacked_expt_read(void)
     nb_experiment e = {.count = 0};
     const nb_status status = nb_expt_read(attacked_formats.ctx, in_folder("a.expt"), 0, &e);
 
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     return if_stated(status);
 }
 nb_status attacked_panels_read(void)
@@ -27,7 +27,7 @@ nb_status attacked_panels_read(void)
     const nb_status status =
         nb_expt_read(attacked_formats.ctx, in_folder("panels.expt"), 0, &e);
 
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     return if_stated(status);
 }
 nb_status attacked_xparm_read(void)

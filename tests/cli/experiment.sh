@@ -156,6 +156,20 @@ sed 's/"flux":/"probe": "electron", "flux":/' t.expt > electron.expt
 refuses 2 'the probe of the beam is electron; only x-ray is supported' \
     -expt ../electron.expt $render -floatfile f
 
+# ---- untrusted rectangles ----
+sed 's/"mask":.*\[\],*/"mask": [[3, 2, 10, 5], [38, -4, 99, 1]],/' t.expt > untrusted.expt
+flat="-default_F 1e-9 -N 1 -water 5 -nointerpolate -oversample 1 -phisteps 1"
+zeros() # FILE COUNT
+{
+    test "$(od -A n -v -t f4 -w4 "$1" | awk '$1 == 0 { n++ } END { print n + 0 }')" -eq "$2"
+}
+run -expt ../untrusted.expt $flat -floatfile f.bin -truth again.expt
+is "untrusted rectangles are masked" zeros work/f.bin 23
+is "which -truth does not say, and says so" grep -q 'again.expt does not have the bad regions of ../untrusted.expt, 23 pixels' err
+run -expt ../untrusted.expt $flat -detpixels_f 41 -floatfile f.bin
+is "not those of another size" grep -q 'its untrusted rectangles are left out: they are those of 40 x 37' err
+is "which has none" zeros work/f.bin 0
+
 # ---- panels past 90 degrees of two theta ----
 row() # SLOW_AXIS ORIGIN
 {
@@ -276,6 +290,11 @@ refuses 2 '"image_size" of the panel of experiment 0' -expt ../panels.expt $rend
 cp "$data/geometries/agipd.geom" .
 run -geom ../agipd.geom -misset 10 20 30 -cell 50 60 70 90 100 90 -osc 0.5 $render -floatfile f \
     -truth ../quads.expt
+sed '0,/"mask":.*\[\]/s//"mask": [[1, 1, 3, 4]]/' quads.expt > masked_quads.expt
+run -expt ../masked_quads.expt $flat -floatfile f.bin
+cp work/f.bin masked.bin
+run -expt ../quads.expt $flat -floatfile f.bin
+is "those of panels" test "$(cmp -l masked.bin work/f.bin | awk '{ print int(($1 - 1) / 4) }' | uniq | wc -l)" -eq 6
 # the mask of the geometry file is none of the experiment
 sed '/^bad/d; /no_index/d; /mask_edge/d' agipd.geom > lit.geom
 alike "panels of an experiment" \

@@ -253,6 +253,22 @@ def check_read(program):
         quantity.report()
 
 
+def check_untrusted(program):
+    """the untrusted rectangles of dxtbx are the pixels without photons"""
+    panels = grouped_detector()
+    panels[0].add_mask(1, 2, 30, 4)
+    panels[0].add_mask(-2, -1, 1, 1)
+    panels[0].add_mask(50, 50, 70, 70)
+    save("masked.expt", beam=Beam((0, 0, 1), 1.03), detector=panels,
+         crystal=list(crystals())[0])
+    run(program, "-expt", "masked.expt", "-default_F", "1e-9", "-N", "1", "-water", "5",
+        "-oversample", "1", "-floatfile", "masked.bin")
+    trusted = panels[0].get_untrusted_rectangle_mask().as_numpy_array()
+    found = np.fromfile("masked.bin", "<f4").reshape(trusted.shape) > 0
+    check(np.array_equal(found, trusted),
+          "%d untrusted pixels, as in dxtbx" % np.sum(~trusted))
+
+
 def check_round_trip(program):
     """an image, and the image of its own -truth"""
     image = Worst("the image of -expt truth.expt, of the peak", 1e-9)
@@ -303,6 +319,7 @@ def main():
     check_origin(program)
     check_images(program)
     check_read(program)
+    check_untrusted(program)
     check_round_trip(program)
     check_xds(program)
     return failures()

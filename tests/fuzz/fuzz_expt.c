@@ -36,7 +36,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int g = 0; e.geometry && g < e.scene.detector.ngroup; g++)
         fuzz_require(e.scene.detector.group[g].parent <= g);
-    nb_geometry_free(e.geometry);
-    nb_scan_points_free(e.points);
+    nb_experiment_clear(&e);
     return 0;
 }

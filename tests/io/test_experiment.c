@@ -143,6 +143,31 @@ static int scans(void)
     return 0;
 }
 
+/* Untrusted rectangles: fast and slow of the first pixel, then of the one behind the last.
+ */
+static int untrusted(void)
+{
+    static const int bad[][2] = {{1, 2},   {2, 2},   {1, 3},   {2, 3},  {0, 0},
+                                 {58, 48}, {59, 48}, {58, 49}, {59, 49}};
+    nb_experiment e;
+    int masked = 0;
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    e = read_with("\"mu\": 4.0", "\"mu\": 4.0, \"mask\": []");
+    tap_check(!e.mask && !e.scene.detector.mask, "an empty list masks nothing");
+    e = read_with("\"mu\": 4.0", "\"mu\": 4.0, \"mask\": [[1, 2, 3, 4], [-2, -1, 1, 1], "
+                                 "[58, 48, 99, 99], [5, 5, 5, 9]]");
+    tap_check(e.mask && e.scene.detector.mask == e.mask, "the scene has a mask");
+    for (size_t i = 0; i < COUNT(bad); i++)
+        tap_check(e.mask[60 * bad[i][1] + bad[i][0]] == 0, "fast %d slow %d is masked",
+                  bad[i][0], bad[i][1]);
+    for (int i = 0; i < 60 * 50; i++) masked += e.mask[i] == 0;
+    tap_check(masked == (int)COUNT(bad), "%d pixels are masked", masked);
+    nb_experiment_clear(&e);
+    tap_check(!e.mask, "it is freed");
+    return 0;
+}
+
 /* The panel lies in a group in a group; each frame is local to the one around it. */
 static int groups(void)
 {
@@ -397,6 +422,7 @@ static const struct {
      "right angles"},
     {"[-11, 8, -70]", "[-11, 8, 0]", NB_ERR_FORMAT, "in the plane of the panel"},
     {"[-11, 8, -70]", "[-11, 8, \"far\"]", NB_ERR_FORMAT, "\"origin\""},
+    {"\"mu\": 4.0", "\"mu\": 4.0, \"mask\": [[1, 2, 3]]", NB_ERR_FORMAT, "\"mask\""},
     {"[60, 50]", "[60.5, 50]", NB_ERR_FORMAT, "\"image_size\""},
     {"[60, 50]", "[0, 50]", NB_ERR_FORMAT, "\"image_size\""},
     {"[60, 50]", "[6e9, 50]", NB_ERR_FORMAT, "\"image_size\""},
@@ -550,17 +576,12 @@ static int mosaicity(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"plain", plain},
-        {"missing_members", missing_members},
-        {"scans", scans},
-        {"groups", groups},
-        {"goniometers", goniometers},
-        {"which_one", which_one},
-        {"varying_crystal", varying_crystal},
-        {"varying", varying},
-        {"wrong", wrong},
-        {"deep", deep},
-        {"null_arguments", null_arguments},
+        {"plain", plain},         {"missing_members", missing_members},
+        {"scans", scans},         {"untrusted", untrusted},
+        {"groups", groups},       {"goniometers", goniometers},
+        {"which_one", which_one}, {"varying_crystal", varying_crystal},
+        {"varying", varying},     {"wrong", wrong},
+        {"deep", deep},           {"null_arguments", null_arguments},
         {"mosaicity", mosaicity},
     };
 

@@ -124,7 +124,7 @@ static int round_trip(void)
             }
         nb_simulator_free(a);
         nb_simulator_free(b);
-        nb_geometry_free(e.geometry);
+        nb_experiment_clear(&e);
     }
     return 0;
 }
@@ -165,7 +165,7 @@ static int conventions(void)
         worst_add_all(&w, again, first, TILED_PIXELS, probe_peak(first, TILED_PIXELS));
         worst_check(&w, 2e-11, "convention %d: the image, of its peak", list[k]);
         nb_geometry_free(geometry);
-        nb_geometry_free(e.geometry);
+        nb_experiment_clear(&e);
     }
     return 0;
 }
@@ -194,7 +194,7 @@ static int applied(void)
     tap_check(other.detector.npanel == TILED_PANELS && other.detector.roi[1] == 0
                   && other.detector.nbox == 0 && !other.detector.box,
               "region and boxes end");
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     memset(&e, 0xff, sizeof e);
     tap_check(nb_expt_read(ctx, in_folder("missing.expt"), 0, &e) == NB_ERR_FILE
                   && !e.geometry && e.found == 0,
@@ -218,7 +218,7 @@ static int stacked_and_single(void)
     tap_check(e.scene.detector.nslow == 50 + 45 + 60 + 41 + 72
                   && e.scene.detector.nfast == 70,
               "a stack of %d x %d", e.scene.detector.nslow, e.scene.detector.nfast);
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     scene.detector.npanel = 1;
     scene.detector.ngroup = 0;
     write_scene(&scene, path);
@@ -340,7 +340,7 @@ static int places_of_nxmx(void)
     check_ok(nb_expt_read(logged, expt, 0, &e), "read without the images");
     tap_check(warnings == 1 && e.scene.detector.nslow == 50 + 45 + 60 + 41 + 72,
               "a stack, with a warning");
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     write_nxmx(&scene, in_folder("places.nxs"));
     check_ok(nb_expt_read(logged, expt, 0, &e), "read");
     tap_check(warnings == 1 && e.scene.detector.nslow == TILED_NSLOW
@@ -353,7 +353,7 @@ static int places_of_nxmx(void)
                       && strncmp(p->name, "module", 6) == 0,
                   "%s begins at %d %d", p->name, p->slow0, p->fast0);
     }
-    nb_geometry_free(e.geometry);
+    nb_experiment_clear(&e);
     edit(expt, "\"image_size\":\t[64,", "\"image_size\":\t[63,");
     check_refused(nb_expt_read(ctx, expt, 0, &e), NB_ERR_FORMAT, "63 x", "places.nxs");
     nb_context_free(logged);

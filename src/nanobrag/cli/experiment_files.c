@@ -440,6 +440,18 @@ static int set_rows(struct run *run, nb_expt_options *options, double **rows)
     return 0;
 }
 
+/* How many pixels the file of the detector calls bad. */
+static size_t masked_pixels(const struct run *run)
+{
+    const nb_detector *const d = &run->inputs.experiment.scene.detector;
+    const uint8_t *const mask = run->inputs.experiment.mask;
+    nb_geometry_info info = {0};
+    nb_geometry_info_get(run->inputs.geometry, &info);
+    for (size_t i = 0; mask && i < (size_t)d->nfast * (size_t)d->nslow; i++)
+        info.masked += !mask[i];
+    return info.masked;
+}
+
 int truth_write(struct run *run)
 {
     const struct settings *s = run->s;
@@ -467,14 +479,12 @@ int truth_write(struct run *run)
         return code;
     }
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
-    nb_geometry_info info = {0};
-    nb_geometry_info_get(run->inputs.geometry, &info);
-    if (info.masked > 0)
+    const size_t masked = masked_pixels(run);
+    if (masked > 0)
         message_note(run->messages,
                      "%s does not have the bad regions of %s, %zu pixels; give -mask "
-                     "beside "
-                     "-expt",
-                     s->truth, s->geom, info.masked);
+                     "beside -expt",
+                     s->truth, s->geom ? s->geom : s->expt, masked);
     free(rows);
     free(files);
     if (status == NB_OK) return 0;

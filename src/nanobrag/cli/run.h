@@ -48,6 +48,10 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
 
+/* Skip the pixels that a file calls bad, 0 in `bad`, beside those of -mask. `bad`, which
+ * may be NULL, has the size of the image. */
+void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad);
+
 /* The direction of the beam before the sources are known. */
 void inputs_beam_direction(const struct settings *s, double out[3]);
 

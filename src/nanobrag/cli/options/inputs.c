@@ -185,10 +185,40 @@ static int read_stol(struct inputs *in, struct settings *s, struct messages *mes
     return code;
 }
 
-static int set_mask(const struct inputs *in, struct settings *s, struct messages *messages)
+void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad)
 {
     int count[2];
-    if (!in->mask.pixels) return 0;
+    settings_pixels(s, count);
+    const size_t n = (size_t)count[0] * (size_t)count[1];
+    for (size_t i = 0; in->mask.pixels && bad && i < n; i++) in->mask.pixels[i] &= bad[i];
+    s->scene.detector.mask = in->mask.pixels ? in->mask.pixels : bad;
+}
+
+/* Add the untrusted rectangles of a detector that is one, unless it has another size now.
+ */
+static void add_untrusted(struct inputs *in, struct settings *s, struct messages *messages)
+{
+    const nb_detector *const from = &in->experiment.scene.detector;
+    int count[2];
+    settings_pixels(s, count);
+    if (!in->experiment.mask) return;
+    if (count[0] == from->nfast && count[1] == from->nslow)
+        inputs_add_mask(in, s, in->experiment.mask);
+    else
+        message_warning(messages,
+                        "%s: its untrusted rectangles are left out: they are those of %d x "
+                        "%d pixels, and the detector has %d x %d",
+                        s->expt, from->nfast, from->nslow, count[0], count[1]);
+}
+
+/* Use -mask and the untrusted rectangles of -expt. */
+static int set_mask(struct inputs *in, struct settings *s, struct messages *messages)
+{
+    int count[2];
+    if (!in->mask.pixels) {
+        add_untrusted(in, s, messages);
+        return 0;
+    }
     settings_pixels(s, count);
     if (in->mask.nfast != count[0] || in->mask.nslow != count[1])
         return message_usage(messages,
@@ -196,6 +226,7 @@ static int set_mask(const struct inputs *in, struct settings *s, struct messages
                              "them the same",
                              s->mask, in->mask.nfast, in->mask.nslow, count[0], count[1]);
     s->scene.detector.mask = in->mask.pixels;
+    add_untrusted(in, s, messages);
     return 0;
 }
 
@@ -297,8 +328,7 @@ void inputs_free(struct inputs *in)
 {
     nb_hkl_free(in->hkl);
     nb_geometry_free(in->geometry);
-    nb_geometry_free(in->experiment.geometry);
-    nb_scan_points_free(in->experiment.points);
+    nb_experiment_clear(&in->experiment);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

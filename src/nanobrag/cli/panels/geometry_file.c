@@ -83,9 +83,7 @@ int geometry_check(const struct settings *s, struct messages *messages,
 int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages)
 {
     nb_detector *const d = &s->scene.detector;
-    const uint8_t *const mask = d->mask;
     const nb_detector given = *d; /* whose region and boxes are of this image */
-    const size_t n = (size_t)s->npixel[0] * (size_t)s->npixel[1];
     if (!in->geometry) return 0;
     d->distance = s->given[OPT_DISTANCE] ? s->distance : 0;
     /* an experiment has its own frame, whatever is called the convention of options */
@@ -97,10 +95,7 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
     memcpy(d->roi, given.roi, sizeof d->roi);
     d->box = given.box;
     d->nbox = given.nbox;
-    if (!mask) return 0;
-    /* pixels of -mask that the file calls bad are skipped, too */
-    for (size_t i = 0; i < n && d->mask; i++) in->mask.pixels[i] &= d->mask[i];
-    d->mask = in->mask.pixels;
+    inputs_add_mask(in, s, d->mask);
     return 0;
 }
 
@@ -125,7 +120,8 @@ int geometry_out_write(struct run *run)
         message_note(run->messages,
                      "%s does not have the bad regions of %s, %zu pixels; append the lines "
                      "that state them",
-                     run->s->geomout, run->s->geom, info.masked);
+                     run->s->geomout, run->s->geom ? run->s->geom : run->s->expt,
+                     info.masked);
     const nb_status status = nb_geom_write(run->sim, run->params.x, run->s->geomout);
     if (status == NB_OK) return 0;
     return message_status(run->messages, status, nb_context_message(run->ctx), 1);

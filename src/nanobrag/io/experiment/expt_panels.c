@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "io/experiment/expt_places.h"
 #include "io/geometry/geometry.h"
+#include "io/geometry/pixel_mask.h"
 #include "scene/detector/panels.h"
 #include "scene/linear.h"
 
@@ -214,12 +215,78 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
     return read_frame(e, panel, "panel", &out->pose);
 }
 
+/* ---- untrusted rectangles ---- */
+
+/* Masks those of a panel: first pixel fast and slow, then the one behind the last. */
+static nb_status mask_panel(const struct expt *e, const cJSON *panel,
+                            const struct pixel_area *area, struct pixel_mask *mask)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(panel, "mask"), *item;
+
+    cJSON_ArrayForEach(item, list)
+    {
+        double r[4];
+
+        NB_TRY(expt_numbers(e, item, "panel", "mask", r, 4, 4));
+        (void)pixel_mask_part(mask, area, ceil(r[1]), ceil(r[3]) - 1, ceil(r[0]),
+                              ceil(r[2]) - 1);
+    }
+    return NB_OK;
+}
+
+static int has_mask(const cJSON *panels)
+{
+    const cJSON *panel;
+
+    cJSON_ArrayForEach(panel, panels)
+    {
+        const cJSON *list = cJSON_GetObjectItemCaseSensitive(panel, "mask");
+
+        if (cJSON_IsArray(list) && cJSON_GetArraySize(list) > 0) return 1;
+    }
+    return 0;
+}
+
+/* Makes the mask of an image of panels, which are stacked along slow where none has a place
+ * in it. *masked is the number of its pixels, and *out is NULL for 0. */
+static nb_status read_mask(const struct expt *e, const cJSON *panels, int nslow, int nfast,
+                           const nb_panel *at, uint8_t **out, size_t *masked)
+{
+    const int n = cJSON_GetArraySize(panels);
+    const cJSON *panel = panels->child;
+    struct pixel_mask mask;
+    nb_status status;
+    int placed = 0, stacked = 0;
+
+    if (!has_mask(panels)) return NB_OK;
+    NB_TRY(pixel_mask_begin(e->ctx, e->name, nslow, nfast, &mask));
+    for (int i = 0; i < n; i++) placed |= at[i].fast0 != 0 || at[i].slow0 != 0;
+    status = NB_OK;
+    for (int i = 0; i < n && status == NB_OK; i++, panel = panel->next) {
+        const struct pixel_area area = {placed ? at[i].slow0 : stacked, at[i].fast0,
+                                        at[i].nslow, at[i].nfast};
+
+        status = mask_panel(e, panel, &area, &mask);
+        stacked += at[i].nslow;
+    }
+    if (status != NB_OK) {
+        free(mask.pixel);
+        return status;
+    }
+    *masked = mask.masked;
+    *out = pixel_mask_end(&mask);
+    return NB_OK;
+}
+
 /* ---- one panel ---- */
 
-static nb_status read_rectangle(const struct expt *e, const cJSON *panel,
-                                const struct tree *t, struct models *m)
+static nb_status read_rectangle(const struct expt *e, const cJSON *panels,
+                                const struct tree *t, struct models *m, uint8_t **mask)
 {
+    const cJSON *panel = panels->child;
     struct expt_panel p = {.nfast = 0};
+    nb_panel whole = {.nfast = 0};
+    size_t masked;
 
     NB_TRY(read_panel(e, panel, &p));
     for (int g = t->of[0] - 1; g >= 0; g = t->group[g].parent - 1)
@@ -230,7 +297,9 @@ static nb_status read_rectangle(const struct expt *e, const cJSON *panel,
     m->nfast = p.nfast;
     m->nslow = p.nslow;
     m->pixel = p.pixel;
-    return NB_OK;
+    whole.nfast = p.nfast;
+    whole.nslow = p.nslow;
+    return read_mask(e, panels, p.nslow, p.nfast, &whole, mask, &masked);
 }
 
 /* ---- several panels ---- */
@@ -330,6 +399,9 @@ static nb_status read_several(const struct expt *e, const cJSON *panels,
     status = geometry_reserve(e->ctx, e->name, t->npanel, t->n, out);
     if (status == NB_OK) status = set_panels(e, panels, t, turn, out);
     if (status == NB_OK) status = set_groups(e, t, turn, out);
+    if (status == NB_OK)
+        status = read_mask(e, panels, out->info.nslow, out->info.nfast, out->panel[ALONG_Z],
+                           &out->mask, &out->info.masked);
     if (status != NB_OK) {
         nb_geometry_free(out);
         return status;
@@ -361,8 +433,7 @@ static void warn_of_sensors(const struct expt *e, const cJSON *panels,
 }
 
 nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
-                             const double turn[3][3], struct models *m,
-                             nb_geometry **geometry)
+                             const double turn[3][3], struct models *m, nb_experiment *out)
 {
     const cJSON *panels = cJSON_GetObjectItemCaseSensitive(detector, "panels");
     const int n = cJSON_IsArray(panels) ? cJSON_GetArraySize(panels) : 0;
@@ -376,8 +447,8 @@ nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
                     e->name, n, PANELS_MOST);
     status = read_tree(e, detector, &tree);
     if (status == NB_OK)
-        status = n == 1 ? read_rectangle(e, first, &tree, m)
-                        : read_several(e, panels, &tree, turn, geometry);
+        status = n == 1 ? read_rectangle(e, panels, &tree, m, &out->mask)
+                        : read_several(e, panels, &tree, turn, &out->geometry);
     free(tree.group);
     free(tree.of);
     NB_TRY(status);

@@ -8,10 +8,9 @@
 #include "io/experiment/expt_json.h"
 #include "io/experiment/models.h"
 
-/* Reads a detector. One panel goes into the models; of several *geometry becomes the list,
- * turned by the rows of `turn`, else NULL. */
+/* Reads a detector. One panel goes into the models, and its mask into out->mask; of several
+ * out->geometry becomes the list, turned by the rows of `turn`, with their mask. */
 nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
-                             const double turn[3][3], struct models *m,
-                             nb_geometry **geometry);
+                             const double turn[3][3], struct models *m, nb_experiment *out);
 
 #endif

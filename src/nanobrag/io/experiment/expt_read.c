@@ -251,7 +251,7 @@ static nb_status read_models(const struct expt *e, const cJSON *experiment,
         find_model(e, experiment, "beam", "s0_at_scan_points", &model, list + SCAN_BEAM));
     if (model) NB_TRY(read_beam(e, model, m));
     NB_TRY(expt_model(e, experiment, "detector", &model));
-    if (model) NB_TRY(expt_read_detector(e, model, from_dxtbx, m, &out->geometry));
+    if (model) NB_TRY(expt_read_detector(e, model, from_dxtbx, m, out));
     NB_TRY(expt_model(e, experiment, "scan", &model));
     if (model) NB_TRY(read_scan(e, model, m, &out->images));
     NB_TRY(find_model(e, experiment, "crystal", "A_at_scan_points", &model,
@@ -294,6 +294,7 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
     out->count = n;
     NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, &source, out));
     NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, out));
+    out->scene.detector.mask = out->mask;
     NB_TRY(scan_points_read(&e, &source, &models, out->images, from_dxtbx, &out->points));
     (void)nb_scan_points_set(out->points, models.phi0 + models.osc / 2, ~0U, &out->scene,
                              NULL);
@@ -313,8 +314,7 @@ nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_
     status = read_root(ctx, name, root, request);
     cJSON_Delete(root);
     if (status == NB_OK) return NB_OK;
-    nb_geometry_free(out->geometry);
-    nb_scan_points_free(out->points);
+    nb_experiment_clear(out);
     memset(out, 0, sizeof *out);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "io/experiment/models.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -109,6 +110,17 @@ static nb_status set_crystal(nb_context *ctx, const char *name, const struct mod
     }
     crystal_cell_of((const double(*)[3])real, crystal->cell);
     return NB_OK;
+}
+
+void nb_experiment_clear(nb_experiment *e)
+{
+    if (!e) return;
+    nb_geometry_free(e->geometry);
+    nb_scan_points_free(e->points);
+    free(e->mask);
+    e->geometry = NULL;
+    e->points = NULL;
+    e->mask = NULL;
 }
 
 nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,

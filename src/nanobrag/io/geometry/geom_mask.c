@@ -4,38 +4,22 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/context.h"
 #include "base/log.h"
 #include "io/geometry/geom.h"
-
-/* The mask of an image while it is made. */
-struct mask {
-    uint8_t *pixel;
-    int nfast;
-    size_t masked;
-};
+#include "io/geometry/pixel_mask.h"
 
 /* Masks pixels of a panel, given by its own rows and columns, ends included. Returns 1 if
  * there are any. */
-static int mask_part(struct mask *m, const struct geom_panel *p, double slow0, double slow1,
-                     double fast0, double fast1)
+static int mask_part(struct pixel_mask *m, const struct geom_panel *p, double slow0,
+                     double slow1, double fast0, double fast1)
 {
-    const double nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
-    const double nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
+    const struct pixel_area area = {p->slow0, p->fast0,
+                                    p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1,
+                                    p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1};
 
-    slow0 = fmin(fmax(slow0, 0), nslow), slow1 = fmin(slow1, nslow - 1);
-    fast0 = fmin(fmax(fast0, 0), nfast), fast1 = fmin(fast1, nfast - 1);
-    for (int s = (int)slow0; s <= slow1; s++)
-        for (int f = (int)fast0; f <= fast1; f++) {
-            uint8_t *const at = m->pixel + (size_t)(p->slow0 + s) * (size_t)m->nfast
-                                + (size_t)(p->fast0 + f);
-
-            m->masked += *at;
-            *at = 0;
-        }
-    return slow0 <= slow1 && fast0 <= fast1;
+    return pixel_mask_part(m, &area, slow0, slow1, fast0, fast1);
 }
 
 /* Narrows the range first .. last of f to a range that holds every f with
@@ -54,8 +38,8 @@ static void narrow(double at, double step, double least, double most, double *fi
 
 /* Masks the pixels whose first corner lies between limits of x and y, pixels from the beam:
  * CrystFEL's rule, by which a corner on a limit is not between them. */
-static void mask_in_lab(const struct geom *g, struct mask *m, const struct geom_panel *p,
-                        const struct geom_bad *bad)
+static void mask_in_lab(const struct geom *g, struct pixel_mask *m,
+                        const struct geom_panel *p, const struct geom_bad *bad)
 {
     const int nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
     const int nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
@@ -80,7 +64,7 @@ static void mask_in_lab(const struct geom *g, struct mask *m, const struct geom_
 }
 
 /* Masks the pixels of a region of the data. Returns 1 if the panel has any. */
-static int mask_in_data(struct mask *m, const struct geom_panel *p,
+static int mask_in_data(struct pixel_mask *m, const struct geom_panel *p,
                         const struct geom_bad *bad)
 {
     const double *r = bad->range;
@@ -103,7 +87,7 @@ static int may_lie_on(const struct geom_panel *p, const struct geom_bad *bad)
 }
 
 /* Masks a region. */
-static void mask_region(struct geom *g, struct mask *m, const struct geom_bad *bad)
+static void mask_region(struct geom *g, struct pixel_mask *m, const struct geom_bad *bad)
 {
     int arrays = 0, last = 0;
 
@@ -144,7 +128,7 @@ static nb_status check_region(struct geom *g, const struct geom_bad *bad)
     return NB_OK;
 }
 
-static void mask_edges(struct mask *m, const struct geom_panel *p)
+static void mask_edges(struct pixel_mask *m, const struct geom_panel *p)
 {
     const double nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
     const double nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
@@ -156,7 +140,7 @@ static void mask_edges(struct mask *m, const struct geom_panel *p)
     (void)mask_part(m, p, 0, nslow - 1, nfast - edge, nfast - 1);
 }
 
-static nb_status mask_all(struct geom *g, struct mask *m)
+static nb_status mask_all(struct geom *g, struct pixel_mask *m)
 {
     for (int i = 0; i < g->npanel; i++)
         if (g->panel[i].is_bad || g->panel[i].edge > 0) mask_edges(m, g->panel + i);
@@ -170,8 +154,7 @@ static nb_status mask_all(struct geom *g, struct mask *m)
 nb_status geom_make_mask(struct geom *g, int nslow, int nfast, uint8_t **out,
                          size_t *masked)
 {
-    const size_t n = (size_t)nslow * (size_t)nfast;
-    struct mask m = {.nfast = nfast};
+    struct pixel_mask m;
     int any = g->nbad > 0;
     nb_status status;
 
@@ -179,14 +162,13 @@ nb_status geom_make_mask(struct geom *g, int nslow, int nfast, uint8_t **out,
     *masked = 0;
     for (int i = 0; i < g->npanel; i++) any |= g->panel[i].is_bad || g->panel[i].edge > 0;
     if (!any) return NB_OK;
-    m.pixel = malloc(n);
-    if (!m.pixel) return fail_memory(g->ctx, g->text.name);
-    memset(m.pixel, 1, n);
+    NB_TRY(pixel_mask_begin(g->ctx, g->text.name, nslow, nfast, &m));
     status = mask_all(g, &m);
-    *masked = m.masked;
-    if (status == NB_OK && m.masked > 0)
-        *out = m.pixel;
-    else
+    if (status != NB_OK) {
         free(m.pixel);
-    return status;
+        return status;
+    }
+    *masked = m.masked;
+    *out = pixel_mask_end(&m);
+    return NB_OK;
 }
