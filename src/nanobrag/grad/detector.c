@@ -191,13 +191,14 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
     }
 }
 
-/* Sets distance = close/ratio and its tangent. */
+/* Sets distance = close/ratio and its tangent, which is 0 beside a beam that is parallel to
+ * the detector: only a curved surface uses it, and that one is not. */
 static void place_distance(double ratio, double ratio_dot, struct detector_place *place,
                            struct detector_place *place_dot)
 {
-    if (ratio == 0) ratio = DBL_MIN;
-    place->distance = place->close / ratio;
-    place_dot->distance = (place_dot->close - place->distance * ratio_dot) / ratio;
+    place->distance = place->close / (ratio == 0 ? DBL_MIN : ratio);
+    place_dot->distance =
+        ratio == 0 ? 0 : (place_dot->close - place->distance * ratio_dot) / ratio;
 }
 
 /* Computes the members of detector_derive() that the frame uses, and their tangents. */
