@@ -93,6 +93,26 @@ const nb_options *nbpy_command_options(const nbpy_command *command)
     return &command->settings.how;
 }
 
+int nbpy_command_keep_atoms(nbpy_command *command)
+{
+    nb_simulator_free(command->run.sim);
+    command->run.sim = NULL;
+    return command->run.inputs.structure != NULL;
+}
+
+nb_hkl *nbpy_command_factors(nbpy_command *command, const nb_scene *scene)
+{
+    struct settings settings = command->settings;
+    struct inputs inputs = command->run.inputs;
+
+    settings.scene = *scene;
+    inputs.hkl = NULL;
+    inputs.sources = (nb_source *)(uintptr_t)scene->beam.source;
+    inputs.nsource = scene->beam.nsource;
+    (void)factors_calculate(&inputs, &settings, &command->messages, command->run.ctx);
+    return inputs.hkl;
+}
+
 void nbpy_command_free(nbpy_command *command)
 {
     if (!command) return;

@@ -43,6 +43,15 @@ const char *nbpy_command_lines(const nbpy_command *command);
 const nb_scene *nbpy_command_scene(const nbpy_command *command);
 const nb_options *nbpy_command_options(const nbpy_command *command);
 
+/* Free the simulator of a command, and with it the scene where -param has set something.
+ * Returns 1 when its structure factors are those of atoms, so that it can make others. */
+int nbpy_command_keep_atoms(nbpy_command *command);
+
+/* Calculate the structure factors of the atoms for a scene: up to its corner and at its
+ * wavelength, as the program does. Free with nb_hkl_free(); NULL: the last of the command's
+ * lines says why not. */
+nb_hkl *nbpy_command_factors(nbpy_command *command, const nb_scene *scene);
+
 /* Free a command; NULL is allowed. */
 void nbpy_command_free(nbpy_command *command);
 

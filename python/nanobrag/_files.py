@@ -63,6 +63,8 @@ class Hkl:
     (2, 20.0)
     """
 
+    _atoms: Any = None  # makes the list that another scene needs (_scene.py)
+
     def __init__(self, hkl: ArrayLike, f: ArrayLike) -> None:
         indices = table(hkl, np.intc, 3, "hkl")
         factors = table(f, np.float64, 0, "f")

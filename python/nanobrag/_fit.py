@@ -93,18 +93,20 @@ class _Ask:
     def __init__(self, context: Context, shots: Sequence[Shot]) -> None:
         self.context_ask = context._ask
         self.shots = shots
+        self.forecasts = False  # each scene gets its own structure factors
         self.progress: Callable[[FitState], object] | None = None
         self.loaded: dict[int, list[Any]] = {}
         self.errors: dict[int, BaseException] = {}
         self.failure: Any = None
 
 
-def _to_c(shot: Shot, c: Any, keep: list[Any]) -> None:
+def _to_c(shot: Shot, c: Any, keep: list[Any], forecasts: bool) -> None:
     if not isinstance(shot, Shot):
         raise TypeError(f"expected a Shot, not {shot!r}")
     if not isinstance(shot.scene, Scene):
         raise TypeError(f"scene: expected a Scene, not {shot.scene!r}")
-    c.scene = shot.scene._to_c(keep)
+    scene = shot.scene._with_factors() if forecasts else shot.scene
+    c.scene = scene._to_c(keep)
     found = as_target(shot.target)
     warn_of_a_ceiling(found)
     target = TargetOfC(found, needs_observed=False)
@@ -145,7 +147,7 @@ def nbpy_fit_load(user: Any, number: int, out: Any) -> int:
     try:
         shot = ask.shots[number]
         keep.append(shot)
-        _to_c(shot, out, keep)
+        _to_c(shot, out, keep, ask.forecasts)
     except Exception as error:
         ask.errors[number] = error
         # read before the next call
@@ -228,6 +230,7 @@ class Fit:
         self._most = 0
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
+        self._ask.forecasts = _make is lib.nb_fisher
         self._handle = ffi.new_handle(self._ask)
         keep: list[Any] = []
         c = ffi.new("nb_shot[]", max(len(self.shots), 1))
@@ -250,7 +253,7 @@ class Fit:
         options.progress, options.user = lib.nbpy_fit_progress, self._handle
         if isinstance(self.shots, (list, tuple)):
             for i, shot in enumerate(self.shots):
-                _to_c(shot, c[i], keep)
+                _to_c(shot, c[i], keep, self._ask.forecasts)
         else:
             options.load, options.unload = lib.nbpy_fit_load, lib.nbpy_fit_unload
         out = ffi.new("nb_fit **")
@@ -485,7 +488,9 @@ def fisher(
 ) -> FitResult:
     """The result that a fit of perfect data would have: errors before the experiment.
 
-    Observed images are not read and may be missing. The arguments are those of `Fit`.
+    Observed images are not read and may be missing. The arguments are those of `Fit`. Each scene
+    is resolved by itself: of a command line with ``-pdb``, structure factors reach to the corner of
+    the scene that `replace` has made.
 
     >>> import nanobrag
     >>> scene = nanobrag.Scene.from_cli("-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal "

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+import threading
 import warnings
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _structs
+from ._base import same
 from ._convert import fill, record, words
 from ._errors import CommandError, NanobragWarning
 from ._files import Hkl, Path
@@ -58,6 +61,43 @@ def scene_of(c: Any) -> Scene:
     )  # fmt: skip
 
 
+class _Atoms:
+    """The atoms of a command line with -pdb, and the scene that they have made a list for."""
+
+    def __init__(self, command: Any, lock: Any, scene: Scene) -> None:
+        self.command, self.lock, self.made_for = command, lock, self._needs(scene)
+
+    @staticmethod
+    def _needs(scene: Scene) -> tuple[Any, ...]:
+        """What the resolution of a list and f' and f'' depend on."""
+        crystal = scene.crystal
+        cell = crystal.cell, crystal.matrix, crystal.ncells, crystal.size, crystal.interpolate
+        return scene.detector, scene.beam, scene.dmin, *cell
+
+    def scene(self, scene: Scene) -> Scene:
+        """The scene with the list that it needs."""
+        if same(self._needs(scene), self.made_for):
+            return scene
+        keep: list[Any] = []
+        c = scene.replace(crystal__hkl=None)._to_c(keep)
+        with self.lock:
+            pointer = lib.nbpy_command_factors(self.command.c, c)
+            lines = ffi.string(lib.nbpy_command_lines(self.command.c)).decode().splitlines()
+        if pointer == ffi.NULL:
+            raise CommandError(lines[-1] if lines else "the structure factors could not be calculated")
+        hkl = Hkl._of(pointer)
+        hkl._atoms = _Atoms(self.command, self.lock, scene)
+        return scene.replace(crystal__hkl=hkl)
+
+
+class _Command:
+    """A command line that was read, until nothing needs it."""
+
+    def __init__(self, c: Any) -> None:
+        self.c = c
+        weakref.finalize(self, lib.nbpy_command_free, c)
+
+
 def words_of(command: str | Sequence[str]) -> list[str]:
     """The words of a command line, the program's name first."""
     found = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
@@ -75,18 +115,19 @@ def read_command(command: str | Sequence[str]) -> tuple[Scene, Options]:
     read = lib.nbpy_command_read(len(line), argv)
     if read == ffi.NULL:
         raise MemoryError("no memory to read a command line")
-    try:
-        lines = ffi.string(lib.nbpy_command_lines(read)).decode().splitlines()
-        if lib.nbpy_command_code(read):
-            raise CommandError(lines[-1] if lines else "the command line could not be read")
-        for line in lines:
-            kind, _, text = line.partition(": ")
-            if kind == "warning":
-                warnings.warn(text, NanobragWarning, stacklevel=3)
-        options = record(Options, lib.nbpy_command_options(read))
-        return scene_of(lib.nbpy_command_scene(read)), options
-    finally:
-        lib.nbpy_command_free(read)
+    owner = _Command(read)
+    lines = ffi.string(lib.nbpy_command_lines(read)).decode().splitlines()
+    if lib.nbpy_command_code(read):
+        raise CommandError(lines[-1] if lines else "the command line could not be read")
+    for line in lines:
+        kind, _, text = line.partition(": ")
+        if kind == "warning":
+            warnings.warn(text, NanobragWarning, stacklevel=3)
+    options = record(Options, lib.nbpy_command_options(read))
+    scene = scene_of(lib.nbpy_command_scene(read))
+    if lib.nbpy_command_keep_atoms(read) and scene.crystal.hkl is not None:
+        scene.crystal.hkl._atoms = _Atoms(owner, threading.Lock(), scene)
+    return scene, options
 
 
 @dataclasses.dataclass(eq=False, kw_only=True, repr=False)
@@ -111,7 +152,8 @@ class Scene(SceneMembers):
 
         The line is read by the program's own parser, with the files that it names. Options that
         say what to do with an image, such as ``-floatfile``, have no effect. Of a sweep the scene
-        is that of the first image.
+        is that of the first image. With ``-pdb`` a scene that `replace` has changed gets the
+        structure factors up to its own corner in a `Simulator` and in `fisher`.
 
         Args:
             command: one text, split as a shell does, or a list of words.
@@ -154,6 +196,11 @@ class Scene(SceneMembers):
         from ._simulator import Simulator
 
         return Simulator(self, free, **options)
+
+    def _with_factors(self) -> Scene:
+        """This scene, with the structure factors of -pdb up to its own corner."""
+        atoms = getattr(getattr(self.crystal, "hkl", None), "_atoms", None)
+        return self if atoms is None else atoms.scene(self)
 
     def _to_c(self, keep: list[Any]) -> Any:
         c = ffi.new("nb_scene *")

@@ -207,7 +207,7 @@ class Simulator:
     ) -> None:
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, not {scene!r}")
-        self.scene = scene
+        self.scene = scene = scene._with_factors()
         self.free = free_names(free)
         self.progress = progress
         self.options = _structs.Options(

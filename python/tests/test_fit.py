@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import nanobrag
-from nanobrag import Fcalc, Fit, Hkl, Restraint, Shot, Structure, Target, fisher
+from nanobrag import Fcalc, Fit, Hkl, Restraint, Scene, Shot, Simulator, Structure, Target, fisher
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
 SCENE = (
@@ -123,6 +123,29 @@ def test_restraints_and_forecast():
     tight = Fit(start, "cell_a misset", restraints=[Restraint(name="cell_a", centre=50, sigma=1e-4)]).run()
     assert tight["cell_a"].error < 1.01e-4 < free["cell_a"].error
     assert free["cell_a"].error == pytest.approx(Fit(start, "cell_a misset").run()["cell_a"].error, rel=0.2)
+
+
+@pytest.mark.skipif("gemmi" not in nanobrag.features(), reason="this build has no gemmi")
+@pytest.mark.parametrize(
+    ("option", "changes"),
+    [
+        ("-lambda 1.2 -distance 50", {"detector__distance": 50.0}),
+        ("-lambda 0.9", {"beam__wavelength": 0.9}),
+        ("-lambda 1.2 -pixel 5", {"detector__pixel": 5.0}),
+    ],
+)
+def test_a_scene_that_was_replaced_is_resolved_by_itself(option, changes):
+    command = (
+        f"-pdb {DATA / '2erl.pdb'} -N 6 -gauss_xtal -mosaic 0.3 -mosaic_domains 3 -misset 10 20 30 "
+        "-detpixels 32 -pixel 3 -distance 100 -fluence 1e26 -water 0.05 "
+    )
+    base, own = Scene.from_cli(command + "-lambda 1.2"), Scene.from_cli(command + option)
+    moved, target = base.replace(**changes), Target(kind="poisson")
+    found, expected = (fisher(Shot(scene=s, target=target), "cell_a misset scale") for s in (moved, own))
+    assert found.error == pytest.approx(expected.error, rel=1e-9)
+    image = Simulator(own)()
+    assert abs(Simulator(moved)() - image).max() <= 1e-12 * image.max()
+    assert Simulator(base).scene is base  # its list is the right one
 
 
 def test_a_fit_is_stopped_and_goes_on():
