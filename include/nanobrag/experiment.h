@@ -20,6 +20,7 @@
 #include <nanobrag/context.h>
 #include <nanobrag/export.h>
 #include <nanobrag/geometry.h>
+#include <nanobrag/io.h>
 #include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 #include <nanobrag/status.h>
@@ -126,6 +127,26 @@ NB_API void nb_scan_points_free(nb_scan_points *points);
  * not square).
  */
 NB_API nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment *out);
+
+/*
+ * Read the experiment that the header of an SMV image states in the terms of d*TREK.
+ *
+ *   name  [in]   of the file, for messages
+ *   out   [out]  the experiment: detector, beam, axis and, with ROTATION, scan. found is 0
+ *                for a header of another kind, one without DETECTOR_NAMES
+ *
+ * Where only one axis of the detector's goniometer turns, and it turns the whole about the
+ * crystal, its angle is detector.twotheta about detector.vectors[3]; else all of them are
+ * in the detector's vectors and origin. Directions that the header lacks are the usual
+ * ones: source 0 0 1, rotation about 1 0 0, and of six axes RotZ, RotX, RotY, TransX,
+ * TransY and the distance along 0 0 -1. A distortion beyond SPATIAL_DISTORTION_VECTORS is
+ * not taken.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FORMAT (keys are missing or contradict each
+ * other), NB_ERR_UNSUPPORTED (pixels that are not square, several detectors).
+ */
+NB_API nb_status nb_smv_experiment(nb_context *ctx, const nb_smv *smv, const char *name,
+                                   nb_experiment *out);
 
 /* What is written besides the scene. A zero-initialised member means its default. */
 typedef struct nb_expt_options {

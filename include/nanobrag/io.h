@@ -179,15 +179,19 @@ NB_API const double *nb_table_data(const nb_table *table);
 /* Free a table; NULL is allowed. */
 NB_API void nb_table_free(nb_table *table);
 
-/* ---- SMV images: a text header, then unsigned 16-bit pixels ---- */
+/* ---- SMV images: a text header, then the pixels ---- */
 typedef struct nb_smv nb_smv;
 
 /*
- * Read an SMV image.
+ * Read an SMV image. Its pixels are of the type that TYPE or Data_type of the header says,
+ * 8, 16 or 32 bits with or without a sign, or a float of 32 or 64, in the order of
+ * BYTE_ORDER. A warning tells where they are assumed to be unsigned 16-bit numbers, or
+ * little endian.
  *
  *   out  [out]  free with nb_smv_free()
  *
- * Errors: those of a reader.
+ * Errors: those of a reader; NB_ERR_UNSUPPORTED (another type, compressed pixels, several
+ * images).
  */
 NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
 
@@ -195,8 +199,8 @@ NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
 NB_API void nb_smv_free(nb_smv *smv);
 
 /*
- * Look up a number of the header: the one after the last occurrence of `keyword` and the
- * next '='.
+ * Look up a number of the header: the first of the value of a key. Where the key stands
+ * several times the last one counts.
  *
  *   value  [out]  the number
  *
@@ -206,15 +210,31 @@ NB_API void nb_smv_free(nb_smv *smv);
 NB_API int nb_smv_number(const nb_smv *smv, const char *keyword, double *value);
 
 /*
- * Read the size and the pixels of an SMV image. Outputs may be NULL.
- *
- *   nfast   [out]  width, in pixels; 0 for smv = NULL
- *   nslow   [out]  height, in pixels; 0 for smv = NULL
- *   pixels  [out]  in host byte order, owned by smv; NULL if the file has fewer pixels than
- *                  its header says                             (nslow x nfast)
+ * Look up a number of the header as nanoBragg does: the one after the last occurrence of
+ * `keyword`, even inside another word, and the next '='. Returns as nb_smv_number().
  */
-NB_API void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow,
-                         const uint16_t **pixels);
+NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
+
+/*
+ * Read the size of an SMV image and the type of its pixels. Outputs may be NULL.
+ *
+ *   nfast  [out]  width, in pixels; 0 for smv = NULL
+ *   nslow  [out]  height, in pixels; 0 for smv = NULL
+ *   type   [out]  NB_UINT, NB_INT or NB_FLOAT, in the file
+ *   bits   [out]  8, 16, 32 or 64, in the file; 0 if it has fewer pixels than its header
+ * says
+ */
+NB_API void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, int *type, int *bits);
+
+/*
+ * Read the pixels of an SMV image.
+ *
+ *   pixels  [out]                                               (nslow x nfast)
+ *
+ * Returns 1, or 0 if the file has fewer pixels than its header says or an argument is NULL
+ * (pixels are then not changed).
+ */
+NB_API int nb_smv_pixels(const nb_smv *smv, double *pixels);
 
 /*
  * Write an SMV image.

@@ -204,23 +204,24 @@ class Hkl:
         return Hkl, self.arrays()
 
 
-def read_smv(path: Path) -> tuple[NDArray[np.uint16], SmvHeader]:
-    """Read an SMV image: counts (nslow, nfast) and its header.
+def read_smv(path: Path) -> tuple[NDArray[np.generic], SmvHeader]:
+    """Read an SMV image: counts (nslow, nfast), of the type in the file, and its header.
 
     Raises:
         FileError: the file cannot be read.
         FormatError: it is no SMV image, or has fewer pixels than its header says.
+        UnsupportedError: its pixels are of a type that is not known, or compressed.
     """
     header = SmvHeader(path)
-    nfast, nslow, pixels = ffi.new("int *"), ffi.new("int *"), ffi.new("const uint16_t **")
-    lib.nb_smv_image(header._pointer, nfast, nslow, pixels)
-    if pixels[0] == ffi.NULL:
+    nfast, nslow, kind, bits = (ffi.new("int *") for _ in range(4))
+    lib.nb_smv_image(header._pointer, nfast, nslow, kind, bits)
+    counts = np.empty((nslow[0], nfast[0]) if bits[0] else (0, 0))
+    if not lib.nb_smv_pixels(header._pointer, ffi.cast("double *", counts.ctypes.data)):
         from ._errors import FormatError
 
         raise FormatError(f"{os.fspath(path)}: the file has fewer pixels than its header says")
-    n = nfast[0] * nslow[0]
-    counts = np.frombuffer(ffi.buffer(pixels[0], 2 * n), dtype=np.uint16)
-    return counts.reshape(nslow[0], nfast[0]).copy(), header
+    name = {lib.NB_INT: "i", lib.NB_UINT: "u", lib.NB_FLOAT: "f"}[kind[0]]
+    return counts.astype(f"{name}{bits[0] // 8}"), header
 
 
 class SmvHeader:

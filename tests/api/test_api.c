@@ -518,8 +518,7 @@ static int io_misuse(void)
     nb_table *table;
     nb_smv *smv;
     nb_hkl_info info;
-    const uint16_t *no_pixels = pixels;
-    int nfast, nslow;
+    int nfast, nslow, bits = 7;
     double matrix[9], value = 7;
     const char *path = in_folder("unused");
 
@@ -548,9 +547,11 @@ static int io_misuse(void)
     check_refused(nb_hkl_create(ctx, 0, indices, f, &hkl), NB_ERR_ARGUMENT, "n is 0", "");
     check_refused(nb_hkl_create(ctx, 1, indices, f, &hkl), NB_ERR_ARGUMENT, "1 2 3", "nan");
     nb_hkl_info_get(NULL, &info);
-    nb_smv_image(NULL, &nfast, &nslow, &no_pixels);
-    tap_check(!nb_hkl_get(NULL, 1, 2, 3, &value) && value == 7 && !no_pixels
+    nb_smv_image(NULL, &nfast, &nslow, NULL, &bits);
+    tap_check(!nb_hkl_get(NULL, 1, 2, 3, &value) && value == 7 && bits == 0
                   && !nb_smv_number(NULL, "SIZE1", &value) && value == 7
+                  && !nb_smv_search(NULL, "SIZE1", &value) && !nb_smv_pixels(NULL, &value)
+                  && nb_smv_experiment(NULL, NULL, NULL, NULL) == NB_ERR_ARGUMENT
                   && nb_table_rows(NULL) == 0 && !nb_table_data(NULL),
               "questions to what was never read");
     return TAP_PASS;

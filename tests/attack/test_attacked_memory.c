@@ -246,6 +246,16 @@ static nb_status read_smv(void)
     nb_smv_free(read);
     return status;
 }
+static nb_status smv_experiment(void)
+{
+    nb_experiment e;
+    nb_smv *read;
+    nb_status status = nb_smv_read(own, in_folder("dtrek.img"), &read);
+
+    if (status == NB_OK) status = nb_smv_experiment(own, read, "dtrek.img", &e);
+    nb_smv_free(read);
+    return status;
+}
 static nb_status write_raw(void)
 {
     return nb_raw_write(own, in_folder("a.bin"), &bar, 32);
@@ -446,6 +456,7 @@ static const struct call {
              {"nb_file_write", write_file, 0},
              {"nb_smv_write", write_smv, 0},
              {"nb_smv_read", read_smv, 0},
+             {"nb_smv_experiment", smv_experiment, 0},
              {"nb_raw_write", write_raw, 0},
              {"nb_png_write", write_png, 0},
              {"nb_pgm_write", write_pgm, 0},
@@ -521,6 +532,12 @@ static void write_inputs(void)
                != NB_OK
         || nb_raw_write(own, in_folder("read.bin"), &bar, 64) != NB_OK
         || nb_smv_write(own, in_folder("read.img"), "{\nHEADER_BYTES=512;\n}\n", &counts)
+               != NB_OK
+        || nb_smv_write(own, in_folder("dtrek.img"),
+                        "DETECTOR_NAMES=D_;\nSIZE1=2;\nSIZE2=2;\nD_GONIO_VALUES=0 0 0 0 0 "
+                        "9;\n"
+                        "D_SPATIAL_DISTORTION_INFO=1 1 1 1;\n",
+                        &counts)
                != NB_OK)
         abort();
 }

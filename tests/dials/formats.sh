@@ -1,6 +1,6 @@
 #!/bin/sh
-# formats.sh - what dxtbx, fabio and h5py read from NXmx and miniCBF is what was computed:
-# see formats.py. $NANOBRAG is the program, $NANOBRAG_SOURCE the source tree.
+# formats.sh - what dxtbx, fabio and h5py read from NXmx and miniCBF is what was computed: see
+# formats.py; and what dxtbx reads from a header of d*TREK is what -img reads: see dtrek.py. $NANOBRAG is the program, $NANOBRAG_SOURCE the source tree.
 # SPDX-License-Identifier: MIT
 set -eu
 # shellcheck source=tests/dials/need_dials.sh
@@ -14,3 +14,4 @@ mkdir formats
 cd formats
 # shellcheck disable=SC2154 # need_dials sets $python
 "$python" "$NANOBRAG_SOURCE/tests/dials/formats.py" "$NANOBRAG"
+"$python" "$NANOBRAG_SOURCE/tests/dials/dtrek.py" "$NANOBRAG"

@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdlib.h>
+
+#include <nanobrag/experiment.h>
 
 #include "fuzz.h"
 
@@ -11,9 +14,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const keywords[] = {"DISTANCE", "ORGX", "PHI", "", "=", "}"};
     nb_context *ctx = fuzz_context();
-    const uint16_t *pixels = NULL;
-    unsigned sum = 0;
-    int nfast = 0, nslow = 0;
+    double *pixels;
+    int nfast = 0, nslow = 0, bits = 0, read;
+    nb_experiment experiment;
     nb_smv *smv;
 
     fuzz_check(ctx, smv_parse(ctx, "input", data, size, &smv));
@@ -22,10 +25,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         (void)nb_smv_number(smv, keywords[i], &value);
         fuzz_require(isfinite(value));
+        (void)nb_smv_search(smv, keywords[i], &value);
+        fuzz_require(isfinite(value));
     }
-    nb_smv_image(smv, &nfast, &nslow, &pixels);
-    for (int i = 0; pixels && i < nfast * nslow; i++) sum += pixels[i];
-    fuzz_require(pixels || sum == 0);
+    nb_smv_image(smv, &nfast, &nslow, NULL, &bits);
+    if (bits > 0) {
+        pixels = malloc((size_t)nfast * (size_t)nslow * sizeof *pixels);
+        read = nb_smv_pixels(smv, pixels);
+        fuzz_require(!pixels || read);
+        free(pixels);
+    }
+    if (smv && nb_smv_experiment(ctx, smv, "input", &experiment) == NB_OK)
+        fuzz_require(!experiment.geometry);
     nb_smv_free(smv);
     return 0;
 }

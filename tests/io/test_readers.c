@@ -366,106 +366,6 @@ static int matrix_refused(void)
     return 0;
 }
 
-/* ---- SMV headers ---- */
-
-static int smv_look_up(void)
-{
-    static const struct {
-        const char *keyword;
-        double value;
-    } cases[] = {{"ORGX", 30.25},      {"XDS_ORGX", 30.25}, {"DISTANCE", 66.1},
-                 {"PHI", 12.5},        {"WAVELENGTH", 1.3}, {"TWOTHETA", 5},
-                 {"HEADER_BYTES", 512}};
-    static const char bounded[] = "{\nHEADER_BYTES=28;\nTHE_PHI=12345";
-    nb_smv *smv = NULL;
-    double value = 99;
-
-    check_ok(nb_smv_read(ctx, GOLDEN("head.img"), &smv), "head.img");
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        (void)nb_smv_number(smv, cases[i].keyword, &value);
-        tap_close(cases[i].keyword, value, cases[i].value, 0);
-    }
-    value = 99;
-    tap_check(!nb_smv_number(smv, "ADC_OFFSET", &value) && value == 99,
-              "missing: untouched");
-    tap_check(!nb_smv_number(smv, "TYPE", &value) && value == 99, "a word: untouched");
-    tap_check(!nb_smv_number(smv, "", &value) && !nb_smv_number(smv, NULL, &value)
-                  && !nb_smv_number(NULL, "PHI", &value) && value == 99,
-              "nothing to look up: untouched");
-    nb_smv_free(smv);
-    check_ok(smv_parse(ctx, "bounded", bounded, sizeof bounded - 1, &smv), "bounded");
-    tap_check(nb_smv_number(smv, "PHI", &value) && value == 1,
-              "PHI %g ends with the header", value);
-    tap_check(!nb_smv_number(smv, "12", &value), "no '=' after it inside the header");
-    nb_smv_free(smv);
-    return 0;
-}
-
-static int smv_pixels(void)
-{
-    static const char text[] = "{\nHEADER_BYTES=80;\nBYTE_ORDER=%s;\n%s}\f";
-    static const struct {
-        const char *order, *size;
-        size_t n;
-        int nfast, nslow, last; /* last pixel; -1: none */
-    } cases[] = {
-        {"little_endian", "SIZE1=3;\nSIZE2=2;\n", 12, 3, 2, 0x0c0b},
-        {"big_endian", "SIZE1=3;\nSIZE2=2;\n", 12, 3, 2, 0x0b0c},
-        {"big_endian", "DETECTOR_DIMENSIONS=2 2;\n", 12, 2, 2, 0x0708},
-        {"little_endian", "SIZE1=3;\nSIZE2=2;\n", 11, 3, 2, -1},
-        {"little_endian", "SIZE1=3;\nSIZE2=2;\n", 0, 3, 2, -1},
-        {"little_endian", "PHI=3;\n", 12, 0, 0, -1},
-        {"little_endian", "SIZE1=1048576;\nSIZE2=1048576;\n", 12, 1048576, 1048576, -1},
-    };
-
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char bytes[128];
-        const uint16_t *pixels = NULL;
-        int nfast, nslow, last;
-        nb_smv *smv = NULL;
-
-        memset(bytes, ' ', sizeof bytes);
-        (void)snprintf(bytes, 80, text, cases[i].order, cases[i].size);
-        for (int k = 0; k < 12; k++) bytes[80 + k] = (char)(k + 1);
-        check_ok(smv_parse(ctx, "image", bytes, 80 + cases[i].n, &smv), "image");
-        nb_smv_image(smv, &nfast, &nslow, &pixels);
-        last = pixels ? pixels[nfast * nslow - 1] : -1;
-        tap_check(nfast == cases[i].nfast && nslow == cases[i].nslow
-                      && last == cases[i].last,
-                  "%d x %d, last pixel %d expected %d", nfast, nslow, last, cases[i].last);
-        nb_smv_free(smv);
-    }
-    return 0;
-}
-
-static int smv_refused(void)
-{
-    static const struct refused_file cases[] = {
-        {"", 0, "no SMV image"},
-        {"\x89PNG\r\n", 0, "no SMV image"},
-        {"{\r\nHEADER_BYTES=20;\r\n}", 0, "no SMV image"},
-        {"{\nHEADER_BYT", 0, "HEADER_BYTES is missing"},
-        {"{\nHEADER_BYTES;\nDIM=20;\n}\f", 0, "line 2: HEADER_BYTES is missing"},
-        {"{\nHEADER_BYTES=15;\n}\f", 0, "out of range"},
-        {"{\nHEADER_BYTES=nan;\n}\f", 0, "missing or out of range"},
-        {"{\nHEADER_BYTES=1048577;\n}\f", 0, "out of range"},
-        {"{\nHEADER_BYTES=-512;\n}\f", 0, "out of range"},
-        {"{\nHEADER_BYTES=512;\n}\f", 0, "HEADER_BYTES=512 but the file has 22 bytes"},
-        {"{\nHEADER_BYTES=30;\nSIZE1=2.5;\n}\f", 0, "SIZE1=2.5"},
-        {"{\nHEADER_BYTES=30;\nSIZE2=-1;\n}\f", 0, "SIZE2=-1"},
-        {"{\nHEADER_BYTES=30;\nSIZE1=1e99;\n}\f", 0, "SIZE1=1e+99"},
-    };
-    nb_smv *smv;
-
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        put_refused(in_folder("a.img"), cases + i);
-        check_refused(nb_smv_read(ctx, in_folder("a.img"), &smv), NB_ERR_FORMAT, "/a.img",
-                      cases[i].part);
-        tap_check(!smv, "no object");
-    }
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -481,9 +381,6 @@ int main(int argc, char **argv)
         {"fdump_first_byte_white", fdump_first_byte_white},
         {"matrix_golden", matrix_golden},
         {"matrix_refused", matrix_refused},
-        {"smv_look_up", smv_look_up},
-        {"smv_pixels", smv_pixels},
-        {"smv_refused", smv_refused},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

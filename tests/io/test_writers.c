@@ -63,9 +63,9 @@ static int smv_round_trip(void)
 
     for (int i = 0; i < 2; i++) {
         char header[128];
-        const uint16_t *pixels = NULL;
+        double pixels[6] = {0};
         double phi = 0;
-        int nfast = 0, nslow = 0;
+        int nfast = 0, nslow = 0, same = 1;
         size_t n;
         char *bytes;
         nb_smv *smv = NULL;
@@ -77,9 +77,10 @@ static int smv_round_trip(void)
         tap_check(n == 524 && bytes[512 + 4 + !i] == 1, "256 lies %s", orders[i]);
         free(bytes);
         check_ok(nb_smv_read(ctx, in_folder("a.img"), &smv), "read");
-        nb_smv_image(smv, &nfast, &nslow, &pixels);
-        tap_check(nfast == NFAST && nslow == NSLOW && pixels
-                      && memcmp(pixels, counts, sizeof counts) == 0,
+        nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
+        for (int k = 0; nb_smv_pixels(smv, pixels) && k < NFAST * NSLOW; k++)
+            same &= pixels[k] == counts[k];
+        tap_check(nfast == NFAST && nslow == NSLOW && same && pixels[5] == counts[5],
                   "the same pixels");
         tap_check(nb_smv_number(smv, "PHI", &phi) && phi == -1.5, "PHI %g", phi);
         nb_smv_free(smv);

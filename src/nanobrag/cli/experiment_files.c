@@ -86,12 +86,14 @@ static void set_detector(struct settings *s, const nb_detector *from)
     s->inherited.any = s->inherited.ours = 1;
     s->inherited.has_close = 1;
     s->inherited.close_distance = from->close_distance;
-    s->inherited.has_distance = s->inherited.has_twotheta = 0;
+    s->inherited.has_distance = 0;
+    s->inherited.has_twotheta = from->twotheta != 0;
+    s->inherited.twotheta = from->twotheta;
+    if (from->twotheta != 0) set_vector(s, VECTOR_TWOTHETA, from->vectors[3]);
     s->inherited.beam.given[0] = s->inherited.beam.given[1] = 0;
 }
 
-/* Set what the file states; the options are applied later. */
-static void set_all(struct settings *s, const nb_experiment *from)
+void experiment_take(struct settings *s, const nb_experiment *from)
 {
     static const double forward[3] = {0, 0, 1};
     const nb_scene *scene = &from->scene;
@@ -134,7 +136,7 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
     if (!s->expt && !s->xparm) return 0;
     const int code = read_file(s, messages, ctx, out);
     if (code) return code;
-    set_all(s, out);
+    experiment_take(s, out);
     if (out->images > 1 && !events_text(events, OPT_IMAGES))
         message_note(messages,
                      "%s: its scan has %d images, of which this is the first; "

@@ -90,6 +90,9 @@ int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
 
 /* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
 
+/* Set what an experiment states; the options are applied later. */
+void experiment_take(struct settings *s, const nb_experiment *from);
+
 /* Read the experiment and set what it states, before any option is applied. Returns 0 or
  * the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,

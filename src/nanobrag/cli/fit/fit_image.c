@@ -11,8 +11,6 @@
 
 #include "cli/fit/fit_run.h"
 
-enum { OVERLOAD_16 = 65535 };
-
 /* ---- SMV ---- */
 
 /* The first of some keywords that the header has, else `otherwise`. */
@@ -30,6 +28,15 @@ struct counting {
     double pedestal, gain, overload;
 };
 
+/* The largest count of the type of the pixels; INFINITY for floats. */
+static double largest_count(const nb_smv *smv)
+{
+    int type, bits;
+    nb_smv_image(smv, NULL, NULL, &type, &bits);
+    if (type == NB_FLOAT) return INFINITY;
+    return ldexp(1, type == NB_INT ? bits - 1 : bits) - 1;
+}
+
 static struct counting counting_of(const struct settings *s, const nb_smv *smv)
 {
     static const char *const pedestals[] = {"IMAGE_PEDESTAL", "ADC_OFFSET", NULL};
@@ -37,7 +44,7 @@ static struct counting counting_of(const struct settings *s, const nb_smv *smv)
     static const char *const overloads[] = {"CCD_IMAGE_SATURATION", "SATURATED_VALUE",
                                             "OVERLOAD", NULL};
     struct counting c = {header_number(smv, pedestals, 0), header_number(smv, gains, 1),
-                         header_number(smv, overloads, OVERLOAD_16)};
+                         header_number(smv, overloads, largest_count(smv))};
     if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
     if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
     if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
@@ -45,12 +52,13 @@ static struct counting counting_of(const struct settings *s, const nb_smv *smv)
     return c;
 }
 
-static void convert(const uint16_t *counts, size_t n, const struct counting *c,
+static void convert(const double *counts, size_t n, const struct counting *c,
                     struct fit_image *out)
 {
     for (size_t i = 0; i < n; i++)
         out->photons[i] = (float)((counts[i] - c->pedestal) / c->gain);
-    out->saturation = (double)(float)((c->overload - c->pedestal) / c->gain);
+    out->saturation =
+        isfinite(c->overload) ? (double)(float)((c->overload - c->pedestal) / c->gain) : 0;
 }
 
 /* ---- files ---- */
@@ -82,8 +90,25 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
     return NB_ERR_SHAPE;
 }
 
-static nb_status cut_off(const char *path, char why[FIT_WHY])
+static nb_status no_memory(const char *path, char why[FIT_WHY])
 {
+    (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+    return NB_ERR_MEMORY;
+}
+
+/* Reads the pixels of an image of the detector's size, to be freed. */
+static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
+                            double **out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    int nfast, nslow;
+    nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
+    if (nfast != d->nfast || nslow != d->nslow)
+        return wrong_size(run, path, nfast, nslow, why);
+    *out = malloc((size_t)nfast * (size_t)nslow * sizeof **out);
+    if (!*out) return no_memory(path, why);
+    if (nb_smv_pixels(smv, *out)) return NB_OK;
+    free(*out);
     (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
     return NB_ERR_FORMAT;
 }
@@ -140,30 +165,27 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
     const char *const path = source->file;
     const nb_description *d = &run->description;
     nb_smv *smv;
-    int nfast, nslow;
-    const uint16_t *pixels;
-    const nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
+    double *pixels = NULL;
+    nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
     if (status != NB_OK) return failed(ctx, &source->steady, status, why);
-    nb_smv_image(smv, &nfast, &nslow, &pixels);
     const struct counting c = counting_of(run->s, smv);
-    nb_status result = NB_OK;
-    if (nfast != d->nfast || nslow != d->nslow)
-        result = wrong_size(run, path, nfast, nslow, why);
-    else if (!pixels)
-        result = cut_off(path, why);
-    else if (!(c.overload > c.pedestal)) {
+    status = smv_pixels(run, smv, path, &pixels, why);
+    if (status == NB_OK && !(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
                        "%s: the saturation of %g counts is not above the pedestal of %g",
                        path, c.overload, c.pedestal);
-        result = NB_ERR_FORMAT;
-    } else {
+        status = NB_ERR_FORMAT;
+        free(pixels);
+    }
+    if (status == NB_OK) {
         nb_description own;
-        convert(pixels, (size_t)nfast * (size_t)nslow, &c, out);
+        convert(pixels, (size_t)d->nfast * (size_t)d->nslow, &c, out);
+        free(pixels);
         if (nb_describe(out->sim, source->values, &own) == NB_OK)
             find_mismatch(smv, out, &own, out->mismatch);
     }
     nb_smv_free(smv);
-    return result;
+    return status;
 }
 
 /* Reads raw floats of either size into single ones. */
@@ -177,10 +199,7 @@ static nb_status read_raw(const struct run *run, nb_context *ctx,
     if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
     (void)failed(ctx, file, NB_ERR_FORMAT, why);
     double *wide = malloc(n * sizeof *wide);
-    if (!wide) {
-        (void)snprintf(why, FIT_WHY, "out of memory for %s", file->name);
-        return NB_ERR_MEMORY;
-    }
+    if (!wide) return no_memory(file->name, why);
     nb_array both = nb_array_f64(wide, d->nslow, d->nfast);
     const nb_status status = nb_raw_read(ctx, path, &both);
     for (size_t i = 0; status == NB_OK && i < n; i++) pixels[i] = (float)wide[i];
@@ -230,10 +249,7 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     out->weight = malloc(n * sizeof *out->weight);
-    if (!out->weight) {
-        (void)snprintf(why, FIT_WHY, "out of memory for the mask of an image");
-        return NB_ERR_MEMORY;
-    }
+    if (!out->weight) return no_memory("the mask of an image", why);
     for (size_t i = 0; i < n; i++) out->weight[i] = 1;
     out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
     return NB_OK;
@@ -252,16 +268,14 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
     if (made != NB_OK) return made;
     if (is_smv(mask)) {
         nb_smv *smv;
-        int nfast, nslow;
-        const uint16_t *pixels;
-        const nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
+        double *pixels;
+        nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
         if (status != NB_OK) return failed(ctx, mask, status, why);
-        nb_smv_image(smv, &nfast, &nslow, &pixels);
-        const int fits = nfast == d->nfast && nslow == d->nslow, is_whole = pixels != NULL;
-        for (size_t i = 0; fits && is_whole && i < n; i++) out->weight[i] = pixels[i] != 0;
+        status = smv_pixels(run, smv, path, &pixels, why);
         nb_smv_free(smv);
-        if (!fits) return wrong_size(run, path, nfast, nslow, why);
-        if (!is_whole) return cut_off(path, why);
+        if (status != NB_OK) return status;
+        for (size_t i = 0; i < n; i++) out->weight[i] = pixels[i] != 0 && !isnan(pixels[i]);
+        free(pixels);
     } else {
         const nb_status status = read_raw(run, ctx, mask, out->weight, why);
         if (status != NB_OK) return status;
@@ -379,10 +393,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     status = make_scene(run, ctx, source, out, why);
     if (status != NB_OK || !source->file) return status;
     out->photons = malloc((size_t)d->nfast * (size_t)d->nslow * sizeof *out->photons);
-    if (!out->photons) {
-        (void)snprintf(why, FIT_WHY, "out of memory for %s", source->file);
-        return NB_ERR_MEMORY;
-    }
+    if (!out->photons) return no_memory(source->file, why);
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
     status = read_photons(run, ctx, source, out, why);
     if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);

@@ -213,10 +213,12 @@ static int finish_distance(struct settings *s, struct messages *messages)
     detector->distance = s->distance;
     detector->close_distance = s->close_distance;
     if (s->compat || !given) {
-        const int ours = from->ours && !s->compat;
-        if (!s->given[OPT_DISTANCE] && from->has_distance && !ours)
+        /* of both, the one that goes with the point that inherit_origin() takes */
+        const int both = from->has_distance && from->has_close && !s->compat;
+        const int by_beam = is_beam_convention(detector->convention) && !from->ours;
+        if (!s->given[OPT_DISTANCE] && from->has_distance && !(both && !by_beam))
             detector->distance = from->distance;
-        if (!s->given[OPT_CLOSE_DISTANCE] && from->has_close)
+        if (!s->given[OPT_CLOSE_DISTANCE] && from->has_close && !(both && by_beam))
             detector->close_distance = from->close_distance;
     }
     if (!s->compat && !s->given[OPT_TWOTHETA] && from->has_twotheta)
