@@ -15,6 +15,11 @@ refuses 2 'nothing to write' $scene
 refuses 2 'the nearest is -lambda' $scene -lamda 1 -floatfile f
 refuses 2 'the nearest is -detpixels$' $scene -detpixles 9 -floatfile f
 refuses 2 'the nearest is -wavelength$' $scene -wavelen 1 -floatfile f
+for pair in -hdiv:-hdivrange -vdiv:-vdivrange -water_um:-water -na:-Na -LAMBDA:-lambda \
+    -detector_rotx_deg:-detector_rotx -mosaic_spread_deg:-mosaic_spread -expt_file:-expt \
+    -polarization:-polar -dist:-distance -xbeam:-Xbeam; do
+    refuses 2 "the nearest is ${pair#*:}\$" $scene "${pair%:*}" 1 -floatfile f
+done
 for option in -qqq -o -V '-?'; do
     refuses 2 'unknown option .*lists them' $scene $option 1 -floatfile f
 done
@@ -25,6 +30,25 @@ refuses 2 'parameter "wavlength"; the nearest is wavelength$' $scene -param wavl
 refuses 2 'there is no parameter "foo"' $scene -gradcheck foo
 is "-gradcheck foo fails before anything is printed" test ! -s out
 refuses 2 'no parameter "miset"; the nearest is misset$' $scene -gradcheck miset
+
+# the quantity in words and the option, not the member of the library
+refuses 2 '^nanobrag: -cell: gamma is 200, expected between 0 and 180$' $scene \
+    -cell 30 40 50 90 90 200 -floatfile f
+refuses 2 '^nanobrag: -cell: a is 0, expected more than 0$' $scene -cell 0 40 50 -floatfile f
+refuses 2 '^nanobrag: -mosaic_domains is 200000000, expected between 0 and 100000000$' $scene \
+    -mosaic 1 -mosaic_domains 200000000 -floatfile f
+refuses 2 '^nanobrag: -oversample is 100000, expected between 0 and 10000$' $scene \
+    -oversample 100000 -floatfile f
+
+# one file under two names
+for option in -imagefile -floatfile -intfile -noisefile -pngfile -json; do
+    refuses 2 "^nanobrag: $option is given twice, as a.img and b.img, and writes one" $scene \
+        $option a.img $option b.img
+done
+accepts 'files .* f' $scene -floatfile f -floatfile f
+printf '1 2 3 4\n' > one.hkl
+accepts 'warning: -hkl ../none.hkl has no effect: -hkl ../one.hkl comes later' $scene \
+    -hkl ../none.hkl -hkl ../one.hkl -floatfile f
 
 # combinations that cannot be meant
 refuses 2 'needs -detector_abs' $scene -detector_thick 300 -floatfile f

@@ -234,12 +234,17 @@ printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin
 inputs="gap.bin nan.bin"
 run $still $off -fit $free -data gap.bin
-is "pixels below 0 are left out" grep -q 'warning: 1 pixel of 1 image is left out' err
+is "pixels below 0 are left out" grep -q 'warning: left out: 1 pixel of 1 image with fewer photons' err
 run $still $off -fit $free -data gap.bin -loss readout -readout 0.1
-is "and those six times the read-out noise below" grep -q 'warning: 1 pixel of 1 image is' err
+is "and those six times the read-out noise below" grep -q 'warning: left out: 1 pixel of 1 image with' err
 run $still $off -fit $free -data gap.bin -loss readout -readout 0.2
 is "but not others" [ "$(grep -c 'left out' err)" -eq 0 ]
 accepts '^fit  *converged' $still $off -fit $free -data nan.bin -data_mask nan.bin
+printf '8 55 8 55\n' > inner.txt
+inputs="gap.bin nan.bin inner.txt"
+run $still $off -fit $free -data gap.bin -boxes inner.txt
+is "pixels outside the boxes are not counted" [ "$code$(grep -c 'left out' err)" = 00 ]
+accepts '^fit  *converged' $still $off -fit $free -data nan.bin -boxes inner.txt
 
 # ---- an interrupt ----
 rm -rf work

@@ -19,6 +19,9 @@ is "-help has at most 24 lines" test "$(wc -l < first)" -le 24
 is "-help has at most 80 columns" test -z "$(awk 'length > 80' first)"
 sed -n '4,/^$/s/ \(-[A-Za-z_]* \)/\n\1/gp' first | grep -o '^-[A-Za-z_]*' > common
 is "-help has the options most used" test "$(wc -l < common)" -ge 25
+for option in -cell -hkl -pdb -mtz -expt -geom -shots -fit; do
+    is "-help has $option" grep -q -x -e "$option" common
+done
 while read -r option; do
     is "$option of -help is one" "$program" -help "$option" > none
 done < common

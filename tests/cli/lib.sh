@@ -125,7 +125,8 @@ refuses()
     grep -v -e ': note: ' -e ': warning: ' err > errors
     lines=$(wc -l < errors)
     [ "$code" -eq "$wanted" ] && grep -q -e "$pattern" errors && [ "$lines" -eq 1 ] \
-        && ! grep -q -e 'NB_[A-Z]' -e 'options\.' errors && [ ! -s listing ]
+        && ! grep -q -e 'NB_[A-Z]' -e 'options\.' -e '(crystal\.' -e '(detector\.' \
+            -e '(beam\.' -e '(scan\.' -e '(background\.' errors && [ ! -s listing ]
     refused=$?
     report $refused "refuses ($wanted): $*"
     [ $refused -eq 0 ] || { echo "# exit $code, files: $(tr '\n' ' ' < listing)"; \

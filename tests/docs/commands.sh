@@ -63,6 +63,21 @@ is "four columns" test "$(wc -c < work/columns.bin)" -eq $((4 * 128 * 128 * 8))
 is "a gradient that is not 0" has_gradient
 is "columns that are not 0" test "$(tr -d '\000' < work/columns.bin | wc -c)" -gt 100000
 
+# data of a fit have noise, so that the model describes them
+if grep -q lapack version && grep -q gemmi version; then
+    rm -rf work
+    mkdir work
+    ln -s "$source/examples" work/examples
+    sed -n '/^### A detector of panels/,/^## /p' "$source/docs/fitting.md" \
+        | sed -n '/^```sh$/,/^```$/p' | grep -v '^```' | sed "s#^nanobrag#'$program'#" > commands.sh
+    (cd work && sh -e ../commands.sh > ../out 2> ../err)
+    status=$?
+    is "docs/fitting.md: panels are fitted" test $status -eq 0 -a -s work/fitted.geom
+    is "and the model describes the data" sh -c '! grep "does not describe" err'
+else
+    echo "ok - # skip docs/fitting.md: this build lacks LAPACK or gemmi"
+fi
+
 # a model and an MTZ as they would be downloaded, with a crystal of the same cell
 make_model()
 {

@@ -51,21 +51,37 @@ int message_failure(struct messages *messages, const char *format, ...)
     return messages->compat ? EXIT_REFERENCE : EXIT_RUN;
 }
 
+/* The length of a message without the member of nb_scene that it ends with for users of
+ * the library, as in "-cell: gamma is 200 (crystal.cell[5])". */
+static int length_in_words(const char *message)
+{
+    static const char *const owners[] = {"crystal.", "detector.",   "beam.",
+                                         "scan.",    "background.", "psf."};
+    const size_t n = strlen(message);
+    const char *const open = strrchr(message, '(');
+    if (!open || open == message || open[-1] != ' ' || message[n - 1] != ')') return (int)n;
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        if (strncmp(open + 1, owners[i], strlen(owners[i])) == 0 && !strchr(open, ' '))
+            return (int)(open - message) - 1;
+    return (int)n;
+}
+
 int message_status(struct messages *messages, nb_status status, const char *message,
                    int writing)
 {
     const char *text = message[0] ? message : nb_status_text(status);
+    const int n = length_in_words(text);
     switch (status) {
     case NB_ERR_CANCELLED:
         return EXIT_INTERRUPTED;
     case NB_ERR_MEMORY:
     case NB_ERR_DEVICE:
-        return message_failure(messages, "%s", text);
+        return message_failure(messages, "%.*s", n, text);
     case NB_ERR_FILE:
-        if (writing) return message_failure(messages, "%s", text);
-        return message_usage(messages, "%s", text);
+        if (writing) return message_failure(messages, "%.*s", n, text);
+        return message_usage(messages, "%.*s", n, text);
     default:
-        return message_usage(messages, "%s", text);
+        return message_usage(messages, "%.*s", n, text);
     }
 }
 

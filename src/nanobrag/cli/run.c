@@ -280,7 +280,8 @@ static int prepare(struct run *run, const struct event_list *events)
     /* stdout has only the numbers of -json; notes go to stderr */
     if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
-    if (!s->compat) code = settings_check(s, messages);
+    if (!s->compat) code = overlaps_check(events, messages);
+    if (!code && !s->compat) code = settings_check(s, messages);
     if (!code) code = geometry_check(s, messages, run->inputs.geometry);
     if (!code) code = shots_check(s, messages);
     if (!code) code = shots_read(run);

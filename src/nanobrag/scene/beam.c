@@ -202,8 +202,9 @@ nb_status beam_source(nb_context *ctx, const nb_scene *scene,
         return fail(ctx, NB_ERR_SCENE, "source %d has no direction", i + 1);
     if (!(wavelength > 0))
         return fail(ctx, NB_ERR_SCENE,
-                    "-dispersion reaches a wavelength of %g A; make it smaller (it is in "
-                    "percent, beam.dispersion a fraction)",
+                    "-dispersion, in percent, reaches a wavelength of %g A; make it "
+                    "smaller "
+                    "(beam.dispersion)",
                     wavelength);
     out->inverse_wavelength = 1 / wavelength;
     out->weight = 1;

@@ -1,6 +1,7 @@
 /*
  * validate.c - checks the range of every number of a scene, by two tables of rules.
- * Contradictions between numbers are found where those are resolved.
+ * Contradictions between numbers are found where those are resolved. A message begins with
+ * the option and ends with the member in parentheses, which the program does not print.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -155,7 +156,8 @@ static nb_status refuse_number(nb_context *ctx, const struct rule *rule, int k,
         (void)snprintf(range, sizeof range, "between %g and %g", rule->lower, rule->upper);
     else
         (void)snprintf(range, sizeof range, "%g or more", rule->lower);
-    if (*rule->option) (void)snprintf(in, sizeof in, " (%s)", member);
+    if (*rule->option && strchr(member, '.'))
+        (void)snprintf(in, sizeof in, " (%s)", member);
     return fail(ctx, NB_ERR_ARGUMENT, "%s is %g, expected %s%s", name, value, range, in);
 }
 
@@ -179,11 +181,12 @@ static nb_status check_counts(nb_context *ctx, const nb_scene *scene)
         const struct count_rule *r = count_rules + i;
         const int v = *(const int *)(const void *)((const char *)scene + r->offset);
 
+        const int both = *r->option && strchr(r->name, '.');
+
         if (v < r->lower || v > r->upper)
             return fail(ctx, NB_ERR_ARGUMENT, "%s is %d, expected between %d and %d%s%s%s",
                         *r->option ? r->option : r->name, v, r->lower, r->upper,
-                        *r->option ? " (" : "", *r->option ? r->name : "",
-                        *r->option ? ")" : "");
+                        both ? " (" : "", both ? r->name : "", both ? ")" : "");
     }
     return NB_OK;
 }
@@ -216,18 +219,22 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
         return fail(ctx, NB_ERR_ARGUMENT, "detector.box is NULL but nbox is %zu",
                     scene->detector.nbox);
     if (scene->detector.nbox > 100000000)
-        return fail(ctx, NB_ERR_ARGUMENT, "detector.nbox is %zu, expected up to 100000000",
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "there are %zu boxes, expected up to 100000000 (detector.nbox)",
                     scene->detector.nbox);
     if (scene->background.nstol > 0 && !scene->background.stol)
         return fail(ctx, NB_ERR_ARGUMENT, "background.stol is NULL but nstol is %zu",
                     scene->background.nstol);
     if (scene->background.nstol > 1000000)
-        return fail(ctx, NB_ERR_ARGUMENT, "background.nstol is %zu, expected up to 1000000",
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the structure factor of the amorphous material has %zu rows, expected "
+                    "up to 1000000 (background.nstol)",
                     scene->background.nstol);
     for (size_t i = 0; i < 2 * scene->background.nstol; i++)
         if (!isfinite(scene->background.stol[i]))
             return fail(ctx, NB_ERR_ARGUMENT,
-                        "row %zu of background.stol holds a number that is not finite",
+                        "row %zu of the structure factor of the amorphous material holds a "
+                        "number that is not finite (background.stol)",
                         i / 2 + 1);
     return NB_OK;
 }

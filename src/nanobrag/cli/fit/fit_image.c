@@ -297,9 +297,29 @@ static double least_photons(const struct run *run)
                : -INFINITY;
 }
 
-/* Gives pixels below that no weight. */
-static nb_status leave_out_negative(const struct run *run, struct fit_image *out,
-                                    char why[FIT_WHY])
+/* Marks the pixels that are rendered, to be released with free(); NULL: no memory. */
+static uint8_t *rendered_pixels(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_detector *detector = &run->resolved.detector;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow, nbox = detector->nbox;
+    const int *const roi = detector->roi;
+    uint8_t *marks = calloc(n, 1);
+    for (size_t i = 0; marks && i < (nbox > 0 ? nbox : 1); i++) {
+        const int *const box = nbox > 0 ? detector->box + 4 * i : roi;
+        for (int slow = box[2]; slow < box[3]; slow++)
+            for (int fast = box[0]; fast < box[1]; fast++) {
+                const size_t at = (size_t)slow * (size_t)d->nfast + (size_t)fast;
+                marks[at] = fast >= roi[0] && fast < roi[1] && slow >= roi[2]
+                            && slow < roi[3] && (!detector->mask || detector->mask[at]);
+            }
+    }
+    return marks;
+}
+
+/* Gives pixels below that no weight, and counts those that are rendered. */
+static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
+                                    struct fit_image *out, char why[FIT_WHY])
 {
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
@@ -311,28 +331,25 @@ static nb_status leave_out_negative(const struct run *run, struct fit_image *out
             if (status != NB_OK) return status;
         }
         out->weight[i] = 0;
-        out->negative++;
+        out->negative += rendered[i];
     }
     return NB_OK;
 }
 
 /* Counts the pixels of the data, and refuses those that are no numbers. */
-static nb_status count(const struct run *run, const char *path, struct fit_image *out,
-                       char why[FIT_WHY])
+static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
+                       struct fit_image *out, char why[FIT_WHY])
 {
     const nb_description *d = &run->description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
-    const uint8_t *const mask = run->resolved.detector.mask;
-    const int *const roi = run->resolved.detector.roi;
     for (size_t i = 0; i < n; i++) {
-        const int fast = (int)(i % (size_t)d->nfast), slow = (int)(i / (size_t)d->nfast);
-        if ((out->weight && out->weight[i] == 0) || (mask && !mask[i])) continue;
-        if (fast < roi[0] || fast >= roi[1] || slow < roi[2] || slow >= roi[3]) continue;
+        if ((out->weight && out->weight[i] == 0) || !rendered[i]) continue;
         if (!isfinite(out->photons[i])) {
             (void)snprintf(why, FIT_WHY,
                            "%s: pixel fast %d slow %d is %g, expected a number of photons; "
                            "mask it by -data_mask",
-                           path, fast, slow, (double)out->photons[i]);
+                           path, (int)(i % (size_t)d->nfast), (int)(i / (size_t)d->nfast),
+                           (double)out->photons[i]);
             return NB_ERR_FORMAT;
         }
         const int is_full = out->saturation > 0 && out->photons[i] >= out->saturation;
@@ -347,6 +364,21 @@ static nb_status count(const struct run *run, const char *path, struct fit_image
                          "check -pedestal"
                        : "every pixel is masked");
     return NB_ERR_FORMAT;
+}
+
+/* Leaves out what was not counted, and counts the others. */
+static nb_status count_pixels(const struct run *run, const char *path,
+                              struct fit_image *out, char why[FIT_WHY])
+{
+    uint8_t *const rendered = rendered_pixels(run);
+    if (!rendered) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+        return NB_ERR_MEMORY;
+    }
+    nb_status status = leave_out_negative(run, rendered, out, why);
+    if (status == NB_OK) status = count(run, path, rendered, out, why);
+    free(rendered);
+    return status;
 }
 
 /* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
@@ -397,8 +429,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
     out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
     status = read_photons(run, ctx, source, out, why);
     if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);
-    if (status == NB_OK) status = leave_out_negative(run, out, why);
-    if (status == NB_OK) status = count(run, source->file, out, why);
+    if (status == NB_OK) status = count_pixels(run, source->file, out, why);
     if (status == NB_OK) blank_masked(run, out);
     return status;
 }

@@ -381,10 +381,10 @@ static void warn_of_images(const struct fit_job *job)
                         plural(job->nsaturated));
     if (job->negative > 0)
         message_warning(messages,
-                        "%lld pixel%s of %zu image%s left out, with fewer photons than can "
-                        "be counted: check -pedestal, unless they are gaps of the detector",
-                        (long long)job->negative, job->negative == 1 ? "" : "s",
-                        job->nnegative, job->nnegative == 1 ? " is" : "s are");
+                        "left out: %lld pixel%s of %zu image%s with fewer photons than can "
+                        "be counted; check -pedestal, unless they are gaps of the detector",
+                        (long long)job->negative, plural((size_t)job->negative),
+                        job->nnegative, plural(job->nnegative));
     if (job->nmismatch > 1)
         (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
                        job->nmismatch);

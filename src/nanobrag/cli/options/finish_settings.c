@@ -271,6 +271,9 @@ static int check_counts(const struct settings *s, struct messages *messages)
 
 int settings_check(const struct settings *s, struct messages *messages)
 {
+    if (s->given[OPT_SPECTRUM_BINS] && s->given[OPT_SPECTRA])
+        return message_usage(messages, "-spectrum_bins merges the energies of -spectrum, "
+                                       "not those of -spectra; leave it out");
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (s->given[needs[i].option] && !s->given[needs[i].needed])
             return message_usage(messages, "%s needs %s, %s",

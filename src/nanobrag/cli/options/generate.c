@@ -81,7 +81,8 @@ void generate_man(void)
         "not asked for.\n.PP\nRun as\n.B nanoBragg\nor with\n.B \\-compat nanobragg\nit "
         "reads its command line as nanoBragg does and writes nanoBragg's files and "
         "numbers.\n");
-    printf(".SH OPTIONS\nNames are exact; \\-\\-x is \\-x; later options win.\n");
+    printf(".SH OPTIONS\nNames are exact; \\-\\-x is \\-x; later options win,\n"
+           "but a file to write has one name.\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf(".SS ");
         roff(option_group_title(group));
@@ -203,8 +204,10 @@ void generate_markdown(void)
               "`src/nanobrag/cli/options/options.def`; do not edit.");
     paragraph(
         "In the default profile names are exact, `--x` is `-x`, and a value that an option "
-        "has taken is never read as an option. An unknown option, a missing value or a "
-        "number with text behind it is an error (exit status 2, nothing written). Under "
+        "has taken is never read as an option. An option that is given twice counts "
+        "as it stands last, but a file to write has one name. An unknown option, a missing "
+        "value, a number with text behind it or a second name is an error (exit status 2, "
+        "nothing written). Under "
         "`-compat nanobragg` the command line is read as nanoBragg reads it: "
         "[from_nanobragg.md](from_nanobragg.md).");
     help_wrap(

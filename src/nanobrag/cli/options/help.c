@@ -157,7 +157,8 @@ static void print_status(void)
 static void help_everything(void)
 {
     printf("nanobrag %s - %s\n\n", nb_version(), help_summary);
-    printf("Numbers take no suffix; --x is -x; later options win.\n");
+    printf("Numbers take no suffix; --x is -x; later options win, but a file to write has "
+           "one name.\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n");
         help_section(group);
@@ -174,23 +175,25 @@ static const struct common {
     const char *values, *text;
 } common[] = {
     {OPT_CELL, "a b c ...", "unit cell [A, deg]"},
+    {OPT_PDB, NULL, "model of atoms"},
+    {OPT_MTZ, "FILE", "reflections"},
     {OPT_HKL, NULL, "list: h k l F"},
     {OPT_DEFAULT_F, NULL, "F of all others"},
     {OPT_MISSET, "x y z", "rotation [degree]"},
-    {OPT_MAT, NULL, "orientation matrix"},
     {OPT_N, NULL, "cells along a, b, c"},
     {OPT_GAUSS_XTAL, NULL, "Gaussian spots"},
     {OPT_MOSAIC, NULL, "spread [degree]"},
     {OPT_MOSAIC_DOM, NULL, "number of domains"},
     {OPT_LAMBDA, NULL, "wavelength [A]"},
     {OPT_ENERGY, NULL, "or energy [eV]"},
-    {OPT_FLUENCE, NULL, "photons/m^2, or:"},
-    {OPT_FLUX, NULL, "photons/s within"},
-    {OPT_BEAMSIZE, NULL, "beam edge [mm]"},
+    {OPT_FLUENCE, NULL, "photons/m^2"},
     {OPT_DISPERSION, NULL, "bandwidth [%]"},
     {OPT_WATER, NULL, "background [um]"},
     {OPT_OSC, NULL, "per image [degree]"},
     {OPT_IMAGES, NULL, "sweep of n images"},
+    {OPT_SHOTS, NULL, "table of stills"},
+    {OPT_EXPT, "FILE", "of DIALS: geometry"},
+    {OPT_GEOM, NULL, "of CrystFEL: panels"},
     {OPT_DISTANCE, NULL, "to detector [mm]"},
     {OPT_DETPIXELS, NULL, "pixels per edge"},
     {OPT_PIXEL, NULL, "pixel edge [mm]"},
@@ -198,14 +201,12 @@ static const struct common {
     {OPT_MASK, NULL, "0: not rendered"},
     {OPT_OVERSAMPLE, NULL, "sub-pixels per edge"},
     {OPT_IMAGEFILE, NULL, ".nxs .cbf .img"},
-    {OPT_SEED, NULL, "of the noise"},
     {OPT_FLOATFILE, NULL, "photons, float32"},
     {OPT_PNGFILE, NULL, "picture"},
     {OPT_JSON, NULL, "all numbers"},
     {OPT_GRADIENT, "NAME,...", "derivatives by NAME"},
     {OPT_FIT, NULL, "to images of -data"},
     {OPT_EXPLAIN, NULL, "plan and geometry"},
-    {OPT_THREADS, NULL, "fewer than all cores"},
     {OPT_COMPAT, "nanobragg", "does as nanoBragg"},
 };
 

@@ -5,6 +5,7 @@
  */
 #include "cli/options/options.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
@@ -118,21 +119,44 @@ void nearest_start(struct nearest *nearest, const char *word)
     *nearest = (struct nearest){.word = word, .distance = (size_t)-1};
 }
 
+/* Copy a name in small letters, as far as there is room. */
+static void copy_small(const char *name, char small[NAME_BYTES])
+{
+    size_t n = 0;
+    for (; name[n] && n + 1 < NAME_BYTES; n++)
+        small[n] = (char)tolower((unsigned char)name[n]);
+    small[n] = 0;
+}
+
+/* A name that the word begins, as -hdiv, is as near as two edits; one that begins the word,
+ * as that of -water_um, as three. */
 void nearest_try(struct nearest *nearest, const char *name)
 {
-    const size_t letters = strlen(nearest->word);
-    const int begins = letters > 3 && strncmp(name, nearest->word, letters) == 0;
-    const size_t changes = strlen(name) < NAME_BYTES ? edits(nearest->word, name) : 0;
-    const size_t distance = begins && changes > 2 ? 2 : changes;
-    if (strlen(name) >= NAME_BYTES || distance >= nearest->distance) return;
+    enum { LETTERS = 4 };
+    char word[NAME_BYTES], small[NAME_BYTES];
+    const size_t n = strlen(name), letters = strlen(nearest->word);
+    if (n >= NAME_BYTES || letters >= NAME_BYTES) return;
+    copy_small(nearest->word, word);
+    copy_small(name, small);
+    const size_t common = letters < n ? letters : n;
+    const int kin = common >= LETTERS && strncmp(small, word, common) == 0;
+    const size_t changes = edits(word, small);
+    const size_t distance = kin ? least(changes, letters <= n ? 2 : 3) : changes;
+    /* of two names that begin the word the longer one is meant */
+    const int better = kin && (!nearest->kin || (n < letters && n > strlen(nearest->name)));
+    if (distance > nearest->distance || (distance == nearest->distance && !better)) return;
     nearest->distance = distance;
-    memcpy(nearest->name, name, strlen(name) + 1);
+    nearest->kin = kin;
+    memcpy(nearest->name, name, n + 1);
 }
 
 const char *nearest_name(const struct nearest *nearest)
 {
     const size_t letters = strlen(nearest->word) - strspn(nearest->word, "-");
-    return nearest->distance <= 2 && 2 * nearest->distance < letters ? nearest->name : NULL;
+    if (nearest->kin) return nearest->name;
+    return letters > 1 && nearest->distance <= 2 && 2 * nearest->distance < letters
+               ? nearest->name
+               : NULL;
 }
 
 void option_try_names(struct nearest *nearest)

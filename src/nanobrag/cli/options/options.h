@@ -77,18 +77,20 @@ const char *option_group_title(int group);
 /* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name nearest to a word by edit distance, of those that were tried. */
+/* The name nearest to a word by edit distance, of those that were tried. Capitals do not
+ * matter. */
 enum { NAME_BYTES = 64 };
 struct nearest {
     const char *word;
     size_t distance;
+    int kin; /* 1: the name begins with the word, or the word with the name */
     char name[NAME_BYTES];
 };
 void nearest_start(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *name);
 
 /* That name; NULL when it is more than two edits away, or half of the word's letters, and
- * does not begin like the word. */
+ * neither begins with the other. */
 const char *nearest_name(const struct nearest *nearest);
 
 /* Try the names and aliases of all options. */

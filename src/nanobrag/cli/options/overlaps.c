@@ -1,9 +1,12 @@
 /*
  * overlaps.c - warns of options that another option leaves without effect, because both set
- * the same numbers: the later one counts, or the one that always wins.
+ * the same numbers: the later one counts, or the one that always wins. A file that would be
+ * written under two names is refused, as one of them would not be there.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <string.h>
+
 #include "cli/options/settings.h"
 
 /* What several options set. Of the numbers that make it up each option sets some, as bits.
@@ -136,6 +139,39 @@ static size_t place(const struct settings *s, const struct event_list *events, i
     if (is_off(s, option)) return 0;
     for (size_t i = events->n; i > 0; i--)
         if (events->at[i - 1].option == option) return i;
+    return 0;
+}
+
+/* Returns the first event of a file that a later event names otherwise, and that one; NULL:
+ * there is none. -data and -add may be repeated, and read files. */
+static const struct event *find_renamed(const struct event_list *events, int kind,
+                                        const struct event **later)
+{
+    for (size_t i = 0; i < events->n; i++)
+        for (size_t k = i + 1; k < events->n; k++) {
+            const struct event *const one = &events->at[i], *const two = &events->at[k];
+            if (one->option != two->option || (int)option_at(one->option)->kind != kind
+                || one->option == OPT_DATA || strcmp(one->text, two->text) == 0)
+                continue;
+            *later = two;
+            return one;
+        }
+    return NULL;
+}
+
+int overlaps_check(const struct event_list *events, struct messages *messages)
+{
+    const struct event *later, *first = find_renamed(events, KIND_OUTPUT, &later);
+    if (first)
+        return message_usage(messages,
+                             "%s is given twice, as %s and %s, and writes one file; leave "
+                             "one out",
+                             option_at(first->option)->name, first->text, later->text);
+    first = find_renamed(events, KIND_INPUT, &later);
+    if (first)
+        message_warning(messages, "%s %s has no effect: %s %s comes later",
+                        option_at(first->option)->name, first->text,
+                        option_at(first->option)->name, later->text);
     return 0;
 }
 

@@ -179,6 +179,10 @@ int geometry_finish(struct settings *s, struct messages *messages);
  * exit status. */
 int settings_check(const struct settings *s, struct messages *messages);
 
+/* Refuse a file that would be written under two names, and warn of one that would be read
+ * under two (overlaps.c). Returns 0 or the exit status. */
+int overlaps_check(const struct event_list *events, struct messages *messages);
+
 /* Warn of options that others leave without effect (overlaps.c). */
 void overlaps_warn(const struct settings *s, const struct event_list *events,
                    struct messages *messages);
