@@ -130,4 +130,15 @@ for type in 'unsigned_char \001' 'unsigned_short \001\000' 'unsigned_int \000\00
         -quiet 2> err
     is "a mask of ${type% *}" test "$(od -An -v -tf4 -w4 m.bin | grep -c '^ *0$')" -eq 12
 done
+
+# data of 32 bits, 100000 counts in each pixel, are those of raw floats
+put d.img "TYPE=signed_int;\nPIXEL_SIZE=0.1;\nDISTANCE=150;\nWAVELENGTH=0.9;\n" '\240\206\001\000'
+for pixel in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\000\120\303\107\000\120\303\107'; done > d.bin
+for data in d.img d.bin; do
+    "$program" $cell -detpixels_f 6 -detpixels_s 4 -pixel 0.1 -distance 150 -lambda 0.9 -water 5 \
+        -data $data -fit scale -fit_passes 1 -coarse off -fitfile $data.json -quiet 2> err
+    grep -m 1 '"loss"' $data.json > $data.loss
+done
+is "data of 32 bits" test -s d.img.loss
+is "as raw floats" cmp -s d.img.loss d.bin.loss
 finish

@@ -162,7 +162,7 @@ static void module_of(int i, int npanel, char path[PATH_LENGTH])
     const int digits = npanel > 1000 ? 4 : npanel > 100 ? 3 : npanel > 10 ? 2 : 1;
 
     (void)snprintf(path, PATH_LENGTH, DETECTOR "/module%0*d", digits, i);
-    if (npanel == 1) (void)strcpy(path, DETECTOR "/module");
+    if (npanel == 1) (void)snprintf(path, PATH_LENGTH, DETECTOR "/module");
 }
 
 /* Writes panel i. */
