@@ -88,6 +88,7 @@ int main(int argc, char **argv)
         {"gradcheck.verdict.rounding", verdict_rounding},
         {"gradcheck.verdict.mask", verdict_mask},
         {"gradcheck.verdict.replay", verdict_replay},
+        {"gradcheck.verdict.stopped", verdict_stopped},
         {"gradcheck.verdict.dot", verdict_dot},
         {"gradcheck.verdict.rate", verdict_rate},
         {"gradcheck.verdict.structural_zero", verdict_structural_zero},

@@ -114,6 +114,7 @@ int verdict_staircase(void);
 int verdict_rounding(void);
 int verdict_mask(void);
 int verdict_replay(void);
+int verdict_stopped(void);
 int replay_threads(void);
 int cotangents(void);
 int guard(void);

@@ -183,6 +183,47 @@ int verdict_replay(void)
     return TAP_PASS;
 }
 
+static int asked, stop_at;
+
+static int progress_stops(void *user, double fraction)
+{
+    (void)user;
+    (void)fraction;
+    return ++asked == stop_at;
+}
+
+/* The handler is asked within an evaluation too, and may stop the check at any call. */
+int verdict_stopped(void)
+{
+    const nb_context_options options = {.threads = 2, .progress = progress_stops};
+    const nb_scene scene = modes_base();
+    nb_gradcheck_row rows[NB_GRADCHECK_LOSSES];
+    nb_gradcheck_summary summary;
+    nb_context *ctx;
+    nb_simulator *sim;
+    int all;
+
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK
+        || nb_simulator_create(ctx, &scene, "misset_x", NULL, &sim) != NB_OK)
+        abort();
+    asked = stop_at = 0;
+    tap_check(nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary) == NB_OK, "it passes");
+    all = asked;
+    tap_check((uint64_t)all > 2 * summary.evaluations, "asked %d times in %d evaluations",
+              all, (int)summary.evaluations);
+    for (stop_at = 1; stop_at <= all; stop_at += 1 + all / 20) {
+        asked = 0;
+        tap_check(nb_gradcheck(sim, NULL, NULL, NULL, rows, NULL) == NB_ERR_CANCELLED
+                      && asked == stop_at && ctx->options.progress == progress_stops
+                      && !ctx->options.user,
+                  "stopped by call %d of %d, where it was asked %d times", stop_at, all,
+                  asked);
+    }
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* gradients of contexts with 1, 2 and 5 threads, bit by bit; and by name */
 int replay_threads(void)
 {

@@ -37,8 +37,8 @@ struct check_slopes {
 struct check {
     nb_simulator *sim;
     nb_context *ctx;
-    int (*progress)(void *user, double fraction); /* of the caller, or NULL */
-    double done; /* share of the check that is done, for progress() */
+    nb_context_options before; /* with the handlers of the caller */
+    double done; /* share of the check that is done, for the handler of progress */
     double coverage;
     uint64_t evaluations;
     size_t nparam, pixels, n; /* pixels: of the image; n: those that are rendered */

@@ -159,14 +159,13 @@ static nb_status call_vjp(struct check *c, int ncot, double *bar_x)
     return nb_vjp(c->sim, c->x, ncot, bar, bar_x);
 }
 
+/* Those of pixels that are not rendered stay 0. */
 static void set_cotangents(struct check *c, const unsigned char *mask)
 {
-    memset(c->cotangent, 0, LOSSES * c->pixels * sizeof *c->cotangent);
     for (int loss = 0; loss < LOSSES; loss++)
         for (size_t i = 0; i < c->n; i++)
-            if (!mask || mask[i])
-                c->cotangent[(size_t)loss * c->pixels + (size_t)c->rendered[i]] =
-                    c->weight[loss][i];
+            c->cotangent[(size_t)loss * c->pixels + (size_t)c->rendered[i]] =
+                !mask || mask[i] ? c->weight[loss][i] : 0;
 }
 
 static nb_status call_jvp(struct check *c, const double *d)
@@ -469,6 +468,45 @@ static nb_status check_items(struct check *c, const nb_gradcheck_options *o,
     return NB_OK;
 }
 
+/* ---- the handlers of the context ---- */
+
+/* Within an evaluation the caller is asked too, about the share of the whole check. */
+static int ask(void *user, double fraction)
+{
+    const struct check *c = user;
+
+    (void)fraction;
+    return c->before.progress(c->before.user, c->done);
+}
+
+static void pass_line_on(void *user, int level, const char *topic, const char *line)
+{
+    const struct check *c = user;
+
+    (c->before.log)(c->before.user, level, topic, line);
+}
+
+static void set_handlers(struct check *c)
+{
+    nb_context_options *const o = &c->ctx->options;
+
+    c->before = *o;
+    o->compile = NB_COMPILE_OFF;
+    if (o->progress) o->progress = ask;
+    if (o->log) o->log = pass_line_on;
+    o->user = c;
+}
+
+static void restore_handlers(const struct check *c)
+{
+    nb_context_options *const o = &c->ctx->options;
+
+    o->compile = c->before.compile;
+    o->progress = c->before.progress;
+    o->log = c->before.log;
+    o->user = c->before.user;
+}
+
 /* ---- the check from start to end ---- */
 
 static nb_status first_image(struct check *c, const double *x, const nb_array *bar_image,
@@ -556,7 +594,6 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     STANDARD_FLOATS;
     const nb_gradcheck_options o = with_defaults(options);
     nb_gradcheck_summary unused;
-    nb_context_options saved_options;
     struct check check = {0};
     struct policy policy;
     struct gpu *gpu;
@@ -571,13 +608,10 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     check.nparam = nb_nparam(sim);
     policy = sim->policy;
     gpu = sim->device.scene.gpu;
-    saved_options = sim->ctx->options;
-    check.progress = saved_options.progress;
+    set_handlers(&check);
     sim->policy.kernels.single = NULL;
     sim->policy.tolerance = least_peak;
     sim->device.scene.gpu = NULL; /* the check is of the derivatives on the host */
-    sim->ctx->options.compile = NB_COMPILE_OFF;
-    sim->ctx->options.progress = NULL;
     summary->launches = sim->ctx->launches;
     summary->compiled_launches = sim->ctx->compiled_launches;
     status = run_check(&check, x, bar_image, &o, rows, summary);
@@ -588,8 +622,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     summary->evaluations = check.evaluations;
     sim->policy = policy;
     sim->device.scene.gpu = gpu;
-    sim->ctx->options.compile = saved_options.compile;
-    sim->ctx->options.progress = saved_options.progress;
+    restore_handlers(&check);
     release(&check);
     return status;
 }

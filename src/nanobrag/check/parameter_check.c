@@ -62,24 +62,27 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
     return NB_OK;
 }
 
-/* Mark every pixel that the point spread reaches from a pixel that differs. */
+/* Mark every pixel of the region of interest that the point spread reaches from a pixel
+ * that differs. */
 static void spread_differences(struct check *check)
 {
     const struct window *w = &check->sim->window;
     const int reach = check->sim->scene.psf.radius;
+    const int first = w->roi[2] > reach ? w->roi[2] - reach : 0;
+    const int end = w->nslow - w->roi[3] > reach ? w->roi[3] + reach : w->nslow;
     const size_t nfast = (size_t)w->nfast;
     unsigned char *rows = check->row_differs, *all = check->differs;
 
-    for (int s = 0; s < w->nslow; s++)
-        for (int f = 0; f < w->nfast; f++) {
+    for (int s = first; s < end; s++)
+        for (int f = w->roi[0]; f < w->roi[1]; f++) {
             unsigned char any = 0;
 
             for (int i = f - reach; i <= f + reach; i++)
                 if (i >= 0 && i < w->nfast) any |= all[(size_t)s * nfast + (size_t)i];
             rows[(size_t)s * nfast + (size_t)f] = any;
         }
-    for (int s = 0; s < w->nslow; s++)
-        for (int f = 0; f < w->nfast; f++) {
+    for (int s = w->roi[2]; s < w->roi[3]; s++)
+        for (int f = w->roi[0]; f < w->roi[1]; f++) {
             unsigned char any = 0;
 
             for (int i = s - reach; i <= s + reach; i++)
@@ -88,13 +91,27 @@ static void spread_differences(struct check *check)
         }
 }
 
+/* Mark the rendered pixels whose branches are other ones than at x. */
+static void find_differences(struct check *check)
+{
+    const int spread = check->sim->psf != NULL; /* pixels beside the rendered ones count */
+    const size_t n = spread ? check->pixels : check->n;
+
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = spread ? k : (size_t)check->rendered[k];
+
+        check->differs[i] = check->signature[i] != check->signature_at_x[i];
+    }
+    if (spread) spread_differences(check);
+}
+
 nb_status check_image(struct check *check, const double *d, double t, int *usable)
 {
     nb_array image =
         nb_array_f64(check->image, check->sim->window.nslow, check->sim->window.nfast);
     nb_status status;
 
-    if (check->progress && check->progress(check->ctx->options.user, check->done))
+    if (check->before.progress && check->before.progress(check->before.user, check->done))
         return fail(check->ctx, NB_ERR_CANCELLED, "stopped on request");
     for (size_t p = 0; p < check->nparam; p++)
         check->moved[p] = check->x[p] + (d ? t * d[p] : 0);
@@ -127,9 +144,7 @@ static nb_status sample(struct check *check, const struct check_item *item, doub
         NB_TRY(signature_at(check, check->x, repeating, check->signature_at_x));
     check->repeating = repeating;
     NB_TRY(signature_at(check, check->moved, repeating, check->signature));
-    for (size_t i = 0; i < check->pixels; i++)
-        check->differs[i] = check->signature[i] != check->signature_at_x[i];
-    if (check->sim->psf) spread_differences(check);
+    find_differences(check);
     for (size_t i = 0; i < check->n; i++)
         unsmooth[i] |= check->differs[check->rendered[i]] | !isfinite(values[i]);
     return NB_OK;

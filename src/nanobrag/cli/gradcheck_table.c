@@ -19,11 +19,13 @@ static int failed(struct run *run, nb_status status)
     return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
-/* Find the corner of the brightest window of EDGE x EDGE pixels in a region. */
-static void brightest(const double *image, int nfast, const int roi[4], int corner[2])
+/* Find the corner of the brightest window of EDGE x EDGE pixels in a region. Returns 0, or
+ * EXIT_INTERRUPTED. */
+static int brightest(const double *image, int nfast, const int roi[4], int corner[2])
 {
     double best = -1;
-    for (int s = roi[2]; s + EDGE <= roi[3]; s += EDGE / 4)
+    for (int s = roi[2]; s + EDGE <= roi[3]; s += EDGE / 4) {
+        if (progress_line_interrupted()) return EXIT_INTERRUPTED;
         for (int f = roi[0]; f + EDGE <= roi[1]; f += EDGE / 4) {
             double sum = 0;
             for (int i = 0; i < EDGE * EDGE; i++)
@@ -31,6 +33,8 @@ static void brightest(const double *image, int nfast, const int roi[4], int corn
                     image[(size_t)(s + i / EDGE) * (size_t)nfast + (size_t)(f + i % EDGE)];
             if (sum > best) best = sum, corner[0] = f, corner[1] = s;
         }
+    }
+    return 0;
 }
 
 /* Shrink the region of a scene to a window that can be checked in reasonable time. */
@@ -51,8 +55,11 @@ static int choose_window(struct run *run, nb_scene *scene)
         nb_simulator_free(sim);
     }
     corner[0] = roi[0], corner[1] = roi[2];
-    if (status == NB_OK) brightest(image, d->nfast, roi, corner);
+    const int stopped = status == NB_OK ? brightest(image, d->nfast, roi, corner)
+                        : status == NB_ERR_CANCELLED ? EXIT_INTERRUPTED
+                                                     : 0;
     free(image);
+    if (stopped) return stopped;
     if (status != NB_OK) return failed(run, status);
     for (int i = 0; i < 2; i++) {
         int *ends = scene->detector.roi + (size_t)2 * (size_t)i;

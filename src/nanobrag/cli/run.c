@@ -390,7 +390,7 @@ static int execute(struct run *run)
 
 void run_free(struct run *run)
 {
-    for (int i = 0; run->results && i < run->s->images; i++)
+    for (int i = 0; i < run->reached; i++)
         for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
     free(run->results);
     free(run->truth_name);

@@ -188,6 +188,7 @@ struct run {
     struct result *results;
     char *truth_name; /* of truth_default(), or NULL */
     int done; /* number of finished images */
+    int reached; /* results from here on are blank: they may be 10^8 */
     double seconds_setup;
     int scene_only; /* 1: the scene is wanted and nothing is computed or written */
     struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */

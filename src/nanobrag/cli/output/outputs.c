@@ -204,11 +204,13 @@ static int check_sweep(const struct settings *s, struct messages *messages)
     for (int a = 0; a < OUT_COUNT; a++)
         for (int b = 0; b < OUT_COUNT; b++) {
             if (a == b || !s->out[a] || !s->out[b]) continue;
-            for (int i = 0; i < s->images; i++)
+            for (int i = 0; i < s->images; i++) {
+                if (progress_line_interrupted()) return EXIT_INTERRUPTED;
                 if (has_same_name(s, a, b, i))
                     return message_usage(messages,
                                          "the images of %s and %s would get the same names",
                                          s->out[a], s->out[b]);
+            }
         }
     return 0;
 }
@@ -229,9 +231,12 @@ static void list_singles(const struct settings *s, const char *out[SINGLES])
 static int check_singles(const struct settings *s, struct messages *messages)
 {
     const char *singles[SINGLES];
+    int any = 0;
     list_singles(s, singles);
-    for (int kind = 0; kind < OUT_COUNT; kind++)
+    for (int k = 0; k < SINGLES; k++) any |= singles[k] != NULL;
+    for (int kind = 0; any && kind < OUT_COUNT; kind++)
         for (int i = 0; s->out[kind] && i < s->images; i++) {
+            if (progress_line_interrupted()) return EXIT_INTERRUPTED;
             char *name = output_name_of(s, kind, i);
             int clash = -1;
             for (int k = 0; name && k < SINGLES; k++)
@@ -516,6 +521,7 @@ static int store_statistics(struct run *run, struct result *result)
 int outputs_name(struct run *run, int i)
 {
     struct result *const result = &run->results[i];
+    if (i >= run->reached) run->reached = i + 1;
     for (int kind = 0; kind < OUT_COUNT; kind++) {
         if (!run->s->out[kind]) continue;
         /* a data file is named as it begins */
@@ -529,7 +535,7 @@ int outputs_name(struct run *run, int i)
 const char *results_names(const struct run *run, int kind, const char **last)
 {
     const char *first = NULL;
-    for (int i = 0; i < run->s->images && run->results; i++) {
+    for (int i = 0; i < run->reached; i++) {
         const char *const name = run->results[i].file[kind];
         if (!name || (!run->results[i].kept && !(run->results[i].seconds > 0))) continue;
         if (!first) first = name;

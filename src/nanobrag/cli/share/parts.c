@@ -235,6 +235,7 @@ static nb_status append_part(struct run *run, nb_nxmx *nxmx, const struct part *
 /* All images are in the master. */
 static int name_all(struct run *run, const char *path)
 {
+    run->reached = run->s->images;
     for (int i = 0; i < run->s->images; i++) {
         char **const name = &run->results[i].file[OUT_IMAGE];
         free(*name);

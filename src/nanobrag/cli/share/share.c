@@ -156,7 +156,10 @@ static int find_kept(struct run *run)
             if (at >= 0 && at < s->images) share->state[at] |= SHARE_FRAMED;
         }
     for (int i = 0; i < s->images && !code; i++)
-        if (is_there(run, i, share->state[i] & SHARE_FRAMED)) share->state[i] |= SHARE_KEPT;
+        if (progress_line_interrupted())
+            code = EXIT_INTERRUPTED;
+        else if (is_there(run, i, share->state[i] & SHARE_FRAMED))
+            share->state[i] |= SHARE_KEPT;
     parts_free(&parts);
     return code;
 }
@@ -169,9 +172,10 @@ static void divide(struct run *run)
     const long long ranks = run->team ? run->team->ranks : 1;
     long long missing = 0, k = 0;
     for (int i = 0; i < run->s->images; i++) missing += !(share->state[i] & SHARE_KEPT);
+    const long long first = missing * rank / ranks, end = missing * (rank + 1) / ranks;
     for (int i = 0; i < run->s->images; i++) {
         if (share->state[i] & SHARE_KEPT) continue;
-        if (k >= missing * rank / ranks && k < missing * (rank + 1) / ranks) {
+        if (k >= first && k < end) {
             share->state[i] |= SHARE_MINE;
             share->mine++;
         }
