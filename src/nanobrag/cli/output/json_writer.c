@@ -77,7 +77,8 @@ void json_flag(cJSON *to, const char *key, int value)
     cJSON_AddBoolToObject(to, key, value != 0);
 }
 
-/* Returns the length of the UTF-8 sequence at p, or 0 if there is none. */
+/* Returns the length of the UTF-8 sequence at p, or 0 if there is none: no longer form of a
+ * character counts, no half of a pair of UTF-16, and nothing beyond U+10FFFF. */
 static size_t sequence(const unsigned char *p)
 {
     const size_t n = p[0] < 0x80   ? 1
@@ -86,7 +87,10 @@ static size_t sequence(const unsigned char *p)
                      : p[0] < 0xf0 ? 3
                      : p[0] < 0xf5 ? 4
                                    : 0;
-    for (size_t i = 1; i < n; i++)
+    const int least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    const int most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (n > 1 && (p[1] < least || p[1] > most)) return 0;
+    for (size_t i = 2; i < n; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
     return n;
 }

@@ -40,7 +40,7 @@ static void put_beam(struct experiment *e)
     struct document *d = &e->d;
     cJSON *beam = document_object(d, e->beams, NULL);
 
-    document_string(d, beam, "__id__", "monochromatic");
+    document_text(d, beam, "__id__", "monochromatic");
     document_reals(d, beam, "direction", l->source, 3);
     document_real(d, beam, "wavelength", e->exposure->wavelength);
     document_real(d, beam, "divergence", 0);
@@ -65,11 +65,11 @@ static void put_sensor(struct experiment *e, cJSON *to)
     cJSON *strategy;
 
     document_real(d, to, "thickness", e->exposure->thickness);
-    document_string(d, to, "material", "");
+    document_text(d, to, "material", "");
     document_real(d, to, "mu", e->exposure->attenuation);
     strategy = document_object(d, to, "px_mm_strategy");
-    document_string(d, strategy, "type",
-                    has_sensor ? "ParallaxCorrectedPxMmStrategy" : "SimplePxMmStrategy");
+    document_text(d, strategy, "type",
+                  has_sensor ? "ParallaxCorrectedPxMmStrategy" : "SimplePxMmStrategy");
 }
 
 static void put_panel(struct experiment *e, cJSON *panels, int i,
@@ -85,14 +85,14 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
 
     (void)snprintf(number, sizeof number, "panel%d", i);
     document_text(d, panel, "name", p->name && *p->name ? p->name : number);
-    document_string(d, panel, "type", "SENSOR_PAD");
+    document_text(d, panel, "type", "SENSOR_PAD");
     put_pose(e, panel, exposure_panel_pose(e->exposure, i));
     document_reals(d, panel, "raw_image_offset", place, 2);
     document_reals(d, panel, "image_size", size, 2);
     document_reals(d, panel, "pixel_size", pixel, 2);
     document_reals(d, panel, "trusted_range",
                    trusted[0] == 0 && trusted[1] == 0 ? everything : trusted, 2);
-    document_string(d, panel, "identifier", "");
+    document_text(d, panel, "identifier", "");
     (void)document_array(d, panel, "mask");
     document_real(d, panel, "gain", 1);
     document_real(d, panel, "pedestal", e->options->pedestal);
@@ -107,21 +107,21 @@ static void put_frame(struct experiment *e, cJSON *to, const char *name,
     struct document *d = &e->d;
 
     document_text(d, to, "name", name);
-    document_string(d, to, "type", "");
+    document_text(d, to, "type", "");
     put_pose(e, to, pose);
     document_reals(d, to, "raw_image_offset", zero, 2);
     document_reals(d, to, "image_size", zero, 2);
     document_reals(d, to, "pixel_size", zero, 2);
     document_reals(d, to, "trusted_range", zero, 2);
     document_real(d, to, "thickness", 0);
-    document_string(d, to, "material", "");
+    document_text(d, to, "material", "");
     document_real(d, to, "mu", 0);
-    document_string(d, to, "identifier", "");
+    document_text(d, to, "identifier", "");
     (void)document_array(d, to, "mask");
     document_real(d, to, "gain", 1);
     document_real(d, to, "pedestal", 0);
-    document_string(d, document_object(d, to, "px_mm_strategy"), "type",
-                    "SimplePxMmStrategy");
+    document_text(d, document_object(d, to, "px_mm_strategy"), "type",
+                  "SimplePxMmStrategy");
 }
 
 /* What lies in a group. */
@@ -233,7 +233,7 @@ static void put_crystal(struct experiment *e, double mosaicity)
     struct document *d = &e->d;
     cJSON *to = document_object(d, e->crystals, NULL);
 
-    document_string(d, to, "__id__", "crystal");
+    document_text(d, to, "__id__", "crystal");
     for (int i = 0; i < 3; i++) {
         double axis[3];
 
@@ -242,7 +242,7 @@ static void put_crystal(struct experiment *e, double mosaicity)
             linear_rotate(l->spindle, linear_radian(e->exposure->phi), axis, axis);
         document_reals(d, to, keys[i], axis, 3);
     }
-    document_string(d, to, "space_group_hall_symbol", e->hall);
+    document_text(d, to, "space_group_hall_symbol", e->hall);
     if (mosaicity > 0) document_real(d, to, "mosaicity", mosaicity);
     if (e->npoint > 0) put_scan_points(e, to, e->points, e->npoint);
 }
@@ -322,7 +322,7 @@ static void put_rest(struct experiment *e, cJSON *to)
     static const char *const keys[] = {"mask", "gain", "pedestal", "dx", "dy"};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        document_string(&e->d, to, keys[i], "");
+        document_text(&e->d, to, keys[i], "");
     (void)document_object(&e->d, to, "params");
 }
 
@@ -331,8 +331,8 @@ static void put_sequence(struct experiment *e, cJSON *sets)
     struct document *d = &e->d;
     cJSON *set = document_object(d, sets, NULL), *indices;
 
-    document_string(d, set, "__id__", "ImageSequence");
-    document_string(d, set, "template", e->options->files);
+    document_text(d, set, "__id__", "ImageSequence");
+    document_text(d, set, "template", e->options->files);
     if (!strchr(e->options->files, '#')) {
         indices = document_array(d, set, "single_file_indices");
         for (int i = 0; i < e->nimage; i++)
@@ -349,8 +349,8 @@ static void put_still(struct experiment *e, cJSON *sets, int i)
     char *name = file_of(e->options->files, e->first + i);
 
     if (!name) d->lost++;
-    document_string(d, set, "__id__", "ImageSet");
-    document_string(d, document_array(d, set, "images"), NULL, name);
+    document_text(d, set, "__id__", "ImageSet");
+    document_text(d, document_array(d, set, "images"), NULL, name);
     document_real(d, document_array(d, set, "single_file_indices"), NULL,
                   one_file ? e->first - 1 + i : 0);
     put_rest(e, set);
@@ -374,8 +374,8 @@ static void put_experiment(struct experiment *e, cJSON *list, int i,
     struct document *d = &e->d;
     cJSON *to = document_object(d, list, NULL);
 
-    document_string(d, to, "__id__", "Experiment");
-    document_string(d, to, "identifier", "");
+    document_text(d, to, "__id__", "Experiment");
+    document_text(d, to, "identifier", "");
     document_real(d, to, "beam", numbers->beam);
     document_real(d, to, "detector", numbers->detector);
     if (e->is_sweep) document_real(d, to, "goniometer", 0);
@@ -492,7 +492,7 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
         if (options->fast_along_x) turn_fast_along_x(&shots[i].exposure);
     }
     e.d = document_begin();
-    document_string(&e.d, e.d.root, "__id__", "ExperimentList");
+    document_text(&e.d, e.d.root, "__id__", "ExperimentList");
     put_experiments(&e, shots, n);
     e.exposure = &shots->exposure;
     put_imagesets(&e);
@@ -500,5 +500,11 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     put_scan(&e);
     (void)document_array(&e.d, e.d.root, "profile");
     (void)document_array(&e.d, e.d.root, "scaling_model");
+    if (e.d.replaced)
+        log_line(ctx, NB_LOG_WARNING, "expt",
+                 "%s: the name of the images is not UTF-8, as JSON has to be: its other "
+                 "bytes "
+                 "are written as '?', and DIALS will not find them; rename them",
+                 path);
     return document_write(ctx, &e.d, path, path);
 }

@@ -69,17 +69,36 @@ void document_reals(struct document *d, cJSON *to, const char *key, const double
     for (size_t i = 0; i < n; i++) document_real(d, array, NULL, values[i]);
 }
 
-void document_string(struct document *d, cJSON *to, const char *key, const char *text)
+/* Returns the length of the UTF-8 sequence at p, or 0 if there is none: no longer form of a
+ * character counts, no half of a pair of UTF-16, and nothing beyond U+10FFFF. */
+static size_t sequence(const unsigned char *p)
 {
-    put(d, to, key, text ? cJSON_CreateString(text) : cJSON_CreateNull());
+    const size_t n = p[0] < 0x80   ? 1
+                     : p[0] < 0xc2 ? 0
+                     : p[0] < 0xe0 ? 2
+                     : p[0] < 0xf0 ? 3
+                     : p[0] < 0xf5 ? 4
+                                   : 0;
+    const int least = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    const int most = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+
+    if (n > 1 && (p[1] < least || p[1] > most)) return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    return n;
 }
 
+/* JSON is UTF-8: other bytes, of which the name of a file may consist, become '?'. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text)
 {
     cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();
 
-    for (char *c = item ? item->valuestring : NULL; c && *c; c++)
-        if ((unsigned char)*c > 126) *c = '?';
+    for (char *c = item ? item->valuestring : NULL; c && *c;) {
+        const size_t n = sequence((const unsigned char *)c);
+
+        if (n == 0) *c = '?', d->replaced++;
+        c += n ? n : 1;
+    }
     put(d, to, key, item);
 }
 

@@ -13,6 +13,7 @@
 struct document {
     cJSON *root;
     int lost; /* items that are missing */
+    int replaced; /* bytes of strings that were not UTF-8 */
 };
 
 /* Begins a document with an object. */
@@ -35,11 +36,8 @@ void document_digits(struct document *d, cJSON *to, const char *key, double valu
 void document_null(struct document *d, cJSON *to, const char *key);
 void document_flag(struct document *d, cJSON *to, const char *key, int value);
 
-/* Adds a string, of which bytes that are not ASCII become '?', or null. */
+/* Adds a string, of which bytes that are not UTF-8 become '?', or null. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text);
-
-/* Adds a string as it is, or null. */
-void document_string(struct document *d, cJSON *to, const char *key, const char *text);
 
 /* Writes the document as a file and frees it; `what` names it for messages. */
 nb_status document_write(nb_context *ctx, struct document *d, const char *path,
