@@ -58,6 +58,8 @@ NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const 
  * Read reflections from a text file. A line holds one reflection, h k l F; further columns
  * are ignored with a note, and so is a first line in which no word is a number. A line that
  * begins with '#' is a comment. Text after the last reflection is ignored with a warning.
+ * Of a reflection listed twice the last F counts; a warning counts those that differ, and a
+ * note negative F.
  *
  *   out  [out]  free with nb_hkl_free()
  *

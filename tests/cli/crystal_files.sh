@@ -182,7 +182,7 @@ printf '%b' "$group${atom}END\n${atom}END\n" > after.pdb
 accepts 'warning: .*after.pdb: atoms after the record END are not read: 1 of them; remove END' \
     -pdb ../after.pdb $view -floatfile f
 head -c 40000000 /dev/zero | tr '\0' ' ' | gzip > large.cif.gz
-refuses 2 'large.cif.gz: expands to more than 16777216 bytes, 50 times.*gunzip' \
+refuses 2 'large.cif.gz: its [0-9]* bytes expand to more than 16777216,.*gunzip' \
     -pdb ../large.cif.gz $view -floatfile f
 yes '0 1 2 3 4 5 6 7' | head -n 8400000 | (printf 'data_x loop_ _x\n'; cat) > words.cif
 refuses 2 'words.cif: an mmCIF of 67200003 words; expected at most 67108864' \

@@ -50,6 +50,12 @@ printf '1 2 3 4\n' > one.hkl
 accepts 'warning: -hkl ../none.hkl has no effect: -hkl ../one.hkl comes later' $scene \
     -hkl ../none.hkl -hkl ../one.hkl -floatfile f
 
+printf '1 2 3 4\n1 2 3 5\n2 2 2 -7\n2 2 3 -8\n' > again.hkl
+accepts 'warning: ../again.hkl: reflections listed again below with another F, which counts: 1$' \
+    $scene -hkl ../again.hkl -floatfile f
+accepts 'note: ../again.hkl: negative F: 2; the image has their squares' $scene \
+    -hkl ../again.hkl -floatfile f
+
 # combinations that cannot be meant
 refuses 2 'needs -detector_abs' $scene -detector_thick 300 -floatfile f
 refuses 2 'needs -water' $scene -stol "$data/golden/water_like.stol" -floatfile f

@@ -94,9 +94,10 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
     if (status == Z_MEM_ERROR) return fail_memory(ctx, name);
     if (status == Z_BUF_ERROR && most < limit)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: expands to more than %zu bytes, %d times its size; if it is the "
-                    "right file, expand it with gunzip",
-                    name, most, (int)EXPANSION);
+                    "%s: its %zu bytes expand to more than %zu, as hardly a right file "
+                    "does; "
+                    "if it is right, expand it with gunzip",
+                    name, n, most);
     if (status == Z_BUF_ERROR)
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: expands to more than %zu bytes; check that it is the right file",

@@ -262,6 +262,27 @@ static nb_status read_list(nb_context *ctx, struct text *text, struct list *list
     return status;
 }
 
+/* Says which F of the list do not count, or have no sign in an image. */
+static void tell(nb_context *ctx, const char *name, const struct list *list,
+                 const nb_hkl *made)
+{
+    size_t replaced = 0, negative = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const int *hkl = list->hkl + 3 * i;
+
+        replaced += *hkl_box_at(made, hkl[0], hkl[1], hkl[2]) != list->f[i];
+        negative += list->f[i] < 0;
+    }
+    if (replaced > 0)
+        log_line(ctx, NB_LOG_WARNING, "hkl",
+                 "%s: reflections listed again below with another F, which counts: %zu",
+                 name, replaced);
+    if (negative > 0)
+        log_line(ctx, NB_LOG_NOTE, "hkl",
+                 "%s: negative F: %zu; the image has their squares", name, negative);
+}
+
 static nb_status parse_list(nb_context *ctx, const char *name, const struct span *bytes,
                             int groups, nb_hkl **out)
 {
@@ -289,6 +310,7 @@ static nb_status parse_list(nb_context *ctx, const char *name, const struct span
         status = nb_hkl_create(ctx, list.n, list.hkl, list.f, out);
         if (status != NB_OK) status = file_fail(ctx, status, name);
     }
+    if (status == NB_OK && !groups) tell(ctx, name, &list, *out);
     free(list.hkl);
     free(list.f);
     return status;
