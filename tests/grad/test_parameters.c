@@ -504,6 +504,68 @@ static int any_length(void)
     return TAP_PASS;
 }
 
+/* ---- a distance that is stated along the normal ---- */
+
+/* The image of a tilted rectangle at a distance along its normal, with the point nearest to
+ * the crystal given, by a simulator with this free name and value; and its derivative. */
+static double tilted(const char *name, double close, const double *x, double *image,
+                     double *slope)
+{
+    nb_scene scene = scenes_base();
+    nb_array out = nb_array_f64(image, scene.detector.nslow, scene.detector.nfast);
+    nb_array dot = nb_array_f64(slope, scene.detector.nslow, scene.detector.nfast);
+    const double one = 1;
+    nb_description d;
+    nb_simulator *sim;
+
+    scene.detector.close_distance = close;
+    scene.detector.origin_kind = NB_ORIGIN_CLOSE;
+    scene.detector.pivot = NB_PIVOT_SAMPLE;
+    scene.detector.twotheta = 0;
+    scene.detector.origin[0] = 31;
+    scene.detector.origin[1] = 12;
+    scene.beam.direction[0] = 1;
+    scene.beam.direction[1] = 0.1;
+    scene.beam.direction[2] = -0.3;
+    sim = probe_make(&scene, name);
+    if (nb_describe(sim, x, &d) != NB_OK || nb_forward(sim, x, &out) != NB_OK) abort();
+    if (slope && nb_jvp(sim, x, 1, &one, &dot) != NB_OK) abort();
+    nb_simulator_free(sim);
+    return d.distance;
+}
+
+/* One panel of an .expt says its distance along its normal. Its `distance` is the one along
+ * the beam, and moves it along its normal: the beam is longer by 1/cosine. */
+static int distance_of_normal(void)
+{
+    enum { PIXELS_MOST = 64 * 64 };
+    static double image[3][PIXELS_MOST], slope[2][PIXELS_MOST];
+    const nb_scene scene = scenes_base();
+    const int n = scene.detector.nslow * scene.detector.nfast;
+    const double close = 80, distance = tilted(NULL, close, NULL, image[0], NULL);
+    const double cosine = close / distance, moved = distance + 1.5;
+    struct worst same = {0}, along = {0}, slopes = {0};
+    double brightest, steepest;
+
+    if (n > PIXELS_MOST) abort();
+    tap_check(cosine < 0.99, "cosine %g", cosine);
+    brightest = worst_largest(image[0], (size_t)n);
+    (void)tilted("distance", close, &distance, image[1], slope[0]);
+    (void)tilted("close_distance", close, &close, image[2], slope[1]);
+    steepest = worst_largest(slope[1], (size_t)n);
+    worst_add_all(&same, image[1], image[0], (size_t)n, brightest);
+    for (int i = 0; i < n; i++)
+        worst_add(&slopes, slope[0][i], cosine * slope[1][i], steepest);
+    (void)tilted("distance", close, &moved, image[1], slope[0]);
+    (void)tilted(NULL, moved * cosine, NULL, image[0], NULL);
+    worst_add_all(&along, image[1], image[0], (size_t)n, brightest);
+    /* the two distances differ by rounding, which fringes of a crystal magnify */
+    worst_check(&same, 1e-12, "image at its own distance");
+    worst_check(&along, 1e-12, "image farther along the normal");
+    worst_check(&slopes, 1e-11, "derivative, by that along the normal");
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -517,6 +579,7 @@ int main(int argc, char **argv)
         {"rotation_vector", rotation_vector},
         {"nothing_left", nothing_left},
         {"any_length", any_length},
+        {"distance_of_normal", distance_of_normal},
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

@@ -55,6 +55,9 @@ struct params_lists {
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out);
 
+/* Whether a list of names has this one, by itself. */
+int params_are_named(const char *names, const char *name);
+
 /* Frees the lists that params_select() made; a struct of zeros is allowed. */
 void params_free(struct params *params);
 

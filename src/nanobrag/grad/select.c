@@ -153,6 +153,15 @@ static int matches(const char *name, const struct word *word)
            && !strncmp(name, word->text, word->name_length);
 }
 
+int params_are_named(const char *names, const char *name)
+{
+    struct word word;
+
+    while (names && next_word(&names, &word))
+        if (matches(name, &word)) return 1;
+    return 0;
+}
+
 static int is_everything(const struct word *word)
 {
     return !word->index && matches("*", word);

@@ -394,6 +394,23 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle
     return NB_OK;
 }
 
+void detector_measure_along_beam(nb_scene *scene)
+{
+    nb_detector *d = &scene->detector;
+    struct detector_place place;
+    double normal[3], ratio;
+
+    if (d->npanel > 0 || d->close_distance == 0 || d->origin_kind != NB_ORIGIN_CLOSE
+        || d->pivot != NB_PIVOT_SAMPLE)
+        return;
+    unrotated_place(scene, &place);
+    linear_rotate_xyz(d->rotation, place.normal, normal); /* as derive_rectangle() */
+    ratio = linear_dot(place.beam, normal);
+    if (!(ratio > 0)) return;
+    d->distance = d->close_distance / ratio;
+    d->close_distance = 0;
+}
+
 /* Rotates a vector with the detector: about the lab axes, then by two theta about
  * its axis. */
 static void rotate_with_detector(const nb_detector *d, const double axis[3],

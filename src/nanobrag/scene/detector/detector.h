@@ -31,6 +31,12 @@ struct detector_place {
  * as for panels_resolve(). */
 nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
+/* States a resolved detector by its distance along the beam where it is that along its
+ * normal, and it is placed by the point nearest to the crystal and turns about this one, as
+ * a panel of an .expt: the point stays, so that it moves along its normal. Others are left
+ * as they are. */
+void detector_measure_along_beam(nb_scene *scene);
+
 /* Returns the number of rectangles of a detector: its panels, or 1. */
 int detector_panels(const nb_detector *detector);
 
