@@ -66,6 +66,29 @@ def test_shots_have_crystals_of_their_own(tmp_path):
         nanobrag.write_expt(sim, path, images=2, shots=rows)
 
 
+@needs_json
+def test_a_crystal_that_changes_during_the_scan(tmp_path):
+    sim = nanobrag.Simulator.from_cli(
+        "-cell 50 60 70 -default_F 9 -N 4 -detpixels 16 -osc 0.5 -phi 3 -phisteps 2", "misset_x"
+    )
+    path = tmp_path / "turning.expt"
+    nanobrag.write_expt(sim, path, images=2, scan_points=[[0], [0.2], [0.6]])
+    found = nanobrag.read_expt(path)
+    for i, misset in enumerate((0.1, 0.4)):
+        nanobrag.write_expt(sim, tmp_path / "middle.expt", [misset])
+        middle = nanobrag.read_expt(tmp_path / "middle.expt").scene
+        scene = found.at(i)
+        # the mean of two axes 0.4 degree apart is shorter by the square of that over 8
+        assert np.allclose(scene.crystal.matrix, middle.crystal.matrix, rtol=1e-5, atol=2e-7)
+        assert scene.scan.phi0 == 3 + 0.5 * i
+    assert found.at(0).crystal == found.scene.crystal
+    assert found.at(1).crystal != found.scene.crystal
+    with pytest.raises(ValueError, match="scan_points has the shape"):
+        nanobrag.write_expt(sim, path, images=2, scan_points=[[0], [0.2]])
+    with pytest.raises(nanobrag.ArgumentError, match="not both"):
+        nanobrag.write_expt(sim, path, images=1, scan_points=[[0], [0.2]], shots=[[0]])
+
+
 def test_xparm(tmp_path):
     path = tmp_path / "XPARM.XDS"
     path.write_text(XPARM)
