@@ -144,6 +144,16 @@ is "a fit has the crystal of its image" grep -q 'loss 0\.000' out
 printf '[{"data": "../data2.bin", "phi0": 12.5}]' > list.json
 run -expt ../varying.expt $render -shots ../list.json -fit scale -param scale=0.7
 is "and so has each image of a list" grep -q 'loss 0\.000' out
+run $geometry $render -phi 13 -intfile ../frame_003.img
+run -expt ../varying.expt -img ../frame_003.img $render -floatfile s.bin
+is "-img chooses the image by its angle" near 2e-6 v_3.bin work/s.bin
+is "and it is said" grep -q 'of its scan this is image 3 of 3, by the angle of ../frame_003.img' err
+run $geometry $render -phi 99 -intfile ../frame_099.img
+run -expt ../varying.expt -img ../frame_099.img $render -floatfile s.bin
+is "or the first where it lies outside" near 2e-6 v_1.bin work/s.bin
+is "which is told" grep -q 'frame_099.img: its angle of 99 degree lies outside the scan of ../varying.expt, 12 to 13.5' err
+run -expt ../varying.expt $render -data ../frame_003.img -fit scale
+is "-data of another angle is told" grep -q 'frame_003.img: its header says a start at 13 degree, the scene 12' err
 awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
 refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
     -expt ../short.expt $render -floatfile f

@@ -125,6 +125,29 @@ void experiment_take(struct settings *s, const nb_experiment *from)
     if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
 }
 
+/* Take the image of the scan at the angle of -img, else the first. Returns its number, from
+ * 0 on. */
+static int choose_image(struct settings *s, struct messages *messages, const char *img,
+                        const nb_experiment *from)
+{
+    const nb_scan *const scan = &from->scene.scan;
+    const char *const file = s->expt ? s->expt : s->xparm;
+    if (!s->inherited.has_phi || from->images < 2 || scan->osc == 0) return 0;
+    const double whole = 360 / fabs(scan->osc);
+    const double from_start = (s->inherited.phi - scan->phi0) / scan->osc;
+    const double i = from_start - whole * floor((from_start + 0.5) / whole);
+    if (i >= from->images - 0.5) {
+        message_warning(messages,
+                        "%s: its angle of %g degree lies outside the scan of %s, %g to %g "
+                        "degree, whose first image is taken",
+                        img, s->inherited.phi, file, scan->phi0,
+                        scan->phi0 + from->images * scan->osc);
+        return 0;
+    }
+    s->scene.scan.phi0 = s->inherited.phi;
+    return (int)floor(i + 0.5);
+}
+
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, nb_experiment *out)
 {
@@ -137,7 +160,12 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
     const int code = read_file(s, messages, ctx, out);
     if (code) return code;
     experiment_take(s, out);
-    if (out->images > 1 && !events_text(events, OPT_IMAGES))
+    const char *const img = events_text(events, OPT_IMG);
+    const int image = choose_image(s, messages, img, out);
+    if (image > 0)
+        message_note(messages, "%s: of its scan this is image %d of %d, by the angle of %s",
+                     s->expt ? s->expt : s->xparm, image + 1, out->images, img);
+    else if (out->images > 1 && !events_text(events, OPT_IMAGES))
         message_note(messages,
                      "%s: its scan has %d images, of which this is the first; "
                      "-images %d makes all",

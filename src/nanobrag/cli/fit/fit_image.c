@@ -135,6 +135,15 @@ static double centre_off(const nb_description *d, double x, double y)
     return least;
 }
 
+/* 1 where a rotation of the header begins elsewhere than that of the scene, by more than
+ * half an image; *phi is where. */
+static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
+{
+    if (scan->osc == 0) return 0;
+    if (!nb_smv_number(smv, "OSC_START", phi) && !nb_smv_number(smv, "PHI", phi)) return 0;
+    return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
+}
+
 /* Writes how a header contradicts the scene, by more than a start may be off. */
 static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
                           const nb_description *d, char out[FIT_MISMATCH])
@@ -150,6 +159,9 @@ static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
              && is_off(x, d->close_distance, 0.02))
         (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm, the scene %g", x,
                        d->distance);
+    else if (is_turned(smv, &image->scene.scan, &x))
+        (void)snprintf(out, FIT_MISMATCH, "a start at %g degree, the scene %g", x,
+                       image->scene.scan.phi0);
     else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
              && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
              && centre_off(d, x, y) > fmax(5 * d->pixel, 1))

@@ -197,7 +197,10 @@ static void read_plain(const struct header *h, unsigned *lacks)
         *lacks &= ~(unsigned)LACKS_WAVELENGTH;
     read_beam(h);
     if (to->beam.given[0] || to->org.given[0]) *lacks &= ~(unsigned)LACKS_BEAM;
-    (void)read_either(h, "OSC_START", "PHI", &s->scene.scan.phi0);
+    if (read_either(h, "OSC_START", "PHI", &s->scene.scan.phi0) && !h->is_mask) {
+        to->has_phi = 1;
+        to->phi = s->scene.scan.phi0;
+    }
     if (nb_smv_number(h->smv, "OSC_RANGE", &value)) {
         s->scene.scan.osc = value;
         s->scene.given |= NB_GIVEN_OSC;

@@ -52,6 +52,8 @@ struct inherited {
     int beam_flipped; /* 1: -mask inverted BEAM_CENTER_Y */
     int has_distance, has_close, has_twotheta;
     double distance, close_distance, twotheta;
+    int has_phi; /* that of -img */
+    double phi;
     struct pair beam, org;
 };
 
