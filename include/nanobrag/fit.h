@@ -206,9 +206,11 @@ enum nb_fit_end {
  *                            5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel
  *                            is expected over a normal distribution, of variance
  *                            1/weight, or where all weights are 0 or 1 of that of
- *                            counting, I + sigma_readout^2
+ *                            counting, I + sigma_readout^2, I with the planes. Columns of J
+ *                            lose what planes of background take over, as they do for
+ *                            likelihoods
  *   NB_FIT_ERRORS_NONE       such a loss while a run goes on; with structure factors,
- *                            planes or more than 200 values; or with weights on a device.
+ *                            or more than 200 values; or with weights on a device.
  *                            Errors are NAN, or INFINITY of what the data leave free
  */
 enum nb_fit_errors { NB_FIT_ERRORS_CURVATURE, NB_FIT_ERRORS_VARIANCE, NB_FIT_ERRORS_NONE };

@@ -311,7 +311,7 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * are the computed photons, y the observed photons and w the weight of the pixel.
  *
  *   NB_GAUSSIAN         w (I - y)^2/2                           curvature w
- *   NB_POISSON          w (I - y - y log(I/y))                  curvature w/I
+ *   NB_POISSON          w (I - y - y log(I/y))       curvature w/I, 0 for I < 1e-270
  *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
  *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
  *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
@@ -326,11 +326,10 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
  * NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2),
  * because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is
- * 0. NB_HUBER is
- * by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun.
- * Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a hot
- * pixel counts for nothing. The curvature of both is the weight of iteratively reweighted
- * least squares, |slope/(I - y)|: it is positive where the second derivative is not.
+ * 0. NB_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch
+ * (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a
+ * hot pixel counts for nothing. The curvature of both is the weight of reweighted least
+ * squares, |slope/(I - y)|: it is positive where the second derivative is not.
  *
  * A pixel with y >= saturation held that many photons at the least. Up to I = saturation
  * its loss is that of y = saturation, beyond it is 0.
@@ -349,10 +348,11 @@ enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CA
  *
  * NB_POISSON and NB_POISSON_READOUT count photons, so their planes are nowhere negative in
  * their box; where only such planes would be better, they are 0 in a corner, along an edge
- * or everywhere. Planes of NB_GAUSSIAN and NB_HUBER may have any sign. NB_CAUCHY may have
- * several minima and has no planes. That of NB_POISSON_READOUT is the first one downhill
- * from a plane of least squares; there is no other where no pixel is saturated and all
- * have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
+ * or everywhere. Planes of the others may have any sign. That of NB_POISSON_READOUT is the
+ * first minimum downhill from a plane of least squares; there is no other where no pixel is
+ * saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is
+ * convex. NB_CAUCHY may have several, of which the lower one of two is taken: that reached
+ * while delta falls from the spread of the data, and that next to the plane of NB_HUBER.
  *
  * Masked pixels, those outside the ROI and those of weight 0 do not count. What the others
  * leave open is 0: all three terms if there is no pixel, and of the slopes, which saturated
@@ -397,12 +397,12 @@ typedef struct nb_target {
  * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
  * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
  * kind or background, a negative sigma_readout, gain, delta or saturation, an observed
- * number or an x that is not a number, and for planes without boxes, of NB_CAUCHY, of
- * NB_POISSON_READOUT without sigma_readout, with a negative weight, or of NB_POISSON with a
- * negative observed number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can
- * step back: x is outside its bounds, x makes the cell flat or the scene impossible, or the
- * loss is infinite (photons observed where NB_POISSON expects none, or a pixel without
- * variance). After an error nothing has been added.
+ * number or an x that is not a number, and for planes without boxes, of NB_POISSON_READOUT
+ * without sigma_readout, with a negative weight, or of NB_POISSON with a negative observed
+ * number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step back: x is
+ * outside its bounds, x makes the cell flat or the scene impossible, or the loss is
+ * infinite (photons observed where NB_POISSON expects none, or a pixel without variance).
+ * After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);

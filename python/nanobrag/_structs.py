@@ -255,22 +255,22 @@ class Strategy(IntEnum):
 class LossKind(IntEnum):
     """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
     the computed photons, y the observed photons and w the weight of the pixel. NB_GAUSSIAN w (I
-    - y)^2/2 curvature w NB_POISSON w (I - y - y log(I/y)) curvature w/I NB_POISSON_READOUT w
-    ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v = I/gain + sigma_readout^2,
-    v_y = v at I = y NB_HUBER w (I - y)^2/2 for |I - y| < delta curvature w else w (delta |I -
-    y| - delta^2/2) curvature w delta/|I - y| NB_CAUCHY w delta^2/2 log(1 + t^2), t = (I -
-    y)/delta curvature w/(1 + t^2) NB_POISSON and NB_POISSON_READOUT are negative log-
-    likelihoods of the Poisson distribution and of a normal distribution with variance v, less
-    their values at I = y: half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3).
-    Both are 0 where I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y
-    = 0. That of NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v
-    gain^2), because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where
-    it is 0. NB_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland &
-    Welsch (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so
-    that a hot pixel counts for nothing. The curvature of both is the weight of iteratively
-    reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
-    not. A pixel with y >= saturation held that many photons at the least. Up to I = saturation
-    its loss is that of y = saturation, beyond it is 0."""
+    - y)^2/2 curvature w NB_POISSON w (I - y - y log(I/y)) curvature w/I, 0 for I < 1e-270
+    NB_POISSON_READOUT w ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v =
+    I/gain + sigma_readout^2, v_y = v at I = y NB_HUBER w (I - y)^2/2 for |I - y| < delta
+    curvature w else w (delta |I - y| - delta^2/2) curvature w delta/|I - y| NB_CAUCHY w
+    delta^2/2 log(1 + t^2), t = (I - y)/delta curvature w/(1 + t^2) NB_POISSON and
+    NB_POISSON_READOUT are negative log-likelihoods of the Poisson distribution and of a normal
+    distribution with variance v, less their values at I = y: half a deviance (McCullagh &
+    Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y. That of Poisson is never
+    below 0 for y >= 0, with y log(y) = 0 at y = 0. That of NB_POISSON_READOUT falls below 0
+    near I = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with I; v_y is taken
+    at y = 0 for negative y, and as 1 where it is 0. NB_HUBER is by Huber (Ann. Math. Statist.
+    35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of a
+    pixel falls again beyond delta, so that a hot pixel counts for nothing. The curvature of
+    both is the weight of reweighted least squares, |slope/(I - y)|: it is positive where the
+    second derivative is not. A pixel with y >= saturation held that many photons at the least.
+    Up to I = saturation its loss is that of y = saturation, beyond it is 0."""
 
     GAUSSIAN = 0
     POISSON = 1
@@ -287,11 +287,12 @@ class BackgroundKind(IntEnum):
     (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel of
     several boxes belongs to the first of them NB_POISSON and NB_POISSON_READOUT count photons,
     so their planes are nowhere negative in their box; where only such planes would be better,
-    they are 0 in a corner, along an edge or everywhere. Planes of NB_GAUSSIAN and NB_HUBER may
-    have any sign. NB_CAUCHY may have several minima and has no planes. That of
-    NB_POISSON_READOUT is the first one downhill from a plane of least squares; there is no
-    other where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because
-    the loss then is convex. Masked pixels, those outside the ROI and those of weight 0 do not
+    they are 0 in a corner, along an edge or everywhere. Planes of the others may have any sign.
+    That of NB_POISSON_READOUT is the first minimum downhill from a plane of least squares;
+    there is no other where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 >
+    v, because the loss then is convex. NB_CAUCHY may have several, of which the lower one of
+    two is taken: that reached while delta falls from the spread of the data, and that next to
+    the plane of NB_HUBER. Masked pixels, those outside the ROI and those of weight 0 do not
     count. What the others leave open is 0: all three terms if there is no pixel, and of the
     slopes, which saturated pixels do not decide on, b if the pixels lie in one column, c if
     they lie in one row or along another line, and both for a single pixel. If all are
@@ -436,9 +437,10 @@ class FitErrors(IntEnum):
     J: the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without weights but 0 and 1, and so no
     likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
     expected over a normal distribution, of variance 1/weight, or where all weights are 0 or 1
-    of that of counting, I + sigma_readout^2 NB_FIT_ERRORS_NONE such a loss while a run goes on;
-    with structure factors, planes or more than 200 values; or with weights on a device. Errors
-    are NAN, or INFINITY of what the data leave free"""
+    of that of counting, I + sigma_readout^2, I with the planes. Columns of J lose what planes
+    of background take over, as they do for likelihoods NB_FIT_ERRORS_NONE such a loss while a
+    run goes on; with structure factors, or more than 200 values; or with weights on a device.
+    Errors are NAN, or INFINITY of what the data leave free"""
 
     CURVATURE = 0
     VARIANCE = 1

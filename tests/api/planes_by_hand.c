@@ -34,7 +34,8 @@ static int is_positive(const struct hand_scene *h)
     return h->target.kind == NB_POISSON || h->target.kind == NB_POISSON_READOUT;
 }
 
-/* The loss and its first two derivatives by the photons m, of weight 1. */
+/* The loss and its first two derivatives by the photons m, of weight 1; of Cauchy's, which
+ * is not convex, instead of the second the weight of reweighted least squares. */
 static void loss_of(const nb_target *t, real m, real y, real d[3])
 {
     const real g = t->gain > 0 ? t->gain : 1, delta = t->delta > 0 ? t->delta : 1;
@@ -57,6 +58,10 @@ static void loss_of(const nb_target *t, real m, real y, real d[3])
         d[0] = delta * fabsl(off) - delta * delta / 2;
         d[1] = off > 0 ? delta : -delta;
         d[2] = 0;
+    } else if (t->kind == NB_CAUCHY) {
+        d[2] = 1 / (1 + off / delta * (off / delta));
+        d[0] = delta * delta / 2 * log1pl(off / delta * (off / delta));
+        d[1] = off * d[2];
     }
 }
 
@@ -250,6 +255,50 @@ static real find_level(const struct in_box *in)
     return (low + high) / 2;
 }
 
+/* Sets x to the plane through three pixels. */
+static void through(const struct in_box *in, const int i[3], real *x)
+{
+    real g[3] = {0}, m[3][3] = {{0}};
+
+    for (int r = 0; r < 3; r++) {
+        const struct pixel *p = in->pixel + i[r];
+        const real row[3] = {1, p->u, p->v};
+
+        for (int k = 0; k < 3; k++) {
+            g[k] -= (p->y - p->photons) * row[k];
+            for (int j = 0; j < 3; j++) m[k][j] += row[k] * row[j];
+        }
+    }
+    solve(in, m, g, x);
+}
+
+/* The least of the minima of Cauchy's loss downhill from planes through pixels. */
+static void find_lowest(const struct in_box *in, real *x)
+{
+    unsigned random = 1;
+
+    for (int i = 0; i < 200; i++) {
+        real from[3] = {0};
+        int three[3];
+
+        for (int k = 0; k < 3; k++) {
+            random = 1664525 * random + 1013904223;
+            three[k] = (int)(random >> 8) % in->n;
+        }
+        through(in, three, from);
+        descend(in, from);
+        if (value_of(in, from, NULL, NULL) < value_of(in, x, NULL, NULL))
+            memcpy(x, from, sizeof from);
+    }
+    for (int i = 0; i < 2000; i++) {
+        real g[3], m[3][3], d[3];
+
+        (void)value_of(in, x, g, m);
+        solve(in, m, g, d);
+        for (int k = 0; k < 3; k++) x[k] += d[k];
+    }
+}
+
 double hand_least(const struct hand_scene *h, int box, double *plane)
 {
     const int *b = h->box[box], width = b[1] - b[0] - 1, height = b[3] - b[2] - 1;
@@ -268,6 +317,7 @@ double hand_least(const struct hand_scene *h, int box, double *plane)
         if (!(in.barrier > 1e-15L)) break;
         in.barrier /= 4;
     }
+    if (h->target.kind == NB_CAUCHY && in.kept[0] && full < in.n) find_lowest(&in, x);
     in.barrier = 0;
     in.positive = 0;
     if (full > 0 && full == in.n) x[0] = find_level(&in);

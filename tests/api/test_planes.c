@@ -19,7 +19,8 @@
 #include "support/tap.h"
 #include "support/worst.h"
 
-static const int kinds[] = {NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER};
+static const int kinds[] = {NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER,
+                            NB_CAUCHY};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST = 48 };
 
 /* Counts the planes that are 0 nowhere, in a corner, along an edge, everywhere. */

@@ -253,8 +253,6 @@ static const char *no_errors(const nb_fit *fit)
     if (fit_knows_own_only(fit)) return "no errors: the shots were not fitted together yet";
     if (l->nf > 0)
         return "no errors: with structure factors they need a loss that is a likelihood";
-    if (fit->has_planes)
-        return "no errors: with planes they need a loss that is a likelihood";
     if (fit->on_device)
         return "no errors: weights on a device need a loss that is a likelihood";
     if (l->has_matrix && l->n > FIT_DENSE_MOST)

@@ -25,6 +25,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "fit/fit.h"
+#include "fit/planes/plane_errors.h"
 #include "image/target.h"
 
 /* ---- kinds of losses ---- */
@@ -133,8 +134,7 @@ struct fit_moments errors_moments(const struct phys_loss_model *model, double ph
 
 /* ---- an image ---- */
 
-/* Turns the photons of each pixel into its <L'^2> or <L''>. */
-static void weigh(const nb_target *t, int wants, const nb_array *image)
+void errors_weigh(const nb_target *t, int wants, const nb_array *image)
 {
     const struct phys_loss_model model = target_model(t);
     const int has_variances = errors_has_variances(t);
@@ -164,18 +164,22 @@ nb_status errors_normal(struct fit_worker *w, nb_simulator *sim, const nb_target
     nb_description d;
     nb_array image;
     nb_status status;
-    double *photons;
+    double *photons, value;
 
     NB_TRY(nb_describe(sim, w->x, &d));
     if (target->weight)
         NB_TRY(array_check(w->ctx, target->weight, "weight", d.nslow, d.nfast, NB_FLOAT, 32,
                            64));
+    matrices.gradient = NULL;
+    if (target->background && errors_need_variance(target))
+        return plane_errors_normal(w, sim, target, wants, &matrices);
+    if (target->background) /* of a likelihood B and M are one matrix */
+        return nb_loss(sim, w->x, target, &value, &matrices);
     photons = malloc((size_t)d.nslow * (size_t)d.nfast * sizeof *photons);
     if (!photons) return fail_memory(w->ctx, "the weights of errors");
     image = nb_array_f64(photons, d.nslow, d.nfast);
     status = nb_forward(sim, w->x, &image);
-    if (status == NB_OK) weigh(target, wants, &image);
-    matrices.gradient = NULL;
+    if (status == NB_OK) errors_weigh(target, wants, &image);
     if (status == NB_OK) status = nb_jtj(sim, w->x, &image, NULL, &matrices);
     free(photons);
     return status;

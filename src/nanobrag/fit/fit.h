@@ -237,7 +237,7 @@ struct nb_fit {
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
     int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
-    int has_planes, on_device; /* 1: a target has planes; its weights lie on a device */
+    int on_device; /* 1: the weights of a target lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     size_t named; /* one more than the shot whose names the others have; 0: none yet */
     int has_gauge; /* 1: all structure factors are free, and scales without restraint */
@@ -369,6 +369,9 @@ struct fit_moments errors_moments(const struct phys_loss_model *model, double ph
 
 /* Returns L' of a loss that is no likelihood, for weight 1. */
 double errors_slope(const struct phys_loss_model *model, double off);
+
+/* Turns the photons of each pixel into its <L'^2> (FIT_MEAT) or <L''> (FIT_BREAD). */
+void errors_weigh(const nb_target *target, int wants, const nb_array *image);
 
 /* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
 nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,

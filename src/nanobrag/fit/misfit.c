@@ -115,7 +115,7 @@ void misfit_add(const struct fit_compared *c, double photons, double observed, d
     const double off = photons - observed;
     struct fit_pixel p = {0, 0, 0};
 
-    if (c->model->kind == PHYS_LOSS_POISSON && photons > 0) {
+    if (c->model->kind == PHYS_LOSS_POISSON && photons >= PHYS_FAINTEST) {
         const struct expected e = of_poisson(photons);
 
         p.observed = 2 * phys_loss(*c->model, photons, observed, w).value;

@@ -5,16 +5,12 @@
 
 #include "base/context.h"
 
-/* Checks that the planes of a target have one least loss. */
+/* Checks that the planes of a target have a least loss. */
 static nb_status check_planes(nb_context *ctx, const nb_target *target)
 {
     if (target->background != NB_PLANES)
         return fail(ctx, NB_ERR_ARGUMENT, "target.background %d is neither 0 nor NB_PLANES",
                     target->background);
-    if (target->kind == NB_CAUCHY)
-        return fail(ctx, NB_ERR_ARGUMENT,
-                    "planes need a loss with one minimum, and NB_CAUCHY may have several; "
-                    "use NB_HUBER");
     if (target->kind == NB_POISSON_READOUT && !(target->sigma_readout > 0))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "NB_POISSON_READOUT with planes needs a sigma_readout above 0: a plane "

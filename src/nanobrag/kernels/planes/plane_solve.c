@@ -3,7 +3,9 @@
  *
  * The losses of Gauss, Poisson and Huber are convex, so that a box has one least loss; a
  * step is halved until the slope along it is. That of NB_POISSON_READOUT is not convex far
- * from the data, where what is found is the first minimum downhill from least squares.
+ * from the data, where what is found is the first minimum downhill from least squares. That
+ * of Cauchy may have several, of which the lower one of two is taken: that reached while
+ * its width falls from the spread of the data, and that next to Huber's plane.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,6 +47,7 @@ struct box_at_work {
     double level; /* mean of the observed photons */
     int kept[PLANE_TERMS];
     int positive; /* as in struct plane */
+    int reweighted; /* 1: steps are those of reweighted least squares */
     struct plane *out;
 };
 
@@ -182,6 +185,9 @@ static void bend(const struct box_at_work *w, struct row_at *r)
             break;
         case PHYS_LOSS_POISSON_READOUT:
             r->bend[i] = c * fmax(t * t - 1 / (2 * v * gain * gain), least_curvature);
+            break;
+        case PHYS_LOSS_CAUCHY:
+            r->bend[i] = w->reweighted || c == 0 ? c : c * (2 * c / r->share[i] - 1);
             break;
         case PHYS_LOSS_HUBER:
             r->bend[i] = fabs(off) < model->delta ? c : beyond_huber * c;
@@ -380,30 +386,78 @@ static int search(const struct box_at_work *w, const double *to, double *at,
     return 0;
 }
 
+/* Goes downhill from a plane to a minimum; returns its face. Where the second derivatives
+ * of Cauchy's loss show no way, reweighted least squares do, if there is one. */
+static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
+{
+    const int may_reweigh = w->target->model.kind == PHYS_LOSS_CAUCHY;
+    double to[PLANE_TERMS];
+    int face = 0;
+
+    find_loss(w, at, loss);
+    for (int i = 0; i < MOST_STEPS; i++) {
+        int moves;
+
+        face = plane_step(&loss->model, at, to);
+        moves = search(w, to, at, loss);
+        if (!moves && (w->reweighted || !may_reweigh)) break;
+        if (!may_reweigh || (moves && !w->reweighted)) continue;
+        w->reweighted = !moves;
+        find_loss(w, at, loss);
+    }
+    w->reweighted = 0;
+    return face;
+}
+
+/* The same for another loss. */
+static void descend_by(const struct box_at_work *w, int kind, double delta, double *at,
+                       struct box_loss *loss)
+{
+    struct plane_target other = *w->target;
+    struct box_at_work copy = *w;
+
+    other.model.kind = kind;
+    other.model.delta = delta;
+    copy.target = &other;
+    (void)descend(&copy, at, loss);
+}
+
+/* Sets a plane of least squares to the lower one of two minima of Cauchy's loss. */
+static void choose_minimum(struct box_at_work *w, const struct survey *survey, double *at)
+{
+    const double delta = w->target->model.delta;
+    double other[PLANE_TERMS];
+    struct box_loss loss, far;
+
+    memcpy(other, at, sizeof other);
+    descend_by(w, PHYS_LOSS_HUBER, delta, other, &far);
+    (void)descend(w, other, &far);
+    descend_by(w, PHYS_LOSS_GAUSSIAN, delta, at, &loss);
+    for (double width = sqrt(2 * loss.value / survey->weight); width > delta; width /= 2)
+        descend_by(w, PHYS_LOSS_CAUCHY, width, at, &loss);
+    (void)descend(w, at, &loss);
+    if (far.value < loss.value) memcpy(at, other, sizeof other);
+}
+
 /* Finds the plane of a box; returns its face. */
 static int find_plane(struct box_at_work *w)
 {
     struct plane *out = w->out;
     const struct survey survey = survey_box(w);
-    double to[PLANE_TERMS];
+    const int kind = w->target->model.kind;
     struct box_loss loss;
-    int face = 0;
 
     keep_terms(w, &survey);
     w->level = survey.weight > 0 ? survey.observed / survey.weight : 0;
     if (out->fault != PLANE_FITS || !w->kept[0]) return 0;
-    if (w->target->model.kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
+    if (kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
         w->kept[0] = w->kept[1] = w->kept[2] =
             0; /* no photon: every plane is worse than 0 */
         return 0;
     }
     guess(w, out->at);
-    find_loss(w, out->at, &loss);
-    for (int i = 0; i < MOST_STEPS; i++) {
-        face = plane_step(&loss.model, out->at, to);
-        if (!search(w, to, out->at, &loss)) break;
-    }
-    return face;
+    if (kind == PHYS_LOSS_CAUCHY) choose_minimum(w, &survey, out->at);
+    return descend(w, out->at, &loss);
 }
 
 /* ---- the result ---- */
