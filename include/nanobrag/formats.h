@@ -88,9 +88,10 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
  * than were announced, or a frame that does not continue the sweep), NB_ERR_SHAPE,
  * NB_ERR_DONATED (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible
  * geometry), NB_ERR_UNSUPPORTED (what may not differ from frame to frame does),
- * NB_ERR_FILE, NB_ERR_MEMORY. After NB_ERR_FILE the file cannot be completed; after
- * NB_ERR_MEMORY of the first frame it may be that it cannot, and the next call says so.
- * Other errors leave it as it was.
+ * NB_ERR_FILE, NB_ERR_MEMORY. After NB_ERR_FILE no frame can be appended; where the disk
+ * was full, or a limit on files was met, nb_nxmx_close() still completes the file with the
+ * frames before, and the message tells their number. After NB_ERR_MEMORY of the first frame
+ * it may be that it cannot, and the next call says so. Other errors leave it as it was.
  */
 NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
 

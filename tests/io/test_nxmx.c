@@ -466,7 +466,7 @@ static int cut_off(void)
             tap_check(room > 10000, "%d bytes are enough", room);
             break;
         }
-        check_refused(status, NB_ERR_FILE, "/old.nxs", "File too large; raise");
+        check_refused(status, NB_ERR_FILE, "/old.nxs", "raise the limit on file sizes");
         tap_check(holds(in_folder("old.nxs"), "old", 3) && count_files(in_folder("")) == 1,
                   "at %d bytes: the old file stays, and no other", room);
     }

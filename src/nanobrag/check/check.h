@@ -68,6 +68,10 @@ struct check {
     double *tangent; /* (pixels) */
 };
 
+/* Turn compiled mode off and take over the handlers of the context; and give all back. */
+void check_set_handlers(struct check *check);
+void check_restore_handlers(const struct check *check);
+
 /* Estimate lengths and sensitivities of all parameters from one small step of each. */
 nb_status check_probe(struct check *check);
 

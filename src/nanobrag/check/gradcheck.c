@@ -468,45 +468,6 @@ static nb_status check_items(struct check *c, const nb_gradcheck_options *o,
     return NB_OK;
 }
 
-/* ---- the handlers of the context ---- */
-
-/* Within an evaluation the caller is asked too, about the share of the whole check. */
-static int ask(void *user, double fraction)
-{
-    const struct check *c = user;
-
-    (void)fraction;
-    return c->before.progress(c->before.user, c->done);
-}
-
-static void pass_line_on(void *user, int level, const char *topic, const char *line)
-{
-    const struct check *c = user;
-
-    (c->before.log)(c->before.user, level, topic, line);
-}
-
-static void set_handlers(struct check *c)
-{
-    nb_context_options *const o = &c->ctx->options;
-
-    c->before = *o;
-    o->compile = NB_COMPILE_OFF;
-    if (o->progress) o->progress = ask;
-    if (o->log) o->log = pass_line_on;
-    o->user = c;
-}
-
-static void restore_handlers(const struct check *c)
-{
-    nb_context_options *const o = &c->ctx->options;
-
-    o->compile = c->before.compile;
-    o->progress = c->before.progress;
-    o->log = c->before.log;
-    o->user = c->before.user;
-}
-
 /* ---- the check from start to end ---- */
 
 static nb_status first_image(struct check *c, const double *x, const nb_array *bar_image,
@@ -608,7 +569,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     check.nparam = nb_nparam(sim);
     policy = sim->policy;
     gpu = sim->device.scene.gpu;
-    set_handlers(&check);
+    check_set_handlers(&check);
     sim->policy.kernels.single = NULL;
     sim->policy.tolerance = least_peak;
     sim->device.scene.gpu = NULL; /* the check is of the derivatives on the host */
@@ -622,7 +583,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     summary->evaluations = check.evaluations;
     sim->policy = policy;
     sim->device.scene.gpu = gpu;
-    restore_handlers(&check);
+    check_restore_handlers(&check);
     release(&check);
     return status;
 }

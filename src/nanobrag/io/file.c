@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -358,11 +359,12 @@ void file_put(struct file_out *out, const void *bytes, size_t n)
     }
 }
 
-void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset)
+/* Returns 0 or an errno. */
+static int put_at(const struct file_out *out, const void *bytes, size_t n, long long offset)
 {
     const char *at = bytes;
 
-    while (n > 0 && out->status == NB_OK) {
+    while (n > 0) {
         const ssize_t done = pwrite(out->fd, at, n < CALL_MAX ? n : CALL_MAX, offset);
 
         if (done > 0) {
@@ -370,10 +372,76 @@ void file_put_at(struct file_out *out, const void *bytes, size_t n, long long of
             offset += done;
             n -= (size_t)done;
         } else if (done == 0 || errno != EINTR) {
-            out->status =
-                fail_system(out->ctx, "write", out->path, done == 0 ? EIO : errno);
+            return done == 0 ? EIO : errno;
         }
     }
+    return 0;
+}
+
+void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset)
+{
+    const int error = out->status == NB_OK ? put_at(out, bytes, n, offset) : 0;
+
+    if (error) out->status = fail_system(out->ctx, "write", out->path, error);
+}
+
+static int has_no_room(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+int file_try_put_at(struct file_out *out, const void *bytes, size_t n, long long offset)
+{
+    const int error = out->status == NB_OK ? put_at(out, bytes, n, offset) : 0;
+
+    if (has_no_room(error)) return error;
+    if (error) out->status = fail_system(out->ctx, "write", out->path, error);
+    return 0;
+}
+
+nb_status file_fail_room(const struct file_out *out, int error, const char *kept)
+{
+    if (!kept) return fail_system(out->ctx, "write", out->path, error);
+    return fail(out->ctx, NB_ERR_FILE, "%s: cannot write: %s; %s; %s", out->path,
+                strerror(error), kept, remedy(error));
+}
+
+/* The reserve is a file without a name, since blocks beyond the end of the file itself go
+ * to whatever is written next. */
+int file_reserve(const struct file_out *out, size_t n, int *reserve)
+{
+    char *name = NULL;
+
+    if (!out->target) return 0;
+    if (*reserve < 0) {
+        *reserve = make_temporary(out->target, &name);
+        if (*reserve < 0) return has_no_room(errno) ? errno : 0;
+        (void)unlink(name);
+        free(name);
+    }
+#ifdef FALLOC_FL_KEEP_SIZE
+    if (fallocate(*reserve, FALLOC_FL_KEEP_SIZE, 0, (off_t)n) != 0 && has_no_room(errno))
+        return errno;
+#else
+    (void)n;
+#endif
+    return 0;
+}
+
+long long file_most(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+        || limit.rlim_cur > INT64_MAX)
+        return 0;
+    return (long long)limit.rlim_cur;
+}
+
+void file_reserve_end(int *reserve)
+{
+    if (*reserve >= 0) (void)close(*reserve);
+    *reserve = -1;
 }
 
 void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset)

@@ -82,6 +82,21 @@ void file_put(struct file_out *out, const void *bytes, size_t n);
  * after a failure, but reading then still fills its bytes. */
 void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
 void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset);
+
+/* As file_put_at(), but returns an errno where the file has no room, as of a full disk,
+ * which then is no failure of the file; else 0. */
+int file_try_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
+
+/* Returns a failure to write for want of room; `kept`, or NULL, says what there is. */
+nb_status file_fail_room(const struct file_out *out, int error, const char *kept);
+
+/* Holds n bytes of the disk of the file free for its end, in `reserve`, a descriptor or -1
+ * for a first call. Returns 0, or an errno if there is no room. */
+int file_reserve(const struct file_out *out, size_t n, int *reserve);
+
+/* Returns the largest size that the system allows a file to have; 0: any. */
+long long file_most(void);
+void file_reserve_end(int *reserve);
 void file_resize(struct file_out *out, long long n);
 
 /* Ends the file; returns the first failure. */

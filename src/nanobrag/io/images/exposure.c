@@ -238,3 +238,40 @@ nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,
     }
     return NB_OK;
 }
+
+/* How far the geometry of frames may differ by rounding, as a fraction. */
+static const double rounding = 1e-9;
+
+static int is_close(const double *a, const double *b, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= rounding * scale)) return 0;
+    return 1;
+}
+
+static int has_same_panels(const struct exposure *a, const struct exposure *b)
+{
+    if (a->laboratory.npanel != b->laboratory.npanel) return 0;
+    for (int i = 0; i < a->laboratory.npanel; i++) {
+        const struct laboratory_panel *p = a->panel + i, *q = b->panel + i;
+
+        if (!is_close(p->fast, q->fast, 3, 1) || !is_close(p->slow, q->slow, 3, 1)
+            || !is_close(p->origin, q->origin, 3, linear_norm(p->origin))
+            || p->pixel != q->pixel || p->nfast != q->nfast || p->nslow != q->nslow)
+            return 0;
+    }
+    return 1;
+}
+
+const char *exposure_changed(const struct exposure *first, const struct exposure *now)
+{
+    if (!has_same_panels(first, now)) return "the detector has moved";
+    if (!is_close(first->laboratory.spindle, now->laboratory.spindle, 3, 1))
+        return "the spindle has another direction to the beam";
+    if (!is_close(&first->thickness, &now->thickness, 1, first->thickness)
+        || !is_close(&first->attenuation, &now->attenuation, 1, first->attenuation))
+        return "the sensor is another one";
+    if (first->spectrum.n != now->spectrum.n)
+        return "the spectrum has another number of wavelengths";
+    return NULL;
+}

@@ -81,6 +81,10 @@ void exposure_warn_of_sensor(nb_context *ctx, const char *path,
 void exposure_warn_of_upstream(nb_context *ctx, const char *path,
                                const struct exposure *exposure);
 
+/* Returns what differs between two exposures, of detector, spindle, sensor and number of
+ * wavelengths, as a clause; NULL: nothing does. */
+const char *exposure_changed(const struct exposure *first, const struct exposure *now);
+
 /* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
  * name. */
 nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,

@@ -9,21 +9,17 @@
 #include "io/images/nxmx.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/context.h"
 #include "io/file.h"
 #include "io/images/attenuation.h"
-
-#ifdef NANOBRAG_HDF5
-
-#include <stdio.h>
-#include <sys/stat.h>
-#include <time.h>
-
-#include "io/images/hdf5_target.h"
+#include "io/images/hdf5/hdf5_target.h"
 #include "io/images/nxmx_sources.h"
 #include "io/images/nxmx_tree.h"
 #include "scene/linear.h"
@@ -34,9 +30,6 @@ enum {
     CHUNK_BYTES = 1 << 30 /* HDF5's own limit is 4 GiB */
 };
 
-/* How far the geometry of frames may differ by rounding, as a fraction. */
-static const double rounding = 1e-9;
-
 /* How far a frame may begin from where the one before it ended, as a fraction of it. */
 static const double gap_most = 1e-6;
 
@@ -46,6 +39,10 @@ struct nxmx {
     nb_nxmx_options options;
     struct file_out out;
     struct hdf5_tree tree;
+    struct hdf5_room disk;
+    int reserve; /* what file_reserve() holds free for the end of the file */
+    size_t reserved; /* bytes */
+    int full; /* errno: no frame can be appended any more, but those before can be kept */
     hid_t driver;
     hid_t data; /* the pixels */
     struct exposure first; /* of the first frame */
@@ -139,12 +136,29 @@ static nb_status state_of(struct nxmx *nxmx)
     return nxmx->out.status != NB_OK || nxmx->tree.failed ? fail_hdf5(nxmx) : NB_OK;
 }
 
+/* There is no room for a frame. The file ends with those before, if there are any. */
+static nb_status fail_full(struct nxmx *nxmx)
+{
+    char kept[60];
+    nb_status status;
+
+    if (nxmx->disk.error) nxmx->full = nxmx->disk.error;
+    if (nxmx->n > 0)
+        (void)snprintf(kept, sizeof kept, "%zu complete frame%s kept", nxmx->n,
+                       nxmx->n == 1 ? " is" : "s are");
+    status = file_fail_room(&nxmx->out, nxmx->full, nxmx->n > 0 ? kept : NULL);
+    if (nxmx->n == 0) nxmx->out.status = status;
+    return status;
+}
+
 static void release(struct nxmx *nxmx)
 {
     for (size_t i = 0; i < nxmx->n; i++) free(nxmx->frame[i].spectrum);
     free(nxmx->frame);
     nxmx_sources_free(&nxmx->sources);
     exposure_free(&nxmx->first);
+    file_reserve_end(&nxmx->reserve);
+    hdf5_room_free(&nxmx->disk);
     free(nxmx->path);
     free(nxmx);
 }
@@ -166,11 +180,11 @@ static nb_status begin_file(struct nxmx *nxmx)
     NB_TRY(file_begin(nxmx->ctx, nxmx->path, &nxmx->out));
     set_time(start);
     hdf5_turn_begin(&turn);
-    nxmx->tree.file =
-        hdf5_checked(&nxmx->tree, hdf5_target_create(&nxmx->out, &nxmx->driver));
+    nxmx->tree.file = hdf5_checked(&nxmx->tree, hdf5_target_create(&nxmx->out, &nxmx->disk,
+                                                                   &nxmx->driver));
     nxmx_tree_begin(&nxmx->tree, slash ? slash + 1 : nxmx->path, start);
     hdf5_turn_end(&turn);
-    return state_of(nxmx);
+    return nxmx->disk.error ? fail_full(nxmx) : state_of(nxmx);
 }
 
 nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *options,
@@ -198,7 +212,7 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
     }
     nxmx->ctx = ctx;
     nxmx->options = *options;
-    nxmx->out.fd = -1;
+    nxmx->out.fd = nxmx->reserve = -1;
     nxmx->tree.file = nxmx->data = nxmx->driver = -1;
     status = begin_file(nxmx);
     if (status != NB_OK) {
@@ -309,43 +323,11 @@ static nb_status begin_data(struct nxmx *nxmx)
     return nxmx->out.status;
 }
 
-static int is_close(const double *a, const double *b, size_t n, double scale)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(fabs(a[i] - b[i]) <= rounding * scale)) return 0;
-    return 1;
-}
-
-static int has_same_panels(const struct exposure *a, const struct exposure *b)
-{
-    if (a->laboratory.npanel != b->laboratory.npanel) return 0;
-    for (int i = 0; i < a->laboratory.npanel; i++) {
-        const struct laboratory_panel *p = a->panel + i, *q = b->panel + i;
-
-        if (!is_close(p->fast, q->fast, 3, 1) || !is_close(p->slow, q->slow, 3, 1)
-            || !is_close(p->origin, q->origin, 3, linear_norm(p->origin))
-            || p->pixel != q->pixel || p->nfast != q->nfast || p->nslow != q->nslow)
-            return 0;
-    }
-    return 1;
-}
-
 /* Refuses what cannot change in a file. */
 static nb_status check_unchanged(struct nxmx *nxmx, const struct exposure *exposure)
 {
-    const struct exposure *first = &nxmx->first;
-    const char *what = NULL;
+    const char *const what = exposure_changed(&nxmx->first, exposure);
 
-    if (!has_same_panels(first, exposure))
-        what = "the detector has moved";
-    else if (!is_close(first->laboratory.spindle, exposure->laboratory.spindle, 3, 1))
-        what = "the spindle has another direction to the beam";
-    else if (!is_close(&first->thickness, &exposure->thickness, 1, first->thickness)
-             || !is_close(&first->attenuation, &exposure->attenuation, 1,
-                          first->attenuation))
-        what = "the sensor is another one";
-    else if (first->spectrum.n != exposure->spectrum.n)
-        what = "the spectrum has another number of wavelengths";
     if (!what) return NB_OK;
     return fail(nxmx->ctx, NB_ERR_UNSUPPORTED,
                 "%s: frame %zu: %s, and an NXmx file states it once; write another file",
@@ -421,12 +403,46 @@ static nb_status remember(struct nxmx *nxmx, const struct exposure *exposure)
     return NB_OK;
 }
 
+/* Keeps room for what is written at the end: the tree, and lists with numbers of each of n
+ * frames. Returns 0, or an errno if there is none. */
+static int hold_room(struct nxmx *nxmx, size_t n, size_t sources)
+{
+    enum { TREE = 1 << 17, FRAME = 512, SOURCE = 16 };
+    const size_t needed = TREE + n * (FRAME + SOURCE * sources);
+    const long long most = file_most(), half = most / 2;
+    int error;
+
+    nxmx->disk.most = most == 0                  ? 0
+                      : half > (long long)needed ? most - (long long)needed
+                                                 : half;
+    if (needed <= nxmx->reserved) return 0;
+    error = file_reserve(&nxmx->out, 2 * needed, &nxmx->reserve);
+    if (error == 0) nxmx->reserved = 2 * needed;
+    return error;
+}
+
+/* Takes the frame back that had no room, and ends the file before it. */
+static nb_status drop_frame(struct nxmx *nxmx)
+{
+    const hsize_t extent[3] = {nxmx->n, (hsize_t)nxmx->first.nslow,
+                               (hsize_t)nxmx->first.nfast};
+
+    if (nxmx->n > 0 && nxmx->data >= 0)
+        (void)hdf5_checked(&nxmx->tree, hdf5.H5Dset_extent(nxmx->data, extent));
+    nxmx->full = nxmx->disk.error;
+    file_reserve_end(&nxmx->reserve);
+    hdf5_room_recover(&nxmx->disk, &nxmx->out);
+    return fail_full(nxmx);
+}
+
 nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_array *image)
 {
     struct hdf5_turn turn;
     nb_status status;
 
     NB_TRY(state_of(nxmx));
+    if (!nxmx->full) nxmx->full = hold_room(nxmx, nxmx->n + 1, exposure->spectrum.n);
+    if (nxmx->full) return fail_full(nxmx);
     if (nxmx->options.step != 0) {
         exposure->phi = nxmx->options.start + (double)nxmx->n * nxmx->options.step;
         exposure->width = nxmx->options.step;
@@ -443,6 +459,12 @@ nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_arr
         status = NB_OK;
     }
     if (status == NB_OK && image) put_pixels(nxmx, image);
+    if (nxmx->disk.error) {
+        status = drop_frame(nxmx);
+        hdf5_turn_end(&turn);
+        free(nxmx->frame[nxmx->n].spectrum);
+        return status;
+    }
     hdf5_turn_end(&turn);
     nxmx->n++;
     return status == NB_OK ? state_of(nxmx) : status;
@@ -511,10 +533,14 @@ nb_status nxmx_end(struct nxmx *nxmx)
     if (status == NB_OK && nxmx->n == 0)
         status = fail(nxmx->ctx, NB_ERR_ARGUMENT,
                       "%s: no frame was appended, so no file is written", nxmx->path);
+    file_reserve_end(&nxmx->reserve);
+    nxmx->disk.most = 0;
     hdf5_turn_begin(&turn);
     if (status == NB_OK) status = finish_tree(nxmx);
     close_hdf5(nxmx);
     hdf5_turn_end(&turn);
+    if (status == NB_OK && nxmx->disk.error)
+        status = file_fail_room(&nxmx->out, nxmx->disk.error, NULL);
     if (status == NB_OK) status = state_of(nxmx);
     if (status != NB_OK) nxmx->out.status = status;
     (void)file_end(&nxmx->out);
@@ -538,68 +564,3 @@ void nxmx_drop(struct nxmx *nxmx)
     }
     release(nxmx);
 }
-
-#else
-
-int nxmx_can_compress(int compression)
-{
-    (void)compression;
-    return 0;
-}
-
-nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *options,
-                     struct nxmx **out)
-{
-    (void)options, (void)out;
-    return fail(ctx, NB_ERR_UNSUPPORTED,
-                "%s: this build has no HDF5, which writes NXmx; install it (Debian: "
-                "libhdf5-dev) and build again",
-                path);
-}
-
-nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_array *image)
-{
-    (void)nxmx, (void)exposure, (void)image;
-    return NB_ERR_UNSUPPORTED;
-}
-
-nb_status nxmx_append_file(struct nxmx *nxmx, const char *path, size_t n,
-                           const struct exposure *exposure)
-{
-    (void)nxmx, (void)path, (void)n, (void)exposure;
-    return NB_ERR_UNSUPPORTED;
-}
-
-void nxmx_spoil(struct nxmx *nxmx, nb_status status)
-{
-    (void)nxmx, (void)status;
-}
-
-nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, size_t n,
-                       const double *rows, size_t frames)
-{
-    int64_t unused;
-
-    (void)scene, (void)n, (void)rows, (void)frames;
-    return nxmx_frames(ctx, path, &unused, NULL);
-}
-
-nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master)
-{
-    (void)n, (void)master;
-    return fail(ctx, NB_ERR_UNSUPPORTED, "%s: this build has no HDF5, which reads NXmx",
-                path);
-}
-
-nb_status nxmx_end(struct nxmx *nxmx)
-{
-    (void)nxmx;
-    return NB_ERR_UNSUPPORTED;
-}
-
-void nxmx_drop(struct nxmx *nxmx)
-{
-    (void)nxmx;
-}
-
-#endif

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "io/images/hdf5_tree.h"
+#include "io/images/hdf5/hdf5_tree.h"
 #include "io/images/nxmx_tree.h"
 
 /* Reads a field of two whole numbers. */

@@ -10,7 +10,7 @@
 
 #include <nanobrag/formats.h>
 
-#include "io/images/hdf5_tree.h"
+#include "io/images/hdf5/hdf5_tree.h"
 
 struct nxmx_source {
     char *path; /* as the master names it */

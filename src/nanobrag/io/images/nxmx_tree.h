@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "io/images/exposure.h"
-#include "io/images/hdf5_tree.h"
+#include "io/images/hdf5/hdf5_tree.h"
 
 #define NXMX_DATA "/entry/data/data"
 

@@ -8,7 +8,7 @@
 #ifndef NB_IO_IMAGES_HDF5_TREE_H
 #define NB_IO_IMAGES_HDF5_TREE_H
 
-#include "io/images/hdf5_library.h"
+#include "io/images/hdf5/hdf5_library.h"
 
 struct hdf5_tree {
     hid_t file;

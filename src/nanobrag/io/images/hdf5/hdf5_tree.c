@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "io/images/hdf5_tree.h"
+#include "io/images/hdf5/hdf5_tree.h"
 
 #include <pthread.h>
 #include <stdint.h>

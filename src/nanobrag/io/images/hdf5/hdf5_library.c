@@ -1,7 +1,7 @@
 /*
  * hdf5_library.c - opens libhdf5. SPDX-License-Identifier: MIT
  */
-#include "io/images/hdf5_library.h"
+#include "io/images/hdf5/hdf5_library.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -50,6 +50,7 @@
     X(H5Pcreate)                                                                           \
     X(H5Pget_driver_info)                                                                  \
     X(H5Pget_layout)                                                                       \
+    X(H5Pset_cache)                                                                        \
     X(H5Pset_chunk)                                                                        \
     X(H5Pset_deflate)                                                                      \
     X(H5Pset_driver)                                                                       \

@@ -4,10 +4,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "io/images/hdf5_target.h"
+#include "io/images/hdf5/hdf5_target.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/context.h"
 
@@ -18,13 +20,72 @@
 struct target {
     H5FD_t head; /* HDF5's own part, first in every driver */
     struct file_out *out;
+    struct hdf5_room *room;
     haddr_t allocated, end;
+};
+
+struct hdf5_late {
+    haddr_t at;
+    size_t n;
+    char *bytes;
 };
 
 /* What a list of properties carries to target_open(). */
 struct target_info {
     struct file_out *out;
+    struct hdf5_room *room;
 };
+
+/* ---- a file without room ---- */
+
+/* Keeps bytes that could not be written. */
+static void keep(struct hdf5_room *room, struct file_out *out, haddr_t at, size_t n,
+                 const void *bytes)
+{
+    struct hdf5_late *more = realloc(room->late, (room->n + 1) * sizeof *more);
+    char *const copy = malloc(n);
+
+    if (more) room->late = more;
+    if (!more || !copy) {
+        free(copy);
+        if (out->status == NB_OK) out->status = fail_memory(out->ctx, out->path);
+        return;
+    }
+    memcpy(copy, bytes, n);
+    room->late[room->n++] = (struct hdf5_late){at, n, copy};
+}
+
+/* Puts what is kept over n bytes that were read. */
+static void read_kept(const struct hdf5_room *room, haddr_t from, size_t n, char *bytes)
+{
+    for (size_t i = 0; i < room->n; i++) {
+        const struct hdf5_late *l = room->late + i;
+        const haddr_t begin = l->at > from ? l->at : from;
+        const haddr_t end = l->at + l->n < from + n ? l->at + l->n : from + n;
+
+        if (begin < end)
+            memcpy(bytes + (begin - from), l->bytes + (begin - l->at), end - begin);
+    }
+}
+
+void hdf5_room_recover(struct hdf5_room *room, struct file_out *out)
+{
+    for (size_t i = 0; i < room->n; i++)
+        file_put_at(out, room->late[i].bytes, room->late[i].n, (long long)room->late[i].at);
+    hdf5_room_free(room);
+    room->error = 0;
+    room->most = 0;
+}
+
+void hdf5_room_free(struct hdf5_room *room)
+{
+    for (size_t i = 0; i < room->n; i++) free(room->late[i].bytes);
+    free(room->late);
+    room->late = NULL;
+    room->n = 0;
+}
+
+/* ---- the driver ---- */
 
 static H5FD_t *target_open(const char *name, unsigned flags, hid_t properties, haddr_t most)
 {
@@ -38,6 +99,7 @@ static H5FD_t *target_open(const char *name, unsigned flags, hid_t properties, h
         return NULL;
     }
     target->out = info->out;
+    target->room = info->room;
     return &target->head;
 }
 
@@ -77,8 +139,11 @@ static haddr_t target_get_end(const H5FD_t *file, H5FD_mem_t type)
 static herr_t target_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t from,
                           size_t n, void *bytes)
 {
+    const struct target *target = (struct target *)file;
+
     (void)type, (void)transfer;
-    file_get_at(((struct target *)file)->out, bytes, n, (long long)from);
+    file_get_at(target->out, bytes, n, (long long)from);
+    read_kept(target->room, from, n, bytes);
     return 0;
 }
 
@@ -86,9 +151,14 @@ static herr_t target_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
                            size_t n, const void *bytes)
 {
     struct target *target = (struct target *)file;
+    struct hdf5_room *room = target->room;
 
-    (void)type, (void)transfer;
-    file_put_at(target->out, bytes, n, (long long)to);
+    (void)transfer;
+    if (room->most > 0 && type == H5FD_MEM_DRAW && to + n > (haddr_t)room->most)
+        room->error = EFBIG;
+    if (room->error == 0)
+        room->error = file_try_put_at(target->out, bytes, n, (long long)to);
+    if (room->error != 0 && type != H5FD_MEM_DRAW) keep(room, target->out, to, n, bytes);
     if (to + n > target->end) target->end = to + n;
     return 0;
 }
@@ -125,14 +195,15 @@ static const H5FD_class_t driver_class = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t hdf5_target_create(struct file_out *out, hid_t *driver)
+hid_t hdf5_target_create(struct file_out *out, struct hdf5_room *room, hid_t *driver)
 {
-    const struct target_info info = {out};
+    const struct target_info info = {out, room};
     const hid_t properties = hdf5.H5Pcreate(*hdf5.H5P_CLS_FILE_ACCESS_ID_g);
     hid_t file = -1;
 
     *driver = hdf5.H5FDregister(&driver_class);
-    if (*driver >= 0 && hdf5.H5Pset_driver(properties, *driver, &info) >= 0)
+    if (*driver >= 0 && hdf5.H5Pset_driver(properties, *driver, &info) >= 0
+        && hdf5.H5Pset_cache(properties, 0, 0, 0, 1) >= 0)
         file = hdf5.H5Fcreate(out->path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
     if (properties >= 0) (void)hdf5.H5Pclose(properties);
     return file;
