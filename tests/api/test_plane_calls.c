@@ -366,7 +366,7 @@ static int refused(void)
     t->target = good;
     t->target.kind = NB_POISSON_READOUT;
     t->target.sigma_readout = 0;
-    refuse(t, NULL, NB_ERR_ARGUMENT, "sigma_readout above 0");
+    refuse(t, NULL, NB_ERR_ARGUMENT, "target.sigma_readout");
     t->target = good;
     t->target.kind = NB_POISSON;
     t->observed[11 * FAST + 12] = -3;

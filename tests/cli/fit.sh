@@ -477,6 +477,14 @@ idle '-fitimage_kind has no effect without -fitimage' -fitimage_kind z
 idle '-fit is given 2 times: the last one counts; names are separated by commas' -fit misset
 idle 'n_001.img is given more than once' -data n_001.img
 idle '-planes beside -water' -boxes auto:20:8 -planes
+refuses 2 '^nanobrag: .*planes and read-out noise need a -readout above 0.* variance$' $still \
+    -mosaic 0.4 -fit scale -data n_001.img -boxes auto:20:8 -planes -loss readout
+run $still -mosaic 0.4 -nonoise -floatfile exact.bin
+cp work/exact.bin .
+inputs=exact.bin
+run $still -mosaic 0.4 -fit scale -data exact.bin
+is "data without noise are told" grep -q 'warning: .* where 1 is expected: the data have less noise' err
+inputs="n_001.img"
 run $still $off -fit scale -fisher -coarse on
 is "-coarse has no effect on -fisher" grep -q 'warning: -coarse has no effect on errors' err
 

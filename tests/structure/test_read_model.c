@@ -229,7 +229,7 @@ static int missing(void)
          8 * 9.869604401089358 * 0.2, 0.5, NULL},
     };
     nb_context *const plain = ctx;
-    nb_atom atom;
+    nb_atom atom = {.b = 0};
 
     ctx = model_listener();
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -51,12 +51,12 @@ int message_failure(struct messages *messages, const char *format, ...)
     return messages->compat ? EXIT_REFERENCE : EXIT_RUN;
 }
 
-/* The length of a message without the member of nb_scene that it ends with for users of
- * the library, as in "-cell: gamma is 200 (crystal.cell[5])". */
+/* The length of a message without the member of a struct that it ends with for users of the
+ * library, as in "-cell: gamma is 200 (crystal.cell[5])". */
 static int length_in_words(const char *message)
 {
-    static const char *const owners[] = {"crystal.", "detector.",   "beam.",
-                                         "scan.",    "background.", "psf."};
+    static const char *const owners[] = {"crystal.",    "detector.", "beam.",  "scan.",
+                                         "background.", "psf.",      "target."};
     const size_t n = strlen(message);
     const char *const open = strrchr(message, '(');
     if (!open || open == message || open[-1] != ' ' || message[n - 1] != ')') return (int)n;

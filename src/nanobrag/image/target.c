@@ -13,8 +13,8 @@ static nb_status check_planes(nb_context *ctx, const nb_target *target)
                     target->background);
     if (target->kind == NB_POISSON_READOUT && !(target->sigma_readout > 0))
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "NB_POISSON_READOUT with planes needs a sigma_readout above 0: a plane "
-                    "of 0 leaves pixels without variance");
+                    "planes and read-out noise need a -readout above 0, since a plane of 0 "
+                    "leaves pixels without variance (target.sigma_readout)");
     return NB_OK;
 }
 

@@ -163,8 +163,11 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *r,
         && !(off > least && off < most))
         message_warning(messages,
                         "the residuals are %.3g standard deviations rms, where 1 is "
-                        "expected: the model does not describe the data%s",
+                        "expected: %s%s",
                         off,
+                        off > most ? "the model does not describe the data"
+                                   : "the data have less noise than counted photons have, "
+                                     "or another -gain",
                         r->error_factor > 1 ? ", of which the errors take account"
                                             : ", and errors are not those printed");
     if (r->end == NB_FIT_CONVERGED) return 0;

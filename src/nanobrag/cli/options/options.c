@@ -133,7 +133,7 @@ static void copy_small(const char *name, char small[NAME_BYTES])
 void nearest_try(struct nearest *nearest, const char *name)
 {
     enum { LETTERS = 4 };
-    char word[NAME_BYTES], small[NAME_BYTES];
+    char word[NAME_BYTES] = "", small[NAME_BYTES] = "";
     const size_t n = strlen(name), letters = strlen(nearest->word);
     if (n >= NAME_BYTES || letters >= NAME_BYTES) return;
     copy_small(nearest->word, word);
