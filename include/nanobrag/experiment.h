@@ -34,7 +34,7 @@ enum {
     NB_FOUND_DETECTOR = 4, /* detector: nfast, nslow, pixel, vectors, pivot, origin,
                               origin_kind (NB_ORIGIN_CLOSE), close_distance; of several
                               panels what nb_geometry_apply() sets */
-    NB_FOUND_SENSOR = 8, /* detector: thickness, attenuation */
+    NB_FOUND_SENSOR = 8, /* detector: thickness, attenuation, its wavelength, material */
     NB_FOUND_AXIS = 16, /* scan: axis */
     NB_FOUND_SCAN = 32, /* scan: phi0, osc, of the first image; given: NB_GIVEN_OSC */
     NB_FOUND_CRYSTAL = 64, /* crystal: cell and matrix, at phi = 0 */

@@ -62,6 +62,14 @@ enum nb_pivot { NB_PIVOT_DEFAULT, NB_PIVOT_BEAM, NB_PIVOT_SAMPLE };
  * fibre-coupled sensor g/(2 pi (g^2 + r^2)^(3/2)), with g chosen to give the fwhm. */
 enum nb_psf_kind { NB_PSF_NONE, NB_PSF_GAUSS, NB_PSF_FIBER };
 
+/* Materials of sensors, named Si, CdTe and GaAs in files. */
+enum nb_material {
+    NB_MATERIAL_UNKNOWN,
+    NB_MATERIAL_SI,
+    NB_MATERIAL_CDTE,
+    NB_MATERIAL_GAAS
+};
+
 /* Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile()). */
 enum nb_profile { NB_PROFILE_NANOBRAG, NB_PROFILE_NANOBRAGG };
 
@@ -174,7 +182,17 @@ typedef struct nb_detector {
                              of the convention */
     double thickness; /* of the sensor; 0: no sensor model                   um     */
     double attenuation; /* depth at which 1/e is left; infinite: no sensor model  um */
-    int nlayers; /* layers that sample the thickness of the sensor; 0: 1 */
+    /* The wavelength for which the attenuation is stated; 0: that of the image. At another
+     * one it follows the table of the material (docs/theory.md, 3), or stays where that is
+     * not known; listed sources have their mean                                A      */
+    double attenuation_wavelength;
+    int material; /* of the sensor, enum nb_material */
+    int nlayers; /* layers that sample the thickness of the sensor; 0: as many as its depth
+                    needs (docs/theory.md, 11) */
+    /* cosine of the angle between a ray and the normal at which each layer lies at the mean
+     * depth of what it captures; 0: layers lie in their middles; by rule where nlayers is
+     * 0 */
+    double layer_cosine;
     int curved; /* 1: every pixel has the same distance from the crystal */
     int point_pixel; /* 1: solid angle 1/R^2, without obliquity */
     const uint8_t *mask; /* 0: the pixel is skipped; NULL: no mask  (nslow x nfast) */

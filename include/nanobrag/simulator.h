@@ -448,7 +448,7 @@ typedef struct nb_description {
     double xds_org[2]; /* ORGX, ORGY of XDS                                     pixel  */
     /* sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor */
     double thickness, mu;
-    double layer_step; /* thickness of a layer                                  um     */
+    double layer_step, layer_depth; /* thickness of a layer, depth of the first um     */
     /* ---- beam ---- */
     double beam[3], polarization_axis[3], vertical[3], spindle[3]; /* unit vectors */
     double fluence; /*                                                   photons/m^2   */

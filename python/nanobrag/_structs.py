@@ -154,6 +154,15 @@ class PointSpreadKind(IntEnum):
     FIBER = 2
 
 
+class Material(IntEnum):
+    """Materials of sensors, named Si, CdTe and GaAs in files."""
+
+    UNKNOWN = 0
+    SI = 1
+    CDTE = 2
+    GAAS = 3
+
+
 class Profile(IntEnum):
     """Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile())."""
 
@@ -472,7 +481,7 @@ class Found(IntFlag):
     DETECTOR = 4
     """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance; of several panels what nb_geometry_apply() sets"""
     SENSOR = 8
-    """detector: thickness, attenuation"""
+    """detector: thickness, attenuation, its wavelength, material"""
     AXIS = 16
     """scan: axis"""
     SCAN = 32
@@ -722,8 +731,19 @@ class Detector(Struct):
             of the sensor; 0: no sensor model [um]
         attenuation:
             depth at which 1/e is left; infinite: no sensor model [um]
+        attenuation_wavelength:
+            The wavelength for which the attenuation is stated; 0: that of the image. At another
+            one it follows the table of the material (docs/theory.md, 3), or stays where that is
+            not known; listed sources have their mean [A]
+        material:
+            of the sensor, enum nb_material
         nlayers:
-            layers that sample the thickness of the sensor; 0: 1
+            layers that sample the thickness of the sensor; 0: as many as its depth needs
+            (docs/theory.md, 11)
+        layer_cosine:
+            cosine of the angle between a ray and the normal at which each layer lies at the
+            mean depth of what it captures; 0: layers lie in their middles; by rule where
+            nlayers is 0
         curved:
             1: every pixel has the same distance from the crystal
         point_pixel:
@@ -767,7 +787,10 @@ class Detector(Struct):
     vectors: Sequence[Sequence[float]] = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     thickness: float = 0.0
     attenuation: float = 0.0
+    attenuation_wavelength: float = 0.0
+    material: Material | str | int = Material(0)
     nlayers: int = 0
+    layer_cosine: float = 0.0
     curved: int = 0
     point_pixel: int = 0
     mask: ArrayLike | None = None
@@ -1270,7 +1293,9 @@ class Description(Record):
         mu:
             sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
         layer_step:
-            thickness of a layer [um]
+            thickness of a layer, depth of the first um
+        layer_depth:
+            thickness of a layer, depth of the first um
         beam:
             unit vectors
         polarization_axis:
@@ -1392,6 +1417,7 @@ class Description(Record):
     thickness: float
     mu: float
     layer_step: float
+    layer_depth: float
     beam: NDArray[np.float64]
     polarization_axis: NDArray[np.float64]
     vertical: NDArray[np.float64]
@@ -2036,8 +2062,9 @@ __all__ = [
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
     "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState", "FitValue",
     "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary",
-    "HklInfo", "Interpolation", "LogLevel", "LossKind", "Merge", "Misfit", "Mtz", "Options",
-    "Origin", "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace", "PointSpread",
-    "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth",
-    "Source", "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "HklInfo", "Interpolation", "LogLevel", "LossKind", "Material", "Merge", "Misfit", "Mtz",
+    "Options", "Origin", "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace",
+    "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan",
+    "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy", "System", "Target",
+    "Verdict"
 ]

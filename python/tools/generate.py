@@ -47,7 +47,7 @@ ENUMS = {
     "nb_shape": ("Shape", "NB_"), "nb_system": ("System", "NB_"),
     "nb_convention": ("Convention", "NB_"), "nb_origin": ("Origin", "NB_ORIGIN_"),
     "nb_pivot": ("Pivot", "NB_PIVOT_"), "nb_psf_kind": ("PointSpreadKind", "NB_PSF_"),
-    "nb_merge": ("Merge", "NB_MERGE_"),
+    "nb_merge": ("Merge", "NB_MERGE_"), "nb_material": ("Material", "NB_MATERIAL_"),
     "nb_profile": ("Profile", "NB_PROFILE_"), "nb_precision": ("Precision", "NB_"),
     "nb_strategy": ("Strategy", "NB_"), "nb_loss_kind": ("LossKind", "NB_"),
     "nb_background_kind": ("BackgroundKind", "NB_"), "nb_verdict": ("Verdict", "NB_VERDICT_"),

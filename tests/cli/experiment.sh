@@ -270,6 +270,47 @@ if "$program" -version | grep -q hdf5; then
     is "which is there" test -s work/a_001.nxs
 fi
 
+# ---- the sensor ----
+deep="-detector_thick 450 -detector_abs 179.8" # of silicon
+run $geometry $render $deep -floatfile f.bin -truth ../plain.expt
+sed 's/"material":\t""/"material":\t"Si"/' plain.expt > si.expt
+is "a material that is not given has no name" test "$(grep -c '"Si"' plain.expt)" -eq 0
+alike "the sensor of -expt" "$geometry $render $deep" "-expt ../si.expt $render"
+# silicon from 10 to 15 keV: a straight line of the logarithms of energy and NIST's numbers
+depth=$(awk 'BEGIN { print 179.8*exp(log(0.9/1.1)*log(10.34/33.89)/log(1.5)) }')
+alike "its attenuation follows the wavelength" "-expt ../plain.expt $render -lambda 0.9
+    -detector_abs $depth" "-expt ../si.expt $render -lambda 0.9"
+alike "with the energy" "-expt ../si.expt $render -lambda 0.9" \
+    "-expt ../si.expt $render -energy 13776.022222"
+accepts 'note: Si leaves 1/e within 179.8 um at 1.1 A' -expt ../si.expt $render -lambda 0.9 -floatfile f
+alike "-detector_abs counts as it stands" "-expt ../plain.expt $render -detector_abs 200" \
+    "-expt ../si.expt $render -lambda 1.1 -detector_abs 200"
+accepts 'warning: .*1/e within 179.8 um as at 1.1 A.*material is not known' \
+    -expt ../plain.expt $render -lambda 0.9 -floatfile f
+run -expt ../si.expt $render -lambda 1.1 -floatfile f
+is "nothing is said of what does not change" sh -c '! grep -q 1/e err'
+bare="-default_F 100 -N 5 -gauss_xtal -fluence 1e28 -oversample 1"
+printf 'wavelength\n1.1\n0.9\n' > waves
+run -expt ../si.expt $bare -shots ../waves -doublefile f_1.bin
+cp work/f_2.bin shot.bin
+run -expt ../si.expt $bare -osc 0 -lambda 0.9 -doublefile f_1.bin
+is "in shots of other wavelengths, too" test "$(cksum < shot.bin)" = "$(cksum < work/f_1.bin)"
+run -expt ../si.expt $render -detector_thicksteps 3 -floatfile f
+is "-detector_thicksteps has an effect" sh -c '! grep -q "no effect" err'
+accepts 'layers  *3, the first 75 um deep, 150 um apart, at their middles' -expt ../si.expt $render \
+    -detector_thicksteps 3 -explain
+accepts 'layers  *1, the first .* at the mean depth of capture' -expt ../si.expt $render -explain
+accepts 'sensor  *600 um, leaves 1/e within 179.8 um' -expt ../si.expt $render -detector_thick 600 \
+    -explain
+if "$program" -version | grep -q hdf5; then
+    run -expt ../si.expt $render -lambda 0.6 -seed 1 -imagefile s.nxs -truth s.expt
+    is "NXmx has its name" grep -a -q 'Si' work/s.nxs
+    is "and no other" sh -c '! grep -a -q -e GaAs -e CdTe work/s.nxs'
+    is "nor does dxtbx take it for another" sh -c '! grep -q absorb err'
+    run -expt ../si.expt $bare -shots ../waves -seed 1 -imagefile shots.nxs
+    is "one file has shots of two wavelengths" test -s work/shots.nxs
+fi
+
 # ---- with a model ----
 if "$program" -version | grep -q gemmi; then
     pdb=$data/structures/1yjp.pdb

@@ -145,7 +145,8 @@ static void set_detector(const struct modes *m, nb_detector *d)
     if (m->is.surface == THICK) {
         d->thickness = 450;
         d->attenuation = 300;
-        d->nlayers = m->is.sources == SINGLE ? 2 : 1;
+        d->nlayers = m->is.sources == SINGLE ? 2 : 0; /* 0: by rule */
+        d->material = NB_MATERIAL_SI; /* so that they follow the wavelength */
     }
     if (m->is.place == CLOSE) {
         d->close_distance = 80;
@@ -227,7 +228,7 @@ const char *modes_zero(const nb_scene *s, const char *name)
     if (!tricubic && is_among(name, moves_samples))
         return "moves samples within spots that are flat";
     if (!tricubic && is_among(name, "wavelength dispersion") && s->crystal.b_factor == 0
-        && s->background.water == 0)
+        && s->background.water == 0 && s->detector.material == NB_MATERIAL_UNKNOWN)
         return "moves samples within spots that are flat";
     return NULL;
 }

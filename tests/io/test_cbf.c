@@ -16,8 +16,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "io/images/attenuation.h"
 #include "io/plate.h"
+#include "scene/detector/attenuation.h"
 #include "support/files.h"
 #include "support/tap.h"
 
@@ -318,9 +318,9 @@ static int attenuation_of_dxtbx(void)
         int material;
         double at[2];
     } row[] = {
-        {MATERIAL_SI, {4.207985875566818, 0.5700486566882856}},
-        {MATERIAL_CDTE, {48.11463840098675, 7.4492529402964305}},
-        {MATERIAL_GAAS, {80.07998629661657, 12.545501229942914}},
+        {NB_MATERIAL_SI, {4.207985875566818, 0.5700486566882856}},
+        {NB_MATERIAL_CDTE, {48.11463840098675, 7.4492529402964305}},
+        {NB_MATERIAL_GAAS, {80.07998629661657, 12.545501229942914}},
     };
 
     for (size_t i = 0; i < COUNT(row); i++)
@@ -328,12 +328,13 @@ static int attenuation_of_dxtbx(void)
             (void)tap_close(attenuation_name(row[i].material),
                             attenuation_at(row[i].material, wave[k]) / row[i].at[k], 1,
                             1e-14);
-    tap_check(attenuation_at(MATERIAL_SI, 13) == 0 && attenuation_at(MATERIAL_SI, 0.1) == 0,
+    tap_check(attenuation_at(NB_MATERIAL_SI, 13) == 0
+                  && attenuation_at(NB_MATERIAL_SI, 0.1) == 0,
               "beyond the table: 0");
-    tap_check(attenuation_nearest(MATERIALS, 4, 1) == MATERIAL_SI
-                  && attenuation_nearest(MATERIALS, 45, 1) == MATERIAL_CDTE
-                  && attenuation_nearest(MATERIALS, 1000, 1) == MATERIAL_GAAS
-                  && attenuation_nearest(MATERIALS_CBF, 1000, 1) == MATERIAL_CDTE,
+    tap_check(attenuation_nearest(MATERIALS_LAST, 4, 1) == NB_MATERIAL_SI
+                  && attenuation_nearest(MATERIALS_LAST, 45, 1) == NB_MATERIAL_CDTE
+                  && attenuation_nearest(MATERIALS_LAST, 1000, 1) == NB_MATERIAL_GAAS
+                  && attenuation_nearest(MATERIALS_LAST_CBF, 1000, 1) == NB_MATERIAL_CDTE,
               "the nearest one");
     return TAP_PASS;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/experiment/models.h"
 #include "io/experiments.h"
 #include "scene/probe.h"
 #include "support/files.h"
@@ -116,14 +117,43 @@ static int round_trip(void)
     return 0;
 }
 
+/* The material of the sensor, and for which wavelength its attenuation is stated. */
+static int sensors(void)
+{
+    static const char *const names[] = {"Ge", "Si", "CdTe", "GaAs"};
+    nb_experiment e;
+    struct expt_request to = {0, &e};
+
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
+    check_ok(expt_parse(ctx, "input", expt_text, strlen(expt_text), &to), "the text");
+    tap_check(e.scene.detector.material == NB_MATERIAL_UNKNOWN, "no material");
+    tap_close("wavelength", e.scene.detector.attenuation_wavelength, 0.98, 0);
+    for (int i = 0; i < (int)COUNT(names); i++) {
+        char text[64], *whole;
+
+        (void)snprintf(text, sizeof text, "\"material\": \"%s\", \"mu\": 4.0", names[i]);
+        whole = text_with(expt_text, "\"mu\": 4.0", text);
+        check_ok(expt_parse(ctx, "input", whole, strlen(whole), &to), "with a material");
+        free(whole);
+        tap_check(e.scene.detector.material == i, "%s", names[i]);
+    }
+    return 0;
+}
+
 static int other_scenes(void)
 {
     nb_scene s = base();
+    nb_experiment e;
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     s.detector.thickness = 300;
     s.detector.attenuation = 200;
     back("a sensor", &s);
+    s.detector.material = NB_MATERIAL_CDTE;
+    s.detector.attenuation_wavelength = 0.9; /* it is written for 1.1 A */
+    back("a sensor of a material", &s);
+    check_ok(nb_expt_read(ctx, in_folder("a.expt"), 0, &e), "read");
+    tap_check(e.scene.detector.material == NB_MATERIAL_CDTE, "its name");
     s = base();
     s.scan.axis[0] = 0.1;
     s.scan.axis[1] = 1;
@@ -406,6 +436,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"round_trip", round_trip},
+        {"sensors", sensors},
         {"other_scenes", other_scenes},
         {"mosaic", mosaic},
         {"images", images},

@@ -1,5 +1,6 @@
 /* pixel.c - the sum over the samples of a pixel: docs/theory.md, 1 to 7 and 10.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 
 #include "oracle/lattice.h"
@@ -9,7 +10,41 @@
 #define R_E_SQUARED ((quad)7.94079248018965e-30)
 #define AVOGADRO    ((quad)6.02214179e23)
 
-/* a place on the detector: along fast and slow in mm, and the middle of a layer */
+/* the depth at which 1/e is left, um: of silicon, between 10 and 15 keV, it follows NIST's
+ * 33.89 and 10.34 cm^2/g by a straight line of the logarithms */
+static struct dual attenuation(const struct truth *t)
+{
+    const nb_detector *d = &t->scene.detector;
+    const quad slope = log(10.34 / 33.89) / log(1.5);
+    struct dual mean = t->x.wavelength;
+
+    if (d->material == NB_MATERIAL_UNKNOWN) return t->x.attenuation;
+    if (t->scene.beam.nsource > 0) {
+        mean = dual_of(0);
+        for (int j = 0; j < t->nsource; j++)
+            mean = dual_add(mean, dual_mul(t->source[j].weight, t->source[j].wavelength));
+    }
+    if (d->material != NB_MATERIAL_SI || !(mean.v > 0.8266 && mean.v < 1.2398)
+        || fabsq(mean.v / d->attenuation_wavelength - 1) > 1e-15)
+        abort(); /* more than this truth knows */
+    return dual_mul(dual_chain(1, slope / mean.v, mean), t->x.attenuation);
+}
+
+/* how deep in the first layer a place is, um: in its middle, or at the mean depth of what
+ * the layer captures at layer_cosine */
+static struct dual depth_in_layer(const struct truth *t)
+{
+    const quad cosine = t->scene.detector.layer_cosine;
+    const struct dual step = dual_times((quad)1 / t->counts.nlayers, t->x.thickness);
+    const struct dual depth = dual_times(cosine, attenuation(t));
+    struct dual rest;
+
+    if (!(cosine > 0)) return dual_times((quad)0.5, step);
+    rest = dual_sub(dual_exp(dual_div(step, depth)), dual_of(1));
+    return dual_sub(depth, dual_div(step, rest));
+}
+
+/* a place on the detector: along fast and slow in mm, and that of a layer */
 static struct dual_vec position(const struct truth *t, struct dual fast, struct dual slow,
                                 int layer)
 {
@@ -18,9 +53,11 @@ static struct dual_vec position(const struct truth *t, struct dual fast, struct 
 
     p = vec_add(p, vec_times(slow, d->slow));
     if (t->scene.detector.thickness > 0) {
-        const quad share = ((quad)layer + (quad)0.5) / t->counts.nlayers / 1000;
+        const struct dual front =
+            dual_times((quad)layer / t->counts.nlayers, t->x.thickness);
+        const struct dual depth = dual_add(front, depth_in_layer(t));
 
-        p = vec_add(p, vec_times(dual_times(share, t->x.thickness), d->normal));
+        p = vec_add(p, vec_times(dual_times((quad)1 / 1000, depth), d->normal));
     }
     return p;
 }
@@ -44,7 +81,7 @@ static struct dual capture(const struct truth *t, struct dual_vec direction, int
     struct dual a, front, back;
 
     if (!(t->scene.detector.thickness > 0) || !(t->counts.mu > 0)) return dual_of(1);
-    a = dual_times((quad)1 / t->counts.nlayers, dual_div(t->x.thickness, t->x.attenuation));
+    a = dual_times((quad)1 / t->counts.nlayers, dual_div(t->x.thickness, attenuation(t)));
     if (!t->scene.detector.curved) a = dual_div(a, vec_dot(direction, t->detector.normal));
     front = dual_exp(dual_times(-layer, a));
     back = dual_exp(dual_times(-(layer + 1), a));

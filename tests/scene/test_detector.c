@@ -506,6 +506,7 @@ static int curved_detector(void)
         scene.detector.curved = 1;
         scene.detector.point_pixel = point_pixel;
         scene.detector.thickness = 100, scene.detector.attenuation = 80;
+        scene.detector.nlayers = 1; /* in the middle */
         scene.oversample = 3;
         sim = probe_make(&scene, NULL);
         if (nb_describe(sim, NULL, &d) != NB_OK) abort();

@@ -17,10 +17,10 @@
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
 #include "io/geometry/geom.h"
-#include "io/images/attenuation.h"
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
 #include "io/images/nxmx.h"
+#include "scene/detector/attenuation.h"
 #include "scene/fingerprint.h"
 #include "simulator.h"
 
@@ -294,7 +294,7 @@ nb_status nb_cbf_check(nb_simulator *sim, const double *x)
     exposure_turn_forwards(&exposure);
     if (status == NB_OK) status = cbf_check(sim->ctx, &exposure);
     if (status == NB_OK)
-        exposure_warn_of_sensor(sim->ctx, "miniCBF", &exposure, MATERIALS_CBF);
+        exposure_warn_of_sensor(sim->ctx, "miniCBF", &exposure, MATERIALS_LAST_CBF);
     exposure_free(&exposure);
     return status;
 }

@@ -110,6 +110,8 @@ void experiment_take(struct settings *s, const nb_experiment *from)
     if (found & NB_FOUND_SENSOR) {
         s->thickness = scene->detector.thickness;
         s->depth = scene->detector.attenuation;
+        s->scene.detector.attenuation_wavelength = scene->detector.attenuation_wavelength;
+        s->scene.detector.material = scene->detector.material;
     }
     if (found & NB_FOUND_AXIS) set_vector(s, VECTOR_SPINDLE, scene->scan.axis);
     if (found & NB_FOUND_SCAN) {

@@ -84,6 +84,22 @@ static void explain_loop(const struct run *run)
                d->tiles, d->tiles_small, d->tiles_double);
 }
 
+/* The sensor and the layers that stand for its depth. */
+static void explain_sensor(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    if (!(d->thickness > 0)) return;
+    printf("  sensor                      %.9g um, leaves 1/e within %.6g um\n",
+           d->thickness, 1e6 / d->mu);
+    printf("  layers                      %d, the first %.4g um deep", d->nlayers,
+           d->layer_depth);
+    if (d->nlayers > 1) printf(", %.4g um apart", d->layer_step);
+    printf(", at %s\n", run->resolved.detector.layer_cosine > 0
+                            ? "the mean depth of capture"
+                        : run->s->compat ? "their fronts"
+                                         : "their middles (-detector_thicksteps)");
+}
+
 static void explain_work(const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -91,6 +107,7 @@ static void explain_work(const struct run *run)
     printf("\nsampling\n");
     printf("  spot width                  %.4g pixels (sub-pixel 1/%d, %d wanted)\n", width,
            d->oversample, d->oversample_wanted);
+    explain_sensor(run);
     printf("  evaluations                 %.4g = %lld pixels x %d^2 sub-pixels x %d layers "
            "x %d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,

@@ -108,6 +108,22 @@ static void source_tangent(const nb_scene *scene, const nb_scene *dot,
     polarization_tangent(s, direction, out);
 }
 
+double beam_wavelength_tangent(const nb_scene *scene, const nb_scene *dot)
+{
+    const nb_beam *b = &scene->beam;
+    const nb_source *source_dot = dot->beam.source;
+    const double mean = beam_wavelength(scene);
+    double sum = 0, sum_dot = 0;
+
+    for (int i = 0; i < b->nsource; i++) {
+        sum += b->source[i].weight;
+        if (source_dot)
+            sum_dot += b->source[i].weight * source_dot[i].wavelength
+                       + source_dot[i].weight * (b->source[i].wavelength - mean);
+    }
+    return sum > 0 ? sum_dot / sum : dot->beam.wavelength;
+}
+
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
                   const struct scene_fixed *fixed, struct phys_frame_tangent *out)
 {

@@ -15,6 +15,9 @@
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
+#include "scene/beam.h"
+#include "scene/detector/attenuation.h"
+#include "scene/detector/layers.h"
 #include "scene/sampling.h"
 
 /* A point that gives the position of the unrotated detector, as in
@@ -238,15 +241,48 @@ static void derive_position(const nb_scene *scene, const nb_scene *dot,
     place_distance(ratio, ratio_dot, place, place_dot);
 }
 
+/* Returns the tangent of layers_attenuation(), um. */
+static double attenuation_tangent(const nb_scene *scene, const nb_scene *dot, double depth)
+{
+    const nb_detector *d = &scene->detector;
+    double wavelength, slope;
+
+    if (!(d->attenuation_wavelength > 0)) return dot->detector.attenuation;
+    wavelength = beam_wavelength(scene);
+    slope = attenuation_slope(d->material, wavelength);
+    return depth
+           * (dot->detector.attenuation / d->attenuation
+              - slope * beam_wavelength_tangent(scene, dot) / wavelength);
+}
+
+/* Returns the tangent of layers_derive(). */
+static struct layers layers_tangent(const nb_scene *scene, const nb_scene *dot,
+                                    const struct scene_fixed *fixed)
+{
+    const struct layers at = layers_derive(scene, fixed);
+    const double depth = layers_attenuation(scene), cosine = scene->detector.layer_cosine;
+    struct layers out = {sampling_step_tangent(&fixed->layer, dot->detector.thickness)
+                             * 1e-6,
+                         0, 0};
+    double depth_dot, slope[2];
+
+    if (!(at.step > 0)) return out;
+    depth_dot = attenuation_tangent(scene, dot, depth);
+    out.mu = at.mu * (out.step / at.step - depth_dot / depth);
+    if (scene->quirks & NB_QUIRK_LAYER_STEP) return out;
+    out.offset = out.step / 2;
+    if (cosine > 0) {
+        (void)layers_mean(at.step, depth * 1e-6 * cosine, slope);
+        out.offset = slope[0] * out.step + slope[1] * depth_dot * 1e-6 * cosine;
+    }
+    return out;
+}
+
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
                       const struct scene_fixed *fixed, struct phys_frame_tangent *out)
 {
     const nb_detector *d = &scene->detector, *d_dot = &dot->detector;
-    const int from_front = (scene->quirks & NB_QUIRK_LAYER_STEP) != 0;
-    const double layer_step = sampling_step(&fixed->layer, d->thickness) * 1e-6;
-    const double layer_step_dot =
-        sampling_step_tangent(&fixed->layer, d_dot->thickness) * 1e-6;
-    const double depth = d->attenuation * 1e-6, depth_dot = d_dot->attenuation * 1e-6;
+    const struct layers layers_dot = layers_tangent(scene, dot, fixed);
     struct detector_place place, place_dot;
 
     if (d->npanel > 0)
@@ -261,8 +297,7 @@ void detector_tangent(const nb_scene *scene, const nb_scene *dot,
         out->distance = place_dot.distance;
         out->close_distance = place_dot.close;
     }
-    out->layer_step = layer_step_dot;
-    out->layer_offset = from_front ? 0 : layer_step_dot / 2;
-    out->layer_mu =
-        layer_step > 0 ? (layer_step_dot - layer_step * depth_dot / depth) / depth : 0;
+    out->layer_step = layers_dot.step;
+    out->layer_offset = layers_dot.offset;
+    out->layer_mu = layers_dot.mu;
 }

@@ -165,6 +165,18 @@ static int has_name(const struct registry_row *row, const char *name)
     return strcmp(row->name, name) == 0;
 }
 
+/* Returns 1 if the parameter moves samples in reciprocal space. Layers that lie at the mean
+ * depth of capture move with what decides on that. */
+static int moves_samples(const nb_scene *scene, const struct registry_row *row)
+{
+    const nb_detector *d = &scene->detector;
+
+    if (has_name(row, "attenuation")) return d->layer_cosine > 0;
+    if (has_name(row, "source_weight"))
+        return d->layer_cosine > 0 && d->attenuation_wavelength > 0;
+    return row->smooth == MOVES;
+}
+
 /* Returns 1 if the detector has panels, and the edge of its pixels is of none of them. */
 static int all_have_pixels(const nb_scene *scene)
 {
@@ -197,7 +209,7 @@ static int has_no_influence(const nb_scene *scene, const struct registry_row *ro
 void registry_describe(const nb_scene *scene, const struct registry_row *row, nb_param *out)
 {
     describe(row, out);
-    if (row->smooth == MOVES && !has_jumps(scene)) out->smooth = EVERYWHERE;
+    out->smooth = moves_samples(scene, row) && has_jumps(scene) ? MOVES : EVERYWHERE;
     if (has_no_influence(scene, row)) out->smooth = NB_SMOOTH_ZERO;
 }
 

@@ -62,6 +62,9 @@ void panel_tangent(const nb_scene *scene, const nb_scene *dot,
 /* Returns 1 if the numbers of a panel may change along `dot`. */
 int panels_change(const nb_scene *dot);
 
+/* Tangent of beam_wavelength(). */
+double beam_wavelength_tangent(const nb_scene *scene, const nb_scene *dot);
+
 /* Computes source (nsource) and kahn. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
                   const struct scene_fixed *fixed, struct phys_frame_tangent *out);

@@ -261,3 +261,15 @@ void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3])
     linear_apply((const double(*)[3])turn, beam, beam);
     linear_rotate_to_z(beam, forward, turn);
 }
+
+double beam_wavelength(const nb_scene *scene)
+{
+    const nb_beam *b = &scene->beam;
+    double sum = 0, moment = 0;
+
+    for (int i = 0; i < b->nsource; i++) {
+        sum += b->source[i].weight;
+        moment += b->source[i].weight * b->source[i].wavelength;
+    }
+    return sum > 0 ? moment / sum : b->wavelength;
+}

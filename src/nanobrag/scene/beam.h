@@ -43,6 +43,9 @@ void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int 
  * that of the convention, then the smallest one that takes the beam there. */
 void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3]);
 
+/* Returns the wavelength of the scene, A: the mean one of listed sources. */
+double beam_wavelength(const nb_scene *scene);
+
 /* Returns the shortest wavelength of the scene, A. */
 double beam_shortest(const nb_scene *scene);
 

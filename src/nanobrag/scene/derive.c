@@ -11,6 +11,7 @@
 #include "scene/beam.h"
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
+#include "scene/detector/layers.h"
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
@@ -115,7 +116,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 
 /* Computes the frames of the other panels from that of the first. */
 static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
-                               const struct scene_fixed *fixed, double layer_step,
+                               const struct scene_fixed *fixed, const struct layers *layers,
                                struct phys_frame *frames)
 {
     for (int i = 1; i < detector_panels(&scene->detector); i++) {
@@ -123,7 +124,7 @@ static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
 
         NB_TRY(detector_derive(ctx, scene, fixed->middle, i, &place));
         frames[i] = frames[0];
-        detector_frame(scene, &place, layer_step, frames + i);
+        detector_frame(scene, &place, layers, frames + i);
     }
     return NB_OK;
 }
@@ -133,8 +134,7 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
                        struct phys_orientation *orientations, struct phys_frame *frame)
 {
     const double nsub = (double)scene->oversample * scene->oversample;
-    const double layer_step =
-        sampling_step(&fixed->layer, scene->detector.thickness) * 1e-6;
+    const struct layers layers = layers_derive(scene, fixed);
     struct crystal_axes axes;
     struct detector_place place;
 
@@ -147,7 +147,7 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     if (!(mosaic_mean_weight(scene) > 0))
         return fail(ctx, NB_ERR_SCENE, "the weights of the mosaic domains add up to 0");
     derive_orientations(scene, fixed, &axes, orientations);
-    detector_frame(scene, &place, layer_step, frame);
+    detector_frame(scene, &place, &layers, frame);
     crystal_lattice(scene, &axes, frame);
     frame->nsource = fixed->nsource;
     frame->source = sources;
@@ -166,5 +166,5 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     frame->bragg_scale = BEAM_RE2 * scene->beam.fluence * scene->crystal.scale
                          / (nsub * frame->norientation);
     background_frame(scene, frame);
-    return derive_panels(ctx, scene, fixed, layer_step, frame);
+    return derive_panels(ctx, scene, fixed, &layers, frame);
 }

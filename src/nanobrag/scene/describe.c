@@ -11,6 +11,7 @@
 #include "scene/beam.h"
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
+#include "scene/detector/layers.h"
 #include "scene/linear.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"
@@ -110,7 +111,9 @@ static void describe_detector(const nb_scene *scene, const struct detector_place
     describe_centres(out);
     describe_dials(scene, place, out);
     out->thickness = d->thickness;
-    out->mu = d->attenuation == 0 ? -1 : isinf(d->attenuation) ? 0 : 1e6 / d->attenuation;
+    out->mu = d->attenuation == 0     ? -1
+              : isinf(d->attenuation) ? 0
+                                      : 1e6 / layers_attenuation(scene);
 }
 
 static void describe_beam(const nb_scene *scene, const struct detector_place *place,
@@ -148,6 +151,7 @@ static void describe_counts(const nb_scene *scene, const struct scene_fixed *fix
     out->interpolate_auto = fixed->interpolate_auto;
     out->phi_step = sampling_step(&fixed->phi, scene->scan.osc);
     out->layer_step = sampling_step(&fixed->layer, scene->detector.thickness);
+    out->layer_depth = layers_derive(scene, fixed).offset * 1e6;
 }
 
 nb_status scene_describe(nb_context *ctx, const nb_scene *scene,

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "scene/beam.h"
+#include "scene/detector/layers.h"
 
 /* A count is clamped to COUNT_MOST; later checks of the totals refuse it. */
 enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
@@ -164,37 +165,6 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
     return NB_OK;
 }
 
-static nb_status resolve_layers(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
-{
-    nb_detector *d = &scene->detector;
-
-    fixed->layer.ratio = fixed->layer.absolute = 0;
-    if (d->thickness == 0) {
-        d->nlayers = 1;
-        return NB_OK;
-    }
-    if (d->attenuation == 0) {
-        if (!(scene->quirks & NB_QUIRK_LAYER_STEP))
-            return fail(ctx, NB_ERR_SCENE,
-                        "a sensor of %g um needs an attenuation depth; give -detector_abs",
-                        d->thickness);
-        d->attenuation = d->thickness;
-        log_line(ctx, NB_LOG_WARNING, "detector",
-                 "setting detector attenuation depth to %g um", d->attenuation);
-    }
-    if (!(scene->quirks & NB_QUIRK_LAYER_STEP)) {
-        if (d->nlayers == 0) d->nlayers = 1;
-        fixed->layer.ratio = 1.0 / d->nlayers;
-    } else if (d->nlayers == 0) {
-        d->nlayers = 2;
-        fixed->layer.ratio = 0.5;
-    } else {
-        if (d->nlayers < 2) d->nlayers = 2;
-        fixed->layer.ratio = 1.0 / (d->nlayers - 1);
-    }
-    return NB_OK;
-}
-
 static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
 {
     nb_crystal *c = &scene->crystal;
@@ -221,7 +191,6 @@ nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed 
 {
     NB_TRY(resolve_divergence(ctx, scene, fixed));
     NB_TRY(resolve_dispersion(ctx, scene, fixed));
-    NB_TRY(resolve_layers(ctx, scene, fixed));
     return resolve_mosaic(ctx, scene);
 }
 
@@ -367,6 +336,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                     SUB_PIXELS_MOST);
     fixed->interpolate = interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
+    NB_TRY(layers_resolve(ctx, scene, scale, &fixed->layer));
     return resolve_phi(ctx, scene, edge, scale->qmax, fixed);
 }
 

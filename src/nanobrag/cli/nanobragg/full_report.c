@@ -178,7 +178,7 @@ static void report_steps(const struct run *run)
     const nb_description *d = &run->description;
     const double centre = run->s->compat ? 0 : 0.5;
     for (int i = 0; i < d->nlayers; i++)
-        printf("thick%d = %g um\n", i, (i + centre) * d->layer_step);
+        printf("thick%d = %g um\n", i, d->layer_depth + i * d->layer_step);
     for (int i = 0; i < d->nphi; i++)
         printf("phi%d = %g\n", i, run->resolved.scan.phi0 + (i + centre) * d->phi_step);
     const int step = d->ndispersion > 0 ? d->ndispersion : 1;

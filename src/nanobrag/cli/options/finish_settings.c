@@ -150,6 +150,7 @@ int settings_finish(struct settings *s, struct messages *messages)
     }
     scene->detector.thickness = s->thickness;
     scene->detector.attenuation = s->depth;
+    if (s->given[OPT_DETECTOR_ABS]) scene->detector.attenuation_wavelength = 0;
     finish_seeds(s);
     finish_outputs(s);
     if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
@@ -190,7 +191,6 @@ struct needs {
 };
 
 static const struct needs needs[] = {
-    {OPT_DETECTOR_THICK, OPT_DETECTOR_ABS, "the depth at which the sensor leaves 1/e"},
     {OPT_STOL, OPT_WATER, "the amount of material it describes"},
     {OPT_STOL4, OPT_WATER, "the amount of material it describes"},
     {OPT_STOLQ, OPT_WATER, "the amount of material it describes"},
@@ -205,19 +205,15 @@ static const double ev_angstrom = 12398.42; /* wavelength times energy, as in op
 
 /* pairs of which the first has no effect without the second */
 static const int without_effect[][2] = {
-    {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
-    {OPT_DETECTOR_ABS, OPT_DETECTOR_THICK},
-    {OPT_DENSITY, OPT_WATER},
-    {OPT_ANOMALOUS, OPT_PDB},
-    {OPT_SOLVENT, OPT_PDB},
-    {OPT_MERGE, OPT_MTZ},
-    {OPT_MW, OPT_WATER},
-    {OPT_EXPOSURE, OPT_FLUX},
-    {OPT_PNG_SCALE, OPT_PNGFILE},
-    {OPT_COMPRESSION, OPT_IMAGEFILE},
-    {OPT_PNG_SIZE, OPT_PNGFILE},
-    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
+    {OPT_DENSITY, OPT_WATER},     {OPT_ANOMALOUS, OPT_PDB},
+    {OPT_SOLVENT, OPT_PDB},       {OPT_MERGE, OPT_MTZ},
+    {OPT_MW, OPT_WATER},          {OPT_EXPOSURE, OPT_FLUX},
+    {OPT_PNG_SCALE, OPT_PNGFILE}, {OPT_COMPRESSION, OPT_IMAGEFILE},
+    {OPT_PNG_SIZE, OPT_PNGFILE},  {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
 };
+
+/* options without effect where there is no sensor, of -detector_thick or a file */
+static const int of_sensor[] = {OPT_THICKSTEPS, OPT_DETECTOR_ABS};
 
 static void warn_without_effect(const struct settings *s, struct messages *messages)
 {
@@ -226,6 +222,10 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
             message_warning(messages, "%s has no effect without %s",
                             option_at(without_effect[i][0])->name,
                             option_at(without_effect[i][1])->name);
+    for (size_t i = 0; i < sizeof of_sensor / sizeof *of_sensor; i++)
+        if (s->given[of_sensor[i]] && !s->given[OPT_DETECTOR_THICK] && s->thickness == 0)
+            message_warning(messages, "%s has no effect without -detector_thick",
+                            option_at(of_sensor[i])->name);
     const double energy =
         s->scene.beam.wavelength > 0 ? ev_angstrom / s->scene.beam.wavelength : 0;
     if (s->given[OPT_ENERGY] && energy > 0 && energy < 100)
@@ -279,6 +279,10 @@ int settings_check(const struct settings *s, struct messages *messages)
             return message_usage(messages, "%s needs %s, %s",
                                  option_at(needs[i].option)->name,
                                  option_at(needs[i].needed)->name, needs[i].why);
+    if (s->given[OPT_DETECTOR_THICK] && s->depth == 0)
+        return message_usage(messages,
+                             "-detector_thick needs -detector_abs, the depth at which the "
+                             "sensor leaves 1/e");
     if (s->given[OPT_STOLOUT])
         return message_usage(messages,
                              "-stolout is not supported (nanoBragg writes nothing either)");

@@ -100,6 +100,7 @@ static void add_detector(cJSON *root, const struct run *run)
     json_real(to, "absorption_per_m", d->mu < 0 ? NAN : d->mu); /* null: no sensor model */
     json_whole(to, "layers", d->nlayers);
     json_real(to, "layer_step_um", d->layer_step);
+    json_real(to, "layer_depth_um", d->layer_depth);
     json_flag(to, "curved", detector->curved);
     json_flag(to, "point_pixel", detector->point_pixel);
     const double roi[4] = {detector->roi[0], detector->roi[1], detector->roi[2],

@@ -14,6 +14,7 @@
 #include "io/experiment/expt_places.h"
 #include "io/geometry/geometry.h"
 #include "io/geometry/pixel_mask.h"
+#include "scene/detector/attenuation.h"
 #include "scene/detector/panels.h"
 #include "scene/linear.h"
 
@@ -169,6 +170,7 @@ static nb_status read_sensor(const struct expt *e, const cJSON *panel, struct mo
 {
     const cJSON *strategy = cJSON_GetObjectItemCaseSensitive(panel, "px_mm_strategy");
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(strategy, "type");
+    const cJSON *material = cJSON_GetObjectItemCaseSensitive(panel, "material");
     double thickness = 0, mu = 0;
 
     NB_TRY(expt_optional(e, panel, "panel", "thickness", &thickness, 1));
@@ -179,6 +181,7 @@ static nb_status read_sensor(const struct expt *e, const cJSON *panel, struct mo
         return NB_OK;
     m->thickness = 1000 * thickness;
     m->attenuation = 1000 / mu;
+    if (cJSON_IsString(material)) m->material = attenuation_named(material->valuestring);
     m->found |= NB_FOUND_SENSOR;
     return NB_OK;
 }

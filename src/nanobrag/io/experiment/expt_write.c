@@ -12,6 +12,7 @@
 #include "io/gemmi/gemmi.h"
 #include "io/json/document.h"
 #include "io/laboratory.h"
+#include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
 /* What is written. */
@@ -65,7 +66,7 @@ static void put_sensor(struct experiment *e, cJSON *to)
     cJSON *strategy;
 
     document_real(d, to, "thickness", e->exposure->thickness);
-    document_text(d, to, "material", "");
+    document_text(d, to, "material", attenuation_name(e->exposure->material));
     document_real(d, to, "mu", e->exposure->attenuation);
     strategy = document_object(d, to, "px_mm_strategy");
     document_text(d, strategy, "type",

@@ -52,6 +52,8 @@ static nb_status set_detector(nb_context *ctx, const char *name, const struct mo
     if (m->found & NB_FOUND_SENSOR) {
         d->thickness = m->thickness;
         d->attenuation = m->attenuation;
+        d->material = m->material;
+        if (m->found & NB_FOUND_BEAM) d->attenuation_wavelength = m->wavelength;
     }
     if (!(m->found & NB_FOUND_DETECTOR) || m->nfast == 0) return NB_OK;
     NB_TRY(direction(ctx, name, "fast axis of the panel", turn, m->fast, fast));

@@ -20,6 +20,7 @@ struct models {
     double pixel; /* mm */
     int nfast, nslow; /* 0 0: several panels, which are not here */
     double thickness, attenuation; /* of the sensor; um */
+    int material; /* of it, enum nb_material */
     double axis[3]; /* of the rotation */
     double phi0, osc; /* degree */
     double real_axes[3][3]; /* rows a, b, c at phi = 0; A */

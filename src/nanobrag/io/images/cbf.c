@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "io/file.h"
-#include "io/images/attenuation.h"
+#include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
 enum { HEADER_MAX = 4096, NUMBER = 32 };
@@ -147,11 +147,11 @@ static void add_time(struct header *header)
 static void add_sensor(struct header *header, const struct exposure *exposure)
 {
     double thickness;
-    const int material = exposure_sensor(exposure, MATERIALS_CBF, &thickness);
+    const int material = exposure_sensor(exposure, MATERIALS_LAST_CBF, &thickness);
     char text[NUMBER];
 
     add(header, "# %s sensor, thickness %s m",
-        material == MATERIAL_SI ? "Silicon" : attenuation_name(material),
+        material == NB_MATERIAL_SI ? "Silicon" : attenuation_name(material),
         exact(thickness / 1000, text));
 }
 

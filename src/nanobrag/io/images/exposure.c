@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "io/images/attenuation.h"
+#include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
 /* dxtbx refuses axes of pixels whose cosine is above 1e-7. */
@@ -128,6 +128,7 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     if (d->mu > 0 && d->thickness > 0) {
         out->thickness = d->thickness / 1000;
         out->attenuation = d->mu / 1000;
+        out->material = scene->detector.material;
     }
     out->phi = scene->scan.phi0;
     out->width = scene->scan.osc;
@@ -156,20 +157,22 @@ struct panel_pose exposure_group_pose(const struct exposure *exposure, int g)
     return within_group(exposure, exposure->group[g].parent - 1, exposure->group[g].pose);
 }
 
-int exposure_sensor(const struct exposure *exposure, int n, double *thickness)
+int exposure_sensor(const struct exposure *exposure, int last, double *thickness)
 {
     static const double none = 1e-6; /* dxtbx refuses 0 */
 
     *thickness = exposure->thickness > 0 ? exposure->thickness : none;
-    if (!(exposure->thickness > 0)) return MATERIAL_SI;
-    return attenuation_nearest(n, exposure->attenuation, exposure->wavelength);
+    if (!(exposure->thickness > 0)) return NB_MATERIAL_SI;
+    if (exposure->material != NB_MATERIAL_UNKNOWN && exposure->material <= last)
+        return exposure->material;
+    return attenuation_nearest(last, exposure->attenuation, exposure->wavelength);
 }
 
 void exposure_warn_of_sensor(nb_context *ctx, const char *path,
-                             const struct exposure *exposure, int n)
+                             const struct exposure *exposure, int last)
 {
     double thickness;
-    const int material = exposure_sensor(exposure, n, &thickness);
+    const int material = exposure_sensor(exposure, last, &thickness);
     const double theirs = attenuation_at(material, exposure->wavelength);
 
     if (!(exposure->thickness > 0) || fabs(theirs / exposure->attenuation - 1) <= 0.01)
@@ -263,14 +266,29 @@ static int has_same_panels(const struct exposure *a, const struct exposure *b)
     return 1;
 }
 
+/* Returns the attenuation over that of the material at the wavelength, or that of an
+ * unknown material itself. */
+static double relative_attenuation(const struct exposure *exposure)
+{
+    const double table = attenuation_at(exposure->material, exposure->wavelength);
+
+    return table > 0 ? exposure->attenuation / table : exposure->attenuation;
+}
+
+static int has_same_sensor(const struct exposure *a, const struct exposure *b)
+{
+    const double first = relative_attenuation(a), second = relative_attenuation(b);
+
+    return is_close(&a->thickness, &b->thickness, 1, a->thickness)
+           && is_close(&first, &second, 1, first) && a->material == b->material;
+}
+
 const char *exposure_changed(const struct exposure *first, const struct exposure *now)
 {
     if (!has_same_panels(first, now)) return "the detector has moved";
     if (!is_close(first->laboratory.spindle, now->laboratory.spindle, 3, 1))
         return "the spindle has another direction to the beam";
-    if (!is_close(&first->thickness, &now->thickness, 1, first->thickness)
-        || !is_close(&first->attenuation, &now->attenuation, 1, first->attenuation))
-        return "the sensor is another one";
+    if (!has_same_sensor(first, now)) return "the sensor is another one";
     if (first->spectrum.n != now->spectrum.n)
         return "the spectrum has another number of wavelengths";
     return NULL;

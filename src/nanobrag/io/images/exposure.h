@@ -31,6 +31,7 @@ struct exposure {
     int hit; /* the panel that the direct beam meets, or is nearest to */
     double distance, beam_fast, beam_slow; /* along the beam; from its outer corner */
     double thickness, attenuation; /* of the sensor, mm and 1/mm; 0: there is no sensor */
+    int material; /* of it, enum nb_material */
     double wavelength; /* of the scene, or the mean of the spectrum of listed sources */
     struct spectrum spectrum;
     double phi, width; /* degree */
@@ -67,14 +68,14 @@ struct panel_pose exposure_group_pose(const struct exposure *exposure, int g);
  * dxtbx takes no negative width. */
 void exposure_turn_forwards(struct exposure *exposure);
 
-/* Returns the material, of the first n of attenuation.h, and the thickness, mm, that stand
- * for the sensor in dxtbx. Without a sensor model it is thin, so that dxtbx corrects no
- * position for its depth. */
-int exposure_sensor(const struct exposure *exposure, int n, double *thickness);
+/* Returns the material, of those up to `last`, and the thickness, mm, that stand for the
+ * sensor in dxtbx: its own, or the one that absorbs most alike. Without a sensor model it
+ * is thin, so that dxtbx corrects no position for its depth. */
+int exposure_sensor(const struct exposure *exposure, int last, double *thickness);
 
 /* Warns where dxtbx will take that sensor to absorb otherwise by over 1 %. */
 void exposure_warn_of_sensor(nb_context *ctx, const char *path,
-                             const struct exposure *exposure, int n);
+                             const struct exposure *exposure, int last);
 
 /* Warns of a single panel that faces the beam from upstream: dxtbx takes its distance for
  * one that has lost its sign. */

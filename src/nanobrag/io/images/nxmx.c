@@ -18,10 +18,10 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "io/file.h"
-#include "io/images/attenuation.h"
 #include "io/images/hdf5/hdf5_target.h"
 #include "io/images/nxmx_sources.h"
 #include "io/images/nxmx_tree.h"
+#include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
 enum {
@@ -309,7 +309,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     const nb_nxmx_options *o = &nxmx->options;
     int enough;
 
-    exposure_warn_of_sensor(nxmx->ctx, nxmx->path, &nxmx->first, MATERIALS);
+    exposure_warn_of_sensor(nxmx->ctx, nxmx->path, &nxmx->first, MATERIALS_LAST);
     exposure_warn_of_upstream(nxmx->ctx, nxmx->path, &nxmx->first);
     nxmx_tree_detector(&nxmx->tree, &nxmx->first);
     /* A reader takes the two largest numbers of a depth of readout to mark bad pixels, and

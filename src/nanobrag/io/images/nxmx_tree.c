@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "io/images/attenuation.h"
+#include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
 #define INSTRUMENT "/entry/instrument"
@@ -199,7 +199,7 @@ static void put_module(struct hdf5_tree *tree, const struct exposure *first, int
 static void put_sensor(struct hdf5_tree *tree, const struct exposure *first)
 {
     double thickness;
-    const int material = exposure_sensor(first, MATERIALS, &thickness);
+    const int material = exposure_sensor(first, MATERIALS_LAST, &thickness);
 
     hdf5_text(tree, DETECTOR "/sensor_material", attenuation_name(material));
     hdf5_real(tree, DETECTOR "/sensor_thickness", thickness, "mm");

@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "scene/beam.h"
+#include "scene/detector/layers.h"
 #include "scene/linear.h"
 
 enum { DETECTOR_EDGE_MOST = 1000000 };
@@ -340,15 +341,6 @@ static nb_status check_second_origin(nb_context *ctx, const nb_scene *scene)
                 apart);
 }
 
-/* Fills the defaults that a detector of panels shares with one that is a rectangle. */
-static void resolve_rest(nb_detector *d)
-{
-    if (d->thickness == 0 || isinf(d->attenuation)) {
-        d->thickness = 0; /* there is no sensor model */
-        d->nlayers = 1;
-    }
-}
-
 static nb_status resolve_detector_of_panels(nb_context *ctx, nb_scene *scene,
                                             struct panel_middle *middle)
 {
@@ -361,7 +353,6 @@ static nb_status resolve_detector_of_panels(nb_context *ctx, nb_scene *scene,
     resolve_directions(scene);
     NB_TRY(beam_check_directions(ctx, scene));
     if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = NB_PIVOT_SAMPLE;
-    resolve_rest(d);
     return NB_OK;
 }
 
@@ -390,7 +381,6 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle
     NB_TRY(check_second_origin(ctx, scene));
     d->also_kind = NB_ORIGIN_DEFAULT;
     if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = convention_pivot(d->convention);
-    resolve_rest(d);
     return NB_OK;
 }
 
@@ -554,10 +544,9 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
 }
 
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
-                    double layer_step, struct phys_frame *frame)
+                    const struct layers *layers, struct phys_frame *frame)
 {
     const nb_detector *d = &scene->detector;
-    const int from_front = (scene->quirks & NB_QUIRK_LAYER_STEP) != 0;
 
     frame->nfast = place->nfast;
     frame->nslow = place->nslow;
@@ -571,9 +560,9 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->pixel = place->pixel;
     frame->distance = place->distance;
     frame->close_distance = place->close;
-    frame->layer_step = layer_step;
-    frame->layer_offset = from_front ? 0 : layer_step / 2;
-    frame->layer_mu = layer_step > 0 ? layer_step / (d->attenuation * 1e-6) : 0;
+    frame->layer_step = layers->step;
+    frame->layer_offset = layers->offset;
+    frame->layer_mu = layers->mu;
     frame->surface = PHYS_FLAT;
     if (d->curved)
         frame->surface = scene->quirks & NB_QUIRK_CURVED ? PHYS_CURVED_QUIRK : PHYS_CURVED;

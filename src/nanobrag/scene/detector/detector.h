@@ -12,6 +12,8 @@
 #include "physics/frame.h"
 #include "scene/detector/panels.h"
 
+struct layers; /* scene/detector/layers.h */
+
 /* Position of the detector after its rotations. Lengths are in metres, and all vectors but
  * pix0 have length 1. */
 struct detector_place {
@@ -58,24 +60,26 @@ void detector_complete(double ratio, struct detector_place *out);
 /* Computes corner 0 .. 3 of a rectangle, metres. */
 void detector_corner(const struct detector_place *place, int corner, double p[3]);
 
-/* What decides on steps and sub-pixels. The inverse of the step of a pixel in reciprocal
- * space is wavelength x distance/pixel, where the distance is that along the beam, but at
- * most that of the farthest corner, because a detector at a large two theta has no pixel
- * where the beam meets its plane. */
+/* What decides on steps, sub-pixels and layers. The inverse of the step of a pixel in
+ * reciprocal space is wavelength x distance/pixel, where the distance is that along the
+ * beam, but at most that of the farthest corner, because a detector at a large two theta
+ * has no pixel where the beam meets its plane. */
 struct detector_scale {
     double reciprocal_pixel; /* that inverse, the least of any panel, A */
     double qmax; /* the largest |q| on the detector, 1/A; of the shortest wavelength */
     int panel; /* the panel that the direct beam meets, or is nearest to */
     double downstream; /* of the corner that is farthest along the beam, m */
+    double steepest; /* the largest tangent of the angle between a ray and a normal */
+    double finest; /* the least edge of a pixel, m */
 };
 
 nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
                             const struct panel_middle *middle, double shortest,
                             struct detector_scale *out);
 
-/* Sets the members of the frame that belong to the detector; layer_step is in metres. */
+/* Sets the members of the frame that belong to the detector. */
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
-                    double layer_step, struct phys_frame *frame);
+                    const struct layers *layers, struct phys_frame *frame);
 
 /* Converts the direct beam (fast, slow) to the beam centre x, y of a convention. All
  * lengths have the same unit. */

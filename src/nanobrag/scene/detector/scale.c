@@ -32,6 +32,19 @@ static double largest_q(const struct detector_place *place, double shortest)
     return largest;
 }
 
+/* Returns the largest tangent of the angle between a ray and the normal, at a corner. */
+static double steepest(const struct detector_place *place)
+{
+    double largest = 0, p[3], across[3];
+
+    for (int i = 0; i < 4; i++) {
+        detector_corner(place, i, p);
+        linear_cross(p, place->normal, across);
+        largest = fmax(largest, linear_norm(across) / fabs(linear_dot(p, place->normal)));
+    }
+    return largest;
+}
+
 /* Returns how far a rectangle is from the direct beam, m: 0 if that meets it. */
 static double beam_misses(const struct detector_place *place)
 {
@@ -48,7 +61,9 @@ nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
 {
     double nearest = INFINITY;
 
-    *out = (struct detector_scale){INFINITY, 0, 0, -INFINITY};
+    *out = (struct detector_scale){.reciprocal_pixel = INFINITY,
+                                   .finest = INFINITY,
+                                   .downstream = -INFINITY};
     for (int i = 0; i < detector_panels(&scene->detector); i++) {
         struct detector_place place;
 
@@ -62,6 +77,8 @@ nb_status detector_scale_of(nb_context *ctx, const nb_scene *scene,
             detector_corner(&place, k, corner);
             out->downstream = fmax(out->downstream, linear_dot(corner, place.beam));
         }
+        out->steepest = fmax(out->steepest, steepest(&place));
+        out->finest = fmin(out->finest, place.pixel);
         if (beam_misses(&place) < nearest) {
             nearest = beam_misses(&place);
             out->panel = i;

@@ -1,10 +1,13 @@
 /*
  * attenuation.c - see attenuation.h. SPDX-License-Identifier: MIT
  */
-#include "io/images/attenuation.h"
+#include "scene/detector/attenuation.h"
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+
+static const double kev_angstrom = 12.398419843320026; /* energy x wavelength */
 
 /* energy, keV, and mass attenuation coefficient, cm^2/g; an edge is two rows */
 struct row {
@@ -46,7 +49,8 @@ static const struct {
     double density; /* g/cm^3 */
     const struct row *row;
     size_t n;
-} materials[MATERIALS] = {
+} materials[] = {
+    {"", 0, NULL, 0}, /* unknown */
     {"Si", 2.33, si, sizeof si / sizeof *si},
     {"CdTe", 6.2, cdte, sizeof cdte / sizeof *cdte},
     {"GaAs", 5.32, gaas, sizeof gaas / sizeof *gaas},
@@ -57,28 +61,59 @@ const char *attenuation_name(int material)
     return materials[material].name;
 }
 
-double attenuation_at(int material, double wavelength)
+int attenuation_named(const char *name)
 {
-    const double energy = 12.398419843320026 / wavelength;
+    for (int i = NB_MATERIAL_SI; i <= MATERIALS_LAST; i++)
+        if (strcmp(name, materials[i].name) == 0) return i;
+    return NB_MATERIAL_UNKNOWN;
+}
+
+/* Returns the row behind the energy, keV, on a line from the row before it; 0: there is
+ * none. */
+static size_t row_behind(int material, double energy)
+{
     const struct row *const row = materials[material].row;
     const size_t n = materials[material].n;
     size_t i = 1;
-    double slope;
 
-    if (!(energy >= row[0].energy && energy <= row[n - 1].energy)) return 0;
+    if (n == 0 || !(energy >= row[0].energy && energy <= row[n - 1].energy)) return 0;
     while (i + 1 < n && row[i].energy <= energy) i++;
-    slope = log(row[i].coefficient / row[i - 1].coefficient)
-            / log(row[i].energy / row[i - 1].energy);
-    return 0.1 * materials[material].density * row[i - 1].coefficient
-           * pow(energy / row[i - 1].energy, slope);
+    return i;
 }
 
-int attenuation_nearest(int n, double attenuation, double wavelength)
+/* Returns the slope of the logarithm of the coefficient over that of the energy between row
+ * i - 1 and row i. */
+static double slope_before(int material, size_t i)
+{
+    const struct row *const to = materials[material].row + i, *const from = to - 1;
+
+    return log(to->coefficient / from->coefficient) / log(to->energy / from->energy);
+}
+
+double attenuation_at(int material, double wavelength)
+{
+    const double energy = kev_angstrom / wavelength;
+    const size_t i = row_behind(material, energy);
+    const struct row *const row = materials[material].row;
+
+    if (i == 0) return 0;
+    return 0.1 * materials[material].density * row[i - 1].coefficient
+           * pow(energy / row[i - 1].energy, slope_before(material, i));
+}
+
+double attenuation_slope(int material, double wavelength)
+{
+    const size_t i = row_behind(material, kev_angstrom / wavelength);
+
+    return i == 0 ? 0 : -slope_before(material, i);
+}
+
+int attenuation_nearest(int last, double attenuation, double wavelength)
 {
     double least = INFINITY;
-    int nearest = MATERIAL_SI;
+    int nearest = NB_MATERIAL_SI;
 
-    for (int i = 0; i < n; i++) {
+    for (int i = NB_MATERIAL_SI; i <= last; i++) {
         const double at = attenuation_at(i, wavelength);
         const double off = at > 0 ? fabs(log(attenuation / at)) : INFINITY;
 
