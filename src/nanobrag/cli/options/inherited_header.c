@@ -221,6 +221,10 @@ static int read_header(const struct header *h, nb_context *ctx, unsigned *lacks)
         return message_status(h->messages, status, nb_context_message(ctx), 0);
     if (experiment.found) {
         experiment_take(h->s, &experiment);
+        if (experiment.found & NB_FOUND_SCAN && !h->is_mask) {
+            h->s->inherited.has_phi = 1;
+            h->s->inherited.phi = experiment.scene.scan.phi0;
+        }
         *lacks = 0;
     } else {
         read_plain(h, lacks);
