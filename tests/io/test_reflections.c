@@ -77,6 +77,12 @@ static int columns_of_mmcif(void)
         {HEAD HKL "_refln.F_meas_au\n1 2 3 4\ndata_s\n" HKL "_refln.F_meas_au\n1 2 3 5\n",
          NULL, 4, 4, "only the first of its 2 blocks"},
         {"data_a\n" HKL "_refln.F_meas_au\n1 2 3 4\n" HEAD, NULL, 4, 4, NULL},
+        {HEAD HKL "_refln.F_meas_au\n_refln.F_meas_sigma_au\n1 2 3 4 0\n2 2 3 5 -1\n"
+                  "2 2 4 5 0.1\n2 2 5 ? 0\n2 2 6 5 ?\n",
+         NULL, 4, 4, "column F_meas_au with a sigma of 0 or less"},
+        {HEAD HKL "_refln.pdbx_I_plus\n_refln.pdbx_I_plus_sigma\n_refln.pdbx_I_minus\n"
+                  "_refln.pdbx_I_minus_sigma\n1 2 3 100 1 81 0\n",
+         NULL, 10, 9, "was not measured: 1; they"},
     };
     nb_context *const plain = ctx;
 

@@ -289,6 +289,11 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_reflectio
                  "%s: negative %s in its column %s: %zu; %s", name,
                  list->squares ? "intensities" : "F", column, list->negative,
                  list->squares ? "F is 0 there" : "the image has their squares");
+    if (list->unmeasured > 0)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: values of its column %s with a sigma of 0 or less, as some programs "
+                 "mark what was not measured: %zu; they are used",
+                 name, column, list->unmeasured);
     if (list->mateless)
         log_line(ctx, NB_LOG_WARNING, "reflections",
                  "%s: its column %s is that of one Friedel mate, and there is none of the "

@@ -94,6 +94,8 @@ struct gemmi_reflections {
     char calculated[GEMMI_NAME]; /* the column of calculated F that was not taken, or "" */
     int mateless; /* 1: a column of one Friedel mate, without that of the other */
     size_t negative; /* values below 0 */
+    size_t
+        unmeasured; /* values whose standard deviation, where there is one, is 0 or less */
     int blocks; /* further blocks of an mmCIF with reflections, which are not read */
 };
 

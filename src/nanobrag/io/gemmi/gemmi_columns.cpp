@@ -154,14 +154,24 @@ void set_choice(const Choice &choice, gemmi_reflections *out)
     out->mateless = is_of_mate(choice.plus.type) && !out->apart;
 }
 
-void set_row(size_t i, const double pair[2], gemmi_reflections *out)
+const Column *find_sigma(const Columns &columns, const std::string &label)
+{
+    for (size_t i = 0; i + 1 < columns.size(); i++)
+        if (columns[i].label == label)
+            return std::strchr("QLM", columns[i + 1].type) ? &columns[i + 1] : nullptr;
+    return nullptr;
+}
+
+void set_row(size_t i, const Row &row, gemmi_reflections *out)
 {
     for (size_t k = 0; k < 2; k++) {
-        const double value = std::isfinite(pair[k]) ? pair[k] : NAN;
+        const double value = std::isfinite(row.value[k]) ? row.value[k] : NAN;
+        const bool counts = !std::isnan(value) && (k == 0 || out->apart);
 
         out->f[2 * i + k] = out->squares ? std::sqrt(std::fmax(value, 0)) : value;
         if (std::isnan(value)) out->f[2 * i + k] = NAN;
-        if (value < 0 && (k == 0 || out->apart)) out->negative++;
+        if (counts && value < 0) out->negative++;
+        if (counts && row.sigma[k] <= 0) out->unmeasured++;
     }
 }
 

@@ -19,6 +19,7 @@ enum Type : char {
     AMPLITUDE_OF_MATE = 'G',
     INTENSITY = 'J',
     INTENSITY_OF_MATE = 'K',
+    SIGMA = 'Q', /* of an amplitude or a mean intensity, by itself */
     OTHER = ' '
 };
 
@@ -45,8 +46,18 @@ Choice choose(const Columns &columns, const char *label);
 /* States in the result what was chosen. */
 void set_choice(const Choice &choice, gemmi_reflections *out);
 
-/* Sets F of row i from the values of both columns, NaN where they are missing. */
-void set_row(size_t i, const double pair[2], gemmi_reflections *out);
+/* Returns the column of the standard deviations of another one, which stands behind it;
+ * NULL: there is none. */
+const Column *find_sigma(const Columns &columns, const std::string &label);
+
+/* The numbers of a row: a value and its standard deviation, of hkl and of its mate. NaN
+ * where they are missing. */
+struct Row {
+    double value[2], sigma[2];
+};
+
+/* Sets F of row i. */
+void set_row(size_t i, const Row &row, gemmi_reflections *out);
 
 } // namespace nanobrag
 

@@ -104,19 +104,31 @@ void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections 
     for (const gemmi::Mtz::Column &column : mtz.columns)
         columns.push_back({column.label, column.type});
     const Choice choice = choose(columns, label);
-    const gemmi::Mtz::Column &plus = mtz.get_column_with_label(choice.plus.label);
-    const gemmi::Mtz::Column &minus = mtz.get_column_with_label(choice.minus.label);
+    const std::string labels[2] = {choice.plus.label, choice.minus.label};
+    const gemmi::Mtz::Column *value[2], *sigma[2];
+    const auto number = [&mtz](const gemmi::Mtz::Column *column, size_t i) {
+        return !column || (*column)[i] == mtz.valm ? double(NAN) : (*column)[i];
+    };
 
+    for (size_t k = 0; k < 2; k++) {
+        const Column *its = find_sigma(columns, labels[k]);
+
+        value[k] = &mtz.get_column_with_label(labels[k]);
+        sigma[k] = its ? mtz.column_with_label(its->label) : nullptr;
+    }
     set_choice(choice, out);
-    set_crystal(mtz.get_cell(plus.dataset_id), mtz.spacegroup, mtz.spacegroup_name,
+    set_crystal(mtz.get_cell(value[0]->dataset_id), mtz.spacegroup, mtz.spacegroup_name,
                 &out->crystal);
     start_rows(static_cast<size_t>(mtz.nreflections), out);
     for (size_t i = 0; i < out->n; i++) {
-        const double pair[2] = {plus[i] == mtz.valm ? NAN : plus[i],
-                                minus[i] == mtz.valm ? NAN : minus[i]};
+        Row row;
 
+        for (size_t k = 0; k < 2; k++) {
+            row.value[k] = number(value[k], i);
+            row.sigma[k] = number(sigma[k], i);
+        }
         for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(mtz.columns[k][i]);
-        set_row(i, pair, out);
+        set_row(i, row, out);
     }
 }
 
@@ -139,8 +151,9 @@ char type_of(const std::string &label)
                  {"intensity_calc", INTENSITY},
                  {"pdbx_I_plus", INTENSITY_OF_MATE},
                  {"pdbx_I_minus", INTENSITY_OF_MATE}};
-    static const char *const none[] = {"index_", "sigma", "phase", "status", "fom", "_id"};
+    static const char *const none[] = {"index_", "phase", "status", "fom", "_id"};
 
+    if (label.find("sigma") != std::string::npos) return SIGMA;
     for (const auto &one : known)
         if (label == one.label) return one.type;
     for (const char *part : none)
@@ -183,15 +196,16 @@ void set_crystal_of(gemmi::cif::Document *document, gemmi::cif::Block *block,
                 &out->crystal);
 }
 
-/* The numbers of a column, NaN where there is none. */
-std::vector<double> numbers_of(const gemmi::cif::Loop &loop, const std::string &label)
+/* The number of a row in a column, NaN where there is none. */
+double number_at(const gemmi::cif::Loop &loop, size_t row, int column)
 {
-    const auto column = static_cast<size_t>(loop.find_tag("_refln." + label));
-    std::vector<double> numbers(loop.length());
+    return column < 0 ? NAN
+                      : gemmi::cif::as_number(loop.val(row, static_cast<size_t>(column)));
+}
 
-    for (size_t i = 0; i < numbers.size(); i++)
-        numbers[i] = gemmi::cif::as_number(loop.val(i, column));
-    return numbers;
+int column_of(const gemmi::cif::Loop &loop, const std::string &label)
+{
+    return loop.find_tag("_refln." + label);
 }
 
 /* The first block with reflections is read; the others are counted. */
@@ -222,20 +236,30 @@ void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflectio
     for (const char *item : {"index_k", "index_l"})
         if (!find_column(columns, item)) refuse(std::string("no _refln.") + item);
     const Choice choice = choose(columns, label);
-    const std::vector<double> plus = numbers_of(loop, choice.plus.label);
-    const std::vector<double> minus = numbers_of(loop, choice.minus.label);
-    const std::vector<double> index[3] = {numbers_of(loop, "index_h"),
-                                          numbers_of(loop, "index_k"),
-                                          numbers_of(loop, "index_l")};
+    const std::string labels[2] = {choice.plus.label, choice.minus.label};
+    const int index[3] = {column_of(loop, "index_h"), column_of(loop, "index_k"),
+                          column_of(loop, "index_l")};
+    int value[2], sigma[2];
 
+    for (size_t k = 0; k < 2; k++) {
+        const Column *its = find_sigma(columns, labels[k]);
+
+        value[k] = column_of(loop, labels[k]);
+        sigma[k] = its ? column_of(loop, its->label) : -1;
+    }
     set_choice(choice, out);
     set_crystal_of(&document, block, out);
-    start_rows(plus.size(), out);
+    start_rows(loop.length(), out);
     for (size_t i = 0; i < out->n; i++) {
-        const double pair[2] = {plus[i], minus[i]};
+        Row row;
 
-        for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(index[k][i]);
-        set_row(i, pair, out);
+        for (size_t k = 0; k < 2; k++) {
+            row.value[k] = number_at(loop, i, value[k]);
+            row.sigma[k] = number_at(loop, i, sigma[k]);
+        }
+        for (size_t k = 0; k < 3; k++)
+            out->hkl[3 * i + k] = whole_index(number_at(loop, i, index[k]));
+        set_row(i, row, out);
     }
 }
 
