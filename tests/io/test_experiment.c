@@ -158,6 +158,7 @@ static int untrusted(void)
     e = read_with("\"mu\": 4.0", "\"mu\": 4.0, \"mask\": [[1, 2, 3, 4], [-2, -1, 1, 1], "
                                  "[58, 48, 99, 99], [5, 5, 5, 9]]");
     tap_check(e.mask && e.scene.detector.mask == e.mask, "the scene has a mask");
+    if (!e.mask) return 0;
     for (size_t i = 0; i < COUNT(bad); i++)
         tap_check(e.mask[60 * bad[i][1] + bad[i][0]] == 0, "fast %d slow %d is masked",
                   bad[i][0], bad[i][1]);

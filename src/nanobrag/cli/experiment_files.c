@@ -232,8 +232,9 @@ void experiment_begin(struct run *run)
     *run->changing = 0;
     for (int k = 0; k < PARTS; k++) {
         if (!(found & parts[k].found) || part_is_fixed(run->s, k)) continue;
-        if (*run->changing) strcat(run->changing, ",");
-        strcat(run->changing, parts[k].group);
+        const size_t n = strlen(run->changing);
+        (void)snprintf(run->changing + n, sizeof run->changing - n, "%s%s",
+                       n > 0 ? "," : "", parts[k].group);
     }
     experiment_set(run, run->s->scene.scan.phi0, &run->s->scene);
 }

@@ -212,8 +212,11 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
     if (used[SCAN_SETTING]) s->changes |= NB_FOUND_AXIS | (m->found & NB_FOUND_CRYSTAL);
     if (used[SCAN_CRYSTAL]) s->changes |= NB_FOUND_CRYSTAL;
     s->at = calloc((size_t)s->n, sizeof *s->at);
-    status =
-        s->at ? read_points(e, source, used, m, turn, s) : fail_memory(e->ctx, e->name);
+    if (!s->at) {
+        free(s);
+        return fail_memory(e->ctx, e->name);
+    }
+    status = read_points(e, source, used, m, turn, s);
     if (status != NB_OK) {
         nb_scan_points_free(s);
         return status;
