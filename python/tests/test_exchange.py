@@ -73,7 +73,8 @@ def test_a_crystal_that_changes_during_the_scan(tmp_path):
     )
     path = tmp_path / "turning.expt"
     nanobrag.write_expt(sim, path, images=2, scan_points=[[0], [0.2], [0.6]])
-    found = nanobrag.read_expt(path)
+    with pytest.warns(nanobrag.NanobragWarning, match="the crystal changes during the scan"):
+        found = nanobrag.read_expt(path)
     for i, misset in enumerate((0.1, 0.4)):
         nanobrag.write_expt(sim, tmp_path / "middle.expt", [misset])
         middle = nanobrag.read_expt(tmp_path / "middle.expt").scene
