@@ -73,6 +73,9 @@ static void free_names(nb_context *ctx, const nb_scene *scene, char *names)
             append_reflections(ctx, scene, names);
             continue;
         }
+        /* it would take the place of the close distance that the scene states */
+        if (strcmp(param.name, "distance") == 0 && scene->detector.close_distance != 0)
+            continue;
         param.name[strcspn(param.name, "[")] = 0;
         append(ctx, scene, param.name, names);
     }
