@@ -260,7 +260,7 @@ static void release(struct file_out *out)
  * mode. Returns 0 or an errno. */
 static int ask_system(struct file_out *out, mode_t *mode)
 {
-    struct stat opened, named;
+    struct stat opened = {0}, named = {0};
     int error = 0, fd;
 
     out->made = stat(out->path, &named) != 0;
@@ -268,7 +268,7 @@ static int ask_system(struct file_out *out, mode_t *mode)
     if (fd < 0) return errno;
     out->target = realpath(out->path, NULL);
     if (!out->target || stat(out->target, &named) != 0 || fstat(fd, &opened) != 0)
-        error = errno;
+        error = errno != 0 ? errno : EIO;
     else if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
         error = EBUSY; /* the links have changed meanwhile */
     *mode = error == 0 ? opened.st_mode : 0;
@@ -279,22 +279,25 @@ static int ask_system(struct file_out *out, mode_t *mode)
 /* Opens a temporary file beside the target. Returns 0 or an errno. */
 static int open_temporary(struct file_out *out)
 {
+    char *temporary = NULL;
     mode_t mode = 0;
     struct stat st;
     int error = 0;
 
-    if (lstat(out->path, &st) == 0) {
+    if (lstat(out->path, &st) == 0)
         error = ask_system(out, &mode);
-    } else if (errno == ENOENT) {
+    else if (errno == ENOENT)
         out->target = strdup(out->path);
-        if (!out->target) error = ENOMEM;
-    } else {
+    else
         error = errno;
+    if (error == 0 && !out->target) error = ENOMEM;
+    if (error == 0) {
+        out->fd = make_temporary(out->target, &temporary);
+        if (out->fd < 0) error = errno;
+        out->temporary = temporary;
     }
-    if (error != 0) return error;
-    out->fd = make_temporary(out->target, &out->temporary);
-    if (out->fd < 0) return errno;
-    return mode == 0 || fchmod(out->fd, mode & 0777) == 0 ? 0 : errno;
+    if (error == 0 && mode != 0 && fchmod(out->fd, mode & 0777) != 0) error = errno;
+    return error;
 }
 
 /* Removes what was written. */

@@ -154,10 +154,11 @@ static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double 
 nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, size_t n,
                        const double *rows, size_t frames)
 {
-    double *const there = malloc((n + frames) * sizeof *there);
-    nb_status status = there ? NB_OK : fail_memory(ctx, path);
+    double *const there = calloc(n + frames, sizeof *there);
+    nb_status status;
 
-    if (status == NB_OK) status = read_scene(ctx, path, n, frames, there);
+    if (!there) return fail_memory(ctx, path);
+    status = read_scene(ctx, path, n, frames, there);
     for (size_t i = 0; status == NB_OK && i < n; i++)
         if (!fingerprint_same(there[i], scene[i]))
             status = fail_other(ctx, path, i, there[i], scene[i]);
