@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 PROGRAMS = ["test_sums", "test_system", "test_joint", "test_alone", "test_errors", "test_limits",
-            "test_fit", "test_minimiser", "test_factors", "test_lbfgs", "test_restraints"]
+            "test_fit", "test_minimiser", "test_factors", "test_lbfgs", "test_restraints",
+            "test_misfit", "test_scale"]
 
 # what is wrong, file, text that stands there once, text in its place
 MUTANTS = [
@@ -112,12 +113,30 @@ MUTANTS = [
     ("no second attempt", "track.c",
      "if (is_bad(fit, track) && track_again(fit, track)) return 1;", "(void)is_bad;"),
     ("convergence judged on the step within bounds, damped", "track.c",
-     "track->gain = fit_step(fit, track, 0, 0, fit->step);",
-     "track->gain = fit_step(fit, track, track->damping, 1, fit->step);"),
+     "track->gain = fit_step(fit, track, 0, 0, fit->step);\n        if",
+     "track->gain = fit_step(fit, track, track->damping, 1, fit->step);\n        if"),
     ("convergence judged with free steps across bounds", "system.c",
      "stops || x == low ? low - x : -INFINITY,\n"
      "                           stops || x == high ? high - x : INFINITY",
      "stops ? low - x : -INFINITY, stops ? high - x : INFINITY"),
+    ("a parameter at its bound is not held in the errors of others", "covariance.c",
+     "fit->fixed[i] |= is_at_bound(fit, at_x(fit, of, i));", "fit->fixed[i] |= 0;"),
+    ("expectation of a deviance that is 1 at any photons", "misfit.c",
+     "p.expected = w * e.mean;", "p.expected = w;"),
+    ("misfit of all pixels alike alone", "misfit.c",
+     "v.factor = fmax(v.factor, v.bright);", "v.factor = fmax(v.factor, 1);"),
+    ("noise is scaled", "misfit.c",
+     "static const double deviations = 5;", "static const double deviations = -1e9;"),
+    ("a restraint's part of an error is scaled", "covariance.c",
+     "        if (!(fit->weight[k] > 0)) continue;\n        for (size_t i = 0; i < n * n; i++)",
+     "        for (size_t i = n * n; i < n * n; i++)"),
+    ("the end of a fit not in units of the misfit", "normal.c",
+     "const double misfit = fit->alone ? 1 : fmax(fit->track->misfit, 1);", "const double misfit = 1;"),
+    ("a scale far off is left to the others", "track.c",
+     "static const double too_low = 2, too_high = 5,",
+     "static const double too_low = 1e99, too_high = 1e99,"),
+    ("a scale that all have in common is not found first", "make.c",
+     "fit_begins_alone(fit) && fit->shared_scale == SIZE_MAX;", "fit_begins_alone(fit);"),
     ("a shot that fails is left in", "ask.c",
      "            NB_TRY(leave_out(fit, shot, status));\n            continue;\n", "            continue;\n"),
     ("an outlier is left in", "leave_out.c",
@@ -162,12 +181,12 @@ MUTANTS = [
      "return photons + target->sigma_readout", "return 1 + 0 * photons + target->sigma_readout"),
     ("errors with a wrong B", "errors.c",
      "sum.second += density[i] * l * off / variance;", "sum.second += density[i] * l * off / variance * 1.3;"),
-    ("errors with M on one side alone", "result.c",
+    ("errors with M on one side alone", "covariance.c",
      "const double *a = side ? meat : inverse, *b = side ? inverse : meat;",
      "const double *a = side ? meat : inverse, *b = meat;"),
     ("errors of shared values before all shots were together", "make.c",
      "return fit->alone || (fit->was_alone && fit->joint == 0);", "return fit->alone;"),
-    ("passes of shots alone count", "ask.c", "fit->run_passes += !fit->alone;", "fit->run_passes++;"),
+    ("passes of shots alone count", "ask.c", "fit->run_passes += !fit->alone && !track_is_prelude(fit);", "fit->run_passes++;"),
     ("z with the wrong variance", "compare.c", "residual * to_z : residual", "residual * to_z * 1.01 : residual"),
     ("an expected image that is the observed one of nobody", "shots.c",
      "status = nb_forward(sim, w->x, &image);", "status = nb_forward(sim, w->x, &image);\n    for (size_t i = 0; i < 64 * 64; i++) photons[i] *= 1.2;"),
