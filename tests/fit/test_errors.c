@@ -142,6 +142,63 @@ static int planes(void)
     return TAP_PASS;
 }
 
+/* Sets a box to the darkest of 8 x 8 pixels of an image. */
+static void find_dark(const double *image, int box[4])
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < STILLS_PIXELS / 64; i++) {
+        const int f = 8 * (i % (STILLS_SIDE / 8)), s = 8 * (i / (STILLS_SIDE / 8));
+        double sum = 0;
+
+        for (int p = 0; p < 64; p++) sum += image[(s + p / 8) * STILLS_SIDE + f + p % 8];
+        if (!(sum < least)) continue;
+        least = sum;
+        box[0] = f, box[1] = f + 8, box[2] = s, box[3] = s + 8;
+    }
+    tap_check(least < 1e-15, "%g photons in the darkest box", least);
+}
+
+/* A box that a spot misses by many widths, with two photons: no parameter moves, and the
+ * residuals are numbers. */
+static int beside_a_spot(void)
+{
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "scale misset", .coarse = NB_COARSE_OFF};
+    nb_array image = nb_array_f64(stills.photons[0], STILLS_SIDE, STILLS_SIDE);
+    nb_fit_misfit misfit;
+    nb_simulator *sim;
+    nb_fit_result r;
+    nb_fit *fit;
+    int box[4], held = 0;
+
+    stills_make(&stills, ctx, 1, 1, 0);
+    stills.scene[0].background.water = 0;
+    for (int k = 0; k < 3; k++) stills.scene[0].crystal.ncells[k] *= 4;
+    if (nb_simulator_create(ctx, &stills.scene[0], NULL, NULL, &sim) != NB_OK
+        || nb_forward(sim, NULL, &image) != NB_OK)
+        abort();
+    nb_simulator_free(sim);
+    find_dark(stills.photons[0], box);
+    memset(stills.photons[0], 0, sizeof stills.photons[0]);
+    stills.photons[0][(box[2] + 1) * STILLS_SIDE + box[0] + 5] = 1;
+    stills.photons[0][(box[2] + 4) * STILLS_SIDE + box[0] + 3] = 1;
+    stills.scene[0].detector.box = box;
+    stills.scene[0].detector.nbox = 1;
+    stills.shot[0].target.kind = NB_POISSON;
+    stills.shot[0].target.background = NB_PLANES;
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    for (size_t i = 0; i < r.nvalue; i++) held += r.value[i].is_held;
+    tap_check(r.end == NB_FIT_CONVERGED && held == 4 && isfinite(r.loss) && r.loss > 0,
+              "%s; loss %g, %d values are held", r.why, r.loss, held);
+    if (nb_fit_misfit_get(fit, 0, &misfit) != NB_OK) abort();
+    tap_check(misfit.all.rms > 0.5 && misfit.all.rms < 1.5, "rms of z %g", misfit.all.rms);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* With weights 1/variance squares are a likelihood, whose errors are also those by this
  * variance, with a limit of Huber that nothing exceeds; with a mask of 0 and 1 they are
  * none. */
@@ -276,8 +333,9 @@ static int none(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"pulls", pulls},         {"planes", planes}, {"weighted", weighted},
-        {"counted_z", counted_z}, {"mixed", mixed},   {"none", none},
+        {"pulls", pulls},       {"planes", planes},       {"beside_a_spot", beside_a_spot},
+        {"weighted", weighted}, {"counted_z", counted_z}, {"mixed", mixed},
+        {"none", none},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

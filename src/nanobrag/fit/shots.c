@@ -187,6 +187,35 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     return status;
 }
 
+/* A likelihood that a parameter changes by less than this, when it moves by its natural
+ * size, does not depend on it: a spot that misses its box by many widths leaves 1e-40
+ * photons there, of which an error would be 1e20 degree. */
+static const double least_told = 1e-9;
+
+/* Sets to 0 what a shot does not tell. */
+static void drop_untold(const nb_fit *fit, struct fit_worker *w, size_t shot,
+                        const nb_normal *out)
+{
+    const struct fit_layout *l = &fit->layout;
+    size_t dense = 0;
+
+    for (size_t i = 0; i < l->m; i++) {
+        const double size =
+            fmax(fit->value[fit_index(l, shot, i)].param.scale, fabs(w->x[i]));
+
+        if (i < l->ns && l->is_f[i]) continue;
+        if (fabs(w->gradient[i]) * size < least_told
+            && w->diagonal[i] * size * size < least_told) {
+            w->gradient[i] = w->diagonal[i] = 0;
+            for (size_t k = 0; out->matrix && k < l->md; k++)
+                w->matrix[dense * l->md + k] = w->matrix[k * l->md + dense] = 0;
+            for (size_t k = 0; out->coupling && k < l->nf; k++)
+                w->coupling[dense * l->nf + k] = 0;
+        }
+        dense++;
+    }
+}
+
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, double broad,
                             int wants)
 {
@@ -199,6 +228,7 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
     nb_shot loaded;
     nb_status status;
     double loss = 0;
+    int is_likelihood;
 
     memset(w->gradient, 0, l->m * sizeof *w->gradient);
     memset(w->diagonal, 0, l->m * sizeof *w->diagonal);
@@ -210,8 +240,10 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
     NB_TRY(fit_load(fit, w->ctx, shot, &loaded));
     status =
         evaluate(fit, w, &loaded, broad, wants, wants == FIT_VALUE ? NULL : &out, &loss);
+    is_likelihood = !errors_need_variance(&loaded.target);
     fit_unload(fit, shot, &loaded);
     if (status != NB_OK) return status;
+    if (is_likelihood && wants != FIT_VALUE) drop_untold(fit, w, shot, &out);
     sort_sum(fit, w, loss);
     sort_own(fit, w, loss);
     return NB_OK;
