@@ -28,6 +28,7 @@ test_detector|placement|geometry|1e-10:geometry|quick
 test_laboratory|beams_off_axis|geometry|1e-12:geometry|quick
 test_written_experiment|round_trip|pixel|2e-11:pixel|quick
 test_detector|layers_of_a_sensor|pixel trace|1e-11:pixel|
+test_layers|spots_of_deep_sensors|pixel||
 test_sampling|phi_steps divergence_grid|geometry|1e-11:geometry|quick
 test_mosaic_domains|domain_weights|pixel jacobian gradient|1e-12:pixel 1e-6:gradient|
 test_resolved_scene|forward_at_x default_f_of_gaps|pixel|1e-6:pixel|
