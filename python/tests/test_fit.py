@@ -207,6 +207,23 @@ def test_structure_factors_of_a_model(tmp_path):
         model.vjp(how, hkl, [1.0])
 
 
+@pytest.mark.skipif("gemmi" not in nanobrag.features(), reason="this build has no gemmi")
+def test_rows_that_disagree(tmp_path):
+    path = tmp_path / "sf.cif"
+    cell = zip(("length_a", "length_b", "length_c"), (30, 35, 45), strict=True)
+    path.write_text(
+        "data_r\n"
+        + "".join(f"_cell.{name} {edge}\n" for name, edge in cell)
+        + "".join(f"_cell.angle_{name} 90\n" for name in ("alpha", "beta", "gamma"))
+        + "_symmetry.space_group_name_H-M 'P 21 21 21'\nloop_\n_refln.index_h\n_refln.index_k\n"
+        "_refln.index_l\n_refln.F_meas_au\n1 2 3 10\n-1 -2 3 14\n"
+    )
+    with pytest.raises(nanobrag.FormatError, match=r"row 1 is 10.* row 2 is 14"):
+        Hkl.read_mtz(path)
+    for merge, f in (("mean", 12), ("first", 10), (nanobrag.Merge.LAST, 14)):
+        assert Hkl.read_mtz(path, merge=merge)[0][1, 2, 3] == f
+
+
 def test_files_of_reflections(tmp_path):
     hkl = Hkl.read(DATA / "2erl_p1.hkl")
     hkl.write_dump(tmp_path / "f.bin", default_f=1.5)
