@@ -231,6 +231,7 @@ typedef struct nb_fit_value {
      * factor: F^2 would have an error of more than twice itself. Where the mean of F is
      * held, it still has the factor that all F have in common */
     int is_held;
+    const char *remark; /* on its state or its error, a clause; "": nothing to say */
 } nb_fit_value;
 
 typedef struct nb_fit_correlation {
@@ -273,6 +274,11 @@ typedef struct nb_fit_result {
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
     double bright_misfit, bright_deviation; /* the same of bright pixels */
     double error_factor; /* by which errors were multiplied; 1: they were not */
+    double rms; /* of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit */
+    /* what a user should know before believing the values: that the model does not describe
+     * the data, or that the run has not converged, a sentence each, in this order */
+    size_t nwarning;
+    const char *const *warning; /*                                          (nwarning) */
     /* without the directions that the data leave free, and with 0 for what is held or at a
      * bound; NULL: there are more than 200 values, or no errors    (nvalue x nvalue) */
     const double *covariance;

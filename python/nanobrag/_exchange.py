@@ -15,7 +15,7 @@ import numpy as np
 from . import _arrays
 from ._context import Context
 from ._convert import choice, integer, number, string, text
-from ._files import Path, path_of
+from ._files import Path, SmvHeader, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
 from ._simulator import Simulator, is_simulator
@@ -113,6 +113,20 @@ def read_xparm(path: Path) -> Experiment:
         UnsupportedError: several segments, or pixels that are not square.
     """
     return _read(lib.nb_xparm_read, path_of(path))
+
+
+def read_dtrek(path: Path) -> Experiment:
+    """Read the experiment that the header of an SMV image states in the terms of d*TREK.
+
+    `Experiment.found` is 0 for a header of another kind.
+
+    Raises:
+        FileError: it cannot be read.
+        FormatError: keys are missing or contradict each other; the text names them.
+        UnsupportedError: several detectors, or pixels that are not square.
+    """
+    header = SmvHeader(path)
+    return _read(lib.nb_smv_experiment, header._pointer, path_of(path))
 
 
 def _options(ctype: str, **values: Any) -> Any:

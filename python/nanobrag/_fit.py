@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from . import _arrays
 from ._context import Context
 from ._convert import choice, fill, integer, number, record, string, vector, words
+from ._errors import NanobragWarning
 from ._files import Path, path_of
 from ._lib import ffi, lib
 from ._scene import Scene
@@ -77,14 +79,34 @@ class FitResult(FitResultMembers):
         """Their standard deviations; `errors` says where they come from        (nvalue)."""
         return np.array([value.error for value in self.value])
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why the values are not to be believed, as the program says it; `Fit.run` warns of it."""
+        return self.warning
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """How the run ended, where errors come from, and what is said of single values and shots."""
+        return (
+            self.why,
+            self.errors_why,
+            *(f"{self._name(value)}: {value.remark}" for value in self.value if value.remark),
+            *(f"the data do not tell {line}" for line in self.free),
+            *(f"{shot.name} is left out: {shot.left_out}" for shot in self.shot if shot.left_out),
+        )
+
+    def _name(self, value: FitValue) -> str:
+        return value.param.name if value.shot < 0 else f"{value.param.name} of {self.shot[value.shot].name}"
+
     def __repr__(self) -> str:
         lines = [f"{self.why} after {self.passes} passes, loss {self.loss:.6g}"]
         for value in self.value:
-            shot = "" if value.shot < 0 else f" (shot {value.shot})"
-            state = " held" if value.is_held else " at a bound" if value.bound else ""
-            name = value.param.name + shot
-            lines.append(f"{name:24} {value.value:14.8g} +- {value.error:.2g} {value.param.unit}{state}")
-        return "\n".join(lines)
+            remark = f", {value.remark}" if value.remark else ""
+            unit = value.param.unit
+            lines.append(f"{self._name(value):24} {value.value:14.8g} +- {value.error:.2g} {unit}{remark}")
+        if not math.isnan(self.rms):
+            lines.append(f"residuals over their standard deviation: {self.rms:.3f} rms")
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warning)])
 
 
 class _Ask:
@@ -292,6 +314,8 @@ class Fit:
     def run(self) -> FitResult:
         """Minimise, from the start or from where the last run ended.
 
+        A result that is not to be believed, `FitResult.warnings`, is a `NanobragWarning`.
+
         Raises:
             CancelledError: after `stop`; KeyboardInterrupt after Ctrl-C.
         """
@@ -306,7 +330,10 @@ class Fit:
             finally:
                 self._ask.progress = None
                 close()
-        return self.result
+        result = self.result
+        for warning in result.warning:
+            warnings.warn(warning, NanobragWarning, stacklevel=2)
+        return result
 
     @property
     def result(self) -> FitResult:
@@ -328,6 +355,7 @@ class Fit:
                 covariance=covariance,
                 correlated=tuple(record(FitCorrelation, out.correlated[i]) for i in range(out.ncorrelated)),
                 free=tuple(string(out.free[i]) for i in range(out.nfree)),
+                warning=tuple(string(out.warning[i]) for i in range(out.nwarning)),
                 shot=tuple(record(FitShot, out.shot[i]) for i in range(out.nshot)),
             )
 

@@ -1824,6 +1824,8 @@ class FitValue(Record):
             1: no step moves it, because the loss does not depend on it, or hardly on a
             structure factor: F^2 would have an error of more than twice itself. Where the mean
             of F is held, it still has the factor that all F have in common
+        remark:
+            on its state or its error, a clause; "": nothing to say
     """
 
     _c = "nb_fit_value"
@@ -1833,6 +1835,7 @@ class FitValue(Record):
     error: float
     bound: int
     is_held: int
+    remark: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -1923,6 +1926,10 @@ class FitResultMembers(Record):
             the same of bright pixels
         error_factor:
             by which errors were multiplied; 1: they were not
+        rms:
+            of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit
+        warning:
+            [nwarning]
         covariance:
             without the directions that the data leave free, and with 0 for what is held or at a
             bound; NULL: there are more than 200 values, or no errors [nvalue x nvalue]
@@ -1958,6 +1965,8 @@ class FitResultMembers(Record):
     bright_misfit: float
     bright_deviation: float
     error_factor: float
+    rms: float
+    warning: tuple[str, ...]
     covariance: NDArray[np.float64] | None
     correlated: tuple[FitCorrelation, ...]
     free: tuple[str, ...]

@@ -85,6 +85,8 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "loss": result.loss,
         "condition": plain(result.condition),
         "errors": result.errors_why,
+        "rms": plain(result.rms),
+        "warnings": list(result.warning),
         "history": plain(result.history),
         "free": list(result.free),
         "values": [
@@ -127,6 +129,8 @@ def _from_program(content: dict[str, Any]) -> dict[str, Any]:
         "loss": fit["loss"],
         "condition": fit.get("condition"),
         "errors": fit.get("errors", ""),
+        "rms": fit.get("rms"),
+        "warnings": fit.get("warnings", []),
         "covariance": fit.get("covariance"),
         "history": fit.get("state", {}).get("history", fit.get("history", [])),
         "values": [{"shot": value.get("image", ""), **value} for value in fit["values"]],
@@ -338,6 +342,10 @@ def _fit_page(content: dict[str, Any], images: dict[str, NDArray[Any]], truth: d
     )
     if content.get("errors"):
         page.add(f"<p>{html.escape(content['errors'][0].upper() + content['errors'][1:])}.</p>")
+    if content.get("rms") is not None:
+        page.add(f"<p>Residuals over their standard deviation: {_number(content['rms'])} rms.</p>")
+    for warning in content.get("warnings", []):
+        page.add(f'<p class="out">{html.escape(warning[0].upper() + warning[1:])}.</p>')
     for direction in content["free"]:
         page.add(f'<p class="out">The data leave free: {html.escape(direction)}</p>')
     page.add("<h2>Values</h2>" + _values(content, truth))

@@ -304,3 +304,20 @@ def test_a_shot_that_cannot_be_made_is_named(sim):
     with pytest.warns(nanobrag.NanobragWarning, match=r"shot 1 is left out: OSError: run17\.h5 is gone"):
         result = nanobrag.Fit(Shots(), "misset").run()
     assert [shot.left_out for shot in result.shot] == [None, "OSError: run17.h5 is gone", None]
+
+
+def test_a_header_of_dtrek(tmp_path):
+    lines = (
+        "{\nHEADER_BYTES=512;\nDETECTOR_NAMES=D_;\nSIZE1=60;\nSIZE2=40;\nData_type=unsigned short int;\n"
+        "BYTE_ORDER=little_endian;\nD_GONIO_VALUES=0 20 0 0 0 45;\nD_SPATIAL_DISTORTION_INFO=32 24 0.1 0.1;\n"
+        "SOURCE_WAVELENGTH=1 1.5418;\nROTATION=10 10.5 0.5 30;\n}\n"
+    )
+    (tmp_path / "d.img").write_bytes(lines.encode().ljust(512) + bytes(2 * 60 * 40))
+    experiment = nanobrag.read_dtrek(tmp_path / "d.img")
+    assert experiment.scene.beam.wavelength == 1.5418
+    assert experiment.scene.scan.phi0 == 10
+    assert experiment.scene.detector.twotheta == pytest.approx(20)
+    assert nanobrag.read_smv(tmp_path / "d.img")[0].shape == (40, 60)
+    nanobrag.write_smv(tmp_path / "e.img", np.zeros((4, 3), np.uint16), {"SIZE1": 3, "SIZE2": 4})
+    with pytest.warns(nanobrag.NanobragWarning, match="no TYPE"):
+        assert nanobrag.read_dtrek(tmp_path / "e.img").found == 0

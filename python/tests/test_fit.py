@@ -266,6 +266,28 @@ def test_smv_images(tmp_path):
     assert nanobrag.read_matrix(tmp_path / "m.mat")[1, 2] == 6
 
 
+def test_a_result_says_what_is_wrong_with_it():
+    good = Fit(shot(TRUTH, (10.05, 20, 30)), "misset scale").run()
+    print(f"rms of a right model {good.rms:.3f}, allowed 0.95 to 1.05")
+    assert 0.95 < good.rms < 1.05
+    assert good.warnings == ()
+    assert good.reasons[0] == good.why
+    wrong = shot(TRUTH, TRUTH)
+    wrong.target = wrong.target.replace(observed=wrong.target.observed * 4)
+    with pytest.warns(nanobrag.NanobragWarning, match="the model does not describe the data"):
+        result = Fit(wrong, "misset").run()
+    assert result.rms > 2
+    assert "does not describe the data" in repr(result)
+    with pytest.warns(nanobrag.NanobragWarning, match="has not converged"):
+        short = Fit(shot(TRUTH, (10.3, 20, 30)), "misset scale", coarse="off", passes=1).run()
+    assert "has not converged" in short.warnings[-1]
+    off = Restraint(name="mosaic", lower=0.35, upper=1)
+    start = shot(TRUTH, TRUTH)
+    start.scene = start.scene.replace(crystal__mosaic=(0.4, 0, 0))
+    at_bound = Fit(start, "misset mosaic", restraints=[off]).run()
+    assert "mosaic: at its lower bound" in at_bound.reasons
+
+
 def test_counts_carry_their_ceiling():
     """A fit to uint16 counts, of which the strongest spots are cut off, finds the scale of the truth."""
     strong = SCENE.format(*TRUTH).replace("1e28", "3e30")
@@ -282,7 +304,9 @@ def test_counts_carry_their_ceiling():
         assert abs(pull) < 5
     cut = Target(kind="poisson", observed=counted.counts.astype(float))
     with pytest.warns(nanobrag.NanobragWarning, match="65535, the most that 16 bits hold"):
-        biased = Fit(Shot(scene=start, target=cut), "scale").run()["scale"]
+        fit = Fit(Shot(scene=start, target=cut), "scale")
+    with pytest.warns(nanobrag.NanobragWarning, match="does not describe the data"):
+        biased = fit.run()["scale"]
     assert abs(biased.value - 1) > 5 * biased.error
     assert sim.digitize(sim(), noise=True, dtype=np.int32).saturation == 2**31 - 1
 

@@ -33,6 +33,7 @@ NOT_IN_PYTHON = {
     "nb_table_data": "numpy.loadtxt", "nb_table_free": "numpy.loadtxt",
     "nb_raw_read": "numpy.fromfile", "nb_raw_write": "numpy.ndarray.tofile",
     "nb_pgm_write": "matplotlib", "nb_png_write": "matplotlib",
+    "nb_smv_search": "-compat nanobragg of the program",
     "nb_verdict_name": "the enum Verdict", "nb_verdict_text": "the enum Verdict",
     "nb_gradcheck_loss_name": "the enum GradcheckLoss",
     "nb_fit_context": "a fit of Python has its context",

@@ -78,7 +78,7 @@ MEMBER_ENUMS = {
 COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
           "npanel": "panel", "ngroup": "group"}  # fmt: skip
 RESULT_COUNTS = {"nvalue": "value", "ncorrelated": "correlated", "nfree": "free", "nshot": "shot",
-                 "nbox": "box"}  # fmt: skip
+                 "nwarning": "warning", "nbox": "box"}  # fmt: skip
 POINTERS = {
     "const nb_hkl *": "Hkl | None", "const char *": "str | None", "const uint8_t *": "ArrayLike | None",
     "const double *": "ArrayLike | None", "const int *": "ArrayLike | None",

@@ -235,8 +235,13 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
             for (int i = 0; i < tile->width; i++) {
                 const int s = panel->slow0 + tile->slow + r;
                 const int f = panel->fast0 + tile->fast + i;
+                double residual, to_z, loss;
 
                 if (!(tile->shown[r] >> i & 1) || !counts(c, s, f)) continue;
+                if (compare(c, s, f, &residual, &to_z, &loss)) {
+                    out->pixels++;
+                    out->square += residual * to_z * residual * to_z;
+                }
                 misfit_add(&how, c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f],
                            array_get(t->observed, s, f),
                            t->weight ? array_get(t->weight, s, f) : 1, out);

@@ -504,7 +504,10 @@ nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result
         const nb_status status = misfit_find(fit);
 
         if (status == NB_ERR_MEMORY) return status;
-        if (status == NB_OK) verdict = misfit_judge(fit);
+        if (status == NB_OK) {
+            verdict = misfit_judge(fit);
+            out->rms = sqrt(fit->weighed.square / fit->weighed.pixels);
+        }
     }
     out->misfit = verdict.misfit;
     out->misfit_deviation = verdict.deviation;

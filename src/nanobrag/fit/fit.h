@@ -195,9 +195,10 @@ struct fit_sum_weighed {
     double observed, expected, variance, weight, square;
 };
 
-/* Of all pixels alike, and by their photons. */
+/* Of all pixels alike, and by their photons; how many have a z, and the sum of z^2. */
 struct fit_weighed {
     struct fit_sum_weighed alike, bright;
+    double pixels, square;
 };
 
 struct fit_worker { /* what a thread needs to evaluate shots */
@@ -237,6 +238,7 @@ struct nb_fit {
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
     int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
+    int is_robust; /* 1: of a loss for pixels that no model explains */
     int on_device; /* 1: the weights of a target lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     size_t named; /* one more than the shot whose names the others have; 0: none yet */
@@ -580,7 +582,8 @@ struct fit_result_memory {
     nb_fit_correlation *correlated;
     size_t ncorrelated, room;
     nb_fit_shot *shot;
-    char why[256], errors_why[256];
+    char why[256], errors_why[256], warning[2][512];
+    const char *warnings[2];
 };
 
 /* Sets errors, covariance, correlations and free directions at the best point. */

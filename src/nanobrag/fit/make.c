@@ -297,6 +297,8 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
         fit->is_loaded[shot] = 1;
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->needs_variance |= errors_need_variance(&loaded->target);
+        fit->is_robust |=
+            loaded->target.kind == NB_HUBER || loaded->target.kind == NB_CAUCHY;
         fit->on_device |= is_on_device(loaded->target.weight);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }

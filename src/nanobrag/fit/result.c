@@ -101,7 +101,22 @@ static void explain(const nb_fit *fit, char *why, size_t size)
 
 /* ---- values ---- */
 
-static void set_values(nb_fit *fit, const struct fit_result_memory *r)
+static const char *remark_on(const nb_fit_value *v, int errors)
+{
+    const int is_factor = strncmp(v->param.name, "F[", 2) == 0;
+
+    if (isnan(v->error) && errors == NB_FIT_ERRORS_CURVATURE)
+        return "not fitted: the fit ended too early";
+    if (v->is_held && is_factor) return "held, the data hardly tell of it";
+    if (v->is_held && v->value == v->param.value)
+        return "held, the image does not depend on it";
+    if (v->error == 0) return "its error is in those of F";
+    if (v->bound < 0) return "at its lower bound";
+    if (v->bound > 0) return "at its upper bound";
+    return isinf(v->error) ? "free: the data do not tell it" : "";
+}
+
+static void set_values(nb_fit *fit, const struct fit_result_memory *r, int errors)
 {
     const struct fit_layout *l = &fit->layout;
 
@@ -112,12 +127,14 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->value = fit->best.x[i];
         v->error = r->error[i];
         v->bound = covariance_bound(fit, i);
+        v->remark = "";
         if (v->shot >= 0 && fit->left_out[v->shot]) {
             v->error = NAN;
             v->is_held = 0;
             continue;
         }
         v->is_held = is_known && normal_is_held(fit, i);
+        v->remark = remark_on(v, errors);
     }
 }
 
@@ -176,6 +193,32 @@ static int64_t freedom_of(const nb_fit *fit)
     return freedom;
 }
 
+/* Residuals within these roots of the misfit need no warning. */
+static const double off_least = 0.67, off_most = 1.5;
+
+static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+{
+    const double off = sqrt(out->misfit);
+
+    if (fit->is_expected || fit->end == NB_FIT_NOT_RUN) return;
+    if (!fit->is_robust && (off <= off_least || off >= off_most))
+        (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
+                       "the residuals are %.3g standard deviations rms, where 1 is "
+                       "expected: the %s%s",
+                       off,
+                       off < 1 ? "data have less noise than counted photons have, or "
+                                 "another gain"
+                               : "model does not describe the data",
+                       out->error_factor > 1 ? ", of which the errors take account"
+                                             : ", and errors are not those printed");
+    if (fit->end != NB_FIT_CONVERGED)
+        (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
+                       "the fit has not converged (%s): its values are not those of the "
+                       "least loss",
+                       r->why);
+    for (size_t i = 0; i < out->nwarning; i++) r->warnings[i] = r->warning[i];
+}
+
 static nb_status write_result(nb_fit *fit, nb_fit_result *out)
 {
     struct fit_result_memory *r = result_make(fit);
@@ -198,6 +241,8 @@ static nb_status write_result(nb_fit *fit, nb_fit_result *out)
                            .bright_misfit = NAN,
                            .bright_deviation = NAN,
                            .error_factor = 1,
+                           .rms = NAN,
+                           .warning = r->warnings,
                            .condition = NAN,
                            .free = r->line,
                            .nshot = (int64_t)fit->layout.nshot,
@@ -206,7 +251,8 @@ static nb_status write_result(nb_fit *fit, nb_fit_result *out)
     out->gain = fit->alone || fit->method == NB_FIT_LBFGS ? NAN : fit->track->gain;
     explain(fit, r->why, sizeof r->why);
     NB_TRY(covariance_set(fit, r, out));
-    set_values(fit, r);
+    set_values(fit, r, out->errors);
+    set_warnings(fit, r, out);
     set_shots(fit, r);
     out->freedom = freedom_of(fit);
     out->correlated = r->correlated;

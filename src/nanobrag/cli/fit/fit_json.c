@@ -60,6 +60,10 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
     json_whole(to, "passes", r.passes);
     json_real(to, "loss", r.loss);
     json_real(to, "condition", r.condition);
+    json_real(to, "rms", r.rms);
+    cJSON *const warnings = json_array(to, "warnings");
+    for (size_t i = 0; i < r.nwarning; i++)
+        cJSON_AddItemToArray(warnings, cJSON_CreateString(r.warning[i]));
     json_whole(to, "saturated", (long long)job->saturated);
     cJSON *const values = json_array(to, "values");
     for (size_t i = 0; i < r.nvalue; i++) add_value(json_entry(values), &r, &r.value[i]);

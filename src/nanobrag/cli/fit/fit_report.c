@@ -43,19 +43,6 @@ void fit_number(double value, double error, char out[FIT_NUMBER])
         (void)snprintf(out, FIT_NUMBER, "%.6g(%.2g)", value, error);
 }
 
-static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
-{
-    if (isnan(v->error) && r->errors == NB_FIT_ERRORS_CURVATURE)
-        return "not fitted: the fit ended too early";
-    if (v->is_held && is_factor(v)) return "held, the data hardly tell of it";
-    if (v->is_held && v->value == v->param.value)
-        return "held, the image does not depend on it";
-    if (v->error == 0) return "its error is in those of F";
-    if (v->bound < 0) return "at its lower bound";
-    if (v->bound > 0) return "at its upper bound";
-    return isinf(v->error) ? "free: the data do not tell it" : "";
-}
-
 const char *fit_name(const nb_fit_result *r, size_t i, char out[FIT_NAME])
 {
     const nb_fit_value *const v = &r->value[i];
@@ -71,7 +58,7 @@ static void print_value(const nb_fit_result *r, size_t i)
     fit_number(v->value, v->error, number);
     printf("  %-28s %-22s %-10s from %.7g%s%s\n", fit_name(r, i, name), number,
            strcmp(v->param.unit, "1") ? v->param.unit : "", v->param.value,
-           *remark(r, v) ? ", " : "", remark(r, v));
+           *v->remark ? ", " : "", v->remark);
 }
 
 static void print_factors(const nb_fit_result *r)

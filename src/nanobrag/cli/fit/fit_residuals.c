@@ -143,40 +143,14 @@ void fit_residuals_print(const struct fit_residuals *residuals, const nb_fit_res
 
 /* ---- the verdict ---- */
 
-/* The root of the misfit; where it is not known, the rms of residuals over their standard
- * deviation. */
-static double off_by(const nb_fit_result *r, const struct fit_residuals *residuals)
+int fit_verdict(const struct fit_job *job, const nb_fit_result *r)
 {
-    return isfinite(r->misfit) ? sqrt(r->misfit) : residuals->all.rms;
-}
-
-int fit_verdict(const struct fit_job *job, const nb_fit_result *r,
-                const struct fit_residuals *residuals)
-{
-    static const double least = 0.67, most = 1.5;
-    struct messages *const messages = job->run->messages;
-    const int loss = job->run->s->fit.loss;
-    const double off = off_by(r, residuals);
+    const int is_limited = r->end == NB_FIT_PASSES || r->end == NB_FIT_SECONDS;
     if (job->run->s->fit.fisher) return 0;
-    /* huber and cauchy are for images with pixels that no model explains */
-    if (residuals->nimage > 0 && loss != NB_HUBER && loss != NB_CAUCHY
-        && !(off > least && off < most))
-        message_warning(messages,
-                        "the residuals are %.3g standard deviations rms, where 1 is "
-                        "expected: %s%s",
-                        off,
-                        off > most ? "the model does not describe the data"
-                                   : "the data have less noise than counted photons have, "
-                                     "or another -gain",
-                        r->error_factor > 1 ? ", of which the errors take account"
-                                            : ", and errors are not those printed");
-    if (r->end == NB_FIT_CONVERGED) return 0;
-    message_warning(messages,
-                    "the fit has not converged (%s): its values are not those of the least "
-                    "loss%s",
-                    r->why,
-                    r->end == NB_FIT_PASSES || r->end == NB_FIT_SECONDS
-                        ? "; go on by -resume, or with a larger -fit_passes"
-                        : "");
-    return EXIT_RUN;
+    for (size_t i = 0; i < r->nwarning; i++)
+        message_warning(job->run->messages, "%s%s", r->warning[i],
+                        is_limited && i + 1 == r->nwarning
+                            ? "; go on by -resume, or with a larger -fit_passes"
+                            : "");
+    return r->end == NB_FIT_CONVERGED ? 0 : EXIT_RUN;
 }

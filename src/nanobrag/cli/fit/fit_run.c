@@ -501,7 +501,7 @@ static int finish(struct fit_job *job)
     if (code) return code;
     status = nb_fit_result_get(job->fit, &result);
     if (status == NB_OK) fit_report(job, &result, &residuals);
-    const int verdict = status == NB_OK ? fit_verdict(job, &result, &residuals) : 0;
+    const int verdict = status == NB_OK ? fit_verdict(job, &result) : 0;
     fit_residuals_free(&residuals);
     if (status != NB_OK) return failed(job, status);
     if (run->s->fit.fitfile) {

@@ -121,8 +121,7 @@ void fit_residuals_print(const struct fit_residuals *residuals,
 
 /* Warns of a result that is not to be trusted. Returns 0, or the exit status of a fit that
  * has not converged. */
-int fit_verdict(const struct fit_job *job, const nb_fit_result *result,
-                const struct fit_residuals *residuals);
+int fit_verdict(const struct fit_job *job, const nb_fit_result *result);
 
 /* ---- fit_report.c ---- */
 

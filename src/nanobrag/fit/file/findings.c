@@ -126,11 +126,20 @@ static void put_covariance(struct document *d, const nb_fit_result *r)
     for (size_t i = 0; i < n; i++) document_reals(d, rows, NULL, r->covariance + i * n, n);
 }
 
+static void put_warnings(struct document *d, const nb_fit_result *r)
+{
+    cJSON *array = document_array(d, d->root, "warnings");
+
+    for (size_t i = 0; i < r->nwarning; i++) document_text(d, array, NULL, r->warning[i]);
+}
+
 void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *r,
                   const nb_fit_misfit *misfit)
 {
     document_text(d, d->root, "why", r->why);
     document_text(d, d->root, "errors", r->errors_why);
+    document_real(d, d->root, "rms", r->rms);
+    put_warnings(d, r);
     document_real(d, d->root, "misfit", r->misfit);
     document_real(d, d->root, "misfit_deviation", r->misfit_deviation);
     document_real(d, d->root, "bright_misfit", r->bright_misfit);
