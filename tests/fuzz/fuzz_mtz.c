@@ -11,7 +11,7 @@
 static void read_reflections(const uint8_t *data, size_t size, const char *label)
 {
     nb_context *ctx = fuzz_context();
-    const struct mtz_bytes bytes = {(const char *)data, size, label};
+    const struct mtz_bytes bytes = {(const char *)data, size, label, (int)(size % 5)};
     nb_crystal_info crystal;
     nb_hkl *list = NULL;
     const nb_status status = mtz_parse(ctx, "input", &bytes, &crystal, &list);
