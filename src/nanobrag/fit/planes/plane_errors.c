@@ -162,11 +162,11 @@ static void make_terms(const struct plane_work *w, size_t b)
     const size_t n = w->first[b + 1] - w->first[b];
 
     for (size_t i = 0; i < n; i++) {
+        const size_t f = pixel[i] % (size_t)w->d.nfast, s = pixel[i] / (size_t)w->d.nfast;
+
         w->term[i] = 1;
-        w->term[n + i] =
-            (double)(pixel[i] % (size_t)w->d.nfast) - (box[0] + box[1] - 1) / 2.;
-        w->term[2 * n + i] =
-            (double)(pixel[i] / (size_t)w->d.nfast) - (box[2] + box[3] - 1) / 2.;
+        w->term[n + i] = (double)f - (box[0] + box[1] - 1) / 2.;
+        w->term[2 * n + i] = (double)s - (box[2] + box[3] - 1) / 2.;
     }
     for (size_t k = 0; k < TERMS; k++) {
         double *term = w->term + k * n, left;

@@ -426,15 +426,18 @@ static void descend_by(const struct box_at_work *w, int kind, double delta, doub
 static void choose_minimum(struct box_at_work *w, const struct survey *survey, double *at)
 {
     const double delta = w->target->model.delta;
-    double other[PLANE_TERMS];
+    double other[PLANE_TERMS], width;
     struct box_loss loss, far;
 
     memcpy(other, at, sizeof other);
     descend_by(w, PHYS_LOSS_HUBER, delta, other, &far);
     (void)descend(w, other, &far);
     descend_by(w, PHYS_LOSS_GAUSSIAN, delta, at, &loss);
-    for (double width = sqrt(2 * loss.value / survey->weight); width > delta; width /= 2)
+    width = sqrt(2 * loss.value / survey->weight);
+    while (width > delta) {
         descend_by(w, PHYS_LOSS_CAUCHY, width, at, &loss);
+        width /= 2;
+    }
     (void)descend(w, at, &loss);
     if (far.value < loss.value) memcpy(at, other, sizeof other);
 }
