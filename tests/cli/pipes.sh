@@ -18,11 +18,13 @@ piped()
     shift 2
     what=$*
     rm -f "$result"
+    # shellcheck disable=SC2046 # words are options
     "$program" $(echo "$what" | sed "s,@,$file,") > out 2> first
     one=$?
     mv "$result" expected
     cat "$file" > pipe &
     feeder=$!
+    # shellcheck disable=SC2046
     "$program" $(echo "$what" | sed "s,@,pipe,") > out 2> second
     two=$?
     kill $feeder 2> err

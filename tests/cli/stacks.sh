@@ -6,7 +6,8 @@ if grep -a -q -e __asan_init -e __tsan_init "$program"; then
     echo "# skipped: sanitizers need larger stacks"
     exit 77
 fi
-ulimit -s 256
+# shellcheck disable=SC3045 # dash and bash have it
+ulimit -s 256 || exit 77
 export OMP_STACKSIZE=128k
 still="-cell 50 60 70 -default_F 100 -N 8 -gauss_xtal -mosaic 0.4 -mosaic_domains 6 -fluence 1e28
     -detpixels 64 -pixel 1.2 -oversample 2 -water 0.02 -misset 10 20 30 -quiet -threads 2"
