@@ -54,7 +54,8 @@
  * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
  * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
  * pixels is the same with each term times I: a fit learns from these, while most pixels
- * hold background. nb_fit_options.scaling says what becomes of errors.
+ * hold background. Fitted values take at most half of its expectation, since the brightest
+ * pixels may be fewer. nb_fit_options.scaling says what becomes of errors.
  *
  * SPDX-License-Identifier: MIT
  */

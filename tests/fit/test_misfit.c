@@ -286,6 +286,51 @@ static int lumps(void)
     return TAP_PASS;
 }
 
+/* Where the bright pixels are fewer than the values, half of what they differ by is left.
+ */
+static int few_bright_pixels(void)
+{
+    enum { WIDE = 2 };
+    const struct draws how = {.fluence = 1, .lump = 30};
+    static double model[STILLS_PIXELS], weight[STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    nb_array image = nb_array_f64(model, STILLS_SIDE, STILLS_SIDE);
+    nb_array weights = nb_array_f64(weight, STILLS_SIDE, STILLS_SIDE);
+    double mean = 0, found = 0, total = 0, square = 0;
+    int top = 0;
+    nb_fit_result r;
+    nb_fit *fit;
+
+    draw(ctx, &how, 6);
+    for (int p = 0; p < STILLS_PIXELS; p++)
+        if (stills.photons[0][p] > stills.photons[0][top]) top = p;
+    for (int p = 0; p < STILLS_PIXELS; p++)
+        weight[p] = abs(p % STILLS_SIDE - top % STILLS_SIDE) <= WIDE
+                    && abs(p / STILLS_SIDE - top / STILLS_SIDE) <= WIDE;
+    r = fitted(ctx, (nb_target){.kind = NB_POISSON, .weight = &weights},
+               NB_FIT_SCALING_AUTO, &fit);
+    if (nb_fit_image(fit, 0, NB_FIT_MODEL, &image) != NB_OK) abort();
+    for (int p = 0; p < STILLS_PIXELS; p++) {
+        const double y = stills.photons[0][p];
+        double m, v;
+
+        if (weight[p] == 0) continue;
+        deviance_of(model[p], &m, &v);
+        mean += model[p] * m;
+        found += 2 * model[p] * (model[p] - y + (y > 0 ? y * log(y / model[p]) : 0));
+        total += model[p];
+        square += model[p] * model[p];
+    }
+    tap_note("as bright as %.3g pixels; misfit %.3g, of bright pixels %.3g",
+             total * total / square, r.misfit, r.bright_misfit);
+    tap_check(total * total / square < 2 * VALUES, "too many bright pixels");
+    tap_close("misfit of bright pixels", r.bright_misfit, found / (mean / 2),
+              1e-5 * r.bright_misfit);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* Pixels that count by 20 % more or less than they should, each for itself, are no noise of
  * counting: scaled errors cover the truth better. */
 static int uneven_pixels(void)
@@ -451,6 +496,7 @@ int main(int argc, char **argv)
         {"right_model", right_model},
         {"noise_alone", noise_alone},
         {"lumps", lumps},
+        {"few_bright_pixels", few_bright_pixels},
         {"uneven_pixels", uneven_pixels},
         {"restrained_error", restrained_error},
         {"end_by_misfit", end_by_misfit},

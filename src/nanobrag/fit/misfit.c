@@ -176,15 +176,19 @@ static void count(const nb_fit *fit, double *pixels, double *fitted)
     }
 }
 
+/* The part of the brightest pixels that fitted values take at most: these may be fewer than
+ * the values, which others tell of as well. */
+static const double bright_most = 0.5;
+
 /* Sets a misfit and its deviation; values that are fitted take their share, by the weights
- * of pixels. Returns 1 if it is not noise. */
-static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double *misfit,
-                 double *deviation)
+ * of pixels, of `most` at most. Returns 1 if it is not noise. */
+static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double most,
+                 double *misfit, double *deviation)
 {
     double pixels, fitted, expected;
 
     count(fit, &pixels, &fitted);
-    expected = w->expected - fitted * w->square / w->weight;
+    expected = w->expected - fmin(fitted * w->square / w->weight, most * w->expected);
     if (fit->needs_variance) expected = w->expected * (1 - fitted / pixels);
     *misfit = *deviation = NAN;
     if (!(expected > 0)) return 0;
@@ -197,8 +201,8 @@ struct fit_verdict misfit_judge(const nb_fit *fit)
 {
     struct fit_verdict v = {.factor = 1};
 
-    if (judge(fit, &fit->weighed.alike, &v.misfit, &v.deviation)) v.factor = v.misfit;
-    if (judge(fit, &fit->weighed.bright, &v.bright, &v.bright_deviation)
+    if (judge(fit, &fit->weighed.alike, 1, &v.misfit, &v.deviation)) v.factor = v.misfit;
+    if (judge(fit, &fit->weighed.bright, bright_most, &v.bright, &v.bright_deviation)
         && !fit->needs_variance)
         v.factor = fmax(v.factor, v.bright);
     return v;

@@ -209,8 +209,10 @@ static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_
                        off < 1 ? "data have less noise than counted photons have, or "
                                  "another gain"
                                : "model does not describe the data",
-                       out->error_factor > 1 ? ", of which the errors take account"
-                                             : ", and errors are not those printed");
+                       !(out->error_factor > 1) ? ", and errors are not those printed"
+                       : off < 1
+                           ? "; bright pixels misfit, of which the errors take account"
+                           : ", of which the errors take account");
     if (fit->end != NB_FIT_CONVERGED)
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
                        "the fit has not converged (%s): its values are not those of the "
@@ -264,14 +266,18 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
 {
     STANDARD_FLOATS;
     nb_status status;
+    int end;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
     NB_TRY(fit_reload(fit));
+    end = fit->end;
+    if (fit->is_weighing) fit->end = NB_FIT_NOT_RUN; /* its misfit is still asked for */
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);
+    fit->end = end;
     return status;
 }
