@@ -157,6 +157,10 @@ is "-data of another angle is told" grep -q 'frame_003.img: its header says a st
 awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
 refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
     -expt ../short.expt $render -floatfile f
+# images of several widths
+sed 's/"oscillation":.*\]/"properties": {"oscillation": [5, 5.5, 6.2]}/' t.expt > wide.expt
+accepts 'wide.expt: the images .* are not equally wide, as 0.5 and 0.7 degree; each is' \
+    -expt ../wide.expt $render1 -floatfile f.bin
 # a scan without a goniometer, and what is no X-ray
 sed 's/"goniometer":\t0/"goniometer": null/' t.expt > still.expt
 accepts 'warning: .*a scan without a goniometer: it is a still, and its oscillation is ignored' \

@@ -81,6 +81,11 @@ explain()
 explain "$usual"
 is "a whole header: no warning" test "$(grep -c "warning: h.img" err)" -eq 0
 is "a whole header" grep -q 'at 150 mm, beam at fast 3.5 slow 2.5' out
+sed 's/SIZE2=4/size_2=/' h.img > size.img
+"$program" $cell -img size.img -explain > out 2> err
+is "no SIZE2" grep -q 'size.img: the header has no SIZE1 and SIZE2 above 0 (102.4 mm is taken)' err
+"$program" $cell -mask size.img -explain > out 2> err
+is "a mask without SIZE2" grep -q 'size.img: the header has no SIZE1 and SIZE2 above 0; write' err
 explain "${usual}OSC_START=90;\nOSC_RANGE=0.5;\n"
 is "OSC_START" grep -q 'of 0.5 degree from 90 degree' out
 explain "${usual}PHI=7;\nOSC_START=90;\nOSC_RANGE=0.5;\n"
@@ -114,6 +119,10 @@ is "d*TREK: distance" grep -q 'along the normal 45 mm' out
 is "d*TREK: nearest point" grep -q 'nearest point  *3 2 pixels' out
 is "d*TREK: wavelength" grep -q 'beam  *1.5418 A' out
 is "d*TREK: scan" grep -q 'of 0.5 degree from 10 degree' out
+is "d*TREK: a whole header" test "$(grep -c "warning: h.img" err)" -eq 0
+explain 'TYPE=mad;\nData_type=unsigned short int;\nDETECTOR_NAMES=D_;\nD_SPATIAL_DISTORTION_INFO=3 2 0.1 0.1;\nD_GONIO_VALUES=0 20 0 0 0 45;\nSOURCE_WAVELENGTH=1 1.5418;\n'
+is "d*TREK: TYPE=mad beside Data_type" grep -q 'along the normal 45 mm' out
+is "d*TREK: no rotation" grep -q 'h.img: the header has no ROTATION; it is a still at 0 degree' err
 explain 'Data_type=unsigned short int;\nDETECTOR_NAMES=D_;\nSOURCE_WAVELENGTH=1 1.5418;\n'
 is "d*TREK: what it lacks" grep -q 'h.img: a header of d\*TREK without D_SPATIAL_DISTORTION_INFO' err
 

@@ -117,6 +117,10 @@ static int refused_columns(void)
         {HEAD HKL "_refln.F_meas_sigma_au\n1 2 3 4\n", "F_meas_sigma_au", "no amplitude",
          "F_meas_sigma_au"},
         {HEAD "loop_\n_refln.index_h\n_refln.F_meas\n1 2\n", NULL, "index_k", ""},
+        {HEAD HKL "_refln.F_meas\n1 2 3 4\n1 2 4 four\n", NULL, "F_meas of row 2",
+         "'four', expected a number"},
+        {HEAD HKL "_refln.F_meas\n1 2 3 '4'\n", NULL, "F_meas of row 1",
+         "expected a number"},
     };
     nb_hkl *list;
 

@@ -69,7 +69,7 @@ static const struct rule number_rules[] = {
     NUMBER(beam.fluence, 0, 1e60, 0, "-fluence"),
     NUMBER(beam.polarization, -1e6, 1e6, 0, "-polar"),
     NUMBERS(beam.polarization_axis, 0, 3, "x y z", -1e9, 1e9, "-polar_vector"),
-    NUMBER(beam.dispersion, 0, 2, 0, "-dispersion"),
+    NUMBER(beam.dispersion, 0, 2, 0, "-dispersion, as a fraction,"),
     NUMBERS(beam.divergence, 0, 2, "horizontal vertical", 0, 6284,
             "-hdivrange or -vdivrange"),
     NUMBERS(beam.divergence_step, 0, 2, "horizontal vertical", 0, 6284,

@@ -19,7 +19,13 @@
 enum { LINE_MOST = 400 };
 
 /* What the library does without, by bits of header.lacks. */
-enum { LACKS_PIXEL = 1, LACKS_DISTANCE = 2, LACKS_WAVELENGTH = 4, LACKS_BEAM = 8 };
+enum {
+    LACKS_PIXEL = 1,
+    LACKS_DISTANCE = 2,
+    LACKS_WAVELENGTH = 4,
+    LACKS_BEAM = 8,
+    LACKS_SIZE = 16
+};
 
 /* A header that is read. */
 struct header {
@@ -39,7 +45,8 @@ static void pair_from(const struct header *h, look_up *find, const char *x, cons
     if (find(h->smv, y, &pair->value[1])) pair->given[1] = 1;
 }
 
-static void set_size(const struct header *h)
+/* Returns 1 if the header states both edges. */
+static int set_size(const struct header *h)
 {
     struct settings *s = h->s;
     int n[2];
@@ -49,6 +56,7 @@ static void set_size(const struct header *h)
         s->npixel[i] = n[i];
         s->size[i] = s->pixel * n[i];
     }
+    return n[0] > 0 && n[1] > 0;
 }
 
 /* ---- nanoBragg's way ---- */
@@ -59,7 +67,7 @@ static void read_as_nanobragg(const struct header *h)
     struct inherited *to = &s->inherited;
     double value;
     (void)nb_smv_search(h->smv, "PIXEL_SIZE", &s->pixel);
-    set_size(h);
+    (void)set_size(h);
     if (nb_smv_search(h->smv, "DISTANCE", &to->distance)) to->has_distance = 1;
     if (nb_smv_search(h->smv, "CLOSE_DISTANCE", &to->close_distance)) to->has_close = 1;
     if (nb_smv_search(h->smv, "TWOTHETA", &to->twotheta)) to->has_twotheta = 1;
@@ -187,7 +195,7 @@ static void read_plain(const struct header *h, unsigned *lacks)
     double value;
     to->ours = nb_smv_number(h->smv, "ADC_OFFSET", &value);
     if (read_positive(h, "PIXEL_SIZE", &s->pixel)) *lacks &= ~(unsigned)LACKS_PIXEL;
-    set_size(h);
+    if (set_size(h)) *lacks &= ~(unsigned)LACKS_SIZE;
     if (read_positive(h, "DISTANCE", &to->distance)) to->has_distance = 1;
     if (read_positive(h, "CLOSE_DISTANCE", &to->close_distance)) to->has_close = 1;
     if (to->has_distance || to->has_close) *lacks &= ~(unsigned)LACKS_DISTANCE;
@@ -249,6 +257,10 @@ static void say_lacking(struct messages *messages, const struct event_list *even
         const char *what;
         int options[8];
     } rows[] = {
+        {LACKS_SIZE,
+         "SIZE1 and SIZE2 above 0 (102.4 mm is taken)",
+         {OPT_DETPIXELS, OPT_DETPIXELS_F, OPT_DETPIXELS_S, OPT_DETSIZE, OPT_DETSIZE_F,
+          OPT_DETSIZE_S, OPT_COUNT}},
         {LACKS_PIXEL, "PIXEL_SIZE above 0 (0.1 mm is taken)", {OPT_PIXEL, OPT_COUNT}},
         {LACKS_DISTANCE,
          "DISTANCE above 0 (100 mm is taken)",
@@ -288,15 +300,17 @@ static int read_mask(const struct header *h, struct mask *mask)
         mask->pixels[i] = pixels[i] != 0 && !isnan(pixels[i]);
     free(pixels);
     if (is_whole) return 0;
-    return message_usage(h->messages,
-                         "%s: the file ends before its last pixel; write it anew", h->file);
+    return message_usage(h->messages, "%s: %s; write it anew", h->file,
+                         n ? "the file ends before its last pixel"
+                           : "the header has no SIZE1 and SIZE2 above 0");
 }
 
 int header_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                    const struct event_list *events, struct mask *mask)
 {
     static const int options[] = {OPT_MASK, OPT_IMG};
-    unsigned lacks = LACKS_PIXEL | LACKS_DISTANCE | LACKS_WAVELENGTH | LACKS_BEAM;
+    unsigned lacks =
+        LACKS_SIZE | LACKS_PIXEL | LACKS_DISTANCE | LACKS_WAVELENGTH | LACKS_BEAM;
     const char *last = NULL;
     *mask = (struct mask){0};
     for (int i = 0; i < 2; i++) {

@@ -86,6 +86,26 @@ static nb_status read_oscillation(const struct expt *e, const cJSON *scan, doubl
     return n < 2 ? read_width(e, properties, &out[1]) : NB_OK;
 }
 
+/* Warns where the images of a scan are not all as wide as the first. */
+static void check_starts(const struct expt *e, const cJSON *scan, double width)
+{
+    const cJSON *properties = cJSON_GetObjectItemCaseSensitive(scan, "properties");
+    const cJSON *start, *before = NULL;
+
+    cJSON_ArrayForEach(start, cJSON_GetObjectItemCaseSensitive(properties, "oscillation"))
+    {
+        const double step = before ? start->valuedouble - before->valuedouble : width;
+
+        before = start;
+        if (fabs(step - width) <= 0.01 * fabs(width) + 1e-6) continue;
+        log_line(e->ctx, NB_LOG_WARNING, "expt",
+                 "%s: the images of the scan of experiment %d are not equally wide, as %g "
+                 "and %g degree; each is taken for %g wide",
+                 e->name, e->i, width, step, width);
+        return;
+    }
+}
+
 static nb_status read_scan(const struct expt *e, const cJSON *scan, struct models *m,
                            int *images)
 {
@@ -95,6 +115,7 @@ static nb_status read_scan(const struct expt *e, const cJSON *scan, struct model
     if (!(fabs(range[0]) < 1e9 && range[1] >= range[0] && range[1] - range[0] < 1e9))
         return expt_wrong(e, "scan", "image_range", "the first and the last image");
     NB_TRY(read_oscillation(e, scan, oscillation));
+    check_starts(e, scan, oscillation[1]);
     m->phi0 = oscillation[0];
     m->osc = oscillation[1];
     *images = (int)(range[1] - range[0]) + 1;

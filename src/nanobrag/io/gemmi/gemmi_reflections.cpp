@@ -203,6 +203,18 @@ double number_at(const gemmi::cif::Loop &loop, size_t row, int column)
                       : gemmi::cif::as_number(loop.val(row, static_cast<size_t>(column)));
 }
 
+/* The same; a word that is neither a number nor missing is refused. */
+double measured_at(const gemmi::cif::Loop &loop, size_t row, int column)
+{
+    if (column < 0) return NAN;
+    const std::string &value = loop.val(row, static_cast<size_t>(column));
+
+    if (!gemmi::cif::is_null(value) && !gemmi::cif::is_numb(value))
+        refuse(loop.tags[static_cast<size_t>(column)] + " of row " + std::to_string(row + 1)
+               + " is '" + value.substr(0, 20) + "', expected a number");
+    return gemmi::cif::as_number(value);
+}
+
 int column_of(const gemmi::cif::Loop &loop, const std::string &label)
 {
     return loop.find_tag("_refln." + label);
@@ -254,7 +266,7 @@ void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflectio
         Row row;
 
         for (size_t k = 0; k < 2; k++) {
-            row.value[k] = number_at(loop, i, value[k]);
+            row.value[k] = measured_at(loop, i, value[k]);
             row.sigma[k] = number_at(loop, i, sigma[k]);
         }
         for (size_t k = 0; k < 3; k++)

@@ -275,8 +275,14 @@ static void read_scan(const struct dtrek *d, struct models *m)
     linear_copy(axis, m->axis);
     m->found |= NB_FOUND_AXIS;
     if (smv_numbers(d->smv->header, "ROTATION", 3, rotation) < 3
-        && smv_numbers(d->smv->header, "SCAN_ROTATION", 3, rotation) < 3)
+        && smv_numbers(d->smv->header, "SCAN_ROTATION", 3, rotation) < 3) {
+        log_line(d->ctx, NB_LOG_WARNING, "smv",
+                 "%s: the header has no ROTATION; it is a still at 0 degree unless -phi "
+                 "and "
+                 "-osc state it",
+                 d->name);
         return;
+    }
     m->phi0 = rotation[0];
     m->osc = rotation[2];
     m->found |= NB_FOUND_SCAN;

@@ -77,6 +77,13 @@ static int read_words(struct span value, int *type, int *bits)
     return 1;
 }
 
+/* d*TREK may write TYPE=mad, the kind of the file, beside the Data_type of its pixels. */
+static int is_kind_of_file(struct span header, struct span type)
+{
+    return type.n == 3 && memcmp(type.at, "mad", 3) == 0
+           && smv_value(header, "Data_type").n > 0;
+}
+
 /* Refuses pixels that are packed. */
 static nb_status check_compression(nb_context *ctx, const char *name, struct span header)
 {
@@ -102,7 +109,7 @@ nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv)
         const struct span value = smv_value(smv->header, keys[i]);
         int type, bits;
 
-        if (value.n == 0) continue;
+        if (value.n == 0 || is_kind_of_file(smv->header, value)) continue;
         if (!read_words(value, &type, &bits))
             return fail(ctx, NB_ERR_UNSUPPORTED,
                         "%s: %s=%s in the header is no type of pixels that is known here, "
