@@ -448,7 +448,8 @@ static int bad_regions(void)
         nb_geometry *g;
 
         for (size_t k = 0; k < 3 && cases[i].lines[k]; k++)
-            (void)strcat(lines, cases[i].lines[k]);
+            (void)snprintf(lines + strlen(lines), sizeof lines - strlen(lines), "%s",
+                           cases[i].lines[k]);
         g = geom_changed("p1/corner_y = 8\n", lines);
         nb_geometry_info_get(g, &info);
         tap_check(info.masked == cases[i].masked

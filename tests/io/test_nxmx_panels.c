@@ -212,7 +212,7 @@ static int names_in_order(void)
             (void)snprintf(path, sizeof path, "/entry/instrument/detector/%s/data_origin",
                            last);
             ordered &= nxmx_reals(file, path, 2, at) == 2 && at[0] == modules;
-            (void)strcpy(before, last);
+            memcpy(before, last, sizeof before);
             modules++;
         }
         tap_check(ordered && modules == n && strcmp(before, cases[k].last) == 0,

@@ -251,16 +251,15 @@ static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
     struct fit_layout *l = &fit->layout;
 
     for (size_t i = 0; i < l->m; i++) {
-        const char *name =
-            fit->named ? fit->value[fit_index(l, fit->named - 1, i)].param.name : NULL;
+        const size_t first = fit->named ? fit_index(l, fit->named - 1, i) : i;
         nb_param param;
 
         if (nb_nparam(sim) != l->m || nb_param_at(sim, i, &param) != NB_OK
-            || (name && strcmp(param.name, name) != 0))
+            || (fit->named && strcmp(param.name, fit->value[first].param.name) != 0))
             return fail(fit->ctx, NB_ERR_ARGUMENT,
                         "its parameters are not those of the shots before it: it lacks %s "
                         "or has more",
-                        name ? name : "one");
+                        fit->named ? fit->value[first].param.name : "one");
         if (i >= l->ns || !fit->named)
             set_value(fit, fit_index(l, shot, i), &param, i < l->ns ? -1 : (int64_t)shot);
     }
