@@ -70,6 +70,9 @@ same_image "-misset cancels random" "$scene -misset 1 2 3" "$scene -misset rando
 # options that change nothing say so
 accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f
 accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f
+for late in -planes '-coarse off' '-errors counting' '-fit_passes 3' '-fit_seconds 3'; do
+    accepts "warning: ${late% *} has no effect without -fit or -fit_each" $scene $late -floatfile f
+done
 accepts 'warning: -images 2 without -osc' $scene -images 2 -floatfile f
 accepts 'warning: -tolerance has no effect' $scene -strategy lanes -tolerance 1e-6 -floatfile f
 accepts 'warning: -tolerance has no effect' $scene -tolerance 1e-6 -floatfile f

@@ -95,6 +95,15 @@ static void warn_idle(struct messages *messages, int is_idle, int option, const 
         message_warning(messages, "%s has no effect %s", option_at(option)->name, why);
 }
 
+/* Warns of options that change nothing where nothing is fitted. */
+static void check_idle(const struct settings *s, struct messages *messages)
+{
+    static const int fits[] = {OPT_PLANES, OPT_COARSE, OPT_ERRORS, OPT_FIT_PASSES,
+                               OPT_FIT_SECONDS};
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++)
+        warn_idle(messages, s->given[fits[i]], fits[i], "without -fit or -fit_each");
+}
+
 /* Warns of options that another one leaves without effect. */
 static void check_effects(const struct settings *s, struct messages *messages)
 {
@@ -127,7 +136,10 @@ static void check_effects(const struct settings *s, struct messages *messages)
 int fit_check(const struct settings *s, struct messages *messages)
 {
     int code = check_needs(s, messages);
-    if (!code && !fit_asked(s)) return 0;
+    if (!code && !fit_asked(s)) {
+        check_idle(s, messages);
+        return 0;
+    }
     if (!code) code = check_data(s, messages);
     if (!code) code = check_images(s, messages);
     if (!code) code = check_stdout(s, messages);
