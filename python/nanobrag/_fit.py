@@ -25,6 +25,7 @@ from ._simulator import Loss, Simulator, TargetOfC, as_target, free_names, warn_
 from ._structs import (
     Coarse,
     FitCorrelation,
+    FitErrors,
     FitImage,
     FitMethod,
     FitMisfit,
@@ -99,11 +100,13 @@ class FitResult(FitResultMembers):
         return value.param.name if value.shot < 0 else f"{value.param.name} of {self.shot[value.shot].name}"
 
     def __repr__(self) -> str:
-        lines = [f"{self.why} after {self.passes} passes, loss {self.loss:.6g}"]
+        lines = [f"{self.why}; {self.passes} passes, loss {self.loss:.6g}"]
         for value in self.value:
             remark = f", {value.remark}" if value.remark else ""
             unit = value.param.unit
             lines.append(f"{self._name(value):24} {value.value:14.8g} +- {value.error:.2g} {unit}{remark}")
+        if self.errors != FitErrors.CURVATURE or self.error_factor > 1:
+            lines.append(self.errors_why)
         if not math.isnan(self.rms):
             lines.append(f"residuals over their standard deviation: {self.rms:.3f} rms")
         return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warning)])

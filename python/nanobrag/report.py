@@ -155,7 +155,11 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
             return content
         if "nanobrag_fit" in content or "fit" in content:
             return _from_program(content)
-    raise ReportError(f"{os.fspath(path)}: expected a file of -fitfile, -json, report.save() or Gradcheck.save()")
+    found = ", not a table of -fisher_scan" if isinstance(content, dict) and "fisher_scan" in content else ""
+    raise ReportError(
+        f"{os.fspath(path)}: expected a file of -fitfile, of -json of -fit or -fisher, of report.save() or"
+        f" of Gradcheck.save(){found}"
+    )
 
 
 # ---- pieces of a page ----

@@ -272,12 +272,15 @@ def test_a_result_says_what_is_wrong_with_it():
     assert 0.95 < good.rms < 1.05
     assert good.warnings == ()
     assert good.reasons[0] == good.why
+    assert good.errors_why not in repr(good)
     wrong = shot(TRUTH, TRUTH)
     wrong.target = wrong.target.replace(observed=wrong.target.observed * 4)
     with pytest.warns(nanobrag.NanobragWarning, match="the model does not describe the data"):
         result = Fit(wrong, "misset").run()
     assert result.rms > 2
     assert "does not describe the data" in repr(result)
+    assert result.error_factor > 1
+    assert f"times {result.error_factor:.3g}, since the misfit" in repr(result)
     with pytest.warns(nanobrag.NanobragWarning, match="has not converged"):
         short = Fit(shot(TRUTH, (10.3, 20, 30)), "misset scale", coarse="off", passes=1).run()
     assert "has not converged" in short.warnings[-1]

@@ -195,11 +195,13 @@ def test_bad_files_are_one_line(tmp_path, capsys):
     (tmp_path / "b.json").write_text("[1]")
     (tmp_path / "c.json").write_text('{"nanobrag_fit": 1}')
     (tmp_path / "d.bin").write_bytes(b"1234567890")
-    for name in ("a.json", "b.json", "c.json", "none.json", "d.bin"):
+    (tmp_path / "e.json").write_text('{"fisher_scan": {}}')
+    for name in ("a.json", "b.json", "c.json", "none.json", "d.bin", "e.json"):
         assert report.main([str(tmp_path / name), "-o", str(tmp_path / "out.html")]) == 2
         error = capsys.readouterr().err
         assert error.startswith("nanobrag.report: ")
         assert error.count("\n") == 1
+    assert "not a table of -fisher_scan" in error
     assert not (tmp_path / "out.html").exists()
 
 

@@ -97,6 +97,12 @@ static int is_at_bound(const nb_fit *fit, size_t i)
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];
 }
 
+/* Returns the error of a parameter at a bound; one wider than its bounds tells nothing. */
+static double told(const nb_fit *fit, size_t i, double error)
+{
+    return error > fit->upper[i] - fit->lower[i] ? INFINITY : error;
+}
+
 static int ignore_correlated(void *user, size_t i, size_t j, double value)
 {
     (void)user, (void)i, (void)j, (void)value;
@@ -137,8 +143,11 @@ static int solve(nb_fit *fit, const struct members *of, const struct fit_system 
             fit->fixed[i] |= is_at_bound(fit, at_x(fit, of, i));
     }
     has_memory = has_memory && solver_errors(solver, system, fit->fixed, out);
-    for (size_t i = 0; is_bound && has_memory && i < of->n; i++)
-        if (is_at_bound(fit, at_x(fit, of, i))) out->error[i] = unbound[i];
+    for (size_t i = 0; is_bound && has_memory && i < of->n; i++) {
+        const size_t j = at_x(fit, of, i);
+
+        if (is_at_bound(fit, j)) out->error[i] = told(fit, j, unbound[i]);
+    }
     free(unbound);
     return has_memory;
 }
@@ -293,8 +302,10 @@ static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
     status = errors_joint(fit, bread, &unused);
     for (size_t i = 0; status == NB_OK && i < n; i++)
         if (is_at_bound(fit, i))
-            error[i] = bread->error[i]
-                       * sqrt(meat[i * (n + 1)] / fit_diagonal(fit, &fit->best, i));
+            error[i] =
+                told(fit, i,
+                     bread->error[i]
+                         * sqrt(meat[i * (n + 1)] / fit_diagonal(fit, &fit->best, i)));
     fit->best = best;
     if (status == NB_OK) {
         multiply(n, bread->covariance, meat, covariance);
