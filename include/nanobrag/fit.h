@@ -34,7 +34,7 @@
  *   2. All shots together.
  *
  * Before both, a free scale that starts too low by more than a factor of 2, or too high by
- * more than 5, is moved to where the loss is least while all else is held (at most 8
+ * more than 5, is moved to where the loss is least while all else is held (at most 16
  * passes): steps of other parameters would be as wrong as the scale.
  *
  * In each, numbers that make spots broader (cells of a mosaic block, mosaic spread,

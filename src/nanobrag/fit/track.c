@@ -36,7 +36,7 @@ enum { NCOARSE = sizeof coarse / sizeof *coarse };
  * the loss, of which a scale that is too high leaves little: the parabola that is known at
  * the start foretells half of the gain or more, and this share of the loss. */
 static const double too_low = 2, too_high = 5, share_too_high = 0.48;
-enum { SCALE_PASSES = 8 };
+enum { SCALE_PASSES = 16 };
 
 /* The misfit is measured where the loss still to be gained is below this share of it, or
  * below 1. */
