@@ -220,8 +220,9 @@ typedef struct nb_mtz {
  * Write the asymmetric unit of a list as an MTZ: one column of type F, or two of type G
  * with mates apart; and where the list came from nb_structure_fcalc(), their phases in
  * degree, of type P, as PHI and the label. Numbers are float32, as the format has it.
- * 0 0 0 and systematic absences are left out. A reflection that is listed by its Friedel
- * mate alone has a row: with mates apart LABEL(+) is missing there, else F is the mate's.
+ * 0 0 0 and systematic absences are left out; a warning counts absences that have an F,
+ * where no model gave it. A reflection that is listed by its Friedel mate alone has a row:
+ * with mates apart LABEL(+) is missing there, else F is the mate's.
  *
  * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a cell, group or label that is
  * none; NB_ERR_FORMAT if the list does not reach into the asymmetric unit.

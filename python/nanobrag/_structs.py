@@ -1813,11 +1813,11 @@ class FitValue(Record):
         error:
             Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
             leave it free. A value at a bound has the error that it would have without the
-            bound, and others have theirs while it is held there. NAN: it is not known, as that
-            of a shared one that was not moved because the run ended while shots were fitted
-            alone, or of a shot that is left out. Of structure factors, the error while the
-            other ones are known; with NB_FIT_LBFGS, that of each parameter while all others are
-            known
+            bound, INFINITY where that is wider than from one bound to the other, and others
+            have theirs while it is held there. NAN: it is not known, as that of a shared one
+            that was not moved because the run ended while shots were fitted alone, or of a shot
+            that is left out. Of structure factors, the error while the other ones are known;
+            with NB_FIT_LBFGS, that of each parameter while all others are known
         bound:
             -1: at its lower bound, 1: at its upper one, else 0
         is_held:

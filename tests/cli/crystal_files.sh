@@ -72,6 +72,27 @@ is "F of sources are those of their mean wavelength" cmp -s sources.mtz work/f.m
 printf '1 2 3 4\n' > one.hkl
 run -hkl ../one.hkl -cell 30 40 50 $view -fmtz f.mtz -floatfile f.bin
 is "-fmtz of -hkl" test -s work/f.mtz
+cat > absent.cif << 'CIF'
+data_r
+_cell.length_a 30
+_cell.length_b 40
+_cell.length_c 50
+_cell.angle_alpha 90
+_cell.angle_beta 90
+_cell.angle_gamma 90
+_symmetry.space_group_name_H-M "P 21 21 21"
+loop_
+_refln.index_h
+_refln.index_k
+_refln.index_l
+_refln.F_meas_au
+1 2 3 10
+3 0 0 7
+0 2 0 8
+CIF
+run -mtz ../absent.cif $view -fmtz f.mtz -floatfile f.bin
+is "-fmtz says which F it leaves out" \
+    grep -q 'f.mtz: reflections that P 21 21 21 forbids have an F .* are not written: 1$' err
 pair() # F -F: of a list of a pair, one with l below 0, says whether its columns are apart
 {
     printf '0 2 -3 %s\n0 -2 3 %s\n1 1 1 9\n-1 -1 -1 9\n' "$1" "$2" > pair.hkl

@@ -400,7 +400,7 @@ struct rows {
     const int *place; /* number of each place of the box among the listed ones; -1: none */
     const struct gemmi_crystal *crystal;
     int friedel, columns;
-    size_t n;
+    size_t n, forbidden; /* written; with an F though the space group forbids them */
     int *hkl;
     float *value;
 };
@@ -441,6 +441,14 @@ static void put_value(struct rows *rows, const int hkl[3], float *amplitude, flo
                              / acos(-1));
 }
 
+/* 1 for a listed F other than 0; those of a model are 0 but for rounding where the space
+ * group forbids them. */
+static int has_value(const struct rows *rows, const int hkl[3])
+{
+    return !rows->list->factor && number_of(rows, hkl) >= 0
+           && *hkl_box_at(rows->list, hkl[0], hkl[1], hkl[2]) != 0;
+}
+
 static void add_row(struct rows *rows, const int hkl[3])
 {
     const int phases = rows->list->factor != NULL, mate[3] = {-hkl[0], -hkl[1], -hkl[2]};
@@ -471,9 +479,12 @@ static void fill_rows(struct rows *rows)
                 const int mate[3] = {-at[0], -at[1], -at[2]};
 
                 if (number_of(rows, at) < 0 && number_of(rows, mate) < 0) continue;
-                if ((at[0] != 0 || at[1] != 0 || at[2] != 0)
-                    && gemmi_in_asymmetric_unit(rows->crystal, at)
-                    && !is_absent(rows->crystal, at))
+                if ((at[0] == 0 && at[1] == 0 && at[2] == 0)
+                    || !gemmi_in_asymmetric_unit(rows->crystal, at))
+                    continue;
+                if (is_absent(rows->crystal, at))
+                    rows->forbidden += has_value(rows, at) || has_value(rows, mate);
+                else
                     add_row(rows, at);
             }
 }
@@ -513,6 +524,12 @@ static nb_status write_rows(nb_context *ctx, const char *path, const nb_mtz *mtz
         malloc((rows->list->count + 1) * (size_t)out.ncolumn * sizeof *rows->value);
     if (!rows->value) return fail_memory(ctx, path);
     fill_rows(rows);
+    if (rows->forbidden > 0)
+        log_line(ctx, NB_LOG_WARNING, "reflections",
+                 "%s: reflections that %s forbids have an F in the list and are not "
+                 "written: "
+                 "%zu",
+                 path, rows->crystal->space_group, rows->forbidden);
     if (rows->n == 0)
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: no reflection of the list is in the asymmetric unit of %s; list "
