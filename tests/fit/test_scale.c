@@ -13,6 +13,7 @@
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 static struct stills stills;
 
@@ -55,7 +56,7 @@ static int far_off(void)
         for (int k = 0; k < 6; k++) {
             const int most = factors[k] > 1e6 ? 16 : 8; /* a step divides it by 20 */
             static double near[VALUES_MOST];
-            double worst = 0;
+            struct worst off = {0};
             static int passes;
             nb_fit *fit;
             nb_fit_result r;
@@ -71,10 +72,10 @@ static int far_off(void)
                       passes);
             for (size_t i = 0; i < r.nvalue; i++) {
                 if (k == 0) near[i] = r.value[i].value;
-                worst = fmax(worst, fabs(r.value[i].value - near[i]) / r.value[i].error);
+                worst_add(&off, r.value[i].value, near[i], r.value[i].error);
             }
             /* a fit ends with a step of less than 0.05 errors ahead */
-            tap_close("values, in errors", worst, 0, 0.1);
+            worst_check(&off, 0.1, "values, in errors");
             for (size_t i = 0; i < r.nvalue; i++)
                 if (!strcmp(r.value[i].param.name, "scale") && k > 0)
                     tap_check(fabs(r.value[i].param.value / factors[k] - 1) < 0.6,

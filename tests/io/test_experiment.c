@@ -317,12 +317,11 @@ static int varying_crystal(void)
         nb_scene scene = {.crystal = {.cell = {1, 1, 1, 90, 90, 90}}};
         const unsigned set =
             nb_scan_points_set(e.points, rows[i].phi, ~0U, &scene, &beyond);
-        double worst = 0;
+        struct worst off = {0};
 
-        for (int k = 0; k < 9; k++)
-            worst = fmax(worst, fabs(scene.crystal.matrix[k] - rows[i].matrix[k]));
+        worst_add_all(&off, scene.crystal.matrix, rows[i].matrix, 9, 1);
         /* some roundings of numbers near 0.03, and of an angle near 360 degree */
-        tap_close("A off", worst, 0, 1e-14);
+        worst_check(&off, 1e-14, "A");
         tap_close("b", scene.crystal.cell[1], 50, EXPERIMENT_LENGTH);
         tap_close("c", scene.crystal.cell[2], 1 / fabs(rows[i].matrix[8]),
                   EXPERIMENT_LENGTH);

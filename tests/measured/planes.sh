@@ -2,14 +2,7 @@
 # planes.sh PROGRAM DATA - fits with planes to frames that have 0.03 photons a pixel, in the
 # folder NANOBRAG_MEASURED_DATA, and the loss of one box against a search by hand. Skipped
 # without that folder. SPDX-License-Identifier: MIT
-frames=${NANOBRAG_MEASURED_DATA:-}/l_cysteine
-if [ ! -f "$frames/static_01.expt" ]; then
-    echo "ok - # skip set NANOBRAG_MEASURED_DATA to the folder of the measured images"
-    exit 77
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../cli/lib.sh"
-frames=$(cd "$frames" && pwd)
+. "$(dirname "$0")/frames.sh"
 for i in 1 5; do
     python3 "$here/cbf_floats.py" "$frames/l-cyst_01_0000$i.cbf.gz" f$i.bin || exit 1
 done

@@ -3,14 +3,7 @@
 # NANOBRAG_MEASURED_DATA: it converges, from a scale that is far off too, describes the
 # frames as well as a fit by hand does, and its errors reach the cell of another program.
 # Skipped without that folder. SPDX-License-Identifier: MIT
-frames=${NANOBRAG_MEASURED_DATA:-}/l_cysteine
-if [ ! -f "$frames/static_01.expt" ]; then
-    echo "ok - # skip set NANOBRAG_MEASURED_DATA to the folder of the measured images"
-    exit 77
-fi
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../cli/lib.sh"
-frames=$(cd "$frames" && pwd)
+. "$(dirname "$0")/frames.sh"
 separator='['
 for i in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do
     python3 "$here/cbf_floats.py" "$frames/l-cyst_01_000$i.cbf.gz" f$i.bin || exit 1
