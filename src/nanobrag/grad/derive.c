@@ -118,6 +118,7 @@ void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
                           const struct phys_frame *frame, struct phys_frame_tangent *out)
 {
+    memset(&out->broad, 0, sizeof out->broad);
     crystal_tangent(scene, dot, axes, out);
     detector_tangent(scene, dot, fixed, out);
     beam_tangent(scene, dot, fixed, out);

@@ -26,6 +26,24 @@ struct phys_orientation {
     double weight; /* weight of the domain; 1 on average, exactly 1 if all are equal */
 };
 
+/* What broadens the spots of a crystal whose mosaic spread, rotation and spectrum are
+ * continuous distributions (docs/theory.md, 9). Every member is a double that can change. A
+ * symmetric form m of six numbers, in the order of phys_frame.metric, stands for
+ * m0 aa + m1 bb + m2 cc + m3 ab + m4 ac + m5 bc. */
+struct phys_broad {
+    double half_range; /* each orientation turns by this to either side, radian */
+    double spindle[3]; /* rotation vector of a phi of one radian */
+    /* covariance of the mosaic's rotation vector, in the axes of an orientation: products
+     * of these, like a b^T, take the places of aa ... bc. radian^2/A^2 */
+    double spread[6];
+    double tail, tail_width; /* share of a second mosaic; its width over the first's */
+    double spacing; /* relative standard deviation of the spacings d */
+    double size; /* standard deviation of the crystal across a diffracted ray, m */
+    double line; /* relative standard deviation of the wavelengths of each source */
+    double divergence[6]; /* covariance of the directions of the light: xx yy zz, and twice
+                             xy xz yz; radian^2 */
+};
+
 /* A node of a table over sin(theta)/lambda. */
 struct phys_node {
     double stol, f; /* 1/A, electron */
@@ -56,6 +74,8 @@ struct phys_frame {
     double peak; /* F_latt at a lattice point; not for the square shape */
     double metric[6]; /* coefficients of rho^2: hh kk ll hk hl kl (docs/theory.md, 5) */
     double fudge;
+    int continuous; /* 1: `broad` is used; orientations are not domains, but parts of phi */
+    struct phys_broad broad;
     double b_factor; /* A^2 */
     double dmin; /* A; 0: none */
     /* structure factors f[h][k][l] in a box that begins at hkl_min and has hkl_size

@@ -29,6 +29,7 @@ struct phys_frame_tangent {
 #define FRAME_NUMBER(name, dimension, count, kind) double name dimension;
 #include "frame_tangent.def"
 #undef FRAME_NUMBER
+    struct phys_broad broad;
     /* the lists come after the numbers */
     struct phys_source *source; /* changes of the sources (nsource) */
     struct phys_rotation *rotation; /* (norientation) */
@@ -46,7 +47,8 @@ enum phys_number {
 };
 
 PHYS_ASSERT(sizeof(struct phys_frame_tangent)
-                == PHYS_NUMBERS * sizeof(double) + 4 * sizeof(void *),
+                == PHYS_NUMBERS * sizeof(double) + sizeof(struct phys_broad)
+                       + 4 * sizeof(void *),
             "the numbers of a tangent are an array of double at its start");
 PHYS_ASSERT(sizeof(struct phys_source) == 11 * sizeof(double)
                 && sizeof(struct phys_rotation) == 4 * sizeof(double),
@@ -164,7 +166,8 @@ PHYS_FN double phys_inner(int n, const void *bar, const void *dot)
 
 enum {
     PHYS_SOURCE_NUMBERS = (int)(sizeof(struct phys_source) / sizeof(double)),
-    PHYS_ROTATION_NUMBERS = (int)(sizeof(struct phys_rotation) / sizeof(double))
+    PHYS_ROTATION_NUMBERS = (int)(sizeof(struct phys_rotation) / sizeof(double)),
+    PHYS_BROAD_NUMBERS = (int)(sizeof(struct phys_broad) / sizeof(double))
 };
 
 /* Returns the inner product of a source's cotangent and its tangent. */
@@ -181,6 +184,7 @@ PHYS_FN double phys_frame_inner(int nsource, int norientation,
                                 const struct phys_frame_tangent *dot)
 {
     return phys_inner(PHYS_NUMBERS, bar, dot)
+           + phys_inner(PHYS_BROAD_NUMBERS, &bar->broad, &dot->broad)
            + phys_inner(nsource * PHYS_SOURCE_NUMBERS, bar->source, dot->source)
            + phys_inner(norientation * PHYS_ROTATION_NUMBERS, bar->rotation, dot->rotation);
 }

@@ -127,6 +127,7 @@ static void add_tangent(const struct adjoint_sizes *n,
                         struct phys_frame_tangent *to)
 {
     add(PHYS_NUMBERS, from, to);
+    add(PHYS_BROAD_NUMBERS, &from->broad, &to->broad);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
     add(n->orientations * (sizeof *to->rotation / sizeof(double)), from->rotation,
         to->rotation);
