@@ -8,15 +8,9 @@
 
 static nb_status use_reference(nb_context *ctx, struct policy *out)
 {
-    static const struct kernel_set reference = {&kernels_reference,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                &adjoint_kernels_reference,
-                                                NULL,
-                                                NULL,
-                                                NULL,
-                                                NULL};
+    static const struct kernel_set reference = {.precise = &kernels_reference,
+                                                .adjoint_precise =
+                                                    &adjoint_kernels_reference};
 
     if (out->precision == NB_SINGLE)
         return fail(ctx, NB_ERR_UNSUPPORTED,

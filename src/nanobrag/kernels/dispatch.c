@@ -21,15 +21,18 @@ struct level {
         lanes_vjp_##set##_single;                                                          \
     extern const struct splat_vjp_kernels splat_vjp_##set##_double,                        \
         splat_vjp_##set##_single;                                                          \
-    extern const struct density_kernels density_rows_##set##_double
+    extern const struct density_kernels density_rows_##set##_double;                       \
+    extern const struct continuous_kernels samples_##set##_double, samples_##set##_single
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
-        {&lanes_##set##_double,       &lanes_##set##_single,                               \
-         &splat_##set##_double,       &splat_##set##_single,                               \
-         &lanes_vjp_##set##_double,   &lanes_vjp_##set##_single,                           \
-         &splat_vjp_##set##_double,   &splat_vjp_##set##_single,                           \
-         &density_rows_##set##_double},                                                    \
+        {                                                                                  \
+            &lanes_##set##_double,        &lanes_##set##_single,                           \
+            &splat_##set##_double,        &splat_##set##_single,                           \
+            &lanes_vjp_##set##_double,    &lanes_vjp_##set##_single,                       \
+            &splat_vjp_##set##_double,    &splat_vjp_##set##_single,                       \
+            &density_rows_##set##_double, &samples_##set##_double,                         \
+            &samples_##set##_single},                                                      \
             supported                                                                      \
     }
 
@@ -121,7 +124,7 @@ const char *kernels_lanes_names(void)
 
 struct kernel_set kernels_lanes(const char *isa)
 {
-    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    const struct kernel_set none = {NULL};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;

@@ -1,0 +1,55 @@
+/*
+ * spectrum.h - a list of spectral lines, smoothed by a gaussian: for each spot the sum of
+ * its lines with the spot's own variance, as numbers on a grid of half its width.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_SPECTRUM_H
+#define NB_KERNELS_CONTINUOUS_SPECTRUM_H
+
+/* n lines of a group of sources: their relative energies about that of the group, and
+ * their weights. `extra` is the variance of the width that every line has itself. */
+struct spectral_lines {
+    int n, room;
+    double *e, *w;
+    double extra;
+    double first, last; /* least and largest energy */
+};
+
+/* Fills in a spectrum, which begins as {0}; its memory is kept and grown. `narrow` and
+ * `wide` are the least and the largest width of spots. Returns 0 when there is no memory.
+ */
+int spectrum_make(struct spectral_lines *spectrum, int n, const double *e, const double *w,
+                  double extra, double narrow, double wide);
+void spectrum_free(struct spectral_lines *spectrum);
+
+/* How many numbers stand for a point of the grid: the value S, its slope times the step,
+ * and its second derivative times the step's square. The values of all points come first,
+ * then all slopes, then all second derivatives. */
+enum { SPECTRUM_NUMBERS = 3 };
+
+/* S(e) = sum of w_j N(e - e_j; variance + extra) at the energies low + i step, i < n.
+ * Between them it is the polynomial of degree 5 that has the numbers of both ends; S is 0
+ * at and beyond the first and the last point to 1e-8 of a line's peak. */
+struct spectrum_row {
+    int n, room;
+    double low, step;
+    double variance; /* that of the spot, without extra */
+    double *number; /* SPECTRUM_NUMBERS * n */
+};
+
+/* Makes a row, which begins as {0}; its memory is kept and grown. Returns 0, with n = 0,
+ * when there is no memory. */
+int spectrum_row(const struct spectral_lines *spectrum, double variance,
+                 struct spectrum_row *row);
+void spectrum_row_free(struct spectrum_row *row);
+
+/* The adjoint and the tangent of the numbers of a row by the lines, at a fixed variance.
+ * The first adds to bar_e and bar_w what `grid`, the cotangents of the numbers, gives; the
+ * second writes the changes of the numbers to `grid`. */
+void spectrum_row_adjoint(const struct spectral_lines *spectrum, double variance,
+                          const double *grid, double *bar_e, double *bar_w);
+void spectrum_row_change(const struct spectral_lines *spectrum, double variance,
+                         const double *dot_e, const double *dot_w, double *grid);
+
+#endif
