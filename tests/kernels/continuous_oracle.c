@@ -8,6 +8,12 @@
 
 #define PI_L 3.14159265358979323846264338327950288L
 
+double oracle_uniform(unsigned *seed)
+{
+    *seed = *seed * 1664525u + 1013904223u;
+    return ((*seed >> 8) + 0.5) / 8388608.0 - 1;
+}
+
 /* The sum of the coefficients from `first` on times the monomials up to a degree. */
 static long double polynomial(const long double *c, int degree, double a, double b)
 {

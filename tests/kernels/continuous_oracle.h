@@ -9,6 +9,9 @@
 
 #include "kernels/continuous/samples.h"
 
+/* Returns a random number between -1 and 1. */
+double oracle_uniform(unsigned *seed);
+
 /* Returns the intensity of a sample of a profile changed by `t` times `dot`, which may be
  * NULL. */
 long double oracle_sample(const struct profile *profile, const struct profile_change *dot,

@@ -2,7 +2,7 @@
  * test_continuous_samples.c - the loops over samples of the continuous strategy: every kind
  * of profile against quadrature in long double, its derivatives against differences of
  * that, the adjoint against the tangent, and every instruction set and precision against
- * the others. The rows of a spectrum against sums over its lines.
+ * the others.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,12 +20,6 @@ enum { ROWS = 40, PIXELS = 1200, LINES = 100, WAYS = 3 };
 
 static const char *const kinds[] = {"still", "range", "table"};
 
-static double uniform(unsigned *seed)
-{
-    *seed = *seed * 1664525u + 1013904223u;
-    return ((*seed >> 8) + 0.5) / 8388608.0 - 1;
-}
-
 /* A spot: its profile, its rows and the spectrum of a table. */
 struct subject {
     struct profile profile;
@@ -38,7 +32,7 @@ struct subject {
 
 static void fill_polynomial(double *c, int n, double size, unsigned *seed)
 {
-    for (int k = 1; k < n; k++) c[k] = size * uniform(seed) / (k > 5 ? 8 : 2);
+    for (int k = 1; k < n; k++) c[k] = size * oracle_uniform(seed) / (k > 5 ? 8 : 2);
 }
 
 /* Rows of `samples` sub-pixels across the unit disc, begun at whole pixels. Each has pixels
@@ -53,8 +47,9 @@ static void make_rows(struct subject *s, int samples, unsigned *seed)
         const double b = -1 + (i + 0.5) * step, reach = sqrt(1 - b * b);
         const int n = (int)ceil(2 * reach / step / s->over) * s->over;
 
-        s->rows[i] = (struct sample_row){-reach + 0.3 * step * uniform(seed),
-                                         step * (1 + 0.01 * uniform(seed)), b, n, pixel};
+        s->rows[i] =
+            (struct sample_row){-reach + 0.3 * step * oracle_uniform(seed),
+                                step * (1 + 0.01 * oracle_uniform(seed)), b, n, pixel};
         pixel += (size_t)(n / s->over) + 1;
     }
     if (pixel > PIXELS) abort();
@@ -71,7 +66,7 @@ static void make_subject(struct subject *s, int kind, int over, double widths,
     s->over = over;
     make_rows(s, 24 + (int)(seed % 7), &seed);
     s->profile.kind = kind;
-    c[SPOT_L] = -20 + uniform(&seed);
+    c[SPOT_L] = -20 + oracle_uniform(&seed);
     fill_polynomial(c + SPOT_L, 15, 1, &seed);
     c[SPOT_L + 3] -= 3;
     c[SPOT_L + 5] -= 7;
@@ -84,13 +79,13 @@ static void make_subject(struct subject *s, int kind, int over, double widths,
     fill_polynomial(c + SPOT_H, 6, kind == PROFILE_TABLE ? 0.03 : 0.2, &seed);
     for (int k = 1; k < 6; k++) c[SPOT_H + k] *= r0 * r0;
     for (int k = 0; k < 3; k++) {
-        c[SPOT_L3 + k] = 0.3 * r0 * r0 * r0 * uniform(&seed);
-        c[SPOT_L4 + k] = 0.3 * r0 * r0 * r0 * r0 * uniform(&seed);
+        c[SPOT_L3 + k] = 0.3 * r0 * r0 * r0 * oracle_uniform(&seed);
+        c[SPOT_L4 + k] = 0.3 * r0 * r0 * r0 * r0 * oracle_uniform(&seed);
     }
     if (kind == PROFILE_RANGE) return;
     for (int i = 0; i < LINES; i++) {
         s->e[i] = 0.02 * (i / (LINES - 1.0) - 0.5);
-        s->w[i] = (1 + 0.9 * uniform(&seed)) / LINES;
+        s->w[i] = (1 + 0.9 * oracle_uniform(&seed)) / LINES;
     }
     if (!spectrum_make(&s->lines, LINES, s->e, s->w, 4e-8, 1e-4, 2e-3)
         || !spectrum_row(&s->lines, 1.001 * width * width, &s->row))
@@ -102,11 +97,6 @@ static void free_subject(struct subject *s)
 {
     spectrum_free(&s->lines);
     spectrum_row_free(&s->row);
-}
-
-static const struct continuous_kernels *precise(const char *isa)
-{
-    return kernels_lanes(isa).continuous_precise;
 }
 
 /* Sizes of changes of which each changes log I by about 1. */
@@ -124,7 +114,7 @@ static void make_change(const struct subject *s, unsigned *seed, struct profile_
                             : k < SPOT_L4                      ? 0.3 * r * h
                                                                : 0.3 * h * h;
 
-        dot->c[k] = unit * size * uniform(seed);
+        dot->c[k] = unit * size * oracle_uniform(seed);
     }
     if (s->profile.kind == PROFILE_RANGE) dot->half = unit * s->profile.half;
 }
@@ -238,7 +228,8 @@ static void random_grid(const struct subject *s, unsigned *seed, double *grid)
     double peak = 0;
 
     for (int i = 0; i < s->row.n; i++) peak = fmax(peak, s->row.number[i]);
-    for (int i = 0; i < SPECTRUM_NUMBERS * s->row.n; i++) grid[i] = peak * uniform(seed);
+    for (int i = 0; i < SPECTRUM_NUMBERS * s->row.n; i++)
+        grid[i] = peak * oracle_uniform(seed);
 }
 
 static int changes_of_kinds(void)
@@ -307,7 +298,7 @@ static void compare_adjoint(const struct subject *s, const struct continuous_ker
     memset(pixel, 0, sizeof pixel);
     memset(change, 0, sizeof change);
     memset(dot, 0, sizeof dot);
-    for (int i = 0; i < PIXELS; i++) weight[i] = 1e30 * uniform(&seed);
+    for (int i = 0; i < PIXELS; i++) weight[i] = 1e30 * oracle_uniform(&seed);
     random_grid(s, &seed, grid);
     for (int d = 0; d < SPOT_COEFFICIENTS; d++) dot[d].c[d] = 1;
     dot[SPOT_COEFFICIENTS].half = 1;
@@ -415,142 +406,14 @@ static int batches_agree(void)
     return TAP_PASS;
 }
 
-/* ---- spectra ---- */
-enum { FLAT, SPIKY, TWO, SPECTRA };
-static const char *const spectra[] = {"flat 2 %", "spiky", "two lines"};
-
-static int make_lines(int kind, double *e, double *w)
-{
-    const int n = kind == TWO ? 2 : LINES;
-    unsigned seed = 7;
-
-    for (int i = 0; i < n; i++) {
-        e[i] = (kind == TWO ? 0.0025 : 0.02) * (i / (n - 1.0) - 0.5);
-        w[i] = kind == SPIKY
-                   ? -log((uniform(&seed) + 1) / 2 + 1e-9) * exp(-pow((i - 50) / 25.0, 2))
-                   : 1.0 / n;
-    }
-    return n;
-}
-
-/* Rows read by samples, whose height is 1, against the sums over lines. */
-static int rows_of_spectra(void)
-{
-    for (int kind = FLAT; kind < SPECTRA; kind++)
-        for (double width = 1e-4; width < 1.7e-3; width *= 2) {
-            struct worst worst = {0};
-            struct spectral_lines lines = {0};
-            struct spectrum_row row = {0};
-            struct profile p = {.kind = PROFILE_TABLE, .row = &row};
-            double e[LINES], w[LINES], peak = 0;
-            const int n = make_lines(kind, e, w);
-
-            if (!spectrum_make(&lines, n, e, w, 0, 1e-4, 1.6e-3)
-                || !spectrum_row(&lines, width * width, &row))
-                abort();
-            for (int i = 0; i < row.n; i++) peak = fmax(peak, row.number[i]);
-            p.c[SPOT_L] = log(1 / (width * sqrt(2 * M_PI)));
-            p.c[SPOT_H] = 1 / (width * width);
-            for (int i = -700; i <= 700; i++) {
-                p.c[SPOT_M] = i * 2.7e-5;
-                worst_add(&worst, one_sample(precise(""), &p, 0, 0),
-                          (double)oracle_lines(n, e, w, width * width, p.c[SPOT_M]), peak);
-            }
-            worst_check(&worst, 1e-5, "%s, width %g: of the spectrum's peak", spectra[kind],
-                        width);
-            spectrum_free(&lines);
-            spectrum_row_free(&row);
-        }
-    return TAP_PASS;
-}
-
-/* The numbers, and their changes along the lines' energies and weights, as sums over all
- * lines. */
-static void direct_row(const struct spectral_lines *s, const struct spectrum_row *row,
-                       const double *dot_e, const double *dot_w, long double *number,
-                       long double *change)
-{
-    const long double width = sqrtl(row->variance + s->extra);
-    const long double height = 1 / (width * sqrtl(2 * 3.14159265358979323846L));
-    const long double h = row->step / width;
-
-    for (int i = 0; i < row->n; i++)
-        for (int j = 0; j < s->n; j++) {
-            const long double x = (row->low + i * row->step - s->e[j]) / width;
-            const long double g = height * expl(-x * x / 2);
-            const long double by[] = {g, -x * h * g, (x * x - 1) * h * h * g,
-                                      (3 * x - x * x * x) * h * h * h * g};
-
-            for (int k = 0; k < 3; k++) {
-                number[k * row->n + i] += s->w[j] * by[k];
-                change[k * row->n + i] +=
-                    dot_w[j] * by[k] - dot_e[j] * s->w[j] * by[k + 1] / row->step;
-            }
-        }
-}
-
-static int lines_of_rows(void)
-{
-    struct worst numbers = {0}, along = {0}, transposed = {0};
-
-    for (int kind = FLAT; kind < SPECTRA; kind++)
-        for (int i = 0; i < 2; i++) {
-            struct spectral_lines lines = {0};
-            struct spectrum_row row = {0};
-            double e[LINES], w[LINES], dot_e[LINES], dot_w[LINES];
-            double bar_e[LINES] = {0}, bar_w[LINES] = {0};
-            const int n = make_lines(kind, e, w);
-            unsigned seed = 3;
-
-            for (int j = 0; j < n; j++) {
-                dot_e[j] = 1e-4 * uniform(&seed);
-                dot_w[j] = w[j] * uniform(&seed);
-            }
-            if (!spectrum_make(&lines, n, e, w, i * 1e-7, 1e-4, 1e-3)
-                || !spectrum_row(&lines, 4e-8, &row))
-                abort();
-            const size_t all = SPECTRUM_NUMBERS * (size_t)row.n;
-            long double *truth = calloc(2 * all, sizeof *truth);
-            double *found = calloc(2 * all, sizeof *found), *grid = found + all;
-            double sum = 0, back = 0, size = 0, peak = 0, most = 0;
-
-            if (!truth || !found) abort();
-            direct_row(&lines, &row, dot_e, dot_w, truth, truth + all);
-            spectrum_row_change(&lines, 4e-8, dot_e, dot_w, found);
-            for (size_t k = 0; k < all; k++) {
-                peak = fmax(peak, (double)fabsl(truth[k]));
-                most = fmax(most, (double)fabsl(truth[all + k]));
-                grid[k] = uniform(&seed);
-            }
-            for (size_t k = 0; k < all; k++) {
-                worst_add(&numbers, row.number[k], (double)truth[k], peak);
-                worst_add(&along, found[k], (double)truth[all + k], most);
-                sum += grid[k] * found[k];
-                size += fabs(grid[k] * found[k]);
-            }
-            spectrum_row_adjoint(&lines, 4e-8, grid, bar_e, bar_w);
-            for (int j = 0; j < n; j++) back += bar_e[j] * dot_e[j] + bar_w[j] * dot_w[j];
-            worst_add(&transposed, back, sum, size);
-            free(truth);
-            free(found);
-            spectrum_free(&lines);
-            spectrum_row_free(&row);
-        }
-    /* a line ends at 6 widths, where its second derivative is 35 exp(-18)/4 */
-    worst_check(&numbers, 1.4e-7, "numbers of a row against the sums over all lines");
-    worst_check(&along, 1e-6, "changes of a row against the sums over all lines");
-    worst_check(&transposed, 1e-12, "adjoint of a row against its change");
-    return TAP_PASS;
-}
-
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"values_of_kinds", values_of_kinds},   {"far_from_the_range", far_from_the_range},
         {"narrow_ranges", narrow_ranges},       {"changes_of_kinds", changes_of_kinds},
         {"adjoint_of_kinds", adjoint_of_kinds}, {"sets_agree", sets_agree},
-        {"batches_agree", batches_agree},       {"rows_of_spectra", rows_of_spectra},
-        {"lines_of_rows", lines_of_rows},
+        {"batches_agree", batches_agree},
+
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

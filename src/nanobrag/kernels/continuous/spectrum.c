@@ -1,7 +1,6 @@
 /*
- * spectrum.c - see spectrum.h. A row is the plain sum over the lines. On a uniform grid the
- * gaussian of a line is a constant table times powers of one number, so it costs no
- * exponential.
+ * spectrum.c - see spectrum.h. Lines are added to a uniform grid, where the gaussian of a
+ * line is a constant table times powers of one number and costs no exponential.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,17 +10,264 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line reaches REACH steps of half a width to either side of its grid point, where it is
- * 1e-8 of its peak. WINDOW is the number of points it covers, up to an even number. */
-enum { REACH = 12, WINDOW = 2 * REACH + 2 };
+/* A line reaches REACH widths, where it is 1e-8 of its peak. A grid's step is at most STEP
+ * widths. */
+#define REACH 6.0
+#define STEP  0.5
 
-#define STEP 0.5 /* of the grid, in widths */
+/* Tables of one half octave stand at the widths 2^((t - 1)/INTERVALS/2) times its first, t
+ * from 0 to TABLES - 1; a blend takes four of them. Rows of fewer lines than FEW are added
+ * up for each spot. */
+enum { INTERVALS = 6, TABLES = INTERVALS + 3, BLENDED = 4, FEW = 24 };
+
+/* ---- lines on a grid ---- */
+/* How lines of one width look on a grid: `height` for a weight of 1. A line covers `window`
+ * points, half of them before the even point that is nearest to it; windows begin at even
+ * points, so that vectors of two stay in their places. */
+enum { WINDOW = 48, BLOCK = 32 };
+struct look {
+    double low, step, height;
+    double h; /* step in widths */
+    int n, window;
+    _Alignas(16) double shape[WINDOW]; /* exp(-x^2/2), x in widths from that point */
+    _Alignas(16) double fall[WINDOW]; /* x h */
+};
+
+static struct look look_of(const struct spectrum_grid *grid, double width, double scale)
+{
+    struct look l;
+
+    l.n = grid->n;
+    l.low = grid->low;
+    l.step = grid->step;
+    l.h = grid->step / width;
+    l.height = scale / (width * sqrt(2 * M_PI));
+    l.window = 4 * (int)ceil((REACH / l.h + 1) / 2);
+    for (int k = 0; k < l.window; k++) {
+        const double x = (k - l.window / 2) * l.h;
+
+        l.shape[k] = exp(-0.5 * x * x);
+        l.fall[k] = x * l.h;
+    }
+    return l;
+}
+
+/* Some lines on the grid: the first point that each covers, how far it lies behind the even
+ * point nearest to it in units of `fall`, and, with f that distance in widths, exp(f h) and
+ * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at a point is the last, times powers of
+ * the one before, times `shape`. */
+struct block {
+    int first[BLOCK];
+    double u[BLOCK], ratio[BLOCK], start[BLOCK];
+};
+
+/* Returns e^x for |x| <= 1/4, to 4e-17. */
+static inline double small_exp(double x)
+{
+    double s = 1 / 39916800.;
+
+    s = s * x + 1 / 3628800.;
+    s = s * x + 1 / 362880.;
+    s = s * x + 1 / 40320.;
+    s = s * x + 1 / 5040.;
+    s = s * x + 1 / 720.;
+    s = s * x + 1 / 120.;
+    s = s * x + 1 / 24.;
+    s = s * x + 1 / 6.;
+    s = s * x + 0.5;
+    s = s * x + 1;
+    return s * x + 1;
+}
+
+static void place_lines(const struct look *l, int n, const double *restrict e,
+                        struct block *restrict to)
+{
+    const double low = l->low, per_pair = 0.5 / l->step, h = l->h;
+    const double half = l->window / 2.0;
+    const int before = l->window / 2;
+
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        const double at = (e[i] - low) * per_pair;
+        const int pair = (int)(at + 0.5);
+        const double f = (at - pair) * 2 * h, u = f * h;
+        const double root = small_exp((f * f * -0.5 - half * u) / 16);
+        const double r2 = root * root, r4 = r2 * r2, r8 = r4 * r4;
+
+        to->first[i] = 2 * pair - before;
+        to->u[i] = u;
+        to->ratio[i] = small_exp(u);
+        to->start[i] = r8 * r8;
+    }
+}
+
+/* Writes weight times the gaussian of line i at its points. */
+static inline void shape_line(const struct look *l, const struct block *block, int i,
+                              double weight, double *restrict g)
+{
+    const double q = block->ratio[i], q2 = q * q, q4 = q2 * q2;
+    double p0 = weight * block->start[i], p1 = p0 * q, p2 = p0 * q2, p3 = p1 * q2;
+
+    for (int k = 0; k < l->window; k += 4) {
+        g[k] = p0 * l->shape[k];
+        g[k + 1] = p1 * l->shape[k + 1];
+        g[k + 2] = p2 * l->shape[k + 2];
+        g[k + 3] = p3 * l->shape[k + 3];
+        p0 *= q4;
+        p1 *= q4;
+        p2 *= q4;
+        p3 *= q4;
+    }
+}
+
+/* Adds `scale` times the numbers of all lines, smoothed to a width. With t = -x h at a
+ * point: slopes are t times the gaussian, second derivatives t^2 - h^2 times it, third ones
+ * t (t^2 - 3 h^2). */
+static void add_lines(const struct spectral_lines *s, const struct spectrum_grid *grid,
+                      double width, double scale, double *number)
+{
+    const struct look l = look_of(grid, width, scale);
+    const double h2 = l.h * l.h;
+    struct block block;
+
+    for (int j = 0; j < s->n; j++) {
+        const int i = j % BLOCK;
+        double *restrict value, *restrict slope, *restrict second, g[WINDOW];
+
+        if (i == 0) place_lines(&l, s->n - j < BLOCK ? s->n - j : BLOCK, s->e + j, &block);
+        shape_line(&l, &block, i, s->w[j] * l.height, g);
+        value = number + block.first[i];
+        slope = value + l.n;
+        second = slope + l.n;
+#pragma omp simd
+        for (int k = 0; k < l.window; k++) {
+            const double t = block.u[i] - l.fall[k];
+
+            value[k] += g[k];
+            slope[k] += g[k] * t;
+            second[k] += g[k] * (t * t - h2);
+        }
+    }
+}
+
+/* The tangent and the adjoint of add_lines(). */
+static void add_line_changes(const struct spectral_lines *s,
+                             const struct spectrum_grid *grid, double width, double scale,
+                             const double *dot_e, const double *dot_w, double *number)
+{
+    const struct look l = look_of(grid, width, scale);
+    const double h2 = l.h * l.h;
+    struct block block;
+
+    for (int j = 0; j < s->n; j++) {
+        const double by_weight = dot_w[j], by_place = -dot_e[j] * s->w[j] / l.step;
+        const int i = j % BLOCK;
+        double *restrict value, *restrict slope, *restrict second, g[WINDOW];
+
+        if (i == 0) place_lines(&l, s->n - j < BLOCK ? s->n - j : BLOCK, s->e + j, &block);
+        shape_line(&l, &block, i, l.height, g);
+        value = number + block.first[i];
+        slope = value + l.n;
+        second = slope + l.n;
+#pragma omp simd
+        for (int k = 0; k < l.window; k++) {
+            const double t = block.u[i] - l.fall[k], curve = t * t - h2;
+            const double third = t * (t * t - 3 * h2);
+
+            value[k] += g[k] * (by_weight + by_place * t);
+            slope[k] += g[k] * (by_weight * t + by_place * curve);
+            second[k] += g[k] * (by_weight * curve + by_place * third);
+        }
+    }
+}
+
+static void add_line_cotangents(const struct spectral_lines *s,
+                                const struct spectrum_grid *grid, double width,
+                                double scale, const double *bar, double *bar_e,
+                                double *bar_w)
+{
+    const struct look l = look_of(grid, width, scale);
+    const double h2 = l.h * l.h;
+    struct block block;
+
+    for (int j = 0; j < s->n; j++) {
+        const int i = j % BLOCK;
+        const double *value, *slope, *second;
+        double g[WINDOW], by_weight = 0, by_place = 0;
+
+        if (i == 0) place_lines(&l, s->n - j < BLOCK ? s->n - j : BLOCK, s->e + j, &block);
+        shape_line(&l, &block, i, l.height, g);
+        value = bar + block.first[i];
+        slope = value + l.n;
+        second = slope + l.n;
+#pragma omp simd reduction(+ : by_weight, by_place)
+        for (int k = 0; k < l.window; k++) {
+            const double t = block.u[i] - l.fall[k], curve = t * t - h2;
+            const double third = t * (t * t - 3 * h2);
+
+            by_weight += g[k] * (value[k] + t * slope[k] + curve * second[k]);
+            by_place += g[k] * (t * value[k] + curve * slope[k] + third * second[k]);
+        }
+        bar_w[j] += by_weight;
+        bar_e[j] -= by_place * s->w[j] / l.step;
+    }
+}
+
+/* ---- widths ---- */
+/* Returns the grid for widths from `width` to twice that. Its points are multiples of the
+ * step, so that they stay where they are when lines move a little. */
+static struct spectrum_grid grid_for(const struct spectral_lines *s, double width)
+{
+    const double step = STEP * width, reach = 2 * (REACH + 2) / STEP;
+    const double first = floor(s->first / step - reach);
+
+    return (struct spectrum_grid){.n = 2 * (int)((s->last / step + reach - first) / 2 + 1),
+                                  .low = first * step,
+                                  .step = step};
+}
+
+static double table_width(const struct spectral_lines *s, int half_octave, int table)
+{
+    return s->least * pow(2, 0.5 * (half_octave + (table - 1) / (double)INTERVALS));
+}
+
+static int make_tables(struct spectral_lines *s, double narrow, double wide)
+{
+    size_t room = 0;
+
+    s->half_octaves = 0;
+    if (s->n < FEW || !(narrow > 0) || !(wide >= narrow)) return 1;
+    s->least = sqrt(narrow * narrow + s->extra);
+    const double octaves = log2(sqrt(wide * wide + s->extra) / s->least);
+    const int count =
+        octaves < MOST_HALF_OCTAVES / 2.0 ? (int)(2 * octaves) + 1 : MOST_HALF_OCTAVES;
+
+    for (int i = 0; i < count; i++) {
+        s->grid[i] = grid_for(s, table_width(s, i, 1));
+        room += (size_t)TABLES * SPECTRUM_NUMBERS * (size_t)s->grid[i].n;
+    }
+    if (room > s->tables_room) {
+        double *more = realloc(s->tables, sizeof *more * room);
+
+        if (!more) return 0;
+        s->tables = more;
+        s->tables_room = room;
+    }
+    memset(s->tables, 0, sizeof *s->tables * room);
+    for (int i = 0, at = 0; i < count; i++) {
+        s->grid[i].table = s->tables + at;
+        for (int t = 0; t < TABLES; t++) {
+            add_lines(s, s->grid + i, table_width(s, i, t), 1, s->tables + at);
+            at += SPECTRUM_NUMBERS * s->grid[i].n;
+        }
+    }
+    s->half_octaves = count;
+    return 1;
+}
 
 int spectrum_make(struct spectral_lines *s, int n, const double *e, const double *w,
                   double extra, double narrow, double wide)
 {
-    (void)narrow;
-    (void)wide;
     if (n > s->room) {
         double *both = realloc(s->e, sizeof *both * 2 * (size_t)n);
 
@@ -39,135 +285,78 @@ int spectrum_make(struct spectral_lines *s, int n, const double *e, const double
         if (e[i] < s->first) s->first = e[i];
         if (e[i] > s->last) s->last = e[i];
     }
-    return 1;
+    return make_tables(s, narrow, wide);
 }
 
 void spectrum_free(struct spectral_lines *s)
 {
     free(s->e);
+    free(s->tables);
     memset(s, 0, sizeof *s);
 }
 
-/* The grid of a row, and how its lines look on it: `height` of a line of weight 1. */
-struct layout {
-    int n;
-    double low, step, height;
-    double shape[WINDOW]; /* exp(-x^2/2) at the points about the nearest to a line */
-    double fall[WINDOW]; /* x times STEP there */
+/* ---- rows ---- */
+/* A row is `share` times the numbers of each of `count` widths. */
+struct blend {
+    struct spectrum_grid grid;
+    int count, first; /* number of the first table, or -1: without tables */
+    double width[BLENDED], share[BLENDED];
 };
 
-/* The grid consists of multiples of the step, so that it stays where it is when lines move
- * a little. */
-static struct layout layout_of(const struct spectral_lines *s, double variance)
+/* Shares are those of the cubic polynomial in the logarithm of the width. */
+static struct blend blend_of(const struct spectral_lines *s, double variance)
 {
     const double width = sqrt(variance + s->extra);
-    struct layout l;
+    const double place = s->half_octaves > 0 ? 2 * log2(width / s->least) : -1;
+    struct blend b = {.count = 1, .first = -1, .width = {width}, .share = {1}};
 
-    l.step = STEP * width;
-    const double first = floor(s->first / l.step + 0.5) - REACH - 1;
-    const double last = floor(s->last / l.step + 0.5) + REACH + 2;
-
-    l.low = first * l.step;
-    l.n = (int)(last - first) + 1;
-    l.height = 1 / (width * sqrt(2 * M_PI));
-    for (int k = 0; k < WINDOW; k++) {
-        const double x = (k - REACH) * STEP;
-
-        l.shape[k] = k <= 2 * REACH ? exp(-0.5 * x * x) : 0;
-        l.fall[k] = x * STEP;
+    if (!(place >= 0 && place < s->half_octaves)) {
+        b.grid = grid_for(s, width);
+        return b;
     }
-    return l;
-}
+    const double table = (place - floor(place)) * INTERVALS, x = table - floor(table);
 
-/* A line on the grid: number of the first point that it covers, how far it lies from the
- * nearest in units of `fall`, and exp(-x^2/2) at the points. */
-struct line {
-    int first;
-    double u;
-    double g[WINDOW];
-};
-
-/* Returns e^x for |x| <= 1/8, to 3e-18. */
-static inline double small_exp(double x)
-{
-    double s = 1 / 3628800.;
-
-    s = s * x + 1 / 362880.;
-    s = s * x + 1 / 40320.;
-    s = s * x + 1 / 5040.;
-    s = s * x + 1 / 720.;
-    s = s * x + 1 / 120.;
-    s = s * x + 1 / 24.;
-    s = s * x + 1 / 6.;
-    s = s * x + 0.5;
-    s = s * x + 1;
-    return s * x + 1;
-}
-
-/* exp(-(x - f)^2/2), f from the nearest point to the line, is exp(-x^2/2) exp(-f^2/2)
- * exp(f STEP)^k at x = k STEP. */
-static inline void place_line(const struct layout *l, double per_step, double e,
-                              struct line *line)
-{
-    const double at = (e - l->low) * per_step, nearest = (double)(int)(at + 0.5);
-    const double u = (at - nearest) * (STEP * STEP), f = u / STEP, q = small_exp(u);
-    const double q2 = q * q, q4 = q2 * q2, q8 = q4 * q4, q16 = q8 * q8;
-    double p[2 * 16];
-
-    p[0] = small_exp(-0.5 * f * f) / (q8 * q4);
-    p[1] = p[0] * q;
-    for (int k = 0; k < 2; k++) p[2 + k] = p[k] * q2;
-    for (int k = 0; k < 4; k++) p[4 + k] = p[k] * q4;
-    for (int k = 0; k < 8; k++) p[8 + k] = p[k] * q8;
-    for (int k = 0; k < WINDOW - 16; k++) p[16 + k] = p[k] * q16;
-    for (int k = 0; k < WINDOW; k++) line->g[k] = p[k] * l->shape[k];
-    line->first = (int)nearest - REACH;
-    line->u = u;
-}
-
-/* With t = -x STEP at a point: slopes are t times the gaussian, second derivatives
- * t^2 - STEP^2 times it, third ones t (t^2 - 3 STEP^2). */
-static void add_line(const struct line *line, const struct layout *l, double weight,
-                     double *restrict value, double *restrict slope,
-                     double *restrict second)
-{
-    value += line->first;
-    slope += line->first;
-    second += line->first;
-    for (int k = 0; k < WINDOW; k++) {
-        const double g = weight * line->g[k], t = line->u - l->fall[k];
-
-        value[k] += g;
-        slope[k] += g * t;
-        second[k] += g * (t * t - STEP * STEP);
-    }
+    b.grid = s->grid[(int)place];
+    b.first = (int)table;
+    b.count = BLENDED;
+    for (int t = 0; t < BLENDED; t++) b.width[t] = table_width(s, (int)place, b.first + t);
+    b.share[0] = -x * (x - 1) * (x - 2) / 6;
+    b.share[1] = (x + 1) * (x - 1) * (x - 2) / 2;
+    b.share[2] = -(x + 1) * x * (x - 2) / 2;
+    b.share[3] = (x + 1) * x * (x - 1) / 6;
+    return b;
 }
 
 int spectrum_row(const struct spectral_lines *s, double variance, struct spectrum_row *row)
 {
-    const struct layout l = layout_of(s, variance);
-    const size_t bytes = sizeof *row->number * SPECTRUM_NUMBERS * (size_t)l.n;
+    const struct blend b = blend_of(s, variance);
+    const size_t n = SPECTRUM_NUMBERS * (size_t)b.grid.n;
 
     row->n = 0;
-    if (l.n > row->room) {
-        double *number = realloc(row->number, bytes);
+    if (b.grid.n > row->room) {
+        double *number = realloc(row->number, sizeof *number * n);
 
         if (!number) return 0;
         row->number = number;
-        row->room = l.n;
+        row->room = b.grid.n;
     }
-    row->n = l.n;
-    row->low = l.low;
-    row->step = l.step;
+    row->n = b.grid.n;
+    row->low = b.grid.low;
+    row->step = b.grid.step;
     row->variance = variance;
-    memset(row->number, 0, bytes);
-    for (int i = 0; i < s->n; i++) {
-        struct line line;
-
-        place_line(&l, 1 / l.step, s->e[i], &line);
-        add_line(&line, &l, s->w[i] * l.height, row->number, row->number + l.n,
-                 row->number + 2 * (size_t)l.n);
+    if (b.first < 0) {
+        memset(row->number, 0, sizeof *row->number * n);
+        add_lines(s, &b.grid, b.width[0], 1, row->number);
+        return 1;
     }
+    const double *restrict t0 = b.grid.table + (size_t)b.first * n;
+    const double *restrict t1 = t0 + n, *restrict t2 = t1 + n, *restrict t3 = t2 + n;
+    double *restrict to = row->number;
+    const double s0 = b.share[0], s1 = b.share[1], s2 = b.share[2], s3 = b.share[3];
+
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        to[i] = s0 * t0[i] + s1 * t1[i] + s2 * t2[i] + s3 * t3[i];
     return 1;
 }
 
@@ -180,51 +369,18 @@ void spectrum_row_free(struct spectrum_row *row)
 void spectrum_row_adjoint(const struct spectral_lines *s, double variance,
                           const double *grid, double *bar_e, double *bar_w)
 {
-    const struct layout l = layout_of(s, variance);
+    const struct blend b = blend_of(s, variance);
 
-    for (int i = 0; i < s->n; i++) {
-        struct line line;
-        double by_weight = 0, by_place = 0;
-
-        place_line(&l, 1 / l.step, s->e[i], &line);
-        const double *value = grid + line.first, *slope = value + l.n;
-        const double *second = slope + l.n;
-
-        for (int k = 0; k < WINDOW; k++) {
-            const double g = line.g[k], t = line.u - l.fall[k];
-            const double curve = t * t - STEP * STEP;
-            const double third = t * (t * t - 3 * STEP * STEP);
-
-            by_weight += g * (value[k] + t * slope[k] + curve * second[k]);
-            by_place += g * (t * value[k] + curve * slope[k] + third * second[k]);
-        }
-        bar_w[i] += by_weight * l.height;
-        bar_e[i] -= by_place * l.height * s->w[i] / l.step;
-    }
+    for (int t = 0; t < b.count; t++)
+        add_line_cotangents(s, &b.grid, b.width[t], b.share[t], grid, bar_e, bar_w);
 }
 
 void spectrum_row_change(const struct spectral_lines *s, double variance,
                          const double *dot_e, const double *dot_w, double *grid)
 {
-    const struct layout l = layout_of(s, variance);
+    const struct blend b = blend_of(s, variance);
 
-    memset(grid, 0, sizeof *grid * SPECTRUM_NUMBERS * (size_t)l.n);
-    for (int i = 0; i < s->n; i++) {
-        const double of_weight = dot_w[i] * l.height;
-        const double of_place = -dot_e[i] * l.height * s->w[i] / l.step;
-        struct line line;
-
-        place_line(&l, 1 / l.step, s->e[i], &line);
-        double *value = grid + line.first, *slope = value + l.n, *second = slope + l.n;
-
-        for (int k = 0; k < WINDOW; k++) {
-            const double g = line.g[k], t = line.u - l.fall[k];
-            const double curve = t * t - STEP * STEP;
-            const double third = t * (t * t - 3 * STEP * STEP);
-
-            value[k] += g * (of_weight + of_place * t);
-            slope[k] += g * (of_weight * t + of_place * curve);
-            second[k] += g * (of_weight * curve + of_place * third);
-        }
-    }
+    memset(grid, 0, sizeof *grid * SPECTRUM_NUMBERS * (size_t)b.grid.n);
+    for (int t = 0; t < b.count; t++)
+        add_line_changes(s, &b.grid, b.width[t], b.share[t], dot_e, dot_w, grid);
 }

@@ -1,24 +1,42 @@
 /*
  * spectrum.h - a list of spectral lines, smoothed by a gaussian: for each spot the sum of
- * its lines with the spot's own variance, as numbers on a grid of half its width.
+ * its lines with the spot's own variance, as numbers on a grid of half its width or less.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_CONTINUOUS_SPECTRUM_H
 #define NB_KERNELS_CONTINUOUS_SPECTRUM_H
 
+#include <stddef.h>
+
+/* The numbers of all lines for some widths of a half octave, on one grid. */
+struct spectrum_grid {
+    int n;
+    double low, step;
+    double *table; /* SPECTRUM_NUMBERS n numbers for each width */
+};
+
+enum { MOST_HALF_OCTAVES = 16 };
+
 /* n lines of a group of sources: their relative energies about that of the group, and
- * their weights. `extra` is the variance of the width that every line has itself. */
+ * their weights. `extra` is the variance of the width that every line has itself. Many
+ * lines are kept as tables too, so that the row of a spot is a blend of four of them, and
+ * its cost does not follow their number. */
 struct spectral_lines {
     int n, room;
     double *e, *w;
     double extra;
     double first, last; /* least and largest energy */
+    int half_octaves;
+    double least; /* width of the first half octave */
+    struct spectrum_grid grid[MOST_HALF_OCTAVES];
+    double *tables; /* of all grids */
+    size_t tables_room;
 };
 
-/* Fills in a spectrum, which begins as {0}; its memory is kept and grown. `narrow` and
- * `wide` are the least and the largest width of spots. Returns 0 when there is no memory.
- */
+/* Fills in a list of lines, which begins as {0}; its memory is kept and grown. `narrow` and
+ * `wide` are the least and the largest width of spots; a row for another width takes longer
+ * where there are many lines. Returns 0 when there is no memory. */
 int spectrum_make(struct spectral_lines *spectrum, int n, const double *e, const double *w,
                   double extra, double narrow, double wide);
 void spectrum_free(struct spectral_lines *spectrum);
