@@ -304,6 +304,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
+    sim->spots.continuous = &sim->continuous;
     simulator_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
@@ -358,7 +359,8 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
                     samples_of(sim, frame), samples_around(sim, frame));
     NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
     start_plans(sim);
-    return sim->device.scene.gpu ? NB_OK : tune(sim, &first, frame);
+    sim->spots.continuous = &sim->continuous;
+    return sim->device.scene.gpu || frame->continuous ? NB_OK : tune(sim, &first, frame);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -394,6 +396,7 @@ void nb_simulator_free(nb_simulator *sim)
     gpu_batch_drop(&sim->device.batch);
     psf_free(sim->psf);
     spots_free(&sim->spots);
+    continuous_free(&sim->continuous);
     params_free(&sim->params);
     arena_free(&sim->panels_memory);
     arena_free(&sim->tangents_memory);

@@ -46,7 +46,8 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
         + window_bytes(&sim->window) + window_bytes(&sim->lit) + sim->device.memory.size
         + sim->device.sums_memory.size + sim->device.images.bytes
         + gpu_scene_bytes(&sim->device.scene) + sim->device.batch.bytes
-        + sim->device.batch.photons_bytes + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
+        + sim->device.batch.photons_bytes + spots_bytes(&sim->spots)
+        + continuous_bytes(&sim->continuous) + psf_bytes(sim->psf);
 }
 
 const char *nb_simulator_explain(nb_simulator *sim)

@@ -517,6 +517,7 @@ static nb_status run_check(struct check *c, const double *x, const nb_array *bar
     NB_TRY(list_rendered(c));
     NB_TRY(allocate(c));
     NB_TRY(first_image(c, x, bar_image, o->seed, summary));
+    c->sim->continuous.held = c->sim->frames->continuous;
     NB_TRY(check_replay(c, summary));
     NB_TRY(check_probe(c));
     NB_TRY(check_adjoint(c, o->seed, summary));
@@ -571,7 +572,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     gpu = sim->device.scene.gpu;
     check_set_handlers(&check);
     sim->policy.kernels.single = NULL;
-    sim->policy.tolerance = least_peak;
+    if (!sim->frames->continuous) sim->policy.tolerance = least_peak;
     sim->device.scene.gpu = NULL; /* the check is of the derivatives on the host */
     summary->launches = sim->ctx->launches;
     summary->compiled_launches = sim->ctx->compiled_launches;
@@ -583,6 +584,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     summary->evaluations = check.evaluations;
     sim->policy = policy;
     sim->device.scene.gpu = gpu;
+    sim->continuous.held = 0;
     check_restore_handlers(&check);
     release(&check);
     return status;

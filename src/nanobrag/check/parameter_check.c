@@ -57,6 +57,10 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
     struct job job;
 
     NB_TRY(simulator_frame(check->sim, x, &scene, &frame));
+    if (frame->continuous) { /* smooth everywhere */
+        memset(out, 0, check->pixels * sizeof *out);
+        return NB_OK;
+    }
     job = simulator_job(check->sim, &scene, frame, NULL);
     signature_of(&job, repeating, check->ctx->threads, out);
     return NB_OK;

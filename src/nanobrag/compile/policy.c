@@ -56,6 +56,7 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     out->tolerance = options->tolerance > 0            ? options->tolerance
                      : options->precision == NB_SINGLE ? 1e-5
                                                        : 1e-10;
+    out->tolerance_given = options->tolerance > 0;
     out->strategy = options->strategy;
     out->why = "asked for";
     switch (options->strategy) {
@@ -105,9 +106,26 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
     }
 }
 
+/* A continuous crystal has closed forms for its spots, and no samples of domains. */
+static void use_continuous(struct policy *policy)
+{
+    policy->automatic = 0;
+    if (!policy->tolerance_given)
+        policy->tolerance = policy->precision == NB_SINGLE ? 1e-5 : 1e-6;
+    if (policy->strategy == NB_REFERENCE) policy->all = kernels_lanes("scalar");
+    if (policy->precision == NB_DOUBLE) policy->all.single = NULL;
+    policy->kernels = policy->all;
+    policy->strategy = NB_SPOTS;
+    policy->why = "the mosaic model gauss is computed spot by spot";
+}
+
 void policy_strategy(struct policy *policy, const struct phys_frame *frame, int panels,
                      struct phys_spec spec, double samples, double around)
 {
+    if (frame->continuous) {
+        use_continuous(policy);
+        return;
+    }
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
     if (policy->automatic) choose_strategy(policy, frame, panels, spec, samples, around);
     if (!policy->automatic && policy->strategy == NB_SPOTS

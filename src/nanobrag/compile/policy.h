@@ -17,6 +17,7 @@ struct policy {
     int automatic; /* 1: the strategy was chosen by the library */
     int measured_transforms; /* 1: FFTW measured the transforms of the point spread */
     double tolerance; /* a fraction of the image's peak */
+    int tolerance_given;
     struct kernel_set kernels, all; /* those of the strategy, and those of any */
     /* estimates for an automatic strategy, in ns of one core */
     double lanes_work, spots_work;

@@ -22,6 +22,7 @@ struct level {
     extern const struct splat_vjp_kernels splat_vjp_##set##_double,                        \
         splat_vjp_##set##_single;                                                          \
     extern const struct density_kernels density_rows_##set##_double;                       \
+    extern const struct node_kernels nodes_##set##_double;                                 \
     extern const struct continuous_kernels samples_##set##_double, samples_##set##_single
 
 #define LEVEL(set, supported)                                                              \
@@ -31,8 +32,8 @@ struct level {
             &splat_##set##_double,        &splat_##set##_single,                           \
             &lanes_vjp_##set##_double,    &lanes_vjp_##set##_single,                       \
             &splat_vjp_##set##_double,    &splat_vjp_##set##_single,                       \
-            &density_rows_##set##_double, &samples_##set##_double,                         \
-            &samples_##set##_single},                                                      \
+            &density_rows_##set##_double, &nodes_##set##_double,                           \
+            &samples_##set##_double,      &samples_##set##_single},                        \
             supported                                                                      \
     }
 

@@ -99,7 +99,8 @@ struct adjoint_kernels {
     loss_of_pixels *loss;
 };
 
-struct continuous_kernels; /* kernels/continuous/samples.h */
+struct node_kernels;
+struct continuous_kernels;
 
 /* The kernels that a job runs on: `single` in tiles where the rounding of float stays
  * within the tolerance, and `precise` (double) in all others. */
@@ -109,8 +110,9 @@ struct kernel_set {
     const struct adjoint_kernels *adjoint_precise, *adjoint_single;
     const struct splat_vjp_kernels *splat_vjp_precise, *splat_vjp_single;
     const struct density_kernels *density; /* of atoms; NULL: not in this backend */
-    const struct continuous_kernels *continuous_precise,
-        *continuous_single; /* NULL: not in this backend */
+    /* of a continuous crystal; NULL: not in this backend */
+    const struct node_kernels *nodes;
+    const struct continuous_kernels *continuous_precise, *continuous_single;
 };
 
 extern const struct kernels kernels_reference;

@@ -19,6 +19,7 @@
 #include "gpu/image_batch.h"
 #include "grad/grad.h"
 #include "image/psf.h"
+#include "kernels/continuous/continuous.h"
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/derivatives/normal.h"
 #include "kernels/planes/planes.h"
@@ -99,6 +100,7 @@ struct nb_simulator {
     struct params_lists resolved; /* what nb_resolved() returned last */
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work spots;
+    struct continuous_work continuous;
     struct arena photons_memory, packed_memory;
     struct arena planes_memory; /* made with the first loss with planes */
     struct planes planes;

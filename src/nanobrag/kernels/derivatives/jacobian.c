@@ -2,10 +2,12 @@
 #include "kernels/derivatives/jacobian.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/floats.h"
 #include "base/progress.h"
 #include "base/threads.h"
+#include "kernels/continuous/rows.h"
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
@@ -151,6 +153,7 @@ struct run {
     const struct jacobian_reader *reader;
     struct rounding rounding;
     const struct spots_work *listed; /* of the spots of all tiles; NULL: by lanes */
+    const struct continuous_rows *continuous; /* of a continuous crystal; or NULL */
 };
 
 /* Adds the column of default_f, times its change along each tangent, to `change`. */
@@ -175,8 +178,10 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
     const struct panel_tangents *of = run->work->panel + tile->panel;
 
     panel.scratch = workspace->scratch;
-    if (run->listed) {
-        const struct spot_list spots = tile_spots_of(run->listed, job, tile);
+    if (run->listed || run->continuous) {
+        const struct spot_list of_tile = {NULL, NULL, 0, run->continuous};
+        const struct spot_list spots =
+            run->listed ? tile_spots_of(run->listed, job, tile) : of_tile;
 
         adjoint_kernels->spot_rows(job, tile, &of->rows, &spots, workspace->lists, columns,
                                    photons, workspace->change);
@@ -250,7 +255,7 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
 {
     double peak = 0;
 
-    if (run->listed)
+    if (run->listed || run->continuous)
         return part_jacobian(run, run->kernels->adjoint_precise, *tile, chunk, workspace);
     if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS;) {
@@ -368,6 +373,34 @@ static nb_status spots_jacobian(struct progress *progress, struct attempts *atte
     return NB_OK;
 }
 
+/* Computes the Jacobian of a continuous crystal. */
+static nb_status continuous_jacobian(struct progress *progress,
+                                     struct continuous_work *work, struct run *run)
+{
+    const size_t panels = run->work->sizes.panels;
+    const struct tangents **along = malloc(panels * sizeof *along);
+    struct continuous_rows rows;
+    nb_status status;
+    double peak = 0;
+
+    if (!along) return fail_memory(progress->ctx, "a Jacobian");
+    for (size_t p = 0; p < panels; p++) {
+        const struct job panel = job_of_panel(run->job, (int)p);
+        struct panel_tangents *of = run->work->panel + p;
+
+        along[p] = &of->along;
+        tile_spots_tangents(&panel, &of->along, 0, &of->rows);
+    }
+    status = continuous_rows_find(progress, run->kernels, run->job, along, work, &rows);
+    free(along);
+    if (status) return status;
+    run->continuous = &rows;
+    start_chunks(run);
+    status = tiles_jacobian(progress, run, 0, grid_count(run->job), 0, &peak);
+    continuous_rows_free(&rows);
+    return status;
+}
+
 /* Computes the Jacobian once, from the spots of each tile or by lanes. */
 static nb_status attempt_jacobian(struct progress *progress, struct attempts *attempts,
                                   struct run *run, double *peak)
@@ -393,7 +426,8 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
 {
-    struct run run = {job, kernels, work, reader, rounding_of(job->frame, job->spec), NULL};
+    struct run run = {job,  kernels, work, reader, rounding_of(job->frame, job->spec),
+                      NULL, NULL};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
@@ -406,6 +440,10 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);
+    if (job->frame->continuous) {
+        NB_TRY(continuous_jacobian(progress, spots->continuous, &run));
+        return progress_end(progress);
+    }
     do NB_TRY(attempt_jacobian(progress, &attempts, &run, &peak));
     while (attempts_again(&attempts, peak));
     return progress_end(progress);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/floats.h"
+#include "kernels/continuous/continuous.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/rows/tile_spots.h"
@@ -248,6 +249,11 @@ nb_status spots_forward(struct progress *progress, const struct kernel_set *kern
     progress_start(progress, job->planned);
     if (grid_is_empty(job)) {
         grid_clear(job);
+        return progress_end(progress);
+    }
+    if (job->frame->continuous) {
+        NB_TRY(continuous_splat(progress, kernels, job, work->continuous));
+        (void)finish(kernels->precise, job);
         return progress_end(progress);
     }
     do NB_TRY(spots_splat(progress, kernels, job, &attempt, 1, work));

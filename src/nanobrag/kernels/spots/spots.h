@@ -19,6 +19,8 @@ struct h_layer {
     size_t first, n;
 };
 
+struct continuous_work;
+
 /* Workspace of the spots strategy. It grows when a frame needs more and is reused by later
  * calls, but no result depends on what an earlier call left in it. All members are zero
  * before the first use. */
@@ -50,6 +52,7 @@ struct spots_work {
     int first_row;
     size_t nrows;
     struct spot_row *rows;
+    struct continuous_work *continuous; /* of a continuous crystal; the simulator's */
 };
 
 void spots_free(struct spots_work *work);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/floats.h"
+#include "kernels/continuous/continuous.h"
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
 #include "physics/pixel.h"
@@ -44,6 +45,7 @@ int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
+    if (f->continuous) return 1; /* these factors are those of the nodes */
     return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
            && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
@@ -267,6 +269,36 @@ static double largest_weight(const struct adjoint_work *adjoint)
     return most > 0 ? most : 1;
 }
 
+/* Does the same for the spots of a continuous crystal, which wait for no radius. */
+static nb_status visit_continuous(struct run *run)
+{
+    if (run->objective->linear)
+        NB_TRY(continuous_splat(run->progress, run->kernels, &run->job,
+                                run->work->continuous));
+    return continuous_back(run->progress, run->kernels, &run->job, run->adjoint,
+                           run->work->weight, run->work->continuous);
+}
+
+/* Computes the Bragg sums, where they come before their cotangents. */
+static nb_status splat_spots_first(const struct run *run)
+{
+    if (run->job.frame->continuous)
+        return continuous_splat(run->progress, run->kernels, &run->job,
+                                run->work->continuous);
+    return spots_splat(run->progress, run->kernels, &run->job, &run->attempt, image_share,
+                       run->work);
+}
+
+/* Returns 1 when the image needs another attempt. */
+static int again(struct run *run)
+{
+    const struct adjoint_work *adjoint = run->adjoint;
+
+    return !run->job.frame->continuous
+           && spots_again(&run->job, largest(adjoint->chunks, adjoint->peak),
+                          &run->attempt);
+}
+
 /* Visits the spots with the cotangents of the sums. */
 static nb_status visit_spots(struct run *run)
 {
@@ -284,6 +316,7 @@ static nb_status visit_spots(struct run *run)
         .work = run->work,
     };
 
+    if (run->job.frame->continuous) return visit_continuous(run);
     run->largest_weight = largest_weight(run->adjoint);
     return strips_run(run->progress, &strips);
 }
@@ -299,8 +332,7 @@ static nb_status linear_steps(struct run *run)
         each_tile(run, weigh_step);
         NB_TRY(visit_spots(run));
         each_tile(run, close_step);
-    } while (spots_again(&run->job, largest(run->adjoint->chunks, run->adjoint->peak),
-                         &run->attempt));
+    } while (again(run));
     return NB_OK;
 }
 
@@ -310,8 +342,7 @@ static nb_status image_first_steps(struct run *run)
     const struct job weights = weights_of(run, &run->job);
 
     do {
-        NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
-                           image_share, run->work));
+        NB_TRY(splat_spots_first(run));
         if (run->objective->settle) {
             each_tile(run, finish_step);
             run->objective->settle(run->objective->user, run->work->weight);
@@ -319,8 +350,7 @@ static nb_status image_first_steps(struct run *run)
         grid_clear(&weights);
         clear_all(run->adjoint);
         each_tile(run, close_step);
-    } while (spots_again(&run->job, largest(run->adjoint->chunks, run->adjoint->peak),
-                         &run->attempt));
+    } while (again(run));
     return visit_spots(run);
 }
 

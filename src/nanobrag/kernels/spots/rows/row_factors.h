@@ -165,11 +165,23 @@ static void close_factor(const struct area *a, const struct factors *x,
     }
 }
 
-/* Adds the rows of all slots to `change`, and their photons. */
-static void close_slots(const struct area *a, struct columns *columns, double *photons,
-                        double *change)
+/* Adds the changes along tangent d that a->rows holds, TILE_PIXELS apart. */
+static void close_tangent(const struct area *a, const struct factors *x, int d,
+                          double *change)
+{
+    const double *row = a->rows + (size_t)d * TILE_PIXELS;
+
+    for (int j = 0; j < a->nslots; j++)
+        change[d * TILE_PIXELS + place_of(a, j)] += x->factor[j] * row[j];
+}
+
+/* Adds the rows of all slots to `change`, and their photons. The rows of a continuous
+ * crystal are those of all tangents, one after another. */
+static void close_slots(const struct area *a, int continuous, struct columns *columns,
+                        double *photons, double *change)
 {
     const size_t n = (size_t)a->lanes;
+    const int blocks = continuous ? 0 : a->of->nblocks;
     _Alignas(64) struct factors x;
 
     list_slots(a, &x);
@@ -177,7 +189,8 @@ static void close_slots(const struct area *a, struct columns *columns, double *p
     find_omegas(a, &x);
     find_factors(a, &x);
     for (int j = 0; j < a->nslots; j++) photons[place_of(a, j)] = x.sum[j] * x.factor[j];
-    for (int b = 0; b < a->of->nblocks; b++) close_block(a, &x, b, change);
+    for (int b = 0; b < blocks; b++) close_block(a, &x, b, change);
+    for (int d = 0; d < a->of->along->n && continuous; d++) close_tangent(a, &x, d, change);
     for (int p = 0; p < a->of->nplaces; p++) close_place(a, &x, p, change);
     for (int f = 0; f < a->of->nfactors; f++)
         close_factor(a, &x, a->of->factor + f, change);

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "kernels/continuous/rows.h"
 #include "kernels/spots/rows/row_factors.h"
 
 /* ---- a spot ---- */
@@ -175,6 +176,30 @@ static void take_area(const struct job *job, const struct tile *part,
     for (int i = 0; i < TILE_PIXELS; i++) a->slot[i] = -1;
 }
 
+/* Finds the sums and the rows of a continuous crystal: every rendered pixel has a slot.
+ * Samples carry the changes of their places themselves. */
+static void find_continuous(struct area *a, const struct spot_list *spots,
+                            struct columns *columns, double *change)
+{
+    const struct tile *part = &a->part;
+    const int before = part->slow % TILE_SLOW * part->width, n = a->of->along->n;
+    double sums[TILE_PIXELS] = {0};
+    const struct rows_of_part to = {n, a->lanes, a->place, columns, sums, change};
+
+    a->own = ROW_OWN;
+    memset(a->moved, 0, (size_t)a->of->nplaces * TILE_PIXELS * sizeof *a->moved);
+    continuous_rows_of(spots->continuous, a->job, part, &to);
+    for (int i = 0; i < part->width * part->height; i++) {
+        if (!(part->shown[i / part->width] >> (i % part->width) & 1)) continue;
+        a->pixel[a->nslots] = i;
+        a->sums[a->nslots] = sums[before + i];
+        for (int d = 0; d < n; d++)
+            a->rows[d * TILE_PIXELS + a->nslots] = change[d * TILE_PIXELS + before + i];
+        a->nslots++;
+    }
+    memset(change, 0, (size_t)n * TILE_PIXELS * sizeof *change);
+}
+
 void SPOT_ROWS(const struct job *job, const struct tile *part,
                const struct row_tangents *of, const struct spot_list *spots,
                void *workspace, struct columns *columns, double *photons, double *change)
@@ -183,13 +208,19 @@ void SPOT_ROWS(const struct job *job, const struct tile *part,
 
     memset(photons, 0, (size_t)grid_lanes(part) * sizeof *photons);
     memset(change, 0, (size_t)of->along->n * TILE_PIXELS * sizeof *change);
-    if (spots->n == 0) return;
+    if (spots->n == 0 && !spots->continuous) return;
     take_area(job, part, of, workspace, &a);
     place_area(&a);
+    if (spots->continuous) {
+        a.moved = a.rows + (size_t)of->along->n * TILE_PIXELS;
+        find_continuous(&a, spots, columns, change);
+        if (!columns || !columns->full) close_slots(&a, 1, columns, photons, change);
+        return;
+    }
     for (size_t i = 0; i < spots->n; i++) {
         of_shape(job->spec.shape, &a, spots->spot + spots->which[i], columns);
         if (columns && columns->full) return;
     }
     close_places(&a);
-    close_slots(&a, columns, photons, change);
+    close_slots(&a, 0, columns, photons, change);
 }

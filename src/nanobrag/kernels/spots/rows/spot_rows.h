@@ -74,11 +74,14 @@ struct row_tangents {
  * its samples' places with the moments of these. */
 enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
+struct continuous_rows;
+
 /* The spots of a tile. */
 struct spot_list {
     const struct tile_spot *spot; /* of this tile and others */
     const unsigned *which; /* (n) numbers of those of the tile */
     size_t n;
+    const struct continuous_rows *continuous; /* those of a continuous crystal; or NULL */
 };
 
 /* Computes the photons of a part of a tile from the samples of its spots, and change[d

@@ -310,7 +310,8 @@ struct spot_list tile_spots_of(const struct spots_work *work, const struct job *
     const int at = tile->slow / TILE_SLOW - job->window->first_row;
     const struct spot_row *row = work->rows + job->window->row0 + at - work->first_row;
     const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
-    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
+    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0],
+                                   NULL};
 
     return list;
 }
@@ -401,7 +402,9 @@ static void add_place(const struct phys_frame *frame, int d,
 
     p->which = d;
     for (int k = 0; k < 3; k++) {
-        p->place[k] = dot->pix0[k];
+        /* the factors of a pixel are those of the first layer */
+        p->place[k] = dot->pix0[k] + frame->layer_offset * dot->normal[k]
+                      + dot->layer_offset * frame->normal[k];
         p->fast[k] = sub * dot->fast[k] + frame->fast[k] * dot->pixel / over;
         p->slow[k] = sub * dot->slow[k] + frame->slow[k] * dot->pixel / over;
         out->moments |= p->fast[k] != 0 || p->slow[k] != 0;
@@ -449,7 +452,9 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
 
         if (shines || along->rotates[d] || phys_changes(dot, PHYS_STRAIN | PHYS_WIDTH))
             add_to_block(along, d, shines, out);
-        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0) add_place(frame, d, dot, out);
+        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0
+            || (frame->layer_offset != 0 && phys_changes(dot, PHYS_FACTOR)))
+            add_place(frame, d, dot, out);
         add_factor(job, d, dot, out);
     }
     if (frame->oversample == 1) out->moments = 0;

@@ -1,0 +1,311 @@
+/*
+ * continuous.c - see continuous.h. Spots are drawn strip by strip: one thread at a time
+ * works on a strip, spot by spot in the order of their list, so that the sums have the same
+ * bits for any number of threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/continuous/continuous.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "kernels/continuous/spots_at.h"
+#include "kernels/grid.h"
+#include "kernels/spots/strips.h"
+
+/* Rows of samples that are drawn together. */
+enum { ROWS_AT_ONCE = 256 };
+
+/* Relative widths of energy for which the tables of a spectrum are made. */
+static const double narrowest = 1e-6, widest = 0.1;
+
+void continuous_free(struct continuous_work *work)
+{
+    list_free(&work->table);
+    for (size_t i = 0; i < work->nspectra; i++) spectrum_free(work->spectrum + i);
+    free(work->spectrum);
+    free(work->view.crystal);
+    free(work->view.group);
+    free(work->strip);
+    free(work->order);
+    memset(work, 0, sizeof *work);
+}
+
+size_t continuous_bytes(const struct continuous_work *work)
+{
+    return work->table.capacity * sizeof *work->table.spot
+           + work->table.line_capacity * sizeof *work->table.line_at
+           + work->ncrystals * sizeof *work->view.crystal
+           + work->ngroups * (sizeof *work->view.group + sizeof *work->spectrum)
+           + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order;
+}
+
+/* ---- memory ---- */
+
+/* Grows an array to n elements; what it held is lost. */
+static int grow(void **array, size_t *room, size_t n, size_t size)
+{
+    if (n <= *room && *array) return 1;
+    free(*array);
+    *room = 0;
+    *array = malloc((n + n / 4 + 1) * size);
+    if (*array) *room = n + n / 4 + 1;
+    return *array != NULL;
+}
+
+static int grow_view(struct continuous_work *work, const struct phys_frame *frame)
+{
+    const size_t crystals = (size_t)frame->norientation, groups = (size_t)frame->nsource;
+
+    if (crystals > work->ncrystals || groups > work->ngroups) {
+        free(work->view.crystal);
+        free(work->view.group);
+        work->ncrystals = work->ngroups = 0;
+        work->view.crystal = calloc(crystals, sizeof *work->view.crystal);
+        work->view.group = calloc(groups, sizeof *work->view.group);
+        if (!work->view.crystal || !work->view.group) return 0;
+        work->ncrystals = crystals;
+        work->ngroups = groups;
+    }
+    if (groups > work->nspectra) {
+        struct spectral_lines *more = realloc(work->spectrum, groups * sizeof *more);
+
+        if (!more) return 0;
+        memset(more + work->nspectra, 0, (groups - work->nspectra) * sizeof *more);
+        work->spectrum = more;
+        work->nspectra = groups;
+    }
+    return 1;
+}
+
+/* ---- the spots ---- */
+
+static int make_spectra(struct continuous_work *work)
+{
+    const struct phys_frame *frame = work->view.frame;
+    const double line = frame->broad.line;
+    double *e = malloc((size_t)frame->nsource * 2 * sizeof *e), *w = e + frame->nsource;
+    int good = e != NULL;
+
+    for (int i = 0; i < work->view.ngroup && good; i++) {
+        const struct beam_group *g = work->view.group + i;
+
+        for (int j = 0; j < g->n; j++) {
+            const struct phys_source *source = frame->source + g->first + j;
+
+            e[j] = source->inverse_wavelength / g->k - 1;
+            w[j] = source->weight;
+        }
+        if (g->n > 1)
+            good = spectrum_make(work->spectrum + i, g->n, e, w, line * line, narrowest,
+                                 widest);
+    }
+    free(e);
+    return good;
+}
+
+double spot_light(const struct view *view, const struct listed_spot *spot)
+{
+    const struct beam_group *g = view->group + spot->name.group;
+
+    return g->n > 1 ? 1 : view->frame->source[g->first].weight;
+}
+
+double spot_share(const struct view *view, const struct listed_spot *spot)
+{
+    return view->crystal[spot->name.crystal].share[spot->name.mosaic];
+}
+
+void spot_fit(const struct continuous_work *work, const struct node_kernels *kernels,
+              const struct job *job, struct listed_spot *spot, struct spot_state *out)
+{
+    const struct view *view = &work->view;
+
+    list_nodes(spot, &work->table, &work->pattern, &out->nodes);
+    view_nodes(view, job->frame + spot->name.panel, &spot->name, &out->of, &out->nodes);
+    kernels->values(&out->nodes, &out->values);
+    spot_factors(job->frame + spot->name.panel, spot, &out->nodes,
+                 out->values.output[NODE_L]);
+    pattern_fit(&work->pattern, spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS,
+                out->values.output, spot->c);
+}
+
+/* Computes the polynomials and the scales of all spots. */
+static void fit_all(const struct kernel_set *kernels, const struct job *job,
+                    struct continuous_work *work)
+{
+    const int n = (int)work->table.n;
+    const int threads = strips_threads(job, n * 100.0);
+
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < n; i++) {
+        STANDARD_FLOATS;
+        struct listed_spot *spot = work->table.spot + i;
+        const int hkl[3] = {spot->name.h, spot->name.k, spot->name.l};
+        struct spot_state state;
+
+        spot_fit(work, kernels->nodes, job, spot, &state);
+        if (!work->held && spot->name.along == ALONG_ENERGY)
+            spot->variance = 1 / spot->c[SPOT_H];
+        spot->square = view_square(&work->view, &job->spec, hkl, &spot->place);
+        spot->scale = spot->square * spot->weight * spot_light(&work->view, spot)
+                      * spot_share(&work->view, spot);
+    }
+    (void)threads;
+}
+
+/* Lists the spots that reach each strip. */
+static int list_strips(struct continuous_work *work, const struct job *job)
+{
+    const struct window *image = job->window;
+    const struct spot_table *t = &work->table;
+    const int panels = window_panels(image), over = job->frame->oversample;
+    int *base = malloc(((size_t)panels + 1) * sizeof *base);
+    size_t total = 0;
+    void *array;
+
+    if (!base) return 0;
+    base[0] = 0;
+    for (int p = 0; p < panels; p++) {
+        const struct window *w = window_panel(image, p);
+
+        base[p + 1] = base[p] + (w->nslow + STRIP_ROWS - 1) / STRIP_ROWS;
+    }
+    work->nstrip = base[panels];
+    array = work->strip;
+    if (!grow(&array, &work->nstrips, (size_t)work->nstrip + 1, sizeof *work->strip)) {
+        work->strip = NULL;
+        free(base);
+        return 0;
+    }
+    work->strip = array;
+    for (int p = 0; p < panels; p++)
+        for (int i = base[p]; i < base[p + 1]; i++)
+            work->strip[i] = (struct spot_strip){p, (i - base[p]) * STRIP_ROWS,
+                                                 min_int((i - base[p] + 1) * STRIP_ROWS,
+                                                         window_panel(image, p)->nslow),
+                                                 0, 0};
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t s = 0; s < t->n; s++) {
+            const struct window *w = window_panel(image, t->spot[s].name.panel);
+            int first, end;
+
+            list_rows_of(t->spot + s, w->nslow * over, &first, &end);
+            for (int i = first / (STRIP_ROWS * over);
+                 first < end && i * STRIP_ROWS * over < end; i++) {
+                struct spot_strip *strip = work->strip + base[t->spot[s].name.panel] + i;
+
+                if (pass > 0) work->order[strip->first + strip->n] = (unsigned)s;
+                strip->n++;
+            }
+        }
+        if (pass > 0) break;
+        for (int i = 0; i < work->nstrip; i++) {
+            work->strip[i].first = total;
+            total += work->strip[i].n;
+            work->strip[i].n = 0;
+        }
+        array = work->order;
+        if (!grow(&array, &work->norder, total + 1, sizeof *work->order)) {
+            work->order = NULL;
+            free(base);
+            return 0;
+        }
+        work->order = array;
+    }
+    free(base);
+    return 1;
+}
+
+/* How far spots are followed; sums of spots need exp(-12) at least. */
+static double cut_of(const struct job *job)
+{
+    return fmax(12, -log(job->tolerance) + 0.5);
+}
+
+nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, struct continuous_work *work)
+{
+    const struct list_settings settings = {cut_of(job), job, &work->pattern};
+
+    if (work->pattern.fit[0][0] == 0) pattern_make(&work->pattern);
+    if (!grow_view(work, job->frame)) return fail_memory(progress->ctx, "spots");
+    view_make(job->frame, work->held, &work->view);
+    if (!work->held) {
+        NB_TRY(list_spots(progress, &work->view, &settings, &work->table));
+        if (!list_strips(work, job)) return fail_memory(progress->ctx, "spots");
+    }
+    if (!make_spectra(work)) return fail_memory(progress->ctx, "a spectrum");
+    fit_all(kernels, job, work);
+    return NB_OK;
+}
+
+/* ---- the image ---- */
+
+int spot_profile(const struct continuous_work *work, const struct listed_spot *spot,
+                 struct spectrum_row *row, struct profile *out)
+{
+    out->kind = spot->name.along == ALONG_NOTHING ? PROFILE_STILL
+                : spot->name.along == ALONG_PHI   ? PROFILE_RANGE
+                                                  : PROFILE_TABLE;
+    out->half = work->view.frame->broad.half_range;
+    out->row = row;
+    memcpy(out->c, spot->c, sizeof out->c);
+    if (out->kind != PROFILE_TABLE) return 1;
+    return spectrum_row(work->spectrum + spot->name.group, spot->variance, row);
+}
+
+/* Draws the spots of a strip; returns 0 when there is no memory. */
+static int draw_strip(const struct continuous_kernels *kernels, const struct job *job,
+                      const struct continuous_work *work, const struct spot_strip *strip,
+                      struct spectrum_row *row)
+{
+    const struct job panel = job_of_panel(job, strip->panel);
+    const int over = job->frame->oversample;
+    struct sample_row rows[ROWS_AT_ONCE];
+
+    for (size_t i = 0; i < strip->n; i++) {
+        const struct listed_spot *spot = work->table.spot + work->order[strip->first + i];
+        struct profile profile;
+        int first, end, n;
+
+        list_rows_of(spot, panel.window->nslow * over, &first, &end);
+        first = max_int(first, strip->row * over);
+        end = min_int(end, strip->end * over);
+        if (!spot_profile(work, spot, row, &profile)) return 0;
+        while ((n = list_samples(spot, &panel, &first, end, ROWS_AT_ONCE, rows)) > 0)
+            kernels->draw(&profile, over, n, rows, spot->scale, job->photons);
+    }
+    return 1;
+}
+
+nb_status continuous_splat(struct progress *progress, const struct kernel_set *kernels,
+                           const struct job *job, struct continuous_work *work)
+{
+    const struct continuous_kernels *draw =
+        kernels->single ? kernels->continuous_single : kernels->continuous_precise;
+    const int threads = strips_threads(job, (double)work->table.n * 400);
+    int good = 1;
+
+    NB_TRY(continuous_list(progress, kernels, job, work));
+    grid_zero(job);
+#pragma omp parallel num_threads(threads) reduction(& : good)
+    {
+        struct spectrum_row row = {0};
+
+#pragma omp for schedule(dynamic)
+        for (int i = 0; i < work->nstrip; i++) {
+            STANDARD_FLOATS;
+            if (good && !progress_stopped(progress))
+                good &= draw_strip(draw, job, work, work->strip + i, &row);
+        }
+        spectrum_row_free(&row);
+    }
+    (void)threads;
+    if (!good) return fail_memory(progress->ctx, "a spectrum");
+    return progress_check(progress);
+}

@@ -1,0 +1,63 @@
+/*
+ * continuous.h - images and derivatives of a crystal whose mosaic spread, rotation and
+ * spectrum are continuous distributions (phys_frame.continuous). The sum over domains, phi
+ * steps and energies of a reflection is a closed form (form.h), so that the cost of an
+ * image follows the spots and their samples alone.
+ *
+ * A call lists the spots (list.h), computes the form at the nodes of each (nodes.h), and
+ * draws polynomials through them (samples.h). The adjoint returns by the same way.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_CONTINUOUS_H
+#define NB_KERNELS_CONTINUOUS_CONTINUOUS_H
+
+#include "base/progress.h"
+#include "kernels/continuous/list.h"
+#include "kernels/continuous/pattern.h"
+#include "kernels/derivatives/adjoint.h"
+#include "kernels/kernels.h"
+
+/* Rows of pixels of a panel, and the spots that reach them: numbers order[first .. first +
+ * n - 1] of the table. */
+struct spot_strip {
+    int panel, row, end;
+    size_t first, n;
+};
+
+/* Workspace. It grows when a frame needs more and is reused by later calls; unless `held`
+ * is set, no result depends on what an earlier call left in it. All members are zero before
+ * the first use. */
+struct continuous_work {
+    int held; /* 1: the spots of the last call stay listed, and only their numbers follow
+                 the parameters */
+    struct pattern pattern;
+    struct view view;
+    size_t ncrystals, ngroups; /* sizes of its lists */
+    struct spot_table table;
+    struct spectral_lines *spectrum; /* (ngroups) */
+    size_t nspectra;
+    int nstrip;
+    struct spot_strip *strip;
+    size_t nstrips, norder;
+    unsigned *order;
+};
+
+void continuous_free(struct continuous_work *work);
+
+/* Returns the bytes of memory that a workspace holds. */
+size_t continuous_bytes(const struct continuous_work *work);
+
+/* Computes the Bragg sums of all pixels, without constant factors, in job->photons.
+ * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status continuous_splat(struct progress *progress, const struct kernel_set *kernels,
+                           const struct job *job, struct continuous_work *work);
+
+/* Adds to the cotangents of the frame those of the samples of all spots, given `weight`,
+ * the cotangents of the Bragg sums (packed, base/window.h). The spots are those of the last
+ * continuous_splat(). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status continuous_back(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct adjoint_work *adjoint,
+                          const double *weight, struct continuous_work *work);
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * factors.c - the factors of log I that belong to each sample, at the nodes: what a layer
+ * of the sensor captures. It is taken at the first sub-pixel of a pixel, as physics/pixel.h
+ * does, on the average over the sub-pixels. SPDX-License-Identifier: MIT
+ */
+#include "kernels/continuous/spots_at.h"
+#include "physics/pixel_position.h"
+#include "physics/step_vjp.h"
+
+/* A node as the layer sees it. */
+struct seen {
+    double x, y; /* samples */
+    double capture, r;
+    struct phys_point point;
+    struct phys_capture_slopes slopes;
+};
+
+static struct seen see(const struct phys_frame *frame, const struct listed_spot *spot,
+                       const struct spot_nodes *nodes, int i)
+{
+    const struct phys_detector det = phys_detector(frame);
+    const double before = 0.5 * (frame->oversample - 1), layer = spot->name.layer;
+    struct seen s;
+
+    s.x = nodes->x[i] - before;
+    s.y = nodes->y[i] - before;
+    s.point = phys_point(&det, s.x, s.y, frame->layer_offset + layer * frame->layer_step);
+    s.capture = phys_capture(&det, s.point, layer);
+    s.slopes = phys_capture_slopes(&det, s.point, layer);
+    s.r = s.point.r;
+    return s;
+}
+
+void spot_factors(const struct phys_frame *frame, const struct listed_spot *spot,
+                  const struct spot_nodes *nodes, double *log_i)
+{
+    for (int i = 0; i < NODES && frame->layer_mu != 0; i++)
+        log_i[i] += log(see(frame, spot, nodes, i).capture);
+}
+
+/* Returns the slope of the cosine d . normal by the place of a node. */
+static struct phys_vec3 by_place(const struct phys_frame *frame, const struct seen *s)
+{
+    const struct phys_vec3 normal = phys_load(frame->normal), d = s->point.d;
+
+    return phys_scale(1 / s->r, phys_axpy(-phys_dot(normal, d), d, normal));
+}
+
+void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_spot *spot,
+                          const struct spot_nodes *nodes, const double *bar,
+                          struct phys_frame_tangent *to)
+{
+    const double layer = spot->name.layer;
+    const double depth = frame->layer_offset + layer * frame->layer_step;
+    struct phys_place_sums sums = {{0}, {0}, {0}};
+
+    for (int i = 0; i < NODES && frame->layer_mu != 0; i++) {
+        const struct seen s = see(frame, spot, nodes, i);
+        const double cosine_ = bar[i] * s.slopes.dcosine / s.capture;
+        const struct phys_vec3 x_ = phys_scale(cosine_, by_place(frame, &s));
+        const double place[3] = {x_.x, x_.y, x_.z};
+        const double d[3] = {s.point.d.x, s.point.d.y, s.point.d.z};
+
+        to->layer_mu += bar[i] * s.slopes.dmu / s.capture;
+        for (int k = 0; k < 3; k++) {
+            to->normal[k] += cosine_ * d[k];
+            sums.place[k] += place[k];
+            sums.fast[k] += s.x * place[k];
+            sums.slow[k] += s.y * place[k];
+        }
+    }
+    if (frame->layer_mu != 0)
+        phys_places_vjp(frame, spot->name.layer, depth, &sums, phys_numbers(to), 1);
+}
+
+void spot_factors_tangent(const struct phys_frame *frame, const struct listed_spot *spot,
+                          const struct spot_nodes *nodes,
+                          const struct phys_frame_tangent *dot, double *log_i)
+{
+    const double layer = spot->name.layer, over = frame->oversample;
+    const double depth = frame->layer_offset + layer * frame->layer_step;
+    const double sub = frame->pixel / over, sub_dot = dot->pixel / over;
+    const double depth_dot = dot->layer_offset + layer * dot->layer_step;
+
+    for (int i = 0; i < NODES && frame->layer_mu != 0; i++) {
+        const struct seen s = see(frame, spot, nodes, i);
+        const struct phys_vec3 slope = by_place(frame, &s);
+        const double by[3] = {slope.x, slope.y, slope.z};
+        const double d[3] = {s.point.d.x, s.point.d.y, s.point.d.z};
+        double cosine = 0;
+
+        for (int k = 0; k < 3; k++)
+            cosine += d[k] * dot->normal[k]
+                      + by[k]
+                            * (dot->pix0[k] + depth_dot * frame->normal[k]
+                               + depth * dot->normal[k]
+                               + s.x * (sub_dot * frame->fast[k] + sub * dot->fast[k])
+                               + s.y * (sub_dot * frame->slow[k] + sub * dot->slow[k]));
+        log_i[i] += (s.slopes.dcosine * cosine + s.slopes.dmu * dot->layer_mu) / s.capture;
+    }
+}

@@ -1,0 +1,254 @@
+/*
+ * form.h - the intensity of one reflection of a crystal of gaussian blocks whose rotations
+ * are normally distributed, in closed form (docs/theory.md, 14).
+ *
+ * A block scatters exp(-g K g/2) at a distance g from its lattice point q0, and blocks are
+ * rotated by vectors t of covariance S. At a scattering vector p the mean over t is
+ *
+ *     I(p) = < exp(-g K g/2) >,   g = R(t)^T p - q0.
+ *
+ * It is taken by Laplace's method about the mean that t has where g is linear in t; the
+ * Hessian is that of the reflection, and its change enters to first order. The error is
+ * below 5e-5 of the peak for isotropic spreads to 1 degree, blocks of 300 A and more, and d
+ * to 30 A.
+ *
+ * A symmetric matrix has six numbers: xx yy zz xy xz yz.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_FORM_H
+#define NB_KERNELS_CONTINUOUS_FORM_H
+
+#include <math.h>
+
+/* What all places of a reflection share. Every member is a double that can change. X is
+ * the matrix of the cross product with q0: X t = q0 x t. */
+struct form {
+    double norm; /* log I at the reflection, less what follows there */
+    double q, n[3]; /* length and direction of q0, 1/A; n is 0 for the reflection 000 */
+    double ci[6]; /* inverse of C = Cb + X S X^T, Cb = K^-1: the spot's covariance */
+    double s[6]; /* S */
+    double k[6]; /* K, A^2 */
+    double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
+    double w[6]; /* second derivative of tr(sig D), D the Hessian of the block, by p */
+    double beta[3], m[6]; /* that of the prior by t, to first and second order */
+    double b; /* B of isotropic displacement, A^2 */
+};
+
+enum {
+    FORM_NUMBERS = (int)(sizeof(struct form) / sizeof(double)),
+    FORM_SLOPES = FORM_NUMBERS + 3 /* and by the place */
+};
+
+#define FORM_FN static inline __attribute__((always_inline, unused))
+
+struct form_vector {
+    double x, y, z;
+};
+
+FORM_FN struct form_vector form_load(const double *a)
+{
+    const struct form_vector v = {a[0], a[1], a[2]};
+
+    return v;
+}
+
+FORM_FN double form_dot(struct form_vector a, struct form_vector b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+FORM_FN struct form_vector form_cross(struct form_vector a, struct form_vector b)
+{
+    const struct form_vector v = {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z,
+                                  a.x * b.y - a.y * b.x};
+
+    return v;
+}
+
+/* Returns s a + b. */
+FORM_FN struct form_vector form_axpy(double s, struct form_vector a, struct form_vector b)
+{
+    const struct form_vector v = {s * a.x + b.x, s * a.y + b.y, s * a.z + b.z};
+
+    return v;
+}
+
+FORM_FN struct form_vector form_scale(double s, struct form_vector a)
+{
+    const struct form_vector v = {s * a.x, s * a.y, s * a.z};
+
+    return v;
+}
+
+/* Returns m a for a symmetric matrix. */
+FORM_FN struct form_vector form_times(const double *m, struct form_vector a)
+{
+    const struct form_vector v = {m[0] * a.x + m[3] * a.y + m[4] * a.z,
+                                  m[3] * a.x + m[1] * a.y + m[5] * a.z,
+                                  m[4] * a.x + m[5] * a.y + m[2] * a.z};
+
+    return v;
+}
+
+/* The steps on the way to log I at the place q0 + d, which its slopes need again. */
+struct form_steps {
+    struct form_vector d, perp, v, y, w, t; /* in the order in which they are computed */
+    struct form_vector c, e, g, p, u, gradient, move, mean, far;
+    double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, up, log;
+};
+
+/* Computes log I at the place q0 + d. */
+FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
+{
+    const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
+    struct form_steps s;
+    double bent, prior;
+
+    /* the displacement v: arcs on the sphere of radius |p|, and |p| - q */
+    s.d = d;
+    s.along = form_dot(d, n);
+    s.perp = form_axpy(-s.along, n, d);
+    s.off = form_dot(d, d) + 2 * f->q * s.along;
+    s.p2 = f->q * f->q + s.off;
+    s.length = sqrt(s.p2);
+    s.v2 = s.off / (s.length + f->q + 1e-300);
+    s.rho2 = form_dot(s.perp, s.perp);
+    bent = s.rho2 / (s.p2 + 1e-300);
+    s.arc = 1 + bent * (1. / 6 + bent * (3. / 40));
+    s.v = form_axpy(s.v2, n, form_scale(s.arc, s.perp));
+    /* the mean t of the rotations, and what is left of d */
+    s.y = form_times(f->ci, s.v);
+    s.w = form_scale(f->q, form_cross(n, s.y));
+    s.t = form_times(f->s, s.w);
+    s.tt = form_dot(s.t, s.t);
+    s.s1 = 1 - s.tt * (1. / 6 - s.tt * (1. / 120));
+    s.s2 = 0.5 - s.tt * (1. / 24);
+    s.c = form_cross(s.t, form_axpy(1, q0, d));
+    s.e = form_cross(s.t, s.c);
+    s.g = form_axpy(s.s2, s.e, form_axpy(-s.s1, s.c, d));
+    s.p = form_axpy(1, q0, s.g);
+    /* one step of Newton's from there, and the change of the Hessian */
+    s.u = form_times(f->k, s.g);
+    s.gradient =
+        form_axpy(-1, form_cross(s.p, s.u), form_axpy(0.5, form_cross(s.w, s.t), s.w));
+    s.move = form_times(f->sig, s.gradient);
+    s.mean = form_times(f->sig, s.p);
+    s.far = form_times(f->w, s.p);
+    s.wt = form_dot(s.w, s.t);
+    s.trace = f->sig[0] + f->sig[1] + f->sig[2];
+    s.up = form_dot(s.u, s.p);
+    prior = form_dot(s.t, form_axpy(1, form_times(f->m, s.t), form_load(f->beta)))
+            - s.wt * s.trace * (1. / 6);
+    s.log = f->norm - 0.5 * (form_dot(s.g, s.u) + s.wt) + 0.5 * form_dot(s.gradient, s.move)
+            - 0.5 * (prior + form_dot(s.p, s.far) + form_dot(s.u, s.mean) - s.up * s.trace)
+            + s.tt * (1. / 12) - 0.5 * f->b * s.p2;
+    return s;
+}
+
+/* The slopes of log I by the place and by the numbers of a form. */
+struct form_slopes {
+    struct form_vector d;
+    struct form by;
+};
+
+FORM_FN void form_give(struct form_vector v, double *to)
+{
+    to[0] = v.x, to[1] = v.y, to[2] = v.z;
+}
+
+/* Writes the slopes of s a M b by the six numbers of a symmetric matrix M. */
+FORM_FN void form_outer(double s, struct form_vector a, struct form_vector b, double *to)
+{
+    to[0] = s * a.x * b.x, to[1] = s * a.y * b.y, to[2] = s * a.z * b.z;
+    to[3] = s * (a.x * b.y + a.y * b.x);
+    to[4] = s * (a.x * b.z + a.z * b.x);
+    to[5] = s * (a.y * b.z + a.z * b.y);
+}
+
+FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b,
+                            double *to)
+{
+    double more[6];
+
+    form_outer(s, a, b, more);
+    for (int i = 0; i < 6; i++) to[i] += more[i];
+}
+
+/* Returns the slopes at the place of these steps, backwards through form_at(): x_ is the
+ * slope by x. */
+FORM_FN struct form_slopes form_back(const struct form *f, const struct form_steps *s)
+{
+    const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
+    const double trace_ = s->wt * (1. / 12) + 0.5 * s->up, wt_ = s->trace * (1. / 12) - 0.5;
+    struct form_vector u_, g_, w_, t_, p_, d_, c_, e_, y_, v_, perp_, n_;
+    double s1_, s2_, tt_, q_, arc_, v2_, bent_, p2_, off_, along_;
+    struct form_slopes out;
+
+    u_ = form_axpy(0.5 * s->trace, s->p, form_scale(-0.5, form_axpy(1, s->mean, s->g)));
+    g_ = form_scale(-0.5, s->u);
+    w_ = form_scale(wt_, s->t);
+    t_ = form_axpy(1. / 6, s->t, form_scale(wt_, s->w));
+    t_ = form_axpy(-0.5, form_load(f->beta), form_axpy(-1, form_times(f->m, s->t), t_));
+    form_outer(0.5, s->gradient, s->gradient, out.by.sig);
+    form_add_outer(-0.5, s->u, s->p, out.by.sig);
+    for (int i = 0; i < 3; i++) out.by.sig[i] += trace_;
+    form_give(form_scale(-0.5, s->t), out.by.beta);
+    form_outer(-0.5, s->t, s->t, out.by.m);
+    form_outer(-0.5, s->p, s->p, out.by.w);
+    p_ = form_axpy(-1, s->far,
+                   form_axpy(0.5 * s->trace, s->u,
+                             form_scale(-0.5, form_times(f->sig, s->u))));
+    /* the gradient, whose slope is `move` */
+    w_ = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_));
+    t_ = form_axpy(0.5, form_cross(s->move, s->w), t_);
+    p_ = form_axpy(-1, form_cross(s->u, s->move), p_);
+    u_ = form_axpy(-1, form_cross(s->move, s->p), u_);
+    form_outer(1, u_, s->g, out.by.k);
+    g_ = form_axpy(1, form_times(f->k, u_), form_axpy(1, p_, g_));
+    q_ = form_dot(p_, n);
+    n_ = form_scale(f->q, p_);
+    s1_ = -form_dot(g_, s->c);
+    s2_ = form_dot(g_, s->e);
+    e_ = form_scale(s->s2, g_);
+    t_ = form_axpy(1, form_cross(s->c, e_), t_);
+    c_ = form_axpy(-s->s1, g_, form_cross(e_, s->t));
+    t_ = form_axpy(1, form_cross(form_axpy(1, q0, s->d), c_), t_);
+    p_ = form_cross(c_, s->t);
+    q_ += form_dot(p_, n);
+    n_ = form_axpy(f->q, p_, n_);
+    d_ = form_axpy(1, p_, g_);
+    tt_ = s1_ * (s->tt * (1. / 60) - 1. / 6) - s2_ * (1. / 24);
+    t_ = form_axpy(2 * tt_, s->t, t_);
+    form_outer(1, t_, s->w, out.by.s);
+    w_ = form_axpy(1, form_times(f->s, t_), w_);
+    y_ = form_scale(f->q, form_cross(w_, n));
+    q_ += form_dot(w_, form_cross(n, s->y));
+    n_ = form_axpy(f->q, form_cross(s->y, w_), n_);
+    form_outer(1, y_, s->v, out.by.ci);
+    /* the displacement */
+    v_ = form_times(f->ci, y_);
+    perp_ = form_scale(s->arc, v_);
+    arc_ = form_dot(v_, s->perp);
+    v2_ = form_dot(v_, n);
+    n_ = form_axpy(s->v2, v_, n_);
+    bent_ = arc_ * (1. / 6 + s->rho2 / (s->p2 + 1e-300) * (3. / 20)) / (s->p2 + 1e-300);
+    perp_ = form_axpy(2 * bent_, s->perp, perp_);
+    off_ = v2_ / (s->length + f->q + 1e-300);
+    q_ -= off_ * s->v2;
+    p2_ = -0.5 * off_ * s->v2 / (s->length + 1e-300) - bent_ * s->rho2 / (s->p2 + 1e-300)
+          - 0.5 * f->b;
+    off_ += p2_;
+    q_ += 2 * f->q * p2_ + 2 * s->along * off_;
+    along_ = 2 * f->q * off_ - form_dot(perp_, n);
+    n_ = form_axpy(-s->along, perp_, form_axpy(along_, s->d, n_));
+    d_ = form_axpy(2 * off_, s->d, form_axpy(1, perp_, form_axpy(along_, n, d_)));
+    out.d = d_;
+    out.by.norm = 1;
+    out.by.q = q_;
+    form_give(n_, out.by.n);
+    out.by.b = -0.5 * s->p2;
+    return out;
+}
+
+#endif

@@ -1,0 +1,419 @@
+/*
+ * form_make.c - see form_make.h. Matrices of six numbers are symmetric. X is the matrix of
+ * the cross product with q0, X t = q0 x t, so that X^T = -X.
+ *
+ * mix(A, B) is the symmetric bilinear map with mix(A, A) = 2 adj(A); the trilinear form
+ * <mix(A, B), C> has the same value for every order of A, B and C.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/continuous/forms/form_make.h"
+
+#include <string.h>
+
+/* The prior S is inverted with this share of its trace added, so that a spread about one
+ * axis alone has an inverse too. */
+static const double floor_of_spread = 1e-6, no_spread = 1e-30;
+
+/* A general matrix, row after row. */
+typedef double matrix[9];
+
+static void widen(const double s[6], matrix m)
+{
+    m[0] = s[0], m[4] = s[1], m[8] = s[2];
+    m[1] = m[3] = s[3];
+    m[2] = m[6] = s[4];
+    m[5] = m[7] = s[5];
+}
+
+/* Writes the symmetric part of m. */
+static void narrow(const matrix m, double s[6])
+{
+    s[0] = m[0], s[1] = m[4], s[2] = m[8];
+    s[3] = 0.5 * (m[1] + m[3]);
+    s[4] = 0.5 * (m[2] + m[6]);
+    s[5] = 0.5 * (m[5] + m[7]);
+}
+
+/* Between a cotangent by six numbers, of which the last three stand for two elements each,
+ * and the symmetric matrix of the derivatives by single elements. */
+static void widen_bar(const double s[6], matrix m)
+{
+    const double half[6] = {s[0], s[1], s[2], 0.5 * s[3], 0.5 * s[4], 0.5 * s[5]};
+
+    widen(half, m);
+}
+
+static void add_bar(double scale, const matrix m, double s[6])
+{
+    s[0] += scale * m[0], s[1] += scale * m[4], s[2] += scale * m[8];
+    s[3] += scale * (m[1] + m[3]);
+    s[4] += scale * (m[2] + m[6]);
+    s[5] += scale * (m[5] + m[7]);
+}
+
+static void times(const matrix a, const matrix b, matrix out)
+{
+    matrix c;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            c[3 * i + j] =
+                a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+    memcpy(out, c, sizeof c);
+}
+
+/* Writes a b c. */
+static void product(const matrix a, const matrix b, const matrix c, matrix out)
+{
+    matrix ab;
+
+    times(a, b, ab);
+    times(ab, c, out);
+}
+
+static void add(double scale, const matrix a, matrix to)
+{
+    for (int i = 0; i < 9; i++) to[i] += scale * a[i];
+}
+
+static void cross_of(const double q[3], matrix x)
+{
+    const matrix m = {0, -q[2], q[1], q[2], 0, -q[0], -q[1], q[0], 0};
+
+    memcpy(x, m, sizeof m);
+}
+
+static void mix(const matrix a, const matrix b, matrix out)
+{
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            const int r = (i + 1) % 3, s = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+
+            out[3 * i + j] = a[3 * r + c] * b[3 * s + d] + a[3 * s + d] * b[3 * r + c]
+                             - a[3 * r + d] * b[3 * s + c] - a[3 * s + c] * b[3 * r + d];
+        }
+}
+
+double form_inverse(const double m[6], double out[6])
+{
+    const double a = m[1] * m[2] - m[5] * m[5], b = m[4] * m[5] - m[3] * m[2],
+                 c = m[3] * m[5] - m[1] * m[4];
+    const double det = m[0] * a + m[3] * b + m[4] * c, per = 1 / det;
+
+    out[0] = a * per, out[3] = b * per, out[4] = c * per;
+    out[1] = (m[0] * m[2] - m[4] * m[4]) * per;
+    out[2] = (m[0] * m[1] - m[3] * m[3]) * per;
+    out[5] = (m[3] * m[4] - m[0] * m[5]) * per;
+    return det;
+}
+
+static double quadratic(const double m[6], const double a[3])
+{
+    return form_dot(form_load(a), form_times(m, form_load(a)));
+}
+
+/* Returns the prior that is inverted. */
+static void prior_of(const double spread[6], double out[6])
+{
+    const double more = floor_of_spread * (spread[0] + spread[1] + spread[2]) + no_spread;
+
+    for (int i = 0; i < 6; i++) out[i] = spread[i] + (i < 3 ? more : 0);
+}
+
+/* The matrices of a form that its members follow from. */
+struct parts {
+    matrix x, s, si, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
+    double q0[3], h, along; /* q0 W q0, n sig n */
+};
+
+static void parts_of(const struct form_of *of, const struct form *form, struct parts *p)
+{
+    double prior[6], inverse[6];
+
+    for (int i = 0; i < 3; i++) p->q0[i] = form->q * form->n[i];
+    cross_of(p->q0, p->x);
+    widen(of->spread, p->s);
+    prior_of(of->spread, prior);
+    (void)form_inverse(prior, inverse);
+    widen(inverse, p->si);
+    widen(form->ci, p->ci);
+    widen(form->k, p->k);
+    widen(form->sig, p->sig);
+    widen(form->w, p->w);
+    product(p->x, p->ci, p->x, p->d);
+    times(p->s, p->d, p->b);
+    for (int i = 0; i < 9; i += 4) p->b[i] += 1;
+    p->h = quadratic(form->w, p->q0);
+    p->along = quadratic(form->sig, form->n);
+}
+
+void form_make(const struct form_of *of, struct form *out)
+{
+    const double q2 = form_dot(form_load(of->q0), form_load(of->q0)), q = sqrt(q2);
+    double c[6], det_c, det_b;
+    matrix x, s, m, sds;
+    struct parts p;
+
+    memset(out, 0, sizeof *out);
+    out->q = q;
+    for (int i = 0; i < 3; i++) out->n[i] = q > 0 ? of->q0[i] / q : 0;
+    memcpy(out->s, of->spread, sizeof out->s);
+    out->b = of->b;
+    /* C = Cb - X S X */
+    cross_of(of->q0, x);
+    widen(of->spread, s);
+    product(x, s, x, m);
+    narrow(m, c);
+    for (int i = 0; i < 6; i++) c[i] = of->block[i] - c[i];
+    det_c = form_inverse(c, out->ci);
+    det_b = form_inverse(of->block, out->k);
+    parts_of(of, out, &p);
+    product(p.s, p.d, p.s, sds);
+    add(1, p.s, sds);
+    narrow(sds, out->sig);
+    widen(out->sig, p.sig);
+    mix(p.sig, p.k, m);
+    narrow(m, out->w);
+    mix(p.sig, p.si, m);
+    narrow(m, out->m);
+    for (int i = 0; i < 6; i++) {
+        double symmetric[6];
+
+        narrow(p.b, symmetric);
+        out->m[i] = 0.25 * out->m[i] + symmetric[i] * (1. / 3)
+                    - (i < 3 ? (p.b[0] + p.b[4] + p.b[8]) * (1. / 6) : 0);
+    }
+    out->beta[0] = p.b[5] - p.b[7];
+    out->beta[1] = p.b[6] - p.b[2];
+    out->beta[2] = p.b[1] - p.b[3];
+    p.h = quadratic(out->w, of->q0);
+    p.along = quadratic(out->sig, out->n);
+    out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * (p.along * (1. / 24) + 0.5);
+}
+
+/* Adds the cotangent of X, m, to that of q0. */
+static void add_cross(double scale, const matrix m, double *q0)
+{
+    q0[0] += scale * (m[7] - m[5]);
+    q0[1] += scale * (m[2] - m[6]);
+    q0[2] += scale * (m[3] - m[1]);
+}
+
+/* The cotangents of matrices, as derivatives by single elements. */
+struct parts_bar {
+    matrix sig, ci, s, b, d, x;
+};
+
+/* Takes the cotangents of beta and m to those of b, sig and S. */
+static void prior_adjoint(const struct form *bar, const struct parts *p,
+                          struct parts_bar *to)
+{
+    matrix m, z, more;
+    double trace;
+
+    widen_bar(bar->m, m);
+    trace = m[0] + m[4] + m[8];
+    for (int i = 0; i < 9; i++) z[i] = 0.25 * m[i];
+    mix(z, p->si, more);
+    add(1, more, to->sig);
+    mix(z, p->sig, more);
+    product(p->si, more, p->si, more);
+    add(-1, more, to->s);
+    trace = -floor_of_spread * (more[0] + more[4] + more[8]);
+    for (int i = 0; i < 9; i += 4) to->s[i] += trace;
+    trace = m[0] + m[4] + m[8];
+    for (int i = 0; i < 9; i++)
+        to->b[i] = m[i] * (1. / 3) - (i % 4 == 0 ? trace * (1. / 6) : 0);
+    to->b[5] += bar->beta[0], to->b[7] -= bar->beta[0];
+    to->b[6] += bar->beta[1], to->b[2] -= bar->beta[1];
+    to->b[1] += bar->beta[2], to->b[3] -= bar->beta[2];
+}
+
+/* Takes the cotangents of b and sig to those of S, C^-1 and X. */
+static void sig_adjoint(const struct parts *p, struct parts_bar *to)
+{
+    matrix m, more;
+
+    /* b = 1 + S d */
+    times(to->b, p->d, m);
+    add(1, m, to->s);
+    times(p->s, to->b, to->d);
+    /* sig = S + S d S */
+    add(1, to->sig, to->s);
+    product(to->sig, p->s, p->d, m);
+    add(1, m, to->s);
+    product(p->d, p->s, to->sig, m);
+    add(1, m, to->s);
+    product(p->s, to->sig, p->s, m);
+    add(1, m, to->d);
+    /* d = X C^-1 X */
+    product(p->x, to->d, p->x, m);
+    add(1, m, to->ci);
+    product(to->d, p->x, p->ci, m);
+    product(p->ci, p->x, to->d, more);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) to->x[3 * i + j] = -m[3 * i + j] - more[3 * i + j];
+}
+
+void form_make_adjoint(const struct form_of *of, const struct form *form,
+                       const struct form *bar, struct form_of *to)
+{
+    struct parts_bar b = {0};
+    matrix m, w_, k_, c_;
+    struct parts p;
+    double q0[3] = {0}, n[3], inward = 0, h2, along_;
+
+    parts_of(of, form, &p);
+    h2 = bar->norm * p.along * (1. / 24) + 0.5 * bar->norm;
+    along_ = bar->norm * p.h * (1. / 24);
+    widen_bar(bar->sig, b.sig);
+    widen_bar(bar->w, w_);
+    widen_bar(bar->ci, b.ci);
+    widen_bar(bar->s, b.s);
+    widen_bar(bar->k, k_);
+    for (int i = 0; i < 3; i++) {
+        const double *row = form->w, *s = form->sig;
+        const struct form_vector wq = form_times(row, form_load(p.q0));
+        const struct form_vector sn = form_times(s, form_load(form->n));
+        const double wqi = i == 0 ? wq.x : i == 1 ? wq.y : wq.z;
+        const double sni = i == 0 ? sn.x : i == 1 ? sn.y : sn.z;
+
+        q0[i] = 2 * h2 * wqi;
+        n[i] = bar->n[i] + 2 * along_ * sni;
+        for (int j = 0; j < 3; j++) {
+            w_[3 * i + j] += h2 * p.q0[i] * p.q0[j];
+            b.sig[3 * i + j] += along_ * form->n[i] * form->n[j];
+        }
+    }
+    mix(w_, p.k, m);
+    add(1, m, b.sig);
+    mix(w_, p.sig, m);
+    add(1, m, k_);
+    prior_adjoint(bar, &p, &b);
+    sig_adjoint(&p, &b);
+    /* C = Cb - X S X */
+    product(p.ci, b.ci, p.ci, c_);
+    for (int i = 0; i < 9; i++) c_[i] = -c_[i] - 0.5 * bar->norm * p.ci[i];
+    add_bar(1, c_, to->block);
+    product(p.x, c_, p.x, m);
+    add(-1, m, b.s);
+    product(c_, p.x, p.s, m);
+    add(1, m, b.x);
+    product(p.s, p.x, c_, m);
+    add(1, m, b.x);
+    /* K = Cb^-1, and log det Cb */
+    product(p.k, k_, p.k, m);
+    add_bar(-1, m, to->block);
+    add_bar(0.5 * bar->norm, p.k, to->block);
+    add_bar(1, b.s, to->spread);
+    add_cross(1, b.x, to->q0);
+    for (int i = 0; i < 3; i++) inward += n[i] * form->n[i];
+    for (int i = 0; i < 3 && form->q > 0; i++)
+        to->q0[i] += q0[i] + bar->q * form->n[i] + (n[i] - inward * form->n[i]) / form->q;
+    to->height += bar->norm;
+    to->b += bar->b;
+}
+
+/* ---- the tangent ---- */
+
+/* Writes the change of b m b, with b symmetric: m', b', in both places. */
+static void change_both(const matrix m, const matrix dm, const matrix b, const matrix db,
+                        matrix out)
+{
+    matrix more;
+
+    product(b, dm, b, out);
+    product(db, m, b, more);
+    add(1, more, out);
+    product(b, m, db, more);
+    add(1, more, out);
+}
+
+/* Writes the change of the inverse of a matrix, from the inverse. */
+static void change_inverse(const matrix inverse, const matrix dot, matrix out)
+{
+    product(inverse, dot, inverse, out);
+    for (int i = 0; i < 9; i++) out[i] = -out[i];
+}
+
+static void change_mix(const matrix a, const matrix da, const matrix b, const matrix db,
+                       matrix out)
+{
+    matrix more;
+
+    mix(da, b, out);
+    mix(a, db, more);
+    add(1, more, out);
+}
+
+/* Writes the changes of beta and m, from those of sig, b and S. */
+static void prior_tangent(const struct parts *p, const struct parts *dot, struct form *out)
+{
+    matrix ds, dsi, m;
+    const double more = floor_of_spread * (dot->s[0] + dot->s[4] + dot->s[8]);
+    double symmetric[6];
+
+    memcpy(ds, dot->s, sizeof ds);
+    for (int i = 0; i < 9; i += 4) ds[i] += more;
+    change_inverse(p->si, ds, dsi);
+    change_mix(p->sig, dot->sig, p->si, dsi, m);
+    narrow(m, out->m);
+    narrow(dot->b, symmetric);
+    for (int i = 0; i < 6; i++)
+        out->m[i] = 0.25 * out->m[i] + symmetric[i] * (1. / 3)
+                    - (i < 3 ? (dot->b[0] + dot->b[4] + dot->b[8]) * (1. / 6) : 0);
+    out->beta[0] = dot->b[5] - dot->b[7];
+    out->beta[1] = dot->b[6] - dot->b[2];
+    out->beta[2] = dot->b[1] - dot->b[3];
+}
+
+static double trace_of(const matrix a, const matrix b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 9; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+void form_make_tangent(const struct form_of *of, const struct form *form,
+                       const struct form_of *dot, struct form *out)
+{
+    struct parts p, d;
+    matrix dc, db, dk, m;
+    double along, h, inward = 0;
+
+    parts_of(of, form, &p);
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < 3; i++) inward += dot->q0[i] * form->n[i];
+    for (int i = 0; i < 3 && form->q > 0; i++)
+        out->n[i] = (dot->q0[i] - inward * form->n[i]) / form->q;
+    out->q = inward;
+    out->b = dot->b;
+    memcpy(out->s, dot->spread, sizeof out->s);
+    cross_of(dot->q0, d.x);
+    widen(dot->spread, d.s);
+    widen(dot->block, db);
+    change_both(p.s, d.s, p.x, d.x, m);
+    for (int i = 0; i < 9; i++) dc[i] = db[i] - m[i];
+    change_inverse(p.ci, dc, d.ci);
+    change_inverse(p.k, db, dk);
+    change_both(p.ci, d.ci, p.x, d.x, d.d);
+    times(d.s, p.d, d.b);
+    times(p.s, d.d, m);
+    add(1, m, d.b);
+    change_both(p.d, d.d, p.s, d.s, d.sig);
+    add(1, d.s, d.sig);
+    change_mix(p.sig, d.sig, p.k, dk, d.w);
+    narrow(d.ci, out->ci);
+    narrow(dk, out->k);
+    narrow(d.sig, out->sig);
+    narrow(d.w, out->w);
+    prior_tangent(&p, &d, out);
+    h = quadratic(out->w, p.q0)
+        + 2 * form_dot(form_load(dot->q0), form_times(form->w, form_load(p.q0)));
+    along = quadratic(out->sig, form->n)
+            + 2 * form_dot(form_load(out->n), form_times(form->sig, form_load(form->n)));
+    out->norm = dot->height + 0.5 * (trace_of(p.k, db) - trace_of(p.ci, dc))
+                + h * (p.along * (1. / 24) + 0.5) + p.h * along * (1. / 24);
+}

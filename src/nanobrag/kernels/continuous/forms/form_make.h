@@ -1,0 +1,38 @@
+/*
+ * form_make.h - a form (form.h) from the reflection, the covariance of its block and that
+ * of the rotations; its adjoint and its tangent.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_FORM_MAKE_H
+#define NB_KERNELS_CONTINUOUS_FORM_MAKE_H
+
+#include "kernels/continuous/forms/form.h"
+
+/* What a form is made from. Every member is a double that can change; as a cotangent it
+ * holds the derivatives of an objective by it. */
+struct form_of {
+    double q0[3]; /* the reflection, 1/A */
+    double block[6]; /* covariance Cb of a block with all that widens it, 1/A^2 */
+    double spread[6]; /* covariance S of the rotations, radian^2 */
+    double height; /* log of the peak of a block beside exp(-g K g/2) */
+    double b; /* B of isotropic displacement, A^2 */
+};
+
+enum { FORM_OF_NUMBERS = (int)(sizeof(struct form_of) / sizeof(double)) };
+
+/* Makes the form. */
+void form_make(const struct form_of *of, struct form *out);
+
+/* Adds to `to` the cotangents of what the form was made from, given those of the form. */
+void form_make_adjoint(const struct form_of *of, const struct form *form,
+                       const struct form *bar, struct form_of *to);
+
+/* Writes the change of the form along a change of what it is made from. */
+void form_make_tangent(const struct form_of *of, const struct form *form,
+                       const struct form_of *dot, struct form *out);
+
+/* Returns the determinant of a symmetric matrix and writes its inverse. */
+double form_inverse(const double m[6], double out[6]);
+
+#endif

@@ -1,0 +1,434 @@
+/*
+ * nodes.c - see nodes.h. It is compiled once per instruction set, in double.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/continuous/forms/nodes.h"
+
+#include <string.h>
+
+/* Rotates a vector by -z about w, p - z s1 w x p + z^2 s2 w x (w x p), by the series of
+ * sin(a)/a and (1 - cos(a))/a^2 in a = z |w|, which is below 0.3 here. */
+struct turn {
+    double s1, s2, ds1, ds2; /* and their derivatives by a^2 */
+};
+
+FORM_FN struct turn turn_of(double a2)
+{
+    struct turn t;
+
+    t.s1 = 1 - a2 * (1. / 6 - a2 * (1. / 120 - a2 * (1. / 5040 - a2 * (1. / 362880))));
+    t.s2 = 0.5 - a2 * (1. / 24 - a2 * (1. / 720 - a2 * (1. / 40320 - a2 * (1. / 3628800))));
+    t.ds1 = -1. / 6 + a2 * (1. / 60 - a2 * (1. / 1680 - a2 * (1. / 90720)));
+    t.ds2 = -1. / 24 + a2 * (1. / 360 - a2 * (1. / 13440 - a2 * (1. / 907200)));
+    return t;
+}
+
+FORM_FN struct form_vector turned(struct form_vector w, double z, struct form_vector p)
+{
+    const struct turn t = turn_of(z * z * form_dot(w, w));
+    const struct form_vector c = form_cross(w, p);
+
+    return form_axpy(z * z * t.s2, form_cross(w, c), form_axpy(-z * t.s1, c, p));
+}
+
+/* The phi of node i in step j, without the energies along which it may be integrated. */
+FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
+{
+    if (n->along != ALONG_PHI) return n->z0;
+    return n->at[i] + (j - NODE_STEPS / 2) * n->step;
+}
+
+/* The relative energy of form (j, m). */
+FORM_FN double energy_of(const struct spot_nodes *n, int lines, int j, int m, int i)
+{
+    if (n->along == ALONG_ENERGY) return n->at[i] + (j - NODE_STEPS / 2) * n->step;
+    if (lines == 1) return 0;
+    return n->line_at[j][i] + (m - LINE_STEPS / 2) * n->line_step;
+}
+
+static void find_places(const struct spot_nodes *n, struct node_values *v)
+{
+    const double k = n->k;
+
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const struct form_vector x =
+            form_axpy(n->x[i], form_load(n->fast),
+                      form_axpy(n->y[i], form_load(n->slow), form_load(n->origin)));
+        const double per = 1 / sqrt(form_dot(x, x));
+
+        v->per_length[i] = per;
+        v->d[0][i] = per * x.x, v->d[1][i] = per * x.y, v->d[2][i] = per * x.z;
+    }
+    for (int j = 0; j < v->steps; j++)
+#pragma omp simd
+        for (int i = 0; i < NODES; i++) {
+            const struct form_vector p = {k * (v->d[0][i] - n->s[0]),
+                                          k * (v->d[1][i] - n->s[1]),
+                                          k * (v->d[2][i] - n->s[2])};
+            const struct form_vector at = turned(form_load(n->w), phi_of(n, j, i), p);
+
+            v->p[j][0][i] = at.x, v->p[j][1][i] = at.y, v->p[j][2][i] = at.z;
+        }
+}
+
+/* Returns the displacement of node i from q0 in form (j, m). */
+FORM_FN struct form_vector place_of(const struct spot_nodes *n, const struct node_values *v,
+                                    int j, int m, int i)
+{
+    const double e = 1 + energy_of(n, v->lines, j, m, i);
+    const struct form_vector d = {e * v->p[j][0][i] - n->q0[0],
+                                  e * v->p[j][1][i] - n->q0[1],
+                                  e * v->p[j][2][i] - n->q0[2]};
+
+    return d;
+}
+
+/* Integrates log I over a line in step j: a gaussian about the middle energy e of the three
+ * forms, of standard deviation `line`. */
+static void over_line(const struct spot_nodes *n, int j, struct node_values *v, double *out)
+{
+    const double u = n->line_step, per = 1 / n->line, per2 = per * per;
+    const double *low = v->log[LINE_STEPS * j], *mid = v->log[LINE_STEPS * j + 1];
+    const double *high = v->log[LINE_STEPS * j + 2];
+
+    for (int i = 0; i < NODES; i++) {
+        const double e = n->line_at[j][i];
+        const double h = per2 - (high[i] - 2 * mid[i] + low[i]) / (u * u);
+        const double t = ((high[i] - low[i]) / (2 * u) - e * per2) / h;
+        const double bend = 0.5 * (t * t + 1 / h) / (u * u);
+
+        out[i] = mid[i] - 0.5 * e * e * per2 + 0.5 * h * t * t - 0.5 * log(h / per2);
+        v->line_slope[j][0][i] = bend - t / (2 * u);
+        v->line_slope[j][1][i] = 1 - 2 * bend;
+        v->line_slope[j][2][i] = bend + t / (2 * u);
+        v->by_line[j][i] = (((e + t) * (e + t) + 1 / h) * per2 - 1) * per;
+    }
+}
+
+/* Finds the outputs and their slopes from log I at five steps u apart. */
+static void over_steps(const struct spot_nodes *n, double (*f)[NODES],
+                       struct node_values *v)
+{
+    const double u = 1 / n->step;
+    const double first[] = {u / 12, -8 * u / 12, 0, 8 * u / 12, -u / 12};
+    const double h_of[] = {u * u / 12, -16 * u * u / 12, 30 * u * u / 12, -16 * u * u / 12,
+                           u * u / 12};
+    const double third[] = {-u * u * u / 2, u * u * u, 0, -u * u * u, u * u * u / 2};
+    const double u4 = u * u * u * u, fourth[] = {u4, -4 * u4, 6 * u4, -4 * u4, u4};
+
+    for (int i = 0; i < NODES; i++) {
+        double l1 = 0, h = 0, l3 = 0, l4 = 0, t;
+
+        for (int j = 0; j < NODE_STEPS; j++) {
+            l1 += first[j] * f[j][i], h += h_of[j] * f[j][i];
+            l3 += third[j] * f[j][i], l4 += fourth[j] * f[j][i];
+        }
+        t = l1 / h;
+        v->output[NODE_L][i] = f[2][i] + 0.5 * l1 * t;
+        v->output[NODE_M][i] = n->at[i] + t;
+        v->output[NODE_H][i] = h;
+        v->output[NODE_L3][i] = l3;
+        v->output[NODE_L4][i] = l4;
+        for (int j = 0; j < NODE_STEPS; j++) {
+            v->output_slope[NODE_L][j][i] = (j == 2) + t * first[j] - 0.5 * t * t * h_of[j];
+            v->output_slope[NODE_M][j][i] = (first[j] - t * h_of[j]) / h;
+            v->output_slope[NODE_H][j][i] = h_of[j];
+            v->output_slope[NODE_L3][j][i] = third[j];
+            v->output_slope[NODE_L4][j][i] = fourth[j];
+        }
+    }
+}
+
+static void find_values(const struct spot_nodes *n, struct node_values *v)
+{
+    on_nodes step[NODE_STEPS];
+
+    v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
+    v->lines = n->line > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
+    find_places(n, v);
+    for (int j = 0; j < v->steps; j++)
+        for (int m = 0; m < v->lines; m++) {
+            double *out = v->log[v->lines * j + m];
+
+#pragma omp simd
+            for (int i = 0; i < NODES; i++)
+                out[i] = form_at(&n->form, place_of(n, v, j, m, i)).log;
+        }
+    for (int j = 0; j < v->steps; j++)
+        if (v->lines > 1)
+            over_line(n, j, v, step[j]);
+        else
+            memcpy(step[j], v->log[j], sizeof step[j]);
+    if (v->steps > 1)
+        over_steps(n, step, v);
+    else
+        memcpy(v->output[NODE_L], step[0], sizeof step[0]);
+}
+
+static void find_slopes(const struct spot_nodes *n, struct node_values *v)
+{
+    for (int j = 0; j < v->steps; j++)
+        for (int m = 0; m < v->lines; m++) {
+            double(*restrict out)[NODES] = v->slope[v->lines * j + m];
+
+#pragma omp simd
+            for (int i = 0; i < NODES; i++) {
+                const struct form_steps at = form_at(&n->form, place_of(n, v, j, m, i));
+                const struct form_slopes s = form_back(&n->form, &at);
+
+                out[0][i] = s.d.x, out[1][i] = s.d.y, out[2][i] = s.d.z;
+                for (int f = 0; f < FORM_NUMBERS; f++)
+                    out[3 + f][i] = ((const double *)(const void *)&s.by)[f];
+            }
+        }
+}
+
+/* Writes the slopes of an objective by the log I of form (j, m), given its slopes by the
+ * outputs. */
+static void bars_of_form(const struct node_values *v, double (*bar)[NODES], int j, int m,
+                         double *out)
+{
+    for (int i = 0; i < NODES; i++) {
+        double sum = v->steps == 1 ? bar[NODE_L][i] : 0;
+
+        for (int o = 0; o < NODE_OUTPUTS && v->steps > 1; o++)
+            sum += bar[o][i] * v->output_slope[o][j][i];
+        out[i] = sum;
+    }
+    for (int i = 0; i < NODES && v->lines > 1; i++) out[i] *= v->line_slope[j][m][i];
+}
+
+/* Takes p_, the cotangent of a turned vector, back to that of the vector before, and adds
+ * those of w and z. */
+FORM_FN struct form_vector turn_back(struct form_vector w, double z, struct form_vector p,
+                                     struct form_vector p_, struct form_vector *w_)
+{
+    const struct turn t = turn_of(z * z * form_dot(w, w));
+    const struct form_vector c = form_cross(w, p), e = form_cross(w, c);
+    const struct form_vector e_ = form_scale(z * z * t.s2, p_);
+    const struct form_vector c_ = form_axpy(-z * t.s1, p_, form_cross(e_, w));
+    const double s1_ = -z * form_dot(p_, c), s2_ = z * z * form_dot(p_, e);
+    const double a2_ = s1_ * t.ds1 + s2_ * t.ds2;
+
+    *w_ = form_axpy(2 * z * z * a2_, w,
+                    form_axpy(1, form_cross(c, e_), form_axpy(1, form_cross(p, c_), *w_)));
+    return form_axpy(1, form_cross(c_, w), p_);
+}
+
+static double sum_of(const double *a)
+{
+    double sum = 0;
+
+    for (int i = 0; i < NODES; i++) sum += a[i];
+    return sum;
+}
+
+/* Adds the cotangents of a step's turned places p_ to `to`, and those of the places
+ * before to `back`. */
+static void back_through_turn(const struct spot_nodes *n, const struct node_values *v,
+                              int j, double (*p_)[NODES], double (*back)[NODES],
+                              struct nodes_change *to)
+{
+    on_nodes w_[3], by[3], z_;
+
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const double z = phi_of(n, j, i);
+        const struct form_vector w = form_load(n->w);
+        const struct form_vector bar = {p_[0][i], p_[1][i], p_[2][i]};
+        const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
+        const struct form_vector from = {n->k * (v->d[0][i] - n->s[0]),
+                                         n->k * (v->d[1][i] - n->s[1]),
+                                         n->k * (v->d[2][i] - n->s[2])};
+        const struct form_vector turn = form_cross(at, bar);
+        struct form_vector w_bar = {0, 0, 0};
+        const struct form_vector p = turn_back(w, z, from, bar, &w_bar);
+
+        back[0][i] += p.x, back[1][i] += p.y, back[2][i] += p.z;
+        w_[0][i] = w_bar.x, w_[1][i] = w_bar.y, w_[2][i] = w_bar.z;
+        by[0][i] = -turn.x, by[1][i] = -turn.y, by[2][i] = -turn.z;
+        z_[i] = -form_dot(w, turn);
+    }
+    for (int k = 0; k < 3; k++) {
+        to->w[k] += sum_of(w_[k]);
+        to->by[k] += sum_of(by[k]);
+    }
+    if (n->along != ALONG_PHI) to->z0 += sum_of(z_);
+}
+
+/* Takes the cotangents of places k (d - s) to those of the detector and the beam. */
+static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
+                             double (*p_)[NODES], struct nodes_change *to)
+{
+    on_nodes x_[3], k_;
+
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const struct form_vector d = {v->d[0][i], v->d[1][i], v->d[2][i]};
+        const struct form_vector bar = {p_[0][i], p_[1][i], p_[2][i]};
+        const double along = form_dot(bar, d), scale = n->k * v->per_length[i];
+
+        k_[i] = along - form_dot(bar, form_load(n->s));
+        x_[0][i] = scale * (bar.x - along * d.x);
+        x_[1][i] = scale * (bar.y - along * d.y);
+        x_[2][i] = scale * (bar.z - along * d.z);
+    }
+    to->k += sum_of(k_);
+    for (int c = 0; c < 3; c++) {
+        double fast = 0, slow = 0;
+
+        for (int i = 0; i < NODES; i++) {
+            fast += n->x[i] * x_[c][i];
+            slow += n->y[i] * x_[c][i];
+        }
+        to->s[c] -= n->k * sum_of(p_[c]);
+        to->origin[c] += sum_of(x_[c]);
+        to->fast[c] += fast;
+        to->slow[c] += slow;
+    }
+}
+
+static void adjoint(const struct spot_nodes *n, const struct node_values *v,
+                    double (*bar)[NODES], struct nodes_change *to)
+{
+    double *form = (double *)(void *)&to->form;
+    on_nodes back[3] = {{0}};
+
+    for (int j = 0; j < v->steps; j++) {
+        on_nodes p_[3] = {{0}};
+
+        for (int m = 0; m < v->lines; m++) {
+            const double(*slope)[NODES] = v->slope[v->lines * j + m];
+            on_nodes weight;
+
+            bars_of_form(v, bar, j, m, weight);
+            for (int f = 0; f < FORM_NUMBERS; f++) {
+                double sum = 0;
+
+                for (int i = 0; i < NODES; i++) sum += weight[i] * slope[3 + f][i];
+                form[f] += sum;
+            }
+            for (int c = 0; c < 3; c++)
+                for (int i = 0; i < NODES; i++) {
+                    const double d_ = weight[i] * slope[c][i];
+
+                    to->q0[c] -= d_;
+                    p_[c][i] += (1 + energy_of(n, v->lines, j, m, i)) * d_;
+                }
+        }
+        for (int i = 0; i < NODES && v->lines > 1; i++) {
+            double sum = v->steps == 1 ? bar[NODE_L][i] : 0;
+
+            for (int o = 0; o < NODE_OUTPUTS && v->steps > 1; o++)
+                sum += bar[o][i] * v->output_slope[o][j][i];
+            to->line += sum * v->by_line[j][i];
+        }
+        back_through_turn(n, v, j, p_, back, to);
+    }
+    back_to_detector(n, v, back, to);
+}
+
+/* ---- the tangent ---- */
+
+/* Writes the changes of the places k (d - s). */
+static void move_places(const struct spot_nodes *n, const struct node_values *v,
+                        const struct nodes_change *dot, double (*out)[NODES])
+{
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const struct form_vector d = {v->d[0][i], v->d[1][i], v->d[2][i]};
+        const struct form_vector x =
+            form_axpy(n->x[i], form_load(dot->fast),
+                      form_axpy(n->y[i], form_load(dot->slow), form_load(dot->origin)));
+        const struct form_vector across =
+            form_scale(v->per_length[i], form_axpy(-form_dot(x, d), d, x));
+        const struct form_vector p =
+            form_axpy(n->k, form_axpy(-1, form_load(dot->s), across),
+                      form_scale(dot->k, form_axpy(-1, form_load(n->s), d)));
+
+        out[0][i] = p.x, out[1][i] = p.y, out[2][i] = p.z;
+    }
+}
+
+/* Writes the changes of the turned places of a step. */
+static void turn_places(const struct spot_nodes *n, const struct node_values *v, int j,
+                        const struct nodes_change *dot, double (*moved)[NODES],
+                        double (*out)[NODES])
+{
+    const double z_dot = n->along == ALONG_PHI ? 0 : dot->z0;
+
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const double z = phi_of(n, j, i);
+        const struct form_vector w = form_load(n->w), dw = form_load(dot->w);
+        const struct form_vector p = {n->k * (v->d[0][i] - n->s[0]),
+                                      n->k * (v->d[1][i] - n->s[1]),
+                                      n->k * (v->d[2][i] - n->s[2])};
+        const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
+        const struct form_vector dp = {moved[0][i], moved[1][i], moved[2][i]};
+        const struct turn t = turn_of(z * z * form_dot(w, w));
+        const double a2 = 2 * z * z * form_dot(w, dw);
+        const struct form_vector c = form_cross(w, p), dc = form_cross(dw, p);
+        struct form_vector sum = turned(w, z, dp);
+
+        sum = form_axpy(-z * t.s1, dc, form_axpy(-z * a2 * t.ds1, c, sum));
+        sum = form_axpy(z * z * t.s2, form_axpy(1, form_cross(dw, c), form_cross(w, dc)),
+                        sum);
+        sum = form_axpy(z * z * a2 * t.ds2, form_cross(w, c), sum);
+        sum = form_axpy(-1, form_cross(form_axpy(z_dot, w, form_load(dot->by)), at), sum);
+        out[0][i] = sum.x, out[1][i] = sum.y, out[2][i] = sum.z;
+    }
+}
+
+/* Writes the change of the log I of form (j, m). */
+static void change_form(const struct spot_nodes *n, const struct node_values *v, int j,
+                        int m, const struct nodes_change *dot, double (*moved)[NODES],
+                        double *out)
+{
+    const double *form = (const double *)(const void *)&dot->form;
+    const double(*slope)[NODES] = v->slope[v->lines * j + m];
+
+    for (int i = 0; i < NODES; i++) {
+        const double e = 1 + energy_of(n, v->lines, j, m, i);
+        double sum = 0;
+
+        for (int c = 0; c < 3; c++) sum += slope[c][i] * (e * moved[c][i] - dot->q0[c]);
+        out[i] = sum;
+    }
+    for (int f = 0; f < FORM_NUMBERS; f++)
+        for (int i = 0; i < NODES && form[f] != 0; i++) out[i] += slope[3 + f][i] * form[f];
+}
+
+static void tangent(const struct spot_nodes *n, const struct node_values *v,
+                    const struct nodes_change *dot, double (*out)[NODES])
+{
+    on_nodes places[3], step[NODE_STEPS];
+
+    move_places(n, v, dot, places);
+    for (int j = 0; j < v->steps; j++) {
+        on_nodes moved[3], change;
+
+        turn_places(n, v, j, dot, places, moved);
+        for (int i = 0; i < NODES; i++)
+            step[j][i] = v->lines > 1 ? dot->line * v->by_line[j][i] : 0;
+        for (int m = 0; m < v->lines; m++) {
+            change_form(n, v, j, m, dot, moved, change);
+            for (int i = 0; i < NODES; i++)
+                step[j][i] += (v->lines > 1 ? v->line_slope[j][m][i] : 1) * change[i];
+        }
+    }
+    if (v->steps == 1) {
+        memcpy(out[NODE_L], step[0], sizeof step[0]);
+        return;
+    }
+    for (int o = 0; o < NODE_OUTPUTS; o++)
+        for (int i = 0; i < NODES; i++) {
+            out[o][i] = 0;
+            for (int j = 0; j < NODE_STEPS; j++)
+                out[o][i] += v->output_slope[o][j][i] * step[j][i];
+        }
+}
+
+const struct node_kernels KERNELS = {find_values, find_slopes, adjoint, tangent};

@@ -1,0 +1,77 @@
+/*
+ * nodes.h - the form of a reflection at fixed places of the ellipse that its spot covers on
+ * a panel, the nodes. Samples see polynomials through them (pattern.h).
+ *
+ * Along a coordinate z, the phi of a rotation or the relative energy of a spectrum, log I
+ * is computed at five steps about its maximum, which give its value l there, the place m of
+ * the maximum, the curvature h = -l'', l''' and l''''. The nodes, the middles of these
+ * steps and the lengths of steps are numbers of the spot: they do not change with the
+ * parameters.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_NODES_H
+#define NB_KERNELS_CONTINUOUS_NODES_H
+
+#include "kernels/continuous/forms/form.h"
+
+enum { NODES = 24, NODE_STEPS = 5, LINE_STEPS = 3, NODE_FORMS = NODE_STEPS * LINE_STEPS };
+
+/* What comes of the steps, in order; a still has the first alone. */
+enum { NODE_L, NODE_M, NODE_H, NODE_L3, NODE_L4, NODE_OUTPUTS };
+
+typedef double on_nodes[NODES];
+
+/* The coordinate along which a spot is integrated. */
+enum along { ALONG_NOTHING, ALONG_PHI, ALONG_ENERGY };
+
+/* A reflection and the places where its form is computed. In the frame of the crystal, in
+ * the middle of its part of the rotation, a place lies at
+ *     p = (1 + e) R(-z w) k (d - s),   d = x/|x|,   x = origin + X fast + Y slow. */
+struct spot_nodes {
+    struct form form;
+    double q0[3]; /* 1/A */
+    double origin[3], fast[3], slow[3]; /* of the panel's layer, m for a sample */
+    double k, s[3], w[3]; /* 1/wavelength, direction of the light, spindle */
+    double z0; /* phi from the middle of the part, radian; not used with ALONG_PHI */
+    double line; /* relative standard deviation of the wavelengths; 0: one */
+    int along; /* enum along */
+    double step, line_step; /* along z, and along the energies of a line */
+    on_nodes x, y; /* X and Y of the nodes */
+    const double *at; /* (NODES) middle of the steps along z */
+    const double (*line_at)[NODES]; /* (steps) that of the energies of a line */
+};
+
+/* The forms at the nodes. */
+struct node_values {
+    int steps, lines;
+    on_nodes d[3], per_length; /* directions of the nodes, and 1/|x| */
+    on_nodes p[NODE_STEPS][3]; /* p for e = 0 */
+    on_nodes log[NODE_FORMS];
+    on_nodes line_slope[NODE_STEPS][LINE_STEPS]; /* of a step's log I by its forms */
+    on_nodes by_line[NODE_STEPS]; /* and by `line` */
+    on_nodes output[NODE_OUTPUTS];
+    on_nodes output_slope[NODE_OUTPUTS][NODE_STEPS]; /* by the log I of each step */
+    on_nodes slope[NODE_FORMS][FORM_SLOPES]; /* by place and numbers of the form */
+};
+
+/* The numbers behind the nodes: their cotangents, or their changes. */
+struct nodes_change {
+    struct form form;
+    double q0[3], origin[3], fast[3], slow[3], k, s[3], w[3], z0, line;
+    double by[3]; /* rotation of the crystal with all that the form is made from */
+};
+
+struct node_kernels {
+    /* Writes all but the slopes of forms; node_kernels.slopes adds these. */
+    void (*values)(const struct spot_nodes *nodes, struct node_values *out);
+    void (*slopes)(const struct spot_nodes *nodes, struct node_values *values);
+    /* Adds to `to` the cotangents behind the nodes, given those of the outputs. */
+    void (*adjoint)(const struct spot_nodes *nodes, const struct node_values *values,
+                    double (*bar)[NODES], struct nodes_change *to);
+    /* Writes the changes of the outputs. */
+    void (*tangent)(const struct spot_nodes *nodes, const struct node_values *values,
+                    const struct nodes_change *dot, double (*out)[NODES]);
+};
+
+#endif

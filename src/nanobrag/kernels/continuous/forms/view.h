@@ -1,0 +1,95 @@
+/*
+ * view.h - the numbers of a frame as the spots of a continuous crystal need them, and the
+ * way back: from cotangents of a spot to those of the frame.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_VIEW_H
+#define NB_KERNELS_CONTINUOUS_VIEW_H
+
+#include "kernels/continuous/forms/form_make.h"
+#include "kernels/continuous/forms/nodes.h"
+#include "physics/frame_tangent.h"
+#include "physics/spec.h"
+
+/* The two mosaics: a share `tail` has the second. */
+enum { MOSAIC_CORE, MOSAIC_TAIL, MOSAICS };
+
+/* The crystal in the middle of a part of the rotation. Matrices of six numbers are
+ * symmetric: xx yy zz xy xz yz. */
+struct crystal_at {
+    double axes[9], stars[9]; /* rows a, b, c and a*, b*, c* */
+    double k[6], block[6]; /* of a block: exp(-g K g/2), and the inverse of K */
+    double spread[MOSAICS][6]; /* covariance of the rotations, radian^2 */
+    double share[MOSAICS]; /* of the intensity, with the weight of the part */
+};
+
+/* The sources of one direction, whose energies are relative to that of wave number k. */
+struct beam_group {
+    int first, n; /* among the sources of the frame */
+    double k, s[3]; /* 1/A, direction */
+    double low, high; /* the range of the energies */
+};
+
+struct view {
+    const struct phys_frame *frame; /* of the first panel */
+    int ncrystal, ngroup;
+    struct crystal_at *crystal; /* (ncrystal) */
+    struct beam_group *group; /* (ngroup) */
+};
+
+/* A spot: one reflection of one mosaic, in one part of the rotation, of the light of one
+ * group of sources, on one layer of a panel. */
+struct spot_name {
+    int h, k, l;
+    int crystal, mosaic, group, panel, layer;
+    int along; /* enum along */
+    /* phi of a still in a part of the rotation, over broad.half_range; and where what is
+     * fixed in the laboratory is turned into the crystal's frame, radian */
+    double gauss, turn;
+    double x, y; /* middle of the spot, samples from the corner of the panel */
+};
+
+/* Fills in the crystals and the groups, for whose lists there is memory: as many as the
+ * frame has orientations and sources. Groups keep their k where `kept` is 1. */
+void view_make(const struct phys_frame *frame, int kept, struct view *out);
+
+/* Returns F^2 of a reflection, less a constant factor (physics/step.h), and its place in
+ * the box of structure factors. */
+double view_square(const struct view *view, const struct phys_spec *spec, const int hkl[3],
+                   int *place);
+
+/* Fills in all of `nodes` but x, y, at, line_at and the lengths of steps; `frame` is that
+ * of the panel. */
+void view_nodes(const struct view *view, const struct phys_frame *frame,
+                const struct spot_name *name, struct form_of *of, struct spot_nodes *nodes);
+
+/* Cotangents of what spots of a crystal share, which view_close() takes to the frame. */
+struct crystal_bar {
+    double block[6], spread[MOSAICS][6], share[MOSAICS];
+};
+
+/* Adds the cotangents of a spot's nodes to those of the frame and of its crystal. */
+void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
+                        const struct spot_name *name, const struct form_of *of,
+                        const struct spot_nodes *nodes, const struct nodes_change *bar,
+                        struct crystal_bar *crystal, struct phys_frame_tangent *to);
+void view_close(const struct view *view, const struct crystal_bar *crystal,
+                struct phys_frame_tangent *to);
+
+/* The change of a crystal along a tangent of the frame. */
+struct crystal_change {
+    double stars[9], block[6], spread[MOSAICS][6], share[MOSAICS];
+};
+
+void view_crystal_tangent(const struct view *view, int crystal,
+                          const struct phys_frame_tangent *dot, struct crystal_change *out);
+
+/* Writes the change of a spot's nodes along a tangent of the frame. */
+void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
+                        const struct spot_name *name, const struct form_of *of,
+                        const struct spot_nodes *nodes,
+                        const struct phys_frame_tangent *dot,
+                        const struct crystal_change *crystal, struct nodes_change *out);
+
+#endif

@@ -1,0 +1,286 @@
+/*
+ * list.c - see list.h. Reflections near the Ewald sphere are found row by row of l, by a
+ * bound that holds for all of them; place.c decides on each.
+ *
+ * A reflection q scatters where |q + k s| = k, that is where T(q) = q^2 + 2 k q.s is 0. It
+ * may scatter within a distance r of the sphere where |T| <= r (2 k + r).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/continuous/list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "kernels/continuous/place.h"
+#include "kernels/spots/ewald.h"
+
+void list_free(struct spot_table *table)
+{
+    free(table->spot);
+    free(table->line_at);
+    memset(table, 0, sizeof *table);
+}
+
+int list_grow(struct spot_table *table, size_t spots, size_t lines)
+{
+    if (table->n + spots > table->capacity) {
+        const size_t most = 2 * (table->n + spots) + 64;
+        struct listed_spot *more = realloc(table->spot, most * sizeof *more);
+
+        if (!more) return 0;
+        table->spot = more;
+        table->capacity = most;
+    }
+    if (table->nline + lines > table->line_capacity) {
+        const size_t most = 2 * (table->nline + lines) + 64;
+        double *more = realloc(table->line_at, most * sizeof *more);
+
+        if (!more) return 0;
+        table->line_at = more;
+        table->line_capacity = most;
+    }
+    return 1;
+}
+
+/* A search for the reflections of one crystal, one mosaic and one group of sources. */
+struct search {
+    struct progress *progress;
+    const struct view *view;
+    const struct list_settings *settings;
+    struct spot_name name;
+    double qmax; /* 1/A */
+    double far; /* largest |T| */
+    int low[3], high[3];
+    struct spot_table *out;
+    int full; /* 1: there was no memory */
+};
+
+/* Returns the largest eigenvalue that a symmetric matrix without negative ones can have. */
+static double largest(const double m[6])
+{
+    return m[0] + m[1] + m[2];
+}
+
+/* Sets the bounds of a search. */
+static void start_search(struct search *s)
+{
+    const struct view *view = s->view;
+    const struct phys_frame *frame = view->frame;
+    const struct phys_broad *b = &frame->broad;
+    const struct crystal_at *c = view->crystal + s->name.crystal;
+    const struct beam_group *g = view->group + s->name.group;
+    const double sd = sqrt(2 * s->settings->cut), q = s->qmax;
+    const double spindle = form_dot(form_load(b->spindle), form_load(b->spindle));
+    const double energies = fmax(fabs(g->low), fabs(g->high)) + sd * b->line;
+    double wide = largest(c->block) + q * q * largest(c->spread[s->name.mosaic]);
+    double r;
+
+    wide += b->spacing * b->spacing * q * q;
+    wide += g->k * g->k * (b->divergence[0] + b->divergence[1] + b->divergence[2]);
+    wide += q * q * b->line * b->line;
+    if (b->size != 0) wide += place_widest_size(s->settings->job, g->k);
+    r = sd * sqrt(wide) + b->half_range * sqrt(spindle) * q + 0.5 * energies * q * q / g->k;
+    s->far = r * (2 * g->k + r);
+    for (int i = 0; i < 3; i++) {
+        const struct form_vector axis = form_load(c->axes + (size_t)3 * (size_t)i);
+        const double most = floor(s->qmax * sqrt(form_dot(axis, axis)));
+
+        s->low[i] = most > 1e8 ? -100000000 : -(int)most;
+        s->high[i] = -s->low[i];
+        if (frame->default_f == 0 && frame->f) {
+            s->low[i] = max_int(s->low[i], frame->hkl_min[i]);
+            s->high[i] = min_int(s->high[i], frame->hkl_min[i] + frame->hkl_size[i] - 1);
+        }
+    }
+}
+
+/* Lists the reflections of row h, k with l from `low` to `high`. */
+static void search_stretch(struct search *s, double low, double high)
+{
+    const int first = low < s->low[2] ? s->low[2] : (int)ceil(low);
+    const int last = high > s->high[2] ? s->high[2] : (int)floor(high);
+
+    for (s->name.l = first; s->name.l <= last && !s->full; s->name.l++)
+        s->full = !place_reflection(s->view, s->settings, &s->name, s->out);
+}
+
+/* Lists the reflections of row h, k: T is a parabola in l, and |T| is small in one stretch
+ * of l or in two. */
+static void search_row(struct search *s)
+{
+    const double *stars = s->view->crystal[s->name.crystal].stars;
+    const struct beam_group *g = s->view->group + s->name.group;
+    const struct form_vector a = form_load(stars), b = form_load(stars + 3);
+    const struct form_vector star = form_load(stars + 6), light = form_load(g->s);
+    const struct form_vector q = form_axpy(s->name.h, a, form_scale(s->name.k, b));
+    const double square = form_dot(star, star);
+    const double middle = -(form_dot(star, q) + g->k * form_dot(star, light)) / square;
+    const double least =
+        form_dot(q, q) + 2 * g->k * form_dot(q, light) - square * middle * middle;
+    const double along = form_dot(star, q) / square;
+    const double ball =
+        along * along + (s->qmax * s->qmax - form_dot(q, q)) / square; /* |q| <= qmax */
+    const double outer = (s->far - least) / square, inner = (-s->far - least) / square;
+    double low, high;
+
+    if (ball < 0 || outer < 0) return;
+    low = fmax(-along - sqrt(ball), middle - sqrt(outer));
+    high = fmin(-along + sqrt(ball), middle + sqrt(outer));
+    if (inner <= 0) {
+        search_stretch(s, low, high);
+        return;
+    }
+    search_stretch(s, low, fmin(high, middle - sqrt(inner)));
+    search_stretch(s, fmax(low, middle + sqrt(inner)), high);
+}
+
+static nb_status search(struct search *s)
+{
+    start_search(s);
+    for (s->name.h = s->low[0]; s->name.h <= s->high[0]; s->name.h++) {
+        for (s->name.k = s->low[1]; s->name.k <= s->high[1]; s->name.k++) search_row(s);
+        if (s->full) return fail_memory(s->progress->ctx, "the spots of an image");
+        if (progress_stopped(s->progress)) return progress_check(s->progress);
+    }
+    return NB_OK;
+}
+
+/* Returns the largest |q| that reaches the detector, or a sample of finer spacing than
+ * dmin, 1/A. */
+static double largest_q(const struct view *view, const struct job *job)
+{
+    const struct phys_frame *frame = view->frame;
+    struct ewald e = ewald_of(frame, window_panels(job->window), job->spec, 0);
+    double wave = 0, most;
+
+    (void)ewald_sources(&e, frame, 0, 1e9);
+    for (int i = 0; i < view->ngroup; i++) wave = fmax(wave, view->group[i].k);
+    most = fmin(e.qmax * (1 + 4 * frame->broad.line), 2 * wave) * (1 + 1e-6);
+    return frame->dmin > 0 ? fmin(most, 1 / frame->dmin) : most;
+}
+
+nb_status list_spots(struct progress *progress, const struct view *view,
+                     const struct list_settings *settings, struct spot_table *out)
+{
+    struct search s = {.progress = progress, .view = view, .settings = settings};
+    const int mosaics = view->frame->broad.tail_width > 0 ? MOSAICS : 1;
+
+    out->n = out->nline = 0;
+    s.qmax = largest_q(view, settings->job);
+    s.out = out;
+    for (s.name.crystal = 0; s.name.crystal < view->ncrystal; s.name.crystal++)
+        for (s.name.mosaic = 0; s.name.mosaic < mosaics; s.name.mosaic++)
+            for (s.name.group = 0; s.name.group < view->ngroup; s.name.group++)
+                NB_TRY(search(&s));
+    return NB_OK;
+}
+
+void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
+                const struct pattern *pattern, struct spot_nodes *nodes)
+{
+    const struct spot_ellipse *e = &spot->part;
+
+    for (int i = 0; i < NODES; i++) {
+        nodes->x[i] = e->x + e->xa * pattern->a[i] + e->xb * pattern->b[i];
+        nodes->y[i] = e->y + e->yb * pattern->b[i];
+    }
+    nodes->at = spot->at;
+    nodes->line_at = (const double(*)[NODES])(table->line_at + spot->line_at);
+    nodes->step = spot->step;
+    nodes->line_step = spot->line_step;
+}
+
+/* ---- the samples of a spot ---- */
+
+void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *end)
+{
+    const struct spot_ellipse *e = &spot->spot;
+    const double low = floor(e->y + e->yb * fmax(-1, spot->cell[2]) - 0.5);
+    const double high = ceil(e->y + e->yb * fmin(1, spot->cell[3]) + 0.5);
+
+    *first = low < 0 ? 0 : low > nrows ? nrows : (int)low;
+    *end = high < 0 ? 0 : high > nrows ? nrows : (int)high;
+}
+
+int list_reaches(const struct listed_spot *spot, int over, const struct tile *tile)
+{
+    const struct spot_ellipse *e = &spot->spot;
+    const double wide = sqrt(e->xa * e->xa + e->xb * e->xb) + over;
+
+    return e->x + wide > (double)tile->fast * over
+           && e->x - wide < (double)(tile->fast + tile->width) * over;
+}
+
+/* Samples of a row, in pixels: first .. last - 1. */
+struct stretch {
+    int first, last;
+};
+
+/* Finds the pixels of the row of samples at Y that a spot's part has: whole pixels, of
+ * which one between two parts belongs to the right one. Returns 0 where there are none. */
+static int stretch_of(const struct listed_spot *spot, int over, int nfast, double y,
+                      struct stretch *out)
+{
+    const struct spot_ellipse *e = &spot->spot;
+    const double *g = spot->conic, *m = spot->maximum, down = y - spot->name.y;
+    const double b = (y - e->y) / e->yb, half = 0.5 * (g[3] + g[1] * down);
+    const double rest = g[5] + g[4] * down + g[2] * down * down - 1;
+    const double root = half * half - g[0] * rest, middle = e->x + e->xb * b;
+    double low, high;
+
+    if (!(root > 0) || b < spot->cell[2] || b >= spot->cell[3]) return 0;
+    low = spot->name.x + (-half - sqrt(root)) / g[0];
+    high = spot->name.x + (-half + sqrt(root)) / g[0];
+    if (spot->reach > 0 && m[1] != 0) {
+        const double off = spot->middle - m[0] - m[2] * down;
+        const double one = (off - spot->reach) / m[1], other = (off + spot->reach) / m[1];
+
+        low = fmax(low, fmin(one, other) + spot->name.x);
+        high = fmin(high, fmax(one, other) + spot->name.x);
+    }
+    low = floor(low / over), high = ceil(high / over);
+    if (spot->cell[0] > -1) low = fmax(low, ceil((middle + e->xa * spot->cell[0]) / over));
+    if (spot->cell[1] < 1) high = fmin(high, ceil((middle + e->xa * spot->cell[1]) / over));
+    if (!(fmin(high, nfast) > fmax(low, 0))) return 0;
+    out->first = (int)fmax(low, 0);
+    out->last = (int)fmin(high, nfast);
+    return 1;
+}
+
+int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
+                 int most, struct sample_row *out)
+{
+    const struct window *w = panel->window;
+    const struct spot_ellipse *e = &spot->part;
+    const int over = panel->frame->oversample;
+    int n = 0;
+
+    for (; *row < end; (*row)++) {
+        const double y = *row + 0.5, b = (y - e->y) / e->yb;
+        const int s = *row / over, tiles = s / TILE_SLOW - w->first_row;
+        const int begin = n;
+        struct stretch all;
+
+        if (tiles < 0 || tiles >= w->nrow || !stretch_of(spot, over, w->nfast, y, &all))
+            continue;
+        for (int r = w->row[tiles]; r < w->row[tiles + 1]; r++) {
+            const struct window_run *run = w->run + r;
+            const int from = max_int(all.first, run->fast);
+            const int to = min_int(all.last, min_int(run->end, w->nfast));
+
+            if (from >= to) continue;
+            if (n == most) return begin; /* the whole row comes next time */
+            out[n].n = (to - from) * over;
+            out[n].da = 1 / e->xa;
+            out[n].a = (from * over + 0.5 - e->x - e->xb * b) / e->xa;
+            out[n].b = b;
+            out[n].pixel =
+                panel->packed ? window_place(run, s, from) : window_pixel(w, s, from);
+            n++;
+        }
+    }
+    return n;
+}

@@ -1,0 +1,78 @@
+/*
+ * list.h - the spots of a continuous crystal: which reflections light which part of a
+ * panel, and the numbers of each that stay as they are while parameters change.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_LIST_H
+#define NB_KERNELS_CONTINUOUS_LIST_H
+
+#include <stddef.h>
+
+#include "base/progress.h"
+#include "kernels/continuous/pattern.h"
+#include "kernels/continuous/samples.h"
+#include "kernels/continuous/forms/view.h"
+#include "kernels/job.h"
+
+/* An ellipse of samples: X = x + xa a + xb b, Y = y + yb b with a^2 + b^2 < 1. */
+struct spot_ellipse {
+    double x, y, xa, xb, yb;
+};
+
+struct listed_spot {
+    struct spot_name name;
+    double weight; /* of a point of Gauss's rule over phi; else 1 */
+    struct spot_ellipse spot, part; /* the spot; and the part of it, with its own nodes */
+    double cell[4]; /* range of a and of b of the spot that the part has */
+    /* log I falls below the cut where conic(X, Y) exceeds 1, and where the place of the
+     * maximum along z is further from `middle` than `reach` */
+    double conic[6]; /* XX, 2XY, YY, 2X, 2Y, 1, from the middle of the spot */
+    double maximum[3]; /* 1, X, Y */
+    double middle, reach;
+    double step, line_step;
+    on_nodes at;
+    size_t line_at; /* where the energies of a line begin among all; 5 x NODES */
+    double square, scale; /* F^2; with all weights */
+    int place; /* of F in the box */
+    double c[SPOT_COEFFICIENTS];
+    double variance; /* of its row of the spectrum */
+};
+
+struct spot_table {
+    struct listed_spot *spot;
+    size_t n, capacity;
+    double *line_at;
+    size_t nline, line_capacity;
+};
+
+void list_free(struct spot_table *table);
+
+/* How far spots are followed: to exp(-cut) of their peak. */
+struct list_settings {
+    double cut;
+    const struct job *job; /* of the image; its window decides which spots count */
+    const struct pattern *pattern;
+};
+
+/* Lists the spots of a view; what the table held is dropped. Errors: NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED. */
+nb_status list_spots(struct progress *progress, const struct view *view,
+                     const struct list_settings *settings, struct spot_table *out);
+
+/* Points the nodes to those of a listed spot. */
+void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
+                const struct pattern *pattern, struct spot_nodes *nodes);
+
+/* The first and last sub-pixel rows of a part, end excluded, of a panel of so many. */
+void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *end);
+
+/* Returns 1 when a spot may reach the columns of a tile. */
+int list_reaches(const struct listed_spot *spot, int over, const struct tile *tile);
+
+/* Writes the samples of sub-pixel rows from *row on, up to `end`, in the tiles of the
+ * window of the panel, and sets *row to the first that did not fit. */
+int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
+                 int most, struct sample_row *out);
+
+#endif

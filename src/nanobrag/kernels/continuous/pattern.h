@@ -1,0 +1,31 @@
+/*
+ * pattern.h - the places of the nodes in the ellipse of a spot, and the polynomials in its
+ * coordinates a and b that fit numbers at these places: for log I and the place of its
+ * maximum of degree 4, for its curvature 2, for the derivatives beyond 1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_PATTERN_H
+#define NB_KERNELS_CONTINUOUS_PATTERN_H
+
+#include "kernels/continuous/forms/nodes.h"
+#include "kernels/continuous/samples.h"
+
+struct pattern {
+    on_nodes a, b;
+    double fit[SPOT_COEFFICIENTS][NODES]; /* a coefficient is the sum over the nodes */
+};
+
+/* Computes the places, on rings, and the fits: weighted least squares. */
+void pattern_make(struct pattern *out);
+
+/* Writes the coefficients of so many outputs of the nodes; the map is linear, so that it is
+ * its own tangent. Coefficients of other outputs become 0. */
+void pattern_fit(const struct pattern *pattern, int outputs, double (*output)[NODES],
+                 double coefficient[SPOT_COEFFICIENTS]);
+
+/* Writes the cotangents of the outputs from those of the coefficients. */
+void pattern_fit_adjoint(const struct pattern *pattern, int outputs,
+                         const double bar[SPOT_COEFFICIENTS], double (*output)[NODES]);
+
+#endif

@@ -1,0 +1,292 @@
+/* rows.c - see rows.h. SPDX-License-Identifier: MIT */
+#include "kernels/continuous/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "kernels/continuous/spots_at.h"
+#include "kernels/spots/strips.h"
+
+void continuous_rows_free(struct continuous_rows *rows)
+{
+    free(rows->change);
+    free(rows->grid);
+    rows->change = NULL;
+    rows->grid = NULL;
+}
+
+/* ---- the changes of spots ---- */
+
+/* Returns 1 when a line of the group's spectrum changes along a tangent. */
+static int lines_change(const struct beam_group *g, const struct phys_frame_tangent *dot)
+{
+    int any = 0;
+
+    for (int i = 0; i < g->n && g->n > 1; i++)
+        any |= dot->source[g->first + i].inverse_wavelength != 0
+               || dot->source[g->first + i].weight != 0;
+    return any;
+}
+
+/* How many numbers the row of a spot has, 0 without a spectrum. */
+static size_t row_numbers(const struct continuous_work *work, const struct listed_spot *s,
+                          struct spectrum_row *row)
+{
+    struct profile profile;
+
+    if (s->name.along != ALONG_ENERGY || !spot_profile(work, s, row, &profile)) return 0;
+    return SPECTRUM_NUMBERS * (size_t)row->n;
+}
+
+/* Returns the relative change of what multiplies a spot. */
+static double change_of_scale(const struct view *view, const struct listed_spot *s,
+                              const struct phys_frame_tangent *dot,
+                              const struct crystal_change *crystal)
+{
+    const struct beam_group *g = view->group + s->name.group;
+    const double share = spot_share(view, s);
+    double sum = crystal->share[s->name.mosaic] / share;
+
+    if (g->n == 1 && view->frame->source[g->first].weight != 0)
+        sum += dot->source[g->first].weight / view->frame->source[g->first].weight;
+    return sum;
+}
+
+/* The tangents of a panel, and those of its crystals along them. */
+struct all_changes {
+    const struct continuous_rows *rows;
+    const struct tangents *const *of_panel;
+    const struct crystal_change *crystal; /* (panels' tangents x crystals) */
+    const size_t *first; /* of each panel among them */
+};
+
+/* Finds the changes of a spot along all tangents of its panel. */
+static void change_spot(const struct all_changes *a, size_t number, double *grid)
+{
+    const struct continuous_rows *rows = a->rows;
+    const struct continuous_work *work = rows->work;
+    const struct view *view = &work->view;
+    const struct listed_spot *spot = work->table.spot + number;
+    const struct phys_frame *frame = rows->job->frame + spot->name.panel;
+    const struct tangents *along = a->of_panel[spot->name.panel];
+    const struct node_kernels *kernels = rows->kernels->nodes;
+    const int outputs = spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
+    const struct beam_group *g = view->group + spot->name.group;
+    struct listed_spot fitted = *spot;
+    struct spectrum_row row = {0};
+    const size_t numbers = grid ? row_numbers(work, spot, &row) : 0;
+    struct spot_state state;
+
+    spot_fit(work, kernels, rows->job, &fitted, &state);
+    kernels->slopes(&state.nodes, &state.values);
+    for (int d = 0; d < along->n; d++) {
+        const struct phys_frame_tangent *dot = along->dot + d;
+        const struct crystal_change *crystal =
+            a->crystal + (a->first[spot->name.panel] + (size_t)d) * (size_t)view->ncrystal
+            + spot->name.crystal;
+        struct profile_change *to = rows->change + number * (size_t)rows->most + d;
+        double output[NODE_OUTPUTS][NODES];
+        struct nodes_change change;
+
+        if (spot_share(view, spot) == 0) { /* it can only begin to have one */
+            memset(to, 0, sizeof *to);
+            to->c[SPOT_L] = crystal->share[spot->name.mosaic];
+            continue;
+        }
+        view_nodes_tangent(view, frame, &spot->name, &state.of, &state.nodes, dot, crystal,
+                           &change);
+        kernels->tangent(&state.nodes, &state.values, &change, output);
+        spot_factors_tangent(frame, spot, &state.nodes, dot, output[NODE_L]);
+        pattern_fit(&work->pattern, outputs, output, to->c);
+        to->c[SPOT_L] += change_of_scale(view, spot, dot, crystal);
+        to->half = dot->broad.half_range;
+        to->grid = NULL;
+        if (numbers > 0 && lines_change(g, dot)) {
+            double *e = malloc(2 * (size_t)g->n * sizeof *e), *w = e + g->n;
+
+            for (int i = 0; i < g->n && e; i++) {
+                e[i] = dot->source[g->first + i].inverse_wavelength / g->k;
+                w[i] = dot->source[g->first + i].weight;
+            }
+            if (e)
+                spectrum_row_change(work->spectrum + spot->name.group, spot->variance, e, w,
+                                    grid);
+            to->grid = e ? grid : NULL;
+            free(e);
+            grid += numbers;
+        }
+    }
+    spectrum_row_free(&row);
+}
+
+/* Finds where the changes of each spot's spectrum begin, first[spots], and returns how many
+ * numbers they are in all. */
+static size_t find_grids(const struct all_changes *a, size_t *first)
+{
+    const struct continuous_work *work = a->rows->work;
+    struct spectrum_row row = {0};
+    size_t total = 0;
+
+    for (size_t s = 0; s < work->table.n; s++) {
+        const struct listed_spot *spot = work->table.spot + s;
+        const struct tangents *along = a->of_panel[spot->name.panel];
+        size_t changing = 0;
+
+        first[s] = total;
+        for (int d = 0; d < along->n; d++)
+            changing +=
+                (size_t)lines_change(work->view.group + spot->name.group, along->dot + d);
+        if (changing > 0) total += changing * row_numbers(work, spot, &row);
+    }
+    spectrum_row_free(&row);
+    return total;
+}
+
+static void change_all(const struct all_changes *a, const size_t *first)
+{
+    const struct continuous_rows *rows = a->rows;
+    const int n = (int)rows->work->table.n;
+    const int threads = strips_threads(rows->job, n * 2000.0);
+
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < n; i++) {
+        STANDARD_FLOATS;
+        change_spot(a, (size_t)i, rows->grid ? rows->grid + first[i] : NULL);
+    }
+    (void)threads;
+}
+
+nb_status continuous_rows_find(struct progress *progress, const struct kernel_set *kernels,
+                               const struct job *job, const struct tangents *const *along,
+                               struct continuous_work *work, struct continuous_rows *out)
+{
+    const int panels = window_panels(job->window);
+    size_t *begin, *first = NULL, tangents = 0, grids;
+    struct crystal_change *crystal = NULL;
+    struct all_changes a = {.rows = out, .of_panel = along};
+    nb_status status = continuous_list(progress, kernels, job, work);
+
+    memset(out, 0, sizeof *out);
+    if (status) return status;
+    out->kernels = kernels;
+    out->job = job;
+    out->work = work;
+    begin = malloc(((size_t)panels + 1) * sizeof *begin);
+    for (int p = 0; p < panels && begin; p++) {
+        begin[p] = tangents;
+        tangents += (size_t)along[p]->n;
+        out->most = max_int(out->most, along[p]->n);
+    }
+    crystal = malloc((tangents * (size_t)work->view.ncrystal + 1) * sizeof *crystal);
+    first = malloc((work->table.n + 1) * sizeof *first);
+    out->change = malloc((work->table.n * (size_t)out->most + 1) * sizeof *out->change);
+    status = begin && crystal && first && out->change ? NB_OK : NB_ERR_MEMORY;
+    if (status == NB_OK) {
+        for (int p = 0; p < panels; p++)
+            for (int d = 0; d < along[p]->n; d++)
+                for (int o = 0; o < work->view.ncrystal; o++)
+                    view_crystal_tangent(&work->view, o, along[p]->dot + d,
+                                         crystal
+                                             + (begin[p] + (size_t)d)
+                                                   * (size_t)work->view.ncrystal
+                                             + o);
+        a.crystal = crystal;
+        a.first = begin;
+        grids = find_grids(&a, first);
+        if (grids > 0) out->grid = malloc(grids * sizeof *out->grid);
+        if (grids > 0 && !out->grid) status = NB_ERR_MEMORY;
+    }
+    if (status == NB_OK) change_all(&a, first);
+    free(begin);
+    free(crystal);
+    free(first);
+    if (status) continuous_rows_free(out);
+    return status ? fail_memory(progress->ctx, "the changes of spots")
+                  : progress_check(progress);
+}
+
+/* ---- a tile ---- */
+
+/* Adds the samples of a spot in some rows to `own` and the changes. */
+static void add_spot(const struct continuous_rows *rows, const struct job *panel, int n,
+                     size_t number, int first, int end, double *own, double *change)
+{
+    const struct continuous_work *work = rows->work;
+    const struct continuous_kernels *kernels = rows->kernels->single
+                                                   ? rows->kernels->continuous_single
+                                                   : rows->kernels->continuous_precise;
+    const struct listed_spot *spot = work->table.spot + number;
+    const double rest = spot->square * spot->weight * spot_light(&work->view, spot);
+    const double scale = spot_share(&work->view, spot) != 0 ? spot->scale : rest;
+    const struct spot_changes to = {n, rows->change + number * (size_t)rows->most, own,
+                                    change, TILE_PIXELS};
+    struct sample_row samples[TILE_SLOW * 16];
+    struct spectrum_row row = {0};
+    struct profile profile;
+    int count;
+
+    if (!spot_profile(work, spot, &row, &profile)) return;
+    while ((count = list_samples(spot, panel, &first, end,
+                                 (int)(sizeof samples / sizeof *samples), samples))
+           > 0)
+        kernels->changes(&profile, panel->frame->oversample, count, samples, scale, &to);
+    spectrum_row_free(&row);
+}
+
+/* Adds a spot to a part of a tile, for a panel whose window holds this part alone; returns
+ * 0 when the columns are full. */
+static int add_to_part(const struct continuous_rows *rows, const struct job *panel,
+                       const struct tile *part, size_t number,
+                       const struct rows_of_part *to)
+{
+    const struct continuous_work *work = rows->work;
+    const struct listed_spot *spot = work->table.spot + number;
+    const int over = panel->frame->oversample, width = part->width;
+    const int low = part->slow * over, high = low + part->height * over;
+    const int before = part->slow % TILE_SLOW * width;
+    double own[TILE_PIXELS] = {0}, *column = NULL, by_f = 0;
+    int first, end;
+
+    list_rows_of(spot, high, &first, &end);
+    first = max_int(first, low);
+    if (first >= end || !list_reaches(spot, over, part)) return 1;
+    add_spot(rows, panel, to->n, number, first, end, own, to->change);
+    if (spot_share(&work->view, spot) == 0) return 1;
+    if (to->columns) column = columns_take(to->columns, spot->place, to->lanes);
+    if (to->columns && to->columns->full) return 0;
+    if (column && spot->square != 0) by_f = 2 / work->view.frame->f[spot->place];
+    for (int i = 0; i < width * part->height; i++) {
+        to->sums[before + i] += own[before + i];
+        if (column && part->shown[i / width] >> (i % width) & 1)
+            column[to->place[i]] += by_f * own[before + i];
+    }
+    return 1;
+}
+
+void continuous_rows_of(const struct continuous_rows *rows, const struct job *panel,
+                        const struct tile *part, const struct rows_of_part *to)
+{
+    const struct continuous_work *work = rows->work;
+    struct window_run run = {0, part->fast, part->fast + part->width};
+    int runs[2] = {0, 1};
+    struct window window = *panel->window;
+    struct job job = *panel;
+
+    window.first_row = part->slow / TILE_SLOW;
+    window.nrow = 1;
+    window.row = runs;
+    window.run = &run;
+    job.window = &window;
+    job.packed = 1;
+    for (int i = 0; i < work->nstrip; i++) {
+        const struct spot_strip *strip = work->strip + i;
+
+        if (strip->panel != part->panel || strip->row > part->slow
+            || strip->end <= part->slow)
+            continue;
+        for (size_t s = 0; s < strip->n; s++)
+            if (!add_to_part(rows, &job, part, work->order[strip->first + s], to)) return;
+    }
+}

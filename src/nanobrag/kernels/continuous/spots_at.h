@@ -1,0 +1,50 @@
+/*
+ * spots_at.h - what the images and the derivatives of a continuous crystal share.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_SPOTS_AT_H
+#define NB_KERNELS_CONTINUOUS_SPOTS_AT_H
+
+#include "kernels/continuous/continuous.h"
+
+/* The form of a spot at its nodes. */
+struct spot_state {
+    struct form_of of;
+    struct spot_nodes nodes;
+    struct node_values values;
+};
+
+/* Computes the form of a spot at its nodes, and its polynomials. */
+void spot_fit(const struct continuous_work *work, const struct node_kernels *kernels,
+              const struct job *job, struct listed_spot *spot, struct spot_state *out);
+
+/* Adds the logarithms of the factors that belong to each sample, the capture of its layer,
+ * to log I at the nodes. */
+void spot_factors(const struct phys_frame *frame, const struct listed_spot *spot,
+                  const struct spot_nodes *nodes, double *log_i);
+
+/* Adds the cotangents of these factors, given those of log I. */
+void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_spot *spot,
+                          const struct spot_nodes *nodes, const double *bar,
+                          struct phys_frame_tangent *to);
+
+/* Adds the changes of these factors to those of log I. */
+void spot_factors_tangent(const struct phys_frame *frame, const struct listed_spot *spot,
+                          const struct spot_nodes *nodes,
+                          const struct phys_frame_tangent *dot, double *log_i);
+
+/* The weight of a spot's source, and the share of its crystal and mosaic. */
+double spot_light(const struct view *view, const struct listed_spot *spot);
+double spot_share(const struct view *view, const struct listed_spot *spot);
+
+/* Lists the spots of a job, unless they are held, and computes their polynomials. */
+nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, struct continuous_work *work);
+
+/* Fills in the profile of a spot; `row` is memory for its row of the spectrum. Returns 0
+ * when there is no memory. */
+int spot_profile(const struct continuous_work *work, const struct listed_spot *spot,
+                 struct spectrum_row *row, struct profile *out);
+
+#endif
