@@ -104,6 +104,8 @@ typedef struct nb_crystal {
     double default_f; /* structure factor of unlisted reflections           electron */
     const nb_hkl *hkl; /* listed reflections; NULL: none */
     int interpolate; /* enum nb_interpolation; AUTO: tricubic if any N <= 2 */
+    int normalise; /* 1: F_latt is multiplied so that a spot sums to that of square blocks,
+                      whatever shape and fudge, which is not 0 (docs/theory.md, 5) */
     double size[3]; /* along a b c; a number above 0 sets N = ceil(size/edge)  mm   */
     int random_misset; /* 1: misset is drawn at random from misset_seed */
     int64_t misset_seed; /* seed of the random misset */

@@ -430,7 +430,7 @@ typedef struct nb_description {
     double real_axes[3][3]; /* a, b, c                                          A      */
     double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
     double misset[3]; /* about lab x, y, z                                      degree */
-    double ncells[3]; /* unit cells along a, b, c */
+    double ncells[3], spot_sum; /* cells along a, b, c; sum of a spot / of square ones */
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
     /* ---- detector, after its rotations ---- */
     int npanel, panel; /* number, 0: one rectangle; that which the direct beam meets, or is

@@ -566,6 +566,9 @@ class Crystal(Struct):
             listed reflections; NULL: none
         interpolate:
             enum nb_interpolation; AUTO: tricubic if any N <= 2
+        normalise:
+            1: F_latt is multiplied so that a spot sums to that of square blocks, whatever shape
+            and fudge, which is not 0 (docs/theory.md, 5)
         size:
             along a b c; a number above 0 sets N = ceil(size/edge) [mm]
         random_misset:
@@ -600,6 +603,7 @@ class Crystal(Struct):
     default_f: float = 0.0
     hkl: Hkl | None = None
     interpolate: Interpolation | str | int = Interpolation(0)
+    normalise: int = 0
     size: Sequence[float] = (0.0, 0.0, 0.0)
     random_misset: int = 0
     misset_seed: int = 0
@@ -1229,7 +1233,9 @@ class Description(Record):
         misset:
             about lab x, y, z [degree]
         ncells:
-            unit cells along a, b, c
+            cells along a, b, c; sum of a spot / of square ones
+        spot_sum:
+            cells along a, b, c; sum of a spot / of square ones
         star_sines:
             of the reciprocal angles, not clipped to 1
         star_cosines:
@@ -1386,6 +1392,7 @@ class Description(Record):
     star_axes: NDArray[np.float64]
     misset: NDArray[np.float64]
     ncells: NDArray[np.float64]
+    spot_sum: float
     star_sines: NDArray[np.float64]
     star_cosines: NDArray[np.float64]
     npanel: int

@@ -26,7 +26,10 @@ static void draw_crystal(struct attack *a, nb_crystal *c)
         c->ndomains = 1 + attack_below(a, 6);
         if (attack_once_in(a, 2)) c->mosaic[1] = c->mosaic[2] = c->mosaic[0] / 3;
     }
-    if (attack_once_in(a, 4)) c->fudge = attack_decades(a, 0.3, 3);
+    if (attack_once_in(a, 4)) {
+        c->fudge = attack_decades(a, 0.3, 3);
+        c->normalise = c->fudge > 1;
+    }
     if (attack_once_in(a, 4)) c->b_factor = attack_between(a, -1, 40);
     if (attack_once_in(a, 6)) c->scale = attack_decades(a, 1e-3, 1e3);
 }

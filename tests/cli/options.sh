@@ -67,6 +67,26 @@ same_image "later options win" "$scene -distance 90" "$scene -distance 50 -dista
 same_image "-polar cancels -nopolar" "$scene -polar 0.5" "$scene -nopolar -polar 0.5"
 same_image "-misset cancels random" "$scene -misset 1 2 3" "$scene -misset random -misset 1 2 3"
 
+# spots of any shape sum to those of square blocks
+same_image "-normalise is off" "$scene -gauss_xtal" "$scene -gauss_xtal -normalise off"
+same_image "-normalise leaves square blocks" "$scene" "$scene -fudge 2 -normalise on"
+run $scene -gauss_xtal -floatfile f.bin
+is "gauss says what its spots sum to" grep -q \
+    'spots sum to 0.9844 of those of square blocks (-normalise on: to the same)' out
+cp work/f.bin plain.bin
+run $scene -gauss_xtal -normalise on -floatfile f.bin -json f.json
+is "normalised ones say so" grep -q 'spots sum to those of square blocks (-normalise on)' out
+(od -A n -v -t f4 -w4 plain.bin; od -A n -v -t f4 -w4 work/f.bin) | awk '
+    NR <= 576 { one[NR] = $1; next }
+    one[NR - 576] > 0 { n++; d = $1 / one[NR - 576] * 0.984443146 - 1; if (d * d > m) m = d * d }
+    END { print "# " n " pixels, off by " sqrt(m); exit !(n > 100 && m < 1e-12) }'
+report $? "each pixel is brighter by 1/0.98444"
+refuses 2 '-normalise on needs a -fudge above 0' $scene -gauss_xtal -fudge 0 -normalise on -floatfile f
+refuses 2 'expected on|off' $scene -normalise yes -floatfile f
+run $scene -compat nanobragg -nonoise -nopgm -gauss_xtal -normalise on
+is "-compat nanobragg refuses it" sh -c "test $code -ne 0 && cat out err | \
+    grep -q -e '-normalise on is not for -compat nanobragg'"
+
 # options that change nothing say so
 accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f
 accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f

@@ -85,6 +85,7 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     /* none where spots may be painted: their adjoint leaves it to the lanes */
     c->b_factor = m->is.cut == ALL && m->is.factors != EACH ? 0 : 8;
     c->scale = 1.3;
+    c->normalise = m->is.cells == REAL;
     if (m->is.axes == MATRIX) {
         memcpy(c->matrix, matrix, sizeof matrix);
         memset(c->cell, 0, sizeof c->cell);
@@ -224,7 +225,8 @@ const char *modes_zero(const nb_scene *s, const char *name)
         || (is_among(name, "spindle_x spindle_y spindle_z") && is_default(s->scan.axis)))
         return "a direction along an axis has no slope in its own length";
     if (s->crystal.shape != NB_TOPHAT) return NULL;
-    if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
+    if (strcmp(name, "fudge") == 0 && !s->crystal.normalise)
+        return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))
         return "moves samples within spots that are flat";
     if (!tricubic && is_among(name, "wavelength dispersion") && s->crystal.b_factor == 0

@@ -86,6 +86,24 @@ static struct dual radius(const struct truth *t, const struct dual_vec axes[3],
     return dual_mul(t->x.fudge, sum);
 }
 
+/* integral of the square of F_latt over that of square blocks of as many cells */
+static struct dual spot_sum(const struct truth *t, const struct dual_vec axes[3])
+{
+    const quad pi = quad_pi(), gauss = (quad)0.63 / 2 * pi, ball = (quad)0.723601254558268,
+               edge = (quad)0.63;
+    const int shape = t->scene.crystal.shape;
+    struct dual sum = dual_of(shape == NB_ROUND    ? 6 * ball * ball / pi
+                              : shape == NB_TOPHAT ? 4 * pi / 3 * edge * edge * edge
+                                                   : gauss * sqrtq(gauss));
+
+    if (shape == NB_GAUSS_STAR) {
+        sum = dual_mul(sum, dual_abs(vec_dot(axes[0], vec_cross(axes[1], axes[2]))));
+        for (int i = 0; i < 3; i++)
+            sum = dual_div(sum, dual_sqrt(vec_dot(axes[i], axes[i])));
+    }
+    return dual_div(sum, dual_mul(t->x.fudge, dual_sqrt(t->x.fudge)));
+}
+
 static struct dual shape_factor(const struct truth *t, const struct dual_vec axes[3],
                                 const struct dual away[3])
 {
@@ -104,6 +122,7 @@ static struct dual shape_factor(const struct truth *t, const struct dual_vec axe
         return out;
     }
     u = radius(t, axes, away);
+    if (t->scene.crystal.normalise) out = dual_div(out, dual_sqrt(spot_sum(t, axes)));
     switch (t->scene.crystal.shape) {
     case NB_ROUND:
         return dual_mul(dual_times((quad)0.723601254558268, out),

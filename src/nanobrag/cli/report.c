@@ -36,6 +36,12 @@ static void report_crystal(const struct run *run)
            "%.3g x %.3g um\n",
            c[0], c[1], c[2], c[3], c[4], c[5], n[0], n[1], n[2], shapes[crystal->shape],
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
+    if (crystal->normalise && crystal->shape != NB_SQUARE)
+        printf("           spots sum to those of square blocks (-normalise on)\n");
+    else if (fabs(d->spot_sum - 1) > 1e-9)
+        printf("           spots sum to %.4g of those of square blocks (-normalise on: to "
+               "the same)\n",
+               d->spot_sum);
     char atoms[48] = "";
     if (run->inputs.structure)
         snprintf(atoms, sizeof atoms, " (%zu atoms)",

@@ -282,39 +282,55 @@ static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                     + bc_dot * (ab * ac - n[0] * bc));
 }
 
+/* Computes the edge of star_edge() and its tangent, of a crystal with `cells` (det N and
+ * its tangent). Returns 0 for shapes with the metric of N. */
+static int star_edge_tangent(const nb_scene *scene, const struct crystal_axes *axes,
+                             const double strain[9], const double cells[2], double edge[2])
+{
+    const int shape = scene->crystal.shape;
+    double cube = cells[0], log_dot = cells[1] / cells[0]; /* d log(cube) */
+
+    if (shape != NB_GAUSS_STAR) {
+        edge[0] = cells[0];
+        edge[1] = cells[1];
+        return (shape == NB_GAUSS || shape == NB_TOPHAT)
+               && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
+    }
+    for (int i = 0; i < 3; i++) {
+        const double *a = axes->real[i];
+
+        cube *= linear_norm(a);
+        for (int j = 0; j < 3; j++)
+            log_dot += strain[3 * i + j] * linear_dot(axes->real[j], a) / linear_dot(a, a);
+    }
+    edge[0] = cbrt(cube);
+    edge[1] = edge[0] * log_dot / 3;
+    return 1;
+}
+
 /* Tangent of crystal_lattice(). */
 static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
                                     const struct crystal_axes *axes, double stretch,
                                     struct phys_frame_tangent *out)
 {
     const nb_crystal *c = &scene->crystal;
-    double metric[6];
-    const double cells = crystal_cells_metric(c, metric);
-    const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
-                           && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
+    const double *strain = out->strain;
+    double metric[6], cells[2], edge[2], sum_dot; /* d log(crystal_spot_sum()) */
+    int is_star;
 
+    cells[0] = crystal_cells_metric(c, metric);
+    cells[1] = cells_metric_tangent(c, &dot->crystal, out->metric);
+    is_star = star_edge_tangent(scene, axes, strain, cells, edge);
     linear_copy(dot->crystal.ncells, out->ncells);
-    out->peak = cells_metric_tangent(c, &dot->crystal, out->metric);
+    out->peak = cells[1];
     out->fudge = dot->crystal.fudge;
-    if (c->shape == NB_GAUSS_STAR || star_quirk) {
-        double edge[2] = {cells, out->peak};
-
-        if (!star_quirk) {
-            double cube = cells, log_dot = out->peak / cells; /* d log(cube) */
-
-            for (int i = 0; i < 3; i++) {
-                const double *a = axes->real[i];
-
-                cube *= linear_norm(a);
-                for (int j = 0; j < 3; j++)
-                    log_dot += out->strain[3 * i + j] * linear_dot(axes->real[j], a)
-                               / linear_dot(a, a);
-            }
-            edge[0] = cbrt(cube);
-            edge[1] = edge[0] * log_dot / 3;
-        }
-        star_metric_tangent(axes, out->strain, stretch, edge, out->metric);
-    }
+    if (is_star) star_metric_tangent(axes, strain, stretch, edge, out->metric);
+    if (!c->normalise || c->shape == NB_SQUARE) return;
+    sum_dot = -1.5 * dot->crystal.fudge / c->fudge;
+    if (is_star)
+        sum_dot += cells[1] / cells[0] - 3 * edge[1] / edge[0] - 3 * stretch + strain[0]
+                   + strain[4] + strain[8];
+    out->peak = (cells[1] - cells[0] * sum_dot / 2) / sqrt(crystal_spot_sum(scene, axes));
 }
 
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,

@@ -223,6 +223,10 @@ nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene)
     const double *n = c->ncells, *off = c->ncells_off;
     double metric[6];
 
+    if (c->normalise && !(c->fudge > 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "-normalise on needs a -fudge above 0, as spots without an end have no "
+                    "sum");
     if (linear_is_zero(off)) return NB_OK;
     if (c->shape == NB_SQUARE)
         return fail(ctx, NB_ERR_SCENE,
@@ -251,25 +255,60 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6])
            - n[2] * ab * ab;
 }
 
+/* Returns the edge by which rho is |dh a* + dk b* + dl c*| times it, or 0 for shapes with
+ * the metric of N. It is that of a cube with the volume of the crystal; nanoBragg takes the
+ * number of cells instead. */
+static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
+                        double cells)
+{
+    const int shape = scene->crystal.shape;
+
+    if (shape == NB_GAUSS_STAR)
+        return cbrt(cells * linear_norm(axes->real[0]) * linear_norm(axes->real[1])
+                    * linear_norm(axes->real[2]));
+    return (shape == NB_GAUSS || shape == NB_TOPHAT)
+                   && (scene->quirks & NB_QUIRK_GAUSS_METRIC)
+               ? cells
+               : 0;
+}
+
+double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
+{
+    /* of the square of each profile of u = x^2 + y^2 + z^2, over x, y and z */
+    static const double integral[] = {
+        [NB_ROUND] = 1, /* 0.7236^2 6/pi */
+        [NB_GAUSS] = 0.98444314621763005, /* (0.315 pi)^(3/2) */
+        [NB_TOPHAT] = 1.0473944243362227, /* 4/3 pi 0.63^3 */
+        [NB_GAUSS_STAR] = 0.98444314621763005,
+    };
+    const nb_crystal *c = &scene->crystal;
+    double metric[6], sum;
+
+    if (c->shape == NB_SQUARE) return 1;
+    sum = integral[c->shape] / (c->fudge * sqrt(c->fudge));
+    const double cells = crystal_cells_metric(c, metric);
+    const double edge = star_edge(scene, axes, cells);
+    if (edge > 0) { /* x, y, z fill edge^3/V where those of N fill det N */
+        double across[3];
+
+        linear_cross(axes->star[1], axes->star[2], across);
+        sum *= cells / fabs(edge * edge * edge * linear_dot(axes->star[0], across));
+    }
+    return sum;
+}
+
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame)
 {
     const nb_crystal *c = &scene->crystal;
     const double cells = crystal_cells_metric(c, frame->metric);
-    const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
-                           && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
+    const double edge = star_edge(scene, axes, cells);
 
     linear_copy(c->ncells, frame->ncells);
     frame->peak = cells;
+    if (c->normalise) frame->peak /= sqrt(crystal_spot_sum(scene, axes));
     frame->fudge = c->fudge;
-    if (c->shape == NB_GAUSS_STAR || star_quirk) {
-        /* rho is |dh a* + dk b* + dl c*| times an edge: that of a cube with the volume of
-         * the crystal. nanoBragg takes the number of cells instead. */
-        double edge = cells;
-
-        if (!star_quirk)
-            edge = cbrt(cells * linear_norm(axes->real[0]) * linear_norm(axes->real[1])
-                        * linear_norm(axes->real[2]));
+    if (edge > 0) {
         for (int i = 0; i < 3; i++)
             frame->metric[i] = linear_dot(axes->star[i], axes->star[i]) * edge * edge;
         for (int i = 0; i < 3; i++) {

@@ -30,7 +30,7 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene);
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out);
 
 /* Returns NB_ERR_SCENE unless the matrix N is positive definite, and diagonal if the
- * crystal is square. */
+ * crystal is square, or if spots without an end are to be normalised. */
 nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene);
 
 /* Computes the metric of rho^2 = |N d|^2, in the order hh kk ll hk hl kl. Returns det N. */
@@ -39,6 +39,11 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6]);
 /* Sets the members of the frame that belong to the lattice factor. */
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame);
+
+/* Returns the sum of F_latt^2 of a spot over all orientations, the integral over dh, dk and
+ * dl without a limit, over that of square blocks of as many cells; normalise is left aside.
+ */
+double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes);
 
 /* Returns the largest edge N |a| of the crystal, A. */
 double crystal_largest_edge(const nb_scene *scene, const struct crystal_axes *axes);

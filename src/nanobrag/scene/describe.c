@@ -44,6 +44,7 @@ static void describe_crystal(const nb_scene *scene, const struct crystal_axes *a
     star_angles(out);
     linear_copy(scene->crystal.misset, out->misset);
     linear_copy(scene->crystal.ncells, out->ncells);
+    out->spot_sum = scene->crystal.normalise ? 1 : crystal_spot_sum(scene, axes);
     out->sample_max = crystal_largest_edge(scene, axes);
 }
 

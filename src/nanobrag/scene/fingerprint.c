@@ -59,6 +59,7 @@ static const struct row rows[] = {
     {"the seed of the mosaic domains", NULL, WIDE, 1, AT(crystal.mosaic_seed)},
     {"the shape of the crystal", NULL, WHOLE, 1, AT(crystal.shape)},
     {"the crystal's fudge", NULL, REAL, 1, AT(crystal.fudge)},
+    {"whether spots are normalised", NULL, WHOLE, 1, AT(crystal.normalise)},
     {"b_factor", NULL, REAL, 1, AT(crystal.b_factor)},
     {"scale", NULL, REAL, 1, AT(crystal.scale)},
     {"default_f", NULL, REAL, 1, AT(crystal.default_f)},

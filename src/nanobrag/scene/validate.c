@@ -103,6 +103,7 @@ static const struct count_rule count_rules[] = {
     COUNT(crystal.ndomains, 0, 100000000, "-mosaic_domains"),
     COUNT(crystal.system, NB_SYSTEM_NONE, NB_CUBIC, ""),
     COUNT(crystal.shape, NB_SQUARE, NB_GAUSS_STAR, ""),
+    COUNT(crystal.normalise, 0, 1, "-normalise"),
     COUNT(crystal.interpolate, NB_INTERPOLATE_AUTO, NB_TRICUBIC, ""),
     COUNT(detector.nslow, 0, 1000000, "-detpixels_s"),
     COUNT(detector.nfast, 0, 1000000, "-detpixels_f"),
@@ -279,6 +280,10 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
     NB_TRY(check_panels(ctx, &scene->detector));
     if (scene->quirks & ~(uint64_t)NB_QUIRK_ALL)
         return fail(ctx, NB_ERR_ARGUMENT, "quirks holds bits that are no NB_QUIRK");
+    if (scene->crystal.normalise && (scene->quirks & NB_QUIRK_GAUSS_METRIC))
+        return fail(ctx, NB_ERR_SCENE,
+                    "-normalise on is not for -compat nanobragg, whose spots sum to what "
+                    "they do");
     if (scene->psf.kind != NB_PSF_NONE && !(scene->psf.fwhm > 0))
         return fail(ctx, NB_ERR_SCENE, "a point spread needs a width; give -psf_fwhm");
     if (scene->psf.kind == NB_PSF_NONE && (scene->psf.fwhm > 0 || scene->psf.radius > 0))

@@ -212,6 +212,11 @@ static int system_named(const char *word)
     return i;
 }
 
+static int is_on(const char *word)
+{
+    return strcmp(word, "on") == 0;
+}
+
 static int coarse_named(const char *word)
 {
     return strcmp(word, "on") == 0    ? NB_COARSE_ON

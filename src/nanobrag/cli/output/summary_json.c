@@ -27,6 +27,8 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_reals(to, "ncells", d->ncells, 3);
     json_text(to, "shape", shapes[c->shape]);
     json_real(to, "fudge", c->fudge);
+    json_flag(to, "normalise", c->normalise);
+    json_real(to, "spot_sum", d->spot_sum); /* null: of spots without an end */
     json_real(to, "mosaic_degree", c->mosaic[0]);
     json_whole(to, "mosaic_domains", d->ndomains);
     cJSON *f = json_object(root, "structure_factors");
