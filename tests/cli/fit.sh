@@ -457,9 +457,26 @@ inputs="some.hkl f.img"
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit misset,scale,F -data f.img
 is "a scale beside all F is not held" grep -q '^  scale .* its error is in those of F' out
 is "and many F are summed up" grep -q '^  F: the data tell of' out
+is "on the scale of the start" grep -q '^scale of F  *that of the start, as scale is free too$' out
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'misset,F[1,2,3],F[0,0,0]' \
     -data f.img
 is "a few F are listed" [ "$(grep -c '^  F\[[01],[02],[03]\]' out)" -eq 2 ]
+is "nothing is said of their scale where all are held" [ "$(grep -c '^scale of F' out)" -eq 0 ]
+run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -fit F -data f.img -fitfile fit.json
+is "the scale of F is that of the shape" grep -q \
+    '^scale of F  *1.008 times that of square blocks, as spots sum to 0.9844 of theirs' out
+cp work/fit.json plain.json
+run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -fit F -data f.img \
+    -fitfile fit.json -normalise on
+is "or that of square blocks" grep -q '^scale of F  *that of square blocks$' out
+[ -z "$have_python" ] || is "and F is smaller by as much" python3 -c '
+import json
+plain, normal = ({v["name"]: v for v in json.load(open(name))["values"]}
+                 for name in ("plain.json", "work/fit.json"))
+name = min(plain, key=lambda n: (plain[n]["error"] or 1e9) / abs(plain[n]["value"]))
+ratio = plain[name]["value"] / normal[name]["value"]
+print("# %s: %.6f times" % (name, ratio))
+raise SystemExit(not abs(ratio - 0.984443146**-0.5) < 2e-3) # a fit ends within 0.05 errors'
 
 # ---- options without effect ----
 idle()

@@ -78,6 +78,27 @@ static void print_factors(const nb_fit_result *r)
                n, known, 100 * change / (double)n);
 }
 
+/* On which scale free structure factors are: that of square blocks or another. */
+static void print_scale_of_factors(const struct fit_job *job, const nb_fit_result *r)
+{
+    const double sum = job->run->description.spot_sum;
+    int has_factors = 0, has_scale = 0;
+    for (size_t i = 0; i < r->nvalue; i++) {
+        const nb_fit_value *v = &r->value[i];
+        has_factors |= is_factor(v) && !v->is_held;
+        has_scale |= strcmp(v->param.name, "scale") == 0 && !v->is_held;
+    }
+    if (!has_factors) return;
+    if (has_scale)
+        printf("scale of F   that of the start, as scale is free too\n");
+    else if (fabs(sum - 1) <= 1e-9)
+        printf("scale of F   that of square blocks\n");
+    else
+        printf("scale of F   %.4g times that of square blocks, as spots sum to %.4g of "
+               "theirs; -normalise on: the same\n",
+               1 / sqrt(sum), sum);
+}
+
 static void print_values(const struct fit_job *job, const nb_fit_result *r)
 {
     enum { OWN_MOST = 100 };
@@ -167,6 +188,7 @@ void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
         printf("%lld image%s\n", (long long)r->nshot, r->nshot == 1 ? "" : "s");
     }
     print_values(job, r);
+    print_scale_of_factors(job, r);
     print_errors(job, r);
     print_correlated(r);
     print_left_out(r);
