@@ -32,6 +32,7 @@ void continuous_free(struct continuous_work *work)
     free(work->view.group);
     free(work->strip);
     free(work->order);
+    free(work->lit);
     memset(work, 0, sizeof *work);
 }
 
@@ -41,7 +42,8 @@ size_t continuous_bytes(const struct continuous_work *work)
            + work->table.line_capacity * sizeof *work->table.line_at
            + work->ncrystals * sizeof *work->view.crystal
            + work->ngroups * (sizeof *work->view.group + sizeof *work->spectrum)
-           + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order;
+           + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order
+           + work->ntiles;
 }
 
 /* ---- memory ---- */
@@ -158,66 +160,96 @@ static void fit_all(const struct kernel_set *kernels, const struct job *job,
     (void)threads;
 }
 
+/* Numbers the strips of all panels; base[p] is the first of panel p, and the last element
+ * their number. Returns 0 when there is no memory. */
+static int make_strips(struct continuous_work *work, const struct window *image, int *base)
+{
+    const int panels = window_panels(image);
+    void *array = work->strip;
+
+    base[0] = 0;
+    for (int p = 0; p < panels; p++)
+        base[p + 1] = base[p]
+                      + (window_panel(image, p)->nslow + STRIP_ROWS - 1) / STRIP_ROWS;
+    work->nstrip = base[panels];
+    work->strip = NULL;
+    if (!grow(&array, &work->nstrips, (size_t)work->nstrip + 1, sizeof *work->strip))
+        return 0;
+    work->strip = array;
+    for (int p = 0; p < panels; p++)
+        for (int i = base[p]; i < base[p + 1]; i++) {
+            const int row = (i - base[p]) * STRIP_ROWS;
+
+            work->strip[i] = (struct spot_strip){
+                p, row, min_int(row + STRIP_ROWS, window_panel(image, p)->nslow), 0, 0};
+        }
+    return 1;
+}
+
+/* Counts the spots of each strip or, with `order`, writes their numbers. */
+static void fill_strips(struct continuous_work *work, const struct job *job,
+                        const int *base, unsigned *order)
+{
+    const int over = job->frame->oversample, rows = STRIP_ROWS * over;
+
+    for (size_t s = 0; s < work->table.n; s++) {
+        const struct listed_spot *spot = work->table.spot + s;
+        const int panel = spot->name.panel;
+        int first, end;
+
+        list_rows_of(spot, window_panel(job->window, panel)->nslow * over, &first, &end);
+        for (int i = first / rows; first < end && i * rows < end; i++) {
+            struct spot_strip *strip = work->strip + base[panel] + i;
+
+            if (order) order[strip->first + strip->n] = (unsigned)s;
+            strip->n++;
+        }
+    }
+}
+
 /* Lists the spots that reach each strip. */
 static int list_strips(struct continuous_work *work, const struct job *job)
 {
-    const struct window *image = job->window;
-    const struct spot_table *t = &work->table;
-    const int panels = window_panels(image), over = job->frame->oversample;
-    int *base = malloc(((size_t)panels + 1) * sizeof *base);
+    int *base = malloc(((size_t)window_panels(job->window) + 1) * sizeof *base);
+    int good = base && make_strips(work, job->window, base);
     size_t total = 0;
-    void *array;
 
-    if (!base) return 0;
-    base[0] = 0;
-    for (int p = 0; p < panels; p++) {
-        const struct window *w = window_panel(image, p);
+    if (good) {
+        void *array = work->order;
 
-        base[p + 1] = base[p] + (w->nslow + STRIP_ROWS - 1) / STRIP_ROWS;
-    }
-    work->nstrip = base[panels];
-    array = work->strip;
-    if (!grow(&array, &work->nstrips, (size_t)work->nstrip + 1, sizeof *work->strip)) {
-        work->strip = NULL;
-        free(base);
-        return 0;
-    }
-    work->strip = array;
-    for (int p = 0; p < panels; p++)
-        for (int i = base[p]; i < base[p + 1]; i++)
-            work->strip[i] = (struct spot_strip){p, (i - base[p]) * STRIP_ROWS,
-                                                 min_int((i - base[p] + 1) * STRIP_ROWS,
-                                                         window_panel(image, p)->nslow),
-                                                 0, 0};
-    for (int pass = 0; pass < 2; pass++) {
-        for (size_t s = 0; s < t->n; s++) {
-            const struct window *w = window_panel(image, t->spot[s].name.panel);
-            int first, end;
-
-            list_rows_of(t->spot + s, w->nslow * over, &first, &end);
-            for (int i = first / (STRIP_ROWS * over);
-                 first < end && i * STRIP_ROWS * over < end; i++) {
-                struct spot_strip *strip = work->strip + base[t->spot[s].name.panel] + i;
-
-                if (pass > 0) work->order[strip->first + strip->n] = (unsigned)s;
-                strip->n++;
-            }
-        }
-        if (pass > 0) break;
+        fill_strips(work, job, base, NULL);
         for (int i = 0; i < work->nstrip; i++) {
             work->strip[i].first = total;
             total += work->strip[i].n;
             work->strip[i].n = 0;
         }
-        array = work->order;
-        if (!grow(&array, &work->norder, total + 1, sizeof *work->order)) {
-            work->order = NULL;
-            free(base);
-            return 0;
+        work->order = NULL;
+        good = grow(&array, &work->norder, total + 1, sizeof *work->order);
+        if (good) {
+            work->order = array;
+            fill_strips(work, job, base, work->order);
         }
-        work->order = array;
     }
     free(base);
+    return good;
+}
+
+/* Marks the tiles that spots reach. */
+static int mark_tiles(struct continuous_work *work, const struct job *job)
+{
+    const size_t n = (size_t)grid_count(job);
+    void *array = work->lit;
+
+    work->lit = NULL;
+    if (!grow(&array, &work->ntiles, n + 1, 1)) return 0;
+    work->lit = array;
+    memset(work->lit, 0, n + 1);
+    for (size_t s = 0; s < work->table.n; s++) {
+        const struct listed_spot *spot = work->table.spot + s;
+        const struct job panel = job_of_panel(job, spot->name.panel);
+
+        list_tiles(spot, &panel, work->lit);
+    }
     return 1;
 }
 
@@ -237,7 +269,8 @@ nb_status continuous_list(struct progress *progress, const struct kernel_set *ke
     view_make(job->frame, work->held, &work->view);
     if (!work->held) {
         NB_TRY(list_spots(progress, &work->view, &settings, &work->table));
-        if (!list_strips(work, job)) return fail_memory(progress->ctx, "spots");
+        if (!list_strips(work, job) || !mark_tiles(work, job))
+            return fail_memory(progress->ctx, "spots");
     }
     if (!make_spectra(work)) return fail_memory(progress->ctx, "a spectrum");
     fit_all(kernels, job, work);
@@ -283,16 +316,33 @@ static int draw_strip(const struct continuous_kernels *kernels, const struct job
     return 1;
 }
 
-nb_status continuous_splat(struct progress *progress, const struct kernel_set *kernels,
-                           const struct job *job, struct continuous_work *work)
+/* Sets what will be drawn on to 0. */
+static void clear(const struct job *job, const struct continuous_work *work)
+{
+    static const double none[TILE_PIXELS];
+
+    if (!job->packed) {
+        grid_zero(job);
+        return;
+    }
+    for (int t = 0; t < grid_count(job); t++)
+        if (work->lit[t]) {
+            const struct tile tile = grid_tile(job, t);
+            const struct job panel = job_of_panel(job, tile.panel);
+
+            (void)grid_write(&panel, &tile, none);
+        }
+}
+
+nb_status continuous_draw(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct continuous_work *work)
 {
     const struct continuous_kernels *draw =
         kernels->single ? kernels->continuous_single : kernels->continuous_precise;
     const int threads = strips_threads(job, (double)work->table.n * 400);
     int good = 1;
 
-    NB_TRY(continuous_list(progress, kernels, job, work));
-    grid_zero(job);
+    clear(job, work);
 #pragma omp parallel num_threads(threads) reduction(& : good)
     {
         struct spectrum_row row = {0};

@@ -41,6 +41,8 @@ struct continuous_work {
     struct spot_strip *strip;
     size_t nstrips, norder;
     unsigned *order;
+    size_t ntiles;
+    unsigned char *lit; /* (tiles of the image) 1: a spot reaches it */
 };
 
 void continuous_free(struct continuous_work *work);
@@ -48,14 +50,19 @@ void continuous_free(struct continuous_work *work);
 /* Returns the bytes of memory that a workspace holds. */
 size_t continuous_bytes(const struct continuous_work *work);
 
-/* Computes the Bragg sums of all pixels, without constant factors, in job->photons.
- * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
-nb_status continuous_splat(struct progress *progress, const struct kernel_set *kernels,
-                           const struct job *job, struct continuous_work *work);
+/* Lists the spots of a job, unless they are held, and computes their polynomials. Errors:
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, struct continuous_work *work);
+
+/* Draws the listed spots: job->photons become the Bragg sums, without constant factors. Where
+ * they are packed, only tiles with spots are written. Errors: NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED. */
+nb_status continuous_draw(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct continuous_work *work);
 
 /* Adds to the cotangents of the frame those of the samples of all spots, given `weight`,
- * the cotangents of the Bragg sums (packed, base/window.h). The spots are those of the last
- * continuous_splat(). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+ * the cotangents of the Bragg sums in tiles with spots (packed, base/window.h). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status continuous_back(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, const struct adjoint_work *adjoint,
                           const double *weight, struct continuous_work *work);

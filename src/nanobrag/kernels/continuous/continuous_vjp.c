@@ -1,5 +1,5 @@
 /*
- * continuous_vjp.c - the adjoint of continuous_splat(): the samples of a spot give the
+ * continuous_vjp.c - the adjoint of continuous_draw(): the samples of a spot give the
  * cotangents of its polynomials, these those of log I at the nodes, and these those of the
  * frame. Spots are assigned to chunks in order, and each chunk adds its own in order, so
  * that the sums have the same bits for any number of threads.

@@ -284,3 +284,28 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
     }
     return n;
 }
+
+void list_tiles(const struct listed_spot *spot, const struct job *panel, unsigned char *lit)
+{
+    const struct window *w = panel->window;
+    const int over = panel->frame->oversample;
+    int row, end;
+
+    list_rows_of(spot, w->nslow * over, &row, &end);
+    for (; row < end; row++) {
+        const int tiles = row / over / TILE_SLOW - w->first_row;
+        struct stretch all;
+
+        if (tiles < 0 || tiles >= w->nrow
+            || !stretch_of(spot, over, w->nfast, row + 0.5, &all))
+            continue;
+        for (int r = w->row[tiles]; r < w->row[tiles + 1]; r++) {
+            const struct window_run *run = w->run + r;
+            const int from = max_int(all.first, run->fast) - run->fast;
+            const int to = min_int(all.last, run->end) - run->fast;
+
+            for (int t = from / TILE_FAST; from < to && t * TILE_FAST < to; t++)
+                lit[run->first + t] = 1;
+        }
+    }
+}

@@ -75,4 +75,8 @@ int list_reaches(const struct listed_spot *spot, int over, const struct tile *ti
 int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
                  int most, struct sample_row *out);
 
+/* Sets lit[i] to 1 for the tiles i of the image that the spot's samples lie in. */
+void list_tiles(const struct listed_spot *spot, const struct job *panel,
+                unsigned char *lit);
+
 #endif

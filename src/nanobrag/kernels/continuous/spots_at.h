@@ -38,10 +38,6 @@ void spot_factors_tangent(const struct phys_frame *frame, const struct listed_sp
 double spot_light(const struct view *view, const struct listed_spot *spot);
 double spot_share(const struct view *view, const struct listed_spot *spot);
 
-/* Lists the spots of a job, unless they are held, and computes their polynomials. */
-nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
-                          const struct job *job, struct continuous_work *work);
-
 /* Fills in the profile of a spot; `row` is memory for its row of the spectrum. Returns 0
  * when there is no memory. */
 int spot_profile(const struct continuous_work *work, const struct listed_spot *spot,

@@ -174,8 +174,10 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
     return 1;
 }
 
-/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. */
-static double finish(const struct kernels *kernels, const struct job *job)
+/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. Sums of
+ * tiles that are not `lit` are known to be 0; NULL: none is known. */
+static double finish(const struct kernels *kernels, const struct job *job,
+                     const unsigned char *lit)
 {
     const double factor = phys_constant_factor(job->spec, job->frame);
     const int count = grid_count(job);
@@ -187,9 +189,13 @@ static double finish(const struct kernels *kernels, const struct job *job)
         STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
         const struct job panel = job_of_panel(job, tile.panel);
-        double photons[TILE_PIXELS];
+        double photons[TILE_PIXELS] = {0};
 
-        grid_read(&panel, &tile, photons);
+        if (lit && !lit[t] && panel.frame->amorphous_scale == 0) {
+            if (job->packed) (void)grid_write(&panel, &tile, photons);
+            continue;
+        }
+        if (!lit || lit[t]) grid_read(&panel, &tile, photons);
         if (!spots_is_dark(panel.frame, &tile, photons))
             kernels->finish(panel.frame, &tile, factor, photons);
         else if (grid_rendered(&tile) == TILE_PIXELS)
@@ -252,11 +258,12 @@ nb_status spots_forward(struct progress *progress, const struct kernel_set *kern
         return progress_end(progress);
     }
     if (job->frame->continuous) {
-        NB_TRY(continuous_splat(progress, kernels, job, work->continuous));
-        (void)finish(kernels->precise, job);
+        NB_TRY(continuous_list(progress, kernels, job, work->continuous));
+        NB_TRY(continuous_draw(progress, kernels, job, work->continuous));
+        (void)finish(kernels->precise, job, work->continuous->lit);
         return progress_end(progress);
     }
     do NB_TRY(spots_splat(progress, kernels, job, &attempt, 1, work));
-    while (spots_again(job, finish(kernels->precise, job), &attempt));
+    while (spots_again(job, finish(kernels->precise, job, NULL), &attempt));
     return progress_end(progress);
 }

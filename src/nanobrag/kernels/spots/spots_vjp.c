@@ -100,6 +100,12 @@ static void each_tile(const struct run *run, tile_step *step)
     (void)threads; /* unused without OpenMP */
 }
 
+/* Returns 0 when no spot reaches a tile; its sums are 0 then, and not stored. */
+static int has_spots(const struct run *run, const struct tile *tile)
+{
+    return !run->job.frame->continuous || run->work->continuous->lit[tile->number];
+}
+
 static const struct adjoint_kernels *adjoint_kernels_of(const struct run *run)
 {
     return run->attempt.single ? run->kernels->adjoint_single
@@ -133,6 +139,7 @@ static void weigh_step(const struct run *run, const struct job *job,
 {
     double weight[TILE_PIXELS];
 
+    if (!has_spots(run, tile)) return;
     adjoint_kernels_of(run)->weigh(job, tile, run->factor, run->objective, weight);
     keep_weights(run, job, tile, chunk, weight);
 }
@@ -145,7 +152,8 @@ static void finish_step(const struct run *run, const struct job *job,
     double photons[TILE_PIXELS];
 
     (void)chunk;
-    grid_read(job, tile, photons);
+    memset(photons, 0, sizeof photons);
+    if (has_spots(run, tile)) grid_read(job, tile, photons);
     if (!spots_is_dark(job->frame, tile, photons))
         run->kernels->precise->finish(job->frame, tile, run->factor, photons);
     (void)grid_write(&weights, tile, photons);
@@ -159,9 +167,9 @@ static void close_step(const struct run *run, const struct job *job,
 {
     struct adjoint_work *adjoint = run->adjoint;
     const int linear = run->objective->linear;
-    double sums[TILE_PIXELS], photons[TILE_PIXELS], weight[TILE_PIXELS] = {0};
+    double sums[TILE_PIXELS] = {0}, photons[TILE_PIXELS], weight[TILE_PIXELS] = {0};
 
-    grid_read(job, tile, sums);
+    if (has_spots(run, tile)) grid_read(job, tile, sums);
     if (!spots_is_dark(job->frame, tile, sums)) {
         adjoint->value[chunk] +=
             adjoint_kernels_of(run)->close(job, tile, run->factor, run->objective, sums,
@@ -273,8 +281,8 @@ static double largest_weight(const struct adjoint_work *adjoint)
 static nb_status visit_continuous(struct run *run)
 {
     if (run->objective->linear)
-        NB_TRY(continuous_splat(run->progress, run->kernels, &run->job,
-                                run->work->continuous));
+        NB_TRY(continuous_draw(run->progress, run->kernels, &run->job,
+                               run->work->continuous));
     return continuous_back(run->progress, run->kernels, &run->job, run->adjoint,
                            run->work->weight, run->work->continuous);
 }
@@ -283,8 +291,8 @@ static nb_status visit_continuous(struct run *run)
 static nb_status splat_spots_first(const struct run *run)
 {
     if (run->job.frame->continuous)
-        return continuous_splat(run->progress, run->kernels, &run->job,
-                                run->work->continuous);
+        return continuous_draw(run->progress, run->kernels, &run->job,
+                               run->work->continuous);
     return spots_splat(run->progress, run->kernels, &run->job, &run->attempt, image_share,
                        run->work);
 }
@@ -372,6 +380,8 @@ nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
         return adjoint_run(progress, kernels, job, objective, adjoint, work);
     if (!grow_weight(work, job)) return fail_memory(progress->ctx, "an adjoint");
     progress_start(progress, job->planned);
+    if (job->frame->continuous && !grid_is_empty(job))
+        NB_TRY(continuous_list(progress, kernels, job, work->continuous));
     if (grid_is_empty(job))
         clear_all(adjoint);
     else

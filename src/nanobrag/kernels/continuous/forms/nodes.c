@@ -73,16 +73,13 @@ static void find_places(const struct spot_nodes *n, struct node_values *v)
         }
 }
 
-/* Returns the displacement of node i from q0 in form (j, m). */
-FORM_FN struct form_vector place_of(const struct spot_nodes *n, const struct node_values *v,
-                                    int j, int m, int i)
+/* Writes 1 + e of the nodes in form (j, m), and their displacements from q0. */
+static void find_displacements(const struct spot_nodes *n, const struct node_values *v,
+                               int j, int m, double *scale, double (*d)[NODES])
 {
-    const double e = 1 + energy_of(n, v->lines, j, m, i);
-    const struct form_vector d = {e * v->p[j][0][i] - n->q0[0],
-                                  e * v->p[j][1][i] - n->q0[1],
-                                  e * v->p[j][2][i] - n->q0[2]};
-
-    return d;
+    for (int i = 0; i < NODES; i++) scale[i] = 1 + energy_of(n, v->lines, j, m, i);
+    for (int c = 0; c < 3; c++)
+        for (int i = 0; i < NODES; i++) d[c][i] = scale[i] * v->p[j][c][i] - n->q0[c];
 }
 
 /* Integrates log I over a line in step j: a gaussian about the middle energy e of the three
@@ -143,6 +140,7 @@ static void over_steps(const struct spot_nodes *n, double (*f)[NODES],
 
 static void find_values(const struct spot_nodes *n, struct node_values *v)
 {
+    const struct form form = n->form;
     on_nodes step[NODE_STEPS];
 
     v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
@@ -150,11 +148,16 @@ static void find_values(const struct spot_nodes *n, struct node_values *v)
     find_places(n, v);
     for (int j = 0; j < v->steps; j++)
         for (int m = 0; m < v->lines; m++) {
-            double *out = v->log[v->lines * j + m];
+            double *restrict out = v->log[v->lines * j + m];
+            on_nodes scale, d[3];
 
+            find_displacements(n, v, j, m, scale, d);
 #pragma omp simd
-            for (int i = 0; i < NODES; i++)
-                out[i] = form_at(&n->form, place_of(n, v, j, m, i)).log;
+            for (int i = 0; i < NODES; i++) {
+                const struct form_vector at = {d[0][i], d[1][i], d[2][i]};
+
+                out[i] = form_at(&form, at).log;
+            }
         }
     for (int j = 0; j < v->steps; j++)
         if (v->lines > 1)
@@ -169,14 +172,19 @@ static void find_values(const struct spot_nodes *n, struct node_values *v)
 
 static void find_slopes(const struct spot_nodes *n, struct node_values *v)
 {
+    const struct form form = n->form;
+
     for (int j = 0; j < v->steps; j++)
         for (int m = 0; m < v->lines; m++) {
             double(*restrict out)[NODES] = v->slope[v->lines * j + m];
+            on_nodes scale, d[3];
 
+            find_displacements(n, v, j, m, scale, d);
 #pragma omp simd
             for (int i = 0; i < NODES; i++) {
-                const struct form_steps at = form_at(&n->form, place_of(n, v, j, m, i));
-                const struct form_slopes s = form_back(&n->form, &at);
+                const struct form_vector place = {d[0][i], d[1][i], d[2][i]};
+                const struct form_steps at = form_at(&form, place);
+                const struct form_slopes s = form_back(&form, &at);
 
                 out[0][i] = s.d.x, out[1][i] = s.d.y, out[2][i] = s.d.z;
                 for (int f = 0; f < FORM_NUMBERS; f++)
