@@ -116,20 +116,11 @@ PHYS_FN real phys_exp2_integer(real n)
     return power;
 }
 
-/* Returns e^x, or 0 where its square would not be a normal number: results are squared,
- * and subnormal numbers are slow. From x = 80 on, where only a negative B factor leads,
- * it is e^80, which either precision can represent. */
-PHYS_FN real phys_exp(real x)
+/* Returns e^x where it is a normal number. */
+PHYS_FN real phys_exp_within(real x)
 {
-#ifdef PHYS_SINGLE
-    const real lowest = -43;
-#else
-    const real lowest = -354;
-#endif
-    const real capped = x < 80 ? x : 80;
-    const real y = capped > lowest ? capped : lowest;
-    const real n = floor(y * (real)1.44269504088896341 + (real)0.5);
-    const real t = (y - n * (real)0.693145751953125) - n * (real)1.42860682030941723e-6;
+    const real n = floor(x * (real)1.44269504088896341 + (real)0.5);
+    const real t = (x - n * (real)0.693145751953125) - n * (real)1.42860682030941723e-6;
 #ifdef PHYS_SINGLE
     real s = 1.406124e-3f;
 
@@ -153,7 +144,23 @@ PHYS_FN real phys_exp(real x)
     s = s * t + 1.0;
 #endif
     s = s * t + 1;
-    return x < lowest ? 0 : s * phys_exp2_integer(n);
+    return s * phys_exp2_integer(n);
+}
+
+/* Returns e^x, or 0 where its square would not be a normal number: results are squared,
+ * and subnormal numbers are slow. From x = 80 on, where only a negative B factor leads,
+ * it is e^80, which either precision can represent. */
+PHYS_FN real phys_exp(real x)
+{
+#ifdef PHYS_SINGLE
+    const real lowest = -43;
+#else
+    const real lowest = -354;
+#endif
+    const real capped = x < 80 ? x : 80;
+    const real within = phys_exp_within(capped > lowest ? capped : lowest);
+
+    return x < lowest ? 0 : within;
 }
 
 /* Returns 1 - e^-x, accurate for small x too: below 1/4 by its series up to x^12, whose

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/continuous/samples_range.h"
 #include "kernels/continuous/samples_table.h"
 
 /* ---- forms ---- */
@@ -90,13 +91,12 @@ static void still_values(const struct form *form, const struct batch *batch, int
 static void range_values(const struct form *form, const struct batch *batch, int j,
                          real *restrict sum)
 {
-    const struct form f = *form;
-    const real plane = (real)j;
+    struct ranges at;
 
+    find_ranges(form, batch, j, &at);
 #pragma omp simd
     for (int i = 0; i < batch->padded; i++)
-        sum[i] += range_slopes(&f, batch->a[i] + plane * batch->step[i], batch->b[i])
-                      .part[PART_L];
+        sum[i] += at.bright[i] * at.ir[i] * integrals_of(&at, i).value;
 }
 
 static void table_values(const struct form *form, const struct batch *batch, int j,
@@ -159,23 +159,14 @@ static void still_plane(const struct form *form, const struct batch *batch, int 
 static void range_plane(const struct form *form, const struct batch *batch, int j,
                         const real *restrict weight, struct plane *to, struct cells *cells)
 {
-    const struct form f = *form;
     const real plane = (real)j;
+    struct ranges at;
 
     (void)cells;
+    find_ranges(form, batch, j, &at);
 #pragma omp simd
-    for (int i = 0; i < batch->padded; i++) {
-        const real a = batch->a[i] + plane * batch->step[i], w = weight[i];
-        const struct slopes s = range_slopes(&f, a, batch->b[i]);
-
-        to->a[i] = a;
-        to->slope[PART_L][i] = w * s.part[PART_L];
-        to->slope[PART_M][i] = w * s.part[PART_M];
-        to->slope[PART_H][i] = w * s.part[PART_H];
-        to->slope[PART_L3][i] = w * s.part[PART_L3];
-        to->slope[PART_L4][i] = w * s.part[PART_L4];
-        to->slope[PART_HALF][i] = w * s.part[PART_HALF];
-    }
+    for (int i = 0; i < batch->padded; i++) to->a[i] = batch->a[i] + plane * batch->step[i];
+    range_slopes(batch->padded, &at, weight, to->slope);
 }
 
 static void table_plane(const struct form *form, const struct batch *batch, int j,
@@ -374,13 +365,14 @@ static void moments(const struct profile *profile, int over, int nrows,
  * then the slope by half; up to a multiple of 4, with zeros. Directions are taken in
  * blocks. */
 enum { PRODUCTS = SPOT_COEFFICIENTS + 2, DIRECTIONS = 32 };
-_Static_assert(PRODUCTS % 4 == 0, "add_products() takes 4 at a time");
+_Static_assert(PRODUCTS % 4 == 0, "combine() takes 4 at a time");
 
 struct products {
     int n;
+    int rows; /* 1 if the numbers of the row change along a direction */
     _Alignas(64) real p[PRODUCTS][FEW_SLOTS];
-    _Alignas(64) real grid[DIRECTIONS][FEW_SLOTS]; /* changes by the numbers of the row */
-    real dot[DIRECTIONS][PRODUCTS]; /* in the form's units */
+    _Alignas(64) real grid[DIRECTIONS + 1][FEW_SLOTS]; /* changes by the row */
+    real dot[DIRECTIONS + 1][PRODUCTS]; /* in the form's units, then zeros */
     const double *number[DIRECTIONS]; /* changes of the row's numbers, or NULL */
 };
 
@@ -388,25 +380,31 @@ static void load_directions(const struct profile *profile, const struct form *f,
                             const struct profile_change *dot, struct products *to)
 {
     const int used = coefficients_of(profile);
+    double unit[SPOT_COEFFICIENTS];
 
     to->n = (used + 4) / 4 * 4;
-    memset(to->dot, 0, sizeof to->dot);
+    to->rows = 0;
+    for (int k = 0; k < used; k++) unit[k] = f->unit[part_of(k)];
+    memset(to->dot, 0, sizeof *to->dot * (size_t)(n + 1));
+    memset(to->p + used, 0, sizeof *to->p * (size_t)(to->n - used));
     for (int d = 0; d < n; d++) {
-        for (int k = 0; k < used; k++)
-            to->dot[d][k] = (real)(dot[d].c[k] * f->unit[part_of(k)]);
+        for (int k = 0; k < used; k++) to->dot[d][k] = (real)(dot[d].c[k] * unit[k]);
         if (profile->kind == PROFILE_RANGE) {
             to->dot[d][0] = (real)(dot[d].c[0] - dot[d].half * f->per_half);
             to->dot[d][SPOT_COEFFICIENTS] = (real)(dot[d].half * f->unit[PART_HALF]);
         }
         to->number[d] = profile->kind == PROFILE_TABLE ? dot[d].grid : NULL;
+        to->rows |= to->number[d] != NULL;
     }
 }
 
-#define ADD(k, x) p[k][i] += (x)
+/* `first`: 1 where there is nothing yet to add to */
+#define ADD(k, x) p[k][i] = (first ? 0 : p[k][i]) + (x)
 
 /* Adds the products of g and the monomials of degree 0 to 4. */
-static void multiply_quartic(int n, const real *restrict x, const real *restrict y,
-                             const real *restrict slope, real (*restrict p)[FEW_SLOTS])
+PHYS_FN void multiply_quartic(int first, int n, const real *restrict x,
+                              const real *restrict y, const real *restrict slope,
+                              real (*restrict p)[FEW_SLOTS])
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) {
@@ -433,8 +431,8 @@ static void multiply_quartic(int n, const real *restrict x, const real *restrict
 }
 
 /* Does the same for the slopes by h, l3, l4 and half. */
-static void multiply_others(int n, const struct plane *plane, const real *restrict y,
-                            real (*restrict p)[FEW_SLOTS])
+PHYS_FN void multiply_others(int first, int n, const struct plane *plane,
+                             const real *restrict y, real (*restrict p)[FEW_SLOTS])
 {
     const real *restrict x = plane->a, *restrict by_h = plane->slope[PART_H];
     const real *restrict by_3 = plane->slope[PART_L3];
@@ -480,25 +478,42 @@ static void multiply_numbers(const struct form *f, int n, int directions,
 }
 
 /* Writes the changes of the pixels of a batch along directions d and d + 1. */
-static void add_products(const struct products *products, int n, int d,
-                         real (*restrict to)[FEW_SLOTS])
+PHYS_FN void combine_four(int first, int n, const struct products *products, int d, int k,
+                          real (*restrict to)[FEW_SLOTS])
 {
-    memcpy(to[0], products->grid[d], sizeof *to);
-    memcpy(to[1], products->grid[d + 1], sizeof *to);
-    for (int k = 0; k < products->n; k += 4) {
-        const real(*restrict p)[FEW_SLOTS] = products->p + k;
-        const real *c = products->dot[d] + k, *e = products->dot[d + 1] + k;
-        const real c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
-        const real e0 = e[0], e1 = e[1], e2 = e[2], e3 = e[3];
+    const real(*restrict p)[FEW_SLOTS] = products->p + k;
+    const real *c = products->dot[d] + k, *e = products->dot[d + 1] + k;
+    const real c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3];
+    const real e0 = e[0], e1 = e[1], e2 = e[2], e3 = e[3];
 
 #pragma omp simd
-        for (int i = 0; i < n; i++) {
-            const real p0 = p[0][i], p1 = p[1][i], p2 = p[2][i], p3 = p[3][i];
+    for (int i = 0; i < n; i++) {
+        const real p0 = p[0][i], p1 = p[1][i], p2 = p[2][i], p3 = p[3][i];
 
-            to[0][i] += p0 * c0 + p1 * c1 + p2 * c2 + p3 * c3;
-            to[1][i] += p0 * e0 + p1 * e1 + p2 * e2 + p3 * e3;
-        }
+        to[0][i] = (first ? 0 : to[0][i]) + (p0 * c0 + p1 * c1 + p2 * c2 + p3 * c3);
+        to[1][i] = (first ? 0 : to[1][i]) + (p0 * e0 + p1 * e1 + p2 * e2 + p3 * e3);
     }
+}
+
+static void combine(int n, const struct products *products, int d,
+                    real (*restrict to)[FEW_SLOTS])
+{
+    combine_four(1, n, products, d, 0, to);
+    for (int k = 4; k < products->n; k += 4) combine_four(0, n, products, d, k, to);
+    for (int j = 0; j < 2 && products->rows; j++)
+        for (int i = 0; i < n; i++) to[j][i] += products->grid[d + j][i];
+}
+
+/* Adds the products of a plane of a batch. */
+PHYS_FN void multiply_plane(int first, int kind, const struct batch *batch,
+                            const struct plane *plane, struct products *to)
+{
+    const int n = batch->padded;
+
+    multiply_quartic(first, n, plane->a, batch->b, plane->slope[PART_L], to->p);
+    if (kind == PROFILE_STILL) return;
+    multiply_quartic(first, n, plane->a, batch->b, plane->slope[PART_M], to->p + SPOT_M);
+    multiply_others(first, n, plane, batch->b, to->p + SPOT_H);
 }
 
 /* Computes the products of a batch. */
@@ -516,17 +531,32 @@ static void multiply_batch(const struct profile *profile, const struct form *for
     struct plane plane;
     struct cells cells;
 
-    memset(to->p, 0, sizeof to->p);
-    memset(to->grid, 0, sizeof to->grid);
+    for (int d = 0; d <= directions && to->rows; d++)
+        memset(to->grid[d], 0, sizeof **to->grid * (size_t)n);
     for (int j = 0; j < over; j++) {
         planes_of[profile->kind](form, batch, j, one, &plane, &cells);
-        multiply_quartic(n, plane.a, batch->b, plane.slope[PART_L], to->p);
-        if (profile->kind == PROFILE_STILL) continue;
-        multiply_quartic(n, plane.a, batch->b, plane.slope[PART_M], to->p + SPOT_M);
-        multiply_others(n, &plane, batch->b, to->p + SPOT_H);
-        if (profile->kind != PROFILE_TABLE) continue;
+        if (j == 0)
+            multiply_plane(1, profile->kind, batch, &plane, to);
+        else
+            multiply_plane(0, profile->kind, batch, &plane, to);
+        if (!to->rows) continue;
         weigh_numbers(n, one, &cells);
         multiply_numbers(form, n, directions, &cells, to);
+    }
+}
+
+/* Adds the changes of the pixels of a batch along `directions` directions. */
+static void add_changes(const struct products *products, const struct batch *batch,
+                        double scale, int directions, double *change, size_t stride)
+{
+    _Alignas(64) real sum[2][FEW_SLOTS];
+
+    for (int d = 0; d < directions; d += 2) {
+        double *to = change + (size_t)d * stride;
+
+        combine(batch->padded, products, d, sum);
+        add_to_batch(batch, scale, sum[0], to);
+        if (d + 1 < directions) add_to_batch(batch, scale, sum[1], to + stride);
     }
 }
 
@@ -537,25 +567,19 @@ static void changes(const struct profile *profile, int over, int nrows,
     struct form form;
     struct batch batch;
     struct products products;
-    _Alignas(64) real sum[2][FEW_SLOTS];
 
     if (!make_form(profile, &form)) return;
     scale *= form.factor;
     for (int first = 0; first == 0 || first < to->n; first += DIRECTIONS) {
         const int count = to->n - first < DIRECTIONS ? to->n - first : DIRECTIONS;
+        double *change = to->change + (size_t)first * to->stride;
         struct cursor at = {0, 0};
 
         load_directions(profile, &form, count, to->dot + first, &products);
         while (fill_batch(&batch, FEW_SLOTS, over, nrows, rows, &at)) {
             multiply_batch(profile, &form, &batch, over, count, &products);
             if (first == 0) add_to_batch(&batch, scale, products.p[0], to->pixel);
-            for (int d = 0; d < count; d += 2) {
-                double *change = to->change + (size_t)(first + d) * to->stride;
-
-                add_products(&products, batch.padded, d, sum);
-                add_to_batch(&batch, scale, sum[0], change);
-                if (d + 1 < count) add_to_batch(&batch, scale, sum[1], change + to->stride);
-            }
+            add_changes(&products, &batch, scale, count, change, to->stride);
         }
     }
 }

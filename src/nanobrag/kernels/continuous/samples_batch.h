@@ -44,14 +44,14 @@ static void place_pixels(const struct sample_row *row, int over, int first, int 
     real *restrict step = batch->step + slot;
     const double begin = row->a, width = over * row->da;
     const real da = (real)row->da, at = (real)row->b;
+    const int end = (n + LANES - 1) / LANES * LANES;
 
-    for (int i = 0; i < n; i += LANES)
 #pragma omp simd
-        for (int j = 0; j < LANES; j++) {
-            a[i + j] = (real)(begin + (double)(first + i + j) * width);
-            step[i + j] = da;
-            b[i + j] = at;
-        }
+    for (int i = 0; i < end; i++) {
+        a[i] = (real)(begin + (double)(first + i) * width);
+        step[i] = da;
+        b[i] = at;
+    }
 }
 
 /* Fills a batch with at most `most` pixels. Returns 0 when none is left. The slots after

@@ -30,11 +30,6 @@ struct form {
     double per_half; /* 1/half for PROFILE_RANGE, else 0 */
 };
 
-/* The value of a sample and its derivatives by the polynomials of the form. */
-struct slopes {
-    real part[PARTS]; /* part[PART_L] is the value too */
-};
-
 PHYS_FN real linear(const real *c, real a, real b)
 {
     return c[0] + a * c[1] + b * c[2];
@@ -84,52 +79,6 @@ PHYS_FN real mills(real s)
     p = p * s - 0.42712374693480087506;
     return p * s + 0.23665238291041161187;
 #endif
-}
-
-/* Returns x within 12 widths of the maximum; beyond them the gaussian is 5e-32. */
-PHYS_FN real within_widths(real x)
-{
-    const real y = x < 12 ? x : 12;
-
-    return y > -12 ? y : -12;
-}
-
-/* PROFILE_RANGE: integrals over the range, with x = t sqrt(h), of exp(-x^2/2) x^k come from
- * the ends, u(k + 2) = [-x^(k+1) exp(-x^2/2)] + (k + 1) u(k). */
-PHYS_FN struct slopes range_slopes(const struct form *f, real a, real b)
-{
-    const real half_pi = (real)1.2533141373155002512; /* sqrt(pi/2) */
-    const real bright = phys_exp(quartic(f->c + SPOT_L, a, b));
-    const real m = quartic(f->c + SPOT_M, a, b), r = sqrt(quadratic(f->c + SPOT_H, a, b));
-    const real p = within_widths((f->below - m) * r);
-    const real q = within_widths((f->above - m) * r);
-    /* one division for three */
-    const real fp = fabs(p) + 4, fq = fabs(q) + 4, pq = fp * fq;
-    const real inverse = 1 / (r * pq), ir = inverse * pq, half = 8 * r * inverse;
-    const real ep = phys_exp(p * p * (real)-0.5), eq = phys_exp(q * q * (real)-0.5);
-    const real p2 = p * p, q2 = q * q, p3 = p2 * p, q3 = q2 * q;
-    const real ep2 = p2 * ep, eq2 = q2 * eq, ep3 = p3 * ep, eq3 = q3 * eq;
-    const real u0 = copysign(half_pi - eq * mills(1 - half * fp), q)
-                    - copysign(half_pi - ep * mills(1 - half * fq), p);
-    const real u2 = p * ep - q * eq + u0, u3 = ep2 - eq2 + 2 * (ep - eq);
-    const real u4 = ep3 - eq3 + 3 * u2, u5 = p2 * ep2 - q2 * eq2 + 4 * u3;
-    const real u6 = p2 * ep3 - q2 * eq3 + 5 * u4;
-    const real u8 = p2 * p2 * ep3 - q2 * q2 * eq3 + 7 * u6;
-    const real ir2 = ir * ir, ir3 = ir2 * ir, ir4 = ir2 * ir2;
-    const real k3 = linear(f->c + SPOT_L3, a, b) * ir3, k33 = k3 * k3 * (real)0.5;
-    const real k4 = linear(f->c + SPOT_L4, a, b) * ir4;
-    const real at_p = ep + ep3 * (k3 + k33 * p3 + k4 * p);
-    const real at_q = eq + eq3 * (k3 + k33 * q3 + k4 * q);
-    const real scale = bright * ir;
-    struct slopes s;
-
-    s.part[PART_L] = scale * (u0 + k3 * u3 + k33 * u6 + k4 * u4);
-    s.part[PART_M] = bright * (at_p - at_q);
-    s.part[PART_H] = scale * ir2 * (real)-0.5 * (u2 + k3 * u5 + k33 * u8 + k4 * u6);
-    s.part[PART_L3] = scale * ir3 * (u3 + k3 * u6);
-    s.part[PART_L4] = scale * ir4 * u4;
-    s.part[PART_HALF] = bright * (at_p + at_q);
-    return s;
 }
 
 #endif
