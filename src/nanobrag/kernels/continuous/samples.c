@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/continuous/samples_range.h"
-#include "kernels/continuous/samples_table.h"
+#include "kernels/continuous/samples/samples_range.h"
+#include "kernels/continuous/samples/samples_table.h"
 
 /* ---- forms ---- */
 static void range_form(const struct profile *p, struct form *f)

@@ -9,7 +9,7 @@
 #ifndef NB_KERNELS_CONTINUOUS_SAMPLES_BATCH_H
 #define NB_KERNELS_CONTINUOUS_SAMPLES_BATCH_H
 
-#include "kernels/continuous/samples_form.h"
+#include "kernels/continuous/samples/samples_form.h"
 
 /* SLOTS: of a batch; FEW_SLOTS: where many numbers are kept for each. All loops over slots
  * run over whole vectors: LANES divides both, and rows are written up to the next vector.

@@ -8,7 +8,7 @@
 #ifndef NB_KERNELS_CONTINUOUS_SAMPLES_TABLE_H
 #define NB_KERNELS_CONTINUOUS_SAMPLES_TABLE_H
 
-#include "kernels/continuous/samples_batch.h"
+#include "kernels/continuous/samples/samples_batch.h"
 
 /* The numbers of a cell: value, slope and second derivative at either end. */
 enum { CELL = 6 };

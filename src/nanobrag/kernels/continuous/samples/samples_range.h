@@ -8,7 +8,7 @@
 #ifndef NB_KERNELS_CONTINUOUS_SAMPLES_RANGE_H
 #define NB_KERNELS_CONTINUOUS_SAMPLES_RANGE_H
 
-#include "kernels/continuous/samples_batch.h"
+#include "kernels/continuous/samples/samples_batch.h"
 
 /* One plane of a batch: [0] is the lower end of the range, [1] the upper one. */
 struct ranges {
