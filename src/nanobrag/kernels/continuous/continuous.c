@@ -122,13 +122,18 @@ double spot_share(const struct view *view, const struct listed_spot *spot)
     return view->crystal[spot->name.crystal].share[spot->name.mosaic];
 }
 
+void spot_nodes_of(const struct continuous_work *work, const struct job *job,
+                   const struct listed_spot *spot, struct spot_state *out)
+{
+    list_nodes(spot, &work->table, &work->pattern, &out->nodes);
+    view_nodes(&work->view, job->frame + spot->name.panel, &spot->name, &out->of,
+               &out->nodes);
+}
+
 void spot_fit(const struct continuous_work *work, const struct node_kernels *kernels,
               const struct job *job, struct listed_spot *spot, struct spot_state *out)
 {
-    const struct view *view = &work->view;
-
-    list_nodes(spot, &work->table, &work->pattern, &out->nodes);
-    view_nodes(view, job->frame + spot->name.panel, &spot->name, &out->of, &out->nodes);
+    spot_nodes_of(work, job, spot, out);
     kernels->values(&out->nodes, &out->values);
     spot_factors(job->frame + spot->name.panel, spot, &out->nodes,
                  out->values.output[NODE_L]);
@@ -169,8 +174,8 @@ static int make_strips(struct continuous_work *work, const struct window *image,
 
     base[0] = 0;
     for (int p = 0; p < panels; p++)
-        base[p + 1] = base[p]
-                      + (window_panel(image, p)->nslow + STRIP_ROWS - 1) / STRIP_ROWS;
+        base[p + 1] =
+            base[p] + (window_panel(image, p)->nslow + STRIP_ROWS - 1) / STRIP_ROWS;
     work->nstrip = base[panels];
     work->strip = NULL;
     if (!grow(&array, &work->nstrips, (size_t)work->nstrip + 1, sizeof *work->strip))
@@ -180,8 +185,10 @@ static int make_strips(struct continuous_work *work, const struct window *image,
         for (int i = base[p]; i < base[p + 1]; i++) {
             const int row = (i - base[p]) * STRIP_ROWS;
 
-            work->strip[i] = (struct spot_strip){
-                p, row, min_int(row + STRIP_ROWS, window_panel(image, p)->nslow), 0, 0};
+            work->strip[i] = (struct spot_strip){p, row,
+                                                 min_int(row + STRIP_ROWS,
+                                                         window_panel(image, p)->nslow),
+                                                 0, 0};
         }
     return 1;
 }

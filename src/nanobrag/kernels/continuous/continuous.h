@@ -55,14 +55,15 @@ size_t continuous_bytes(const struct continuous_work *work);
 nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, struct continuous_work *work);
 
-/* Draws the listed spots: job->photons become the Bragg sums, without constant factors. Where
- * they are packed, only tiles with spots are written. Errors: NB_ERR_MEMORY,
+/* Draws the listed spots: job->photons become the Bragg sums, without constant factors.
+ * Where they are packed, only tiles with spots are written. Errors: NB_ERR_MEMORY,
  * NB_ERR_CANCELLED. */
 nb_status continuous_draw(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, const struct continuous_work *work);
 
 /* Adds to the cotangents of the frame those of the samples of all spots, given `weight`,
- * the cotangents of the Bragg sums in tiles with spots (packed, base/window.h). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+ * the cotangents of the Bragg sums in tiles with spots (packed, base/window.h). Errors:
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status continuous_back(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, const struct adjoint_work *adjoint,
                           const double *weight, struct continuous_work *work);

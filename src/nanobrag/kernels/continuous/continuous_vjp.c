@@ -102,7 +102,6 @@ static int spot_adjoint(struct chunk *c, const struct listed_spot *spot)
     const int outputs = spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
     struct nodes_change nodes_bar;
     struct spot_moments moments;
-    struct listed_spot fitted = *spot;
     struct spot_state state;
     double bar[NODE_OUTPUTS][NODES];
     int any = 0;
@@ -116,7 +115,7 @@ static int spot_adjoint(struct chunk *c, const struct listed_spot *spot)
         c->bar->broad.half_range += spot->scale * moments.half;
     if (spot->name.along == ALONG_ENERGY) lines_adjoint(c, spot);
     pattern_fit_adjoint(&c->work->pattern, outputs, moments.c, bar);
-    spot_fit(c->work, nodes, c->job, &fitted, &state);
+    spot_nodes_of(c->work, c->job, spot, &state);
     nodes->slopes(&state.nodes, &state.values);
     memset(&nodes_bar, 0, sizeof nodes_bar);
     nodes->adjoint(&state.nodes, &state.values, bar, &nodes_bar);

@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 #include "base/progress.h"
+#include "kernels/continuous/forms/view.h"
 #include "kernels/continuous/pattern.h"
 #include "kernels/continuous/samples.h"
-#include "kernels/continuous/forms/view.h"
 #include "kernels/job.h"
 
 /* An ellipse of samples: X = x + xa a + xb b, Y = y + yb b with a^2 + b^2 < 1. */

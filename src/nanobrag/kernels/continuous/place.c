@@ -234,36 +234,35 @@ static int find_ellipse(const struct laying *l, const struct form_vector j[2],
     return isfinite(o->x) && isfinite(o->y);
 }
 
-/* Returns 1 when a rendered pixel lies in the rectangle around an ellipse. */
-static int is_shown(const struct laying *l, const struct spot_ellipse *e)
+/* Returns 1 when a rendered pixel lies in a rectangle of samples around (x, y). */
+static int is_shown(const struct laying *l, double x, double y, double wide, double high)
 {
     const struct window *w = window_panel(l->settings->job->window, l->name.panel);
     const double over = l->settings->job->frame->oversample;
-    const double wide = sqrt(e->xa * e->xa + e->xb * e->xb);
-    const double low[2] = {(e->x - wide) / over, (e->y - e->yb) / over};
-    const double high[2] = {(e->x + wide) / over, (e->y + e->yb) / over};
+    const double low[2] = {(x - wide) / over, (y - high) / over};
+    const double end[2] = {(x + wide) / over, (y + high) / over};
     int rectangle[4];
 
-    if (high[0] < 0 || high[1] < 0 || low[0] > w->nfast || low[1] > w->nslow) return 0;
+    if (end[0] < 0 || end[1] < 0 || low[0] > w->nfast || low[1] > w->nslow) return 0;
     rectangle[0] = (int)floor(fmax(low[0], 0));
-    rectangle[1] = (int)fmin(ceil(high[0]) + 1, w->nfast);
+    rectangle[1] = (int)fmin(ceil(end[0]) + 1, w->nfast);
     rectangle[2] = (int)floor(fmax(low[1], 0));
-    rectangle[3] = (int)fmin(ceil(high[1]) + 1, w->nslow);
+    rectangle[3] = (int)fmin(ceil(end[1]) + 1, w->nslow);
     return rectangle[0] < rectangle[1] && rectangle[2] < rectangle[3]
            && window_overlaps(w, rectangle);
 }
 
 /* ---- the nodes ---- */
 
-/* Returns the scattering vector of a node at phi z and energy 0, in the crystal's frame. */
-static struct form_vector node_at(const struct spot_nodes *n, int i, double z)
+/* Returns the scattering vector of a node at energy 0, in the laboratory. */
+static struct form_vector node_at(const struct spot_nodes *n, int i)
 {
     const struct form_vector x =
         form_axpy(n->x[i], form_load(n->fast),
                   form_axpy(n->y[i], form_load(n->slow), form_load(n->origin)));
     const struct form_vector d = form_scale(1 / sqrt(form_dot(x, x)), x);
 
-    return turn_by(n->w, -z, form_scale(n->k, form_axpy(-1, form_load(n->s), d)));
+    return form_scale(n->k, form_axpy(-1, form_load(n->s), d));
 }
 
 /* Returns the step by which z has to change so that log I at p is largest: slope b of p,
@@ -285,11 +284,20 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
     const double per = n->line > 0 ? 1 / (n->line * n->line) : 0;
     const double most = s->reach + fabs(s->middle);
     const int steps = l->name.along == ALONG_NOTHING ? 1 : NODE_STEPS;
+    double turn[3][3];
 
+    for (int c = 0; c < 3; c++) {
+        const double unit[3] = {c == 0, c == 1, c == 2};
+
+        form_give(turn_by(n->w, l->z, form_load(unit)), turn[c]); /* the inverse's rows */
+    }
     s->step = l->h > 0 ? 0.8 / sqrt(l->h) : 0;
     s->line_step = per > 0 ? 0.8 / sqrt(curvature(n->form.ci, l->p) + per) : 0;
     for (int i = 0; i < NODES; i++) {
-        struct form_vector p = node_at(n, i, l->z);
+        const struct form_vector at = node_at(n, i);
+        struct form_vector p = {form_dot(form_load(turn[0]), at),
+                                form_dot(form_load(turn[1]), at),
+                                form_dot(form_load(turn[2]), at)};
 
         if (l->name.along == ALONG_PHI)
             s->at[i] = clamp(l->z
@@ -301,7 +309,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
                 clamp(l->e + step_to_maximum(n, form_scale(1 + l->e, p), p, l->q1, 0),
                       -most, most);
         for (int j = 0; line_at && j < steps; j++) {
-            if (steps > 1) p = node_at(n, i, s->at[i] + (j - steps / 2) * s->step);
+            if (steps > 1) p = turn_by(n->w, -(s->at[i] + (j - steps / 2) * s->step), at);
             line_at[j * NODES + i] = step_to_maximum(n, p, p, n->form.ci, per);
         }
     }
@@ -438,8 +446,7 @@ static int meets_panel(struct laying *l, const struct phys_frame *f, double marg
     if (!(away > 0) || !isfinite(away)) return 0;
     l->name.x = (af * ss - as * fs) / det;
     l->name.y = (as * ff - af * fs) / det;
-    return l->name.x > -beyond && l->name.x < f->nfast * f->oversample + beyond
-           && l->name.y > -beyond && l->name.y < f->nslow * f->oversample + beyond;
+    return is_shown(l, l->name.x, l->name.y, beyond, beyond);
 }
 
 /* Lays the spot on one layer of one panel. */
@@ -447,6 +454,7 @@ static int lay_on_layer(struct laying *l)
 {
     struct form_vector j[2];
     struct listed_spot s;
+    double wide;
 
     start_spot(l);
     if (l->off * l->off > 2 * l->settings->cut * variance_along(l)) return 1;
@@ -454,7 +462,9 @@ static int lay_on_layer(struct laying *l)
     l->settled = 1;
     find_slopes(l, j);
     memset(&s, 0, sizeof s);
-    if (!find_ellipse(l, j, &s) || !is_shown(l, &s.spot)) return 1;
+    if (!find_ellipse(l, j, &s)) return 1;
+    wide = sqrt(s.spot.xa * s.spot.xa + s.spot.xb * s.spot.xb);
+    if (!is_shown(l, s.spot.x, s.spot.y, wide, s.spot.yb)) return 1;
     s.name = l->name;
     s.weight = l->weight;
     s.square = l->square;

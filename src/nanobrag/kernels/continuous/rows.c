@@ -74,12 +74,11 @@ static void change_spot(const struct all_changes *a, size_t number, double *grid
     const struct node_kernels *kernels = rows->kernels->nodes;
     const int outputs = spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
     const struct beam_group *g = view->group + spot->name.group;
-    struct listed_spot fitted = *spot;
     struct spectrum_row row = {0};
     const size_t numbers = grid ? row_numbers(work, spot, &row) : 0;
     struct spot_state state;
 
-    spot_fit(work, kernels, rows->job, &fitted, &state);
+    spot_nodes_of(work, rows->job, spot, &state);
     kernels->slopes(&state.nodes, &state.values);
     for (int d = 0; d < along->n; d++) {
         const struct phys_frame_tangent *dot = along->dot + d;

@@ -15,6 +15,10 @@ struct spot_state {
     struct node_values values;
 };
 
+/* Points the nodes of a spot to its form. */
+void spot_nodes_of(const struct continuous_work *work, const struct job *job,
+                   const struct listed_spot *spot, struct spot_state *out);
+
 /* Computes the form of a spot at its nodes, and its polynomials. */
 void spot_fit(const struct continuous_work *work, const struct node_kernels *kernels,
               const struct job *job, struct listed_spot *spot, struct spot_state *out);

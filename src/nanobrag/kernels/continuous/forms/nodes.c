@@ -47,30 +47,40 @@ FORM_FN double energy_of(const struct spot_nodes *n, int lines, int j, int m, in
     return n->line_at[j][i] + (m - LINE_STEPS / 2) * n->line_step;
 }
 
+/* Writes the phi of the nodes in step j. */
+static void find_phi(const struct spot_nodes *n, int j, double *z)
+{
+    for (int i = 0; i < NODES; i++) z[i] = phi_of(n, j, i);
+}
+
 static void find_places(const struct spot_nodes *n, struct node_values *v)
 {
-    const double k = n->k;
+    const struct form_vector fast = form_load(n->fast), slow = form_load(n->slow);
+    const struct form_vector origin = form_load(n->origin), w = form_load(n->w);
+    const double k = n->k, s[3] = {n->s[0], n->s[1], n->s[2]};
 
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const struct form_vector x =
-            form_axpy(n->x[i], form_load(n->fast),
-                      form_axpy(n->y[i], form_load(n->slow), form_load(n->origin)));
+            form_axpy(n->x[i], fast, form_axpy(n->y[i], slow, origin));
         const double per = 1 / sqrt(form_dot(x, x));
 
         v->per_length[i] = per;
         v->d[0][i] = per * x.x, v->d[1][i] = per * x.y, v->d[2][i] = per * x.z;
     }
-    for (int j = 0; j < v->steps; j++)
+    for (int j = 0; j < v->steps; j++) {
+        on_nodes z;
+
+        find_phi(n, j, z);
 #pragma omp simd
         for (int i = 0; i < NODES; i++) {
-            const struct form_vector p = {k * (v->d[0][i] - n->s[0]),
-                                          k * (v->d[1][i] - n->s[1]),
-                                          k * (v->d[2][i] - n->s[2])};
-            const struct form_vector at = turned(form_load(n->w), phi_of(n, j, i), p);
+            const struct form_vector p = {k * (v->d[0][i] - s[0]), k * (v->d[1][i] - s[1]),
+                                          k * (v->d[2][i] - s[2])};
+            const struct form_vector at = turned(w, z[i], p);
 
             v->p[j][0][i] = at.x, v->p[j][1][i] = at.y, v->p[j][2][i] = at.z;
         }
+    }
 }
 
 /* Writes 1 + e of the nodes in form (j, m), and their displacements from q0. */
@@ -138,27 +148,58 @@ static void over_steps(const struct spot_nodes *n, double (*f)[NODES],
     }
 }
 
-static void find_values(const struct spot_nodes *n, struct node_values *v)
+/* Computes log I of form (j, m) at all nodes. */
+static void find_logs(const struct spot_nodes *n, int j, int m, struct node_values *v)
 {
     const struct form form = n->form;
+    double *restrict out = v->log[v->lines * j + m];
+    on_nodes scale, d[3];
+
+    find_displacements(n, v, j, m, scale, d);
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const struct form_vector at = {d[0][i], d[1][i], d[2][i]};
+
+        out[i] = form_at(&form, at).log;
+    }
+}
+
+/* Does so with the slopes. */
+static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
+                                 struct node_values *v)
+{
+    const struct form form = n->form;
+    double *restrict log_i = v->log[v->lines * j + m];
+    double(*restrict out)[NODES] = v->slope[v->lines * j + m];
+    on_nodes scale, d[3];
+
+    find_displacements(n, v, j, m, scale, d);
+#pragma omp simd
+    for (int i = 0; i < NODES; i++) {
+        const struct form_vector place = {d[0][i], d[1][i], d[2][i]};
+        const struct form_steps at = form_at(&form, place);
+        const struct form_slopes s = form_back(&form, &at);
+
+        log_i[i] = at.log;
+        out[0][i] = s.d.x, out[1][i] = s.d.y, out[2][i] = s.d.z;
+        for (int f = 0; f < FORM_NUMBERS; f++)
+            out[3 + f][i] = ((const double *)(const void *)&s.by)[f];
+    }
+}
+
+static void find_all(const struct spot_nodes *n, int slopes, struct node_values *v)
+{
     on_nodes step[NODE_STEPS];
 
     v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
     v->lines = n->line > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
     find_places(n, v);
     for (int j = 0; j < v->steps; j++)
-        for (int m = 0; m < v->lines; m++) {
-            double *restrict out = v->log[v->lines * j + m];
-            on_nodes scale, d[3];
-
-            find_displacements(n, v, j, m, scale, d);
-#pragma omp simd
-            for (int i = 0; i < NODES; i++) {
-                const struct form_vector at = {d[0][i], d[1][i], d[2][i]};
-
-                out[i] = form_at(&form, at).log;
-            }
-        }
+        for (int m = 0; m < v->lines; m++)
+            if (slopes)
+                find_logs_and_slopes(n, j, m, v);
+            else
+                find_logs(n, j, m, v);
     for (int j = 0; j < v->steps; j++)
         if (v->lines > 1)
             over_line(n, j, v, step[j]);
@@ -170,27 +211,14 @@ static void find_values(const struct spot_nodes *n, struct node_values *v)
         memcpy(v->output[NODE_L], step[0], sizeof step[0]);
 }
 
+static void find_values(const struct spot_nodes *n, struct node_values *v)
+{
+    find_all(n, 0, v);
+}
+
 static void find_slopes(const struct spot_nodes *n, struct node_values *v)
 {
-    const struct form form = n->form;
-
-    for (int j = 0; j < v->steps; j++)
-        for (int m = 0; m < v->lines; m++) {
-            double(*restrict out)[NODES] = v->slope[v->lines * j + m];
-            on_nodes scale, d[3];
-
-            find_displacements(n, v, j, m, scale, d);
-#pragma omp simd
-            for (int i = 0; i < NODES; i++) {
-                const struct form_vector place = {d[0][i], d[1][i], d[2][i]};
-                const struct form_steps at = form_at(&form, place);
-                const struct form_slopes s = form_back(&form, &at);
-
-                out[0][i] = s.d.x, out[1][i] = s.d.y, out[2][i] = s.d.z;
-                for (int f = 0; f < FORM_NUMBERS; f++)
-                    out[3 + f][i] = ((const double *)(const void *)&s.by)[f];
-            }
-        }
+    find_all(n, 1, v);
 }
 
 /* Writes the slopes of an objective by the log I of form (j, m), given its slopes by the
@@ -239,12 +267,13 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
                               int j, double (*p_)[NODES], double (*back)[NODES],
                               struct nodes_change *to)
 {
-    on_nodes w_[3], by[3], z_;
+    const struct form_vector w = form_load(n->w);
+    on_nodes w_[3], by[3], z_, phi;
 
+    find_phi(n, j, phi);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
-        const double z = phi_of(n, j, i);
-        const struct form_vector w = form_load(n->w);
+        const double z = phi[i];
         const struct form_vector bar = {p_[0][i], p_[1][i], p_[2][i]};
         const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
         const struct form_vector from = {n->k * (v->d[0][i] - n->s[0]),
@@ -366,11 +395,13 @@ static void turn_places(const struct spot_nodes *n, const struct node_values *v,
                         double (*out)[NODES])
 {
     const double z_dot = n->along == ALONG_PHI ? 0 : dot->z0;
+    const struct form_vector w = form_load(n->w), dw = form_load(dot->w);
+    on_nodes phi;
 
+    find_phi(n, j, phi);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
-        const double z = phi_of(n, j, i);
-        const struct form_vector w = form_load(n->w), dw = form_load(dot->w);
+        const double z = phi[i];
         const struct form_vector p = {n->k * (v->d[0][i] - n->s[0]),
                                       n->k * (v->d[1][i] - n->s[1]),
                                       n->k * (v->d[2][i] - n->s[2])};

@@ -63,7 +63,7 @@ struct nodes_change {
 };
 
 struct node_kernels {
-    /* Writes all but the slopes of forms; node_kernels.slopes adds these. */
+    /* The first writes all but the slopes of forms, the second all. */
     void (*values)(const struct spot_nodes *nodes, struct node_values *out);
     void (*slopes)(const struct spot_nodes *nodes, struct node_values *values);
     /* Adds to `to` the cotangents behind the nodes, given those of the outputs. */
