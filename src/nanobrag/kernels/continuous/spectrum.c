@@ -254,11 +254,13 @@ static int make_tables(struct spectral_lines *s, double narrow, double wide)
         s->tables_room = room;
     }
     memset(s->tables, 0, sizeof *s->tables * room);
-    for (int i = 0, at = 0; i < count; i++) {
-        s->grid[i].table = s->tables + at;
+    double *at = s->tables;
+
+    for (int i = 0; i < count; i++) {
+        s->grid[i].table = at;
         for (int t = 0; t < TABLES; t++) {
-            add_lines(s, s->grid + i, table_width(s, i, t), 1, s->tables + at);
-            at += SPECTRUM_NUMBERS * s->grid[i].n;
+            add_lines(s, s->grid + i, table_width(s, i, t), 1, at);
+            at += SPECTRUM_NUMBERS * (size_t)s->grid[i].n;
         }
     }
     s->half_octaves = count;
