@@ -359,6 +359,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
                     samples_of(sim, frame), samples_around(sim, frame));
     NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
     start_plans(sim);
+    sim->continuous.tail = params_has(&sim->params, "mosaic_tail");
     sim->spots.continuous = &sim->continuous;
     return sim->device.scene.gpu || frame->continuous ? NB_OK : tune(sim, &first, frame);
 }

@@ -20,9 +20,6 @@
 /* Rows of samples that are drawn together. */
 enum { ROWS_AT_ONCE = 256 };
 
-/* Relative widths of energy for which the tables of a spectrum are made. */
-static const double narrowest = 1e-6, widest = 0.1;
-
 void continuous_free(struct continuous_work *work)
 {
     list_free(&work->table);
@@ -86,13 +83,30 @@ static int grow_view(struct continuous_work *work, const struct phys_frame *fram
 
 /* ---- the spots ---- */
 
+/* Finds the least and the largest width along the energies of the spots of each group. */
+static void find_widths(const struct continuous_work *work, double (*width)[2])
+{
+    for (int i = 0; i < work->view.ngroup; i++) width[i][0] = width[i][1] = 0;
+    for (size_t s = 0; s < work->table.n; s++) {
+        const struct listed_spot *spot = work->table.spot + s;
+        double *of = width[spot->name.group];
+        const double sd = sqrt(spot->variance);
+
+        if (spot->name.along != ALONG_ENERGY) continue;
+        of[0] = of[1] > 0 ? fmin(of[0], sd) : sd;
+        of[1] = fmax(of[1], sd);
+    }
+}
+
 static int make_spectra(struct continuous_work *work)
 {
     const struct phys_frame *frame = work->view.frame;
+    const size_t n = (size_t)frame->nsource;
     const double line = frame->broad.line;
-    double *e = malloc((size_t)frame->nsource * 2 * sizeof *e), *w = e + frame->nsource;
-    int good = e != NULL;
+    double(*width)[2] = malloc(n * sizeof *width), *e = malloc(n * 2 * sizeof *e);
+    int good = e && width;
 
+    if (good) find_widths(work, width);
     for (int i = 0; i < work->view.ngroup && good; i++) {
         const struct beam_group *g = work->view.group + i;
 
@@ -100,13 +114,14 @@ static int make_spectra(struct continuous_work *work)
             const struct phys_source *source = frame->source + g->first + j;
 
             e[j] = source->inverse_wavelength / g->k - 1;
-            w[j] = source->weight;
+            e[n + (size_t)j] = source->weight;
         }
-        if (g->n > 1)
-            good = spectrum_make(work->spectrum + i, g->n, e, w, line * line, narrowest,
-                                 widest);
+        if (g->n > 1 && width[i][1] > 0)
+            good = spectrum_make(work->spectrum + i, g->n, e, e + n, line * line,
+                                 width[i][0], width[i][1]);
     }
     free(e);
+    free(width);
     return good;
 }
 
@@ -269,7 +284,8 @@ static double cut_of(const struct job *job)
 nb_status continuous_list(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, struct continuous_work *work)
 {
-    const struct list_settings settings = {cut_of(job), job, &work->pattern};
+    const int mosaics = work->tail || job->frame->broad.tail > 0 ? MOSAICS : 1;
+    const struct list_settings settings = {cut_of(job), mosaics, job, &work->pattern};
 
     if (work->pattern.fit[0][0] == 0) pattern_make(&work->pattern);
     if (!grow_view(work, job->frame)) return fail_memory(progress->ctx, "spots");
@@ -279,9 +295,8 @@ nb_status continuous_list(struct progress *progress, const struct kernel_set *ke
         if (!list_strips(work, job) || !mark_tiles(work, job))
             return fail_memory(progress->ctx, "spots");
     }
-    if (!make_spectra(work)) return fail_memory(progress->ctx, "a spectrum");
     fit_all(kernels, job, work);
-    return NB_OK;
+    return make_spectra(work) ? NB_OK : fail_memory(progress->ctx, "a spectrum");
 }
 
 /* ---- the image ---- */

@@ -31,6 +31,7 @@ struct spot_strip {
 struct continuous_work {
     int held; /* 1: the spots of the last call stay listed, and only their numbers follow
                  the parameters */
+    int tail; /* 1: the share of the tail may change, so that its spots count at 0, too */
     struct pattern pattern;
     struct view view;
     size_t ncrystals, ngroups; /* sizes of its lists */

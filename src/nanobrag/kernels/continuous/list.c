@@ -166,13 +166,12 @@ nb_status list_spots(struct progress *progress, const struct view *view,
                      const struct list_settings *settings, struct spot_table *out)
 {
     struct search s = {.progress = progress, .view = view, .settings = settings};
-    const int mosaics = view->frame->broad.tail_width > 0 ? MOSAICS : 1;
 
     out->n = out->nline = 0;
     s.qmax = largest_q(view, settings->job);
     s.out = out;
     for (s.name.crystal = 0; s.name.crystal < view->ncrystal; s.name.crystal++)
-        for (s.name.mosaic = 0; s.name.mosaic < mosaics; s.name.mosaic++)
+        for (s.name.mosaic = 0; s.name.mosaic < settings->mosaics; s.name.mosaic++)
             for (s.name.group = 0; s.name.group < view->ngroup; s.name.group++)
                 NB_TRY(search(&s));
     return NB_OK;

@@ -51,6 +51,7 @@ void list_free(struct spot_table *table);
 /* How far spots are followed: to exp(-cut) of their peak. */
 struct list_settings {
     double cut;
+    int mosaics; /* 1: the core alone */
     const struct job *job; /* of the image; its window decides which spots count */
     const struct pattern *pattern;
 };
