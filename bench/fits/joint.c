@@ -97,6 +97,7 @@ static double fit_stills(struct campaign *c, int threads, const struct stills *s
     const nb_context_options options = {.threads = threads};
     struct followed f = {.loss = INFINITY, .verbose = c->verbose};
     const nb_fit_options fitting = {.shared = shared,
+                                    .scaling = NB_FIT_SCALING_MISFIT,
                                     .own = own,
                                     .progress = follow,
                                     .user = &f};
@@ -204,6 +205,7 @@ void campaign_factors(struct campaign *c, const char *name)
 {
     struct followed f = {.loss = INFINITY, .verbose = c->verbose};
     const nb_fit_options options = {.shared = "F",
+                                    .scaling = NB_FIT_SCALING_MISFIT,
                                     .own = "misset scale",
                                     .progress = follow,
                                     .user = &f};
@@ -274,6 +276,7 @@ void campaign_stream(struct campaign *c, const char *name)
 {
     const int64_t n = c->runs > 0 ? c->runs : STREAMED;
     const nb_fit_options options = {.shared = shared,
+                                    .scaling = NB_FIT_SCALING_MISFIT,
                                     .own = own,
                                     .load = load,
                                     .unload = unload,
@@ -326,7 +329,9 @@ void campaign_cancel(struct campaign *c, const char *name)
     make_stills(c, &s);
     for (int i = 0; i < STILLS; i++) disturb(s.scene + i, i);
     for (int k = 0; k < runs; k++) {
-        const nb_fit_options options = {.shared = shared, .own = own};
+        const nb_fit_options options = {.shared = shared,
+                                        .own = own,
+                                        .scaling = NB_FIT_SCALING_MISFIT};
         struct stopper stopper = {.after = 0.1 + draw(&state)};
         pthread_t thread;
 
@@ -353,7 +358,9 @@ void campaign_memory(struct campaign *c, const char *name)
     const nb_array observed = nb_array_f64(photons, SLOW, FAST);
     nb_scene scene = still_scene(&small, c->list);
     nb_shot shot = {.scene = &scene, .target = {.kind = NB_POISSON, .observed = &observed}};
-    const nb_fit_options options = {.shared = still_names, .passes = 3};
+    const nb_fit_options options = {.shared = still_names,
+                                    .passes = 3,
+                                    .scaling = NB_FIT_SCALING_MISFIT};
     nb_array image = observed;
     nb_simulator *sim;
     nb_fit *fit;

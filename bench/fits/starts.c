@@ -73,7 +73,9 @@ static double run_fit(struct campaign *c, const nb_scene *scene, const nb_target
                       int *passes, double *values, double *errors)
 {
     const nb_shot shot = {.scene = scene, .target = *target};
-    const nb_fit_options options = {.shared = still_names, .passes = 60};
+    const nb_fit_options options = {.shared = still_names,
+                                    .passes = 60,
+                                    .scaling = NB_FIT_SCALING_MISFIT};
     nb_fit_result r;
     nb_fit *fit;
     double loss;
@@ -211,7 +213,8 @@ static void compare_with_fisher(struct campaign *c, const nb_scene *scene,
                                 const nb_fit_result *r)
 {
     const nb_shot shot = {.scene = scene, .target = {.kind = NB_POISSON}};
-    const nb_fit_options options = {.shared = still_names};
+    const nb_fit_options options = {.shared = still_names,
+                                    .scaling = NB_FIT_SCALING_MISFIT};
     nb_fit_result expected;
     nb_fit *fit;
     double most = 0;
@@ -245,7 +248,8 @@ static void run_pulls(struct campaign *c, const struct still *still, int spoil, 
                         .target = {.kind = NB_POISSON,
                                    .observed = &observed,
                                    .saturation = STILL_OVERLOAD}};
-        const nb_fit_options options = {.shared = still_names};
+        const nb_fit_options options = {.shared = still_names,
+                                        .scaling = NB_FIT_SCALING_MISFIT};
         nb_fit_result r;
         nb_fit *fit;
 

@@ -57,6 +57,19 @@
  * hold background. Fitted values take at most half of its expectation, since the brightest
  * pixels may be fewer. nb_fit_options.scaling says what becomes of errors.
  *
+ * Mosaic domains that are drawn at random are a sample of those of a crystal, and the fit
+ * with another sample ends elsewhere. How far is found once a fit by NB_FIT_LM has
+ * converged: for each of 8 other draws, of other seeds and all else equal, loss and
+ * gradient are computed at the values, and ask for a step d = -(J^T W J)^-1 g. The
+ * positions of the fit, d = 0, and of these 8 are of one distribution, to first order. Its
+ * covariance,
+ *
+ *   sum over all 9 of (d - mean)(d - mean)^T / 8
+ *
+ * which is unbiased, is added to that of counting. A standard deviation from it has eight
+ * degrees of freedom and is known to a quarter of itself. It costs time as some six passes
+ * do, and memory for 8 numbers for each value.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NANOBRAG_FIT_H
@@ -140,10 +153,12 @@ typedef struct nb_fit_state {
  *                            less, but for one fit in a million or so. Of a likelihood it
  *                            is that of bright pixels where this is larger. Restraints
  *                            count as they are: an error that comes from one is not
- *                            multiplied
+ *                            multiplied. The error of sampling is added
  *   NB_FIT_SCALING_COUNTING  never: errors are those of counting noise alone
+ *   NB_FIT_SCALING_MISFIT    multiplied likewise, without the error of sampling: of images
+ *                            that were simulated with the same mosaic domains
  */
-enum nb_fit_scaling { NB_FIT_SCALING_AUTO, NB_FIT_SCALING_COUNTING };
+enum nb_fit_scaling { NB_FIT_SCALING_AUTO, NB_FIT_SCALING_COUNTING, NB_FIT_SCALING_MISFIT };
 
 typedef struct nb_fit_options {
     const char *shared; /* free names (params.h), one value for all shots; NULL: none */
@@ -228,6 +243,9 @@ typedef struct nb_fit_value {
      * of a shot that is left out. Of structure factors, the error while the other ones are
      * known; with NB_FIT_LBFGS, that of each parameter while all others are known */
     double error;
+    /* The part of the error that comes from sampling the mosaic domains; 0: none are drawn.
+     * NAN: it is not known, and not in the error (nb_fit_result.draws), or at a bound */
+    double sampling;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
     /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
      * factor: F^2 would have an error of more than twice itself. Where the mean of F is
@@ -276,9 +294,13 @@ typedef struct nb_fit_result {
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
     double bright_misfit, bright_deviation; /* the same of bright pixels */
     double error_factor; /* by which errors were multiplied; 1: they were not */
+    /* other draws of the mosaic domains from which errors and covariance have the error of
+     * sampling; 0: they have none, and errors_why says why, if domains are drawn */
+    int draws;
     double rms; /* of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit */
     /* what a user should know before believing the values: that the model does not describe
-     * the data, or that the run has not converged, a sentence each, in this order */
+     * the data, that the error of sampling is the larger one, or that the run has not
+     * converged, a sentence each, in this order */
     size_t nwarning;
     const char *const *warning; /*                                          (nwarning) */
     /* without the directions that the data leave free, and with 0 for what is held or at a

@@ -105,7 +105,7 @@ class FitResult(FitResultMembers):
             remark = f", {value.remark}" if value.remark else ""
             unit = value.param.unit
             lines.append(f"{self._name(value):24} {value.value:14.8g} +- {value.error:.2g} {unit}{remark}")
-        if self.errors != FitErrors.CURVATURE or self.error_factor > 1:
+        if self.errors != FitErrors.CURVATURE or self.error_factor > 1 or self.draws > 0:
             lines.append(self.errors_why)
         if not math.isnan(self.rms):
             lines.append(f"residuals over their standard deviation: {self.rms:.3f} rms")
@@ -205,8 +205,9 @@ class Fit:
         passes: a run ends after so many; 0: 50, or 500 for "lbfgs".
         seconds: a run begins no pass after so many; 0: no limit.
         enough: predicted gain of loss that ends the fit; 0: 1e-3, times the misfit above 1.
-        scaling: "auto" multiplies errors by the root of the misfit where that is not noise,
-            "counting" leaves them as counting noise alone makes them.
+        scaling: "auto" multiplies errors by the root of the misfit where that is not noise, and
+            adds the error that the random sample of mosaic domains makes; "misfit" does not add
+            it, "counting" leaves errors as counting noise alone makes them.
         restraints: priors and bounds, each a `Restraint`.
         threads: 0: the environment decides, else every core.
         progress: a function that is called with a `FitState` after each pass; True for a bar of

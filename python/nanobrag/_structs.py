@@ -417,11 +417,14 @@ class FitScaling(IntEnum):
     the square root of the misfit, and the covariance by the misfit, where it is above 1.1 and
     by more than 5 standard deviations above 1: a right model has less, but for one fit in a
     million or so. Of a likelihood it is that of bright pixels where this is larger. Restraints
-    count as they are: an error that comes from one is not multiplied NB_FIT_SCALING_COUNTING
-    never: errors are those of counting noise alone"""
+    count as they are: an error that comes from one is not multiplied. The error of sampling is
+    added NB_FIT_SCALING_COUNTING never: errors are those of counting noise alone
+    NB_FIT_SCALING_MISFIT multiplied likewise, without the error of sampling: of images that
+    were simulated with the same mosaic domains"""
 
     AUTO = 0
     COUNTING = 1
+    MISFIT = 2
 
 
 class FitEnd(IntEnum):
@@ -1825,6 +1828,10 @@ class FitValue(Record):
             that was not moved because the run ended while shots were fitted alone, or of a shot
             that is left out. Of structure factors, the error while the other ones are known;
             with NB_FIT_LBFGS, that of each parameter while all others are known
+        sampling:
+            The part of the error that comes from sampling the mosaic domains; 0: none are
+            drawn. NAN: it is not known, and not in the error (nb_fit_result.draws), or at a
+            bound
         bound:
             -1: at its lower bound, 1: at its upper one, else 0
         is_held:
@@ -1840,6 +1847,7 @@ class FitValue(Record):
     shot: int
     value: float
     error: float
+    sampling: float
     bound: int
     is_held: int
     remark: str
@@ -1933,6 +1941,9 @@ class FitResultMembers(Record):
             the same of bright pixels
         error_factor:
             by which errors were multiplied; 1: they were not
+        draws:
+            other draws of the mosaic domains from which errors and covariance have the error of
+            sampling; 0: they have none, and errors_why says why, if domains are drawn
         rms:
             of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit
         warning:
@@ -1972,6 +1983,7 @@ class FitResultMembers(Record):
     bright_misfit: float
     bright_deviation: float
     error_factor: float
+    draws: int
     rms: float
     warning: tuple[str, ...]
     covariance: NDArray[np.float64] | None

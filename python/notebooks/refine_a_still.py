@@ -57,7 +57,7 @@ for parameter, value, error in zip(sim.parameters, by_scipy.x, errors, strict=Tr
 
 # %%
 shot = nanobrag.Shot(scene=start, target=nanobrag.Target(kind="poisson", observed=observed))
-fit = nanobrag.Fit(shot, free)
+fit = nanobrag.Fit(shot, free, scaling="misfit")  # the image has the same mosaic domains
 result = fit.run()
 result
 

@@ -35,7 +35,9 @@ def shot(misset, start, scale=1.0, seed=1):
 
 def test_a_fit_finds_what_went_in(tmp_path):
     states = []
-    fit = Fit(shot(TRUTH, (10.05, 19.95, 30.05)), "misset cell_a scale", progress=states.append)
+    start = shot(TRUTH, (10.05, 19.95, 30.05))
+    # the mosaic domains are those of the image: errors need not contain that of sampling
+    fit = Fit(start, "misset cell_a scale", scaling="misfit", progress=states.append)
     result = fit.run()
     assert result.end == nanobrag.FitEnd.CONVERGED, result
     truth = [*TRUTH, 50, 1]
@@ -122,7 +124,9 @@ def test_restraints_and_forecast():
     free = fisher(Shot(scene=start.scene, target=Target(kind="poisson")), "cell_a misset")
     tight = Fit(start, "cell_a misset", restraints=[Restraint(name="cell_a", centre=50, sigma=1e-4)]).run()
     assert tight["cell_a"].error < 1.01e-4 < free["cell_a"].error
-    assert free["cell_a"].error == pytest.approx(Fit(start, "cell_a misset").run()["cell_a"].error, rel=0.2)
+    assert free["cell_a"].error == pytest.approx(
+        Fit(start, "cell_a misset", scaling="misfit").run()["cell_a"].error, rel=0.2
+    )
 
 
 @pytest.mark.skipif("gemmi" not in nanobrag.features(), reason="this build has no gemmi")
@@ -267,12 +271,20 @@ def test_smv_images(tmp_path):
 
 
 def test_a_result_says_what_is_wrong_with_it():
-    good = Fit(shot(TRUTH, (10.05, 20, 30)), "misset scale").run()
+    good = Fit(shot(TRUTH, (10.05, 20, 30)), "misset scale", scaling="misfit").run()
     print(f"rms of a right model {good.rms:.3f}, allowed 0.95 to 1.05")
     assert 0.95 < good.rms < 1.05
     assert good.warnings == ()
     assert good.reasons[0] == good.why
     assert good.errors_why not in repr(good)
+    assert good.draws == 0
+    assert np.isnan(good["scale"].sampling)
+    with pytest.warns(nanobrag.NanobragWarning, match="sampling by 10 mosaic domains is larger than that of counting"):
+        sampled = Fit(shot(TRUTH, (10.05, 20, 30)), "misset scale").run()
+    assert sampled.draws == 8
+    assert sampled.errors_why in repr(sampled)
+    for name in ("misset_x", "scale"):
+        assert sampled[name].error == pytest.approx(np.hypot(good[name].error, sampled[name].sampling))
     wrong = shot(TRUTH, TRUTH)
     wrong.target = wrong.target.replace(observed=wrong.target.observed * 4)
     with pytest.warns(nanobrag.NanobragWarning, match="the model does not describe the data"):

@@ -18,7 +18,8 @@ for i in 1 2; do
 done
 truth="cell_a=50 misset_x=10 misset_y=20 misset_z=30 mosaic=0.4 scale=1"
 
-# within FILE NAME=VALUE...: each value of a fit within five of its errors
+# within FILE NAME=VALUE...: each value of a fit within five of its errors, without that of
+# sampling: data and model have the same mosaic domains
 within()
 {
     python3 - "$@" << 'PY'
@@ -30,9 +31,10 @@ bad = 0
 for word in sys.argv[2:]:
     name, value = word.split("=")
     for v in found[name]:
-        pull = (v["value"] - float(value)) / v["error"]
+        error = (v["error"] ** 2 - (v["sampling"] or 0) ** 2) ** 0.5
+        pull = (v["value"] - float(value)) / error
         print("# %s %.6g +- %.2g, true %s: %.2f errors, 5 allowed"
-              % (name, v["value"], v["error"], value, pull))
+              % (name, v["value"], error, value, pull))
         bad += not abs(pull) < 5
 sys.exit(bad > 0)
 PY
@@ -82,10 +84,18 @@ is "a misfit scales errors, and is said" \
 is "in the warning too" grep -q 'of which the errors take account' err
 is "in -json" grep -q '"error_factor":	[2-9]' work/run.json
 is "and in -fitfile" grep -q '"bright_misfit":	[1-9][0-9]' work/fit.json
-is "errors hold for the domains" grep -q '^domains .* for the 12 mosaic domains' out
+is "errors have that of sampling" grep -q '^errors .* sampling the mosaic domains, by 8 other draws' out
+is "a warning says that it is the larger one" grep -q 'error of sampling by 12 mosaic domains is larger' err
+is "nothing holds for the domains that were drawn" [ "$(grep -c '^domains' out)" -eq 0 ]
+[ -z "$have_python" ] || is "it is in both files" python3 -c '
+import json
+run, file = json.load(open("work/run.json"))["fit"], json.load(open("work/fit.json"))
+parts = [[v["sampling"] for v in where["values"]] for where in (run, file)]
+raise SystemExit(not (run["draws"] == file["draws"] == 8 and parts[0] == parts[1] and min(parts[0]) > 0))'
 cp work/fit.json scaled.json
 run $still $wrong -fit misset,scale -data n_001.img -errors counting -fitfile fit.json
 is "-errors counting does not" grep -q '"error_factor":	1,' work/fit.json
+is "errors hold for the domains then" grep -q '^domains .* for the 12 mosaic domains' out
 is "and warns" grep -q 'and errors are not those printed' err
 cp work/fit.json .
 [ -z "$have_python" ] || is "scaled errors reach the truth" python3 -c '
@@ -94,15 +104,16 @@ truth = {"misset_x": 10, "misset_y": 20, "misset_z": 30, "scale": 1}
 worst, factor = [], json.load(open("scaled.json"))["error_factor"]
 for file in "scaled.json", "fit.json":
     values = json.load(open(file))["values"]
-    worst.append(max(abs(v["value"] - truth[v["name"]]) / v["error"] for v in values))
+    errors = [(v["error"] ** 2 - (v["sampling"] or 0) ** 2) ** 0.5 for v in values]
+    worst.append(max(abs(v["value"] - truth[v["name"]]) / e for v, e in zip(values, errors)))
 print("# %.1f errors off, 5 allowed; %.1f errors of counting" % tuple(worst))
 raise SystemExit(not (worst[0] < 5 < worst[1] and abs(worst[1] / worst[0] / factor - 1) < 1e-9))'
 run $still -misset 10.1 19.9 30.1 -mosaic 0.5 -fit misset,scale,mosaic -data n_001.img -json run.json
 is "a right model has no factor" grep -q '"error_factor":	1,' work/run.json
-is "and no line of it" [ "$(grep -c '^errors' out)" -eq 0 ]
+is "and no line of it" [ "$(grep -c '^errors .*since the misfit' out)" -eq 0 ]
 run $scene -fit scale -fisher -errors counting
 is "-errors without a fit" grep -q 'errors has no effect on errors that are expected' err
-refuses 2 'errors plain: expected scaled|counting' $still -fit scale -data n_001.img -errors plain
+refuses 2 'errors plain: expected scaled|misfit|counting' $still -fit scale -data n_001.img -errors plain
 
 # ---- a scale that is far off ----
 for times in 700 0.0014; do

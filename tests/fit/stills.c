@@ -82,9 +82,11 @@ void stills_make(struct stills *s, nb_context *ctx, int n, int noise, double off
 
 nb_fit *stills_fit(const struct stills *s, nb_context *ctx, const nb_fit_options *options)
 {
+    nb_fit_options how = *options;
     nb_fit *fit = NULL;
 
-    if (nb_fit_create(ctx, s->n, s->shot, options, &fit) == NB_OK) return fit;
+    if (how.scaling == NB_FIT_SCALING_AUTO) how.scaling = NB_FIT_SCALING_MISFIT;
+    if (nb_fit_create(ctx, s->n, s->shot, &how, &fit) == NB_OK) return fit;
     tap_check(0, "%s", nb_context_message(ctx));
     abort();
 }

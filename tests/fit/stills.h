@@ -32,7 +32,8 @@ nb_scene stills_scene(const double *x, int still);
  * by `off` times what is easily found; ends the program if that fails. */
 void stills_make(struct stills *s, nb_context *ctx, int n, int noise, double off);
 
-/* Makes a fit of them; ends the program if that fails. */
+/* Makes a fit of them, with errors without that of sampling, since images and models have
+ * the same mosaic domains; ends the program if that fails. */
 nb_fit *stills_fit(const struct stills *s, nb_context *ctx, const nb_fit_options *options);
 
 /* Runs a fit, and checks its status and that it has a result, which is returned. */

@@ -24,8 +24,8 @@ static struct fit_track *track_of(const nb_fit *fit, size_t shot)
 int fit_wants(const nb_fit *fit, size_t shot, int wants)
 {
     if (fit->left_out[shot]) return 0;
-    if (fit->is_weighing) return 1;
-    if (wants != FIT_REQUESTED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
+    if (fit->beside) return 1;
+    if (wants != FIT_ASKED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
     if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
     return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
 }
@@ -220,22 +220,23 @@ static void begin_alone(nb_fit *fit)
 static void weigh(nb_fit *fit)
 {
     for (size_t i = 0; i < fit->layout.n; i++) fit->trial.x[i] = fit_value_now(fit, i);
-    fit->is_weighing = 1;
+    fit->beside = FIT_WEIGH;
 }
 
-/* Asks for the misfit at the end, from where errors are taken. */
-static void weigh_at_end(nb_fit *fit)
+/* Asks for what errors need at the end: the misfit, then other draws. */
+static void ask_at_end(nb_fit *fit)
 {
     if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;
     weigh(fit);
-    fit->is_weighing = !misfit_is_known(fit, fit->trial.x);
+    if (!misfit_is_known(fit, fit->trial.x)) return;
+    fit->beside = draws_next(fit) ? FIT_DRAW : 0;
 }
 
 /* Sets the trial, or fit->end. */
 static nb_status next(nb_fit *fit)
 {
     NB_TRY(check_left(fit));
-    fit->is_weighing = 0;
+    fit->beside = 0;
     if (fit->reload) {
         const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
 
@@ -260,7 +261,7 @@ static nb_status next(nb_fit *fit)
         fit->end = fit->track->end;
     else
         (void)is_beyond_limits(fit);
-    weigh_at_end(fit);
+    ask_at_end(fit);
     return NB_OK;
 }
 
@@ -286,7 +287,7 @@ nb_status fit_stopped(nb_fit *fit, nb_status status)
     if (status == NB_OK) return NB_OK;
     fit->end = status == NB_ERR_CANCELLED ? NB_FIT_CANCELLED : NB_FIT_FAILED;
     fit->is_running = 0;
-    fit->is_weighing = 0;
+    fit->beside = 0;
     fit->request = 0;
     return status;
 }
@@ -299,7 +300,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
                     "a fit by L-BFGS cannot be asked; use nb_fit_run()");
     if (!fit->is_running) begin_run(fit);
     NB_TRY(next(fit));
-    out->done = fit->end != NB_FIT_NOT_RUN && !fit->is_weighing;
+    out->done = fit->end != NB_FIT_NOT_RUN && !fit->beside;
     if (out->done) {
         if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
         fit->is_running = 0;
@@ -340,7 +341,7 @@ static nb_status take_alone(nb_fit *fit)
         const nb_status status = (nb_status)fit->trial.status[shot];
         double loss = INFINITY;
 
-        if (!fit_wants(fit, shot, FIT_REQUESTED)) continue;
+        if (!fit_wants(fit, shot, FIT_ASKED)) continue;
         if (status != NB_OK && (status != NB_ERR_DOMAIN || track->fresh)) {
             NB_TRY(leave_out(fit, shot, status));
             continue;
@@ -513,8 +514,10 @@ nb_status fit_take(nb_fit *fit)
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
     fit_restrain(fit, &fit->trial);
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
-    if (fit->is_weighing) {
-        take_weighed(fit);
+    if (fit->beside == FIT_WEIGH) take_weighed(fit);
+    if (fit->beside == FIT_DRAW) draws_take(fit);
+    if (fit->beside) {
+        fit->beside = 0;
         return NB_OK;
     }
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
@@ -528,7 +531,7 @@ static nb_status answer(nb_fit *fit)
 {
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
     NB_TRY(fit_stopped(fit, fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot,
-                                               FIT_REQUESTED, &fit->sums, &fit->trial)));
+                                               FIT_ASKED, &fit->sums, &fit->trial)));
     fit->seconds = fit_seconds(fit);
     return fit_take(fit);
 }

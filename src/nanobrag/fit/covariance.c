@@ -218,7 +218,7 @@ static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
 static nb_status errors_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
     const struct fit_layout *l = &fit->layout;
-    const struct fit_system system = normal_joint(fit, 0);
+    const struct fit_system system = normal_joint(fit, &fit->best, 0);
     const size_t n = l->n - l->nf, most = n < DIRECTIONS_MOST ? n : DIRECTIONS_MOST;
     const int wants_covariance = r->covariance || l->nf > 0;
     double *memory =
@@ -378,7 +378,13 @@ static nb_status keep_sandwich(nb_fit *fit, double misfit)
     return NB_OK;
 }
 
-/* Lists the correlations of a covariance, but not those between shots. */
+static int is_factor(const nb_fit *fit, size_t i)
+{
+    return i < fit->layout.ns && fit->layout.is_f[i];
+}
+
+/* Lists the correlations of a covariance, but not those between shots or of structure
+ * factors. */
 static int list_correlated(const nb_fit *fit, const double *covariance,
                            struct fit_result_memory *r)
 {
@@ -391,7 +397,8 @@ static int list_correlated(const nb_fit *fit, const double *covariance,
             const double value = covariance[i * n + j] / size;
             const int64_t p = fit->value[i].shot, q = fit->value[j].shot;
 
-            if (!isfinite(r->error[i]) || !isfinite(r->error[j]) || (p >= 0 && p != q))
+            if (!isfinite(r->error[i]) || !isfinite(r->error[j]) || (p >= 0 && p != q)
+                || is_factor(fit, i) || is_factor(fit, j))
                 continue;
             if (fabs(value) > FIT_CORRELATED && !add_correlated(r, i, j, value)) return 0;
         }
@@ -506,6 +513,19 @@ static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
     out->errors_why = r->errors_why;
 }
 
+/* Adds what other draws tell; where they are cancelled, errors lack it. */
+static nb_status find_draws(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+{
+    const nb_status status = draws_find(fit);
+
+    if (status == NB_ERR_MEMORY) return status;
+    NB_TRY(draws_add(fit, r, out));
+    if (out->draws == 0 || !out->covariance) return NB_OK;
+    return list_correlated(fit, r->covariance, r)
+               ? NB_OK
+               : fail_memory(fit->ctx, "the errors of a fit");
+}
+
 nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
     struct fit_verdict verdict = {NAN, NAN, NAN, NAN, 1};
@@ -524,7 +544,7 @@ nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result
     out->misfit_deviation = verdict.deviation;
     out->bright_misfit = verdict.bright;
     out->bright_deviation = verdict.bright_deviation;
-    if (fit->options.scaling == NB_FIT_SCALING_AUTO)
+    if (fit->options.scaling != NB_FIT_SCALING_COUNTING)
         out->error_factor = sqrt(verdict.factor);
     NB_TRY(set_curvature(fit, r, out));
     if (fit->needs_variance)
@@ -532,6 +552,7 @@ nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result
     else if (out->error_factor > 1)
         NB_TRY(scale_errors(fit, verdict.factor, r, out));
     explain_factor(r, out);
+    NB_TRY(find_draws(fit, r, out));
     if (r->ncorrelated > 0)
         qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
     return NB_OK;

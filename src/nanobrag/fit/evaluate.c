@@ -97,9 +97,9 @@ static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot
     nb_fit *fit = e->fit;
     const struct fit_layout *l = &fit->layout;
     const int is_wanted = fit_wants(fit, shot, e->wants);
-    const int is_requested = e->wants == FIT_REQUESTED;
-    const int wants = is_requested && fit->is_weighing ? FIT_WEIGH : e->wants;
-    const double broad = wants == FIT_REQUESTED ? fit_broad(fit, shot) : 0;
+    const int is_requested = e->wants == FIT_ASKED;
+    const int wants = is_requested && fit->beside ? fit->beside : e->wants;
+    const double broad = wants == FIT_ASKED ? fit_broad(fit, shot) : 0;
     nb_status status = NB_OK;
     int has_memory;
 

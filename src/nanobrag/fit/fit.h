@@ -15,6 +15,7 @@
  *   result.c      values and how a fit ended; covariance.c their errors
  *   misfit.c      how far images are from their data, over what the model expects
  *   compare.c     images of a result beside the observed ones
+ *   draws/        other draws of the mosaic domains: the error of sampling
  *   file/         a fit in a file
  *
  * SPDX-License-Identifier: MIT
@@ -29,6 +30,7 @@
 #include <nanobrag/fit.h>
 
 #include "base/arena.h"
+#include "fit/draws/draws.h"
 
 struct phys_loss_model; /* physics/loss.h */
 
@@ -248,9 +250,10 @@ struct nb_fit {
     int passes, joint; /* so far; and of these, those of all shots together */
     int run_passes; /* of all shots together, in this run */
     int is_running, reload;
-    int is_weighing; /* 1: the request is for the misfit */
+    int beside; /* FIT_WEIGH or FIT_DRAW: a request beside the passes of the run; else 0 */
     int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
     int told_scale; /* 1: it was said that a scale starts elsewhere */
+    struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;
     double restart; /* clock at the start of a run, s */
@@ -287,18 +290,6 @@ int fit_begins_alone(const nb_fit *fit);
  * together not yet. */
 int fit_knows_own_only(const nb_fit *fit);
 
-/* ---- file/identity.c ---- */
-
-/* Writes the numbers by which a shot is told from another             (identity_count()) */
-size_t identity_count(void);
-nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, double *out);
-
-/* Returns 1 if two numbers are the same but for rounding. */
-int identity_same(double a, double b);
-
-/* Returns 1 if two shots differ, with the first difference as a clause. */
-int identity_differs(const double *there, const double *here, char *what, size_t size);
-
 /* ---- shots.c ---- */
 
 /* Loads a shot, under a lock; unload it afterwards. */
@@ -317,8 +308,9 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
 /* ---- evaluate.c ---- */
 
 /* What is evaluated: the shots of the request in progress; all that are not left out; the
- * loss of these alone; their matrices B and M (errors.c); or their misfit. */
-enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH };
+ * loss of these alone; their matrices B and M (errors.c); their misfit; or the loss and
+ * gradient of another draw. */
+enum fit_wants { FIT_ASKED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH, FIT_DRAW };
 
 /* fit_point.status of a shot that was not evaluated. */
 enum { FIT_SKIPPED = NB_STATUS_COUNT };
@@ -423,9 +415,13 @@ double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *
 double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
 
 /* Returns the normal equations at the best point of a shot's own parameters, or of all, in
- * workspace of the fit. Structure factors are eliminated, with this damping. */
+ * workspace of the fit, with the gradient of a point. Structure factors are eliminated,
+ * with this damping. */
 struct fit_system normal_alone(nb_fit *fit, size_t shot);
-struct fit_system normal_joint(nb_fit *fit, double damping);
+struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, double damping);
+
+/* Sets the undamped step from the best point that the gradient of another asks for. */
+void normal_step(nb_fit *fit, const struct fit_point *slopes, double *step);
 
 /* Returns the parameter of x that is parameter i of a joint system. */
 size_t normal_at_x(const struct fit_layout *layout, size_t i);
@@ -520,9 +516,8 @@ size_t part_most(const nb_fit *fit);
 
 nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why);
 
-/* Shots whose loss stands out are left out, or fitted again alone with broadened spots
- * first
- * (*again of them). */
+/* Leaves out shots whose loss stands out, or has them fitted again alone, with broadened
+ * spots first (*again of them). */
 nb_status fit_judge_outliers(nb_fit *fit, size_t *again);
 void fit_warn_of_held(nb_fit *fit);
 
@@ -576,14 +571,14 @@ struct fit_verdict misfit_judge(const nb_fit *fit);
 enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
 
 struct fit_result_memory {
-    double *error, *covariance, *directions;
+    double *error, *sampling, *covariance, *directions;
     char *text; /* DIRECTION_TEXT for each direction */
     const char **line;
     nb_fit_correlation *correlated;
     size_t ncorrelated, room;
     nb_fit_shot *shot;
-    char why[256], errors_why[256], warning[2][512];
-    const char *warnings[2];
+    char why[256], errors_why[512], warning[3][512];
+    const char *warnings[3];
 };
 
 /* Sets errors, covariance, correlations and free directions at the best point. */

@@ -12,6 +12,7 @@
 #include "base/floats.h"
 #include "base/log.h"
 #include "fit/eigen.h"
+#include "fit/file/identity.h"
 #include "fit/fit.h"
 
 /* ---- checks ---- */
@@ -29,8 +30,7 @@ static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     if (options->coarse < NB_COARSE_AUTO || options->coarse > NB_COARSE_ON)
         return fail(ctx, NB_ERR_ARGUMENT, "coarse %d of a fit is none of enum nb_coarse",
                     options->coarse);
-    if (options->scaling < NB_FIT_SCALING_AUTO
-        || options->scaling > NB_FIT_SCALING_COUNTING)
+    if (options->scaling < NB_FIT_SCALING_AUTO || options->scaling > NB_FIT_SCALING_MISFIT)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "scaling %d of a fit is none of enum nb_fit_scaling", options->scaling);
     if (options->passes < 0 || !(options->seconds >= 0) || !(options->enough >= 0))
@@ -168,6 +168,8 @@ static void list(struct arena *memory, void *user)
     fit->is_scale = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
     fit->weighed_x = arena_take(memory, l->n, sizeof *fit->weighed_x);
+    fit->draws.x = arena_take(memory, l->n, sizeof *fit->draws.x);
+    fit->draws.step = arena_take(memory, DRAWS * l->n, sizeof *fit->draws.step);
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
@@ -294,6 +296,7 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
         status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());
     if (status == NB_OK) {
         fit->is_loaded[shot] = 1;
+        draws_note(&fit->draws, sim);
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->needs_variance |= errors_need_variance(&loaded->target);
         fit->is_robust |=

@@ -139,7 +139,6 @@ int misfit_is_known(const nb_fit *fit, const double *x)
 
 void misfit_take(nb_fit *fit)
 {
-    fit->is_weighing = 0;
     fit->is_weighed = 1;
     memcpy(&fit->weighed, fit->trial.sum + fit->at.weighed, sizeof fit->weighed);
     for (size_t shot = 0; shot < fit->layout.nshot; shot++)

@@ -57,16 +57,16 @@ static void link_blocks(nb_fit *fit, size_t first, size_t n)
     }
 }
 
-static void gather_gradient(nb_fit *fit)
+static void gather_gradient(nb_fit *fit, const struct fit_point *slopes)
 {
     const struct fit_layout *l = &fit->layout;
     const struct fit_offsets *at = &fit->at;
 
     for (size_t d = 0; d < l->nd; d++)
-        fit->gradient[d] = fit->best.sum[at->gradient + l->dense[d]];
+        fit->gradient[d] = slopes->sum[at->gradient + l->dense[d]];
     for (size_t k = 0; k < l->nshot; k++)
         memcpy(fit->gradient + l->nd + k * l->no,
-               fit->best.own + k * at->own_end + at->own_gradient,
+               slopes->own + k * at->own_end + at->own_gradient,
                l->no * sizeof *fit->gradient);
 }
 
@@ -132,10 +132,10 @@ static void gather_coupling(const nb_fit *fit, size_t n, size_t f, double *k)
     for (size_t i = 0; i < n; i++) k[i] = coupling(fit, i, f);
 }
 
-static void fold(nb_fit *fit, size_t n, double damping)
+static void fold(nb_fit *fit, const struct fit_point *slopes, size_t n, double damping)
 {
     const struct fit_layout *l = &fit->layout;
-    const double *gradient = fit->best.sum + fit->at.gradient;
+    const double *gradient = slopes->sum + fit->at.gradient;
     double *k = fit->dense_step; /* not in use yet */
 
     gather_matrix(fit, n);
@@ -191,12 +191,12 @@ struct fit_system normal_alone(nb_fit *fit, size_t shot)
                                .cross = fit->cross};
 }
 
-struct fit_system normal_joint(nb_fit *fit, double damping)
+struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, double damping)
 {
     const struct fit_layout *l = &fit->layout;
     struct fit_system system = {.ns = l->nd, .no = l->no, .nblock = l->nshot};
 
-    gather_gradient(fit);
+    gather_gradient(fit, slopes);
     system.gradient = fit->gradient;
     system.shared = fit->best.sum + fit->at.matrix;
     system.own = fit->own;
@@ -207,7 +207,7 @@ struct fit_system normal_joint(nb_fit *fit, double damping)
     }
     system.ns += l->no * l->nshot;
     system.nblock = system.no = 0;
-    fold(fit, system.ns, damping);
+    fold(fit, slopes, system.ns, damping);
     system.shared = fit->folded;
     system.diagonal = fit->diagonal;
     system.neliminated = l->nf;
@@ -332,7 +332,7 @@ static double dense_gain(nb_fit *fit, const double *dense, size_t n)
 {
     double gain = 0;
 
-    gather_gradient(fit);
+    gather_gradient(fit, &fit->best);
     gather_matrix(fit, n);
     for (size_t i = 0; i < n; i++) {
         double slope = fit->gradient[i];
@@ -348,7 +348,7 @@ static double step_joint(nb_fit *fit, double damping, int holds_widths, int stop
 {
     const struct fit_layout *l = &fit->layout;
     const double least = l->nf > 0 ? f_damping_least : 0, damped = fmax(damping, least);
-    const struct fit_system system = normal_joint(fit, damped);
+    const struct fit_system system = normal_joint(fit, &fit->best, damped);
     const size_t n = system.ns + system.no * system.nblock;
     const struct fit_bounds bounds = gather_bounds(fit, n);
     double *dense = fit->dense_step, gain;
@@ -360,6 +360,26 @@ static double step_joint(nb_fit *fit, double damping, int holds_widths, int stop
     if (l->nf == 0) return gain;
     gain = dense_gain(fit, dense, n);
     return gain + step_f(fit, dense, n, damped, stops, step);
+}
+
+void normal_step(nb_fit *fit, const struct fit_point *slopes, double *step)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_system system = normal_joint(fit, slopes, 0);
+    const size_t n = system.ns + system.no * system.nblock;
+    const struct fit_bounds bounds = gather_bounds(fit, n);
+    double *dense = fit->dense_step;
+
+    for (size_t i = 0; i < n; i++)
+        fit->fixed[i] |= covariance_bound(fit, normal_at_x(l, i)) != 0;
+    (void)solver_step(fit->solver, &system, &bounds, 0, 0, dense);
+    for (size_t i = 0; i < n; i++) step[normal_at_x(l, i)] = dense[i];
+    for (size_t f = 0; f < l->nf; f++) {
+        double slope = slopes->sum[fit->at.gradient + l->f[f]];
+
+        for (size_t j = 0; j < n; j++) slope += coupling(fit, j, f) * dense[j];
+        step[l->f[f]] = -slope * f_inverse(fit, f, 0);
+    }
 }
 
 double normal_units(const nb_fit *fit)

@@ -121,7 +121,7 @@ nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part, s
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
     NB_TRY(
         fit_stopped(fit, fit_evaluate_shots(fit, fit->trial.x, (size_t)first, (size_t)nshot,
-                                            FIT_REQUESTED, &fit->sums, &fit->trial)));
+                                            FIT_ASKED, &fit->sums, &fit->trial)));
     *size = write_part(fit, &fit->sums, (size_t)first, (size_t)nshot, part);
     return NB_OK;
 }
@@ -195,7 +195,7 @@ static nb_status read_shot(nb_fit *fit, size_t shot, const double *from)
     *status = (unsigned char)from[0];
     memcpy(fit->trial.own + shot * own_end, from + 1, own_end * sizeof *from);
     if (has_reason(*status)) NB_TRY(take_reason(fit, shot, from + 1 + own_end));
-    if (fit_wants(fit, shot, FIT_REQUESTED) == (*status != FIT_SKIPPED)) return NB_OK;
+    if (fit_wants(fit, shot, FIT_ASKED) == (*status != FIT_SKIPPED)) return NB_OK;
     return fail(fit->ctx, NB_ERR_ARGUMENT,
                 "%s is left out by one of the fits that share out the shots, and not by "
                 "another: all of them need the same shots",

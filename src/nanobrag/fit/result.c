@@ -17,6 +17,7 @@ void result_free(struct fit_result_memory *r)
 {
     if (!r) return;
     free(r->error);
+    free(r->sampling);
     free(r->covariance);
     free(r->directions);
     free(r->text);
@@ -35,13 +36,14 @@ struct fit_result_memory *result_make(const nb_fit *fit)
 
     if (!r) return NULL;
     r->error = calloc(n, sizeof *r->error);
+    r->sampling = calloc(n, sizeof *r->sampling);
     r->covariance = is_small ? calloc(n * n, sizeof *r->covariance) : NULL;
     r->directions = calloc(most * n, sizeof *r->directions);
     r->text = calloc(most, DIRECTION_TEXT);
     r->line = calloc(most, sizeof *r->line);
     r->shot = calloc(fit->layout.nshot, sizeof *r->shot);
-    if (r->error && (r->covariance || !is_small) && r->directions && r->text && r->line
-        && r->shot)
+    if (r->error && r->sampling && (r->covariance || !is_small) && r->directions && r->text
+        && r->line && r->shot)
         return r;
     result_free(r);
     return NULL;
@@ -126,10 +128,11 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r, int error
 
         v->value = fit->best.x[i];
         v->error = r->error[i];
+        v->sampling = r->sampling[i];
         v->bound = covariance_bound(fit, i);
         v->remark = "";
         if (v->shot >= 0 && fit->left_out[v->shot]) {
-            v->error = NAN;
+            v->error = v->sampling = NAN;
             v->is_held = 0;
             continue;
         }
@@ -213,6 +216,8 @@ static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_
                        : off < 1
                            ? "; bright pixels misfit, of which the errors take account"
                            : ", of which the errors take account");
+    if (draws_warn(fit, out, r->warning[out->nwarning], sizeof r->warning[0]))
+        out->nwarning++;
     if (fit->end != NB_FIT_CONVERGED)
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
                        "the fit has not converged (%s): its values are not those of the "
@@ -274,7 +279,7 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
     NB_TRY(fit_reload(fit));
     end = fit->end;
-    if (fit->is_weighing) fit->end = NB_FIT_NOT_RUN; /* its misfit is still asked for */
+    if (fit->beside) fit->end = NB_FIT_NOT_RUN; /* its errors are still asked for */
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);

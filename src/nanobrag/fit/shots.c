@@ -169,10 +169,12 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
 static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
                           double broad, int wants, nb_normal *out, double *loss)
 {
-    const nb_scene broad_scene = broadened(shot->scene, broad);
+    const nb_scene other = wants == FIT_DRAW ? draws_scene(shot->scene, fit->draws.now)
+                                             : broadened(shot->scene, broad);
     nb_simulator *sim = NULL;
-    nb_status status = nb_simulator_create(w->ctx, broad > 0 ? &broad_scene : shot->scene,
-                                           fit->names, shot->options, &sim);
+    nb_status status =
+        nb_simulator_create(w->ctx, broad > 0 || wants == FIT_DRAW ? &other : shot->scene,
+                            fit->names, shot->options, &sim);
 
     if (broad > 0) broaden_x(fit, w->x, broad);
     if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
@@ -220,9 +222,9 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
                             int wants)
 {
     const struct fit_layout *l = &fit->layout;
-    const int has_matrix = wants != FIT_VALUE && l->has_matrix;
+    const int has_matrix = wants != FIT_VALUE && wants != FIT_DRAW && l->has_matrix;
     nb_normal out = {.gradient = w->gradient,
-                     .diagonal = w->diagonal,
+                     .diagonal = wants == FIT_DRAW ? NULL : w->diagonal,
                      .matrix = has_matrix ? w->matrix : NULL,
                      .coupling = has_matrix && l->nf > 0 ? w->coupling : NULL};
     nb_shot loaded;
@@ -233,7 +235,7 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
     memset(w->gradient, 0, l->m * sizeof *w->gradient);
     memset(w->diagonal, 0, l->m * sizeof *w->diagonal);
     memset(&w->weighed, 0, sizeof w->weighed);
-    if (has_matrix) {
+    if (l->has_matrix) {
         memset(w->matrix, 0, l->md * l->md * sizeof *w->matrix);
         memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);
     }

@@ -20,6 +20,14 @@ static int has_matrix(const nb_crystal *crystal)
     return 0;
 }
 
+int64_t crystal_mosaic_seed(const nb_scene *scene)
+{
+    const int is_given = (scene->given & NB_GIVEN_MOSAIC_SEED) != 0;
+    const int64_t seed = scene->crystal.mosaic_seed;
+
+    return seed == 0 && !is_given ? 12345678 : seed;
+}
+
 void crystal_resolve(nb_scene *scene, struct random_stream *random)
 {
     nb_crystal *c = &scene->crystal;
@@ -32,8 +40,7 @@ void crystal_resolve(nb_scene *scene, struct random_stream *random)
     }
     if (c->fudge == 0 && !(scene->given & NB_GIVEN_FUDGE)) c->fudge = 1;
     if (c->scale == 0 && !(scene->given & NB_GIVEN_SCALE)) c->scale = 1;
-    if (c->mosaic_seed == 0 && !(scene->given & NB_GIVEN_MOSAIC_SEED))
-        c->mosaic_seed = 12345678;
+    c->mosaic_seed = crystal_mosaic_seed(scene);
     scene->given |= NB_GIVEN_FUDGE | NB_GIVEN_SCALE | NB_GIVEN_MOSAIC_SEED;
     if (c->random_misset) {
         mosaic_random_misset(c->misset_seed, (scene->quirks & NB_QUIRK_RANDOM_MISSET) != 0,

@@ -19,6 +19,9 @@ struct crystal_axes {
     double volume; /* A^3 */
 };
 
+/* Returns the seed of the mosaic domains, with its default. */
+int64_t crystal_mosaic_seed(const nb_scene *scene);
+
 /* Fills the defaults of the crystal; replaces a random misset by one drawn
  * from `random`. */
 void crystal_resolve(nb_scene *scene, struct random_stream *random);

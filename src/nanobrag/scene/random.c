@@ -29,16 +29,18 @@ void random_seed_quirk(struct random_stream *random, int64_t seed)
     random->x = seed == INT64_MIN ? INT64_MAX : -seed;
 }
 
+int64_t random_mixed(int64_t seed)
+{
+    uint64_t z = (uint64_t)seed + 0x9e3779b97f4a7c15U;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+    return (int64_t)((z ^ z >> 31) % (MODULUS - 1)) + 1;
+}
+
 void random_seed(struct random_stream *random, int64_t seed)
 {
-    if (seed < 1 || seed >= MODULUS) {
-        /* This hash is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). */
-        uint64_t z = (uint64_t)seed + 0x9e3779b97f4a7c15U;
-
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-        seed = (int64_t)((z ^ z >> 31) % (MODULUS - 1)) + 1;
-    }
+    if (seed < 1 || seed >= MODULUS) seed = random_mixed(seed);
     random->x = -seed;
     random->filled = 0;
 }

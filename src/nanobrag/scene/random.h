@@ -28,6 +28,10 @@ void random_seed_quirk(struct random_stream *random, int64_t seed);
  * range. */
 void random_seed(struct random_stream *random, int64_t seed);
 
+/* Returns a seed from 1 to 2^31 - 2 that looks unlike the one given: the finaliser of
+ * SplitMix64 (Steele, Lea and Flood, 2014). */
+int64_t random_mixed(int64_t seed);
+
 /* Returns the next uniform number, 0 < u < 1. */
 float random_uniform(struct random_stream *random);
 

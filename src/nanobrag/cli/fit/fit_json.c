@@ -11,6 +11,7 @@ static void add_value(cJSON *to, const nb_fit_result *r, const nb_fit_value *v)
     if (v->shot >= 0) json_text(to, "image", r->shot[v->shot].name);
     json_real(to, "value", v->value);
     json_real(to, "error", v->error);
+    json_real(to, "sampling", v->sampling);
     json_text(to, "unit", v->param.unit);
     json_real(to, "start", v->param.value);
     json_whole(to, "bound", v->bound);
@@ -57,6 +58,7 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
     json_real(to, "bright_misfit", r.bright_misfit);
     json_real(to, "bright_deviation", r.bright_deviation);
     json_real(to, "error_factor", r.error_factor);
+    json_whole(to, "draws", r.draws);
     json_whole(to, "passes", r.passes);
     json_real(to, "loss", r.loss);
     json_real(to, "condition", r.condition);

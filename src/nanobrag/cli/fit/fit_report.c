@@ -139,9 +139,10 @@ static void print_errors(const struct fit_job *job, const nb_fit_result *r)
     const nb_crystal *const crystal = &job->run->resolved.crystal;
     const int spreads =
         crystal->mosaic[0] > 0 || crystal->mosaic[1] > 0 || crystal->mosaic[2] > 0;
-    if (r->errors != NB_FIT_ERRORS_CURVATURE || r->error_factor > 1)
+    if (r->errors != NB_FIT_ERRORS_CURVATURE || r->error_factor > 1 || r->draws > 0)
         printf("errors       %s\n", r->errors_why);
-    if (r->errors != NB_FIT_ERRORS_NONE && crystal->ndomains > 1 && spreads)
+    if (r->errors != NB_FIT_ERRORS_NONE && r->draws == 0 && crystal->ndomains > 1
+        && spreads)
         printf("domains      values and errors hold for the %d mosaic domains drawn by "
                "seed "
                "%lld; -mosaic_seed draws others\n",

@@ -226,7 +226,9 @@ static int coarse_named(const char *word)
 
 static int scaling_named(const char *word)
 {
-    return strcmp(word, "counting") == 0 ? NB_FIT_SCALING_COUNTING : NB_FIT_SCALING_AUTO;
+    return strcmp(word, "counting") == 0 ? NB_FIT_SCALING_COUNTING
+           : strcmp(word, "misfit") == 0 ? NB_FIT_SCALING_MISFIT
+                                         : NB_FIT_SCALING_AUTO;
 }
 
 static int fitimage_named(const char *word)

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "fit/file/identity.h"
+
 static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
     cJSON *array = document_array(d, d->root, "values");
@@ -21,6 +23,7 @@ static void put_values(struct document *d, const nb_fit *fit, const nb_fit_resul
         if (v->shot >= 0) document_text(d, entry, "shot", fit->name[v->shot]);
         document_real(d, entry, "value", v->value);
         document_real(d, entry, "error", v->error);
+        document_real(d, entry, "sampling", v->sampling);
         document_text(d, entry, "unit", v->param.unit);
         document_real(d, entry, "start", fit->start[i]);
         document_real(d, entry, "bound", v->bound);
@@ -145,6 +148,7 @@ void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *r,
     document_real(d, d->root, "bright_misfit", r->bright_misfit);
     document_real(d, d->root, "bright_deviation", r->bright_deviation);
     document_real(d, d->root, "error_factor", r->error_factor);
+    document_real(d, d->root, "draws", r->draws);
     document_real(d, d->root, "loss", r->loss);
     document_real(d, d->root, "condition", r->condition);
     put_values(d, fit, r);

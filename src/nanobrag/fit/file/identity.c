@@ -6,6 +6,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "fit/file/identity.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -13,7 +15,6 @@
 
 #include "base/array.h"
 #include "base/context.h"
-#include "fit/fit.h"
 #include "scene/fingerprint.h"
 
 /* What is no number of a scene. */

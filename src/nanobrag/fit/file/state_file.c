@@ -19,6 +19,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "fit/file/identity.h"
 #include "fit/fit.h"
 #include "io/file.h"
 
