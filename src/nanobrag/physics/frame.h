@@ -27,9 +27,9 @@ struct phys_orientation {
 };
 
 /* What broadens the spots of a crystal whose mosaic spread, rotation and spectrum are
- * continuous distributions (docs/theory.md, 9). Every member is a double that can change. A
- * symmetric form m of six numbers, in the order of phys_frame.metric, stands for
- * m0 aa + m1 bb + m2 cc + m3 ab + m4 ac + m5 bc. */
+ * continuous distributions (docs/theory.md, 16). Every member is a double that can change.
+ * A symmetric form m of six numbers, in the order of phys_frame.metric, stands for m0 aa +
+ * m1 bb + m2 cc + m3 ab + m4 ac + m5 bc. */
 struct phys_broad {
     double half_range; /* each orientation turns by this to either side, radian */
     double spindle[3]; /* rotation vector of a phi of one radian */
@@ -39,7 +39,7 @@ struct phys_broad {
     double tail, tail_width; /* share of a second mosaic; its width over the first's */
     double spacing; /* relative standard deviation of the spacings d */
     double size; /* standard deviation of the crystal across a diffracted ray, m */
-    double line; /* relative standard deviation of the wavelengths of each source */
+    double line; /* relative standard deviation of the energies of each source */
     double divergence[6]; /* covariance of the directions of the light: xx yy zz, and twice
                              xy xz yz; radian^2 */
 };

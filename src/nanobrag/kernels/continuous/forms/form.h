@@ -1,6 +1,6 @@
 /*
  * form.h - the intensity of one reflection of a crystal of gaussian blocks whose rotations
- * are normally distributed, in closed form (docs/theory.md, 14).
+ * are normally distributed, in closed form (docs/theory.md, 16).
  *
  * A block scatters exp(-g K g/2) at a distance g from its lattice point q0, and blocks are
  * rotated by vectors t of covariance S. At a scattering vector p the mean over t is

@@ -34,7 +34,7 @@ struct spot_nodes {
     double origin[3], fast[3], slow[3]; /* of the panel's layer, m for a sample */
     double k, s[3], w[3]; /* 1/wavelength, direction of the light, spindle */
     double z0; /* phi from the middle of the part, radian; not used with ALONG_PHI */
-    double line; /* relative standard deviation of the wavelengths; 0: one */
+    double line; /* relative standard deviation of the energies; 0: one */
     int along; /* enum along */
     double step, line_step; /* along z, and along the energies of a line */
     on_nodes x, y; /* X and Y of the nodes */
