@@ -8,8 +8,8 @@
  *     I(p) = < exp(-g K g/2) >,   g = R(t)^T p - q0.
  *
  * It is taken by Laplace's method about the mean that t has where g is linear in t; the
- * Hessian is that of the reflection, and its change enters to first order. The error is
- * below 5e-5 of the peak for isotropic spreads to 1 degree, blocks of 300 A and more, and d
+ * Hessian is that of the reflection, and its change enters to second order. The error is
+ * below 1e-4 of the peak for isotropic spreads to 1 degree, blocks of 300 A and more, and d
  * to 30 A.
  *
  * A symmetric matrix has six numbers: xx yy zz xy xz yz.
@@ -30,7 +30,6 @@ struct form {
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
-    double w[6]; /* second derivative of tr(sig D), D the Hessian of the block, by p */
     double beta[3], m[6]; /* that of the prior by t, to first and second order */
     double b; /* B of isotropic displacement, A^2 */
 };
@@ -91,11 +90,70 @@ FORM_FN struct form_vector form_times(const double *m, struct form_vector a)
     return v;
 }
 
+/* Writes s (a b^T + b a^T)/2. */
+FORM_FN void form_symmetric(double s, struct form_vector a, struct form_vector b, double *m)
+{
+    m[0] = s * a.x * b.x, m[1] = s * a.y * b.y, m[2] = s * a.z * b.z;
+    m[3] = 0.5 * s * (a.x * b.y + a.y * b.x);
+    m[4] = 0.5 * s * (a.x * b.z + a.z * b.x);
+    m[5] = 0.5 * s * (a.y * b.z + a.z * b.y);
+}
+
+/* Writes mix(a, b), the bilinear map of symmetric matrices with mix(a, a) = 2 adj(a); it
+ * gives [p]^T K [p] = mix(K, p p^T). */
+FORM_FN void form_mix(const double *a, const double *b, double *m)
+{
+    m[0] = a[1] * b[2] + a[2] * b[1] - 2 * a[5] * b[5];
+    m[1] = a[0] * b[2] + a[2] * b[0] - 2 * a[4] * b[4];
+    m[2] = a[0] * b[1] + a[1] * b[0] - 2 * a[3] * b[3];
+    m[3] = a[4] * b[5] + a[5] * b[4] - a[3] * b[2] - a[2] * b[3];
+    m[4] = a[3] * b[5] + a[5] * b[3] - a[4] * b[1] - a[1] * b[4];
+    m[5] = a[3] * b[4] + a[4] * b[3] - a[5] * b[0] - a[0] * b[5];
+}
+
+/* Writes the product of two symmetric matrices, row after row. */
+FORM_FN void form_product(const double *a, const double *b, double *m)
+{
+    m[0] = a[0] * b[0] + a[3] * b[3] + a[4] * b[4];
+    m[1] = a[0] * b[3] + a[3] * b[1] + a[4] * b[5];
+    m[2] = a[0] * b[4] + a[3] * b[5] + a[4] * b[2];
+    m[3] = a[3] * b[0] + a[1] * b[3] + a[5] * b[4];
+    m[4] = a[3] * b[3] + a[1] * b[1] + a[5] * b[5];
+    m[5] = a[3] * b[4] + a[1] * b[5] + a[5] * b[2];
+    m[6] = a[4] * b[0] + a[5] * b[3] + a[2] * b[4];
+    m[7] = a[4] * b[3] + a[5] * b[1] + a[2] * b[5];
+    m[8] = a[4] * b[4] + a[5] * b[5] + a[2] * b[2];
+}
+
+/* Write the products a m and m a, which are symmetric here, of a symmetric matrix with the
+ * product m of two others. */
+FORM_FN void form_before(const double *a, const double *m, double *to)
+{
+    to[0] = a[0] * m[0] + a[3] * m[3] + a[4] * m[6];
+    to[1] = a[3] * m[1] + a[1] * m[4] + a[5] * m[7];
+    to[2] = a[4] * m[2] + a[5] * m[5] + a[2] * m[8];
+    to[3] = a[0] * m[1] + a[3] * m[4] + a[4] * m[7];
+    to[4] = a[0] * m[2] + a[3] * m[5] + a[4] * m[8];
+    to[5] = a[3] * m[2] + a[1] * m[5] + a[5] * m[8];
+}
+
+FORM_FN void form_after(const double *a, const double *m, double *to)
+{
+    to[0] = m[0] * a[0] + m[1] * a[3] + m[2] * a[4];
+    to[1] = m[3] * a[3] + m[4] * a[1] + m[5] * a[5];
+    to[2] = m[6] * a[4] + m[7] * a[5] + m[8] * a[2];
+    to[3] = m[0] * a[3] + m[1] * a[1] + m[2] * a[5];
+    to[4] = m[0] * a[4] + m[1] * a[5] + m[2] * a[2];
+    to[5] = m[3] * a[4] + m[4] * a[5] + m[5] * a[2];
+}
+
 /* The steps on the way to log I at the place q0 + d, which its slopes need again. */
 struct form_steps {
     struct form_vector d, perp, v, y, w, t; /* in the order in which they are computed */
-    struct form_vector c, e, g, p, u, gradient, move, mean, far;
-    double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, up, log;
+    struct form_vector c, e, g, p, u, gradient, move;
+    double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, log;
+    /* p p^T - q0 q0^T; the change of the block's Hessian, and that times sig */
+    double pairs[6], change[6], times[9];
 };
 
 /* Computes log I at the place q0 + d. */
@@ -103,7 +161,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
 {
     const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
     struct form_steps s;
-    double bent, prior;
+    double bent, prior, mixed[6], up, square;
 
     /* the displacement v: arcs on the sphere of radius |p|, and |p| - q */
     s.d = d;
@@ -133,15 +191,21 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     s.gradient =
         form_axpy(-1, form_cross(s.p, s.u), form_axpy(0.5, form_cross(s.w, s.t), s.w));
     s.move = form_times(f->sig, s.gradient);
-    s.mean = form_times(f->sig, s.p);
-    s.far = form_times(f->w, s.p);
     s.wt = form_dot(s.w, s.t);
     s.trace = f->sig[0] + f->sig[1] + f->sig[2];
-    s.up = form_dot(s.u, s.p);
     prior = form_dot(s.t, form_axpy(1, form_times(f->m, s.t), form_load(f->beta)))
             - s.wt * s.trace * (1. / 6);
+    form_symmetric(1, s.g, form_axpy(2, q0, s.g), s.pairs);
+    form_mix(f->k, s.pairs, mixed);
+    form_symmetric(1, s.u, s.p, s.change);
+    up = form_dot(s.u, s.p);
+    for (int i = 0; i < 6; i++) s.change[i] += mixed[i] - (i < 3 ? up : 0);
+    form_product(s.change, f->sig, s.times);
+    square =
+        s.times[0] * s.times[0] + s.times[4] * s.times[4] + s.times[8] * s.times[8]
+        + 2 * (s.times[1] * s.times[3] + s.times[2] * s.times[6] + s.times[5] * s.times[7]);
     s.log = f->norm - 0.5 * (form_dot(s.g, s.u) + s.wt) + 0.5 * form_dot(s.gradient, s.move)
-            - 0.5 * (prior + form_dot(s.p, s.far) + form_dot(s.u, s.mean) - s.up * s.trace)
+            - 0.5 * (prior + s.times[0] + s.times[4] + s.times[8]) + 0.25 * square
             + s.tt * (1. / 12) - 0.5 * f->b * s.p2;
     return s;
 }
@@ -175,39 +239,62 @@ FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b
     for (int i = 0; i < 6; i++) to[i] += more[i];
 }
 
+/* Writes the slopes by the change h of the Hessian: -sig/2 + sig h sig/2 by h itself, and
+ * -h/2 + h sig h/2 by sig. */
+FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
+                              struct form_vector *u_, struct form_vector *p_,
+                              struct form_vector *g_, struct form_vector *q0_, double *sig_,
+                              double *k_)
+{
+    double change_[6], pairs_[6], trace;
+
+    form_before(f->sig, s->times, change_);
+    form_after(s->change, s->times, sig_);
+    for (int i = 0; i < 6; i++) {
+        change_[i] = 0.5 * (change_[i] - f->sig[i]);
+        sig_[i] = (i < 3 ? 0.5 : 1) * (sig_[i] - s->change[i]);
+    }
+    form_mix(change_, s->pairs, k_);
+    form_mix(change_, f->k, pairs_);
+    trace = change_[0] + change_[1] + change_[2];
+    *u_ = form_axpy(-trace, s->p, form_times(change_, s->p));
+    *p_ = form_axpy(-trace, s->u, form_times(change_, s->u));
+    *g_ = form_scale(2, form_times(pairs_, s->p));
+    *q0_ = form_scale(2, form_times(pairs_, s->g));
+}
+
 /* Returns the slopes at the place of these steps, backwards through form_at(): x_ is the
  * slope by x. */
 FORM_FN struct form_slopes form_back(const struct form *f, const struct form_steps *s)
 {
     const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
-    const double trace_ = s->wt * (1. / 12) + 0.5 * s->up, wt_ = s->trace * (1. / 12) - 0.5;
-    struct form_vector u_, g_, w_, t_, p_, d_, c_, e_, y_, v_, perp_, n_;
+    const double wt_ = s->trace * (1. / 12) - 0.5;
+    double k_[6];
+    struct form_vector u_, g_, w_, t_, p_, d_, c_, e_, y_, v_, perp_, n_, q0_;
     double s1_, s2_, tt_, q_, arc_, v2_, bent_, p2_, off_, along_;
     struct form_slopes out;
 
-    u_ = form_axpy(0.5 * s->trace, s->p, form_scale(-0.5, form_axpy(1, s->mean, s->g)));
-    g_ = form_scale(-0.5, s->u);
+    form_back_change(f, s, &u_, &p_, &g_, &q0_, out.by.sig, k_);
+    u_ = form_axpy(-0.5, s->g, u_);
+    g_ = form_axpy(-0.5, s->u, g_);
     w_ = form_scale(wt_, s->t);
     t_ = form_axpy(1. / 6, s->t, form_scale(wt_, s->w));
     t_ = form_axpy(-0.5, form_load(f->beta), form_axpy(-1, form_times(f->m, s->t), t_));
-    form_outer(0.5, s->gradient, s->gradient, out.by.sig);
-    form_add_outer(-0.5, s->u, s->p, out.by.sig);
-    for (int i = 0; i < 3; i++) out.by.sig[i] += trace_;
     form_give(form_scale(-0.5, s->t), out.by.beta);
     form_outer(-0.5, s->t, s->t, out.by.m);
-    form_outer(-0.5, s->p, s->p, out.by.w);
-    p_ = form_axpy(-1, s->far,
-                   form_axpy(0.5 * s->trace, s->u,
-                             form_scale(-0.5, form_times(f->sig, s->u))));
+    form_add_outer(0.5, s->gradient, s->gradient, out.by.sig);
+    for (int i = 0; i < 3; i++) out.by.sig[i] += s->wt * (1. / 12);
     /* the gradient, whose slope is `move` */
     w_ = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_));
     t_ = form_axpy(0.5, form_cross(s->move, s->w), t_);
     p_ = form_axpy(-1, form_cross(s->u, s->move), p_);
     u_ = form_axpy(-1, form_cross(s->move, s->p), u_);
     form_outer(1, u_, s->g, out.by.k);
+    for (int i = 0; i < 6; i++) out.by.k[i] += (i < 3 ? 1 : 2) * k_[i];
     g_ = form_axpy(1, form_times(f->k, u_), form_axpy(1, p_, g_));
-    q_ = form_dot(p_, n);
-    n_ = form_scale(f->q, p_);
+    q0_ = form_axpy(1, p_, q0_);
+    q_ = form_dot(q0_, n);
+    n_ = form_scale(f->q, q0_);
     s1_ = -form_dot(g_, s->c);
     s2_ = form_dot(g_, s->e);
     e_ = form_scale(s->s2, g_);

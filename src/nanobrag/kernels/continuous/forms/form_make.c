@@ -124,8 +124,26 @@ static void prior_of(const double spread[6], double out[6])
 /* The matrices of a form that its members follow from. */
 struct parts {
     matrix x, s, si, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
-    double q0[3], h, along; /* q0 W q0, n sig n */
+    double q0[3], h, along; /* q0 w q0, w = mix(sig, K); n sig n */
 };
+
+/* Returns a m a for a symmetric matrix row after row. */
+static double square_of(const matrix m, const double a[3])
+{
+    double sum = 0;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) sum += m[3 * i + j] * a[i] * a[j];
+    return sum;
+}
+
+/* Finds the two factors of the fourth-order term of log I at the reflection. */
+static void find_fourth(const struct form *form, struct parts *p)
+{
+    mix(p->sig, p->k, p->w);
+    p->h = square_of(p->w, p->q0);
+    p->along = quadratic(form->sig, form->n);
+}
 
 static void parts_of(const struct form_of *of, const struct form *form, struct parts *p)
 {
@@ -140,12 +158,10 @@ static void parts_of(const struct form_of *of, const struct form *form, struct p
     widen(form->ci, p->ci);
     widen(form->k, p->k);
     widen(form->sig, p->sig);
-    widen(form->w, p->w);
     product(p->x, p->ci, p->x, p->d);
     times(p->s, p->d, p->b);
     for (int i = 0; i < 9; i += 4) p->b[i] += 1;
-    p->h = quadratic(form->w, p->q0);
-    p->along = quadratic(form->sig, form->n);
+    find_fourth(form, p);
 }
 
 void form_make(const struct form_of *of, struct form *out)
@@ -173,8 +189,6 @@ void form_make(const struct form_of *of, struct form *out)
     add(1, p.s, sds);
     narrow(sds, out->sig);
     widen(out->sig, p.sig);
-    mix(p.sig, p.k, m);
-    narrow(m, out->w);
     mix(p.sig, p.si, m);
     narrow(m, out->m);
     for (int i = 0; i < 6; i++) {
@@ -187,9 +201,8 @@ void form_make(const struct form_of *of, struct form *out)
     out->beta[0] = p.b[5] - p.b[7];
     out->beta[1] = p.b[6] - p.b[2];
     out->beta[2] = p.b[1] - p.b[3];
-    p.h = quadratic(out->w, of->q0);
-    p.along = quadratic(out->sig, out->n);
-    out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * (p.along * (1. / 24) + 0.5);
+    find_fourth(out, &p);
+    out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * p.along * (1. / 24);
 }
 
 /* Adds the cotangent of X, m, to that of q0. */
@@ -265,24 +278,21 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
     double q0[3] = {0}, n[3], inward = 0, h2, along_;
 
     parts_of(of, form, &p);
-    h2 = bar->norm * p.along * (1. / 24) + 0.5 * bar->norm;
+    h2 = bar->norm * p.along * (1. / 24);
     along_ = bar->norm * p.h * (1. / 24);
     widen_bar(bar->sig, b.sig);
-    widen_bar(bar->w, w_);
     widen_bar(bar->ci, b.ci);
     widen_bar(bar->s, b.s);
     widen_bar(bar->k, k_);
     for (int i = 0; i < 3; i++) {
-        const double *row = form->w, *s = form->sig;
-        const struct form_vector wq = form_times(row, form_load(p.q0));
+        const double *s = form->sig, *row = p.w + (size_t)3 * (size_t)i;
         const struct form_vector sn = form_times(s, form_load(form->n));
-        const double wqi = i == 0 ? wq.x : i == 1 ? wq.y : wq.z;
         const double sni = i == 0 ? sn.x : i == 1 ? sn.y : sn.z;
 
-        q0[i] = 2 * h2 * wqi;
+        q0[i] = 2 * h2 * form_dot(form_load(row), form_load(p.q0));
         n[i] = bar->n[i] + 2 * along_ * sni;
         for (int j = 0; j < 3; j++) {
-            w_[3 * i + j] += h2 * p.q0[i] * p.q0[j];
+            w_[3 * i + j] = h2 * p.q0[i] * p.q0[j];
             b.sig[3 * i + j] += along_ * form->n[i] * form->n[j];
         }
     }
@@ -408,12 +418,13 @@ void form_make_tangent(const struct form_of *of, const struct form *form,
     narrow(d.ci, out->ci);
     narrow(dk, out->k);
     narrow(d.sig, out->sig);
-    narrow(d.w, out->w);
     prior_tangent(&p, &d, out);
-    h = quadratic(out->w, p.q0)
-        + 2 * form_dot(form_load(dot->q0), form_times(form->w, form_load(p.q0)));
+    h = square_of(d.w, p.q0);
+    for (int i = 0; i < 3; i++)
+        h += 2 * dot->q0[i]
+             * form_dot(form_load(p.w + (size_t)3 * (size_t)i), form_load(p.q0));
     along = quadratic(out->sig, form->n)
             + 2 * form_dot(form_load(out->n), form_times(form->sig, form_load(form->n)));
     out->norm = dot->height + 0.5 * (trace_of(p.k, db) - trace_of(p.ci, dc))
-                + h * (p.along * (1. / 24) + 0.5) + p.h * along * (1. / 24);
+                + (h * p.along + p.h * along) * (1. / 24);
 }
