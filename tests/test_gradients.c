@@ -77,6 +77,7 @@ int main(int argc, char **argv)
         {"gradcheck.crystal.round", crystal_round},
         {"gradcheck.crystal.gauss", crystal_gauss},
         {"gradcheck.frame.tangents", frame_tangents},
+        {"gradcheck.frame.continuous", continuous_tangents},
         {"modes.pairs", modes_pairs},
         {"gradcheck.coverage.complete", coverage_complete},
         {"gradcheck.coverage.modes", coverage_modes},

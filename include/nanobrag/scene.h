@@ -29,6 +29,25 @@ enum nb_interpolation { NB_INTERPOLATE_AUTO, NB_NEAREST, NB_TRICUBIC };
 /* Lattice factor of the crystal (docs/theory.md, 5). */
 enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
 
+/*
+ * How orientations, rotation, energies and directions are summed (docs/theory.md, 16).
+ * AUTO chooses by rule: NB_MOSAIC_GAUSS where the shape allows it and there is something to
+ * integrate, unless number, seed or weights of domains are given.
+ */
+enum nb_mosaic_model {
+    NB_MOSAIC_AUTO,
+    NB_MOSAIC_DOMAINS, /* random domains; steps of phi, wavelengths and directions */
+    NB_MOSAIC_GAUSS /* normal distributions, in closed form; for NB_GAUSS, NB_GAUSS_STAR */
+};
+
+/* Bits of nb_description.integrated: what NB_MOSAIC_GAUSS has no list of. */
+enum {
+    NB_INTEGRATED_MOSAIC = 1,
+    NB_INTEGRATED_ROTATION = 2,
+    NB_INTEGRATED_ENERGIES = 4,
+    NB_INTEGRATED_DIRECTIONS = 8
+};
+
 /* Crystal system: which numbers of the cell are tied to others. Only the others are then
  * parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
  * trigonal crystals on hexagonal axes. */
@@ -93,7 +112,17 @@ typedef struct nb_crystal {
                              positive definite; 0 for NB_SQUARE              cells  */
     double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
                          about a, c* x a and c*, which turn with phi         degree */
-    int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
+    double mosaic_off[3]; /* elements ab, ac, bc of the symmetric matrix of spreads, which
+                             has mosaic as its diagonal                      degree */
+    int mosaic_model; /* enum nb_mosaic_model */
+    /* share of the crystal that has a second, wider spread, 0 to 1. This and the next three
+     * belong to NB_MOSAIC_GAUSS alone. */
+    double mosaic_tail;
+    double mosaic_tail_width; /* its width over that of the first; 0: 5 */
+    double strain; /* relative standard deviation of the spacings d */
+    double crystal_size; /* standard deviation of the illuminated crystal across a
+                            diffracted ray                                   mm     */
+    int ndomains; /* mosaic domains; 0: 10 with a spread, else 1; 1 in NB_MOSAIC_GAUSS */
     const double *domain_weight; /* weights, 0 or more, divided by their mean; NULL: all 1
                                     (ndomains) */
     int shape; /* enum nb_shape */
@@ -226,7 +255,8 @@ typedef struct nb_beam {
                                     the convention */
     double dispersion; /* full spectral width, as a fraction of the wavelength */
     double divergence[2]; /* horizontal, vertical full width                 mrad   */
-    int ndispersion, ndivergence[2]; /* number of steps; 0: by rule */
+    int ndispersion, ndivergence[2]; /* number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0
+                                        and 1: the width is integrated */
     int nsource; /* number of listed sources; 0: sources are made from the members above */
     int unpolarised; /* 1: polarization factor 1 (nanoBragg's -nopolar) */
     const nb_source *source; /* the listed sources                        (nsource) */
@@ -243,7 +273,12 @@ typedef struct nb_scan {
     double osc; /* range of the rotation; negative rotates backwards         degree */
     double axis[3]; /* spindle, any length; 0 0 0: that of the convention */
     int nphi; /* number of phi steps; 0: by rule */
-    double step; /* phi step; 0: by rule                                     degree */
+    double step; /* phi step; 0: by rule. In NB_MOSAIC_GAUSS, 0 without nphi, or as a number
+                    (NB_GIVEN_PHI_STEP): phi is integrated, in nphi parts    degree */
+    /* The crystal turns by drift (phi - drift_phi) in the goniometer: a rotation vector in
+     * its frame at phi = 0, before the spindle's rotation          degree per degree */
+    double drift[3];
+    double drift_phi; /* 0: the middle of the rotation                       degree */
 } nb_scan;
 
 typedef struct nb_background {
@@ -274,7 +309,8 @@ enum {
     NB_GIVEN_FLUENCE = 128,
     NB_GIVEN_MOSAIC = 256,
     NB_GIVEN_DISPERSION = 512,
-    NB_GIVEN_MOSAIC_AXES = 1024 /* mosaic[1] and [2] */
+    NB_GIVEN_MOSAIC_AXES = 1024, /* mosaic[1] and [2] */
+    NB_GIVEN_DRIFT_PHI = 2048
 };
 
 /*

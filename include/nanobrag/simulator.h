@@ -456,14 +456,14 @@ typedef struct nb_description {
     double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
     /* ---- counts; ngrid: directions of generated sources, 0 for listed ones ---- */
     int nsource, ngrid, ndispersion, nphi, ndomains, nlayers;
+    int mosaic_model, integrated; /* enum nb_mosaic_model, not AUTO; NB_INTEGRATED_... */
     int oversample, oversample_wanted; /* used, and the number given by the rule */
     int interpolate; /* NB_NEAREST or NB_TRICUBIC; no effect without listed reflections */
     int interpolate_auto; /* 1: chosen by rule */
     /* ---- what computes; the simulator owns the strings, valid until its next call ---- */
     int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
     const char *strategy_why; /* the reason, one clause */
-    const char *kernel; /* instruction set on the host: "scalar", "v2", "v3", "v4" or
-                           "base"; or "reference" */
+    const char *kernel; /* on the host: "scalar" "v2" "v3" "v4" "base" or "reference" */
     const char *device; /* where images are computed: "cpu", or "cuda:0" and its name */
     const char *device_why; /* the reason, one clause */
     const char *derivatives; /* where derivatives are computed, as known so far */

@@ -89,6 +89,27 @@ class Shape(IntEnum):
     GAUSS_STAR = 4
 
 
+class MosaicModel(IntEnum):
+    """How orientations, rotation, energies and directions are summed (docs/theory.md, 16). AUTO
+    chooses by rule: NB_MOSAIC_GAUSS where the shape allows it and there is something to
+    integrate, unless number, seed or weights of domains are given."""
+
+    AUTO = 0
+    DOMAINS = 1
+    """random domains; steps of phi, wavelengths and directions"""
+    GAUSS = 2
+    """normal distributions, in closed form; for NB_GAUSS, NB_GAUSS_STAR"""
+
+
+class Integrated(IntFlag):
+    """Bits of nb_description.integrated: what NB_MOSAIC_GAUSS has no list of."""
+
+    MOSAIC = 1
+    ROTATION = 2
+    ENERGIES = 4
+    DIRECTIONS = 8
+
+
 class System(IntEnum):
     """Crystal system: which numbers of the cell are tied to others. Only the others are then
     parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
@@ -185,6 +206,7 @@ class Given(IntFlag):
     DISPERSION = 512
     MOSAIC_AXES = 1024
     """mosaic[1] and [2]"""
+    DRIFT_PHI = 2048
 
 
 class Quirk(IntFlag):
@@ -549,8 +571,22 @@ class Crystal(Struct):
         mosaic:
             mosaic spread: [0] in all directions if [1] and [2] are 0, else about a, c* x a and
             c*, which turn with phi [degree]
+        mosaic_off:
+            elements ab, ac, bc of the symmetric matrix of spreads, which has mosaic as its
+            diagonal [degree]
+        mosaic_model:
+            enum nb_mosaic_model
+        mosaic_tail:
+            share of the crystal that has a second, wider spread, 0 to 1. This and the next
+            three belong to NB_MOSAIC_GAUSS alone.
+        mosaic_tail_width:
+            its width over that of the first; 0: 5
+        strain:
+            relative standard deviation of the spacings d
+        crystal_size:
+            standard deviation of the illuminated crystal across a diffracted ray [mm]
         ndomains:
-            mosaic domains; 0: 10 with a spread, else 1
+            mosaic domains; 0: 10 with a spread, else 1; 1 in NB_MOSAIC_GAUSS
         domain_weight:
             weights, 0 or more, divided by their mean; NULL: all 1 [ndomains]
         shape:
@@ -596,6 +632,12 @@ class Crystal(Struct):
     ncells: Sequence[float] = (0.0, 0.0, 0.0)
     ncells_off: Sequence[float] = (0.0, 0.0, 0.0)
     mosaic: Sequence[float] = (0.0, 0.0, 0.0)
+    mosaic_off: Sequence[float] = (0.0, 0.0, 0.0)
+    mosaic_model: MosaicModel | str | int = MosaicModel(0)
+    mosaic_tail: float = 0.0
+    mosaic_tail_width: float = 0.0
+    strain: float = 0.0
+    crystal_size: float = 0.0
     ndomains: int = 0
     domain_weight: ArrayLike | None = None
     shape: Shape | str | int = Shape(0)
@@ -831,9 +873,9 @@ class Beam(Struct):
         divergence:
             horizontal, vertical full width [mrad]
         ndispersion:
-            number of steps; 0: by rule
+            number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0 and 1: the width is integrated
         ndivergence:
-            number of steps; 0: by rule
+            number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0 and 1: the width is integrated
         unpolarised:
             1: polarization factor 1 (nanoBragg's -nopolar)
         source:
@@ -884,7 +926,13 @@ class Scan(Struct):
         nphi:
             number of phi steps; 0: by rule
         step:
-            phi step; 0: by rule [degree]
+            phi step; 0: by rule. In NB_MOSAIC_GAUSS, 0 without nphi, or as a number
+            (NB_GIVEN_PHI_STEP): phi is integrated, in nphi parts [degree]
+        drift:
+            The crystal turns by drift (phi - drift_phi) in the goniometer: a rotation vector in
+            its frame at phi = 0, before the spindle's rotation degree per degree
+        drift_phi:
+            0: the middle of the rotation [degree]
     """
 
     _c = "nb_scan"
@@ -893,6 +941,8 @@ class Scan(Struct):
     axis: Sequence[float] = (0.0, 0.0, 0.0)
     nphi: int = 0
     step: float = 0.0
+    drift: Sequence[float] = (0.0, 0.0, 0.0)
+    drift_phi: float = 0.0
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -1335,6 +1385,10 @@ class Description(Record):
             see the type
         nlayers:
             see the type
+        mosaic_model:
+            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
+        integrated:
+            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
         oversample:
             used, and the number given by the rule
         oversample_wanted:
@@ -1348,7 +1402,7 @@ class Description(Record):
         strategy_why:
             the reason, one clause
         kernel:
-            instruction set on the host: "scalar", "v2", "v3", "v4" or "base"; or "reference"
+            on the host: "scalar" "v2" "v3" "v4" "base" or "reference"
         device:
             where images are computed: "cpu", or "cuda:0" and its name
         device_why:
@@ -1443,6 +1497,8 @@ class Description(Record):
     nphi: int
     ndomains: int
     nlayers: int
+    mosaic_model: MosaicModel
+    integrated: Integrated
     oversample: int
     oversample_wanted: int
     interpolate: Interpolation
@@ -2090,9 +2146,9 @@ __all__ = [
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
     "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState", "FitValue",
     "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary",
-    "HklInfo", "Interpolation", "LogLevel", "LossKind", "Material", "Merge", "Misfit", "Mtz",
-    "Options", "Origin", "Panel", "PanelGroup", "Parameter", "Pivot", "PixelTrace",
-    "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan",
-    "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy", "System", "Target",
-    "Verdict"
+    "HklInfo", "Integrated", "Interpolation", "LogLevel", "LossKind", "Material", "Merge",
+    "Misfit", "MosaicModel", "Mtz", "Options", "Origin", "Panel", "PanelGroup", "Parameter",
+    "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk",
+    "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy",
+    "System", "Target", "Verdict"
 ]

@@ -43,6 +43,7 @@ ARGUMENTS = {
 }  # fmt: skip
 # prefix of the constants; "Flag" for bits
 ENUMS = {
+    "nb_mosaic_model": ("MosaicModel", "NB_MOSAIC_"),
     "nb_status": ("Status", "NB_"), "nb_interpolation": ("Interpolation", "NB_"),
     "nb_shape": ("Shape", "NB_"), "nb_system": ("System", "NB_"),
     "nb_convention": ("Convention", "NB_"), "nb_origin": ("Origin", "NB_ORIGIN_"),
@@ -60,9 +61,9 @@ ENUMS = {
     "NB_COMPILE_ON": ("Compile", "NB_COMPILE_"), "NB_LOG_WARNING": ("LogLevel", "NB_LOG_"),
     "NB_GIVEN_MOSAIC_SEED": ("Given", "NB_GIVEN_"), "NB_QUIRK_NORMAL_SIGN": ("Quirk", "NB_QUIRK_"),
     "NB_SMOOTH_EVERYWHERE": ("Smooth", "NB_SMOOTH_"), "NB_FCALC_AUTO": ("FcalcMethod", "NB_FCALC_"),
-    "NB_FOUND_BEAM": ("Found", "NB_FOUND_"),
+    "NB_FOUND_BEAM": ("Found", "NB_FOUND_"), "NB_INTEGRATED_MOSAIC": ("Integrated", "NB_INTEGRATED_"),
 }  # fmt: skip
-FLAGS = {"Given", "Quirk", "Smooth", "Found"}
+FLAGS = {"Given", "Quirk", "Smooth", "Found", "Integrated"}
 # constants that name no choice of a user
 NO_ENUM = {"NB_CPU", "NB_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
            "NB_FIT_SHELLS"}  # fmt: skip
@@ -71,6 +72,7 @@ MEMBER_ENUMS = {
     ("nb_scene", "given"): "Given", ("nb_scene", "quirks"): "Quirk", ("nb_param", "smooth"): "Smooth",
     ("nb_fcalc", "method"): "FcalcMethod", ("nb_description", "convention"): "Convention",
     ("nb_description", "pivot"): "Pivot", ("nb_description", "interpolate"): "Interpolation",
+    ("nb_description", "mosaic_model"): "MosaicModel", ("nb_description", "integrated"): "Integrated",
     ("nb_description", "precision"): "Precision", ("nb_fit_result", "method"): "FitMethod",
     ("nb_target", "background"): "BackgroundKind",
 }  # fmt: skip

@@ -171,7 +171,7 @@ static int order_of_numbers(void)
          AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / NUMBER)},
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
-        {SUM_LIST, AT(source)},
+        {SUM_LIST, AT(broad)},
     };
 #undef AT
     int wrong = 0;

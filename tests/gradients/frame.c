@@ -21,7 +21,7 @@ enum {
     MOST_OF_A_LIST = 3, /* parameters */
     MOST_SOURCES = 60,
     MOST_ORIENTATIONS = 100,
-    MEMBERS = 60 + 11 * MOST_SOURCES + 10 * MOST_ORIENTATIONS
+    MEMBERS = 60 + PHYS_BROAD_NUMBERS + 11 * MOST_SOURCES + 10 * MOST_ORIENTATIONS
 };
 
 /* the numbers of a frame in a row */
@@ -53,6 +53,7 @@ static struct members members_of(const struct phys_frame *f)
 #define FRAME_NUMBER(name, dimension, count, kind) put(&m, (const double *)&f->name, count);
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
+    put(&m, &f->broad.half_range, PHYS_BROAD_NUMBERS);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
     for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put(&m, f->orientation[i].axes, 9);
@@ -89,6 +90,7 @@ static struct members changes_of(const struct phys_frame *f,
 #define FRAME_NUMBER(name, dimension, count, kind) put(&m, (const double *)&s->name, count);
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
+    put(&m, &s->broad.half_range, PHYS_BROAD_NUMBERS);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
     for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put_axes(&m, f->orientation[i].axes, s->strain, s->rotation[i].by);
@@ -187,36 +189,98 @@ static void check(const char *scene, nb_simulator *sim, struct tally *tally,
     tally_slope(tally, what, &ladder, (double)sum_of(&look, &changes));
 }
 
+/* every parameter of a scene */
+static void check_scene(const struct named_scene *named, struct tally *tally,
+                        uint64_t *state)
+{
+    nb_scene scene = named->scene;
+    nb_param param;
+    nb_context *ctx;
+
+    /* angles rounded to float make a staircase */
+    scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
+
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
+    for (int row = 0; nb_param_registry(row, &param); row++) {
+        nb_param params[MOST_OF_A_LIST];
+        const size_t n = scenes_parameters(ctx, &scene, row, params, MOST_OF_A_LIST);
+
+        if (strncmp(param.name, "F[", 2) == 0) continue; /* the box is not looked at */
+        for (size_t p = 0; p < n; p++) {
+            nb_simulator *sim;
+
+            if (nb_simulator_create(ctx, &scene, params[p].name, NULL, &sim) != NB_OK)
+                abort();
+            check(named->name, sim, tally, state);
+            nb_simulator_free(sim);
+        }
+    }
+    nb_context_free(ctx);
+}
+
 int frame_tangents(void)
 {
     struct tally tally = {0};
     uint64_t state = 7;
     struct named_scene named;
 
-    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
-        nb_scene scene = named.scene;
-        nb_param param;
-        nb_context *ctx;
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
+        check_scene(&named, &tally, &state);
+    return tally_finish(&tally);
+}
 
-        /* angles rounded to float make a staircase */
-        scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
+/* a crystal with a drift; unless `domains`, everything is integrated, the rotation of
+ * -9 degrees in two parts */
+static struct named_scene wide(const char *name, int domains)
+{
+    struct named_scene named = {name, scenes_base()};
+    nb_scene *s = &named.scene;
+    const double spread[3] = {0.5, 0.3, 0.2}, off[3] = {0.1, -0.05, 0.02};
+    const double drift[3] = {0.01, -0.02, 0.03}, axis[3] = {0.2, -0.1, 2};
 
-        if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
-        for (int row = 0; nb_param_registry(row, &param); row++) {
-            nb_param params[MOST_OF_A_LIST];
-            const size_t n = scenes_parameters(ctx, &scene, row, params, MOST_OF_A_LIST);
+    memcpy(s->crystal.mosaic, spread, sizeof spread);
+    memcpy(s->crystal.mosaic_off, off, sizeof off);
+    memcpy(s->scan.drift, drift, sizeof drift);
+    memcpy(s->scan.axis, axis, sizeof axis);
+    s->scan.phi0 = 20;
+    s->scan.osc = -9;
+    s->scan.drift_phi = 3;
+    if (domains) return named;
+    s->scan.nphi = 0;
+    s->crystal.mosaic_model = NB_MOSAIC_GAUSS;
+    s->crystal.shape = NB_GAUSS;
+    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.ndomains = 0;
+    s->crystal.mosaic_seed = 0;
+    s->crystal.mosaic_tail = 0.1;
+    s->crystal.mosaic_tail_width = 6;
+    s->crystal.strain = 2e-3;
+    s->crystal.crystal_size = 0.03;
+    s->beam.dispersion = 0.01;
+    s->beam.divergence[0] = 1;
+    s->beam.divergence[1] = 0.7;
+    s->beam.ndispersion = s->beam.ndivergence[0] = s->beam.ndivergence[1] = 0;
+    return named;
+}
 
-            if (strncmp(param.name, "F[", 2) == 0) continue; /* the box is not looked at */
-            for (size_t p = 0; p < n; p++) {
-                nb_simulator *sim;
+int continuous_tangents(void)
+{
+    struct tally tally = {0};
+    uint64_t state = 8;
+    struct named_scene named = wide("all widths", 0);
 
-                if (nb_simulator_create(ctx, &scene, params[p].name, NULL, &sim) != NB_OK)
-                    abort();
-                check(named.name, sim, &tally, &state);
-                nb_simulator_free(sim);
-            }
-        }
-        nb_context_free(ctx);
-    }
+    check_scene(&named, &tally, &state);
+    named.name = "all widths, star, square divergence";
+    named.scene.crystal.shape = NB_GAUSS_STAR;
+    named.scene.beam.square_divergence = 1;
+    named.scene.scan.osc = 4;
+    check_scene(&named, &tally, &state);
+    named = wide("one spread, a sum over phi", 0);
+    memset(named.scene.crystal.mosaic_off, 0, sizeof named.scene.crystal.mosaic_off);
+    named.scene.crystal.mosaic[1] = named.scene.crystal.mosaic[2] = 0;
+    named.scene.scan.nphi = 3;
+    check_scene(&named, &tally, &state);
+    named = wide("domains with a tensor and a drift", 1);
+    check_scene(&named, &tally, &state);
     return tally_finish(&tally);
 }

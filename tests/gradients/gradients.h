@@ -70,6 +70,7 @@ int crystal_gauss(void);
 
 /* frame.c */
 int frame_tangents(void);
+int continuous_tangents(void);
 
 /* scenes.c: what the scenes of modes.def cover, and a fast and a full case of each */
 int modes_pairs(void);

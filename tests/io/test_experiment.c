@@ -74,7 +74,7 @@ static int plain(void)
     same_vector("edges", s->crystal.cell, VECTOR(30, 40, sqrt(2600)), EXPERIMENT_LENGTH);
     same_vector("angles", s->crystal.cell + 3,
                 VECTOR(90, acos(-10 / sqrt(2600)) / PROBE_RADIAN, 90), EXPERIMENT_LENGTH);
-    tap_close("mosaic spread", s->crystal.mosaic[0], 0.05 / MOSAICITY_OF_SPREAD,
+    tap_close("mosaic spread", s->crystal.mosaic[0], 0.05 / MOSAIC_OF_SPREAD,
               EXPERIMENT_UNIT);
     tap_check(!strcmp(e.space_group, has_feature("gemmi") ? "P 1 21 1" : ""), "group '%s'",
               e.space_group);
@@ -113,7 +113,7 @@ static int missing_members(void)
     e = read_with("\"mosaicity\": 0.05",
                   "\"ML_half_mosaicity_deg\": 0.06, \"ML_domain_size_ang\": 500");
     tap_close("spread of a top hat", e.scene.crystal.mosaic[0],
-              0.06 / sqrt(3) / MOSAICITY_OF_SPREAD, EXPERIMENT_UNIT);
+              0.06 / sqrt(3) / MOSAIC_OF_SPREAD, EXPERIMENT_UNIT);
     return 0;
 }
 
@@ -569,7 +569,7 @@ static int mosaicity(void)
     nb_simulator_free(sim);
     /* statistical: 20000 domains x 3 axes give the root of a mean square to 0.2 % */
     tap_close("standard deviation of the turns about an axis", sqrt(squares),
-              MOSAICITY_OF_SPREAD, 0.006);
+              MOSAIC_OF_SPREAD, 0.006);
     return 0;
 }
 

@@ -172,13 +172,31 @@ static struct dual_vec turn_of_domain(const struct truth *t, struct dual_vec axi
 
         by = vec_add(by, vec_times(dual_mul(spread, vec_dot(frame[i], axis)), frame[i]));
     }
+    for (int i = 0; i < 3; i++) {
+        const struct dual_vec one = frame[i < 2 ? 0 : 1], other = frame[i == 0 ? 1 : 2];
+        const struct dual spread = dual_times(share, dual_radian(t->x.mosaic_off[i]));
+
+        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(one, axis)), other));
+        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(other, axis)), one));
+    }
     return turn_by_vector(by, v);
+}
+
+/* v turned by the drift and then by phi, in degree */
+static struct dual_vec turn_by_phi(const struct truth *t, struct dual phi,
+                                   struct dual_vec v)
+{
+    const struct dual away = dual_sub(phi, dual_of((quad)t->scene.scan.drift_phi));
+    struct dual_vec drift;
+
+    for (int i = 0; i < 3; i++) drift.at[i] = dual_radian(dual_mul(away, t->x.drift[i]));
+    return vec_rotate(truth_vector(t, TRUTH_SPINDLE), dual_radian(phi),
+                      turn_by_vector(drift, v));
 }
 
 static void orientations(struct truth *t, const struct dual_vec real[3])
 {
     const int nphi = t->counts.nphi, ndomains = t->counts.ndomains;
-    const struct dual_vec spindle = truth_vector(t, TRUTH_SPINDLE);
     struct shuffle random = shuffle_of(t->scene.crystal.mosaic_seed);
 
     t->norientation = nphi * ndomains;
@@ -191,16 +209,15 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
 
         for (int step = 0; step < nphi; step++) {
             const quad at = ((quad)step + (quad)0.5) / nphi;
-            const struct dual phi =
-                dual_radian(dual_add(t->x.phi0, dual_times(at, t->x.osc)));
-            const struct dual_vec a = vec_rotate(spindle, phi, real[0]);
-            const struct dual_vec c_star = vec_rotate(spindle, phi, t->star[2]);
+            const struct dual phi = dual_add(t->x.phi0, dual_times(at, t->x.osc));
+            const struct dual_vec a = turn_by_phi(t, phi, real[0]);
+            const struct dual_vec c_star = turn_by_phi(t, phi, t->star[2]);
 
             for (int i = 0; i < 3; i++) {
                 struct dual_vec *to =
                     t->axes + ((size_t)step * (size_t)ndomains + (size_t)domain) * 3 + i;
 
-                *to = vec_rotate(spindle, phi, real[i]);
+                *to = turn_by_phi(t, phi, real[i]);
                 if (domain > 0) *to = turn_of_domain(t, axis, share, a, c_star, *to);
             }
         }

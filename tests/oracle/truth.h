@@ -27,6 +27,8 @@ struct truth_numbers {
     struct dual rotation_vector[3]; /* of the crystal, after its misset */
     struct dual ncells_off[3]; /* ab, ac, bc */
     struct dual mosaic_axes[3]; /* spread about a, c* x a, c* */
+    struct dual mosaic_off[3]; /* ab, ac, bc */
+    struct dual drift[3];
 };
 
 struct truth_detector {

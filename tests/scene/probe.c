@@ -65,6 +65,21 @@ nb_simulator *probe_make(const nb_scene *scene, const char *free_names)
     return sim;
 }
 
+nb_scene probe_gauss(int mosaic_model)
+{
+    nb_scene s = scenes_base();
+
+    s.crystal.shape = NB_GAUSS;
+    s.crystal.mosaic[0] = 0;
+    s.crystal.mosaic_model = mosaic_model;
+    s.crystal.ndomains = 0;
+    s.crystal.mosaic_seed = 0;
+    s.scan.phi0 = 30;
+    s.scan.osc = 0;
+    s.scan.nphi = 0;
+    return s;
+}
+
 void probe_image(const nb_scene *scene, double *image)
 {
     nb_simulator *sim = probe_make(scene, NULL);

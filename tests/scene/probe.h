@@ -34,6 +34,9 @@ void probe_refused(const nb_scene *scene, nb_status expected, const char *part);
 /* Rows a, b, c of a phi step and a domain. */
 void probe_orientation(nb_simulator *sim, int phi, int domain, double axes[3][3]);
 
+/* A gaussian crystal at phi = 30 without anything that broadens its spots. */
+nb_scene probe_gauss(int mosaic_model);
+
 /* One of the scenes of support/scenes.h; its image at x, 37 x 40 pixels. */
 void probe_forward(nb_simulator *sim, const double *x, double *image);
 

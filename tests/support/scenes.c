@@ -437,6 +437,12 @@ nb_scene scenes_beside_spot(int shape, double count, double off)
     return s;
 }
 
+int scenes_is_width(const char *name)
+{
+    return strcmp(name, "strain") == 0 || strcmp(name, "crystal_size") == 0
+           || strncmp(name, "mosaic_tail", strlen("mosaic_tail")) == 0;
+}
+
 size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
                          size_t most)
 {

@@ -67,6 +67,9 @@ void scenes_barrel(nb_scene *s, double degree);
 /* Add water and the table of amorphous scattering that goes with it. */
 void scenes_amorphous(nb_scene *s, double water);
 
+/* Return 1 for a parameter that continuous crystals alone have; no scene here is one. */
+int scenes_is_width(const char *name);
+
 /* Write the parameters that a row of the registry stands for in a scene; of a list at most
  * `most`, spread over it. Return how many, or 0 if the row does not apply. */
 size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,

@@ -331,7 +331,10 @@ static nb_status expose_shot(nb_simulator *sim, const double *x, struct expt_sho
     NB_TRY(expose(sim, x, &out->exposure));
     NB_TRY(nb_resolved(sim, x, &scene));
     out->unpolarised = scene.beam.unpolarised;
-    out->mosaicity = scene.crystal.ndomains > 1 ? mosaicity_of(&scene.crystal) : 0;
+    out->mosaicity =
+        scene.crystal.ndomains > 1 || scene.crystal.mosaic_model == NB_MOSAIC_GAUSS
+            ? mosaicity_of(&scene.crystal)
+            : 0;
     return NB_OK;
 }
 

@@ -8,13 +8,7 @@
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* Vectors that all sources use, and their tangents. */
-struct beam_vectors {
-    double beam[3], axis[3], vertical[3];
-    double beam_dot[3], axis_dot[3], vertical_dot[3];
-};
-
-static struct beam_vectors make_vectors(const nb_beam *b, const nb_beam *dot)
+struct beam_vectors beam_vectors_of(const nb_beam *b, const nb_beam *dot)
 {
     struct beam_vectors s;
     double across[3], across_dot[3];
@@ -129,7 +123,7 @@ void beam_tangent(const nb_scene *scene, const nb_scene *dot,
 {
     const nb_beam *b = &scene->beam;
     const int listed = fixed->ngrid == 0 && !(scene->quirks & NB_QUIRK_UNIT_WEIGHTS);
-    const struct beam_vectors shared = make_vectors(b, &dot->beam);
+    const struct beam_vectors shared = beam_vectors_of(b, &dot->beam);
     double sum = 0, sum_dot = 0;
 
     for (int i = 0; i < fixed->nsource; i++) {

@@ -1,12 +1,12 @@
 /*
- * derive.c - tangents of the orientations, and of all stages in the order of
+ * derive.c - tangents of steps, of the orientations, and of all stages in the order of
  * scene/derive.c.
  *
- * The axes of an orientation are M Q A, with the rotation Q about the spindle, the rotation
- * M of the domain and the axes A of the cell. If the tangents of M and Q are the rotation
- * vectors m and q, d axes = (m + M q) x axes. The axes of an anisotropic spread turn with
- * Q, so that M then depends on it. A strain of A is the same matrix in all orientations.
- * SPDX-License-Identifier: MIT
+ * The axes of an orientation are M Q A, with the rotation Q about the spindle, after that
+ * of the drift, the rotation M of the domain and the axes A of the cell. If the tangents of
+ * M and Q are the rotation vectors m and q, d axes = (m + M q) x axes. The axes of an
+ * anisotropic spread turn with Q, so that M then depends on it. A strain of A is the same
+ * matrix in all orientations. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -15,6 +15,20 @@
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
+
+double sampling_step_tangent(const struct scene_steps *steps, double range_dot)
+{
+    return steps->ratio * range_dot;
+}
+
+double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
+                            const struct scene_fixed *fixed, int i)
+{
+    const double step_dot = sampling_step_tangent(&fixed->phi, dot->scan.osc);
+    const double start = scene->quirks & NB_QUIRK_STEP_RULES ? i : i + 0.5;
+
+    return dot->scan.phi0 + step_dot * start;
+}
 
 /* Computes the tangent, as a rotation vector, of the rotation by `angle` about the unit
  * vector k: angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, for k_dot normal
@@ -40,26 +54,57 @@ static int changes_orientations(const nb_scene *scene, const nb_scene *dot,
     const nb_scan *scan = &dot->scan;
     const double *spread = dot->crystal.mosaic;
     int any = dot->crystal.domain_weight || !linear_is_zero(scan->axis) || scan->phi0 != 0
-              || scan->osc != 0 || scan->step != 0 || !linear_is_zero(spread);
+              || scan->osc != 0 || scan->step != 0 || !linear_is_zero(spread)
+              || !linear_is_zero(dot->crystal.mosaic_off) || !linear_is_zero(scan->drift)
+              || scan->drift_phi != 0;
 
     for (int i = 0; i < 9; i++) any |= mosaic_is_anisotropic(scene) && strain[i] != 0;
     return any;
 }
 
-/* Turns the vectors of the spreads by `angle` about the unit vector k, and their tangents;
- * `spun` is the tangent of this rotation, as a rotation vector. */
+/* The rotation of phi step i: by the drift, a rotation vector, and then by an angle about
+ * the unit vector of the spindle; and its tangent, as a rotation vector. */
+struct turn {
+    double drift[3], spindle[3], angle, spun[3];
+};
+
+static struct turn turn_at(const nb_scene *scene, const nb_scene *dot,
+                           const struct scene_fixed *fixed, int i)
+{
+    const nb_scan *scan = &scene->scan, *scan_dot = &dot->scan;
+    const double away = sampling_phi(scene, fixed, i) - scan->drift_phi;
+    const double phi_dot = sampling_phi_tangent(scene, dot, fixed, i);
+    struct turn t;
+    double spindle_dot[3], drift_dot[3], drifted[3];
+
+    t.angle = linear_radian(sampling_phi(scene, fixed, i));
+    linear_unit(scan->axis, t.spindle);
+    linear_unit_tangent(scan->axis, scan_dot->axis, spindle_dot);
+    rotation_tangent(t.spindle, t.angle, spindle_dot, linear_radian(phi_dot), t.spun);
+    sampling_drift(scene, fixed, i, t.drift);
+    linear_scale(linear_radian(away), scan_dot->drift, drift_dot);
+    linear_add(linear_radian(phi_dot - scan_dot->drift_phi), scan->drift, drift_dot);
+    if (linear_is_zero(drift_dot)) return t;
+    linear_rotation_tangent(t.drift, drift_dot, drifted);
+    linear_rotate(t.spindle, t.angle, drifted, drifted);
+    linear_add(1, drifted, t.spun);
+    return t;
+}
+
+/* Turns the vectors of the spreads, and their tangents. */
 static struct mosaic_change turn_spread(const struct mosaic_change *spread,
-                                        const double k[3], double angle,
-                                        const double spun[3])
+                                        const struct turn *t)
 {
     struct mosaic_change turned;
 
     for (int i = 0; i < 3; i++) {
         double moved[3];
 
-        linear_rotate(k, angle, spread->at[i], turned.at[i]);
-        linear_rotate(k, angle, spread->dot[i], turned.dot[i]);
-        linear_cross(spun, turned.at[i], moved);
+        linear_rotate_by_vector(t->drift, spread->at[i], turned.at[i]);
+        linear_rotate_by_vector(t->drift, spread->dot[i], turned.dot[i]);
+        linear_rotate(t->spindle, t->angle, turned.at[i], turned.at[i]);
+        linear_rotate(t->spindle, t->angle, turned.dot[i], turned.dot[i]);
+        linear_cross(t->spun, turned.at[i], moved);
         linear_add(1, moved, turned.dot[i]);
     }
     return turned;
@@ -78,37 +123,29 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
             ? mosaic_sum_weights(dot->crystal.domain_weight, ndomains) / ndomains
             : 0;
     const struct mosaic_change spread = mosaic_frame_tangent(axes, out->strain);
-    double spindle[3], spindle_dot[3];
 
     if (!changes_orientations(scene, dot, out->strain)) {
         memset(out->rotation, 0,
                (size_t)scene->scan.nphi * (size_t)ndomains * sizeof *out->rotation);
         return;
     }
-    linear_unit(scene->scan.axis, spindle);
-    linear_unit_tangent(scene->scan.axis, dot->scan.axis, spindle_dot);
     for (int d = 0; d < ndomains; d++) {
         double rotation[3][3], domain_dot[3];
 
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_rotation *change =
                 out->rotation + (size_t)p * (size_t)ndomains + (size_t)d;
-            const double phi = linear_radian(sampling_phi(scene, fixed, p));
-            const double phi_dot =
-                linear_radian(sampling_phi_tangent(scene, dot, fixed, p));
-            double spun[3];
+            const struct turn t = turn_at(scene, dot, fixed, p);
 
-            rotation_tangent(spindle, phi, spindle_dot, phi_dot, spun);
             if (turns || p == 0) {
-                const struct mosaic_change turned =
-                    turn_spread(&spread, spindle, phi, spun);
+                const struct mosaic_change turned = turn_spread(&spread, &t);
 
                 mosaic_rotation(scene, (const double(*)[3])turned.at, fixed->domain + d,
                                 rotation);
                 mosaic_rotation_tangent(scene, dot, &turned, fixed->domain + d, domain_dot);
             }
             for (int j = 0; j < 3; j++)
-                change->by[j] = domain_dot[j] + linear_dot(rotation[j], spun);
+                change->by[j] = domain_dot[j] + linear_dot(rotation[j], t.spun);
             change->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);
         }
     }
@@ -118,8 +155,8 @@ void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
                           const struct phys_frame *frame, struct phys_frame_tangent *out)
 {
-    memset(&out->broad, 0, sizeof out->broad);
     crystal_tangent(scene, dot, axes, out);
+    continuous_tangent(scene, dot, fixed, axes, out);
     detector_tangent(scene, dot, fixed, out);
     beam_tangent(scene, dot, fixed, out);
     derive_orientations_tangent(scene, dot, fixed, axes, out);

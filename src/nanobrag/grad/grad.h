@@ -58,6 +58,10 @@ nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *name
 /* Whether a list of names has this one, by itself. */
 int params_are_named(const char *names, const char *name);
 
+/* Whether a list of names has a width that the continuous model integrates, by its own name
+ * or that of its group. */
+int params_name_width(const char *names);
+
 /* Frees the lists that params_select() made; a struct of zeros is allowed. */
 void params_free(struct params *params);
 

@@ -25,23 +25,37 @@ struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
     return f;
 }
 
-/* Tangent of mosaic_vector(). */
-static void mosaic_vector_tangent(const nb_scene *scene, const nb_scene *dot,
-                                  const struct mosaic_change *frame,
-                                  const struct scene_domain *domain, double out[3])
+void mosaic_apply_tangent(const nb_scene *scene, const nb_scene *dot,
+                          const struct mosaic_change *frame, double factor,
+                          const double v[3], const double v_dot[3], double out[3])
 {
     const double *spread = scene->crystal.mosaic, *spread_dot = dot->crystal.mosaic;
+    const double *off = scene->crystal.mosaic_off, *off_dot = dot->crystal.mosaic_off;
+    const int others = mosaic_is_anisotropic(scene);
+    double along[3], along_dot[3];
 
-    linear_scale(linear_radian(spread_dot[0]) * domain->angle, domain->axis, out);
-    for (int k = 1; k < 3; k++) {
-        const double along = linear_dot(frame->at[k], domain->axis);
-        const double along_dot = linear_dot(frame->dot[k], domain->axis);
-        const double more = linear_radian(spread[k] - spread[0]) * domain->angle;
-        const double more_dot =
-            linear_radian(spread_dot[k] - spread_dot[0]) * domain->angle;
+    linear_scale(linear_radian(spread_dot[0]) * factor, v, out);
+    linear_add(linear_radian(spread[0]) * factor, v_dot, out);
+    for (int k = 0; k < 3; k++) {
+        along[k] = linear_dot(frame->at[k], v);
+        along_dot[k] = linear_dot_tangent(frame->at[k], frame->dot[k], v, v_dot);
+    }
+    for (int k = 1; k < 3 && others; k++) {
+        const double more = linear_radian(spread[k] - spread[0]) * factor;
+        const double more_dot = linear_radian(spread_dot[k] - spread_dot[0]) * factor;
 
-        linear_add_tangent(more * along, more_dot * along + more * along_dot, frame->at[k],
-                           frame->dot[k], out);
+        linear_add_tangent(more * along[k], more_dot * along[k] + more * along_dot[k],
+                           frame->at[k], frame->dot[k], out);
+    }
+    for (int i = 0; i < 3; i++) {
+        const int j = i == 2 ? 1 : 0, k = i == 0 ? 1 : 2; /* ab, ac, bc */
+        const double more = linear_radian(off[i]) * factor;
+        const double more_dot = linear_radian(off_dot[i]) * factor;
+
+        linear_add_tangent(more * along[k], more_dot * along[k] + more * along_dot[k],
+                           frame->at[j], frame->dot[j], out);
+        linear_add_tangent(more * along[j], more_dot * along[j] + more * along_dot[j],
+                           frame->at[k], frame->dot[k], out);
     }
 }
 
@@ -50,14 +64,15 @@ void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct scene_domain *domain, double rotation[3])
 {
     const double spread_dot = linear_radian(dot->crystal.mosaic[0]);
+    static const double still[3] = {0, 0, 0};
     double vector[3], vector_dot[3];
 
     if (!mosaic_is_anisotropic(scene)) {
         linear_scale(spread_dot * domain->angle, domain->axis, rotation);
         return;
     }
-    mosaic_vector(scene, (const double(*)[3])frame->at, domain, vector);
-    mosaic_vector_tangent(scene, dot, frame, domain, vector_dot);
+    mosaic_apply(scene, (const double(*)[3])frame->at, domain->angle, domain->axis, vector);
+    mosaic_apply_tangent(scene, dot, frame, domain->angle, domain->axis, still, vector_dot);
     linear_rotation_tangent(vector, vector_dot, rotation);
 }
 

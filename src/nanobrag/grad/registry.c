@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "scene/continuous/continuous.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
 
@@ -31,6 +32,7 @@ enum applies {
     SHEAR,
     ISOTROPIC,
     ANISOTROPIC,
+    CONTINUOUS,
     LIST
 };
 
@@ -67,10 +69,20 @@ static const char *lacking_list(const nb_scene *scene, int list)
     return scene->crystal.hkl ? NULL : "a list of reflections";
 }
 
+/* Returns 1 if direction i of the divergence has steps or is integrated. */
+static int has_divergence(const nb_scene *scene, int i)
+{
+    const nb_beam *b = &scene->beam;
+
+    if (b->nsource > 0) return 0;
+    return b->ndivergence[i] > 1 || (continuous_is_on(scene) && b->divergence[i] > 0);
+}
+
 const char *registry_lacking(const nb_scene *scene, const struct registry_row *row)
 {
     const nb_detector *d = &scene->detector;
     const nb_beam *b = &scene->beam;
+    const int gauss = continuous_is_on(scene), sampled = gauss ? 0 : 1;
     int matrix = 0;
 
     for (int i = 0; i < 9; i++) matrix |= scene->crystal.matrix[i] != 0;
@@ -93,11 +105,11 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
     case BEAM:
         return b->nsource == 0 ? NULL : "a wavelength (its sources have their own)";
     case SPECTRUM:
-        return b->nsource == 0 && b->ndispersion > 1 ? NULL : "dispersion steps";
+        return b->nsource == 0 && b->ndispersion > sampled ? NULL : "dispersion steps";
     case HDIV:
-        return b->nsource == 0 && b->ndivergence[0] > 1 ? NULL : "horizontal divergence";
+        return has_divergence(scene, 0) ? NULL : "horizontal divergence";
     case VDIV:
-        return b->nsource == 0 && b->ndivergence[1] > 1 ? NULL : "vertical divergence";
+        return has_divergence(scene, 1) ? NULL : "vertical divergence";
     case PHI:
         return scene->scan.osc != 0 ? NULL : "an oscillation range";
     case PSF:
@@ -108,11 +120,19 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
         return !mosaic_is_anisotropic(scene) ? NULL : "one spread in all directions";
     case ANISOTROPIC:
         return mosaic_is_anisotropic(scene) ? NULL : "spreads about three axes";
+    case CONTINUOUS:
+        return gauss ? NULL : "the continuous model (-mosaic_model gauss)";
     case LIST:
         return lacking_list(scene, row->list);
     default:
         return NULL;
     }
+}
+
+int registry_is_width(const struct registry_row *row)
+{
+    return row->applies == CONTINUOUS || row->applies == ISOTROPIC
+           || row->applies == ANISOTROPIC;
 }
 
 size_t registry_length(const nb_scene *scene, const struct registry_row *row)
@@ -150,12 +170,13 @@ int nb_param_registry(int i, nb_param *out)
 
 /* Returns 1 if the image depends on which reflection is nearest to a sample. It does
  * not for a square crystal of whole cells with one structure factor, whose fringes are
- * periodic. */
+ * periodic, and for a continuous crystal, whose reflections each have their own spot. */
 static int has_jumps(const nb_scene *scene)
 {
     const nb_crystal *c = &scene->crystal;
     int jumps = c->shape != NB_SQUARE || c->hkl != NULL || scene->dmin > 0;
 
+    if (continuous_is_on(scene)) return scene->dmin > 0;
     for (int i = 0; i < 3; i++) jumps |= c->ncells[i] != floor(c->ncells[i]);
     return jumps;
 }
@@ -187,16 +208,28 @@ static int all_have_pixels(const nb_scene *scene)
     return d->npanel > 0;
 }
 
+/* Returns 1 if the only orientation is where the drift is 0. */
+static int is_without_drift(const nb_scene *scene)
+{
+    const nb_scan *scan = &scene->scan;
+    const int first = (scene->quirks & NB_QUIRK_STEP_RULES) != 0;
+
+    return scan->nphi == 1 && scan->phi0 + (first ? 0 : scan->osc / 2) == scan->drift_phi
+           && !(continuous_integrates(scene) & NB_INTEGRATED_ROTATION);
+}
+
 /* Returns 1 if the image of this scene does not depend on the parameter. */
 static int has_no_influence(const nb_scene *scene, const struct registry_row *row)
 {
     const nb_beam *b = &scene->beam;
 
     return (has_name(row, "fudge") && scene->crystal.shape == NB_SQUARE)
-           || (!strncmp(row->group, "mosaic", 6) && scene->crystal.ndomains == 1)
+           || (!strncmp(row->group, "mosaic", 6) && scene->crystal.ndomains == 1
+               && !continuous_is_on(scene))
            || (has_name(row, "polarization") && b->unpolarised)
            || (!strcmp(row->group, "polarization_axis") && b->unpolarised
                && (b->nsource > 0 || b->ndivergence[0] * b->ndivergence[1] == 1))
+           || (!strcmp(row->group, "rotation_drift") && is_without_drift(scene))
            || (!strcmp(row->group, "spindle") && scene->scan.phi0 == 0
                && scene->scan.osc == 0)
            || (!strcmp(row->group, "amorphous")

@@ -29,6 +29,9 @@ const struct registry_row *registry_row(int i);
 /* Returns NULL if the row applies to the scene, else the name of what the scene lacks. */
 const char *registry_lacking(const nb_scene *scene, const struct registry_row *row);
 
+/* Returns 1 if the continuous model integrates a width that the row is or belongs to. */
+int registry_is_width(const struct registry_row *row);
+
 /* Returns the number of members of the row: places of the box for structure factors. */
 size_t registry_length(const nb_scene *scene, const struct registry_row *row);
 

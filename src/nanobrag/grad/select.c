@@ -167,10 +167,32 @@ static int is_everything(const struct word *word)
     return !word->index && matches("*", word);
 }
 
+/* Returns 1 if a row is in the group that a word names; mosaic_tensor is two groups. */
+static int is_in_group(const struct registry_row *row, const struct word *word)
+{
+    if (word->index) return 0;
+    return matches(row->group, word)
+           || (matches("mosaic_tensor", word)
+               && (!strcmp(row->group, "mosaic_axes")
+                   || !strcmp(row->group, "mosaic_off")));
+}
+
 static int selects(const struct word *word, const struct registry_row *row)
 {
     if (is_everything(word)) return row->list != REFLECTIONS;
-    return matches(row->name, word) || (!word->index && matches(row->group, word));
+    return matches(row->name, word) || is_in_group(row, word);
+}
+
+int params_name_width(const char *names)
+{
+    const struct registry_row *row;
+    struct word word;
+
+    while (names && next_word(&names, &word))
+        for (int i = 0; (row = registry_row(i)) != NULL; i++)
+            if (registry_is_width(row) && !is_everything(&word) && selects(&word, row))
+                return 1;
+    return 0;
 }
 
 /* Returns the index in nb_crystal.cell of the number of a row; -1 if it is not in

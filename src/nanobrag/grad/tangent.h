@@ -39,6 +39,11 @@ double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,
                              double mean_dot);
 
+/* Tangent of mosaic_apply(), for a factor that stays. */
+void mosaic_apply_tangent(const nb_scene *scene, const nb_scene *dot,
+                          const struct mosaic_change *frame, double factor,
+                          const double v[3], const double v_dot[3], double out[3]);
+
 /* Tangent of the rotation of a domain, as a rotation vector, radian. */
 void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct mosaic_change *frame,
@@ -62,12 +67,26 @@ void panel_tangent(const nb_scene *scene, const nb_scene *dot,
 /* Returns 1 if the numbers of a panel may change along `dot`. */
 int panels_change(const nb_scene *dot);
 
+/* Unit vectors that all sources use, and their tangents: along the beam and the
+ * polarization axis, and normal to both. */
+struct beam_vectors {
+    double beam[3], axis[3], vertical[3];
+    double beam_dot[3], axis_dot[3], vertical_dot[3];
+};
+
+struct beam_vectors beam_vectors_of(const nb_beam *b, const nb_beam *dot);
+
 /* Tangent of beam_wavelength(). */
 double beam_wavelength_tangent(const nb_scene *scene, const nb_scene *dot);
 
 /* Computes source (nsource) and kahn. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
                   const struct scene_fixed *fixed, struct phys_frame_tangent *out);
+
+/* Computes broad, once the strain is known; 0 where the crystal is not continuous. */
+void continuous_tangent(const nb_scene *scene, const nb_scene *dot,
+                        const struct scene_fixed *fixed, const struct crystal_axes *axes,
+                        struct phys_frame_tangent *out);
 
 /* Computes bragg_scale and amorphous_scale; `frame` is that of the scene, for
  * its counts. */

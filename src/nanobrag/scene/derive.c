@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "scene/background.h"
 #include "scene/beam.h"
+#include "scene/continuous/continuous.h"
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
 #include "scene/detector/layers.h"
@@ -31,6 +32,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
 
     NB_TRY(scene_validate(ctx, scene));
     NB_TRY(symmetry_resolve(ctx, &scene->crystal));
+    continuous_leave_domains(scene);
     crystal_resolve(scene, &fixed->random);
     memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
     NB_TRY(beam_resolve(ctx, scene));
@@ -76,6 +78,15 @@ void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
     fixed->f = box;
 }
 
+/* Turns v by the drift, a rotation vector, and then by phi, radian, about the spindle. */
+static void turn(const double drift[3], const double spindle[3], double phi,
+                 const double v[3], double out[3])
+{
+    linear_copy(v, out);
+    if (!linear_is_zero(drift)) linear_rotate_by_vector(drift, out, out);
+    linear_rotate(spindle, phi, out, out);
+}
+
 /* Computes the axes and weights of all orientations; the domain index runs fastest. */
 static void derive_orientations(const nb_scene *scene, const struct scene_fixed *fixed,
                                 const struct crystal_axes *axes,
@@ -94,18 +105,18 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_orientation *to = out + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
-            double turned[3][3];
+            double turned[3][3], drift[3];
 
+            sampling_drift(scene, fixed, p, drift);
             if (turns || p == 0) {
-                for (int k = 0; k < 3; k++)
-                    linear_rotate(spindle, phi, spread[k], turned[k]);
+                for (int k = 0; k < 3; k++) turn(drift, spindle, phi, spread[k], turned[k]);
                 mosaic_rotation(scene, (const double(*)[3])turned, fixed->domain + d,
                                 rotation);
             }
             for (int i = 0; i < 3; i++) {
                 double rotated[3];
 
-                linear_rotate(spindle, phi, axes->real[i], rotated);
+                turn(drift, spindle, phi, axes->real[i], rotated);
                 for (int j = 0; j < 3; j++)
                     to->axes[3 * i + j] = linear_dot(rotation[j], rotated);
             }
@@ -155,6 +166,8 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     frame->kahn = scene->beam.polarization;
     frame->norientation = scene->scan.nphi * scene->crystal.ndomains;
     frame->orientation = orientations;
+    frame->continuous = continuous_is_on(scene);
+    if (frame->continuous) continuous_broad(scene, fixed, &axes, &frame->broad);
     frame->b_factor = scene->crystal.b_factor;
     frame->dmin = scene->dmin;
     memcpy(frame->hkl_min, fixed->f_min, sizeof frame->hkl_min);

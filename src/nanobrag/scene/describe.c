@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "scene/background.h"
 #include "scene/beam.h"
+#include "scene/continuous/continuous.h"
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
 #include "scene/detector/layers.h"
@@ -145,6 +146,8 @@ static void describe_counts(const nb_scene *scene, const struct scene_fixed *fix
     out->ndispersion = scene->beam.ndispersion;
     out->nphi = scene->scan.nphi;
     out->ndomains = scene->crystal.ndomains;
+    out->mosaic_model = scene->crystal.mosaic_model;
+    out->integrated = continuous_integrates(scene);
     out->nlayers = scene->detector.nlayers;
     out->oversample = scene->oversample;
     out->oversample_wanted = fixed->oversample_wanted;

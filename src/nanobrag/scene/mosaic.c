@@ -127,18 +127,34 @@ int mosaic_is_anisotropic(const nb_scene *scene)
     return (scene->given & NB_GIVEN_MOSAIC_AXES) != 0;
 }
 
-/* The first spread acts in all directions, the differences of the others along
- * their own. */
-void mosaic_vector(const nb_scene *scene, const double frame[3][3],
-                   const struct scene_domain *domain, double out[3])
+void mosaic_resolve(nb_scene *scene)
 {
-    const double *spread = scene->crystal.mosaic;
+    double *spread = scene->crystal.mosaic;
 
-    linear_scale(linear_radian(spread[0]) * domain->angle, domain->axis, out);
-    for (int k = 1; k < 3; k++)
-        linear_add(linear_radian(spread[k] - spread[0]) * domain->angle
-                       * linear_dot(frame[k], domain->axis),
+    if (mosaic_is_anisotropic(scene) || linear_is_zero(scene->crystal.mosaic_off)) return;
+    if (spread[1] == 0 && spread[2] == 0) spread[1] = spread[2] = spread[0];
+    scene->given |= NB_GIVEN_MOSAIC_AXES;
+}
+
+/* The first spread acts in all directions, the differences of the others along their own,
+ * the elements off the diagonal along one for each other. */
+void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,
+                  const double v[3], double out[3])
+{
+    const double *spread = scene->crystal.mosaic, *off = scene->crystal.mosaic_off;
+    const int others = mosaic_is_anisotropic(scene);
+
+    linear_scale(linear_radian(spread[0]) * factor, v, out);
+    for (int k = 1; k < 3 && others; k++)
+        linear_add(linear_radian(spread[k] - spread[0]) * factor * linear_dot(frame[k], v),
                    frame[k], out);
+    for (int i = 0; i < 3; i++) {
+        const int j = i == 2 ? 1 : 0, k = i == 0 ? 1 : 2; /* ab, ac, bc */
+
+        if (off[i] == 0) continue;
+        linear_add(linear_radian(off[i]) * factor * linear_dot(frame[k], v), frame[j], out);
+        linear_add(linear_radian(off[i]) * factor * linear_dot(frame[j], v), frame[k], out);
+    }
 }
 
 void mosaic_rotation(const nb_scene *scene, const double frame[3][3],
@@ -150,10 +166,11 @@ void mosaic_rotation(const nb_scene *scene, const double frame[3][3],
     const double spread = linear_radian(mosaic[0]);
 
     if (mosaic_is_anisotropic(scene)
-        && (mosaic[1] != mosaic[0] || mosaic[2] != mosaic[0])) {
+        && (mosaic[1] != mosaic[0] || mosaic[2] != mosaic[0]
+            || !linear_is_zero(scene->crystal.mosaic_off))) {
         double vector[3], column[3];
 
-        mosaic_vector(scene, frame, domain, vector);
+        mosaic_apply(scene, frame, domain->angle, domain->axis, vector);
         for (int i = 0; i < 3; i++) {
             linear_rotate_by_vector(vector, unit[i], column);
             for (int j = 0; j < 3; j++) rotation[j][i] = column[j];

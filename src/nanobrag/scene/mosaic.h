@@ -10,6 +10,14 @@
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
+/*
+ * Standard deviation of the turns of domains about an axis, for a spread of 1. A domain is
+ * turned by the angle (1 - r^2)^(1/3) about an axis in any direction, with r even between
+ * -1 and 1 (docs/theory.md, 9). Its turn about a given axis has a third of the variance of
+ * the angle, which is Gamma(1/2) Gamma(5/3)/(2 Gamma(13/6)).
+ */
+#define MOSAIC_OF_SPREAD 0.49637826966267715
+
 /* Draws a random misset (degree, about x, y, z) from the stream that `seed` starts. It is
  * uniform over all orientations; with `quirk` it is nanoBragg's, within a cap of
  * 90 radian. */
@@ -36,10 +44,13 @@ void mosaic_frame(const struct crystal_axes *axes, double frame[3][3]);
 /* Returns 1 if the spread depends on the direction. */
 int mosaic_is_anisotropic(const nb_scene *scene);
 
-/* Computes the rotation vector of a domain with an anisotropic spread, radian. `frame` is
- * that of mosaic_frame(), turned by phi. */
-void mosaic_vector(const nb_scene *scene, const double frame[3][3],
-                   const struct scene_domain *domain, double out[3]);
+/* Makes the spread one about three axes if it has elements off its diagonal. */
+void mosaic_resolve(nb_scene *scene);
+
+/* Computes `factor` T v, with the symmetric matrix T of the spreads, radian, and a vector
+ * v. `frame` is that of mosaic_frame(), turned by phi. */
+void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,
+                  const double v[3], double out[3]);
 
 /* Computes the rotation matrix (rows) of a domain. */
 void mosaic_rotation(const nb_scene *scene, const double frame[3][3],

@@ -14,10 +14,16 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "scene/beam.h"
+#include "scene/continuous/continuous.h"
 #include "scene/detector/layers.h"
+#include "scene/linear.h"
+#include "scene/mosaic.h"
 
 /* A count is clamped to COUNT_MOST; later checks of the totals refuse it. */
 enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
+
+/* The largest part of a rotation that is integrated at once, degree. */
+enum { PHI_PART_MOST = 5 };
 
 /* Most sub-pixels along an edge of the detector, so that a float can count them. */
 enum { SUB_PIXELS_MOST = 1 << 24 };
@@ -115,6 +121,12 @@ static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const cha
     return NB_OK;
 }
 
+/* Makes a range that the continuous model integrates one of a single step. */
+static void integrate(const nb_scene *scene, struct scene_range *r)
+{
+    if (continuous_is_on(scene) && r->count == 0 && !r->step_given) r->count = 1;
+}
+
 static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
                                     struct scene_fixed *fixed)
 {
@@ -131,6 +143,7 @@ static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
 
         r.range_given = r.range > 0 || (scene->given & given[i]);
         r.step_given = r.step > 0;
+        integrate(scene, &r);
         if (scene->quirks & NB_QUIRK_STEP_RULES)
             range_quirk(&r, 1000); /* mrad */
         else
@@ -141,6 +154,8 @@ static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
         fixed->divergence[i] = steps_of(r.range, r.step);
         scene->given |= given[i];
     }
+    for (int i = 0; i < 2; i++)
+        fixed->divergence_variance[i] = continuous_divergence_variance(scene, i);
     return NB_OK;
 }
 
@@ -153,6 +168,7 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
                             .count_given = b->ndispersion > 0};
 
     r.range_given = b->dispersion > 0 || (scene->given & NB_GIVEN_DISPERSION);
+    integrate(scene, &r);
     if (scene->quirks & NB_QUIRK_STEP_RULES) {
         r.range_given = 1; /* nanoBragg takes a range of 0 as given */
         range_quirk(&r, 0);
@@ -169,13 +185,16 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
 {
     nb_crystal *c = &scene->crystal;
     const int quirk = (scene->quirks & NB_QUIRK_STEP_RULES) != 0;
-    const double spread = fmax(c->mosaic[0], fmax(c->mosaic[1], c->mosaic[2]));
+    const double spread = fmax(fmax(c->mosaic[0], fmax(c->mosaic[1], c->mosaic[2])),
+                               linear_norm(c->mosaic_off));
     const int given = spread > 0 || (!quirk && (scene->given & NB_GIVEN_MOSAIC));
 
     if (c->ndomains > 1 && !given && !quirk)
         return fail(ctx, NB_ERR_SCENE, "%d mosaic domains need a spread; give -mosaic",
                     c->ndomains);
-    if (c->ndomains == 0) {
+    if (continuous_is_on(scene))
+        c->ndomains = 1;
+    else if (c->ndomains == 0) {
         c->ndomains = spread > 0 ? 10 : 1;
         if (spread > 0)
             log_line(ctx, NB_LOG_NOTE, "crystal",
@@ -183,12 +202,14 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
     } else if (!given)
         c->ndomains = 1;
     scene->given |= NB_GIVEN_MOSAIC;
+    mosaic_resolve(scene);
     if (c->mosaic[1] != 0 || c->mosaic[2] != 0) scene->given |= NB_GIVEN_MOSAIC_AXES;
     return NB_OK;
 }
 
 nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
 {
+    NB_TRY(continuous_resolve(ctx, scene, fixed));
     NB_TRY(resolve_divergence(ctx, scene, fixed));
     NB_TRY(resolve_dispersion(ctx, scene, fixed));
     return resolve_mosaic(ctx, scene);
@@ -277,33 +298,37 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
                             .step = scan->step,
                             .count = scan->nphi,
                             .count_given = scan->nphi > 0};
+    int parts; /* 1: phi is integrated */
 
     r.range_given = r.range != 0 || (scene->given & NB_GIVEN_OSC);
     r.step_given = r.step != 0 || (scene->given & NB_GIVEN_PHI_STEP);
-    if (scene->quirks & NB_QUIRK_STEP_RULES)
+    parts = continuous_is_on(scene) && r.step == 0 && r.range != 0
+            && (r.count == 0 || r.step_given);
+    if (parts) {
+        if (r.count == 0) r.count = steps_over(r.range, PHI_PART_MOST);
+        r.step = r.range / r.count;
+    } else if (scene->quirks & NB_QUIRK_STEP_RULES)
         phi_quirk(&r);
     else
         NB_TRY(phi_resolve(ctx, &r, edge, qmax));
     scan->osc = r.range;
-    scan->step = r.step;
+    scan->step = parts ? 0 : r.step;
     scan->nphi = r.count;
     fixed->phi = steps_of(r.range, r.step);
-    scene->given |= NB_GIVEN_OSC | NB_GIVEN_PHI_STEP;
+    if (scan->drift_phi == 0 && !(scene->given & NB_GIVEN_DRIFT_PHI))
+        scan->drift_phi = scan->phi0 + scan->osc / 2;
+    scene->given |= NB_GIVEN_OSC | NB_GIVEN_PHI_STEP | NB_GIVEN_DRIFT_PHI;
     return NB_OK;
 }
 
-/* Decides between NB_NEAREST and NB_TRICUBIC. */
-static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
+int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;
     const double *n =
         scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked : c->ncells;
-    int wanted = c->interpolate;
 
-    fixed->interpolate_auto = wanted == NB_INTERPOLATE_AUTO;
-    if (fixed->interpolate_auto)
-        wanted = n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_TRICUBIC : NB_NEAREST;
-    return wanted;
+    if (c->interpolate != NB_INTERPOLATE_AUTO) return c->interpolate;
+    return n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_TRICUBIC : NB_NEAREST;
 }
 
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
@@ -334,7 +359,8 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                     "sub-pixels along an edge (-oversample)",
                     d->nfast, d->nslow, scene->oversample, scene->oversample,
                     SUB_PIXELS_MOST);
-    fixed->interpolate = interpolation(scene, fixed);
+    fixed->interpolate_auto = scene->crystal.interpolate == NB_INTERPOLATE_AUTO;
+    fixed->interpolate = sampling_interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
     NB_TRY(layers_resolve(ctx, scene, scale, &fixed->layer));
     return resolve_phi(ctx, scene, edge, scale->qmax, fixed);
@@ -346,4 +372,13 @@ double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int 
     const double start = scene->quirks & NB_QUIRK_STEP_RULES ? i : i + 0.5;
 
     return scene->scan.phi0 + step * start;
+}
+
+void sampling_drift(const nb_scene *scene, const struct scene_fixed *fixed, int i,
+                    double drift[3])
+{
+    const nb_scan *scan = &scene->scan;
+    const double away = sampling_phi(scene, fixed, i) - scan->drift_phi;
+
+    linear_scale(linear_radian(away), scan->drift, drift);
 }

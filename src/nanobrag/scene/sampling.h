@@ -21,8 +21,15 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct detector_scale *scale,
                                   struct scene_fixed *fixed);
 
+/* Returns NB_NEAREST or NB_TRICUBIC, once N is resolved. */
+int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixed);
+
 /* Returns the angle of phi step i, degree. */
 double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int i);
+
+/* Computes the drift of the crystal at phi step i, a rotation vector, radian. */
+void sampling_drift(const nb_scene *scene, const struct scene_fixed *fixed, int i,
+                    double drift[3]);
 
 /* Returns the step of a sampled range, in the unit of the range. */
 double sampling_step(const struct scene_steps *steps, double range);

@@ -44,6 +44,11 @@ static const struct rule number_rules[] = {
     NUMBERS(crystal.ncells, 0, 3, "Na Nb Nc", 0, 1e9, "-N, -Na, -Nb or -Nc"),
     NUMBERS(crystal.ncells_off, 0, 3, "", -1e9, 1e9, ""),
     NUMBERS(crystal.mosaic, 0, 3, "", 0, 360, "-mosaic"),
+    NUMBERS(crystal.mosaic_off, 0, 3, "ab ac bc", -360, 360, "-mosaic_tensor"),
+    NUMBER(crystal.mosaic_tail, 0, 1, 0, "-mosaic_tail"),
+    NUMBER(crystal.mosaic_tail_width, 0, 1e3, 1e-3, "-mosaic_tail_width"),
+    NUMBER(crystal.strain, 0, 1, 0, "-strain"),
+    NUMBER(crystal.crystal_size, 0, 1e6, 0, "-crystal_size"),
     NUMBER(crystal.fudge, 0, 1e30, 0, "-fudge"),
     NUMBER(crystal.b_factor, -1e4, 1e6, 0, ""),
     NUMBER(crystal.scale, 0, 1e30, 0, ""),
@@ -81,6 +86,8 @@ static const struct rule number_rules[] = {
     NUMBER(scan.osc, -1e6, 1e6, 0, "-osc"),
     NUMBERS(scan.axis, 0, 3, "x y z", -1e9, 1e9, "-spindle_axis"),
     NUMBER(scan.step, -1e6, 1e6, 0, "-phistep"),
+    NUMBERS(scan.drift, 0, 3, "x y z", -1e6, 1e6, "-rotation_drift"),
+    NUMBER(scan.drift_phi, -1e6, 1e6, 0, "-drift_phi"),
     NUMBER(background.water, 0, 1e9, 0, "-water"),
     NUMBER(background.density, 0, 1e6, 0, "-density"),
     NUMBER(background.molecular_weight, 0, 1e9, 1e-3, "-MW"),
@@ -101,6 +108,7 @@ struct count_rule {
 
 static const struct count_rule count_rules[] = {
     COUNT(crystal.ndomains, 0, 100000000, "-mosaic_domains"),
+    COUNT(crystal.mosaic_model, NB_MOSAIC_AUTO, NB_MOSAIC_GAUSS, "-mosaic_model"),
     COUNT(crystal.system, NB_SYSTEM_NONE, NB_CUBIC, ""),
     COUNT(crystal.shape, NB_SQUARE, NB_GAUSS_STAR, ""),
     COUNT(crystal.normalise, 0, 1, "-normalise"),

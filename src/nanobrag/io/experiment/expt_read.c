@@ -210,7 +210,7 @@ static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
     NB_TRY(expt_optional(e, crystal, "crystal", "mosaicity", &sigma, 1));
     if (half > 0) sigma = half / sqrt(3); /* of a top hat */
     if (!(sigma > 0 && sigma < 180)) return NB_OK;
-    m->mosaic = sigma / MOSAICITY_OF_SPREAD;
+    m->mosaic = sigma / MOSAIC_OF_SPREAD;
     m->found |= NB_FOUND_MOSAIC;
     return NB_OK;
 }
