@@ -6,9 +6,11 @@ set -eu
 cd "$(dirname "$0")/../src/nanobrag"
 
 with_parameters="scene/crystal.c scene/detector/detector.c scene/beam.c scene/mosaic.c
-    scene/sampling.c scene/background.c scene/detector/panels.c scene/derive.c image/psf.c"
+    scene/sampling.c scene/background.c scene/detector/panels.c scene/derive.c
+    scene/continuous/broad.c image/psf.c"
 without="scene/validate.c scene/fingerprint.c scene/detector/attenuation.c scene/detector/layers.c
     scene/detector/scale.c scene/reflections/hkl_table.c scene/random.c scene/describe.c scene/reflections/symmetry.c
+    scene/continuous/model.c
     image/noise_quirk.c image/digitize.c image/target.c image/statistics.c image/solid_angle.c"
 known=" $(printf '%s ' $with_parameters $without)"
 
@@ -28,7 +30,7 @@ derivatives=$(find grad -name '*.c' ! -name params.c ! -name registry.c ! -name 
     ! -name reflections.c | wc -l)
 if [ "$derivatives" -gt 0 ]; then
     for file in $with_parameters; do
-        [ -e "grad/${file##*/}" ] || { echo "$file: no grad/${file##*/}"; bad=1; }
+        [ "$(find grad -name "${file##*/}")" ] || { echo "$file: no grad/${file##*/}"; bad=1; }
     done
 fi
 echo "check_mirror: $derivatives derivative files in grad/"

@@ -11,6 +11,7 @@
 
 #include "gradients/gradients.h"
 #include "gradients/harness.h"
+#include "support/scenes.h"
 
 /* spots of a square or round crystal reach everywhere, and are slow to sum one by one: left
  * to the full tier, with few sources */

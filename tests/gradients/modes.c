@@ -204,8 +204,9 @@ const char *modes_zero(const nb_scene *s, const char *name)
     static const char moves_samples[] =
         "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma a_star_x a_star_y a_star_z "
         "b_star_x b_star_y b_star_z c_star_x c_star_y c_star_z misset_x misset_y misset_z "
-        "rotation_x rotation_y rotation_z mosaic mosaic_b mosaic_c phi0 osc spindle_x "
-        "spindle_y spindle_z";
+        "rotation_x rotation_y rotation_z mosaic mosaic_b mosaic_c mosaic_ab mosaic_ac "
+        "mosaic_bc phi0 osc spindle_x spindle_y spindle_z rotation_drift_x "
+        "rotation_drift_y rotation_drift_z";
     const int tricubic = s->crystal.hkl && s->crystal.interpolate == NB_TRICUBIC;
 
     if (strcmp(name, "water") == 0 && s->background.water == 0)

@@ -1,5 +1,5 @@
 /*
- * derive.c - tangents of steps, of the orientations, and of all stages in the order of
+ * derive.c - tangents of the orientations, and of all stages in the order of
  * scene/derive.c.
  *
  * The axes of an orientation are M Q A, with the rotation Q about the spindle, after that
@@ -15,20 +15,6 @@
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
-
-double sampling_step_tangent(const struct scene_steps *steps, double range_dot)
-{
-    return steps->ratio * range_dot;
-}
-
-double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
-                            const struct scene_fixed *fixed, int i)
-{
-    const double step_dot = sampling_step_tangent(&fixed->phi, dot->scan.osc);
-    const double start = scene->quirks & NB_QUIRK_STEP_RULES ? i : i + 0.5;
-
-    return dot->scan.phi0 + step_dot * start;
-}
 
 /* Computes the tangent, as a rotation vector, of the rotation by `angle` about the unit
  * vector k: angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, for k_dot normal

@@ -1,5 +1,5 @@
 /*
- * continuous.c - tangents of the widths of a continuous crystal: scene/continuous/broad.c
+ * broad.c - tangents of the widths of a continuous crystal: scene/continuous/broad.c
  * formula by formula, each value beside its tangent (_dot). SPDX-License-Identifier: MIT
  */
 #include "scene/continuous/continuous.h"
