@@ -77,12 +77,13 @@ static void find_nearest(struct laying *l, const double *q0, double half)
         const struct form_vector out = form_axpy(k, light, q);
         const double length = sqrt(form_dot(out, out));
         const struct form_vector d = form_scale(1 / length, out);
+        const double rate = form_dot(d, form_cross(w, q));
 
         l->off = length - k;
         form_give(d, l->d);
+        if (half > 0 && rate == 0) return; /* 000 */
         if (half > 0)
-            l->z = clamp(l->z - l->off / form_dot(d, form_cross(w, q)), start - half,
-                         start + half);
+            l->z = clamp(l->z - l->off / rate, start - half, start + half);
         else if (g->n > 1 && form_dot(d, light) < 1)
             l->e =
                 clamp(l->e - l->off / (g->k * (form_dot(d, light) - 1)), g->low, g->high);
