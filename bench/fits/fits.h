@@ -54,6 +54,19 @@ void still_start(int k, double factor, double angle, double *values);
 /* A number between 0 and 1, of a sequence that `state` carries on. */
 double draw(uint64_t *state);
 
+/* Sums over fits of the 15 parameters, in units of the errors; it has to begin as {0}. */
+struct pulls {
+    double squares[STILL_PARAMETERS], sums[STILL_PARAMETERS], chi2, largest;
+    int runs;
+};
+
+void pulls_add(struct pulls *p, const double *truth, const nb_fit_result *r);
+
+/* Prints d^T C^-1 d and the pulls, with what is wanted: 15 +- `margin`, and 0.8 or so
+ * to 1.2.
+ */
+void pulls_print(const struct pulls *p, const char *name, double margin, double least);
+
 /* Stops the program if a call has failed. */
 void must(nb_context *ctx, nb_status status);
 
@@ -63,6 +76,8 @@ void campaign_starts(struct campaign *c, const char *name);
 void campaign_pulls(struct campaign *c, const char *name);
 void campaign_memory(struct campaign *c, const char *name);
 void campaign_joint(struct campaign *c, const char *name);
+void campaign_bias(struct campaign *c, const char *name);
+void campaign_drawn(struct campaign *c, const char *name);
 void campaign_stream(struct campaign *c, const char *name);
 void campaign_cancel(struct campaign *c, const char *name);
 void campaign_factors(struct campaign *c, const char *name);

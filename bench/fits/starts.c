@@ -169,46 +169,6 @@ static void heat(double *photons, size_t n, int seed)
         photons[(size_t)(draw(&state) * (double)n)] = 1e4 * draw(&state) + 1e3;
 }
 
-/* Sums over the runs of a campaign. */
-struct pulls {
-    double squares[STILL_PARAMETERS], chi2, largest;
-};
-
-static void add_pulls(const struct truth *truth, const nb_fit_result *r, struct pulls *p)
-{
-    const size_t n = STILL_PARAMETERS;
-
-    for (size_t i = 0; i < n; i++) {
-        const double pull = (r->value[i].value - truth->values[i]) / r->value[i].error;
-
-        p->squares[i] += pull * pull;
-        p->largest = fmax(p->largest, fabs(pull));
-    }
-}
-
-/* d^T C^-1 d, by Gaussian elimination on C. */
-static double distance(const struct truth *truth, const nb_fit_result *r)
-{
-    enum { N = STILL_PARAMETERS };
-    double c[N][N], d[N], sum = 0;
-
-    for (int i = 0; i < N; i++) {
-        d[i] = (r->value[i].value - truth->values[i]) / r->value[i].error;
-        for (int j = 0; j < N; j++)
-            c[i][j] = r->covariance[i * N + j] / (r->value[i].error * r->value[j].error);
-    }
-    for (int k = 0; k < N; k++) {
-        sum += d[k] * d[k] / c[k][k];
-        for (int i = k + 1; i < N; i++) {
-            const double factor = c[i][k] / c[k][k];
-
-            d[i] -= factor * d[k];
-            for (int j = k; j < N; j++) c[i][j] -= factor * c[k][j];
-        }
-    }
-    return sum;
-}
-
 static void compare_with_fisher(struct campaign *c, const nb_scene *scene,
                                 const nb_fit_result *r)
 {
@@ -264,8 +224,7 @@ static void run_pulls(struct campaign *c, const struct still *still, int spoil, 
         must(c->ctx, nb_fit_create(c->ctx, 1, &shot, &options, &fit));
         must(c->ctx, nb_fit_run(fit));
         must(c->ctx, nb_fit_result_get(fit, &r));
-        add_pulls(&truth, &r, p);
-        p->chi2 += distance(&truth, &r);
+        pulls_add(p, truth.values, &r);
         if (k == 0 && spoil == CLEAN) compare_with_fisher(c, &scene, &r);
         nb_fit_free(fit);
     }
@@ -283,16 +242,7 @@ void campaign_pulls(struct campaign *c, const char *name)
     const struct still *still = &kind_named(is_square ? "square" : "gauss")->still;
     const int runs = c->runs > 0 ? c->runs : 100;
     struct pulls p = {0};
-    double least = INFINITY, most = 0;
 
     run_pulls(c, still, spoil, runs, &p);
-    for (size_t i = 0; i < STILL_PARAMETERS; i++) {
-        const double rms = sqrt(p.squares[i] / runs);
-
-        least = fmin(least, rms);
-        most = fmax(most, rms);
-    }
-    (void)printf("%-24s %d draws: d^T C^-1 d %.2f on average (15 +- 1.7), pulls %.2f to "
-                 "%.2f rms (0.8 to 1.2), %.1f at most\n",
-                 name, runs, p.chi2 / runs, least, most, p.largest);
+    pulls_print(&p, name, 1.7, 0.8);
 }
