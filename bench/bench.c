@@ -32,6 +32,7 @@ static const char help[] =
     "  -plot FILE      the ladder as SVG; implies -ladder\n"
     "  -quick          small sizes, cases A,B,C,E: seconds, for tests\n"
     "  -fits           only what a pass of a fit costs\n"
+    "  -continuous     only crystals in closed form, beside domains\n"
     "  -floor          only a test: are the loops vectorised? Exit status 0 yes, 1 no,\n"
     "                  77 cannot be told here\n"
     "  -help           this text; --x is -x\n"
@@ -108,8 +109,10 @@ static void read_words(struct options *o, int argc, char **argv)
         const struct {
             const char *name;
             int *flag;
-        } flags[] = {{"-ladder", &o->ladder}, {"-long", &o->longer}, {"-quick", &o->quick},
-                     {"-fits", &o->fits},     {"-floor", &o->floor}, {"-help", &o->help}};
+        } flags[] = {{"-ladder", &o->ladder},        {"-long", &o->longer},
+                     {"-quick", &o->quick},          {"-fits", &o->fits},
+                     {"-floor", &o->floor},          {"-help", &o->help},
+                     {"-continuous", &o->continuous}};
         const struct {
             const char *name, **text;
         } texts[] = {{"-cases", &o->letters},     {"-peer", &o->peer},
@@ -226,11 +229,12 @@ static void run_all(struct report *report)
                  options->threads == 1 ? "CPU time" : "wall time", report->cores,
                  options->repeat, report->load,
                  machine_is_busy() ? "\nothers are at work: times mean little" : "");
+    if (options->continuous) continuous_run(report);
     if (options->fits) {
         fits_run(report);
         fits_compare(report);
-        return;
     }
+    if (options->continuous || options->fits) return;
     memory_run(report); /* first: see there */
     figures_run(report);
     if (options->peer) peers_run(report);
@@ -238,6 +242,7 @@ static void run_all(struct report *report)
     gradients_run(report);
     fits_run(report);
     fits_compare(report);
+    continuous_run(report);
     if (options->ladder) ladder_run(report);
 }
 

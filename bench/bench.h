@@ -19,7 +19,7 @@ struct options {
     const char *hkl; /* list of structure factors */
     const char *threads_word, *repeat_word;
     int threads, repeat;
-    int quick, longer, ladder, fits, floor, help;
+    int quick, longer, ladder, fits, continuous, floor, help;
 };
 
 enum {
@@ -31,6 +31,7 @@ enum {
     GRADIENTS = 16,
     FITS = 16,
     FIT_CALLS = 4,
+    CONTINUOUS = 16,
     PEAKS = 4
 };
 
@@ -108,6 +109,15 @@ struct fit {
     double wanted[FIT_CALLS]; /* 0: nothing */
 };
 
+/* a part of a pass by the closed form of a continuous crystal, and by domains; seconds */
+struct continuous {
+    const char *what, *part;
+    int precision;
+    double seconds, domains;
+    double unit; /* seconds of that in which `wanted` is */
+    double wanted;
+};
+
 struct peak {
     char what[NAME];
     int strategy;
@@ -128,9 +138,10 @@ struct report {
     struct shot shots[SHOTS];
     struct gradient gradients[GRADIENTS];
     struct fit fits[FITS];
+    struct continuous continuous[CONTINUOUS];
     struct peak peaks[PEAKS];
     double own_resident; /* of this program: no child can be found to be smaller   byte */
-    int nrows, npeers, nseries, nscales, nshots, ngradients, nfits, npeaks;
+    int nrows, npeers, nseries, nscales, nshots, ngradients, nfits, ncontinuous, npeaks;
 };
 
 /* sections */
@@ -141,6 +152,7 @@ void shots_run(struct report *report);
 void gradients_run(struct report *report);
 void fits_run(struct report *report);
 void fits_compare(const struct report *report); /* with the stored ratios */
+void continuous_run(struct report *report);
 void memory_run(struct report *report);
 int floor_run(void); /* an exit status */
 

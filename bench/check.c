@@ -160,6 +160,7 @@ static int calls(void)
     static const char *const shot[] = {"orientations", "one_pixel_seconds", "tile_seconds"};
     static const char *const gradient[] = {"parameters", "forward_seconds",
                                            "adjoint_seconds", "loss_seconds"};
+    static const char *const continuous[] = {"seconds", "domains_seconds", "unit_seconds"};
     static const char *const memory[] = {"seconds", "resident_bytes"};
     cJSON *root = load();
     const cJSON *entry;
@@ -168,6 +169,8 @@ static int calls(void)
         check_positive(entry, "many shots", shot, COUNT(shot));
     cJSON_ArrayForEach(entry, list_of(root, "gradients", 4 * 2))
         check_positive(entry, word_of(entry, "case"), gradient, COUNT(gradient));
+    cJSON_ArrayForEach(entry, list_of(root, "continuous", 12))
+        check_positive(entry, word_of(entry, "what"), continuous, COUNT(continuous));
     cJSON_ArrayForEach(entry, list_of(root, "memory", 1))
         check_positive(entry, word_of(entry, "what"), memory, COUNT(memory));
     cJSON_Delete(root);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "pass.h"
 
 enum { SIDE = 1024, SIDE_QUICK = 96, MOST = 32, PASS = FIT_CALLS };
 
@@ -74,72 +75,20 @@ static nb_scene scene_of(const struct fit_case *c, const nb_hkl *hkl, int quick)
     return scene;
 }
 
-struct bench_fit {
-    nb_simulator *sim;
-    double *photons, *observed, *slopes, *matrix;
-    nb_array image, data;
-    int background; /* of the target */
-    double created; /* seconds that it took to make the simulator */
-};
-
-static void close_fit(struct bench_fit *b)
-{
-    nb_simulator_free(b->sim);
-    free(b->photons);
-    free(b->observed);
-    free(b->slopes);
-    free(b->matrix);
-}
-
-/* Makes a simulator, and observed photons: its own image and the planes, rounded to whole
- * photons. */
 static int open_fit(nb_context *ctx, const nb_scene *scene, const struct fit_case *c,
-                    int strategy, struct bench_fit *b)
+                    int strategy, struct pass *b)
 {
-    const nb_options options = {NB_DOUBLE, strategy, 0};
-    const int64_t side = scene->detector.nfast;
-    const size_t pixels = (size_t)side * (size_t)side;
-    size_t n;
+    const struct pass_scene of = {*scene,
+                                  c->free_names,
+                                  {NB_DOUBLE, strategy, 0},
+                                  c->planes};
 
-    memset(b, 0, sizeof *b);
-    b->created = timing_seconds();
-    if (nb_simulator_create(ctx, scene, c->free_names, &options, &b->sim) != NB_OK)
-        return 0;
-    b->created = timing_seconds() - b->created;
-    n = nb_nparam(b->sim);
-    b->photons = malloc(pixels * sizeof *b->photons);
-    b->observed = malloc(pixels * sizeof *b->observed);
-    b->slopes = calloc(n + 1, sizeof *b->slopes);
-    b->matrix = calloc(n * n + 1, sizeof *b->matrix);
-    if (!b->photons || !b->observed || !b->slopes || !b->matrix) return 0;
-    b->image = nb_array_f64(b->photons, side, side);
-    b->data = nb_array_f64(b->observed, side, side);
-    if (nb_forward(b->sim, NULL, &b->image) != NB_OK) return 0;
-    for (size_t i = 0; i < pixels; i++) b->observed[i] = rint(b->photons[i] + c->planes);
-    b->background = c->planes > 0 ? NB_PLANES : 0;
-    return 1;
-}
-
-/* Returns the seconds of one part of a pass: image, value, gradient or matrix; 0 on
- * failure. */
-static double time_part(struct bench_fit *b, int part, double (*clock)(void))
-{
-    const nb_target target = {.kind = NB_POISSON,
-                              .observed = &b->data,
-                              .background = b->background};
-    nb_normal normal = {part == 3 ? b->matrix : NULL, NULL, NULL, b->slopes};
-    const double start = clock();
-    double value;
-    const nb_status status =
-        part == 0 ? nb_forward(b->sim, NULL, &b->image)
-                  : nb_loss(b->sim, NULL, &target, &value, part > 1 ? &normal : NULL);
-
-    return status == NB_OK ? clock() - start : 0;
+    return pass_open(ctx, &of, b);
 }
 
 /* Times the parts in turn with the unit; *fit becomes their medians. */
-static int time_passes(struct bench_fit *unit, struct bench_fit *b,
-                       const struct options *options, struct fit *fit)
+static int time_passes(struct pass *unit, struct pass *b, const struct options *options,
+                       struct fit *fit)
 {
     double (*const clock)(void) =
         options->threads == 1 ? timing_process_seconds : timing_seconds;
@@ -148,11 +97,12 @@ static int time_passes(struct bench_fit *unit, struct bench_fit *b,
     int n = 0;
 
     for (int part = 0; part < PASS; part++) /* the first call does not count */
-        if (time_part(b, part, clock) == 0) return 0;
+        if (pass_time(b, (enum pass_part)part, clock) == 0) return 0;
     while (n < MOST && (n < options->repeat || spent < budget / 4)
            && (n == 0 || spent < budget)) {
-        times[PASS][n] = time_part(unit, 0, clock);
-        for (int part = 0; part < PASS; part++) times[part][n] = time_part(b, part, clock);
+        times[PASS][n] = pass_time(unit, PASS_IMAGE, clock);
+        for (int part = 0; part < PASS; part++)
+            times[part][n] = pass_time(b, (enum pass_part)part, clock);
         for (int part = 0; part <= PASS; part++) {
             if (times[part][n] == 0) return 0;
             spent += times[part][n];
@@ -191,24 +141,8 @@ static void print_fit(const struct fit *fit)
     (void)printf(" %s\n", !slow ? "" : machine_is_busy() ? "busy" : "SLOW");
 }
 
-/* Finds boxes around the brightest reflections of a scene; a simulator for that keeps no
- * image. Returns 0 on failure. */
-static int find_boxes(nb_context *ctx, const struct fit_case *c, nb_scene *scene,
-                      int (*box)[4])
-{
-    nb_simulator *sim = NULL;
-    size_t n = 0;
-    int found = nb_simulator_create(ctx, scene, NULL, NULL, &sim) == NB_OK
-                && nb_boxes(sim, NULL, BOX, (size_t)c->boxes, *box, &n) == NB_OK && n > 0;
-
-    nb_simulator_free(sim);
-    scene->detector.box = *box;
-    scene->detector.nbox = n;
-    return found;
-}
-
 /* Prints what a simulator with boxes takes besides time for passes. */
-static void print_boxes(const struct bench_fit *b, size_t boxes)
+static void print_boxes(const struct pass *b, size_t boxes)
 {
     nb_compile_stats stats;
     char seconds[16];
@@ -222,16 +156,16 @@ static void print_boxes(const struct bench_fit *b, size_t boxes)
 }
 
 static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
-                    const struct fit_case *c, struct bench_fit *unit)
+                    const struct fit_case *c, struct pass *unit)
 {
     nb_scene scene = scene_of(c, hkl, report->options->quick);
     struct fit *fit = &report->fits[report->nfits];
     int box[MOST_BOXES][4];
-    struct bench_fit b = {0};
+    struct pass b = {0};
 
     *fit = (struct fit){.what = c->what};
     memcpy(fit->wanted, c->wanted, sizeof fit->wanted);
-    if ((!c->boxes || find_boxes(ctx, c, &scene, box))
+    if ((!c->boxes || pass_boxes(ctx, BOX, c->boxes, &scene, box))
         && open_fit(ctx, &scene, c, strategy_of(c), &b)
         && time_passes(unit, &b, report->options, fit)) {
         print_fit(fit);
@@ -239,7 +173,7 @@ static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
         report->nfits++;
     } else
         (void)printf("%-20s not run: %.60s\n", c->what, nb_context_message(ctx));
-    close_fit(&b);
+    pass_close(&b);
 }
 
 /* Prints the memory that passes take on a detector of 6 million pixels. */
@@ -281,7 +215,7 @@ void fits_run(struct report *report)
     const nb_context_options threads = {.threads = report->options->threads};
     nb_context *ctx = NULL;
     nb_hkl *hkl = NULL;
-    struct bench_fit unit = {0};
+    struct pass unit = {0};
     nb_scene scene;
 
     (void)printf("\na pass of a fit: a still of gaussian spots, 15 parameters, Poisson; in "
@@ -298,7 +232,7 @@ void fits_run(struct report *report)
     }
     if (report->nfits == 0)
         report_failure(report, "fits", ctx ? nb_context_message(ctx) : "no context");
-    close_fit(&unit);
+    pass_close(&unit);
     nb_hkl_free(hkl);
     nb_context_free(ctx);
 }

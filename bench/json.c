@@ -159,6 +159,19 @@ static void add_fit(cJSON *array, const struct fit *fit)
     for (int i = 0; i < FIT_CALLS; i++) add_figure(to, names[i], fit->seconds[i]);
 }
 
+static void add_continuous(cJSON *array, const struct continuous *c)
+{
+    cJSON *to = json_entry(array);
+
+    json_text(to, "what", c->what);
+    json_text(to, "part", c->part);
+    json_text(to, "precision", precision_word(c->precision));
+    add_figure(to, "seconds", c->seconds);
+    add_figure(to, "domains_seconds", c->domains);
+    add_figure(to, "unit_seconds", c->unit);
+    add_figure(to, "wanted", c->wanted);
+}
+
 static void add_peak(cJSON *array, const struct peak *peak)
 {
     cJSON *to = json_entry(array);
@@ -174,6 +187,7 @@ static cJSON *make_document(const struct report *report)
 {
     cJSON *root = cJSON_CreateObject();
     cJSON *cases, *peers, *ladder, *threads, *shots, *gradients, *fits, *memory;
+    cJSON *continuous;
 
     json_text(root, "program", "nanobrag_bench");
     json_text(root, "version", nb_version());
@@ -198,6 +212,9 @@ static cJSON *make_document(const struct report *report)
         add_gradient(gradients, &report->gradients[i]);
     fits = json_array(root, "fits");
     for (int i = 0; i < report->nfits; i++) add_fit(fits, &report->fits[i]);
+    continuous = json_array(root, "continuous");
+    for (int i = 0; i < report->ncontinuous; i++)
+        add_continuous(continuous, &report->continuous[i]);
     memory = json_array(root, "memory");
     for (int i = 0; i < report->npeaks; i++) add_peak(memory, &report->peaks[i]);
     return root;
