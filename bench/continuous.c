@@ -110,22 +110,26 @@ static int time_turns(const struct turns *t, const struct options *options,
     double (*const clock)(void) =
         options->threads == 1 ? timing_process_seconds : timing_seconds;
     const double budget = options->quick ? 0.05 : 3;
-    double times[3][MOST], spent = 0;
-    int n = 0;
+    double times[3][MOST], spent[2] = {0};
+    int n = 0, nsums = 0;
 
-    if (pass_time(t->form, t->part, clock) == 0) return 0; /* the first does not count */
-    while (n < MOST && (n < options->repeat || spent < budget / 4)
-           && (n == 0 || spent < budget)) {
+    /* the first does not count */
+    if (pass_time(t->form, t->part, clock) == 0) return 0;
+    if (t->unit && pass_time(t->unit, PASS_IMAGE, clock) == 0) return 0;
+    while (n < MOST && (n < options->repeat || spent[0] < budget / 4)
+           && (n == 0 || spent[0] < budget)) {
         times[0][n] = pass_time(t->form, t->part, clock);
-        times[1][n] = pass_time(t->domains, t->part, clock);
         times[2][n] = t->unit ? pass_time(t->unit, PASS_IMAGE, clock) : 1;
-        for (int i = 0; i < 3; i++)
-            if (times[i][n] == 0) return 0;
-        spent += times[0][n] + times[1][n] + (t->unit ? times[2][n] : 0);
+        if (times[0][n] == 0 || times[2][n] == 0) return 0;
+        spent[0] += times[0][n] + (t->unit ? times[2][n] : 0);
         n++;
+        if (nsums > 0 && spent[1] > budget) continue;
+        times[1][nsums] = pass_time(t->domains, t->part, clock);
+        if (times[1][nsums] == 0) return 0;
+        spent[1] += times[1][nsums++];
     }
     out->seconds = timing_median(times[0], n);
-    out->domains = timing_median(times[1], n);
+    out->domains = timing_median(times[1], nsums);
     out->unit = timing_median(times[2], n);
     return 1;
 }
