@@ -192,7 +192,7 @@ static void find_all(const struct spot_nodes *n, int slopes, struct node_values 
     on_nodes step[NODE_STEPS];
 
     v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
-    v->lines = n->line > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
+    v->lines = n->line > 0 && n->line_step > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
     find_places(n, v);
     for (int j = 0; j < v->steps; j++)
         for (int m = 0; m < v->lines; m++)
