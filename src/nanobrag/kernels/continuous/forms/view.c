@@ -39,22 +39,21 @@ static int same_direction(const struct phys_source *a, const struct phys_source 
            && a->direction[2] == b->direction[2];
 }
 
-static void make_group(const struct phys_frame *frame, int first, int kept,
-                       struct beam_group *g)
+/* Fills in a group whose first source and number of sources are known. */
+static void make_group(const struct phys_frame *frame, int kept, struct beam_group *g)
 {
-    const struct phys_source *source = frame->source + first;
-    double sum = 0, weight = 0;
+    const struct phys_source *source = frame->source + g->first;
+    double sum = 0, weight = 0, s[3] = {0};
 
-    g->first = first;
-    for (g->n = 1; first + g->n < frame->nsource && same_direction(source, source + g->n);)
-        g->n++;
     for (int i = 0; i < g->n; i++) {
         sum += source[i].weight * source[i].inverse_wavelength;
         weight += source[i].weight;
+        for (int j = 0; j < 3; j++) s[j] += source[i].weight * source[i].direction[j];
     }
     if (!kept) g->k = weight > 0 ? sum / weight : source->inverse_wavelength;
     if (g->n == 1) g->k = source->inverse_wavelength;
     memcpy(g->s, source->direction, sizeof g->s);
+    for (int j = 0; j < 3 && kept && g->n > 1 && weight > 0; j++) g->s[j] = s[j] / weight;
     g->low = g->high = source->inverse_wavelength / g->k - 1;
     for (int i = 1; i < g->n; i++) {
         const double e = source[i].inverse_wavelength / g->k - 1;
@@ -64,15 +63,27 @@ static void make_group(const struct phys_frame *frame, int first, int kept,
     }
 }
 
+/* Finds the groups: neighbours of one direction. */
+static void find_groups(const struct phys_frame *frame, struct view *out)
+{
+    out->ngroup = 0;
+    for (int i = 0, n; i < frame->nsource; i += n) {
+        const struct phys_source *source = frame->source + i;
+
+        for (n = 1; i + n < frame->nsource && same_direction(source, source + n);) n++;
+        out->group[out->ngroup].first = i;
+        out->group[out->ngroup++].n = n;
+    }
+}
+
 void view_make(const struct phys_frame *frame, int kept, struct view *out)
 {
     out->frame = frame;
     out->ncrystal = frame->norientation;
-    out->ngroup = 0;
     for (int i = 0; i < frame->norientation; i++)
         make_crystal(frame, frame->orientation + i, out->crystal + i);
-    for (int i = 0; i < frame->nsource; i += out->group[out->ngroup++].n)
-        make_group(frame, i, kept, out->group + out->ngroup);
+    if (!kept) find_groups(frame, out);
+    for (int i = 0; i < out->ngroup; i++) make_group(frame, kept, out->group + i);
 }
 
 double view_square(const struct view *view, const struct phys_spec *spec, const int hkl[3],

@@ -51,7 +51,8 @@ struct spot_name {
 };
 
 /* Fills in the crystals and the groups, for whose lists there is memory: as many as the
- * frame has orientations and sources. Groups keep their k where `kept` is 1. */
+ * frame has orientations and sources. Where `kept` is 1, the groups and their k stay,
+ * whatever becomes of the directions of their sources. */
 void view_make(const struct phys_frame *frame, int kept, struct view *out);
 
 /* Returns F^2 of a reflection, less a constant factor (physics/step.h), and its place in
