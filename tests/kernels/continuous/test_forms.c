@@ -171,7 +171,7 @@ static int broad_at_low_q(void)
                                               {1, 300, 14, 0.5, ball, even, 1533},
                                               {1, 500, 30, 0.5, ball, even, 1573}};
 
-    return check_all(subjects, sizeof subjects / sizeof *subjects, 3e-4, "broad");
+    return check_all(subjects, sizeof subjects / sizeof *subjects, 1e-4, "broad");
 }
 
 static int plates(void)
