@@ -310,7 +310,9 @@ enum {
     NB_GIVEN_MOSAIC = 256,
     NB_GIVEN_DISPERSION = 512,
     NB_GIVEN_MOSAIC_AXES = 1024, /* mosaic[1] and [2] */
-    NB_GIVEN_DRIFT_PHI = 2048
+    NB_GIVEN_DRIFT_PHI = 2048,
+    NB_GIVEN_WIDTH = 4096 /* NB_MOSAIC_AUTO takes mosaic, strain or crystal_size for more
+                             than 0, as where one is a free parameter */
 };
 
 /*

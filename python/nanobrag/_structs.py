@@ -207,6 +207,8 @@ class Given(IntFlag):
     MOSAIC_AXES = 1024
     """mosaic[1] and [2]"""
     DRIFT_PHI = 2048
+    WIDTH = 4096
+    """NB_MOSAIC_AUTO takes mosaic, strain or crystal_size for more than 0, as where one is a free parameter"""
 
 
 class Quirk(IntFlag):

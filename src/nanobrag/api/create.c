@@ -339,7 +339,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
     NB_TRY(take_panels(sim));
-    sim->fixed.width_is_free = params_name_width(free_names);
+    if (params_name_width(free_names)) scene->given |= NB_GIVEN_WIDTH;
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
     if (params_are_named(free_names, "distance")) detector_measure_along_beam(scene);
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));

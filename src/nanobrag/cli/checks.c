@@ -50,7 +50,7 @@ static void check_rocking(struct run *run)
     const double widest = fmax(spread[0], fmax(spread[1], spread[2]));
     const double width =
         1 / (d->sample_max * reach) + 2 * widest * RADIAN + divergence + d->dispersion;
-    if (!(step > width)) return;
+    if (d->integrated & NB_INTEGRATED_ROTATION || !(step > width)) return;
     const double rotation = fabs(scene->scan.osc) * RADIAN;
     message_warning(run->messages,
                     "the phi step of %.3g degree is wider than the rocking width of %.3g "

@@ -112,6 +112,21 @@ static void report_detector(const struct run *run)
     printf("%s\n", detector->mask ? ", without those of the mask" : "");
 }
 
+/* Names the continuous model and what it integrates. */
+static void report_model(const nb_description *d)
+{
+    static const char *const what[] = {"mosaic", "rotation", "energies", "directions"};
+    const char *between = ", with";
+    if (d->mosaic_model != NB_MOSAIC_GAUSS) return;
+    printf("model      continuous (-mosaic_model gauss)");
+    for (int i = 0; i < 4; i++) {
+        if (!(d->integrated >> i & 1)) continue;
+        printf("%s %s", between, what[i]);
+        between = ",";
+    }
+    printf("%s\n", d->integrated ? " in closed form" : "");
+}
+
 static void report_sampling(const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -121,9 +136,11 @@ static void report_sampling(const struct run *run)
     if (scan->osc != 0)
         printf("scan       %d image%s of %g degree from %g degree\n", run->s->images,
                plural(run->s->images), scan->osc, scan->phi0);
-    printf("sampling   %d x %d sub-pixels, %d phi step%s, %d source%s, %d domain%s",
-           d->oversample, d->oversample, d->nphi, plural(d->nphi), d->nsource,
-           plural(d->nsource), d->ndomains, plural(d->ndomains));
+    report_model(d);
+    printf("sampling   %d x %d sub-pixels, %d phi %s%s, %d source%s, %d domain%s",
+           d->oversample, d->oversample, d->nphi,
+           d->integrated & NB_INTEGRATED_ROTATION ? "part" : "step", plural(d->nphi),
+           d->nsource, plural(d->nsource), d->ndomains, plural(d->ndomains));
     if (run->resolved.given & NB_GIVEN_MOSAIC_AXES)
         printf(" over %g, %g, %g degree about a, c* x a, c*", mosaic[0], mosaic[1],
                mosaic[2]);

@@ -103,6 +103,15 @@ static int find_boxes(struct run *run, const char *names)
     return status == NB_OK ? 0 : library_failed(run, status);
 }
 
+/* Let the images of a sweep drift about their middle. */
+static void place_drift(struct settings *s)
+{
+    nb_scan *const scan = &s->scene.scan;
+    if (s->images < 2 || s->scene.given & NB_GIVEN_DRIFT_PHI) return;
+    scan->drift_phi = scan->phi0 + s->images * scan->osc / 2;
+    s->scene.given |= NB_GIVEN_DRIFT_PHI;
+}
+
 /* Create the simulator of parameters `names`, and apply -param. */
 static int create_named(struct run *run, const struct event_list *events, const char *names)
 {
@@ -110,6 +119,7 @@ static int create_named(struct run *run, const struct event_list *events, const 
     const char *const lists[] = {run->s->gradcheck, run->s->fit.shared, run->s->fit.own};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i]) params_prepare(&run->s->scene, lists[i]);
+    place_drift(run->s);
     const nb_status status =
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     if (status != NB_OK) return library_failed(run, status);

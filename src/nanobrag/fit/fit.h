@@ -243,6 +243,7 @@ struct nb_fit {
     int is_robust; /* 1: of a loss for pixels that no model explains */
     int on_device; /* 1: the weights of a target lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
+    int has_domains; /* 1: a shot has no continuous crystal */
     size_t named; /* one more than the shot whose names the others have; 0: none yet */
     int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */

@@ -235,12 +235,22 @@ static nb_status make_solvers(nb_fit *fit)
 
 /* ---- starts ---- */
 
+/* Returns the start of a parameter. An image of a continuous crystal does not change to
+ * first order with a width of 0, from which a fit could not move. */
+static double start_of(const nb_fit *fit, const nb_param *param)
+{
+    const int is_even = param->lower == 0 && bounds_makes_broad(param);
+
+    if (param->value != 0 || !is_even || fit->has_domains) return param->value;
+    return fmin(param->scale / 4, param->upper);
+}
+
 static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
 {
     const nb_param narrow = bounds_of_fit(from), *param = &narrow;
 
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
-    fit->start[i] = fit->best.x[i] = param->value;
+    fit->start[i] = fit->best.x[i] = start_of(fit, param);
     fit->lower[i] = param->lower;
     fit->upper[i] = param->upper;
     fit->is_width[i] = (unsigned char)bounds_makes_broad(param);
@@ -283,8 +293,13 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
     nb_status status = simulator(fit, loaded, fit->names, &sim);
+    nb_description d;
 
-    if (status == NB_OK) status = take_start(fit, shot, sim);
+    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) {
+        fit->has_domains |= d.mosaic_model == NB_MOSAIC_DOMAINS;
+        status = take_start(fit, shot, sim);
+    }
     if (status == NB_OK) status = errors_check_weights(fit->ctx, &loaded->target);
     if (status == NB_OK && loaded->target.weight && !is_on_device(loaded->target.weight)
         && !errors_can_read(loaded->target.weight))

@@ -15,8 +15,10 @@
 /* Numbers that make spots broader: they wait until the others have nearly settled. */
 int bounds_makes_broad(const nb_param *param)
 {
-    static const char *const groups[] = {"ncells",      "ncells_off", "mosaic",
-                                         "mosaic_axes", "divergence", "dispersion"};
+    static const char *const groups[] =
+        {"ncells",      "ncells_off",        "mosaic", "mosaic_axes",  "mosaic_off",
+         "mosaic_tail", "mosaic_tail_width", "strain", "crystal_size", "divergence",
+         "dispersion"};
 
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (!strcmp(param->group, groups[i])) return 1;
@@ -38,6 +40,10 @@ nb_param bounds_of_fit(const nb_param *param)
         low = p.value - 180, high = p.value + 180;
     else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
         high = fmax(20, 2 * p.value);
+    else if (!strcmp(p.group, "mosaic_off"))
+        high = fmax(20, 2 * fabs(p.value)), low = -high;
+    else if (!strcmp(p.group, "mosaic_tail_width"))
+        low = fmin(1, p.value); /* the tail is the wider one */
     p.lower = fmax(p.lower, low);
     p.upper = fmin(p.upper, high);
     return p;

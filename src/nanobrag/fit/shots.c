@@ -84,13 +84,14 @@ nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *
 }
 
 /* Sets a scene whose spots are at least so broad. */
-static nb_scene broadened(const nb_scene *scene, double broad)
+static nb_scene broadened(const nb_fit *fit, const nb_scene *scene, double broad)
 {
     nb_scene s = *scene;
     const int axes = s.crystal.mosaic[1] > 0 || s.crystal.mosaic[2] > 0 ? 3 : 1;
 
     for (int i = 0; i < axes; i++) s.crystal.mosaic[i] = fmax(s.crystal.mosaic[i], broad);
-    if (s.crystal.ndomains < DOMAINS_BROAD && !s.crystal.domain_weight)
+    if (s.crystal.ndomains < DOMAINS_BROAD && !s.crystal.domain_weight && fit->has_domains
+        && s.crystal.mosaic_model != NB_MOSAIC_GAUSS)
         s.crystal.ndomains = DOMAINS_BROAD;
     return s;
 }
@@ -141,8 +142,12 @@ static void sort_own(const nb_fit *fit, struct fit_worker *w, double loss)
 /* Broadens spots in x too, where x holds a mosaic spread. */
 static void broaden_x(const nb_fit *fit, double *x, double broad)
 {
-    for (size_t i = 0; i < fit->layout.m; i++)
-        if (!strncmp(fit->value[i].param.name, "mosaic", 6)) x[i] = fmax(x[i], broad);
+    for (size_t i = 0; i < fit->layout.m; i++) {
+        const char *const group = fit->value[i].param.group;
+
+        if (!strcmp(group, "mosaic") || !strcmp(group, "mosaic_axes"))
+            x[i] = fmax(x[i], broad);
+    }
 }
 
 /* Takes the image at x for the observed one, which gives the information that an
@@ -170,7 +175,7 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
                           double broad, int wants, nb_normal *out, double *loss)
 {
     const nb_scene other = wants == FIT_DRAW ? draws_scene(shot->scene, fit->draws.now)
-                                             : broadened(shot->scene, broad);
+                                             : broadened(fit, shot->scene, broad);
     nb_simulator *sim = NULL;
     nb_status status =
         nb_simulator_create(w->ctx, broad > 0 || wants == FIT_DRAW ? &other : shot->scene,

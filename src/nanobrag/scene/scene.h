@@ -46,9 +46,6 @@ struct scene_fixed {
     struct scene_steps phi, divergence[2], dispersion, layer;
     struct random_stream random; /* its state after the draws for the crystal */
     double ncells_asked[3]; /* N before sizes; for nanoBragg's rule of interpolation */
-    /* 1: a width that the continuous model integrates is a free parameter; the caller of
-     * scene_resolve() says so */
-    int width_is_free;
     /* of each direction of a continuous divergence, for a full width of 1 */
     double divergence_variance[2];
     int interpolate; /* NB_NEAREST or NB_TRICUBIC */

@@ -19,6 +19,7 @@ struct fit_source {
     char *names; /* parameters that are set, as nb_simulator_create() takes them */
     double *values; /* (nvalue), in the order of names */
     size_t nvalue;
+    double phi0; /* degree */
 };
 
 struct fit_sources {

@@ -51,7 +51,7 @@ static int add(struct run *run, struct fit_sources *out, const char *file)
     if (!at || (file && !copy))
         return message_failure(run->messages, "out of memory for the images of a fit");
     at += out->n++;
-    *at = (struct fit_source){.file = copy};
+    *at = (struct fit_source){.file = copy, .phi0 = run->resolved.scan.phi0};
     return copy ? begin(run, copy, &at->steady) : 0;
 }
 
@@ -115,14 +115,15 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     return code;
 }
 
-/* Every number lies within the bounds of its parameter. */
-static int check_bounds(struct run *run, size_t entry, const struct fit_source *source,
+/* Every number lies within the bounds of its parameter. Notes the phi0 among them. */
+static int check_bounds(struct run *run, size_t entry, struct fit_source *source,
                         const nb_simulator *sim)
 {
     nb_param p;
     char what[300];
     for (size_t i = 0; i < source->nvalue && nb_param_at(sim, i, &p) == NB_OK; i++) {
         const double value = source->values[i];
+        if (strcmp(p.name, "phi0") == 0) source->phi0 = value;
         if (value >= p.lower && value <= p.upper) continue;
         (void)snprintf(what, sizeof what, "%.64s is %.12g, expected %g to %g", p.name,
                        value, p.lower, p.upper);
@@ -132,7 +133,7 @@ static int check_bounds(struct run *run, size_t entry, const struct fit_source *
 }
 
 /* A simulator says whether the names are parameters, and how many they are. */
-static int check_names(struct run *run, size_t entry, const struct fit_source *source)
+static int check_names(struct run *run, size_t entry, struct fit_source *source)
 {
     nb_simulator *sim = NULL;
     if (!source->names) return 0;
@@ -310,7 +311,20 @@ int fit_sources_check(const struct run *run, const struct fit_sources *sources)
     return code ? code : check_fitimages(run, sources);
 }
 
-int fit_sources_read(struct run *run, struct fit_sources *out)
+/* Lets the crystal of all images drift about their middle. */
+static void place_drift(struct run *run, const struct fit_sources *sources)
+{
+    nb_scan *const scan = &run->resolved.scan;
+    double low = INFINITY, high = -INFINITY;
+    if (run->s->given[OPT_DRIFT_PHI]) return;
+    for (size_t i = 0; i < sources->n; i++) {
+        low = fmin(low, sources->at[i].phi0);
+        high = fmax(high, sources->at[i].phi0);
+    }
+    scan->drift_phi = (low + high + scan->osc) / 2;
+}
+
+static int read_all(struct run *run, struct fit_sources *out)
 {
     const struct event_list *const events = run->events;
     const char *const mask = run->s->fit.data_mask;
@@ -323,4 +337,11 @@ int fit_sources_read(struct run *run, struct fit_sources *out)
         if (code) return code;
     }
     return out->n == 0 && run->s->fit.fisher ? add(run, out, NULL) : 0;
+}
+
+int fit_sources_read(struct run *run, struct fit_sources *out)
+{
+    const int code = read_all(run, out);
+    if (!code) place_drift(run, out);
+    return code;
 }

@@ -63,7 +63,8 @@ static void mark_given(struct settings *s)
     if (given[OPT_MOSAIC_SEED]) bits |= NB_GIVEN_MOSAIC_SEED;
     if (given[OPT_FUDGE]) bits |= NB_GIVEN_FUDGE;
     if (given[OPT_FLUENCE]) bits |= NB_GIVEN_FLUENCE;
-    if (given[OPT_MOSAIC]) bits |= NB_GIVEN_MOSAIC;
+    if (given[OPT_MOSAIC] || given[OPT_MOSAIC_TENSOR]) bits |= NB_GIVEN_MOSAIC;
+    if (given[OPT_DRIFT_PHI]) bits |= NB_GIVEN_DRIFT_PHI;
     if (given[OPT_DISPERSION]) bits |= NB_GIVEN_DISPERSION;
     if (scene->scan.osc >= 0 && given[OPT_OSC]) bits |= NB_GIVEN_OSC;
     if (scene->scan.osc < 0 && !s->compat) bits |= NB_GIVEN_OSC;
@@ -205,11 +206,17 @@ static const double ev_angstrom = 12398.42; /* wavelength times energy, as in op
 
 /* pairs of which the first has no effect without the second */
 static const int without_effect[][2] = {
-    {OPT_DENSITY, OPT_WATER},     {OPT_ANOMALOUS, OPT_PDB},
-    {OPT_SOLVENT, OPT_PDB},       {OPT_MERGE, OPT_MTZ},
-    {OPT_MW, OPT_WATER},          {OPT_EXPOSURE, OPT_FLUX},
-    {OPT_PNG_SCALE, OPT_PNGFILE}, {OPT_COMPRESSION, OPT_IMAGEFILE},
-    {OPT_PNG_SIZE, OPT_PNGFILE},  {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
+    {OPT_DENSITY, OPT_WATER},
+    {OPT_ANOMALOUS, OPT_PDB},
+    {OPT_SOLVENT, OPT_PDB},
+    {OPT_MERGE, OPT_MTZ},
+    {OPT_MW, OPT_WATER},
+    {OPT_EXPOSURE, OPT_FLUX},
+    {OPT_PNG_SCALE, OPT_PNGFILE},
+    {OPT_COMPRESSION, OPT_IMAGEFILE},
+    {OPT_PNG_SIZE, OPT_PNGFILE},
+    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
+    {OPT_DRIFT_PHI, OPT_ROTATION_DRIFT},
 };
 
 /* options without effect where there is no sensor, of -detector_thick or a file */
@@ -235,7 +242,8 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
                         "-energy %g",
                         energy, s->scene.beam.wavelength, 1000 * energy);
     if (s->given[OPT_MOSAIC] && s->scene.crystal.ndomains == 1
-        && s->scene.crystal.mosaic[0] > 0)
+        && s->scene.crystal.mosaic[0] > 0
+        && s->scene.crystal.mosaic_model != NB_MOSAIC_GAUSS)
         message_warning(messages, "-mosaic has no effect with one domain; give "
                                   "-mosaic_domains 10 or more");
     if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask
@@ -253,7 +261,8 @@ static int check_counts(const struct settings *s, struct messages *messages)
         && !s->mask && !(s->stated & NB_FOUND_SCAN))
         return message_usage(messages, "-phisteps %d needs a range: give -osc",
                              scene->scan.nphi);
-    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC] && !(s->stated & NB_FOUND_MOSAIC))
+    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC] && !given[OPT_MOSAIC_TENSOR]
+        && !(s->stated & NB_FOUND_MOSAIC))
         return message_usage(messages, "-mosaic_domains %d needs a spread: give -mosaic",
                              scene->crystal.ndomains);
     if (scene->beam.ndispersion > 1 && !given[OPT_DISPERSION])

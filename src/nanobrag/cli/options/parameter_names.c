@@ -140,7 +140,11 @@ static int stands_for(const char *word, const nb_param *row)
 {
     if (strcmp(word, everything) == 0) return strcmp(row->name, factors) != 0;
     if (strchr(word, '[')) return has_stem(word, row->name);
-    return strcmp(word, row->name) == 0 || strcmp(word, row->group) == 0;
+    if (strcmp(word, row->name) == 0 || strcmp(word, row->group) == 0) return 1;
+    /* the library takes this name for two groups */
+    return strcmp(word, "mosaic_tensor") == 0
+           && (strcmp(row->group, "mosaic_axes") == 0
+               || strcmp(row->group, "mosaic_off") == 0);
 }
 
 int params_known(const char *word, char what[PARAMS_WHAT])
@@ -269,8 +273,11 @@ int params_list(struct messages *messages, int option, const char *list, char **
 void params_prepare(nb_scene *scene, const char *names)
 {
     double *mosaic = scene->crystal.mosaic;
-    const int axes =
-        strstr(names, "mosaic_a") || strstr(names, "mosaic_b") || strstr(names, "mosaic_c");
+    const int axes = strstr(names, "mosaic_a") || strstr(names, "mosaic_b")
+                     || strstr(names, "mosaic_c") || strstr(names, "mosaic_off")
+                     || strstr(names, "mosaic_tensor");
+    if (strstr(names, "mosaic") || strstr(names, "strain") || strstr(names, "crystal_size"))
+        scene->given |= NB_GIVEN_WIDTH;
     if (!axes || (scene->given & NB_GIVEN_MOSAIC_AXES)) return;
     mosaic[1] = mosaic[2] = mosaic[0];
     scene->given |= NB_GIVEN_MOSAIC_AXES;

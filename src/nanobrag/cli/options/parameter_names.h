@@ -36,8 +36,9 @@ int params_list(struct messages *messages, int option, const char *list, char **
 enum { PARAMS_WHAT = 200 };
 int params_known(const char *word, char what[PARAMS_WHAT]);
 
-/* Make the mosaic spread one about three axes, equal until they are set, if `names` has a
- * spread about one of three axes. */
+/* Tell the rule of the mosaic model which widths change, and make the mosaic spread one
+ * about three axes, equal until they are set, if `names` has a spread about one of three
+ * axes. */
 void params_prepare(nb_scene *scene, const char *names);
 
 /* The places in x of the parameters that a list names, in its order, each once. */

@@ -70,6 +70,18 @@ static void set_misset(struct settings *s, const struct event *e)
     for (int i = 0; i < 3; i++) s->scene.crystal.misset[i] = e->n == 3 ? e->real[i] : 0;
 }
 
+/* One spread, or the six numbers of -mosaic_tensor. */
+static void set_mosaic(struct settings *s, int n, const double *value)
+{
+    nb_crystal *const crystal = &s->scene.crystal;
+    for (int i = 0; i < 3; i++) {
+        crystal->mosaic[i] = i < n ? value[i] : 0;
+        crystal->mosaic_off[i] = n > 3 ? value[3 + i] : 0;
+    }
+    s->scene.given &= ~(uint64_t)NB_GIVEN_MOSAIC_AXES;
+    if (n > 1) s->scene.given |= NB_GIVEN_MOSAIC_AXES;
+}
+
 static void set_anomalous(struct settings *s, const struct event *e)
 {
     nb_anomalous *to = &s->anomalous[s->nanomalous];
@@ -210,6 +222,11 @@ static int system_named(const char *word)
     int i = NB_CUBIC;
     while (i > NB_SYSTEM_NONE && strcmp(word, names[i]) != 0) i--;
     return i;
+}
+
+static int model_named(const char *word)
+{
+    return strcmp(word, "gauss") == 0 ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
 }
 
 static int is_on(const char *word)

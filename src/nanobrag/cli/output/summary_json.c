@@ -30,6 +30,7 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_flag(to, "normalise", c->normalise);
     json_real(to, "spot_sum", d->spot_sum); /* null: of spots without an end */
     json_real(to, "mosaic_degree", c->mosaic[0]);
+    json_text(to, "mosaic_model", d->mosaic_model == NB_MOSAIC_GAUSS ? "gauss" : "domains");
     json_whole(to, "mosaic_domains", d->ndomains);
     cJSON *f = json_object(root, "structure_factors");
     json_text(f, "file", factors_source(run));

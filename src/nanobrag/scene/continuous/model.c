@@ -71,11 +71,11 @@ static int has_wide_beam(const nb_beam *b)
 }
 
 /* Returns 1 if there is anything to integrate. */
-static int has_width(const nb_scene *scene, const struct scene_fixed *fixed)
+static int has_width(const nb_scene *scene)
 {
     const nb_scan *scan = &scene->scan;
 
-    return fixed->width_is_free || has_spread(&scene->crystal)
+    return (scene->given & NB_GIVEN_WIDTH) || has_spread(&scene->crystal)
            || own_number(&scene->crystal)
            || (scan->osc != 0 && scan->nphi == 0 && scan->step == 0)
            || has_wide_beam(&scene->beam);
@@ -89,8 +89,7 @@ nb_status continuous_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixe
     if (c->mosaic_model == NB_MOSAIC_GAUSS && needs)
         return fail(ctx, NB_ERR_SCENE, "-mosaic_model gauss needs %s", needs);
     if (c->mosaic_model == NB_MOSAIC_AUTO)
-        c->mosaic_model =
-            !needs && has_width(scene, fixed) ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
+        c->mosaic_model = !needs && has_width(scene) ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
     if (c->mosaic_model == NB_MOSAIC_DOMAINS && own)
         return fail(ctx, NB_ERR_SCENE, "%s needs -mosaic_model gauss%s%s", own,
                     needs ? ", which needs " : "", needs ? needs : "");
