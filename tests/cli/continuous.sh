@@ -56,4 +56,37 @@ is "a drift about the first image" cmp -s work/f_1.bin first.bin
 run $gauss -osc 1 -drift_phi 3 -floatfile f
 is "a place of no drift" grep -q 'warning: -drift_phi has no effect without -rotation_drift' err
 
+# near NAME VALUE ALLOWED: the fit found NAME so near to VALUE
+near()
+{
+    found=$(awk -v name="$1" '$1 == name { sub(/\(.*/, "", $2); print $2 }' out)
+    is "$1 is ${found:-not there}, $2 expected, off at most $3" awk -v a="${found:-nan}" -v b="$2" \
+        -v most="$3" 'BEGIN { off = a - b; exit !(off <= most && -off <= most) }'
+}
+
+# widths that start at 0, and one crystal in three images, about their middle; allowed are 6
+# standard errors
+still="-cell 50 60 70 90 90 90 -default_F 100 -N 12 -gauss_xtal -mosaic_model gauss -mosaic 0.3
+    -fluence 1e28 -detpixels 96 -pixel 1.2 -lambda 1.2 -misset 10 20 30 -oversample 2 -water 0.02"
+run $still -strain 4e-3 -crystal_size 0.4 -seed 3 -noisefile n_001.img
+cp work/n_001.img .
+inputs=n_001.img
+run $still -data n_001.img -fit strain,crystal_size,mosaic
+near strain 0.004 1.2e-4
+near crystal_size 0.4 3e-3
+near mosaic 0.3 2e-3
+inputs=
+case $("$program" -version) in *cjson*)
+    run $still -osc 2 -images 3 -rotation_drift .05 .02 .03 -seed 3 -noisefile n_001.img
+    cp work/n_00?.img .
+    printf '[{"data": "n_001.img", "phi0": 0}, {"data": "n_002.img", "phi0": 2},
+        {"data": "n_003.img", "phi0": 4}]\n' > shots.json
+    inputs="n_001.img n_002.img n_003.img shots.json"
+    run $still -osc 2 -shots shots.json -fit rotation_drift,misset
+    near rotation_drift_x 0.05 5e-4
+    near rotation_drift_y 0.02 7e-4
+    near rotation_drift_z 0.03 1.1e-3
+    near misset_x 10 1e-3
+    ;;
+esac
 finish

@@ -96,6 +96,17 @@ static int round_trips_at_x(void)
     s.beam.divergence_step[0] = 0.8;
     check_round_trip("beam ranges with a step", &s, "hdivrange vdivrange dispersion",
                      ranges);
+    s = probe_gauss(NB_MOSAIC_GAUSS);
+    s.crystal.mosaic[0] = 0.3;
+    s.scan.osc = 1.5;
+    check_round_trip("integrated phi", &s, NULL, NULL);
+    check_round_trip("integrated phi at x", &s, "osc", osc);
+    s.scan.osc = 6;
+    s.scan.nphi = 3;
+    check_round_trip("a sum over phi at x", &s, "osc", osc);
+    s.beam.divergence[0] = s.beam.divergence[1] = 1;
+    s.beam.dispersion = 0.02;
+    check_round_trip("integrated beam", &s, "hdivrange vdivrange dispersion", ranges);
     return TAP_PASS;
 }
 

@@ -88,8 +88,9 @@ nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
     (void)params_write_f(&sim->params, x, sim->listed, NULL);
     if (!x) return NB_OK;
     params_unpack(&sim->params, x, &sim->resolved, out);
-    /* counts are fixed, so the steps follow the ranges */
-    out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
+    /* counts are fixed, so the steps follow the ranges; a phi that is integrated has none
+     */
+    if (out->scan.step != 0) out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
     for (int i = 0; i < 2; i++)
         out->beam.divergence_step[i] =
             sampling_step(&sim->fixed.divergence[i], out->beam.divergence[i]);
