@@ -333,7 +333,7 @@ enum {
     NB_QUIRK_WATER = 512, /* water divided by the steps, fluence squared           */
     NB_QUIRK_DMIN_POLAR = 1024, /* pixel 0 if dmin excludes all its samples        */
     NB_QUIRK_GAUSS_METRIC = 2048, /* G = |dh a* + dk b* + dl c*| Na Nb Nc          */
-    NB_QUIRK_MOSAIC_F32 = 4096, /* mosaic angles rounded to float                  */
+    NB_QUIRK_MOSAIC_F32 = 4096, /* mosaic domains at random, angles in float       */
     NB_QUIRK_STATISTICS = 8192, /* rmsd includes masked pixels; solid angle by step */
     NB_QUIRK_NOISE = 16384, /* its random generator and Poisson draws in float     */
     NB_QUIRK_CELL_VECTORS = 32768, /* c*_z from the direct volume; cell rescales matrix */

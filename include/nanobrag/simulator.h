@@ -424,7 +424,7 @@ NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *
 /* Derived numbers of a scene: its geometry in every convention, its counts, and what
  * computes it. */
 typedef struct nb_description {
-    /* ---- crystal, after misset, at phi = 0 and in the first domain ---- */
+    /* ---- crystal, after misset, at phi = 0, not turned by a mosaic domain ---- */
     double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
     double volume; /*                                                           A^3    */
     double real_axes[3][3]; /* a, b, c                                          A      */

@@ -241,7 +241,7 @@ class Quirk(IntFlag):
     GAUSS_METRIC = 2048
     """G = |dh a* + dk b* + dl c*| Na Nb Nc"""
     MOSAIC_F32 = 4096
-    """mosaic angles rounded to float"""
+    """mosaic domains at random, angles in float"""
     STATISTICS = 8192
     """rmsd includes masked pixels; solid angle by step"""
     NOISE = 16384

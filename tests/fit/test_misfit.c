@@ -418,20 +418,22 @@ static int end_by_misfit(void)
 
 /* ---- a parameter at its bound ---- */
 
-/* A mosaic spread of 0 turns all domains as an orientation does: beside it, misset has the
- * errors of a fit in which the spread is not free. */
+/* A mosaic spread of 0 turns all domains as an orientation does, if weights give them a
+ * mean rotation. Beside it, misset has the errors of a fit in which the spread is not free:
+ * one that begins where the first has ended, since errors depend on the place. */
 static int bound_beside(void)
 {
-    static const char *const names[] = {"cell_a misset scale",
-                                        "cell_a misset scale mosaic"};
+    static const double weight[12] = {1.1, 1, 0.9, 1.2, 0.8, 1, 1.3, 0.7, 1, 1.1, 0.8, 1.1};
+    static const char *const names[] = {"cell_a misset scale mosaic",
+                                        "cell_a misset scale"};
     static const int kinds[] = {NB_POISSON, NB_HUBER};
     nb_context *ctx = renders_context(1);
 
     for (int k = 0; k < 4; k++) {
-        static double without[5];
+        static double beside[5], at[5];
         double truth[STILLS_VALUES];
         nb_array image = nb_array_f64(stills.photons[0], STILLS_SIDE, STILLS_SIDE);
-        const nb_fit_options options = {.shared = names[k % 2]};
+        const nb_fit_options options = {.shared = names[k % 2], .coarse = NB_COARSE_OFF};
         nb_simulator *sim;
         nb_scene one;
         nb_fit_result r;
@@ -439,10 +441,14 @@ static int bound_beside(void)
 
         stills_make(&stills, ctx, 1, 0, 0);
         for (size_t i = 0; i < STILLS_VALUES; i++) truth[i] = stills_truth(i);
-        truth[1] = k % 2 ? 0.01 : 0;
+        one = stills_scene(truth, 0);
+        truth[1] = k % 2 ? 0 : 0.01;
+        for (int i = 0; i < 5 && k % 2; i++) truth[i > 0 ? i + 1 : 0] = at[i];
         stills.scene[0] = stills_scene(truth, 0);
-        if (k % 2 == 0) stills.scene[0].crystal.ndomains = 1;
-        one = stills.scene[0];
+        if (k % 2)
+            stills.scene[0].crystal.ndomains = 1;
+        else
+            stills.scene[0].crystal.domain_weight = weight;
         one.crystal.mosaic[0] = 0;
         one.crystal.ndomains = 1;
         for (int i = 0; i < 3; i++) one.crystal.ncells[i] = 9; /* sharper than any spread */
@@ -456,15 +462,15 @@ static int bound_beside(void)
         r = stills_run(fit, NB_OK);
         tap_check(r.nfree == 0, "%zu free directions", r.nfree);
         for (size_t i = 0; i < 5; i++) {
-            if (k % 2 == 0)
-                without[i] = r.value[i].error;
-            else
-                tap_close(r.value[i].param.name, r.value[i].error, without[i],
-                          1e-4 * without[i]);
+            if (k % 2)
+                tap_close(r.value[i].param.name, beside[i], r.value[i].error,
+                          1e-10 * r.value[i].error);
+            at[i] = r.value[i].value;
+            beside[i] = r.value[i].error;
             tap_check(r.value[i].error > 0 && isfinite(r.value[i].error), "error of %s",
                       r.value[i].param.name);
         }
-        if (k % 2) {
+        if (k % 2 == 0) {
             tap_check(r.value[5].bound == -1, "mosaic is %g", r.value[5].value);
             for (size_t i = 0; i < 6; i++)
                 tap_check(r.covariance[5 * 6 + i] == 0, "covariance of what is held");

@@ -105,17 +105,76 @@ static double draw(struct shuffle *s)
     return out < 1 - 1.2e-7F ? out : 1 - 1.2e-7F;
 }
 
-/* axis and angle per spread of a random rotation */
-static quad random_rotation(struct shuffle *s, struct dual_vec *axis)
+/* the variance of a component of the rotations that fill a cap of 1:
+ * gamma(1/2) gamma(5/3) / (6 gamma(13/6)) */
+static quad cap_variance(void)
 {
-    const double first = draw(s), second = draw(s), third = draw(s);
-    const quad r1 = 2 * (quad)first - 1, r2 = 2 * (quad)second - 1;
-    const quad r3 = 2 * (quad)third - 1, flat = sqrtq(1 - r2 * r2);
+    return (quad)246391386593313384 / 1000000000000000000;
+}
 
-    axis->at[0] = dual_of(flat * sinq(quad_pi() * r1));
-    axis->at[1] = dual_of(flat * cosq(quad_pi() * r1));
-    axis->at[2] = dual_of(r2);
-    return dual_cbrt(dual_of(1 - r3 * r3)).v;
+/* a rotation, by the quaternion of three uniform numbers */
+static void rotation_of(struct shuffle *s, quad m[3][3])
+{
+    const quad first = draw(s), t = 2 * quad_pi() * (quad)draw(s);
+    const quad p = 2 * quad_pi() * (quad)draw(s), a = sqrtq(1 - first), b = sqrtq(first);
+    const quad q[3] = {a * sinq(t), a * cosq(t), b * sinq(p)}, w = b * cosq(p);
+
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+        m[i][i] = 2 * (q[i] * q[i] + w * w) - 1;
+        m[i][j] = 2 * (q[i] * q[j] - q[k] * w);
+        m[i][k] = 2 * (q[i] * q[k] + q[j] * w);
+    }
+}
+
+/* mean 0, and the covariance of the cap, by a linear change: its triangle keeps x along x
+ */
+static void balance(quad (*v)[3], int n)
+{
+    for (int i = 0; i < 3; i++) {
+        quad mean = 0, square = 0;
+
+        for (int k = 0; k < n; k++) mean += v[k][i] / n;
+        for (int k = 0; k < n; k++) v[k][i] -= mean;
+        for (int j = 0; j < i; j++) {
+            quad both = 0;
+
+            for (int k = 0; k < n; k++) both += v[k][i] * v[k][j] / (n * cap_variance());
+            for (int k = 0; k < n; k++) v[k][i] -= both * v[k][j];
+        }
+        for (int k = 0; k < n; k++) square += v[k][i] * v[k][i] / n;
+        for (int k = 0; k < n; k++) v[k][i] *= sqrtq(cap_variance() / square);
+    }
+}
+
+/* the rotation vectors of n domains for a spread of 1 */
+static void domain_vectors(int64_t seed, int n, quad (*v)[3])
+{
+    struct shuffle s = shuffle_of(seed);
+    quad m[3][3], start;
+
+    (void)draw(&s);
+    rotation_of(&s, m);
+    start = draw(&s);
+    for (int k = 0; k < n; k++) {
+        const quad turns = n < 4 ? (quad)k / n : k * (sqrtq(5) - 1) / 2;
+        const quad place = start + k * sqrtq(3), t = 2 * (place - floorq(place)) - 1;
+        const quad z = n < 4 ? 0 : (quad)(2 * k + 1 - n) / n;
+        const quad angle =
+            n < 4 ? sqrtq(3 * cap_variance()) : dual_cbrt(dual_of(1 - t * t)).v;
+
+        v[k][0] = angle * sqrtq(1 - z * z) * cosq(2 * quad_pi() * turns);
+        v[k][1] = angle * sqrtq(1 - z * z) * sinq(2 * quad_pi() * turns);
+        v[k][2] = angle * z;
+    }
+    if (n > 3) balance(v, n);
+    for (int k = 0; k < n; k++) {
+        const quad at[3] = {v[k][0], v[k][1], v[k][2]};
+
+        for (int i = 0; i < 3; i++)
+            v[k][i] = n == 1 ? 0 : m[i][0] * at[0] + m[i][1] * at[1] + m[i][2] * at[2];
+    }
 }
 
 /* 1 on average over the domains */
@@ -154,32 +213,34 @@ static struct dual_vec turn_by_vector(struct dual_vec axis, struct dual_vec v)
     return vec_add(v, vec_add(vec_times(first, once), vec_times(second, twice)));
 }
 
-/* v of a domain whose rotation, for a spread of 1, is by `share` about `axis`, in a crystal
- * that phi has turned to a and c* */
-static struct dual_vec turn_of_domain(const struct truth *t, struct dual_vec axis,
-                                      quad share, struct dual_vec a, struct dual_vec c_star,
+/* v of a domain whose rotation, for a spread of 1, is by the vector `by`, in a crystal that
+ * phi has turned to a and c* */
+static struct dual_vec turn_of_domain(const struct truth *t, const quad by[3],
+                                      struct dual_vec a, struct dual_vec c_star,
                                       struct dual_vec v)
 {
-    struct dual_vec frame[3], by = vec_times(dual_of(0), axis);
+    struct dual_vec frame[3], of_one, to;
 
+    for (int i = 0; i < 3; i++) of_one.at[i] = dual_of(by[i]);
     if (t->scene.crystal.mosaic[1] == 0 && t->scene.crystal.mosaic[2] == 0)
-        return vec_rotate(axis, dual_times(share, dual_radian(t->x.mosaic)), v);
+        return turn_by_vector(vec_times(dual_radian(t->x.mosaic), of_one), v);
     frame[0] = vec_unit(a);
     frame[2] = vec_unit(c_star);
     frame[1] = vec_unit(vec_cross(frame[2], frame[0]));
+    to = vec_times(dual_of(0), of_one);
     for (int i = 0; i < 3; i++) {
-        const struct dual spread = dual_times(share, dual_radian(t->x.mosaic_axes[i]));
+        const struct dual spread = dual_radian(t->x.mosaic_axes[i]);
 
-        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(frame[i], axis)), frame[i]));
+        to = vec_add(to, vec_times(dual_mul(spread, vec_dot(frame[i], of_one)), frame[i]));
     }
     for (int i = 0; i < 3; i++) {
         const struct dual_vec one = frame[i < 2 ? 0 : 1], other = frame[i == 0 ? 1 : 2];
-        const struct dual spread = dual_times(share, dual_radian(t->x.mosaic_off[i]));
+        const struct dual spread = dual_radian(t->x.mosaic_off[i]);
 
-        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(one, axis)), other));
-        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(other, axis)), one));
+        to = vec_add(to, vec_times(dual_mul(spread, vec_dot(one, of_one)), other));
+        to = vec_add(to, vec_times(dual_mul(spread, vec_dot(other, of_one)), one));
     }
-    return turn_by_vector(by, v);
+    return turn_by_vector(to, v);
 }
 
 /* v turned by the drift and then by phi, in degree */
@@ -197,31 +258,24 @@ static struct dual_vec turn_by_phi(const struct truth *t, struct dual phi,
 static void orientations(struct truth *t, const struct dual_vec real[3])
 {
     const int nphi = t->counts.nphi, ndomains = t->counts.ndomains;
-    struct shuffle random = shuffle_of(t->scene.crystal.mosaic_seed);
+    quad(*by)[3] = calloc((size_t)ndomains, sizeof *by);
 
     t->norientation = nphi * ndomains;
     t->axes = calloc((size_t)t->norientation * 3, sizeof *t->axes);
-    if (!t->axes) abort();
+    if (!t->axes || !by) abort();
+    domain_vectors(t->scene.crystal.mosaic_seed, ndomains, by);
     t->share = shares(t);
-    for (int domain = 0; domain < ndomains; domain++) {
-        struct dual_vec axis;
-        const quad share = random_rotation(&random, &axis);
+    for (int at = 0; at < t->norientation; at++) {
+        const quad part = ((quad)(at / ndomains) + (quad)0.5) / nphi;
+        const struct dual phi = dual_add(t->x.phi0, dual_times(part, t->x.osc));
+        const struct dual_vec a = turn_by_phi(t, phi, real[0]);
+        const struct dual_vec c_star = turn_by_phi(t, phi, t->star[2]);
 
-        for (int step = 0; step < nphi; step++) {
-            const quad at = ((quad)step + (quad)0.5) / nphi;
-            const struct dual phi = dual_add(t->x.phi0, dual_times(at, t->x.osc));
-            const struct dual_vec a = turn_by_phi(t, phi, real[0]);
-            const struct dual_vec c_star = turn_by_phi(t, phi, t->star[2]);
-
-            for (int i = 0; i < 3; i++) {
-                struct dual_vec *to =
-                    t->axes + ((size_t)step * (size_t)ndomains + (size_t)domain) * 3 + i;
-
-                *to = turn_by_phi(t, phi, real[i]);
-                if (domain > 0) *to = turn_of_domain(t, axis, share, a, c_star, *to);
-            }
-        }
+        for (int i = 0; i < 3; i++)
+            t->axes[3 * at + i] = turn_of_domain(t, by[at % ndomains], a, c_star,
+                                                 turn_by_phi(t, phi, real[i]));
     }
+    free(by);
 }
 
 void truth_crystal(struct truth *t)

@@ -129,7 +129,7 @@ static int tensor_of_domains(void)
     nb_scene s = probe_gauss(NB_MOSAIC_AUTO), one;
     struct worst off = {0};
     double t[3][3], still_axes[3][3], axes[3][3], plain[3], turned[3];
-    nb_simulator *sim, *isotropic;
+    nb_simulator *sim, *isotropic, *still;
 
     s.crystal.ndomains = 6;
     one = s;
@@ -140,8 +140,11 @@ static int tensor_of_domains(void)
     tensor(&s, t);
     sim = probe_make(&s, NULL);
     isotropic = probe_make(&one, NULL);
-    probe_orientation(sim, 0, 0, still_axes);
-    for (int d = 1; d < 6; d++) {
+    one.crystal.ndomains = 1; /* it is not rotated */
+    still = probe_make(&one, NULL);
+    probe_orientation(still, 0, 0, still_axes);
+    nb_simulator_free(still);
+    for (int d = 0; d < 6; d++) {
         probe_orientation(isotropic, 0, d, axes);
         rotation_between(still_axes, axes, plain);
         probe_orientation(sim, 0, d, axes);
@@ -167,6 +170,7 @@ static int parts_of_a_rotation(void)
     s.crystal.mosaic[0] = steps.crystal.mosaic[0] = 0.1;
     s.scan.osc = steps.scan.osc = -9;
     steps.scan.nphi = 2;
+    steps.crystal.ndomains = 1; /* it is not rotated */
     parts = probe_make(&s, NULL);
     sum = probe_make(&steps, NULL);
     tap_check(frame_of(parts)->norientation == 2, "9 degrees: %d parts",

@@ -1,6 +1,6 @@
 /*
- * test_mosaic_domains.c - mosaic domains with weights and with an anisotropic spread, and
- * matrices of cell counts that are not diagonal.
+ * test_mosaic_domains.c - where mosaic domains lie, those with weights and with an
+ * anisotropic spread, and matrices of cell counts that are not diagonal.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -85,6 +85,150 @@ static int domain_weights_refused(void)
     tap_check(nb_simulator_create(probe_context(), &s, "domain_weight", NULL, &sim)
                   == NB_ERR_ARGUMENT,
               "%s", nb_context_message(probe_context()));
+    return TAP_PASS;
+}
+
+/* the rotation vector of each domain of a crystal whose phi is 0, radian */
+static void vectors_of(const nb_scene *scene, double (*v)[3])
+{
+    nb_simulator *sim = probe_make(scene, NULL);
+    nb_description about = probe_describe(scene);
+    double dual[3][3], axes[3][3];
+
+    probe_dual(about.real_axes, dual);
+    for (int k = 0; k < scene->crystal.ndomains; k++) {
+        double u[3][3] = {{0}}, sine;
+
+        probe_orientation(sim, 0, k, axes);
+        for (int i = 0; i < 9; i++)
+            for (int j = 0; j < 3; j++) u[i / 3][i % 3] += axes[j][i / 3] * dual[j][i % 3];
+        for (int i = 0; i < 3; i++)
+            v[k][i] = (u[(i + 2) % 3][(i + 1) % 3] - u[(i + 1) % 3][(i + 2) % 3]) / 2;
+        sine = sqrt(probe_dot(v[k], v[k]));
+        for (int i = 0; i < 3 && sine > 0; i++) v[k][i] *= asin(sine) / sine;
+    }
+    nb_simulator_free(sim);
+}
+
+/* the largest mean of a component along the crystal's frame, and the largest difference of
+ * a covariance from that of the cap, in units of the spreads */
+static void add_moments(const nb_scene *scene, double (*v)[3], struct worst *means,
+                        struct worst *covariances)
+{
+    const nb_description about = probe_describe(scene);
+    const double variance = tgamma(0.5) * tgamma(5.0 / 3) / tgamma(13.0 / 6) / 6;
+    const int n = scene->crystal.ndomains;
+    double frame[3][3], spread[3];
+
+    probe_unit(about.real_axes[0], frame[0]);
+    probe_unit(about.star_axes[2], frame[2]);
+    probe_cross(frame[2], frame[0], frame[1]);
+    for (int i = 0; i < 3; i++)
+        spread[i] =
+            scene->crystal.mosaic[scene->crystal.mosaic[1] > 0 ? i : 0] * PROBE_RADIAN;
+    for (int i = 0; i < 3; i++) {
+        double mean = 0;
+
+        for (int k = 0; k < n; k++) mean += probe_dot(frame[i], v[k]) / spread[i] / n;
+        worst_add(means, mean, 0, 1);
+        for (int j = 0; j <= i; j++) {
+            double sum = 0;
+
+            for (int k = 0; k < n; k++)
+                sum += probe_dot(frame[i], v[k]) * probe_dot(frame[j], v[k])
+                       / (spread[i] * spread[j]);
+            worst_add(covariances, sum / n, i == j ? variance : 0, variance);
+        }
+    }
+}
+
+/* any number of domains has the mean and the covariance of the cap; two and three have the
+ * mean and the sum of the variances */
+static int balanced(void)
+{
+    static const int numbers[] = {4,  5,  6,  7,  8,  9,  10,  11,  13,  17,
+                                  20, 25, 31, 50, 60, 99, 100, 201, 400, 1000};
+    static const int64_t seeds[] = {0, 1, 7, 2147483646, -5, 9876543210123};
+    static double v[1000][3], before[1000][3];
+    struct worst means = {0}, covariances = {0}, few = {0}, sums = {0};
+    double least = 1, most = 0;
+    nb_scene s = scenes_base();
+
+    s.scan.phi0 = s.scan.osc = 0;
+    s.scan.nphi = 1;
+    for (int way = 0; way < 2; way++) {
+        s.crystal.mosaic[0] = 40;
+        if (way) s.crystal.mosaic[1] = 25, s.crystal.mosaic[2] = 50;
+        for (size_t i = 0; i < COUNT(numbers); i++)
+            for (size_t seed = 0; seed < COUNT(seeds); seed++) {
+                double moved = 0;
+
+                s.crystal.ndomains = numbers[i];
+                s.crystal.mosaic_seed = seeds[seed];
+                vectors_of(&s, v);
+                add_moments(&s, v, &means, &covariances);
+                for (int k = 0; k < numbers[i]; k++) {
+                    for (int j = 0; j < 3 && seed > 0; j++)
+                        moved = fmax(moved, fabs(v[k][j] - before[k][j]));
+                    if (!way)
+                        most = fmax(most, sqrt(probe_dot(v[k], v[k])) / 40 / PROBE_RADIAN);
+                }
+                if (seed > 0) least = fmin(least, moved);
+                memcpy(before, v, sizeof v);
+            }
+    }
+    s.crystal.mosaic[1] = s.crystal.mosaic[2] = 0;
+    for (int n = 1; n <= 3; n++) {
+        struct worst none = {0};
+        double sum = 0;
+
+        s.crystal.ndomains = n;
+        vectors_of(&s, v);
+        add_moments(&s, v, &few, &none);
+        for (int k = 0; k < n; k++)
+            sum += probe_dot(v[k], v[k]) / n / (40 * 40 * PROBE_RADIAN * PROBE_RADIAN);
+        worst_add(&sums, sum, n > 1 ? 0.739174159779940153 : 0, 1);
+    }
+    worst_check(&means, 1e-14, "mean rotation, of the spread");
+    worst_check(&covariances, 2e-14, "covariance of the cap");
+    worst_check(&few, 1e-14, "mean rotation of one to three domains");
+    worst_check(&sums, 1e-14, "their sum of variances, which is 0 of one");
+    tap_check(least > 0.1, "seeds move a domain by %g radian at least", least);
+    tap_check(most < 1.1, "the largest rotation is %g of the spread", most);
+    return TAP_PASS;
+}
+
+/* a few domains stand for many: their image is nearer to that of 2000 than the image of as
+ * many of nanoBragg's domains */
+static int few_for_many(void)
+{
+    static const struct {
+        int n;
+        double nearer, off; /* at least, and at most */
+    } rows[] = {{10, 10, 0.006}, {50, 30, 0.001}};
+    static double many[PIXELS], image[PIXELS];
+    nb_scene s = scenes_named(SCENES_FEATURES, "gauss_nearest");
+
+    s.crystal.ndomains = 2000;
+    probe_image(&s, many);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        double error[2] = {0, 0}, square = 0;
+
+        s.crystal.ndomains = rows[i].n;
+        for (int quirk = 0; quirk < 2; quirk++)
+            for (int seed = 1; seed <= 4; seed++) {
+                s.quirks = quirk ? NB_QUIRK_MOSAIC_F32 : 0;
+                s.crystal.mosaic_seed = 1000 * seed;
+                probe_image(&s, image);
+                for (int k = 0; k < PIXELS; k++)
+                    error[quirk] += (image[k] - many[k]) * (image[k] - many[k]) / 4;
+            }
+        for (int k = 0; k < PIXELS; k++) square += many[k] * many[k];
+        for (int k = 0; k < 2; k++) error[k] = sqrt(error[k] / square);
+        tap_close("rms difference", error[0], 0, rows[i].off);
+        tap_check(error[1] > rows[i].nearer * error[0], "%d domains: %g times nearer",
+                  rows[i].n, error[1] / error[0]);
+    }
     return TAP_PASS;
 }
 
@@ -215,9 +359,11 @@ static int written_two_ways(void)
     return TAP_PASS;
 }
 
-/* at zero spread, and where all three agree, slopes are finite and right */
+/* at zero spread, and where all three agree, slopes are finite and right; weights, because
+ * without them domains are balanced, and the slope at zero spread is 0 */
 static int anisotropic_limits(void)
 {
+    static const double weight[6] = {2, 1, 0.5, 1, 0.3, 1.2};
     static double change[PIXELS], up[PIXELS], down[PIXELS];
     const double spreads[][3] = {{0, 0, 0}, {0.3, 0.3, 0.3}, {0, 0.4, 0}};
     const double all[18] = {0.5, 1, -0.3, 1, -2,  0.4, 1,   1,    -0.6,
@@ -228,6 +374,7 @@ static int anisotropic_limits(void)
     nb_simulator *sim;
 
     s.crystal.mosaic[1] = s.crystal.mosaic[2] = 0.5;
+    s.crystal.domain_weight = weight;
     sim = probe_make(&s, "mosaic_axes");
     for (size_t i = 0; i < COUNT(spreads); i++) {
         double x[3];
@@ -294,6 +441,8 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"domain_weights", domain_weights},
         {"domain_weights_refused", domain_weights_refused},
+        {"balanced", balanced},
+        {"few_for_many", few_for_many},
         {"anisotropic_spread", anisotropic_spread},
         {"written_two_ways", written_two_ways},
         {"anisotropic_limits", anisotropic_limits},

@@ -1,5 +1,5 @@
 /*
- * mosaic.c - draws the mosaic domains once, for a spread of 1, so that the spread can be a
+ * mosaic.c - places the mosaic domains once, for a spread of 1, so that the spread can be a
  * parameter (docs/theory.md, 9). SPDX-License-Identifier: MIT
  */
 #include "scene/mosaic.h"
@@ -8,9 +8,13 @@
 
 #include "scene/linear.h"
 
-/* Draws a rotation from three uniforms: the axis is uniform on the sphere, and the angle
- * fills a cap evenly. With `quirk` each step of the angle is rounded to float. */
-static struct scene_domain draw_domain(struct random_stream *random, int quirk)
+/* The variance of a component of the rotation vectors that fill a cap of 1:
+ * E[(1 - u^2)^(2/3)] / 3 = gamma(1/2) gamma(5/3) / (6 gamma(13/6)). */
+static const double CAP_VARIANCE = 0.24639138659331338;
+
+/* Draws nanoBragg's rotation from three uniforms: the axis is uniform on the sphere, and
+ * the angle fills a cap evenly. Each step of the angle is rounded to float. */
+static struct scene_domain draw_domain(struct random_stream *random)
 {
     const double r1 = 2 * (double)random_uniform(random) - 1;
     const double r2 = 2 * (double)random_uniform(random) - 1;
@@ -21,10 +25,7 @@ static struct scene_domain draw_domain(struct random_stream *random, int quirk)
     d.axis[0] = z * sin(LINEAR_PI * r1);
     d.axis[1] = z * cos(LINEAR_PI * r1);
     d.axis[2] = r2;
-    if (quirk)
-        d.angle = (double)(float)pow((double)(float)(1 - r3 * r3), (double)(1.0F / 3));
-    else
-        d.angle = cbrt(1 - r3 * r3);
+    d.angle = (double)(float)pow((double)(float)(1 - r3 * r3), (double)(1.0F / 3));
     return d;
 }
 
@@ -46,24 +47,22 @@ static void matrix_of(const double axis[3], double angle, double rotation[3][3])
     }
 }
 
-static void start_stream(struct random_stream *random, int64_t seed, int quirk)
+/* Starts a stream and draws a uniform rotation from its second to fourth number, by
+ * Shoemake's unit quaternion (Graphics Gems III, 1992). The first number is skipped
+ * because, over all seeds, it falls below 1/32 twice too often: the first entry of the
+ * table chooses the entry to draw, and may choose itself. */
+static void uniform_rotation(struct random_stream *random, int64_t seed,
+                             double rotation[3][3])
 {
-    if (quirk)
-        random_seed_quirk(random, seed);
-    else
-        random_seed(random, seed);
-}
+    double u, t, p, x, y, z, w;
 
-/* Draws a uniform rotation from three uniforms, by Shoemake's unit quaternion (Graphics
- * Gems III, 1992). */
-static void uniform_rotation(struct random_stream *random, double rotation[3][3])
-{
-    const double u = (double)random_uniform(random);
-    const double t = 2 * LINEAR_PI * (double)random_uniform(random);
-    const double p = 2 * LINEAR_PI * (double)random_uniform(random);
-    const double x = sqrt(1 - u) * sin(t), y = sqrt(1 - u) * cos(t);
-    const double z = sqrt(u) * sin(p), w = sqrt(u) * cos(p);
-
+    random_seed(random, seed);
+    (void)random_uniform(random);
+    u = (double)random_uniform(random);
+    t = 2 * LINEAR_PI * (double)random_uniform(random);
+    p = 2 * LINEAR_PI * (double)random_uniform(random);
+    x = sqrt(1 - u) * sin(t), y = sqrt(1 - u) * cos(t);
+    z = sqrt(u) * sin(p), w = sqrt(u) * cos(p);
     rotation[0][0] = 1 - 2 * (y * y + z * z);
     rotation[0][1] = 2 * (x * y - z * w);
     rotation[0][2] = 2 * (x * z + y * w);
@@ -80,18 +79,14 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
 {
     double u[3][3];
 
-    start_stream(random, seed, quirk);
     if (quirk) {
-        const struct scene_domain d = draw_domain(random, 1);
+        struct scene_domain d;
 
+        random_seed_quirk(random, seed);
+        d = draw_domain(random);
         matrix_of(d.axis, angle_of(&d, 90, 1), u);
-    } else {
-        /* The first number is skipped because, over all seeds, it falls below 1/32 twice
-         * too often: the first entry of the table chooses the entry to draw, and may
-         * choose itself. */
-        (void)random_uniform(random);
-        uniform_rotation(random, u);
-    }
+    } else
+        uniform_rotation(random, seed, u);
     if (u[2][0] * u[2][0] < 1) {
         misset[0] = atan2(u[2][1], u[2][2]);
         misset[1] = atan2(-u[2][0], sqrt(u[2][1] * u[2][1] + u[2][2] * u[2][2]));
@@ -104,15 +99,85 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
     for (int i = 0; i < 3; i++) misset[i] = linear_degree(misset[i]);
 }
 
+/* Sum over the domains of the product of two components. */
+static double product(const struct scene_domain *domain, int n, int i, int j)
+{
+    double sum = 0;
+
+    for (int k = 0; k < n; k++) sum += domain[k].axis[i] * domain[k].axis[j];
+    return sum;
+}
+
+/* Changes rotation vectors, in `axis`, linearly, so that their mean is 0 and their
+ * covariance CAP_VARIANCE times 1: Gram's and Schmidt's method over the components. The
+ * second pass removes the rounding of the first. */
+static void balance(struct scene_domain *domain, int n)
+{
+    for (int i = 0; i < 3; i++)
+        for (int pass = 0; pass < 2; pass++) {
+            double mean = 0, scale;
+
+            for (int k = 0; k < n; k++) mean += domain[k].axis[i] / n;
+            for (int k = 0; k < n; k++) domain[k].axis[i] -= mean;
+            for (int j = 0; j < i; j++) {
+                const double share = product(domain, n, i, j) / (n * CAP_VARIANCE);
+
+                for (int k = 0; k < n; k++) domain[k].axis[i] -= share * domain[k].axis[j];
+            }
+            scale = sqrt(n * CAP_VARIANCE / product(domain, n, i, i));
+            for (int k = 0; k < n; k++) domain[k].axis[i] *= scale;
+        }
+}
+
+/* Fills the cap evenly with rotation vectors, in `axis`. Their z and the fractional parts
+ * of multiples of two irrational numbers, the golden ratio and the root of 3, fill a cube
+ * evenly; 64-bit integers keep the fractions exact. Four domains and more are balanced, two
+ * and three have the mean and the sum of variances, and one has no rotation. */
+static void fill_cap(struct random_stream *random, int n, struct scene_domain *domain)
+{
+    const uint64_t golden = 0x9e3779b97f4a7c15U, root = 0xbb67ae8584caa73bU;
+    const uint64_t start = (uint64_t)((double)random_uniform(random) * 0x1p64);
+
+    for (int k = 0; k < n; k++) {
+        double *v = domain[k].axis;
+        double turn = (double)((golden * (uint64_t)k) >> 11) * 0x1p-53;
+        double t = (double)((start + root * (uint64_t)k) >> 11) * 0x1p-53;
+        double angle = cbrt(4 * t * (1 - t)), z = (2.0 * k + 1) / n - 1;
+
+        if (n < 4) {
+            turn = (double)k / n;
+            angle = n > 1 ? sqrt(3 * CAP_VARIANCE) : 0;
+            z = 0;
+        }
+        v[0] = angle * sqrt(1 - z * z) * cos(2 * LINEAR_PI * turn);
+        v[1] = angle * sqrt(1 - z * z) * sin(2 * LINEAR_PI * turn);
+        v[2] = angle * z;
+    }
+    if (n >= 4) balance(domain, n);
+}
+
 void mosaic_fill(const nb_scene *scene, struct random_stream *random,
                  struct scene_domain *domain)
 {
-    const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
+    const int n = scene->crystal.ndomains;
+    double rotation[3][3];
 
-    start_stream(random, scene->crystal.mosaic_seed, quirk);
-    for (int i = 0; i < scene->crystal.ndomains; i++)
-        domain[i] = draw_domain(random, quirk);
-    domain[0].angle = 0;
+    if (scene->quirks & NB_QUIRK_MOSAIC_F32) {
+        random_seed_quirk(random, scene->crystal.mosaic_seed);
+        for (int i = 0; i < n; i++) domain[i] = draw_domain(random);
+        domain[0].angle = 0;
+        return;
+    }
+    uniform_rotation(random, scene->crystal.mosaic_seed, rotation);
+    fill_cap(random, n, domain);
+    for (int i = 0; i < n; i++) {
+        static const double any[3] = {0, 0, 1};
+        double v[3];
+
+        for (int j = 0; j < 3; j++) v[j] = linear_dot(rotation[j], domain[i].axis);
+        domain[i].angle = linear_norm(v);
+        linear_unit(domain[i].angle > 0 ? v : any, domain[i].axis);
+    }
 }
 
 void mosaic_frame(const struct crystal_axes *axes, double frame[3][3])

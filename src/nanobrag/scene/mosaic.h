@@ -24,7 +24,8 @@
 void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
                           double misset[3]);
 
-/* Draws the mosaic domains of the scene; the first has no rotation. */
+/* Places the mosaic domains of the scene evenly, with exact mean and covariance; with the
+ * quirk as nanoBragg draws them. */
 void mosaic_fill(const nb_scene *scene, struct random_stream *random,
                  struct scene_domain *domain);
 

@@ -189,8 +189,8 @@ static void notes_crystal(struct run *run)
     note_difference(run, s->matrix && s->scene.crystal.cell[0] > 0,
                     "-cell gives lengths and angles, -mat the orientation",
                     "ignores the angles");
-    note_difference(run, d->ndomains > 1, "mosaic angles are not rounded to float",
-                    "rounds them");
+    note_difference(run, d->ndomains > 1, "mosaic domains fill their cap evenly",
+                    "draws them at random");
     note_difference(run, shape == NB_GAUSS || shape == NB_TOPHAT,
                     "the width of a spot follows Na, Nb and Nc axis by axis",
                     "multiplies all three");
