@@ -23,7 +23,7 @@ static double noise(int i)
 void subject_make(struct subject *t, const char *names, int strategy, int precision,
                   int threads)
 {
-    const nb_options options = {precision, strategy, 0};
+    const nb_options options = {precision, strategy, precision == NB_DOUBLE ? 1e-14 : 0};
 
     t->ctx = renders_context(threads);
     if (nb_simulator_create(t->ctx, &t->scene, names, &options, &t->sim) != NB_OK) {

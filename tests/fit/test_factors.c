@@ -341,6 +341,7 @@ static int free_fluence(void)
     static double weights[STILLS_PIXELS];
     nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
     nb_context *ctx = renders_context(1);
+    double cell = 0;
     nb_hkl *hkl[2];
 
     seen_stills(ctx, 1, &set, hkl);
@@ -348,16 +349,24 @@ static int free_fluence(void)
     stills.shot[0].target.kind = NB_GAUSSIAN;
     for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 0.5; /* variances of 2 */
     stills.shot[0].target.weight = &weight;
-    for (int k = 0; k < 2; k++) {
-        const nb_fit_options options = {.shared = k ? "F fluence cell_a" : "F fluence"};
+    for (int k = 0; k < 3; k++) {
+        static const char *const names[] = {"F fluence", "F fluence cell_a", "F cell_a"};
+        const nb_fit_options options = {.shared = names[k]};
         nb_fit *fit = stills_fit(&stills, ctx, &options);
         const nb_fit_result r = stills_run(fit, NB_OK);
         const nb_fit_value *fluence = r.value + set.n;
 
+        if (k == 2) {
+            /* 5e-3 measured: the fits end in places that are not quite the same */
+            tap_close("error of cell_a, beside a fluence and without", cell, fluence->error,
+                      2e-2 * fluence->error);
+            nb_fit_free(fit);
+            break;
+        }
         tap_check(r.nfree == 1 && isinf(fluence->error) && !fluence->is_held,
                   "%zu free, %s, %g +- %g", r.nfree, r.nfree ? r.free[0] : "",
                   fluence->value, fluence->error);
-        if (k) tap_check(fluence[1].error < 0.1, "cell_a +- %g", fluence[1].error);
+        if (k) cell = fluence[1].error;
         tap_check(r.value[0].error < 0.1 * set.f[0], "F +- %g", r.value[0].error);
         nb_fit_free(fit);
     }
