@@ -9,9 +9,6 @@
 #include "scene/probe.h"
 #include "support/tap.h"
 
-/* 1: the continuous model is chosen by rule */
-enum { BY_RULE = 0 };
-
 static void no_change(nb_scene *s)
 {
     (void)s;
@@ -168,7 +165,7 @@ static int model_of(nb_simulator *sim)
 static int chosen_by_rule(void)
 {
     for (size_t i = 0; i < COUNT(rules); i++) {
-        const int wanted = BY_RULE && rules[i].gauss ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
+        const int wanted = rules[i].gauss ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
         nb_scene s = probe_gauss(NB_MOSAIC_AUTO);
         nb_simulator *sim;
 
@@ -186,7 +183,7 @@ static int free_widths(void)
 {
     static const char *const names[] = {"strain", "crystal_size", "mosaic_tail"};
 
-    for (size_t i = 0; i < COUNT(names) && BY_RULE; i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const nb_scene s = probe_gauss(NB_MOSAIC_AUTO);
         nb_simulator *sim = probe_make(&s, names[i]);
 

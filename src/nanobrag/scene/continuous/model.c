@@ -6,9 +6,6 @@
 #include "scene/linear.h"
 #include "scene/sampling.h"
 
-/* 1: NB_MOSAIC_AUTO may become NB_MOSAIC_GAUSS. */
-enum { GAUSS_BY_RULE = 0 };
-
 int continuous_is_on(const nb_scene *scene)
 {
     return scene->crystal.mosaic_model == NB_MOSAIC_GAUSS;
@@ -25,8 +22,7 @@ static int has_domains(const nb_scene *scene)
 
 void continuous_leave_domains(nb_scene *scene)
 {
-    if (scene->crystal.mosaic_model == NB_MOSAIC_AUTO
-        && (!GAUSS_BY_RULE || has_domains(scene)))
+    if (scene->crystal.mosaic_model == NB_MOSAIC_AUTO && has_domains(scene))
         scene->crystal.mosaic_model = NB_MOSAIC_DOMAINS;
 }
 
@@ -39,6 +35,8 @@ static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fi
     if (c->shape != NB_GAUSS && c->shape != NB_GAUSS_STAR)
         return "a gaussian crystal, -gauss_xtal or -gauss_star";
     if (c->ndomains > 1) return "no number of domains (-mosaic_domains)";
+    if (scene->oversample_omega || scene->oversample_polar)
+        return "factors once a pixel, not -oversample_omega or -oversample_polar";
     if (c->domain_weight) return "no weights of domains (crystal.domain_weight)";
     if (sampling_interpolation(scene, fixed) == NB_TRICUBIC)
         return "F of the nearest reflection, -nointerpolate";
