@@ -100,13 +100,16 @@ int main(int argc, char **argv)
         {"gradcheck.refused", refused},
         {"gradcheck.hints", hints},
         {"gradcheck.report", report_is_json},
+#define CONTINUOUS(name) {"gradcheck.continuous." #name, continuous_##name},
+        CONTINUOUS_LIST(CONTINUOUS)
+#undef CONTINUOUS
 #define POINT(name) {"gradcheck.points." #name, point_##name},
-        POINT_LIST(POINT)
+            POINT_LIST(POINT)
 #undef POINT
 #define MODES(name, ...) {"gradcheck." #name ".fast", scene_##name##_fast},
 #include "gradients/modes.def"
 #undef MODES
-            {"gradcheck.lattice.square", lattice_square},
+                {"gradcheck.lattice.square", lattice_square},
         {"gradcheck.lattice.real_cells", lattice_real_cells},
         {"gradcheck.lattice.round", lattice_round},
         {"gradcheck.lattice.gauss", lattice_gauss},

@@ -82,6 +82,24 @@ int coverage_modes(void);
 #include "gradients/modes.def"
 #undef MODES
 
+/* continuous.c */
+#define CONTINUOUS_LIST(X)                                                                 \
+    X(still)                                                                               \
+    X(axes)                                                                                \
+    X(tensor)                                                                              \
+    X(rotation)                                                                            \
+    X(slices)                                                                              \
+    X(wide_rotation)                                                                       \
+    X(beam)                                                                                \
+    X(all)                                                                                 \
+    X(spectrum)                                                                            \
+    X(spectrum_rotation)                                                                   \
+    X(panels)                                                                              \
+    X(spread)
+#define CONTINUOUS(name) int continuous_##name(void);
+CONTINUOUS_LIST(CONTINUOUS)
+#undef CONTINUOUS
+
 /* points.c */
 int base_full(void);
 int base_figures(void);

@@ -199,6 +199,22 @@ static int is_among(const char *name, const char *list)
     return 0;
 }
 
+/* The same for a scene of the continuous model: widths enter squared. */
+static const char *zero_width(const nb_scene *s, const char *name)
+{
+    const nb_crystal *c = &s->crystal;
+
+    if (strcmp(name, "mosaic_tail_width") == 0 && c->mosaic_tail == 0)
+        return "no share of the crystal has it";
+    if ((strcmp(name, "strain") == 0 && c->strain == 0)
+        || (strcmp(name, "crystal_size") == 0 && c->crystal_size == 0)
+        || (strcmp(name, "dispersion") == 0 && s->beam.dispersion == 0))
+        return "a width of 0 has no slope";
+    if (is_among(name, "ncells_ab ncells_ac ncells_bc") && c->shape == NB_GAUSS_STAR)
+        return "the shape has no such number";
+    return NULL;
+}
+
 const char *modes_zero(const nb_scene *s, const char *name)
 {
     static const char moves_samples[] =
@@ -225,6 +241,7 @@ const char *modes_zero(const nb_scene *s, const char *name)
             && is_default(s->beam.polarization_axis))
         || (is_among(name, "spindle_x spindle_y spindle_z") && is_default(s->scan.axis)))
         return "a direction along an axis has no slope in its own length";
+    if (s->crystal.mosaic_model == NB_MOSAIC_GAUSS) return zero_width(s, name);
     if (s->crystal.shape != NB_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0 && !s->crystal.normalise)
         return "moves the edge of a spot, in no sample";
