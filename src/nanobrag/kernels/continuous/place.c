@@ -426,8 +426,20 @@ static int lay_by_gauss(const struct laying *whole)
 
 /* ---- panels and layers ---- */
 
-/* Finds where the ray meets the plane of a layer; returns 0 where it does not, or far
- * outside of the panel. */
+/* Returns the distance between a direction and that of a place of the panel's layer. */
+static double distance_to(const struct phys_frame *f, struct form_vector from,
+                          struct form_vector d, double x, double y)
+{
+    const double sub = f->pixel / f->oversample;
+    const struct form_vector at = form_axpy(x * sub, form_load(f->fast),
+                                            form_axpy(y * sub, form_load(f->slow), from));
+    const struct form_vector off = form_axpy(-1 / sqrt(form_dot(at, at)), at, d);
+
+    return sqrt(form_dot(off, off));
+}
+
+/* Finds where the ray meets the plane of a layer; returns 0 where it does not, or by more
+ * than an angle of `margin` beside the panel or the rendered pixels. */
 static int meets_panel(struct laying *l, const struct phys_frame *f, double margin)
 {
     const double sub = f->pixel / f->oversample;
@@ -436,18 +448,23 @@ static int meets_panel(struct laying *l, const struct phys_frame *f, double marg
     const struct form_vector d = form_load(l->d), across = form_cross(fast, slow);
     const struct form_vector from =
         form_axpy(depth, form_load(f->normal), form_load(f->pix0));
-    const double per = form_dot(d, across), away = form_dot(from, across) / per;
+    const double away = form_dot(from, across) / form_dot(d, across);
     const double ff = form_dot(fast, fast), fs = form_dot(fast, slow),
                  ss = form_dot(slow, slow);
     const struct form_vector at = form_axpy(away, d, form_scale(-1, from));
     const double af = form_dot(at, fast), as = form_dot(at, slow);
     const double det = (ff * ss - fs * fs) * sub;
+    const double x = (af * ss - as * fs) / det, y = (as * ff - af * fs) / det;
     const double beyond = 4 + margin * away * away / (fabs(form_dot(from, across)) * sub);
 
-    if (!(away > 0) || !isfinite(away)) return 0;
-    l->name.x = (af * ss - as * fs) / det;
-    l->name.y = (as * ff - af * fs) / det;
-    return is_shown(l, l->name.x, l->name.y, beyond, beyond);
+    if (!(away > 0) || !isfinite(x) || !isfinite(y)) return 0;
+    l->name.x = x;
+    l->name.y = y;
+    if (distance_to(f, from, d, clamp(x, 0, (double)f->nfast * f->oversample),
+                    clamp(y, 0, (double)f->nslow * f->oversample))
+        > margin + 4 * sub / away)
+        return 0;
+    return is_shown(l, x, y, beyond, beyond);
 }
 
 /* Lays the spot on one layer of one panel. */
