@@ -46,6 +46,9 @@ double random_number(uint64_t *state)
     return (double)(*state >> 11) / 9007199254740992.0;
 }
 
+#define CONTINUOUS(name) {"gradcheck.continuous." #name, continuous_##name},
+#define POINT(name)      {"gradcheck.points." #name, point_##name},
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -100,16 +103,11 @@ int main(int argc, char **argv)
         {"gradcheck.refused", refused},
         {"gradcheck.hints", hints},
         {"gradcheck.report", report_is_json},
-#define CONTINUOUS(name) {"gradcheck.continuous." #name, continuous_##name},
-        CONTINUOUS_LIST(CONTINUOUS)
-#undef CONTINUOUS
-#define POINT(name) {"gradcheck.points." #name, point_##name},
-            POINT_LIST(POINT)
-#undef POINT
+        CONTINUOUS_LIST(CONTINUOUS) POINT_LIST(POINT)
 #define MODES(name, ...) {"gradcheck." #name ".fast", scene_##name##_fast},
 #include "gradients/modes.def"
 #undef MODES
-                {"gradcheck.lattice.square", lattice_square},
+            {"gradcheck.lattice.square", lattice_square},
         {"gradcheck.lattice.real_cells", lattice_real_cells},
         {"gradcheck.lattice.round", lattice_round},
         {"gradcheck.lattice.gauss", lattice_gauss},

@@ -2,13 +2,12 @@
  * broad.c - tangents of the widths of a continuous crystal: scene/continuous/broad.c
  * formula by formula, each value beside its tangent (_dot). SPDX-License-Identifier: MIT
  */
-#include "scene/continuous/continuous.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
+#include "scene/continuous/continuous.h"
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
 

@@ -281,8 +281,8 @@ static double largest_weight(const struct adjoint_work *adjoint)
 static nb_status visit_continuous(struct run *run)
 {
     if (run->objective->linear)
-        NB_TRY(continuous_draw(run->progress, run->kernels, &run->job,
-                               run->work->continuous));
+        NB_TRY(
+            continuous_draw(run->progress, run->kernels, &run->job, run->work->continuous));
     return continuous_back(run->progress, run->kernels, &run->job, run->adjoint,
                            run->work->weight, run->work->continuous);
 }
