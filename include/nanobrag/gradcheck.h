@@ -109,7 +109,8 @@ typedef struct nb_gradcheck_summary {
     char message[160]; /* what failed; "" if all passed */
     int verdicts[NB_VERDICTS]; /* number of rows with each verdict */
     double dot; /* |<w, J d> - <J^T w, d>| over its scale; at most 1e-12 */
-    double linearity; /* error of linearity of nb_vjp() over its scale; at most 1e-13 */
+    double linearity; /* error of linearity of nb_vjp() over its scale; at most 1e-13, of a
+                         continuous crystal 1e-12 */
     int threads; /* bits were compared for 1, 2 and this number of threads */
     uint64_t evaluations; /* images computed */
     uint64_t launches, compiled_launches; /* kernel launches; compiled ones must be 0 */

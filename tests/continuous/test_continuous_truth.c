@@ -78,7 +78,6 @@ static int few_rotations(void)
     static double image[N], mean[N], truth[N];
     const struct aimed a = {.edge = {300, 300, 300}, .d = 1.5, .mosaic = {0.3}};
     nb_scene scene = aimed_scene(&a);
-    const nb_crystal crystal = scene.crystal;
     struct truth t;
 
     truth_of(&scene, &t);
@@ -106,8 +105,8 @@ static int few_rotations(void)
         }
         probe_dual(rows, star);
         for (int k = 0; k < 9; k++) scene.crystal.matrix[k] = star[k % 3][k / 3];
-        memset(scene.crystal.cell, 0, sizeof crystal.cell);
-        memset(scene.crystal.rotation, 0, sizeof crystal.rotation);
+        memset(scene.crystal.cell, 0, sizeof scene.crystal.cell);
+        memset(scene.crystal.rotation, 0, sizeof scene.crystal.rotation);
         scene.scan.phi0 = 0;
         image_of(&scene, NB_REFERENCE, image);
         for (int k = 0; k < N; k++) mean[k] += image[k] / 3;

@@ -181,6 +181,21 @@ struct named_number {
     double *at;
 };
 
+static double *number_of_width(nb_scene *s, const char *name)
+{
+    const struct named_number numbers[] = {
+        {"mosaic_a", s->crystal.mosaic},          {"mosaic_b", s->crystal.mosaic + 1},
+        {"mosaic_c", s->crystal.mosaic + 2},      {"mosaic_ab", s->crystal.mosaic_off},
+        {"mosaic_ac", s->crystal.mosaic_off + 1}, {"mosaic_bc", s->crystal.mosaic_off + 2},
+        {"rotation_drift_x", s->scan.drift},      {"rotation_drift_y", s->scan.drift + 1},
+        {"rotation_drift_z", s->scan.drift + 2},
+    };
+
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        if (strcmp(numbers[i].name, name) == 0) return numbers[i].at;
+    return number_of_list(s, name);
+}
+
 static double *number(nb_scene *s, const char *name)
 {
     const struct named_number numbers[] = {
@@ -235,15 +250,6 @@ static double *number(nb_scene *s, const char *name)
         {"ncells_ab", s->crystal.ncells_off},
         {"ncells_ac", s->crystal.ncells_off + 1},
         {"ncells_bc", s->crystal.ncells_off + 2},
-        {"mosaic_a", s->crystal.mosaic},
-        {"mosaic_b", s->crystal.mosaic + 1},
-        {"mosaic_c", s->crystal.mosaic + 2},
-        {"mosaic_ab", s->crystal.mosaic_off},
-        {"mosaic_ac", s->crystal.mosaic_off + 1},
-        {"mosaic_bc", s->crystal.mosaic_off + 2},
-        {"rotation_drift_x", s->scan.drift},
-        {"rotation_drift_y", s->scan.drift + 1},
-        {"rotation_drift_z", s->scan.drift + 2},
         {"rotation_x", s->crystal.rotation},
         {"rotation_y", s->crystal.rotation + 1},
         {"rotation_z", s->crystal.rotation + 2},
@@ -262,7 +268,7 @@ static double *number(nb_scene *s, const char *name)
 
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (strcmp(numbers[i].name, name) == 0) return numbers[i].at;
-    return number_of_list(s, name);
+    return number_of_width(s, name);
 }
 
 /* scenes in which each parameter means something and shows */

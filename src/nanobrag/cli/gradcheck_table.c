@@ -173,10 +173,10 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
     const int bad = print_table(rows, n, all);
     free(rows);
     printf("%s\n", legend);
-    printf("dot test %.1e of 1e-12, linearity %.1e of 1e-13, the same bits with 1 to %d "
+    printf("dot test %.1e of 1e-12, linearity %.1e of %s, the same bits with 1 to %d "
            "threads, %llu images\n",
-           summary.dot, summary.linearity, summary.threads,
-           (unsigned long long)summary.evaluations);
+           summary.dot, summary.linearity, summary.linearity > 1e-13 ? "1e-12" : "1e-13",
+           summary.threads, (unsigned long long)summary.evaluations);
     const int vacuous = summary.verdict == NB_VERDICT_FAIL_VACUOUS;
     if (bad == 0 && (summary.verdict == NB_VERDICT_PASS || (all && vacuous))) {
         printf("every derivative is right\n");

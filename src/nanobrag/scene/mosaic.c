@@ -10,7 +10,7 @@
 
 /* The variance of a component of the rotation vectors that fill a cap of 1:
  * E[(1 - u^2)^(2/3)] / 3 = gamma(1/2) gamma(5/3) / (6 gamma(13/6)). */
-static const double CAP_VARIANCE = 0.24639138659331338;
+static const double cap_variance = 0.24639138659331338;
 
 /* Draws nanoBragg's rotation from three uniforms: the axis is uniform on the sphere, and
  * the angle fills a cap evenly. Each step of the angle is rounded to float. */
@@ -109,7 +109,7 @@ static double product(const struct scene_domain *domain, int n, int i, int j)
 }
 
 /* Changes rotation vectors, in `axis`, linearly, so that their mean is 0 and their
- * covariance CAP_VARIANCE times 1: Gram's and Schmidt's method over the components. The
+ * covariance cap_variance times 1: Gram's and Schmidt's method over the components. The
  * second pass removes the rounding of the first. */
 static void balance(struct scene_domain *domain, int n)
 {
@@ -120,11 +120,11 @@ static void balance(struct scene_domain *domain, int n)
             for (int k = 0; k < n; k++) mean += domain[k].axis[i] / n;
             for (int k = 0; k < n; k++) domain[k].axis[i] -= mean;
             for (int j = 0; j < i; j++) {
-                const double share = product(domain, n, i, j) / (n * CAP_VARIANCE);
+                const double share = product(domain, n, i, j) / (n * cap_variance);
 
                 for (int k = 0; k < n; k++) domain[k].axis[i] -= share * domain[k].axis[j];
             }
-            scale = sqrt(n * CAP_VARIANCE / product(domain, n, i, i));
+            scale = sqrt(n * cap_variance / product(domain, n, i, i));
             for (int k = 0; k < n; k++) domain[k].axis[i] *= scale;
         }
 }
@@ -146,7 +146,7 @@ static void fill_cap(struct random_stream *random, int n, struct scene_domain *d
 
         if (n < 4) {
             turn = (double)k / n;
-            angle = n > 1 ? sqrt(3 * CAP_VARIANCE) : 0;
+            angle = n > 1 ? sqrt(3 * cap_variance) : 0;
             z = 0;
         }
         v[0] = angle * sqrt(1 - z * z) * cos(2 * LINEAR_PI * turn);

@@ -192,15 +192,14 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
     if (c->ndomains > 1 && !given && !quirk)
         return fail(ctx, NB_ERR_SCENE, "%d mosaic domains need a spread; give -mosaic",
                     c->ndomains);
-    if (continuous_is_on(scene))
+    if (continuous_is_on(scene) || (c->ndomains != 0 && !given))
         c->ndomains = 1;
     else if (c->ndomains == 0) {
         c->ndomains = spread > 0 ? 10 : 1;
         if (spread > 0)
             log_line(ctx, NB_LOG_NOTE, "crystal",
                      "a mosaic spread without -mosaic_dom: 10 domains");
-    } else if (!given)
-        c->ndomains = 1;
+    }
     scene->given |= NB_GIVEN_MOSAIC;
     mosaic_resolve(scene);
     if (c->mosaic[1] != 0 || c->mosaic[2] != 0) scene->given |= NB_GIVEN_MOSAIC_AXES;

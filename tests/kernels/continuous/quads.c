@@ -29,6 +29,7 @@ quad fmaxq(quad x, quad y);
 #undef fabs
 #undef fmin
 #undef fmax
+/* NOLINTBEGIN: the kernels' own names and text, in 128 bits */
 #define double quad
 #define sin                      sinq
 #define cos                      cosq
@@ -56,6 +57,7 @@ static double ewald_stars(const double *axes, double *stars);
 #include "kernels/continuous/forms/form_make.c"
 #include "kernels/continuous/forms/nodes.c"
 #include "kernels/continuous/forms/view.c"
+/* NOLINTEND */
 
 /* Differences are taken between these steps to either side. */
 static const quad difference = 1e-10;
@@ -225,8 +227,8 @@ void quads_view_change(const struct quads_frame *frame, const struct quads_name 
                                        name->mosaic, 0,           0,          name->layer,
                                        at->along,    name->gauss, name->turn, name->x,
                                        name->y};
-        struct crystal_at crystal;
-        struct beam_group group;
+        struct crystal_at crystal = {0};
+        struct beam_group group = {0};
         struct view view = {.crystal = &crystal, .group = &group};
         struct phys_source source;
         struct phys_orientation o;

@@ -99,7 +99,7 @@ nb_status draws_find(nb_fit *fit)
 static double *rows_of(const nb_fit *fit)
 {
     const size_t n = fit->layout.n;
-    double *row = calloc((DRAWS + 1) * n, sizeof *row);
+    double *row = calloc((DRAWS + 1) * n + 1, sizeof *row);
 
     if (!row) return NULL;
     memcpy(row, fit->draws.step, DRAWS * n * sizeof *row);

@@ -56,14 +56,14 @@ void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_sp
 
     for (int i = 0; i < NODES && frame->layer_mu != 0; i++) {
         const struct seen s = see(frame, spot, nodes, i);
-        const double cosine_ = bar[i] * s.slopes.dcosine / s.capture;
-        const struct phys_vec3 x_ = phys_scale(cosine_, by_place(frame, &s));
-        const double place[3] = {x_.x, x_.y, x_.z};
+        const double cosine_bar = bar[i] * s.slopes.dcosine / s.capture;
+        const struct phys_vec3 x_bar = phys_scale(cosine_bar, by_place(frame, &s));
+        const double place[3] = {x_bar.x, x_bar.y, x_bar.z};
         const double d[3] = {s.point.d.x, s.point.d.y, s.point.d.z};
 
         to->layer_mu += bar[i] * s.slopes.dmu / s.capture;
         for (int k = 0; k < 3; k++) {
-            to->normal[k] += cosine_ * d[k];
+            to->normal[k] += cosine_bar * d[k];
             sums.place[k] += place[k];
             sums.fast[k] += s.x * place[k];
             sums.slow[k] += s.y * place[k];

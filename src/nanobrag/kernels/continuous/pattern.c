@@ -57,7 +57,7 @@ static void fit_degree(int degree, const struct pattern *p, const double *weight
                        double (*out)[NODES])
 {
     const int n = count_of(degree);
-    double normal[MOST][MOST] = {{0}}, at[NODES][MOST];
+    double normal[MOST][MOST] = {{0}}, at[NODES][MOST] = {{0}};
 
     for (int i = 0; i < NODES; i++) {
         monomials(degree, p->a[i], p->b[i], at[i]);

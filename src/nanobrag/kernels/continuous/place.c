@@ -21,7 +21,7 @@ enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8 };
 /* A spot that reaches further than this share of q has parts with nodes of their own, at
  * most so many in each direction. */
 static const double flat_share = 0.06;
-enum { PARTS_MOST = 8 };
+enum { PARTS_MOST = 8, MIDDLE_STEP = NODE_STEPS / 2 };
 
 /* The largest phi, radian, at which the series of nodes.c is used. */
 static const double widest_phi = 0.15;
@@ -310,7 +310,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
                 clamp(l->e + step_to_maximum(n, form_scale(1 + l->e, p), p, l->q1, 0),
                       -most, most);
         for (int j = 0; line_at && j < steps; j++) {
-            if (steps > 1) p = turn_by(n->w, -(s->at[i] + (j - steps / 2) * s->step), at);
+            if (steps > 1) p = turn_by(n->w, -(s->at[i] + (j - MIDDLE_STEP) * s->step), at);
             line_at[j * NODES + i] = step_to_maximum(n, p, p, n->form.ci, per);
         }
     }
@@ -325,26 +325,28 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
     const double size = sqrt(form_dot(a, a) + form_dot(b, b)) / fmax(l->nodes.form.q, 1e-9);
     const int n =
         l->nodes.form.q == 0 ? 1 : (int)clamp(ceil(size / flat_share), 1, PARTS_MOST);
+    const size_t line_numbers = (size_t)NODE_STEPS * NODES;
     const int lines = l->nodes.line > 0 && l->name.along != ALONG_ENERGY;
 
     for (int part = 0; part < n * n; part++) {
-        const double wide = 2.0 / n, low_a = -1 + (part % n) * wide;
-        const double low_b = -1 + (double)(part / n) * wide;
+        const int row = part / n;
+        const double wide = 2.0 / n, low_a = -1 + (part - row * n) * wide;
+        const double low_b = -1 + row * wide;
         const double ca = low_a + wide / 2, cb = low_b + wide / 2;
         const double around = n == 1 ? 1 : sqrt(2) / n;
         double *line_at = NULL;
 
         if (hypot(ca, cb) > 1 + around) continue;
-        if (!list_grow(l->out, 1, lines ? NODE_STEPS * NODES : 0)) return 0;
+        if (!list_grow(l->out, 1, lines ? line_numbers : 0)) return 0;
         s->part = (struct spot_ellipse){e->x + e->xa * ca + e->xb * cb, e->y + e->yb * cb,
                                         around * e->xa, around * e->xb, around * e->yb};
         s->cell[0] = low_a, s->cell[1] = low_a + wide;
         s->cell[2] = low_b, s->cell[3] = low_b + wide;
-        if (part % n == n - 1) s->cell[1] = 1;
-        if (part / n == n - 1) s->cell[3] = 1;
+        if (part - row * n == n - 1) s->cell[1] = 1;
+        if (row == n - 1) s->cell[3] = 1;
         s->line_at = l->out->nline;
         if (lines) line_at = l->out->line_at + l->out->nline;
-        if (lines) l->out->nline += NODE_STEPS * NODES;
+        if (lines) l->out->nline += line_numbers;
         list_nodes(s, l->out, l->settings->pattern, &l->nodes);
         find_steps(l, s, line_at);
         l->out->spot[l->out->n++] = *s;
@@ -391,10 +393,9 @@ static int is_slow(const struct laying *l)
 
     if (widths < 2.6 || widths > GAUSS_WIDTHS) return widths < 2.6;
     for (int j = 0; j < NODE_STEPS; j++)
-        f[j] =
-            form_at(&l->nodes.form,
-                    form_axpy(-1, q0, turn_by(l->nodes.w, -(j - NODE_STEPS / 2) * u, l->p)))
-                .log;
+        f[j] = form_at(&l->nodes.form,
+                       form_axpy(-1, q0, turn_by(l->nodes.w, -(j - MIDDLE_STEP) * u, l->p)))
+                   .log;
     l3 = (f[4] - 2 * (f[3] - f[1]) - f[0]) / (2 * u * u * u);
     return l3 * l3 > 4e-5 * h3;
 }

@@ -210,7 +210,9 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
 
 /* Adds the samples of a spot in some rows to `own` and the changes. */
 static void add_spot(const struct continuous_rows *rows, const struct job *panel, int n,
-                     size_t number, int first, int end, double *own, double *change)
+                     size_t number, int first, int end,
+                     double *own, /* NOLINT(readability-non-const-parameter) */
+                     double *change) /* NOLINT(readability-non-const-parameter) */
 {
     const struct continuous_work *work = rows->work;
     const struct continuous_kernels *kernels = rows->kernels->single

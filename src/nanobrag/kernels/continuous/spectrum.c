@@ -36,15 +36,17 @@ struct look {
 static struct look look_of(const struct spectrum_grid *grid, double width, double scale)
 {
     struct look l;
+    int half;
 
     l.n = grid->n;
     l.low = grid->low;
     l.step = grid->step;
     l.h = grid->step / width;
     l.height = scale / (width * sqrt(2 * M_PI));
-    l.window = 4 * (int)ceil((REACH / l.h + 1) / 2);
+    half = 2 * (int)ceil((REACH / l.h + 1) / 2);
+    l.window = 2 * half;
     for (int k = 0; k < l.window; k++) {
-        const double x = (k - l.window / 2) * l.h;
+        const double x = (k - half) * l.h;
 
         l.shape[k] = exp(-0.5 * x * x);
         l.fall[k] = x * l.h;

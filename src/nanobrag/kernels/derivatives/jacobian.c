@@ -378,7 +378,8 @@ static nb_status continuous_jacobian(struct progress *progress,
                                      struct continuous_work *work, struct run *run)
 {
     const size_t panels = run->work->sizes.panels;
-    const struct tangents **along = malloc(panels * sizeof *along);
+    const struct tangents **along =
+        malloc((panels + 1) * sizeof(const struct tangents *)); /* NOLINT */
     struct continuous_rows rows;
     nb_status status;
     double peak = 0;

@@ -242,98 +242,103 @@ FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b
 /* Writes the slopes by the change h of the Hessian: -sig/2 + sig h sig/2 by h itself, and
  * -h/2 + h sig h/2 by sig. */
 FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
-                              struct form_vector *u_, struct form_vector *p_,
-                              struct form_vector *g_, struct form_vector *q0_, double *sig_,
-                              double *k_)
+                              struct form_vector *u_bar, struct form_vector *p_bar,
+                              struct form_vector *g_bar, struct form_vector *q0_bar,
+                              double *sig_bar, double *k_bar)
 {
-    double change_[6], pairs_[6], trace;
+    double change_bar[6], pairs_bar[6], trace;
 
-    form_before(f->sig, s->times, change_);
-    form_after(s->change, s->times, sig_);
+    form_before(f->sig, s->times, change_bar);
+    form_after(s->change, s->times, sig_bar);
     for (int i = 0; i < 6; i++) {
-        change_[i] = 0.5 * (change_[i] - f->sig[i]);
-        sig_[i] = (i < 3 ? 0.5 : 1) * (sig_[i] - s->change[i]);
+        change_bar[i] = 0.5 * (change_bar[i] - f->sig[i]);
+        sig_bar[i] = (i < 3 ? 0.5 : 1) * (sig_bar[i] - s->change[i]);
     }
-    form_mix(change_, s->pairs, k_);
-    form_mix(change_, f->k, pairs_);
-    trace = change_[0] + change_[1] + change_[2];
-    *u_ = form_axpy(-trace, s->p, form_times(change_, s->p));
-    *p_ = form_axpy(-trace, s->u, form_times(change_, s->u));
-    *g_ = form_scale(2, form_times(pairs_, s->p));
-    *q0_ = form_scale(2, form_times(pairs_, s->g));
+    form_mix(change_bar, s->pairs, k_bar);
+    form_mix(change_bar, f->k, pairs_bar);
+    trace = change_bar[0] + change_bar[1] + change_bar[2];
+    *u_bar = form_axpy(-trace, s->p, form_times(change_bar, s->p));
+    *p_bar = form_axpy(-trace, s->u, form_times(change_bar, s->u));
+    *g_bar = form_scale(2, form_times(pairs_bar, s->p));
+    *q0_bar = form_scale(2, form_times(pairs_bar, s->g));
 }
 
-/* Returns the slopes at the place of these steps, backwards through form_at(): x_ is the
+/* Returns the slopes at the place of these steps, backwards through form_at(): x_bar is the
  * slope by x. */
 FORM_FN struct form_slopes form_back(const struct form *f, const struct form_steps *s)
 {
     const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
-    const double wt_ = s->trace * (1. / 12) - 0.5;
-    double k_[6];
-    struct form_vector u_, g_, w_, t_, p_, d_, c_, e_, y_, v_, perp_, n_, q0_;
-    double s1_, s2_, tt_, q_, arc_, v2_, bent_, p2_, off_, along_;
+    const double wt_bar = s->trace * (1. / 12) - 0.5;
+    double k_bar[6];
+    struct form_vector u_bar, g_bar, w_bar, t_bar, p_bar, d_bar, c_bar, e_bar, y_bar, v_bar,
+        perp_bar, n_bar, q0_bar;
+    double s1_bar, s2_bar, tt_bar, q_bar, arc_bar, v2_bar, bent_bar, p2_bar, off_bar,
+        along_bar;
     struct form_slopes out;
 
-    form_back_change(f, s, &u_, &p_, &g_, &q0_, out.by.sig, k_);
-    u_ = form_axpy(-0.5, s->g, u_);
-    g_ = form_axpy(-0.5, s->u, g_);
-    w_ = form_scale(wt_, s->t);
-    t_ = form_axpy(1. / 6, s->t, form_scale(wt_, s->w));
-    t_ = form_axpy(-0.5, form_load(f->beta), form_axpy(-1, form_times(f->m, s->t), t_));
+    form_back_change(f, s, &u_bar, &p_bar, &g_bar, &q0_bar, out.by.sig, k_bar);
+    u_bar = form_axpy(-0.5, s->g, u_bar);
+    g_bar = form_axpy(-0.5, s->u, g_bar);
+    w_bar = form_scale(wt_bar, s->t);
+    t_bar = form_axpy(1. / 6, s->t, form_scale(wt_bar, s->w));
+    t_bar =
+        form_axpy(-0.5, form_load(f->beta), form_axpy(-1, form_times(f->m, s->t), t_bar));
     form_give(form_scale(-0.5, s->t), out.by.beta);
     form_outer(-0.5, s->t, s->t, out.by.m);
     form_add_outer(0.5, s->gradient, s->gradient, out.by.sig);
     for (int i = 0; i < 3; i++) out.by.sig[i] += s->wt * (1. / 12);
     /* the gradient, whose slope is `move` */
-    w_ = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_));
-    t_ = form_axpy(0.5, form_cross(s->move, s->w), t_);
-    p_ = form_axpy(-1, form_cross(s->u, s->move), p_);
-    u_ = form_axpy(-1, form_cross(s->move, s->p), u_);
-    form_outer(1, u_, s->g, out.by.k);
-    for (int i = 0; i < 6; i++) out.by.k[i] += (i < 3 ? 1 : 2) * k_[i];
-    g_ = form_axpy(1, form_times(f->k, u_), form_axpy(1, p_, g_));
-    q0_ = form_axpy(1, p_, q0_);
-    q_ = form_dot(q0_, n);
-    n_ = form_scale(f->q, q0_);
-    s1_ = -form_dot(g_, s->c);
-    s2_ = form_dot(g_, s->e);
-    e_ = form_scale(s->s2, g_);
-    t_ = form_axpy(1, form_cross(s->c, e_), t_);
-    c_ = form_axpy(-s->s1, g_, form_cross(e_, s->t));
-    t_ = form_axpy(1, form_cross(form_axpy(1, q0, s->d), c_), t_);
-    p_ = form_cross(c_, s->t);
-    q_ += form_dot(p_, n);
-    n_ = form_axpy(f->q, p_, n_);
-    d_ = form_axpy(1, p_, g_);
-    tt_ = s1_ * (s->tt * (1. / 60) - 1. / 6) - s2_ * (1. / 24);
-    t_ = form_axpy(2 * tt_, s->t, t_);
-    form_outer(1, t_, s->w, out.by.s);
-    w_ = form_axpy(1, form_times(f->s, t_), w_);
-    y_ = form_scale(f->q, form_cross(w_, n));
-    q_ += form_dot(w_, form_cross(n, s->y));
-    n_ = form_axpy(f->q, form_cross(s->y, w_), n_);
-    form_outer(1, y_, s->v, out.by.ci);
+    w_bar = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_bar));
+    t_bar = form_axpy(0.5, form_cross(s->move, s->w), t_bar);
+    p_bar = form_axpy(-1, form_cross(s->u, s->move), p_bar);
+    u_bar = form_axpy(-1, form_cross(s->move, s->p), u_bar);
+    form_outer(1, u_bar, s->g, out.by.k);
+    for (int i = 0; i < 6; i++) out.by.k[i] += (i < 3 ? 1 : 2) * k_bar[i];
+    g_bar = form_axpy(1, form_times(f->k, u_bar), form_axpy(1, p_bar, g_bar));
+    q0_bar = form_axpy(1, p_bar, q0_bar);
+    q_bar = form_dot(q0_bar, n);
+    n_bar = form_scale(f->q, q0_bar);
+    s1_bar = -form_dot(g_bar, s->c);
+    s2_bar = form_dot(g_bar, s->e);
+    e_bar = form_scale(s->s2, g_bar);
+    t_bar = form_axpy(1, form_cross(s->c, e_bar), t_bar);
+    c_bar = form_axpy(-s->s1, g_bar, form_cross(e_bar, s->t));
+    t_bar = form_axpy(1, form_cross(form_axpy(1, q0, s->d), c_bar), t_bar);
+    p_bar = form_cross(c_bar, s->t);
+    q_bar += form_dot(p_bar, n);
+    n_bar = form_axpy(f->q, p_bar, n_bar);
+    d_bar = form_axpy(1, p_bar, g_bar);
+    tt_bar = s1_bar * (s->tt * (1. / 60) - 1. / 6) - s2_bar * (1. / 24);
+    t_bar = form_axpy(2 * tt_bar, s->t, t_bar);
+    form_outer(1, t_bar, s->w, out.by.s);
+    w_bar = form_axpy(1, form_times(f->s, t_bar), w_bar);
+    y_bar = form_scale(f->q, form_cross(w_bar, n));
+    q_bar += form_dot(w_bar, form_cross(n, s->y));
+    n_bar = form_axpy(f->q, form_cross(s->y, w_bar), n_bar);
+    form_outer(1, y_bar, s->v, out.by.ci);
     /* the displacement */
-    v_ = form_times(f->ci, y_);
-    perp_ = form_scale(s->arc, v_);
-    arc_ = form_dot(v_, s->perp);
-    v2_ = form_dot(v_, n);
-    n_ = form_axpy(s->v2, v_, n_);
-    bent_ = arc_ * (1. / 6 + s->rho2 / (s->p2 + 1e-300) * (3. / 20)) / (s->p2 + 1e-300);
-    perp_ = form_axpy(2 * bent_, s->perp, perp_);
-    off_ = v2_ / (s->length + f->q + 1e-300);
-    q_ -= off_ * s->v2;
-    p2_ = -0.5 * off_ * s->v2 / (s->length + 1e-300) - bent_ * s->rho2 / (s->p2 + 1e-300)
-          - 0.5 * f->b;
-    off_ += p2_;
-    q_ += 2 * f->q * p2_ + 2 * s->along * off_;
-    along_ = 2 * f->q * off_ - form_dot(perp_, n);
-    n_ = form_axpy(-s->along, perp_, form_axpy(along_, s->d, n_));
-    d_ = form_axpy(2 * off_, s->d, form_axpy(1, perp_, form_axpy(along_, n, d_)));
-    out.d = d_;
+    v_bar = form_times(f->ci, y_bar);
+    perp_bar = form_scale(s->arc, v_bar);
+    arc_bar = form_dot(v_bar, s->perp);
+    v2_bar = form_dot(v_bar, n);
+    n_bar = form_axpy(s->v2, v_bar, n_bar);
+    bent_bar =
+        arc_bar * (1. / 6 + s->rho2 / (s->p2 + 1e-300) * (3. / 20)) / (s->p2 + 1e-300);
+    perp_bar = form_axpy(2 * bent_bar, s->perp, perp_bar);
+    off_bar = v2_bar / (s->length + f->q + 1e-300);
+    q_bar -= off_bar * s->v2;
+    p2_bar = -0.5 * off_bar * s->v2 / (s->length + 1e-300)
+             - bent_bar * s->rho2 / (s->p2 + 1e-300) - 0.5 * f->b;
+    off_bar += p2_bar;
+    q_bar += 2 * f->q * p2_bar + 2 * s->along * off_bar;
+    along_bar = 2 * f->q * off_bar - form_dot(perp_bar, n);
+    n_bar = form_axpy(-s->along, perp_bar, form_axpy(along_bar, s->d, n_bar));
+    d_bar = form_axpy(2 * off_bar, s->d,
+                      form_axpy(1, perp_bar, form_axpy(along_bar, n, d_bar)));
+    out.d = d_bar;
     out.by.norm = 1;
-    out.by.q = q_;
-    form_give(n_, out.by.n);
+    out.by.q = q_bar;
+    form_give(n_bar, out.by.n);
     out.by.b = -0.5 * s->p2;
     return out;
 }

@@ -56,10 +56,9 @@ static void times(const matrix a, const matrix b, matrix out)
 {
     matrix c;
 
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            c[3 * i + j] =
-                a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+    for (size_t i = 0; i < 9; i += 3)
+        for (size_t j = 0; j < 3; j++)
+            c[i + j] = a[i] * b[j] + a[i + 1] * b[3 + j] + a[i + 2] * b[6 + j];
     memcpy(out, c, sizeof c);
 }
 
@@ -226,7 +225,6 @@ static void prior_adjoint(const struct form *bar, const struct parts *p,
     double trace;
 
     widen_bar(bar->m, m);
-    trace = m[0] + m[4] + m[8];
     for (int i = 0; i < 9; i++) z[i] = 0.25 * m[i];
     mix(z, p->si, more);
     add(1, more, to->sig);
@@ -273,47 +271,47 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
                        const struct form *bar, struct form_of *to)
 {
     struct parts_bar b = {0};
-    matrix m, w_, k_, c_;
+    matrix m, w_bar, k_bar, c_bar;
     struct parts p;
-    double q0[3] = {0}, n[3], inward = 0, h2, along_;
+    double q0[3] = {0}, n[3], inward = 0, h2, along_bar;
 
     parts_of(of, form, &p);
     h2 = bar->norm * p.along * (1. / 24);
-    along_ = bar->norm * p.h * (1. / 24);
+    along_bar = bar->norm * p.h * (1. / 24);
     widen_bar(bar->sig, b.sig);
     widen_bar(bar->ci, b.ci);
     widen_bar(bar->s, b.s);
-    widen_bar(bar->k, k_);
+    widen_bar(bar->k, k_bar);
     for (int i = 0; i < 3; i++) {
         const double *s = form->sig, *row = p.w + (size_t)3 * (size_t)i;
         const struct form_vector sn = form_times(s, form_load(form->n));
         const double sni = i == 0 ? sn.x : i == 1 ? sn.y : sn.z;
 
         q0[i] = 2 * h2 * form_dot(form_load(row), form_load(p.q0));
-        n[i] = bar->n[i] + 2 * along_ * sni;
+        n[i] = bar->n[i] + 2 * along_bar * sni;
         for (int j = 0; j < 3; j++) {
-            w_[3 * i + j] = h2 * p.q0[i] * p.q0[j];
-            b.sig[3 * i + j] += along_ * form->n[i] * form->n[j];
+            w_bar[3 * i + j] = h2 * p.q0[i] * p.q0[j];
+            b.sig[3 * i + j] += along_bar * form->n[i] * form->n[j];
         }
     }
-    mix(w_, p.k, m);
+    mix(w_bar, p.k, m);
     add(1, m, b.sig);
-    mix(w_, p.sig, m);
-    add(1, m, k_);
+    mix(w_bar, p.sig, m);
+    add(1, m, k_bar);
     prior_adjoint(bar, &p, &b);
     sig_adjoint(&p, &b);
     /* C = Cb - X S X */
-    product(p.ci, b.ci, p.ci, c_);
-    for (int i = 0; i < 9; i++) c_[i] = -c_[i] - 0.5 * bar->norm * p.ci[i];
-    add_bar(1, c_, to->block);
-    product(p.x, c_, p.x, m);
+    product(p.ci, b.ci, p.ci, c_bar);
+    for (int i = 0; i < 9; i++) c_bar[i] = -c_bar[i] - 0.5 * bar->norm * p.ci[i];
+    add_bar(1, c_bar, to->block);
+    product(p.x, c_bar, p.x, m);
     add(-1, m, b.s);
-    product(c_, p.x, p.s, m);
+    product(c_bar, p.x, p.s, m);
     add(1, m, b.x);
-    product(p.s, p.x, c_, m);
+    product(p.s, p.x, c_bar, m);
     add(1, m, b.x);
     /* K = Cb^-1, and log det Cb */
-    product(p.k, k_, p.k, m);
+    product(p.k, k_bar, p.k, m);
     add_bar(-1, m, to->block);
     add_bar(0.5 * bar->norm, p.k, to->block);
     add_bar(1, b.s, to->spread);

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
+
 /* Rotates a vector by -z about w, p - z s1 w x p + z^2 s2 w x (w x p), by the series of
  * sin(a)/a and (1 - cos(a))/a^2 in a = z |w|, which is below 0.3 here. */
 struct turn {
@@ -36,15 +38,15 @@ FORM_FN struct form_vector turned(struct form_vector w, double z, struct form_ve
 FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
 {
     if (n->along != ALONG_PHI) return n->z0;
-    return n->at[i] + (j - NODE_STEPS / 2) * n->step;
+    return n->at[i] + (j - MIDDLE_STEP) * n->step;
 }
 
 /* The relative energy of form (j, m). */
 FORM_FN double energy_of(const struct spot_nodes *n, int lines, int j, int m, int i)
 {
-    if (n->along == ALONG_ENERGY) return n->at[i] + (j - NODE_STEPS / 2) * n->step;
+    if (n->along == ALONG_ENERGY) return n->at[i] + (j - MIDDLE_STEP) * n->step;
     if (lines == 1) return 0;
-    return n->line_at[j][i] + (m - LINE_STEPS / 2) * n->line_step;
+    return n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
 }
 
 /* Writes the phi of the nodes in step j. */
@@ -97,8 +99,8 @@ static void find_displacements(const struct spot_nodes *n, const struct node_val
 static void over_line(const struct spot_nodes *n, int j, struct node_values *v, double *out)
 {
     const double u = n->line_step, per = 1 / n->line, per2 = per * per;
-    const double *low = v->log[LINE_STEPS * j], *mid = v->log[LINE_STEPS * j + 1];
-    const double *high = v->log[LINE_STEPS * j + 2];
+    on_nodes *of_step = v->log + (size_t)LINE_STEPS * (size_t)j;
+    const double *low = of_step[0], *mid = of_step[1], *high = of_step[2];
 
     for (int i = 0; i < NODES; i++) {
         const double e = n->line_at[j][i];
@@ -236,21 +238,22 @@ static void bars_of_form(const struct node_values *v, double (*bar)[NODES], int 
     for (int i = 0; i < NODES && v->lines > 1; i++) out[i] *= v->line_slope[j][m][i];
 }
 
-/* Takes p_, the cotangent of a turned vector, back to that of the vector before, and adds
- * those of w and z. */
+/* Takes p_bar, the cotangent of a turned vector, back to that of the vector before, and
+ * adds those of w and z. */
 FORM_FN struct form_vector turn_back(struct form_vector w, double z, struct form_vector p,
-                                     struct form_vector p_, struct form_vector *w_)
+                                     struct form_vector p_bar, struct form_vector *w_bar)
 {
     const struct turn t = turn_of(z * z * form_dot(w, w));
     const struct form_vector c = form_cross(w, p), e = form_cross(w, c);
-    const struct form_vector e_ = form_scale(z * z * t.s2, p_);
-    const struct form_vector c_ = form_axpy(-z * t.s1, p_, form_cross(e_, w));
-    const double s1_ = -z * form_dot(p_, c), s2_ = z * z * form_dot(p_, e);
-    const double a2_ = s1_ * t.ds1 + s2_ * t.ds2;
+    const struct form_vector e_bar = form_scale(z * z * t.s2, p_bar);
+    const struct form_vector c_bar = form_axpy(-z * t.s1, p_bar, form_cross(e_bar, w));
+    const double s1_bar = -z * form_dot(p_bar, c), s2_bar = z * z * form_dot(p_bar, e);
+    const double a2_bar = s1_bar * t.ds1 + s2_bar * t.ds2;
 
-    *w_ = form_axpy(2 * z * z * a2_, w,
-                    form_axpy(1, form_cross(c, e_), form_axpy(1, form_cross(p, c_), *w_)));
-    return form_axpy(1, form_cross(c_, w), p_);
+    *w_bar = form_axpy(2 * z * z * a2_bar, w,
+                       form_axpy(1, form_cross(c, e_bar),
+                                 form_axpy(1, form_cross(p, c_bar), *w_bar)));
+    return form_axpy(1, form_cross(c_bar, w), p_bar);
 }
 
 static double sum_of(const double *a)
@@ -261,20 +264,20 @@ static double sum_of(const double *a)
     return sum;
 }
 
-/* Adds the cotangents of a step's turned places p_ to `to`, and those of the places
+/* Adds the cotangents of a step's turned places p_bar to `to`, and those of the places
  * before to `back`. */
 static void back_through_turn(const struct spot_nodes *n, const struct node_values *v,
-                              int j, double (*p_)[NODES], double (*back)[NODES],
+                              int j, double (*p_bar)[NODES], double (*back)[NODES],
                               struct nodes_change *to)
 {
     const struct form_vector w = form_load(n->w);
-    on_nodes w_[3], by[3], z_, phi;
+    on_nodes spindle_bar[3], by[3], z_bar, phi;
 
     find_phi(n, j, phi);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const double z = phi[i];
-        const struct form_vector bar = {p_[0][i], p_[1][i], p_[2][i]};
+        const struct form_vector bar = {p_bar[0][i], p_bar[1][i], p_bar[2][i]};
         const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
         const struct form_vector from = {n->k * (v->d[0][i] - n->s[0]),
                                          n->k * (v->d[1][i] - n->s[1]),
@@ -284,44 +287,45 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
         const struct form_vector p = turn_back(w, z, from, bar, &w_bar);
 
         back[0][i] += p.x, back[1][i] += p.y, back[2][i] += p.z;
-        w_[0][i] = w_bar.x, w_[1][i] = w_bar.y, w_[2][i] = w_bar.z;
+        spindle_bar[0][i] = w_bar.x, spindle_bar[1][i] = w_bar.y,
+        spindle_bar[2][i] = w_bar.z;
         by[0][i] = -turn.x, by[1][i] = -turn.y, by[2][i] = -turn.z;
-        z_[i] = -form_dot(w, turn);
+        z_bar[i] = -form_dot(w, turn);
     }
     for (int k = 0; k < 3; k++) {
-        to->w[k] += sum_of(w_[k]);
+        to->w[k] += sum_of(spindle_bar[k]);
         to->by[k] += sum_of(by[k]);
     }
-    if (n->along != ALONG_PHI) to->z0 += sum_of(z_);
+    if (n->along != ALONG_PHI) to->z0 += sum_of(z_bar);
 }
 
 /* Takes the cotangents of places k (d - s) to those of the detector and the beam. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
-                             double (*p_)[NODES], struct nodes_change *to)
+                             double (*p_bar)[NODES], struct nodes_change *to)
 {
-    on_nodes x_[3], k_;
+    on_nodes x_bar[3], k_bar;
 
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const struct form_vector d = {v->d[0][i], v->d[1][i], v->d[2][i]};
-        const struct form_vector bar = {p_[0][i], p_[1][i], p_[2][i]};
+        const struct form_vector bar = {p_bar[0][i], p_bar[1][i], p_bar[2][i]};
         const double along = form_dot(bar, d), scale = n->k * v->per_length[i];
 
-        k_[i] = along - form_dot(bar, form_load(n->s));
-        x_[0][i] = scale * (bar.x - along * d.x);
-        x_[1][i] = scale * (bar.y - along * d.y);
-        x_[2][i] = scale * (bar.z - along * d.z);
+        k_bar[i] = along - form_dot(bar, form_load(n->s));
+        x_bar[0][i] = scale * (bar.x - along * d.x);
+        x_bar[1][i] = scale * (bar.y - along * d.y);
+        x_bar[2][i] = scale * (bar.z - along * d.z);
     }
-    to->k += sum_of(k_);
+    to->k += sum_of(k_bar);
     for (int c = 0; c < 3; c++) {
         double fast = 0, slow = 0;
 
         for (int i = 0; i < NODES; i++) {
-            fast += n->x[i] * x_[c][i];
-            slow += n->y[i] * x_[c][i];
+            fast += n->x[i] * x_bar[c][i];
+            slow += n->y[i] * x_bar[c][i];
         }
-        to->s[c] -= n->k * sum_of(p_[c]);
-        to->origin[c] += sum_of(x_[c]);
+        to->s[c] -= n->k * sum_of(p_bar[c]);
+        to->origin[c] += sum_of(x_bar[c]);
         to->fast[c] += fast;
         to->slow[c] += slow;
     }
@@ -334,7 +338,7 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
     on_nodes back[3] = {{0}};
 
     for (int j = 0; j < v->steps; j++) {
-        on_nodes p_[3] = {{0}};
+        on_nodes p_bar[3] = {{0}};
 
         for (int m = 0; m < v->lines; m++) {
             const double(*slope)[NODES] = v->slope[v->lines * j + m];
@@ -349,10 +353,10 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
             }
             for (int c = 0; c < 3; c++)
                 for (int i = 0; i < NODES; i++) {
-                    const double d_ = weight[i] * slope[c][i];
+                    const double d_bar = weight[i] * slope[c][i];
 
-                    to->q0[c] -= d_;
-                    p_[c][i] += (1 + energy_of(n, v->lines, j, m, i)) * d_;
+                    to->q0[c] -= d_bar;
+                    p_bar[c][i] += (1 + energy_of(n, v->lines, j, m, i)) * d_bar;
                 }
         }
         for (int i = 0; i < NODES && v->lines > 1; i++) {
@@ -362,7 +366,7 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
                 sum += bar[o][i] * v->output_slope[o][j][i];
             to->line += sum * v->by_line[j][i];
         }
-        back_through_turn(n, v, j, p_, back, to);
+        back_through_turn(n, v, j, p_bar, back, to);
     }
     back_to_detector(n, v, back, to);
 }
@@ -443,7 +447,7 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
 static void tangent(const struct spot_nodes *n, const struct node_values *v,
                     const struct nodes_change *dot, double (*out)[NODES])
 {
-    on_nodes places[3], step[NODE_STEPS];
+    on_nodes places[3], step[NODE_STEPS] = {{0}};
 
     move_places(n, v, dot, places);
     for (int j = 0; j < v->steps; j++) {

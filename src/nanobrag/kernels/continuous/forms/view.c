@@ -172,7 +172,7 @@ void view_nodes(const struct view *view, const struct phys_frame *frame,
     const double sub = frame->pixel / frame->oversample;
     const double depth = frame->layer_offset + name->layer * frame->layer_step;
     const double hkl[3] = {name->h, name->k, name->l};
-    double ignored[6];
+    double ignored[6] = {0};
 
     for (int i = 0; i < 3; i++) {
         of->q0[i] =

@@ -29,10 +29,9 @@ static struct form_vector torque(const double e[6], const double g[6])
 
     view_widen(e, a);
     view_widen(g, b);
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            m[3 * i + j] =
-                a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j];
+    for (size_t i = 0; i < 9; i += 3)
+        for (size_t j = 0; j < 3; j++)
+            m[i + j] = a[i] * b[j] + a[i + 1] * b[3 + j] + a[i + 2] * b[6 + j];
     v.x = m[5] - m[7], v.y = m[6] - m[2], v.z = m[1] - m[3];
     return v;
 }
@@ -65,26 +64,26 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     const struct phys_broad *b = &view->frame->broad;
     const double k2 = nodes->k * nodes->k, size2 = b->size * b->size;
     struct lab_widths at;
-    struct form_vector x, gx, x_, turn, back;
-    double inverse[9], lab_[6], turned[6], per;
+    struct form_vector x, gx, x_bar, turn, back;
+    double inverse[9], lab_bar[6], turned[6], per;
 
     view_widths(view, name, nodes, &at);
     transpose(at.turn, inverse);
-    view_congruent(inverse, g, lab_);
-    for (int i = 0; i < 6; i++) to->divergence[i] += k2 * lab_[i];
-    to->size += 2 * b->size * view_inner(lab_, at.size);
-    bar->k += 2 / nodes->k * view_inner(lab_, at.lab);
+    view_congruent(inverse, g, lab_bar);
+    for (int i = 0; i < 6; i++) to->divergence[i] += k2 * lab_bar[i];
+    to->size += 2 * b->size * view_inner(lab_bar, at.size);
+    bar->k += 2 / nodes->k * view_inner(lab_bar, at.lab);
     x = form_load(at.x);
-    gx = form_times(lab_, x);
+    gx = form_times(lab_bar, x);
     per = k2 * size2 * at.per_r2 * at.per_r2;
-    x_ = form_axpy(-2 * per, gx,
-                   form_scale(per
-                                  * (4 * form_dot(x, gx) * at.per_r2
-                                     - 2 * (lab_[0] + lab_[1] + lab_[2])),
-                              x));
-    add3(1, x_, bar->origin);
-    add3(name->x, x_, bar->fast);
-    add3(name->y, x_, bar->slow);
+    x_bar = form_axpy(-2 * per, gx,
+                      form_scale(per
+                                     * (4 * form_dot(x, gx) * at.per_r2
+                                        - 2 * (lab_bar[0] + lab_bar[1] + lab_bar[2])),
+                                 x));
+    add3(1, x_bar, bar->origin);
+    add3(name->x, x_bar, bar->fast);
+    add3(name->y, x_bar, bar->slow);
     /* it does not turn with the crystal */
     view_congruent(at.turn, at.lab, turned);
     turn = torque(turned, g);
@@ -165,7 +164,7 @@ static void axes_adjoint(double scale, const double m[6], const double axes[9],
                          const double g[6], double number[6], double strain[9])
 {
     for (int i = 0; i < 3; i++) {
-        struct form_vector axis_ = {0, 0, 0};
+        struct form_vector axis_bar = {0, 0, 0};
 
         number[i] += scale * between(row_of(axes, i), g, row_of(axes, i));
         for (int j = 0; j < 3; j++) {
@@ -173,10 +172,10 @@ static void axes_adjoint(double scale, const double m[6], const double axes[9],
 
             if (j > i)
                 number[2 + i + j] += scale * form_dot(form_load(row_of(axes, i)), ga);
-            axis_ = form_axpy(2 * scale * view_element(m, i, j), ga, axis_);
+            axis_bar = form_axpy(2 * scale * view_element(m, i, j), ga, axis_bar);
         }
         for (int j = 0; j < 3; j++)
-            strain[3 * i + j] += form_dot(axis_, form_load(row_of(axes, j)));
+            strain[3 * i + j] += form_dot(axis_bar, form_load(row_of(axes, j)));
     }
 }
 
@@ -189,7 +188,7 @@ void view_close(const struct view *view, const struct crystal_bar *crystal,
     for (int o = 0; o < view->ncrystal; o++, crystal++) {
         const struct crystal_at *c = view->crystal + o;
         const double weight = frame->orientation[o].weight;
-        double full[9], g[6], spread_[6], tail_[6];
+        double full[9], g[6], spread_bar[6], tail_bar[6];
 
         view_by_elements(crystal->block, g);
         view_widen(c->block, full);
@@ -198,12 +197,13 @@ void view_close(const struct view *view, const struct crystal_bar *crystal,
         if (frame->fudge != 0) to->fudge += view_inner(g, c->k) / frame->fudge;
         axes_adjoint(VIEW_PER_RHO2 * frame->fudge, frame->metric, c->axes, g, to->metric,
                      to->strain);
-        view_by_elements(crystal->spread[MOSAIC_CORE], spread_);
-        view_by_elements(crystal->spread[MOSAIC_TAIL], tail_);
+        view_by_elements(crystal->spread[MOSAIC_CORE], spread_bar);
+        view_by_elements(crystal->spread[MOSAIC_TAIL], tail_bar);
         to->broad.tail_width +=
-            2 * b->tail_width * view_inner(tail_, c->spread[MOSAIC_CORE]);
-        for (int i = 0; i < 6; i++) spread_[i] += b->tail_width * b->tail_width * tail_[i];
-        axes_adjoint(1, b->spread, c->axes, spread_, to->broad.spread, to->strain);
+            2 * b->tail_width * view_inner(tail_bar, c->spread[MOSAIC_CORE]);
+        for (int i = 0; i < 6; i++)
+            spread_bar[i] += b->tail_width * b->tail_width * tail_bar[i];
+        axes_adjoint(1, b->spread, c->axes, spread_bar, to->broad.spread, to->strain);
         to->broad.tail +=
             weight * (crystal->share[MOSAIC_TAIL] - crystal->share[MOSAIC_CORE]);
         to->rotation[o].weight += (1 - b->tail) * crystal->share[MOSAIC_CORE]
