@@ -281,7 +281,7 @@ static void compare_outputs(const struct world *w, double (*found)[NODES],
 
     for (int o = 0; o < (w->nodes.along ? NODE_OUTPUTS : 1); o++)
         worst_add_all(out, found[o], truth[o], NODES,
-                      fmax(worst_largest(truth[o], NODES), unit_of(w, o) * change));
+                      fmax(unit_of(w, o) * change, worst_largest(truth[o], NODES)));
 }
 
 /* The numbers of a nodes_change that belong to nodes. */

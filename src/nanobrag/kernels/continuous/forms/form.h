@@ -125,8 +125,8 @@ FORM_FN void form_product(const double *a, const double *b, double *m)
     m[8] = a[4] * b[4] + a[5] * b[5] + a[2] * b[2];
 }
 
-/* Write the products a m and m a, which are symmetric here, of a symmetric matrix with the
- * product m of two others. */
+/* Write a m and m a. Here a is symmetric, m is a product that begins or ends with a, and
+ * the result is symmetric, too. */
 FORM_FN void form_before(const double *a, const double *m, double *to)
 {
     to[0] = a[0] * m[0] + a[3] * m[3] + a[4] * m[6];
@@ -221,13 +221,12 @@ FORM_FN void form_give(struct form_vector v, double *to)
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }
 
-/* Writes the slopes of s a M b by the six numbers of a symmetric matrix M. */
+/* Writes the slopes of s a M b by the six numbers of a symmetric matrix M, of which the
+ * last three stand for two elements each. */
 FORM_FN void form_outer(double s, struct form_vector a, struct form_vector b, double *to)
 {
-    to[0] = s * a.x * b.x, to[1] = s * a.y * b.y, to[2] = s * a.z * b.z;
-    to[3] = s * (a.x * b.y + a.y * b.x);
-    to[4] = s * (a.x * b.z + a.z * b.x);
-    to[5] = s * (a.y * b.z + a.z * b.y);
+    form_symmetric(s, a, b, to);
+    for (int i = 3; i < 6; i++) to[i] *= 2;
 }
 
 FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b,
