@@ -346,8 +346,9 @@ static void check_normal(const char *name, const char *names, int strategy, int 
         check_matrix(what, t, &out, columns, whole);
         plain = subject_loss(t, NULL, &target, &gradient);
         for (size_t p = 0; p < n; p++)
-            worst_add(&worst, alone[p], m[3][p], fabs(alone[p]) + fabs(value) * 1e-3);
-        worst_check(&worst, 5e-12, "%s: gradient alone, and beside the matrix", what);
+            worst_add(&worst, alone[p], m[3][p], fabs(alone[p]) + sqrt(m[1][p]));
+        worst_check(&worst, 3e-12, "%s: gradient alone, of it and its error, and beside",
+                    what);
         tap_check(fabs(value - plain) <= 1e-13 * fabs(value),
                   "%s: value with the matrix %.17g, with the gradient %.17g", what, value,
                   plain);

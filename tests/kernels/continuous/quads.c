@@ -223,10 +223,10 @@ void quads_view_change(const struct quads_frame *frame, const struct quads_name 
     quad shares[2];
 
     for (int side = 0; side < 2; side++) {
-        const struct spot_name spot = {name->h,      name->k,     name->l,    0,
-                                       name->mosaic, 0,           0,          name->layer,
-                                       at->along,    name->gauss, name->turn, name->x,
-                                       name->y};
+        const struct spot_name spot = {name->h,      name->k, name->l,     0,
+                                       name->mosaic, 0,       0,           name->layer,
+                                       at->along,    0,       name->gauss, name->turn,
+                                       name->x,      name->y};
         struct crystal_at crystal = {0};
         struct beam_group group = {0};
         struct view view = {.crystal = &crystal, .group = &group};

@@ -127,9 +127,7 @@ static int make_spectra(struct continuous_work *work)
 
 double spot_light(const struct view *view, const struct listed_spot *spot)
 {
-    const struct beam_group *g = view->group + spot->name.group;
-
-    return g->n > 1 ? 1 : view->frame->source[g->first].weight;
+    return spot->name.line < 0 ? 1 : view->frame->source[spot->name.line].weight;
 }
 
 double spot_share(const struct view *view, const struct listed_spot *spot)
@@ -172,7 +170,7 @@ static void fit_all(const struct kernel_set *kernels, const struct job *job,
 
         spot_fit(work, kernels->nodes, job, spot, &state);
         if (!work->held && spot->name.along == ALONG_ENERGY)
-            spot->variance = 1 / spot->c[SPOT_H];
+            spot->variance = 1 / fmax(spot->c[SPOT_H], 0.1 / (spot->step * spot->step));
         spot->square = view_square(&work->view, &job->spec, hkl, &spot->place);
         spot->scale = spot->square * spot->weight * spot_light(&work->view, spot)
                       * spot_share(&work->view, spot);

@@ -68,12 +68,12 @@ static int moments_of(struct chunk *c, const struct listed_spot *spot,
 static void scale_adjoint(struct chunk *c, const struct listed_spot *spot, double sum)
 {
     const struct view *view = &c->work->view;
-    const struct beam_group *g = view->group + spot->name.group;
+    const int line = spot->name.line;
     const double light = spot_light(view, spot), share = spot_share(view, spot);
     const double rest = sum * spot->weight;
 
     c->crystal[spot->name.crystal].share[spot->name.mosaic] += rest * spot->square * light;
-    if (g->n == 1) c->bar->source[g->first].weight += rest * spot->square * share;
+    if (line >= 0) c->bar->source[line].weight += rest * spot->square * share;
     if (c->bar->f && c->job->spec.lookup != PHYS_CONSTANT)
         phys_give_f(c->bar, spot->place,
                     2 * rest * light * share * view->frame->f[spot->place]);

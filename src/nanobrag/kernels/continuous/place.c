@@ -18,6 +18,10 @@
 /* The most points of Gauss's rule; wider ranges are cut into pieces of so many widths. */
 enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8 };
 
+/* Lines are laid one by one where they are spread over more widths of the reflection, or
+ * where it is wider than this share of the energy. */
+static const double lines_widths = 1e4, widest_energy = 0.1;
+
 /* A spot that reaches further than this share of q has parts with nodes of their own, at
  * most so many in each direction. */
 static const double flat_share = 0.06;
@@ -43,7 +47,7 @@ struct laying {
         b; /* in the crystal's frame: d, scattering vector, its slope */
     double q1[6]; /* inverse covariance, integrated over the energies of a line */
     double h; /* curvature along z */
-    int settled; /* 1: whether it is laid by Gauss's rule is decided */
+    int settled; /* 1: whether it is laid by parts of its phi or light is decided */
 };
 
 static struct form_vector turn_by(const double *w, double z, struct form_vector v)
@@ -69,11 +73,12 @@ static void find_nearest(struct laying *l, const double *q0, double half)
     const struct beam_group *g = l->view->group + l->name.group;
     const double *spindle = l->view->frame->broad.spindle, start = l->z;
     const struct form_vector light = form_load(g->s), w = form_load(spindle);
+    const double wave = view_wave_number(l->view, &l->name);
 
-    l->e = clamp(0, g->low, g->high);
+    l->e = l->name.line < 0 ? clamp(0, g->low, g->high) : 0;
     for (int step = 0; step < 6; step++) {
         const struct form_vector q = turn_by(spindle, l->z, form_load(q0));
-        const double k = g->k * (1 + l->e);
+        const double k = wave * (1 + l->e);
         const struct form_vector out = form_axpy(k, light, q);
         const double length = sqrt(form_dot(out, out));
         const struct form_vector d = form_scale(1 / length, out);
@@ -84,9 +89,9 @@ static void find_nearest(struct laying *l, const double *q0, double half)
         if (half > 0 && rate == 0) return; /* 000 */
         if (half > 0)
             l->z = clamp(l->z - l->off / rate, start - half, start + half);
-        else if (g->n > 1 && form_dot(d, light) < 1)
+        else if (l->name.line < 0 && form_dot(d, light) < 1)
             l->e =
-                clamp(l->e - l->off / (g->k * (form_dot(d, light) - 1)), g->low, g->high);
+                clamp(l->e - l->off / (wave * (form_dot(d, light) - 1)), g->low, g->high);
         else
             return;
     }
@@ -419,9 +424,37 @@ static int lay_by_gauss(const struct laying *whole)
             l.name.gauss = (2 * piece + 1 + at) / pieces - 1;
             l.weight = weight / pieces;
             l.z = l.name.gauss * half;
-            l.name.along = l.view->group[l.name.group].n > 1 ? ALONG_ENERGY : ALONG_NOTHING;
+            l.name.along = l.name.line < 0 ? ALONG_ENERGY : ALONG_NOTHING;
             if (!lay(&l)) return 0;
         }
+    return 1;
+}
+
+/* ---- the lines of a spectrum by themselves ---- */
+
+/* Returns 1 when log I has hardly any curvature along the energies (none for 000, which
+ * every energy scatters forward), or the energies are many widths. */
+static int lines_are_apart(const struct laying *l)
+{
+    const struct beam_group *g = l->view->group + l->name.group;
+    const double line = l->nodes.line;
+
+    return !(l->h * widest_energy * widest_energy > 1)
+           || g->high - g->low > lines_widths * sqrt(1 / l->h + line * line);
+}
+
+/* Lays the reflection as a still of each line. */
+static int lay_by_lines(const struct laying *whole)
+{
+    const struct beam_group *g = whole->view->group + whole->name.group;
+
+    for (int i = 0; i < g->n; i++) {
+        struct laying l = *whole;
+
+        l.name.line = g->first + i;
+        l.name.along = ALONG_NOTHING;
+        if (!lay(&l)) return 0;
+    }
     return 1;
 }
 
@@ -478,6 +511,7 @@ static int lay_on_layer(struct laying *l)
     start_spot(l);
     if (l->off * l->off > 2 * l->settings->cut * variance_along(l)) return 1;
     if (l->name.along == ALONG_PHI && !l->settled && is_slow(l)) return -1;
+    if (l->name.along == ALONG_ENERGY && !l->settled && lines_are_apart(l)) return -1;
     l->settled = 1;
     find_slopes(l, j);
     memset(&s, 0, sizeof s);
@@ -500,7 +534,7 @@ static int lay(struct laying *l)
     const double half = l->name.along == ALONG_PHI ? b->half_range : 0;
     const double q = sqrt(form_dot(form_load(l->of.q0), form_load(l->of.q0)));
     const double *spread = c->spread[l->name.mosaic];
-    const double k = l->view->group[l->name.group].k, energies = b->line * q;
+    const double k = view_wave_number(l->view, &l->name), energies = b->line * q;
     double wide = c->block[0] + c->block[1] + c->block[2]
                   + q * q * (spread[0] + spread[1] + spread[2]) + energies * energies
                   + b->spacing * b->spacing * q * q
@@ -509,7 +543,7 @@ static int lay(struct laying *l)
     if (b->size != 0) wide += place_widest_size(job, k);
     wide = sqrt(2 * l->settings->cut * wide);
     find_nearest(l, l->of.q0, half);
-    if (half > 0 && l->view->group[l->name.group].n > 1) {
+    if (half > 0 && l->name.line < 0) {
         start_spot(l); /* for the curvature along phi */
         return lay_by_gauss(l);
     }
@@ -522,6 +556,7 @@ static int lay(struct laying *l)
             l->name.layer = layer;
             if (!meets_panel(l, job->frame + p, 1.5 * wide / k)) continue;
             status = lay_on_layer(l);
+            if (status < 0 && l->name.line < 0) return lay_by_lines(l);
             if (status < 0) return lay_by_gauss(l);
             if (!status) return 0;
         }
@@ -532,6 +567,7 @@ int place_reflection(const struct view *view, const struct list_settings *settin
                      const struct spot_name *name, struct spot_table *out)
 {
     const struct crystal_at *c = view->crystal + name->crystal;
+    const struct beam_group *g = view->group + name->group;
     struct laying l = {.view = view, .settings = settings, .name = *name, .out = out};
     const int hkl[3] = {name->h, name->k, name->l};
 
@@ -542,8 +578,9 @@ int place_reflection(const struct view *view, const struct list_settings *settin
         l.of.q0[i] =
             hkl[0] * c->stars[i] + hkl[1] * c->stars[3 + i] + hkl[2] * c->stars[6 + i];
     l.name.gauss = 0;
+    l.name.line = g->n > 1 ? -1 : g->first;
     l.name.along = view->frame->broad.half_range > 0 ? ALONG_PHI
-                   : view->group[name->group].n > 1  ? ALONG_ENERGY
+                   : l.name.line < 0                 ? ALONG_ENERGY
                                                      : ALONG_NOTHING;
     return lay(&l);
 }

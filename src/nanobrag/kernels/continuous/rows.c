@@ -45,12 +45,12 @@ static double change_of_scale(const struct view *view, const struct listed_spot 
                               const struct phys_frame_tangent *dot,
                               const struct crystal_change *crystal)
 {
-    const struct beam_group *g = view->group + s->name.group;
     const double share = spot_share(view, s);
+    const int line = s->name.line;
     double sum = crystal->share[s->name.mosaic] / share;
 
-    if (g->n == 1 && view->frame->source[g->first].weight != 0)
-        sum += dot->source[g->first].weight / view->frame->source[g->first].weight;
+    if (line >= 0 && view->frame->source[line].weight != 0)
+        sum += dot->source[line].weight / view->frame->source[line].weight;
     return sum;
 }
 

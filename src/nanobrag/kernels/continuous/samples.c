@@ -60,13 +60,15 @@ static int coefficients_of(const struct profile *p)
     return p->kind == PROFILE_STILL ? SPOT_M : SPOT_COEFFICIENTS;
 }
 
-/* Returns 0 when the intensity is 0 everywhere: a spectrum without a row. */
+/* Returns 0 when the intensity is 0 everywhere: a spectrum without a row, or no curvature.
+ */
 static int make_form(const struct profile *p, struct form *f)
 {
     memset(f, 0, sizeof *f);
     f->unit[PART_L] = 1;
     f->factor = exp(p->c[SPOT_L]);
     if (p->kind == PROFILE_TABLE && p->row->n < 2) return 0;
+    if (p->kind != PROFILE_STILL && !(p->c[SPOT_H] > 0)) return 0;
     if (p->kind == PROFILE_TABLE) table_form(p, f);
     if (p->kind == PROFILE_RANGE) range_form(p, f);
     for (int k = 0; k < coefficients_of(p); k++)

@@ -163,6 +163,12 @@ static void add_widths(const struct lab_widths *widths, double block[6])
     for (int i = 0; i < 6; i++) block[i] += turned[i];
 }
 
+double view_wave_number(const struct view *view, const struct spot_name *name)
+{
+    return name->line < 0 ? view->group[name->group].k
+                          : view->frame->source[name->line].inverse_wavelength;
+}
+
 void view_nodes(const struct view *view, const struct phys_frame *frame,
                 const struct spot_name *name, struct form_of *of, struct spot_nodes *nodes)
 {
@@ -183,7 +189,7 @@ void view_nodes(const struct view *view, const struct phys_frame *frame,
         nodes->s[i] = g->s[i];
         nodes->w[i] = b->spindle[i];
     }
-    nodes->k = g->k;
+    nodes->k = view_wave_number(view, name);
     nodes->line = b->line;
     nodes->along = name->along;
     nodes->z0 = name->gauss * b->half_range;

@@ -44,6 +44,7 @@ struct spot_name {
     int h, k, l;
     int crystal, mosaic, group, panel, layer;
     int along; /* enum along */
+    int line; /* the source, or -1: all of the group, along their energies */
     /* phi of a still in a part of the rotation, over broad.half_range; and where what is
      * fixed in the laboratory is turned into the crystal's frame, radian */
     double gauss, turn;
@@ -59,6 +60,9 @@ void view_make(const struct phys_frame *frame, int kept, struct view *out);
  * the box of structure factors. */
 double view_square(const struct view *view, const struct phys_spec *spec, const int hkl[3],
                    int *place);
+
+/* Returns the wave number of the spot's source, or that of the group, in 1/A. */
+double view_wave_number(const struct view *view, const struct spot_name *name);
 
 /* Fills in all of `nodes` but x, y, at, line_at and the lengths of steps; `frame` is that
  * of the panel. */

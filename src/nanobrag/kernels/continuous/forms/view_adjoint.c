@@ -102,7 +102,7 @@ static void group_adjoint(const struct view *view, const struct spot_name *name,
     const struct phys_source *from = view->frame->source + g->first;
     double sum = 0;
 
-    if (g->n == 1) source->inverse_wavelength += bar->k;
+    if (name->line >= 0) to->source[name->line].inverse_wavelength += bar->k;
     for (int i = 0; i < g->n; i++) sum += from[i].weight;
     for (int i = 0; i < g->n; i++)
         add3(sum > 0 ? from[i].weight / sum : 0, form_load(bar->s), source[i].direction);
@@ -331,7 +331,7 @@ void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
             out->s[i] += (sum > 0 ? view->frame->source[g->first + j].weight / sum : 0)
                          * dot->source[g->first + j].direction[i];
     }
-    out->k = g->n == 1 ? dot->source[g->first].inverse_wavelength : 0;
+    out->k = name->line >= 0 ? dot->source[name->line].inverse_wavelength : 0;
     out->z0 = name->gauss * dot->broad.half_range;
     out->line = dot->broad.line;
     for (int i = 0; i < 6; i++) {

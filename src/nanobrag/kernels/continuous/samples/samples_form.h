@@ -40,6 +40,15 @@ PHYS_FN real quadratic(const real *c, real a, real b)
     return c[0] + a * (c[1] + a * c[3]) + b * (c[2] + a * c[4] + b * c[5]);
 }
 
+/* The curvature along phi or energy, in units of that at the middle. Where a spot is so
+ * wide that the polynomial falls towards 0, it stays above. */
+PHYS_FN real curvature(const real *c, real a, real b)
+{
+    const real h = quadratic(c, a, b), least = (real)0.015625;
+
+    return h > least ? h : least;
+}
+
 PHYS_FN real quartic(const real *c, real a, real b)
 {
     const real b0 = c[0] + a * (c[1] + a * (c[3] + a * (c[6] + a * c[10])));

@@ -40,7 +40,7 @@ static void find_ranges(const struct form *form, const struct batch *batch, int 
     for (int i = 0; i < n; i++) {
         const real a = batch->a[i] + plane * batch->step[i], b = batch->b[i];
         const real m = quartic(f.c + SPOT_M, a, b);
-        const real r = sqrt(quadratic(f.c + SPOT_H, a, b));
+        const real r = sqrt(curvature(f.c + SPOT_H, a, b));
         const real p = (f.below - m) * r, q = (f.above - m) * r;
         const real pp = widths_from(p), qq = widths_from(q);
         /* one division for three */

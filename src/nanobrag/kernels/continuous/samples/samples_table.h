@@ -35,7 +35,7 @@ static void find_cells(const struct form *form, const struct batch *batch, int j
 #pragma omp simd
     for (int i = 0; i < batch->padded; i++) {
         const real a = batch->a[i] + plane * batch->step[i], b = batch->b[i];
-        const real ir = 1 / sqrt(quadratic(f.c + SPOT_H, a, b)), ih = ir * ir;
+        const real ir = 1 / sqrt(curvature(f.c + SPOT_H, a, b)), ih = ir * ir;
         const real place =
             f.start + quartic(f.c + SPOT_M, a, b) + linear(f.c + SPOT_L3, a, b) * ih * ih;
         const real up = place > f.lowest ? place : f.lowest;
