@@ -48,6 +48,7 @@ quad fmaxq(quad x, quad y);
 #define view_widths              quads_view_widths
 #define view_is_wide             quads_view_is_wide
 #define view_nodes               quads_view_nodes
+#define view_wave_number         quads_view_wave_number
 #define ewald_stars              quads_ewald_stars
 #define KERNELS                  quads_nodes
 #define NB_KERNELS_SPOTS_EWALD_H /* its one function that is used here: */
@@ -223,10 +224,16 @@ void quads_view_change(const struct quads_frame *frame, const struct quads_name 
     quad shares[2];
 
     for (int side = 0; side < 2; side++) {
-        const struct spot_name spot = {name->h,      name->k, name->l,     0,
-                                       name->mosaic, 0,       0,           name->layer,
-                                       at->along,    0,       name->gauss, name->turn,
-                                       name->x,      name->y};
+        const struct spot_name spot = {.h = name->h,
+                                       .k = name->k,
+                                       .l = name->l,
+                                       .mosaic = name->mosaic,
+                                       .layer = name->layer,
+                                       .along = at->along,
+                                       .gauss = name->gauss,
+                                       .turn = name->turn,
+                                       .x = name->x,
+                                       .y = name->y};
         struct crystal_at crystal = {0};
         struct beam_group group = {0};
         struct view view = {.crystal = &crystal, .group = &group};

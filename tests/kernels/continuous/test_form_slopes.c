@@ -230,8 +230,14 @@ static void make_world(struct world *w, int along, int line)
     memset(w, 0, sizeof *w);
     w->view.crystal = &w->crystal;
     w->view.group = &w->group;
-    w->name =
-        (struct spot_name){5, -4, 9, 0, MOSAIC_TAIL, 0, 0, 1, along, 0.4, 0.013, 0, 0};
+    w->name = (struct spot_name){.h = 5,
+                                 .k = -4,
+                                 .l = 9,
+                                 .mosaic = MOSAIC_TAIL,
+                                 .layer = 1,
+                                 .along = along,
+                                 .gauss = 0.4,
+                                 .turn = 0.013};
     fill_frame(w, line);
     aim(w);
     for (int i = 0; i < NODES; i++) {
