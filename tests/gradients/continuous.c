@@ -166,6 +166,33 @@ int continuous_beam(void)
     return check("continuous beam", &s);
 }
 
+/* Light and a crystal so wide that their spots have stars. */
+static void widen_much(nb_scene *s)
+{
+    s->beam.divergence[0] = 6;
+    s->beam.divergence[1] = 4;
+    s->crystal.crystal_size = 0.15;
+}
+
+int continuous_wide_beam(void)
+{
+    nb_scene s = still();
+
+    widen_much(&s);
+    s.beam.dispersion = 0.004;
+    return check_directions("continuous wide beam", &s);
+}
+
+int continuous_wide_beam_rotation(void)
+{
+    nb_scene s = still();
+
+    widen(&s);
+    widen_much(&s);
+    rotate(&s, 0.8);
+    return check_directions("continuous wide beam and rotation", &s);
+}
+
 int continuous_all(void)
 {
     nb_scene s = still();

@@ -91,6 +91,8 @@ int coverage_modes(void);
     X(slices)                                                                              \
     X(wide_rotation)                                                                       \
     X(beam)                                                                                \
+    X(wide_beam)                                                                           \
+    X(wide_beam_rotation)                                                                  \
     X(all)                                                                                 \
     X(spectrum)                                                                            \
     X(spectrum_rotation)                                                                   \

@@ -46,6 +46,7 @@ quad fmaxq(quad x, quad y);
 #define view_make                quads_view_make
 #define view_square              quads_view_square
 #define view_widths              quads_view_widths
+#define view_turn                quads_view_turn
 #define view_is_wide             quads_view_is_wide
 #define view_nodes               quads_view_nodes
 #define view_wave_number         quads_view_wave_number
@@ -122,8 +123,11 @@ void quads_form_change(const f64 *of, const f64 *dot, f64 *change)
 
 /* The lists of the nodes in 128 bits. */
 struct lists {
-    on_nodes at, line_at[NODE_STEPS];
+    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS][STAR_AXES];
+    struct star star;
 };
+
+enum { STAR_NUMBERS = 3 * STAR_AXES + 2 * STAR_AXES * STAR_AXES + 1 };
 
 static void place_nodes(const struct quads_at *at, struct lists *lists,
                         struct spot_nodes *out)
@@ -137,6 +141,15 @@ static void place_nodes(const struct quads_at *at, struct lists *lists,
     move(at->line_at, NULL, 0, NODE_STEPS * NODES, lists->line_at[0]);
     out->at = lists->at;
     out->line_at = (const quad(*)[NODES])lists->line_at;
+    out->star = NULL;
+    lists->star.n = 0;
+    if (!at->star) return;
+    lists->star.n = at->star_n;
+    lists->star.light = at->star_light;
+    move(at->star_numbers, NULL, 0, STAR_NUMBERS, lists->star.way[0]);
+    move(at->star_at, NULL, 0, NODE_STEPS * STAR_AXES * NODES, lists->star_at[0][0]);
+    out->star = &lists->star;
+    out->star_at = (const quad(*)[STAR_AXES][NODES])lists->star_at;
 }
 
 /* Moves a by -by x a, which stands for a rotation to first order. */
@@ -175,7 +188,9 @@ void quads_nodes_change(const struct quads_at *at, const f64 *numbers, const f64
         memcpy(n.slow, now.slow, sizeof n.slow);
         memcpy(n.s, now.s, sizeof n.s);
         memcpy(n.w, now.w, sizeof n.w);
+        memcpy(n.prior, now.prior, sizeof n.prior);
         for (int i = 0; i < 5; i++) turn_away(now.by, turned[i]);
+        for (int k = 0; k < lists.star.n; k++) turn_away(now.by, lists.star.way[k]);
         quads_nodes.values(&n, values + side);
     }
     write_outputs(values, change);
@@ -233,7 +248,8 @@ void quads_view_change(const struct quads_frame *frame, const struct quads_name 
                                        .gauss = name->gauss,
                                        .turn = name->turn,
                                        .x = name->x,
-                                       .y = name->y};
+                                       .y = name->y,
+                                       .star = at->star};
         struct crystal_at crystal = {0};
         struct beam_group group = {0};
         struct view view = {.crystal = &crystal, .group = &group};

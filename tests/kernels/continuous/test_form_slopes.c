@@ -8,12 +8,16 @@
 #include <string.h>
 
 #include "kernels/continuous/forms/form_make.h"
+#include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/forms/view.h"
+#include "kernels/continuous/frame_change.h"
 #include "kernels/continuous/quads.h"
 #include "kernels/continuous_oracle.h"
 #include "kernels/kernels.h"
 #include "support/tap.h"
 #include "support/worst.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
 static const double degree = 3.14159265358979323846 / 180;
 
@@ -166,7 +170,8 @@ struct world {
     struct form_of of;
     struct spot_nodes nodes;
     struct node_values values;
-    on_nodes at, line_at[NODE_STEPS];
+    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS][STAR_AXES];
+    struct star star;
 };
 
 static void fill_frame(struct world *w, int line)
@@ -223,7 +228,33 @@ static void aim(struct world *w)
     w->name.y = (t * q[1] - f->pix0[1]) * f->oversample / f->pixel;
 }
 
-static void make_world(struct world *w, int along, int line)
+/* Gives the spot a star; its middles are beside those of place.c. */
+static void add_star(struct world *w, int star, unsigned seed)
+{
+    struct star_making making;
+
+    w->name.star = star;
+    star_make(&w->view, &w->frame, &w->name, form_load(w->of.q0), &w->star, &making);
+    star_middles(&making, &w->nodes, w->star_at, w->nodes.line > 0 ? w->line_at : NULL);
+    for (int j = 0; j < NODE_STEPS; j++)
+        for (int k = 0; k < w->star.n; k++)
+            for (int i = 0; i < NODES; i++)
+                w->star_at[j][k][i] += 0.2 * w->star.axis[k][k] * oracle_uniform(&seed);
+    w->nodes.star = &w->star;
+    w->nodes.star_at = (const double(*)[STAR_AXES][NODES])w->star_at;
+    view_nodes(&w->view, &w->frame, &w->name, &w->of, &w->nodes);
+}
+
+/* Sets the steps as place.c does it: in widths of the spot. */
+static void set_steps(struct world *w, unsigned *seed)
+{
+    kernels_lanes("").nodes->values(&w->nodes, &w->values);
+    w->nodes.step = 0.8 / sqrt(w->values.output[NODE_H][0]);
+    for (int i = 0; i < NODES; i++)
+        w->at[i] = w->values.output[NODE_M][i] + 0.2 * w->nodes.step * oracle_uniform(seed);
+}
+
+static void make_world(struct world *w, int along, int line, int star)
 {
     unsigned seed = 5 + (unsigned)along;
 
@@ -252,20 +283,16 @@ static void make_world(struct world *w, int along, int line)
     w->nodes.line_step = 5e-4;
     view_make(&w->frame, 0, &w->view);
     view_nodes(&w->view, &w->frame, &w->name, &w->of, &w->nodes);
-    if (along == ALONG_NOTHING) return;
-    /* as place.c does it: in widths of the spot */
-    kernels_lanes("").nodes->values(&w->nodes, &w->values);
-    w->nodes.step = 0.8 / sqrt(w->values.output[NODE_H][0]);
-    for (int i = 0; i < NODES; i++)
-        w->at[i] =
-            w->values.output[NODE_M][i] + 0.2 * w->nodes.step * oracle_uniform(&seed);
+    if (along != ALONG_NOTHING) set_steps(w, &seed);
+    if (star) add_star(w, star, seed);
 }
 
 static struct quads_at places_of(const struct world *w)
 {
-    const struct quads_at at = {w->nodes.along, w->nodes.step, w->nodes.line_step,
-                                w->nodes.x,     w->nodes.y,    w->at,
-                                w->line_at[0]};
+    const struct quads_at at = {w->nodes.along, w->nodes.step,  w->nodes.line_step,
+                                w->nodes.x,     w->nodes.y,     w->at,
+                                w->line_at[0],  w->name.star,   w->star.n,
+                                w->star.light,  w->star.way[0], w->star_at[0][0]};
 
     return at;
 }
@@ -302,6 +329,7 @@ static void numbers_of_nodes(const struct spot_nodes *n, struct nodes_change *ou
     memcpy(out->s, n->s, sizeof out->s);
     memcpy(out->w, n->w, sizeof out->w);
     out->k = n->k, out->z0 = n->z0, out->line = n->line;
+    memcpy(out->prior, n->prior, sizeof out->prior);
 }
 
 /* A change of log I by about 1. */
@@ -326,6 +354,8 @@ static void random_nodes_dot(const struct spot_nodes *n, unsigned seed,
     dot->z0 = n->along == ALONG_PHI ? 0 : 1e-3 * oracle_uniform(&seed);
     dot->line = n->line > 0 ? 2e-4 * oracle_uniform(&seed) : 0;
     fill(dot->by, 3, 1e-3, &seed);
+    for (int k = 0; n->star && k < n->star->n; k++)
+        dot->prior[k][k] = 0.1 * oracle_uniform(&seed) * n->prior[k][k];
 }
 
 /* Computes values and slopes of a world's nodes. */
@@ -357,146 +387,69 @@ static double inner_outputs(int along, double (*bar)[NODES], double (*out)[NODES
 
 static const char *const ways[] = {"a still", "along phi", "along the energy"};
 
+/* The ways of a spot: along what it is integrated, with a line or not, and its star. */
+static const struct {
+    int along, line, star;
+    const char *more;
+} kinds[] = {{ALONG_NOTHING, 0, 0, ""},
+             {ALONG_NOTHING, 1, 0, " with a line"},
+             {ALONG_PHI, 0, 0, ""},
+             {ALONG_PHI, 1, 0, " with a line"},
+             {ALONG_ENERGY, 0, 0, ""},
+             {ALONG_NOTHING, 0, STAR_LIGHT, " of divergent light"},
+             {ALONG_NOTHING, 1, STAR_PLACES, " of a large crystal, with a line"},
+             {ALONG_PHI, 1, STAR_LIGHT | STAR_PLACES, " of both, with a line"},
+             {ALONG_ENERGY, 0, STAR_LIGHT | STAR_PLACES, " of both"}};
+
 static int nodes(void)
 {
     const struct node_kernels *kernels = kernels_lanes("").nodes;
     static struct world w;
 
-    for (int along = 0; along < 3; along++)
-        for (int line = 0; line < (along == ALONG_ENERGY ? 1 : 2); line++) {
-            struct worst changes = {0}, transposed = {0};
+    for (size_t way = 0; way < COUNT(kinds); way++) {
+        const int along = kinds[way].along;
+        struct worst changes = {0}, transposed = {0};
 
-            make_world(&w, along, line);
-            evaluate(kernels, &w);
-            for (unsigned direction = 0; direction < 6; direction++) {
-                const struct quads_at at = places_of(&w);
-                double found[NODE_OUTPUTS][NODES], truth[NODE_OUTPUTS][QUADS_NODES];
-                double bar[NODE_OUTPUTS][NODES], size, back = 0;
-                struct nodes_change number, dot, to = {0};
+        make_world(&w, along, kinds[way].line, kinds[way].star);
+        evaluate(kernels, &w);
+        for (unsigned direction = 0; direction < 6; direction++) {
+            const struct quads_at at = places_of(&w);
+            double found[NODE_OUTPUTS][NODES], truth[NODE_OUTPUTS][QUADS_NODES];
+            double bar[NODE_OUTPUTS][NODES], size, back = 0;
+            struct nodes_change number, dot, to = {0};
 
-                numbers_of_nodes(&w.nodes, &number);
-                random_nodes_dot(&w.nodes, 70 + direction, &dot);
-                kernels->tangent(&w.nodes, &w.values, &dot, found);
-                quads_nodes_change(&at, numbers_of(&number), numbers_of(&dot), truth);
-                compare_outputs(&w, found, truth, &changes);
-                random_bar(&w, 90 + direction, bar);
-                kernels->adjoint(&w.nodes, &w.values, bar, &to);
-                for (size_t i = 0; i < sizeof to / sizeof(double); i++)
-                    back += numbers_of(&to)[i] * numbers_of(&dot)[i];
-                const double forward = inner_outputs(along, bar, found, &size);
+            numbers_of_nodes(&w.nodes, &number);
+            random_nodes_dot(&w.nodes, 70 + direction, &dot);
+            kernels->tangent(&w.nodes, &w.values, &dot, found);
+            quads_nodes_change(&at, numbers_of(&number), numbers_of(&dot), truth);
+            compare_outputs(&w, found, truth, &changes);
+            random_bar(&w, 90 + direction, bar);
+            kernels->adjoint(&w.nodes, &w.values, bar, &to);
+            for (size_t i = 0; i < sizeof to / sizeof(double); i++)
+                back += numbers_of(&to)[i] * numbers_of(&dot)[i];
+            const double forward = inner_outputs(along, bar, found, &size);
 
-                worst_add(&transposed, back, forward, size);
-            }
-            worst_check(&changes, 1e-10, "nodes, %s%s: changes", ways[along],
-                        line ? " with a line" : "");
-            worst_check(&transposed, 1e-12, "the adjoint against the tangent");
+            worst_add(&transposed, back, forward, size);
         }
+        worst_check(&changes, 1e-10, "nodes, %s%s: changes", ways[along], kinds[way].more);
+        worst_check(&transposed, 1e-12, "the adjoint against the tangent");
+    }
     return TAP_PASS;
 }
 
 /* ---- the way from the frame ---- */
 
-/* A change of the frame and what it holds. */
-struct change {
-    struct phys_frame_tangent dot;
-    struct phys_source source;
-    struct phys_rotation rotation;
-};
-
-static void random_change(const struct world *w, unsigned seed, struct change *c)
-{
-    struct phys_frame_tangent *dot = &c->dot;
-    const struct phys_broad *b = &w->frame.broad;
-
-    memset(c, 0, sizeof *c);
-    dot->source = &c->source;
-    dot->rotation = &c->rotation;
-    fill(dot->pix0, 3, 1e-5, &seed);
-    fill(dot->fast, 3, 0.01, &seed);
-    fill(dot->slow, 3, 0.01, &seed);
-    fill(dot->normal, 3, 0.1, &seed);
-    fill(c->rotation.by, 3, 1e-3, &seed);
-    fill(c->source.direction, 3, 1e-3, &seed);
-    fill(&c->source.inverse_wavelength, 1, 1e-3, &seed);
-    fill(&c->rotation.weight, 1, 1, &seed);
-    fill(&dot->pixel, 1, 1e-7, &seed);
-    fill(&dot->layer_step, 1, 1e-6, &seed);
-    fill(&dot->layer_offset, 1, 1e-6, &seed);
-    fill(dot->strain, 9, 1e-3, &seed);
-    fill(dot->metric, 6, 5, &seed);
-    fill(&dot->fudge, 1, 0.1, &seed);
-    fill(&dot->b_factor, 1, 1, &seed);
-    fill(&dot->broad.half_range, 1, 1e-2, &seed);
-    fill(dot->broad.spindle, 3, 0.1, &seed);
-    fill(dot->broad.spread, 6, 0.2 * b->spread[0], &seed);
-    fill(&dot->broad.tail, 1, 0.1, &seed);
-    fill(&dot->broad.tail_width, 1, 1, &seed);
-    fill(&dot->broad.spacing, 1, 1e-4, &seed);
-    fill(&dot->broad.size, 1, 1e-5, &seed);
-    if (b->line > 0) fill(&dot->broad.line, 1, 2e-4, &seed);
-    fill(dot->broad.divergence, 6, 1e-9, &seed);
-}
-
-/* Keeps one kind of number of a change alone: 0 all, 1 detector, 2 beam, 3 cell and
- * orientation, 4 block, 5 what broadens. Returns its name. */
-static const char *keep(int kind, struct change *c)
-{
-    static const char *const names[] = {"all",         "detector", "beam",
-                                        "orientation", "block",    "mosaic"};
-    const struct change all = *c;
-    struct phys_frame_tangent *dot = &c->dot;
-
-    if (kind == 0) return names[0];
-    memset(c, 0, sizeof *c);
-    dot->source = &c->source;
-    dot->rotation = &c->rotation;
-    if (kind == 1) {
-        *dot = all.dot;
-        memset(dot->strain, 0, sizeof dot->strain);
-        memset(dot->metric, 0, sizeof dot->metric);
-        dot->fudge = dot->b_factor = 0;
-        memset(&dot->broad, 0, sizeof dot->broad);
-        dot->source = &c->source;
-        dot->rotation = &c->rotation;
-    }
-    if (kind == 2) {
-        c->source = all.source;
-        dot->broad.line = all.dot.broad.line;
-        memcpy(dot->broad.divergence, all.dot.broad.divergence,
-               sizeof dot->broad.divergence);
-    }
-    if (kind == 3) {
-        c->rotation = all.rotation;
-        memcpy(dot->strain, all.dot.strain, sizeof dot->strain);
-        memcpy(dot->broad.spindle, all.dot.broad.spindle, sizeof dot->broad.spindle);
-        dot->broad.half_range = all.dot.broad.half_range;
-    }
-    if (kind == 4) {
-        memcpy(dot->metric, all.dot.metric, sizeof dot->metric);
-        dot->fudge = all.dot.fudge;
-        dot->b_factor = all.dot.b_factor;
-        dot->broad.spacing = all.dot.broad.spacing;
-        dot->broad.size = all.dot.broad.size;
-    }
-    if (kind == 5) {
-        memcpy(dot->broad.spread, all.dot.broad.spread, sizeof dot->broad.spread);
-        dot->broad.tail = all.dot.broad.tail;
-        dot->broad.tail_width = all.dot.broad.tail_width;
-    }
-    return names[kind];
-}
-
 /* Writes the changes of the outputs by the kernels, and the inner products of cotangents
  * with them, behind and before the nodes. */
 static void take_through(const struct node_kernels *kernels, struct world *w,
-                         const struct change *c, double (*found)[NODES], double *share,
-                         double product[2], double *size)
+                         const struct frame_change *c, double (*found)[NODES],
+                         double *share, double product[2], double *size)
 {
     double bar[NODE_OUTPUTS][NODES];
     struct crystal_bar crystal_bar = {0};
     struct crystal_change crystal;
     struct nodes_change moved, back = {0};
-    struct change to = {0};
+    struct frame_change to = {0};
 
     view_crystal_tangent(&w->view, 0, &c->dot, &crystal);
     view_nodes_tangent(&w->view, &w->frame, &w->name, &w->of, &w->nodes, &c->dot, &crystal,
@@ -517,7 +470,7 @@ static void take_through(const struct node_kernels *kernels, struct world *w,
 }
 
 /* Writes the changes of the outputs by differences. */
-static void true_change(const struct world *w, const struct change *c,
+static void true_change(const struct world *w, const struct frame_change *c,
                         double (*truth)[QUADS_NODES], double *share)
 {
     const struct phys_frame *f = &w->frame;
@@ -550,32 +503,32 @@ static int frames(void)
     const struct node_kernels *kernels = kernels_lanes("").nodes;
     static struct world w;
 
-    for (int along = 0; along < 3; along++)
-        for (int line = 0; line < (along == ALONG_ENERGY ? 1 : 2); line++) {
-            make_world(&w, along, line);
-            evaluate(kernels, &w);
-            for (int kind = 0; kind < 6; kind++) {
-                struct worst changes = {0}, transposed = {0};
-                const char *name = "";
+    for (size_t way = 0; way < COUNT(kinds); way++) {
+        const int along = kinds[way].along;
+        make_world(&w, along, kinds[way].line, kinds[way].star);
+        evaluate(kernels, &w);
+        for (int kind = 0; kind < 6; kind++) {
+            struct worst changes = {0}, transposed = {0};
+            const char *name = "";
 
-                for (unsigned direction = 0; direction < 3; direction++) {
-                    double found[NODE_OUTPUTS][NODES], truth[NODE_OUTPUTS][QUADS_NODES];
-                    double product[2], share[2], size;
-                    struct change c;
+            for (unsigned direction = 0; direction < 3; direction++) {
+                double found[NODE_OUTPUTS][NODES], truth[NODE_OUTPUTS][QUADS_NODES];
+                double product[2], share[2], size;
+                struct frame_change c;
 
-                    random_change(&w, 31 + direction, &c);
-                    name = keep(kind, &c);
-                    take_through(kernels, &w, &c, found, share, product, &size);
-                    true_change(&w, &c, truth, share + 1);
-                    compare_outputs(&w, found, truth, &changes);
-                    worst_add(&changes, share[0], share[1], 1);
-                    worst_add(&transposed, product[1], product[0], size);
-                }
-                worst_check(&changes, 1e-10, "%s%s: changes by %s", ways[along],
-                            line ? " with a line" : "", name);
-                worst_check(&transposed, 1e-12, "the adjoint against the tangent");
+                frame_change_random(&w.frame.broad, 31 + direction, &c);
+                name = frame_change_keep(kind, &c);
+                take_through(kernels, &w, &c, found, share, product, &size);
+                true_change(&w, &c, truth, share + 1);
+                compare_outputs(&w, found, truth, &changes);
+                worst_add(&changes, share[0], share[1], 1);
+                worst_add(&transposed, product[1], product[0], size);
             }
+            worst_check(&changes, 1e-10, "%s%s: changes by %s", ways[along],
+                        kinds[way].more, name);
+            worst_check(&transposed, 1e-12, "the adjoint against the tangent");
         }
+    }
     return TAP_PASS;
 }
 

@@ -188,6 +188,9 @@ void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
     }
     nodes->at = spot->at;
     nodes->line_at = (const double(*)[NODES])(table->line_at + spot->line_at);
+    nodes->star = spot->name.star ? &spot->star : NULL;
+    nodes->star_at =
+        (const double(*)[STAR_AXES][NODES])(const void *)(table->line_at + spot->star_at);
     nodes->step = spot->step;
     nodes->line_step = spot->line_step;
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/pattern.h"
 
 /* The most points of Gauss's rule; wider ranges are cut into pieces of so many widths. */
@@ -332,7 +333,13 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         l->nodes.form.q == 0 ? 1 : (int)clamp(ceil(size / flat_share), 1, PARTS_MOST);
     const size_t line_numbers = (size_t)NODE_STEPS * NODES;
     const int lines = l->nodes.line > 0 && l->name.along != ALONG_ENERGY;
+    const size_t numbers =
+        (lines ? line_numbers : 0) + (s->name.star ? STAR_AXES * line_numbers : 0);
+    struct star_making making;
 
+    if (s->name.star)
+        star_make(l->view, l->settings->job->frame + s->name.panel, &s->name, l->p,
+                  &s->star, &making);
     for (int part = 0; part < n * n; part++) {
         const int row = part / n;
         const double wide = 2.0 / n, low_a = -1 + (part - row * n) * wide;
@@ -342,7 +349,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         double *line_at = NULL;
 
         if (hypot(ca, cb) > 1 + around) continue;
-        if (!list_grow(l->out, 1, lines ? line_numbers : 0)) return 0;
+        if (!list_grow(l->out, 1, numbers)) return 0;
         s->part = (struct spot_ellipse){e->x + e->xa * ca + e->xb * cb, e->y + e->yb * cb,
                                         around * e->xa, around * e->xb, around * e->yb};
         s->cell[0] = low_a, s->cell[1] = low_a + wide;
@@ -351,9 +358,14 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         if (row == n - 1) s->cell[3] = 1;
         s->line_at = l->out->nline;
         if (lines) line_at = l->out->line_at + l->out->nline;
-        if (lines) l->out->nline += line_numbers;
+        s->star_at = s->line_at + (lines ? line_numbers : 0);
+        l->out->nline += numbers;
         list_nodes(s, l->out, l->settings->pattern, &l->nodes);
         find_steps(l, s, line_at);
+        list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* with these steps */
+        if (s->name.star)
+            star_middles(&making, &l->nodes, (void *)(l->out->line_at + s->star_at),
+                         (void *)line_at);
         l->out->spot[l->out->n++] = *s;
     }
     return 1;
@@ -519,6 +531,7 @@ static int lay_on_layer(struct laying *l)
     wide = sqrt(s.spot.xa * s.spot.xa + s.spot.xb * s.spot.xb);
     if (!is_shown(l, s.spot.x, s.spot.y, wide, s.spot.yb)) return 1;
     s.name = l->name;
+    s.name.star = star_needed(l->view, &l->name, &l->nodes);
     s.weight = l->weight;
     s.square = l->square;
     s.place = l->place;

@@ -7,6 +7,9 @@
 
 #include <string.h>
 
+#include "kernels/continuous/forms/star.h"
+#include "kernels/continuous/forms/steps.h"
+
 enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
 
 /* Rotates a vector by -z about w, p - z s1 w x p + z^2 s2 w x (w x p), by the series of
@@ -55,32 +58,72 @@ static void find_phi(const struct spot_nodes *n, int j, double *z)
     for (int i = 0; i < NODES; i++) z[i] = phi_of(n, j, i);
 }
 
-static void find_places(const struct spot_nodes *n, struct node_values *v)
+/* The number of the step whose directions belong to step j. */
+FORM_FN int seen_of(const struct spot_nodes *n, int j)
+{
+    return n->star ? j : 0;
+}
+
+/* Writes directions and light of all nodes; of point m of a star, those in step j. */
+static void find_directions(const struct spot_nodes *n, int j, int m, struct node_values *v)
 {
     const struct form_vector fast = form_load(n->fast), slow = form_load(n->slow);
-    const struct form_vector origin = form_load(n->origin), w = form_load(n->w);
-    const double k = n->k, s[3] = {n->s[0], n->s[1], n->s[2]};
+    const struct form_vector origin = form_load(n->origin), s = form_load(n->s);
+    on_nodes light[3] = {{0}}, place[3] = {{0}};
 
+    for (int i = 0; i < NODES && n->star; i++) {
+        double y[STAR_AXES];
+
+        star_point(n->star, n->star_at[j], m, i, y);
+        for (int k = 0; k < n->star->n; k++)
+            for (int c = 0; c < 3; c++)
+                (k < n->star->light ? light : place)[c][i] += y[k] * n->star->way[k][c];
+    }
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
+        const struct form_vector beside = {place[0][i], place[1][i], place[2][i]};
         const struct form_vector x =
-            form_axpy(n->x[i], fast, form_axpy(n->y[i], slow, origin));
+            form_axpy(-1, beside,
+                      form_axpy(n->x[i], fast, form_axpy(n->y[i], slow, origin)));
         const double per = 1 / sqrt(form_dot(x, x));
 
-        v->per_length[i] = per;
-        v->d[0][i] = per * x.x, v->d[1][i] = per * x.y, v->d[2][i] = per * x.z;
+        v->per_length[j][i] = per;
+        v->d[j][0][i] = per * x.x, v->d[j][1][i] = per * x.y, v->d[j][2][i] = per * x.z;
+        v->s[j][0][i] = s.x + light[0][i];
+        v->s[j][1][i] = s.y + light[1][i];
+        v->s[j][2][i] = s.z + light[2][i];
+        v->per_s[j][i] = 1;
     }
+    for (int i = 0; i < NODES && n->star && n->star->light > 0; i++) {
+        const struct form_vector l = {v->s[j][0][i], v->s[j][1][i], v->s[j][2][i]};
+        const double per = 1 / sqrt(form_dot(l, l));
+
+        v->per_s[j][i] = per;
+        for (int c = 0; c < 3; c++) v->s[j][c][i] *= per;
+    }
+}
+
+/* Writes the places of the nodes, those of point m of a star. */
+static void find_places(const struct spot_nodes *n, int m, struct node_values *v)
+{
+    const struct form_vector w = form_load(n->w);
+    const double k = n->k;
+
+    if (!n->star) find_directions(n, 0, 0, v);
     for (int j = 0; j < v->steps; j++) {
+        const int at = seen_of(n, j);
         on_nodes z;
 
+        if (n->star) find_directions(n, j, m, v);
         find_phi(n, j, z);
 #pragma omp simd
         for (int i = 0; i < NODES; i++) {
-            const struct form_vector p = {k * (v->d[0][i] - s[0]), k * (v->d[1][i] - s[1]),
-                                          k * (v->d[2][i] - s[2])};
-            const struct form_vector at = turned(w, z[i], p);
+            const struct form_vector p = {k * (v->d[at][0][i] - v->s[at][0][i]),
+                                          k * (v->d[at][1][i] - v->s[at][1][i]),
+                                          k * (v->d[at][2][i] - v->s[at][2][i])};
+            const struct form_vector q = turned(w, z[i], p);
 
-            v->p[j][0][i] = at.x, v->p[j][1][i] = at.y, v->p[j][2][i] = at.z;
+            v->p[j][0][i] = q.x, v->p[j][1][i] = q.y, v->p[j][2][i] = q.z;
         }
     }
 }
@@ -92,62 +135,6 @@ static void find_displacements(const struct spot_nodes *n, const struct node_val
     for (int i = 0; i < NODES; i++) scale[i] = 1 + energy_of(n, v->lines, j, m, i);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < NODES; i++) d[c][i] = scale[i] * v->p[j][c][i] - n->q0[c];
-}
-
-/* Integrates log I over a line in step j: a gaussian about the middle energy e of the three
- * forms, of standard deviation `line`. */
-static void over_line(const struct spot_nodes *n, int j, struct node_values *v, double *out)
-{
-    const double u = n->line_step, per = 1 / n->line, per2 = per * per;
-    on_nodes *of_step = v->log + (size_t)LINE_STEPS * (size_t)j;
-    const double *low = of_step[0], *mid = of_step[1], *high = of_step[2];
-
-    for (int i = 0; i < NODES; i++) {
-        const double e = n->line_at[j][i];
-        const double h = per2 - (high[i] - 2 * mid[i] + low[i]) / (u * u);
-        const double t = ((high[i] - low[i]) / (2 * u) - e * per2) / h;
-        const double bend = 0.5 * (t * t + 1 / h) / (u * u);
-
-        out[i] = mid[i] - 0.5 * e * e * per2 + 0.5 * h * t * t - 0.5 * log(h / per2);
-        v->line_slope[j][0][i] = bend - t / (2 * u);
-        v->line_slope[j][1][i] = 1 - 2 * bend;
-        v->line_slope[j][2][i] = bend + t / (2 * u);
-        v->by_line[j][i] = (((e + t) * (e + t) + 1 / h) * per2 - 1) * per;
-    }
-}
-
-/* Finds the outputs and their slopes from log I at five steps u apart. */
-static void over_steps(const struct spot_nodes *n, double (*f)[NODES],
-                       struct node_values *v)
-{
-    const double u = 1 / n->step;
-    const double first[] = {u / 12, -8 * u / 12, 0, 8 * u / 12, -u / 12};
-    const double h_of[] = {u * u / 12, -16 * u * u / 12, 30 * u * u / 12, -16 * u * u / 12,
-                           u * u / 12};
-    const double third[] = {-u * u * u / 2, u * u * u, 0, -u * u * u, u * u * u / 2};
-    const double u4 = u * u * u * u, fourth[] = {u4, -4 * u4, 6 * u4, -4 * u4, u4};
-
-    for (int i = 0; i < NODES; i++) {
-        double l1 = 0, h = 0, l3 = 0, l4 = 0, t;
-
-        for (int j = 0; j < NODE_STEPS; j++) {
-            l1 += first[j] * f[j][i], h += h_of[j] * f[j][i];
-            l3 += third[j] * f[j][i], l4 += fourth[j] * f[j][i];
-        }
-        t = l1 / h;
-        v->output[NODE_L][i] = f[2][i] + 0.5 * l1 * t;
-        v->output[NODE_M][i] = n->at[i] + t;
-        v->output[NODE_H][i] = h;
-        v->output[NODE_L3][i] = l3;
-        v->output[NODE_L4][i] = l4;
-        for (int j = 0; j < NODE_STEPS; j++) {
-            v->output_slope[NODE_L][j][i] = (j == 2) + t * first[j] - 0.5 * t * t * h_of[j];
-            v->output_slope[NODE_M][j][i] = (first[j] - t * h_of[j]) / h;
-            v->output_slope[NODE_H][j][i] = h_of[j];
-            v->output_slope[NODE_L3][j][i] = third[j];
-            v->output_slope[NODE_L4][j][i] = fourth[j];
-        }
-    }
 }
 
 /* Computes log I of form (j, m) at all nodes. */
@@ -189,24 +176,63 @@ static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
     }
 }
 
-static void find_all(const struct spot_nodes *n, int slopes, struct node_values *v)
+/* Writes log I of each step, of point m of a star. */
+static void find_steps(const struct spot_nodes *n, int m, int slopes, struct node_values *v,
+                       double (*step)[NODES])
 {
-    on_nodes step[NODE_STEPS];
-
     v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
     v->lines = n->line > 0 && n->line_step > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
-    find_places(n, v);
+    find_places(n, m, v);
     for (int j = 0; j < v->steps; j++)
-        for (int m = 0; m < v->lines; m++)
+        for (int line = 0; line < v->lines; line++)
             if (slopes)
-                find_logs_and_slopes(n, j, m, v);
+                find_logs_and_slopes(n, j, line, v);
             else
-                find_logs(n, j, m, v);
+                find_logs(n, j, line, v);
     for (int j = 0; j < v->steps; j++)
         if (v->lines > 1)
             over_line(n, j, v, step[j]);
         else
             memcpy(step[j], v->log[j], sizeof step[j]);
+}
+
+/* Writes log I of each step, integrated over a star. */
+static void find_star(const struct spot_nodes *n, struct node_values *v,
+                      double (*step)[NODES])
+{
+    const int points = 2 * n->star->n + 1;
+    const double(*prior)[STAR_AXES] = (const double(*)[STAR_AXES])n->prior;
+    star_matrix inverse;
+    const double log_det = star_inverse(n->star->n, prior, inverse);
+
+    for (int m = 0; m < points; m++) {
+        find_steps(n, m, 0, v, step);
+        for (int j = 0; j < v->steps; j++)
+            memcpy(v->star_log[j][m], step[j], sizeof step[j]);
+    }
+    for (int j = 0; j < v->steps; j++)
+        for (int i = 0; i < NODES; i++) {
+            double y[STAR_AXES], log_i[STAR_POINTS];
+            struct star_sum sum;
+
+            for (int m = 0; m < points; m++) log_i[m] = v->star_log[j][m][i];
+            star_point(n->star, n->star_at[j], 0, i, y);
+            star_integral(n->star, prior, (const double(*)[STAR_AXES])inverse, log_det, y,
+                          log_i, &sum);
+            step[j][i] = sum.log;
+            for (int m = 0; m < points; m++) v->star_slope[j][m][i] = sum.slope[m];
+            memcpy(v->by_prior[j][i], sum.by_prior, sizeof sum.by_prior);
+        }
+}
+
+static void find_all(const struct spot_nodes *n, int slopes, struct node_values *v)
+{
+    on_nodes step[NODE_STEPS];
+
+    if (n->star)
+        find_star(n, v, step);
+    else
+        find_steps(n, 0, slopes, v, step);
     if (v->steps > 1)
         over_steps(n, step, v);
     else
@@ -223,9 +249,9 @@ static void find_slopes(const struct spot_nodes *n, struct node_values *v)
     find_all(n, 1, v);
 }
 
-/* Writes the slopes of an objective by the log I of form (j, m), given its slopes by the
+/* Writes the slopes of an objective by the log I of step j, given its slopes by the
  * outputs. */
-static void bars_of_form(const struct node_values *v, double (*bar)[NODES], int j, int m,
+static void bars_of_step(const struct node_values *v, double (*bar)[NODES], int j,
                          double *out)
 {
     for (int i = 0; i < NODES; i++) {
@@ -235,7 +261,6 @@ static void bars_of_form(const struct node_values *v, double (*bar)[NODES], int 
             sum += bar[o][i] * v->output_slope[o][j][i];
         out[i] = sum;
     }
-    for (int i = 0; i < NODES && v->lines > 1; i++) out[i] *= v->line_slope[j][m][i];
 }
 
 /* Takes p_bar, the cotangent of a turned vector, back to that of the vector before, and
@@ -271,6 +296,7 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
                               struct nodes_change *to)
 {
     const struct form_vector w = form_load(n->w);
+    const int seen = seen_of(n, j);
     on_nodes spindle_bar[3], by[3], z_bar, phi;
 
     find_phi(n, j, phi);
@@ -279,9 +305,9 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
         const double z = phi[i];
         const struct form_vector bar = {p_bar[0][i], p_bar[1][i], p_bar[2][i]};
         const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
-        const struct form_vector from = {n->k * (v->d[0][i] - n->s[0]),
-                                         n->k * (v->d[1][i] - n->s[1]),
-                                         n->k * (v->d[2][i] - n->s[2])};
+        const struct form_vector from = {n->k * (v->d[seen][0][i] - v->s[seen][0][i]),
+                                         n->k * (v->d[seen][1][i] - v->s[seen][1][i]),
+                                         n->k * (v->d[seen][2][i] - v->s[seen][2][i])};
         const struct form_vector turn = form_cross(at, bar);
         struct form_vector w_bar = {0, 0, 0};
         const struct form_vector p = turn_back(w, z, from, bar, &w_bar);
@@ -301,20 +327,27 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
 
 /* Takes the cotangents of places k (d - s) to those of the detector and the beam. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
-                             double (*p_bar)[NODES], struct nodes_change *to)
+                             int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
-    on_nodes x_bar[3], k_bar;
+    const int turned_light = n->star && n->star->light > 0;
+    on_nodes x_bar[3], k_bar, s_bar[3];
 
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
-        const struct form_vector d = {v->d[0][i], v->d[1][i], v->d[2][i]};
+        const struct form_vector d = {v->d[seen][0][i], v->d[seen][1][i], v->d[seen][2][i]};
+        const struct form_vector s = {v->s[seen][0][i], v->s[seen][1][i], v->s[seen][2][i]};
         const struct form_vector bar = {p_bar[0][i], p_bar[1][i], p_bar[2][i]};
-        const double along = form_dot(bar, d), scale = n->k * v->per_length[i];
+        const double along = form_dot(bar, d), scale = n->k * v->per_length[seen][i];
+        const double inward = turned_light ? form_dot(bar, s) : 0;
+        const double per = v->per_s[seen][i];
 
-        k_bar[i] = along - form_dot(bar, form_load(n->s));
+        k_bar[i] = along - form_dot(bar, s);
         x_bar[0][i] = scale * (bar.x - along * d.x);
         x_bar[1][i] = scale * (bar.y - along * d.y);
         x_bar[2][i] = scale * (bar.z - along * d.z);
+        s_bar[0][i] = n->k * per * (bar.x - inward * s.x);
+        s_bar[1][i] = n->k * per * (bar.y - inward * s.y);
+        s_bar[2][i] = n->k * per * (bar.z - inward * s.z);
     }
     to->k += sum_of(k_bar);
     for (int c = 0; c < 3; c++) {
@@ -324,15 +357,17 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
             fast += n->x[i] * x_bar[c][i];
             slow += n->y[i] * x_bar[c][i];
         }
-        to->s[c] -= n->k * sum_of(p_bar[c]);
+        to->s[c] -= sum_of(s_bar[c]);
         to->origin[c] += sum_of(x_bar[c]);
         to->fast[c] += fast;
         to->slow[c] += slow;
     }
 }
 
-static void adjoint(const struct spot_nodes *n, const struct node_values *v,
-                    double (*bar)[NODES], struct nodes_change *to)
+/* Adds the cotangents behind one point of the star, or behind nodes without one, given
+ * those of the log I of each step. */
+static void point_adjoint(const struct spot_nodes *n, const struct node_values *v,
+                          double (*step_bar)[NODES], struct nodes_change *to)
 {
     double *form = (double *)(void *)&to->form;
     on_nodes back[3] = {{0}};
@@ -344,7 +379,8 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
             const double(*slope)[NODES] = v->slope[v->lines * j + m];
             on_nodes weight;
 
-            bars_of_form(v, bar, j, m, weight);
+            for (int i = 0; i < NODES; i++)
+                weight[i] = step_bar[j][i] * (v->lines > 1 ? v->line_slope[j][m][i] : 1);
             for (int f = 0; f < FORM_NUMBERS; f++) {
                 double sum = 0;
 
@@ -359,35 +395,65 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
                     p_bar[c][i] += (1 + energy_of(n, v->lines, j, m, i)) * d_bar;
                 }
         }
-        for (int i = 0; i < NODES && v->lines > 1; i++) {
-            double sum = v->steps == 1 ? bar[NODE_L][i] : 0;
-
-            for (int o = 0; o < NODE_OUTPUTS && v->steps > 1; o++)
-                sum += bar[o][i] * v->output_slope[o][j][i];
-            to->line += sum * v->by_line[j][i];
-        }
+        for (int i = 0; i < NODES && v->lines > 1; i++)
+            to->line += step_bar[j][i] * v->by_line[j][i];
         back_through_turn(n, v, j, p_bar, back, to);
+        if (!n->star && j + 1 < v->steps) continue;
+        back_to_detector(n, v, seen_of(n, j), back, to);
+        memset(back, 0, sizeof back);
     }
-    back_to_detector(n, v, back, to);
+}
+
+static void adjoint(const struct spot_nodes *n, const struct node_values *v,
+                    double (*bar)[NODES], struct nodes_change *to)
+{
+    on_nodes step_bar[NODE_STEPS], ignored[NODE_STEPS];
+    struct node_values point;
+
+    for (int j = 0; j < v->steps; j++) bars_of_step(v, bar, j, step_bar[j]);
+    if (!n->star) {
+        point_adjoint(n, v, step_bar, to);
+        return;
+    }
+    for (int j = 0; j < v->steps; j++)
+        for (int i = 0; i < NODES; i++)
+            for (int a = 0; a < n->star->n; a++)
+                for (int b = 0; b < n->star->n; b++)
+                    to->prior[a][b] += step_bar[j][i] * v->by_prior[j][i][a][b];
+    for (int m = 0; m < 2 * n->star->n + 1; m++) {
+        on_nodes point_bar[NODE_STEPS];
+
+        for (int j = 0; j < v->steps; j++)
+            for (int i = 0; i < NODES; i++)
+                point_bar[j][i] = step_bar[j][i] * v->star_slope[j][m][i];
+        find_steps(n, m, 1, &point, ignored);
+        point_adjoint(n, &point, point_bar, to);
+    }
 }
 
 /* ---- the tangent ---- */
 
 /* Writes the changes of the places k (d - s). */
-static void move_places(const struct spot_nodes *n, const struct node_values *v,
+static void move_places(const struct spot_nodes *n, const struct node_values *v, int seen,
                         const struct nodes_change *dot, double (*out)[NODES])
 {
+    const int turned_light = n->star && n->star->light > 0;
+    const struct form_vector ds = form_load(dot->s);
+
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
-        const struct form_vector d = {v->d[0][i], v->d[1][i], v->d[2][i]};
+        const struct form_vector d = {v->d[seen][0][i], v->d[seen][1][i], v->d[seen][2][i]};
+        const struct form_vector s = {v->s[seen][0][i], v->s[seen][1][i], v->s[seen][2][i]};
         const struct form_vector x =
             form_axpy(n->x[i], form_load(dot->fast),
                       form_axpy(n->y[i], form_load(dot->slow), form_load(dot->origin)));
         const struct form_vector across =
-            form_scale(v->per_length[i], form_axpy(-form_dot(x, d), d, x));
-        const struct form_vector p =
-            form_axpy(n->k, form_axpy(-1, form_load(dot->s), across),
-                      form_scale(dot->k, form_axpy(-1, form_load(n->s), d)));
+            form_scale(v->per_length[seen][i], form_axpy(-form_dot(x, d), d, x));
+        const double inward = turned_light ? form_dot(ds, s) : 0;
+        const struct form_vector light =
+            form_scale(v->per_s[seen][i], form_axpy(-inward, s, ds));
+        const struct form_vector p = form_axpy(n->k, form_axpy(-1, light, across),
+                                               form_scale(dot->k, form_axpy(-1, s, d)));
 
         out[0][i] = p.x, out[1][i] = p.y, out[2][i] = p.z;
     }
@@ -400,15 +466,16 @@ static void turn_places(const struct spot_nodes *n, const struct node_values *v,
 {
     const double z_dot = n->along == ALONG_PHI ? 0 : dot->z0;
     const struct form_vector w = form_load(n->w), dw = form_load(dot->w);
+    const int seen = seen_of(n, j);
     on_nodes phi;
 
     find_phi(n, j, phi);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const double z = phi[i];
-        const struct form_vector p = {n->k * (v->d[0][i] - n->s[0]),
-                                      n->k * (v->d[1][i] - n->s[1]),
-                                      n->k * (v->d[2][i] - n->s[2])};
+        const struct form_vector p = {n->k * (v->d[seen][0][i] - v->s[seen][0][i]),
+                                      n->k * (v->d[seen][1][i] - v->s[seen][1][i]),
+                                      n->k * (v->d[seen][2][i] - v->s[seen][2][i])};
         const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
         const struct form_vector dp = {moved[0][i], moved[1][i], moved[2][i]};
         const struct turn t = turn_of(z * z * form_dot(w, w));
@@ -444,15 +511,17 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
         for (int i = 0; i < NODES && form[f] != 0; i++) out[i] += slope[3 + f][i] * form[f];
 }
 
-static void tangent(const struct spot_nodes *n, const struct node_values *v,
-                    const struct nodes_change *dot, double (*out)[NODES])
+/* Writes the changes of the log I of each step at one point of the star, or without one.
+ */
+static void point_tangent(const struct spot_nodes *n, const struct node_values *v,
+                          const struct nodes_change *dot, double (*step)[NODES])
 {
-    on_nodes places[3], step[NODE_STEPS] = {{0}};
+    on_nodes places[3];
 
-    move_places(n, v, dot, places);
     for (int j = 0; j < v->steps; j++) {
         on_nodes moved[3], change;
 
+        if (n->star || j == 0) move_places(n, v, seen_of(n, j), dot, places);
         turn_places(n, v, j, dot, places, moved);
         for (int i = 0; i < NODES; i++)
             step[j][i] = v->lines > 1 ? dot->line * v->by_line[j][i] : 0;
@@ -462,6 +531,40 @@ static void tangent(const struct spot_nodes *n, const struct node_values *v,
                 step[j][i] += (v->lines > 1 ? v->line_slope[j][m][i] : 1) * change[i];
         }
     }
+}
+
+/* Writes the changes of the log I of each step, integrated over a star. */
+static void star_tangent(const struct spot_nodes *n, const struct node_values *v,
+                         const struct nodes_change *dot, double (*step)[NODES])
+{
+    on_nodes own[NODE_STEPS];
+    struct node_values point;
+
+    for (int j = 0; j < v->steps; j++)
+        for (int i = 0; i < NODES; i++) {
+            step[j][i] = 0;
+            for (int a = 0; a < n->star->n; a++)
+                for (int b = 0; b < n->star->n; b++)
+                    step[j][i] += dot->prior[a][b] * v->by_prior[j][i][a][b];
+        }
+    for (int m = 0; m < 2 * n->star->n + 1; m++) {
+        find_steps(n, m, 1, &point, own);
+        point_tangent(n, &point, dot, own);
+        for (int j = 0; j < v->steps; j++)
+            for (int i = 0; i < NODES; i++)
+                step[j][i] += v->star_slope[j][m][i] * own[j][i];
+    }
+}
+
+static void tangent(const struct spot_nodes *n, const struct node_values *v,
+                    const struct nodes_change *dot, double (*out)[NODES])
+{
+    on_nodes step[NODE_STEPS] = {{0}};
+
+    if (n->star)
+        star_tangent(n, v, dot, step);
+    else
+        point_tangent(n, v, dot, step);
     if (v->steps == 1) {
         memcpy(out[NODE_L], step[0], sizeof step[0]);
         return;

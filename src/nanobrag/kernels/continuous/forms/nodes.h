@@ -25,6 +25,19 @@ typedef double on_nodes[NODES];
 /* The coordinate along which a spot is integrated. */
 enum along { ALONG_NOTHING, ALONG_PHI, ALONG_ENERGY };
 
+/* Widths that are fixed in the laboratory (star.h): n normal variables y, the first `light`
+ * of which turn the light and the rest move the crystal. */
+enum { STAR_AXES = 4, STAR_POINTS = 2 * STAR_AXES + 1 };
+typedef double star_matrix[STAR_AXES][STAR_AXES];
+
+struct star {
+    int n, light;
+    double way[STAR_AXES][3]; /* of each variable: of s, or m */
+    star_matrix axis; /* rows: the axes of the star */
+    star_matrix cross; /* curvature of -log I between two of them */
+    double height; /* log of the determinant of `axis` */
+};
+
 /* A reflection and the places where its form is computed. In the frame of the crystal, in
  * the middle of its part of the rotation, a place lies at
  *     p = (1 + e) R(-z w) k (d - s),   d = x/|x|,   x = origin + X fast + Y slow. */
@@ -40,16 +53,24 @@ struct spot_nodes {
     on_nodes x, y; /* X and Y of the nodes */
     const double *at; /* (NODES) middle of the steps along z */
     const double (*line_at)[NODES]; /* (steps) that of the energies of a line */
+    const struct star *star; /* or NULL */
+    star_matrix prior; /* inverse covariance of its variables */
+    const double (*star_at)[STAR_AXES][NODES]; /* (steps) the middle of y */
 };
 
 /* The forms at the nodes. */
 struct node_values {
     int steps, lines;
-    on_nodes d[3], per_length; /* directions of the nodes, and 1/|x| */
+    /* directions of the nodes, 1/|x|, light, and the share of s in it; of a star for each
+     * step, else the first */
+    on_nodes d[NODE_STEPS][3], per_length[NODE_STEPS], s[NODE_STEPS][3], per_s[NODE_STEPS];
     on_nodes p[NODE_STEPS][3]; /* p for e = 0 */
     on_nodes log[NODE_FORMS];
     on_nodes line_slope[NODE_STEPS][LINE_STEPS]; /* of a step's log I by its forms */
     on_nodes by_line[NODE_STEPS]; /* and by `line` */
+    on_nodes star_log[NODE_STEPS][STAR_POINTS]; /* log I of a step at the points */
+    on_nodes star_slope[NODE_STEPS][STAR_POINTS]; /* of a step's log I by them */
+    double by_prior[NODE_STEPS][NODES][STAR_AXES][STAR_AXES];
     on_nodes output[NODE_OUTPUTS];
     on_nodes output_slope[NODE_OUTPUTS][NODE_STEPS]; /* by the log I of each step */
     on_nodes slope[NODE_FORMS][FORM_SLOPES]; /* by place and numbers of the form */
@@ -60,6 +81,7 @@ struct nodes_change {
     struct form form;
     double q0[3], origin[3], fast[3], slow[3], k, s[3], w[3], z0, line;
     double by[3]; /* rotation of the crystal with all that the form is made from */
+    star_matrix prior; /* by single elements */
 };
 
 struct node_kernels {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kernels/continuous/forms/star.h"
 #include "kernels/continuous/forms/view_parts.h"
 #include "kernels/spots/ewald.h"
 
@@ -104,8 +105,7 @@ double view_square(const struct view *view, const struct phys_spec *spec, const 
 
 /* ---- the nodes of a spot ---- */
 
-/* Writes the rotation by -z about w, row after row. */
-static void turn_matrix(const double w[3], double z, double m[9])
+void view_turn(const double w[3], double z, double m[9])
 {
     const double a = z * sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2]);
     const double s1 = a == 0 ? 1 : sin(a) / a, half = sin(a / 2);
@@ -134,24 +134,38 @@ void view_widths(const struct view *view, const struct spot_name *name,
         r2 += x[i] * x[i];
     }
     out->per_r2 = 1 / r2;
-    turn_matrix(nodes->w, name->turn, out->turn);
+    out->size2 = name->star & STAR_PLACES ? 0 : b->size * b->size;
+    out->light = name->star & STAR_LIGHT ? 0 : 1;
+    view_turn(nodes->w, name->turn, out->turn);
     for (int i = 0; i < 6; i++) {
         const int a = i < 3 ? i : i == 5, c = i < 3 ? i : i == 3 ? 1 : 2;
         const double across = (i < 3) - x[a] * x[c] / r2;
 
         out->size[i] = k2 * across / r2;
-        out->lab[i] =
-            b->size * b->size * out->size[i] + k2 * (i < 3 ? 1 : 0.5) * b->divergence[i];
+        out->lab[i] = out->size2 * out->size[i]
+                      + out->light * k2 * (i < 3 ? 1 : 0.5) * b->divergence[i];
     }
 }
 
-int view_is_wide(const struct view *view)
+int view_is_wide(const struct view *view, const struct spot_name *name)
 {
     const struct phys_broad *b = &view->frame->broad;
-    int wide = b->size != 0;
+    int wide = b->size != 0 && !(name->star & STAR_PLACES);
 
-    for (int i = 0; i < 6; i++) wide |= b->divergence[i] != 0;
+    for (int i = 0; i < 6 && !(name->star & STAR_LIGHT); i++) wide |= b->divergence[i] != 0;
     return wide;
+}
+
+/* Writes the inverse covariance of a star's variables. */
+static void find_prior(const struct phys_broad *b, struct spot_nodes *nodes)
+{
+    star_matrix covariance;
+
+    for (int k = 0; k < nodes->star->n; k++)
+        for (int l = 0; l < nodes->star->n; l++)
+            covariance[k][l] = view_star_element(b, nodes->star, k, l);
+    (void)star_inverse(nodes->star->n, (const double(*)[STAR_AXES])covariance,
+                       nodes->prior);
 }
 
 /* Adds what is fixed in the laboratory, in the crystal's frame, to a block's covariance. */
@@ -196,12 +210,14 @@ void view_nodes(const struct view *view, const struct phys_frame *frame,
     memcpy(of->block, c->block, sizeof of->block);
     memcpy(of->spread, c->spread[name->mosaic], sizeof of->spread);
     view_add_product(b->spacing * b->spacing, of->q0, of->q0, of->block);
-    if (view_is_wide(view)) {
+    if (view_is_wide(view, name)) {
         struct lab_widths widths;
 
         view_widths(view, name, nodes, &widths);
         add_widths(&widths, of->block);
     }
+    if (!name->star) nodes->star = NULL;
+    if (nodes->star) find_prior(b, nodes);
     of->b = frame->b_factor;
     of->height =
         0.5 * log(form_inverse(c->block, ignored) / form_inverse(of->block, ignored));

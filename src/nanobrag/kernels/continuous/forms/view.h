@@ -49,7 +49,11 @@ struct spot_name {
      * fixed in the laboratory is turned into the crystal's frame, radian */
     double gauss, turn;
     double x, y; /* middle of the spot, samples from the corner of the panel */
+    int star; /* the widths that a star integrates (star.h): STAR_LIGHT, STAR_PLACES */
 };
+
+/* What is fixed in the laboratory; a spot that has no star has it in its block. */
+enum { STAR_LIGHT = 1, STAR_PLACES = 2 };
 
 /* Fills in the crystals and the groups, for whose lists there is memory: as many as the
  * frame has orientations and sources. Where `kept` is 1, the groups and their k stay,
@@ -64,8 +68,8 @@ double view_square(const struct view *view, const struct phys_spec *spec, const 
 /* Returns the wave number of the spot's source, or that of the group, in 1/A. */
 double view_wave_number(const struct view *view, const struct spot_name *name);
 
-/* Fills in all of `nodes` but x, y, at, line_at and the lengths of steps; `frame` is that
- * of the panel. */
+/* Fills in all of `nodes` but x, y, at, line_at, the lengths of steps and the star; `frame`
+ * is that of the panel. */
 void view_nodes(const struct view *view, const struct phys_frame *frame,
                 const struct spot_name *name, struct form_of *of, struct spot_nodes *nodes);
 

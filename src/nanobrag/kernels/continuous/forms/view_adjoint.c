@@ -62,7 +62,7 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
                            struct nodes_change *bar, struct phys_broad *to)
 {
     const struct phys_broad *b = &view->frame->broad;
-    const double k2 = nodes->k * nodes->k, size2 = b->size * b->size;
+    const double k2 = nodes->k * nodes->k;
     struct lab_widths at;
     struct form_vector x, gx, x_bar, turn, back;
     double inverse[9], lab_bar[6], turned[6], per;
@@ -70,12 +70,12 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     view_widths(view, name, nodes, &at);
     transpose(at.turn, inverse);
     view_congruent(inverse, g, lab_bar);
-    for (int i = 0; i < 6; i++) to->divergence[i] += k2 * lab_bar[i];
-    to->size += 2 * b->size * view_inner(lab_bar, at.size);
+    for (int i = 0; i < 6; i++) to->divergence[i] += at.light * k2 * lab_bar[i];
+    if (at.size2 > 0) to->size += 2 * b->size * view_inner(lab_bar, at.size);
     bar->k += 2 / nodes->k * view_inner(lab_bar, at.lab);
     x = form_load(at.x);
     gx = form_times(lab_bar, x);
-    per = k2 * size2 * at.per_r2 * at.per_r2;
+    per = k2 * at.size2 * at.per_r2 * at.per_r2;
     x_bar = form_axpy(-2 * per, gx,
                       form_scale(per
                                      * (4 * form_dot(x, gx) * at.per_r2
@@ -90,6 +90,64 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     add3(-2, turn, bar->by);
     back = turning(form_scale(-name->turn, form_load(nodes->w)), -1, turn);
     add3(-2 * name->turn, back, bar->w);
+}
+
+/* Writes -p m p for the prior p of a star. */
+static void through_prior(const struct spot_nodes *nodes, const star_matrix m,
+                          star_matrix out)
+{
+    const int n = nodes->star->n;
+    star_matrix pm = {{0}};
+
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++)
+            for (int c = 0; c < n; c++) pm[a][b] -= nodes->prior[a][c] * m[c][b];
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++) {
+            out[a][b] = 0;
+            for (int c = 0; c < n; c++) out[a][b] += pm[a][c] * nodes->prior[c][b];
+        }
+}
+
+/* Returns the slope of the covariance of two variables of a star by divergence i. */
+static double by_divergence(const struct star *s, int k, int l, int i)
+{
+    const int x = i < 3 ? i : i == 5, y = i < 3 ? i : i == 3 ? 1 : 2;
+
+    if (k >= s->light || l >= s->light) return 0;
+    return 0.5 * (s->way[k][x] * s->way[l][y] + s->way[k][y] * s->way[l][x]);
+}
+
+/* Adds the cotangents of divergence and size, given those of a star's prior. */
+static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broad *b,
+                          const star_matrix prior_bar, struct phys_broad *to)
+{
+    const struct star *s = nodes->star;
+    star_matrix bar;
+
+    through_prior(nodes, prior_bar, bar);
+    for (int k = 0; k < s->n; k++) {
+        if (k >= s->light) to->size += 2 * b->size * bar[k][k];
+        for (int l = 0; l < s->n; l++)
+            for (int i = 0; i < 6; i++)
+                to->divergence[i] += bar[k][l] * by_divergence(s, k, l, i);
+    }
+}
+
+/* Writes the change of a star's prior. */
+static void prior_tangent(const struct spot_nodes *nodes, const struct phys_broad *b,
+                          const struct phys_broad *dot, star_matrix out)
+{
+    const struct star *s = nodes->star;
+    star_matrix change;
+
+    for (int k = 0; k < s->n; k++)
+        for (int l = 0; l < s->n; l++) {
+            change[k][l] = k == l && k >= s->light ? 2 * b->size * dot->size : 0;
+            for (int i = 0; i < 6; i++)
+                change[k][l] += dot->divergence[i] * by_divergence(s, k, l, i);
+        }
+    through_prior(nodes, (const double(*)[STAR_AXES])change, out);
 }
 
 /* Adds the cotangents of the group's sources, given those of its wave number and
@@ -139,7 +197,8 @@ void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
     for (int i = 0; i < 3; i++) made.q0[i] += bar->q0[i];
     to->broad.spacing += 2 * b->spacing * between(of->q0, g, of->q0);
     add3(2 * spacing2, form_times(g, form_load(of->q0)), made.q0);
-    if (view_is_wide(view)) widths_adjoint(view, name, nodes, g, &sum, &to->broad);
+    if (view_is_wide(view, name)) widths_adjoint(view, name, nodes, g, &sum, &to->broad);
+    if (nodes->star) prior_adjoint(nodes, b, bar->prior, &to->broad);
     for (int i = 0; i < 6; i++) {
         crystal->block[i] += made.block[i];
         crystal->spread[name->mosaic][i] += made.spread[i];
@@ -256,7 +315,7 @@ static void widths_tangent(const struct view *view, const struct spot_name *name
                            const struct nodes_change *moved, double block[6])
 {
     const struct phys_broad *b = &view->frame->broad;
-    const double k2 = nodes->k * nodes->k, size2 = b->size * b->size;
+    const double k2 = nodes->k * nodes->k;
     struct form_vector x, dx, turn;
     struct lab_widths at;
     double lab[6], change[6], turned[6], m[9], t[9];
@@ -271,9 +330,10 @@ static void widths_tangent(const struct view *view, const struct spot_name *name
         const double along = form_dot(x, dx) * at.per_r2;
 
         lab[i] =
-            2 * b->size * dot->broad.size * at.size[i] + 2 * moved->k / nodes->k * at.lab[i]
-            + k2 * (i < 3 ? 1 : 0.5) * dot->broad.divergence[i]
-            + size2 * k2 * at.per_r2
+            (at.size2 > 0 ? 2 * b->size * dot->broad.size * at.size[i] : 0)
+            + 2 * moved->k / nodes->k * at.lab[i]
+            + at.light * k2 * (i < 3 ? 1 : 0.5) * dot->broad.divergence[i]
+            + at.size2 * k2 * at.per_r2
                   * (-2 * along * (i < 3)
                      + at.per_r2
                            * (4 * along * xa[a] * xa[c] - xa[a] * da[c] - da[a] * xa[c]));
@@ -340,7 +400,8 @@ void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
     }
     view_add_product(2 * b->spacing * dot->broad.spacing, of->q0, of->q0, made.block);
     view_add_product(2 * b->spacing * b->spacing, of->q0, made.q0, made.block);
-    if (view_is_wide(view)) widths_tangent(view, name, nodes, dot, out, made.block);
+    if (view_is_wide(view, name)) widths_tangent(view, name, nodes, dot, out, made.block);
+    if (nodes->star) prior_tangent(nodes, b, &dot->broad, out->prior);
     made.height =
         0.5 * (view_inner(c->k, crystal->block) - view_inner(nodes->form.k, made.block));
     made.b = dot->b_factor;

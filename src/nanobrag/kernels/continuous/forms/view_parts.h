@@ -84,6 +84,7 @@ static inline void view_congruent(const double t[9], const double m[6], double o
  * of the crystal, seen from a place x of the detector, and of the divergence. */
 struct lab_widths {
     double x[3], per_r2; /* m, 1/m^2 */
+    double size2, light; /* of the crystal, m^2; 1 or, where it has a star, 0 */
     double size[6]; /* for a size of 1 m, 1/A^2 */
     double lab[6]; /* of both */
     double turn[9]; /* from the laboratory to the crystal's frame */
@@ -92,7 +93,23 @@ struct lab_widths {
 void view_widths(const struct view *view, const struct spot_name *name,
                  const struct spot_nodes *nodes, struct lab_widths *out);
 
-/* Returns 1 where there are any. */
-int view_is_wide(const struct view *view);
+/* Returns 1 where there are any in the block. */
+int view_is_wide(const struct view *view, const struct spot_name *name);
+
+/* Writes the rotation by -z about w, row after row. */
+void view_turn(const double w[3], double z, double m[9]);
+
+/* Returns the covariance of two variables of a star. */
+static inline double view_star_element(const struct phys_broad *b, const struct star *s,
+                                       int k, int l)
+{
+    double sum = 0;
+
+    if (k >= s->light || l >= s->light) return k == l ? b->size * b->size : 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            sum += s->way[k][i] * view_element(b->divergence, i, j) * s->way[l][j];
+    return sum;
+}
 
 #endif
