@@ -72,7 +72,7 @@ static void find_directions(const struct spot_nodes *n, int j, int m, struct nod
     on_nodes light[3] = {{0}}, place[3] = {{0}};
 
     for (int i = 0; i < NODES && n->star; i++) {
-        double y[STAR_AXES];
+        double y[STAR_AXES] = {0};
 
         star_point(n->star, n->star_at[j], m, i, y);
         for (int k = 0; k < n->star->n; k++)
@@ -202,7 +202,7 @@ static void find_star(const struct spot_nodes *n, struct node_values *v,
 {
     const int points = 2 * n->star->n + 1;
     const double(*prior)[STAR_AXES] = (const double(*)[STAR_AXES])n->prior;
-    star_matrix inverse;
+    star_matrix inverse = {{0}};
     const double log_det = star_inverse(n->star->n, prior, inverse);
 
     for (int m = 0; m < points; m++) {
@@ -212,7 +212,7 @@ static void find_star(const struct spot_nodes *n, struct node_values *v,
     }
     for (int j = 0; j < v->steps; j++)
         for (int i = 0; i < NODES; i++) {
-            double y[STAR_AXES], log_i[STAR_POINTS];
+            double y[STAR_AXES] = {0}, log_i[STAR_POINTS] = {0};
             struct star_sum sum;
 
             for (int m = 0; m < points; m++) log_i[m] = v->star_log[j][m][i];
@@ -407,7 +407,7 @@ static void point_adjoint(const struct spot_nodes *n, const struct node_values *
 static void adjoint(const struct spot_nodes *n, const struct node_values *v,
                     double (*bar)[NODES], struct nodes_change *to)
 {
-    on_nodes step_bar[NODE_STEPS], ignored[NODE_STEPS];
+    on_nodes step_bar[NODE_STEPS] = {{0}}, ignored[NODE_STEPS];
     struct node_values point;
 
     for (int j = 0; j < v->steps; j++) bars_of_step(v, bar, j, step_bar[j]);
@@ -421,7 +421,7 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
                 for (int b = 0; b < n->star->n; b++)
                     to->prior[a][b] += step_bar[j][i] * v->by_prior[j][i][a][b];
     for (int m = 0; m < 2 * n->star->n + 1; m++) {
-        on_nodes point_bar[NODE_STEPS];
+        on_nodes point_bar[NODE_STEPS] = {{0}};
 
         for (int j = 0; j < v->steps; j++)
             for (int i = 0; i < NODES; i++)

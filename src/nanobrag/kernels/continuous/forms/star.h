@@ -83,8 +83,8 @@ FORM_FN void star_integral(const struct star *s, const star_matrix prior,
 {
     const double per = 1 / (2 * STAR_STEP), per2 = 1 / (STAR_STEP * STAR_STEP);
     const int n = s->n;
-    double py[STAR_AXES], g[STAR_AXES], m[STAR_AXES] = {0}, at[STAR_AXES];
-    star_matrix h, hi;
+    double py[STAR_AXES] = {0}, g[STAR_AXES] = {0}, m[STAR_AXES] = {0}, at[STAR_AXES];
+    star_matrix h = {{0}}, hi = {{0}};
     double sum = log_i[0] + s->height + 0.5 * log_det;
 
     star_prior(s, prior, y, py, h);

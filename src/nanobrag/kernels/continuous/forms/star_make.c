@@ -14,6 +14,8 @@ static const double most_turned = 1e-4;
  * other's. */
 static const double least_share = 1e-6;
 
+enum { MIDDLE_STEP = NODE_STEPS / 2 };
+
 static double variance_along(const double m[6], struct form_vector a)
 {
     const double v[3] = {a.x, a.y, a.z};
@@ -114,9 +116,9 @@ static void find_axes(const star_matrix precision, struct star *s)
 static void find_means(struct star *s, struct star_making *out)
 {
     const struct spot_nodes *n = &out->nodes;
-    star_matrix precision, covariance, between;
+    star_matrix precision = {{0}}, covariance = {{0}}, between = {{0}};
     const double none[STAR_AXES] = {0};
-    double ignored[STAR_AXES];
+    double ignored[STAR_AXES] = {0};
 
     for (int k = 0; k < s->n; k++)
         for (int l = 0; l < s->n; l++)
@@ -214,8 +216,7 @@ void star_middles(const struct star_making *making, const struct spot_nodes *nod
             form_scale(n->k, form_axpy(-1, form_load(n->s), unit(x)));
 
         for (int j = 0; j < steps; j++) {
-            const double z =
-                steps > 1 ? nodes->at[i] + (j - NODE_STEPS / 2) * nodes->step : 0;
+            const double z = steps > 1 ? nodes->at[i] + (j - MIDDLE_STEP) * nodes->step : 0;
             double turn[9], y[STAR_AXES] = {0};
             struct form_vector p;
 

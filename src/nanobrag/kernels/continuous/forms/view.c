@@ -159,7 +159,7 @@ int view_is_wide(const struct view *view, const struct spot_name *name)
 /* Writes the inverse covariance of a star's variables. */
 static void find_prior(const struct phys_broad *b, struct spot_nodes *nodes)
 {
-    star_matrix covariance;
+    star_matrix covariance = {{0}};
 
     for (int k = 0; k < nodes->star->n; k++)
         for (int l = 0; l < nodes->star->n; l++)

@@ -123,7 +123,7 @@ static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broa
                           const star_matrix prior_bar, struct phys_broad *to)
 {
     const struct star *s = nodes->star;
-    star_matrix bar;
+    star_matrix bar = {{0}};
 
     through_prior(nodes, prior_bar, bar);
     for (int k = 0; k < s->n; k++) {
@@ -139,7 +139,7 @@ static void prior_tangent(const struct spot_nodes *nodes, const struct phys_broa
                           const struct phys_broad *dot, star_matrix out)
 {
     const struct star *s = nodes->star;
-    star_matrix change;
+    star_matrix change = {{0}};
 
     for (int k = 0; k < s->n; k++)
         for (int l = 0; l < s->n; l++) {
