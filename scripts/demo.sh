@@ -14,7 +14,7 @@ set -x
 # shellcheck disable=SC2086
 build/release/bin/nanobrag -quiet $model -misset 25 40 10 -lambda 1 \
     -distance 80 -detpixels 1024 -pixel 0.1 -Na 8 -Nb 18 -Nc 18 -gauss_xtal \
-    -mosaic 0.3 -mosaic_domains 25 -osc 2 -phisteps 20 -oversample 2 \
+    -mosaic 0.3 -osc 2 -oversample 2 \
     -fluence 1e28 -water 0.08 -psf gauss -psf_fwhm 0.15 -seed 1 \
     -floatfile demo/2erl.bin -noisefile demo/2erl_00001.img -pngfile demo/2erl.png
 { set +x; } 2> /dev/null

@@ -171,7 +171,10 @@ long double oracle_lines(int n, const double *e, const double *w, long double va
 {
     long double sum = 0;
 
-    for (int i = 0; i < n; i++)
-        sum += w[i] * expl(-(at - e[i]) * (at - e[i]) / (2 * variance));
+    for (int i = 0; i < n; i++) {
+        const long double width = sqrtl(variance), x = (e[i] - at) / width;
+
+        sum += w[i] * expl(-x * x / 2) * (1 - width / 2 * (x * x * x - 3 * x));
+    }
     return sum / sqrtl(2 * PI_L * variance);
 }

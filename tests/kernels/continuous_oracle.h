@@ -27,7 +27,8 @@ void oracle_change(const struct profile *profile, const struct profile_change *d
                    int over, int nrows, const struct sample_row *rows, int pixels,
                    long double *change);
 
-/* Returns sum of w_j N(at - e_j; variance). */
+/* Returns the sum of w_j N(e_j - at; variance), each with the skewness of a gaussian of the
+ * energy over its logarithm. */
 long double oracle_lines(int n, const double *e, const double *w, long double variance,
                          long double at);
 

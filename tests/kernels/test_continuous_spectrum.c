@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "continuous_oracle.h"
+#include "kernels/continuous/forms/rules.h"
 #include "kernels/kernels.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -84,14 +86,16 @@ static void direct_row(const struct spectral_lines *s, const struct spectrum_row
     const long double width = sqrtl(row->variance + s->extra);
     const long double height = 1 / (width * sqrtl(2 * 3.14159265358979323846L));
     const long double h = row->step / width;
+    const long double skew = -0.5L * row->variance * row->variance / powl(width, 3);
 
     for (int i = 0; i < row->n; i++)
         for (int j = 0; j < s->n; j++) {
-            const long double x = (row->low + i * row->step - s->e[j]) / width;
+            const long double x = (s->e[j] - row->low - i * row->step) / width;
             const long double g = height * expl(-x * x / 2);
-            const long double by[] = {g, -x * h * g, (x * x - 1) * h * h * g,
-                                      (3 * x - x * x * x) * h * h * h * g};
+            long double he[7] = {1, x}, by[4]; /* Hermite's polynomials */
 
+            for (int k = 2; k < 7; k++) he[k] = x * he[k - 1] - (k - 1) * he[k - 2];
+            for (int k = 0; k < 4; k++) by[k] = g * powl(h, k) * (he[k] + skew * he[k + 3]);
             for (int k = 0; k < 3; k++) {
                 number[k * row->n + i] += s->w[j] * by[k];
                 change[k * row->n + i] +=
@@ -207,10 +211,113 @@ static int lines_of_rows(void)
     return TAP_PASS;
 }
 
+/* ---- rules ---- */
+
+static void sources_of(int n, const double *e, const double *w, struct phys_source *out)
+{
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int j = 0; j < n; j++) {
+        out[j].inverse_wavelength = 1 + e[j];
+        out[j].weight = w[j];
+    }
+}
+
+/* Sums over the points of a rule against those over all lines. */
+static int powers_of_rules(void)
+{
+    for (int kind = FLAT; kind < SPECTRA; kind++) {
+        double e[LINES], w[LINES];
+        const int n = make_lines(kind, e, w);
+        struct phys_source source[LINES];
+        struct worst worst = {0};
+        struct rules rules;
+
+        sources_of(n, e, w, source);
+        rules_make(n, source, 1, &rules);
+        tap_check(rules.most == (kind == TWO ? 1 : RULE_MOST),
+                  "%s: rules of up to %d points", spectra[kind], rules.most);
+        for (int points = 1; points <= rules.most; points++)
+            for (int power = 0; power < 2 * points; power++) {
+                double sum = 0, found = 0, size = 0;
+
+                for (int j = 0; j < n; j++) {
+                    sum += w[j] * pow(e[j], power);
+                    size += w[j] * pow(fabs(e[j]), power);
+                }
+                for (int i = 0; i < points; i++)
+                    found += rules.weight[rules_point(points, i)]
+                             * pow(rules.at[rules_point(points, i)], power);
+                worst_add(&worst, found, sum, size);
+            }
+        worst_check(&worst, 1e-13, "%s: moments by rules", spectra[kind]);
+    }
+    return TAP_PASS;
+}
+
+/* Adds the difference of fourth order of the points of all rules to `change`: places, then
+ * weights. Line j moves by its energy, or by its weight. */
+static void move_rules(int n, const struct phys_source *source, int j, int energy,
+                       double *change)
+{
+    static const double factor[] = {1 / 12.0, -2 / 3.0, 0, 2 / 3.0, -1 / 12.0};
+    const double step = energy ? 1e-6 : 1e-3 * source[j].weight;
+
+    memset(change, 0, 2 * RULE_POINTS * sizeof *change);
+    for (int k = 0; k < 5; k++) {
+        struct phys_source moved[LINES];
+        struct rules rules;
+
+        memcpy(moved, source, (size_t)n * sizeof *moved);
+        if (energy)
+            moved[j].inverse_wavelength += (k - 2) * step;
+        else
+            moved[j].weight += (k - 2) * step;
+        rules_make(n, moved, 1, &rules);
+        for (int i = 0; i < RULE_POINTS; i++) {
+            change[i] += factor[k] * rules.at[i] / step;
+            change[RULE_POINTS + i] += factor[k] * rules.weight[i] / step;
+        }
+    }
+}
+
+static int slopes_of_rules(void)
+{
+    for (int kind = FLAT; kind <= SPIKY; kind++) {
+        double e[LINES], w[LINES], by_e[2 * RULE_POINTS], by_w[2 * RULE_POINTS];
+        const int n = make_lines(kind, e, w);
+        struct phys_source source[LINES];
+        struct worst worst[4] = {{0}};
+        struct rules rules;
+
+        sources_of(n, e, w, source);
+        rules_make(n, source, 1, &rules);
+        for (int j = 3; j < n; j += 19) {
+            move_rules(n, source, j, 1, by_e);
+            move_rules(n, source, j, 0, by_w);
+            for (int points = 1; points <= rules.most; points++)
+                for (int i = 0; i < points; i++) {
+                    const int p = rules_point(points, i);
+                    const struct rule_slopes d =
+                        rules_slopes(&rules, points, i, source + j, 1);
+
+                    worst_add(worst, d.at_e, by_e[p], 1);
+                    worst_add(worst + 1, d.at_w * w[j], by_w[p] * w[j], 0.01);
+                    worst_add(worst + 2, d.weight_e, by_e[RULE_POINTS + p], w[j] / 0.01);
+                    worst_add(worst + 3, d.weight_w, by_w[RULE_POINTS + p], 1);
+                }
+        }
+        for (int k = 0; k < 4; k++)
+            worst_check(worst + k, 1e-6, "%s: slopes of rules, %d", spectra[kind], k);
+    }
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"rows_of_spectra", rows_of_spectra},
+        {"powers_of_rules", powers_of_rules},
+        {"slopes_of_rules", slopes_of_rules},
         {"lines_of_rows", lines_of_rows},
     };
 

@@ -66,6 +66,25 @@ static void with_wavelengths(nb_scene *s)
     s->beam.ndispersion = 3;
 }
 
+static void with_list(nb_scene *s, int n)
+{
+    static nb_source list[10];
+
+    for (int i = 0; i < n; i++) list[i] = (nb_source){{1, 0, 0}, 1 + 1e-3 * i, 1};
+    s->beam.source = list;
+    s->beam.nsource = n;
+}
+
+static void with_few_sources(nb_scene *s)
+{
+    with_list(s, 9);
+}
+
+static void with_many_sources(nb_scene *s)
+{
+    with_list(s, 10);
+}
+
 static void with_directions(nb_scene *s)
 {
     s->beam.divergence[0] = 1;
@@ -150,6 +169,8 @@ static const struct {
     {"tricubic F", few_cells, NULL, 0},
     {"few cells, nearest F", few_cells_nearest, NULL, 1},
     {"the profile of nanoBragg", profile, NULL, 0},
+    {"nine sources", with_few_sources, NULL, 0},
+    {"ten sources", with_many_sources, NULL, 1},
     {"a free spread", no_change, "misset mosaic", 1},
     {"other free parameters", no_change, "misset scale", 0},
 };

@@ -17,6 +17,7 @@ __extension__ typedef __float128 quad;
 quad sinq(quad x);
 quad cosq(quad x);
 quad sqrtq(quad x);
+quad expq(quad x);
 quad logq(quad x);
 quad fabsq(quad x);
 quad fminq(quad x, quad y);
@@ -25,6 +26,7 @@ quad fmaxq(quad x, quad y);
 #undef sin
 #undef cos
 #undef sqrt
+#undef exp
 #undef log
 #undef fabs
 #undef fmin
@@ -34,6 +36,7 @@ quad fmaxq(quad x, quad y);
 #define sin                      sinq
 #define cos                      cosq
 #define sqrt                     sqrtq
+#define exp                      expq
 #define log                      logq
 #define fabs                     fabsq
 #define fmin                     fminq
@@ -49,7 +52,7 @@ quad fmaxq(quad x, quad y);
 #define view_turn                quads_view_turn
 #define view_is_wide             quads_view_is_wide
 #define view_nodes               quads_view_nodes
-#define view_wave_number         quads_view_wave_number
+#define view_light               quads_view_light
 #define ewald_stars              quads_ewald_stars
 #define KERNELS                  quads_nodes
 #define NB_KERNELS_SPOTS_EWALD_H /* its one function that is used here: */

@@ -113,7 +113,7 @@ static int make_spectra(struct continuous_work *work)
         for (int j = 0; j < g->n; j++) {
             const struct phys_source *source = frame->source + g->first + j;
 
-            e[j] = source->inverse_wavelength / g->k - 1;
+            e[j] = log(source->inverse_wavelength / g->k);
             e[n + (size_t)j] = source->weight;
         }
         if (g->n > 1 && width[i][1] > 0)
@@ -123,11 +123,6 @@ static int make_spectra(struct continuous_work *work)
     free(e);
     free(width);
     return good;
-}
-
-double spot_light(const struct view *view, const struct listed_spot *spot)
-{
-    return spot->name.line < 0 ? 1 : view->frame->source[spot->name.line].weight;
 }
 
 double spot_share(const struct view *view, const struct listed_spot *spot)
@@ -172,7 +167,8 @@ static void fit_all(const struct kernel_set *kernels, const struct job *job,
         if (!work->held && spot->name.along == ALONG_ENERGY)
             spot->variance = 1 / fmax(spot->c[SPOT_H], 0.1 / (spot->step * spot->step));
         spot->square = view_square(&work->view, &job->spec, hkl, &spot->place);
-        spot->scale = spot->square * spot->weight * spot_light(&work->view, spot)
+        spot->scale = spot->square * spot->weight
+                      * view_light(&work->view, &spot->name).weight
                       * spot_share(&work->view, spot);
     }
     (void)threads;

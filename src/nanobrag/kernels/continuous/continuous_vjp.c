@@ -68,12 +68,13 @@ static int moments_of(struct chunk *c, const struct listed_spot *spot,
 static void scale_adjoint(struct chunk *c, const struct listed_spot *spot, double sum)
 {
     const struct view *view = &c->work->view;
-    const int line = spot->name.line;
-    const double light = spot_light(view, spot), share = spot_share(view, spot);
+    const double light = view_light(view, &spot->name).weight,
+                 share = spot_share(view, spot);
     const double rest = sum * spot->weight;
+    const struct spot_light bar = {0, rest * spot->square * share};
 
     c->crystal[spot->name.crystal].share[spot->name.mosaic] += rest * spot->square * light;
-    if (line >= 0) c->bar->source[line].weight += rest * spot->square * share;
+    view_light_adjoint(view, &spot->name, &bar, c->bar->source);
     if (c->bar->f && c->job->spec.lookup != PHYS_CONSTANT)
         phys_give_f(c->bar, spot->place,
                     2 * rest * light * share * view->frame->f[spot->place]);
@@ -89,7 +90,8 @@ static void lines_adjoint(struct chunk *c, const struct listed_spot *spot)
     spectrum_row_adjoint(c->work->spectrum + spot->name.group, spot->variance, c->grid,
                          c->e, c->w);
     for (int i = 0; i < g->n; i++) {
-        c->bar->source[g->first + i].inverse_wavelength += c->e[i] / g->k;
+        c->bar->source[g->first + i].inverse_wavelength +=
+            c->e[i] / c->work->view.frame->source[g->first + i].inverse_wavelength;
         c->bar->source[g->first + i].weight += c->w[i];
     }
 }

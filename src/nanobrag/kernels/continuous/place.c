@@ -16,15 +16,17 @@
 #include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/pattern.h"
 
-/* The most points of Gauss's rule; wider ranges are cut into pieces of so many widths. */
-enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8 };
+/* The most points of Gauss's rule over phi; wider ranges are cut into pieces of so many
+ * widths. Lines that are spread over more widths have a row of numbers, and no rule. */
+enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 
-/* Lines are laid one by one where they are spread over more widths of the reflection, or
- * where it is wider than this share of the energy. */
+/* Lines that are spread over so many widths of the reflection are laid one by one, and
+ * those of a reflection that is wider than this share of the energy. */
 static const double lines_widths = 1e4, widest_energy = 0.1;
 
 /* A spot that reaches further than this share of q has parts with nodes of their own, at
- * most so many in each direction. */
+ * most so many in each direction. The streak of a spectrum has an odd number of them: its
+ * brightest place is not in a corner. */
 static const double flat_share = 0.06;
 enum { PARTS_MOST = 8, MIDDLE_STEP = NODE_STEPS / 2 };
 
@@ -39,8 +41,8 @@ struct laying {
     struct spot_table *out;
     double square, weight;
     int place;
-    /* where it comes nearest: phi and relative energy, direction, distance from the
-     * sphere */
+    /* where it comes nearest: phi, logarithm of the relative energy, direction, distance
+     * from the sphere */
     double z, e, d[3], off;
     struct form_of of;
     struct spot_nodes nodes;
@@ -74,12 +76,12 @@ static void find_nearest(struct laying *l, const double *q0, double half)
     const struct beam_group *g = l->view->group + l->name.group;
     const double *spindle = l->view->frame->broad.spindle, start = l->z;
     const struct form_vector light = form_load(g->s), w = form_load(spindle);
-    const double wave = view_wave_number(l->view, &l->name);
+    const double wave = view_light(l->view, &l->name).k;
 
     l->e = l->name.line < 0 ? clamp(0, g->low, g->high) : 0;
     for (int step = 0; step < 6; step++) {
         const struct form_vector q = turn_by(spindle, l->z, form_load(q0));
-        const double k = wave * (1 + l->e);
+        const double k = wave * exp(l->e);
         const struct form_vector out = form_axpy(k, light, q);
         const double length = sqrt(form_dot(out, out));
         const struct form_vector d = form_scale(1 / length, out);
@@ -91,8 +93,7 @@ static void find_nearest(struct laying *l, const double *q0, double half)
         if (half > 0)
             l->z = clamp(l->z - l->off / rate, start - half, start + half);
         else if (l->name.line < 0 && form_dot(d, light) < 1)
-            l->e =
-                clamp(l->e - l->off / (wave * (form_dot(d, light) - 1)), g->low, g->high);
+            l->e = clamp(l->e - l->off / (k * (form_dot(d, light) - 1)), g->low, g->high);
         else
             return;
     }
@@ -148,7 +149,7 @@ static void start_spot(struct laying *l)
     memcpy(l->q1, l->nodes.form.ci, sizeof l->q1);
     l->h = 0;
     if (l->name.along == ALONG_ENERGY) {
-        l->b = form_scale(1 / (1 + l->e), l->p);
+        l->b = l->p;
         l->h = curvature(l->q1, l->b);
         return;
     }
@@ -169,7 +170,7 @@ static void find_slopes(const struct laying *l, struct form_vector j[2])
 {
     const struct spot_nodes *n = &l->nodes;
     const struct form_vector d = form_load(l->d);
-    const double k = n->k * (1 + l->e);
+    const double k = n->k * exp(l->e);
     const double *edge[2] = {n->fast, n->slow};
     const struct form_vector x =
         form_axpy(l->name.x, form_load(n->fast),
@@ -289,7 +290,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
     const struct spot_nodes *n = &l->nodes;
     const struct form_vector w = form_load(n->w);
     const double per = n->line > 0 ? 1 / (n->line * n->line) : 0;
-    const double most = s->reach + fabs(s->middle);
+    const double most = 3 * (s->reach + fabs(s->middle));
     const int steps = l->name.along == ALONG_NOTHING ? 1 : NODE_STEPS;
     double turn[3][3];
 
@@ -311,10 +312,11 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
                                  + step_to_maximum(n, p, form_scale(-1, form_cross(w, p)),
                                                    l->q1, 0),
                              -widest_phi, widest_phi);
-        if (l->name.along == ALONG_ENERGY)
-            s->at[i] =
-                clamp(l->e + step_to_maximum(n, form_scale(1 + l->e, p), p, l->q1, 0),
-                      -most, most);
+        if (l->name.along == ALONG_ENERGY) {
+            const struct form_vector at_e = form_scale(exp(l->e), p);
+
+            s->at[i] = clamp(l->e + step_to_maximum(n, at_e, at_e, l->q1, 0), -most, most);
+        }
         for (int j = 0; line_at && j < steps; j++) {
             if (steps > 1) p = turn_by(n->w, -(s->at[i] + (j - MIDDLE_STEP) * s->step), at);
             line_at[j * NODES + i] = step_to_maximum(n, p, p, n->form.ci, per);
@@ -329,8 +331,10 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
     const struct form_vector a = form_scale(e->xa, j[0]);
     const struct form_vector b = form_axpy(e->xb, j[0], form_scale(e->yb, j[1]));
     const double size = sqrt(form_dot(a, a) + form_dot(b, b)) / fmax(l->nodes.form.q, 1e-9);
-    const int n =
-        l->nodes.form.q == 0 ? 1 : (int)clamp(ceil(size / flat_share), 1, PARTS_MOST);
+    const int whole = (int)clamp(ceil(size / flat_share), 1, PARTS_MOST);
+    const int n = l->nodes.form.q == 0            ? 1
+                  : l->name.along == ALONG_ENERGY ? whole | 1
+                                                  : whole;
     const size_t line_numbers = (size_t)NODE_STEPS * NODES;
     const int lines = l->nodes.line > 0 && l->name.along != ALONG_ENERGY;
     const size_t numbers =
@@ -373,46 +377,42 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
 
 /* ---- Gauss's rule over phi ---- */
 
-/* Writes point i of n of Gauss's rule on -1 .. 1 and its weight; weights add up to 1. */
-static void gauss_point(int n, int i, double *at, double *weight)
-{
-    double x = cos(3.14159265358979323846 * (i + 0.75) / (n + 0.5)), slope = 1;
-
-    for (int step = 0; step < 8; step++) {
-        double p = 1, last = 0;
-
-        for (int k = 1; k <= n; k++) {
-            const double next = ((2 * k - 1) * x * p - (k - 1) * last) / k;
-
-            last = p;
-            p = next;
-        }
-        slope = n * (x * p - last) / (x * x - 1);
-        x -= p / slope;
-    }
-    *at = x;
-    *weight = 1 / ((1 - x * x) * slope * slope);
-}
-
-/* Returns the range of phi in widths of the reflection. */
+/* Returns the range of phi, or that of the energies, in widths of the reflection. */
 static double widths_of(const struct laying *l)
 {
-    return 2 * l->view->frame->broad.half_range * sqrt(fmax(l->h, 1e-30));
+    const struct beam_group *g = l->view->group + l->name.group;
+    const double range = l->name.along == ALONG_ENERGY
+                             ? g->high - g->low
+                             : 2 * l->view->frame->broad.half_range;
+
+    return range * sqrt(fmax(l->h, 1e-30));
 }
 
-/* Returns 1 when the range is too narrow for log I along phi, or log I too far from a
- * gaussian for a range that is not wide. */
+/* How many points a range of so many widths wants. */
+static int points_for(double widths)
+{
+    if (widths < 5) return widths < 1 ? 3 : widths < 2 ? 4 : widths < 3 ? 6 : 8;
+    return widths < GAUSS_WIDTHS ? GAUSS_MOST : RULE_MOST;
+}
+
+/* Returns 1 when the range of phi or energies is too narrow for the series of log I along
+ * them, or log I too far from a gaussian for a range that is not wide. */
 static int is_slow(const struct laying *l)
 {
     const double u = 0.8 / sqrt(l->h), h3 = l->h * l->h * l->h, widths = widths_of(l);
+    const double most = l->name.along == ALONG_ENERGY ? RULE_WIDTHS : GAUSS_WIDTHS;
     const struct form_vector q0 = form_load(l->of.q0);
     double f[NODE_STEPS], l3;
 
-    if (widths < 2.6 || widths > GAUSS_WIDTHS) return widths < 2.6;
-    for (int j = 0; j < NODE_STEPS; j++)
-        f[j] = form_at(&l->nodes.form,
-                       form_axpy(-1, q0, turn_by(l->nodes.w, -(j - MIDDLE_STEP) * u, l->p)))
-                   .log;
+    if (widths < 2.6 || widths > most) return widths < 2.6;
+    for (int j = 0; j < NODE_STEPS; j++) {
+        const double step = (j - MIDDLE_STEP) * u;
+        const struct form_vector q = l->name.along == ALONG_ENERGY
+                                         ? form_scale(exp(step), l->p)
+                                         : turn_by(l->nodes.w, -step, l->p);
+
+        f[j] = form_at(&l->nodes.form, form_axpy(-1, q0, q)).log;
+    }
     l3 = (f[4] - 2 * (f[3] - f[1]) - f[0]) / (2 * u * u * u);
     return l3 * l3 > 4e-5 * h3;
 }
@@ -425,14 +425,14 @@ static int lay_by_gauss(const struct laying *whole)
     const double half = whole->view->frame->broad.half_range, widths = widths_of(whole);
     const int pieces = (int)ceil(fmin(widths, 1e5) / GAUSS_WIDTHS);
     const double each = widths / pieces;
-    const int n = each < 1 ? 3 : each < 2 ? 4 : each < 3 ? 6 : each < 5 ? 8 : GAUSS_MOST;
+    const int n = points_for(each);
 
     for (int piece = 0; piece < pieces; piece++)
         for (int i = 0; i < n; i++) {
             struct laying l = *whole;
             double at, weight;
 
-            gauss_point(n, i, &at, &weight);
+            rules_even_point(n, i, &at, &weight);
             l.name.gauss = (2 * piece + 1 + at) / pieces - 1;
             l.weight = weight / pieces;
             l.z = l.name.gauss * half;
@@ -442,29 +442,32 @@ static int lay_by_gauss(const struct laying *whole)
     return 1;
 }
 
-/* ---- the lines of a spectrum by themselves ---- */
+/* ---- points of a spectrum ---- */
 
-/* Returns 1 when log I has hardly any curvature along the energies (none for 000, which
- * every energy scatters forward), or the energies are many widths. */
-static int lines_are_apart(const struct laying *l)
+/* Returns 1 when a reflection is laid by points of its energies. */
+static int has_points(const struct laying *l)
 {
-    const struct beam_group *g = l->view->group + l->name.group;
-    const double line = l->nodes.line;
+    const double widths = widths_of(l);
 
-    return !(l->h * widest_energy * widest_energy > 1)
-           || g->high - g->low > lines_widths * sqrt(1 / l->h + line * line);
+    return widths > lines_widths || is_slow(l)
+           || !(l->h * widest_energy * widest_energy > 1);
 }
 
-/* Lays the reflection as a still of each line. */
-static int lay_by_lines(const struct laying *whole)
+/* Lays the reflection as stills of the points of Gauss's rule for its lines, or of the
+ * lines where these are few or far apart. */
+static int lay_by_energies(const struct laying *whole)
 {
     const struct beam_group *g = whole->view->group + whole->name.group;
+    const double widths = widths_of(whole);
+    const int points = points_for(widths);
+    const int few = widths > RULE_WIDTHS || points > g->rules.most;
 
-    for (int i = 0; i < g->n; i++) {
+    for (int i = 0; i < (few ? g->n : points); i++) {
         struct laying l = *whole;
 
-        l.name.line = g->first + i;
         l.name.along = ALONG_NOTHING;
+        l.name.rule = few ? 0 : points;
+        l.name.line = few ? g->first + i : i;
         if (!lay(&l)) return 0;
     }
     return 1;
@@ -523,7 +526,7 @@ static int lay_on_layer(struct laying *l)
     start_spot(l);
     if (l->off * l->off > 2 * l->settings->cut * variance_along(l)) return 1;
     if (l->name.along == ALONG_PHI && !l->settled && is_slow(l)) return -1;
-    if (l->name.along == ALONG_ENERGY && !l->settled && lines_are_apart(l)) return -1;
+    if (l->name.along == ALONG_ENERGY && !l->settled && has_points(l)) return -1;
     l->settled = 1;
     find_slopes(l, j);
     memset(&s, 0, sizeof s);
@@ -547,7 +550,7 @@ static int lay(struct laying *l)
     const double half = l->name.along == ALONG_PHI ? b->half_range : 0;
     const double q = sqrt(form_dot(form_load(l->of.q0), form_load(l->of.q0)));
     const double *spread = c->spread[l->name.mosaic];
-    const double k = view_wave_number(l->view, &l->name), energies = b->line * q;
+    const double k = view_light(l->view, &l->name).k, energies = b->line * q;
     double wide = c->block[0] + c->block[1] + c->block[2]
                   + q * q * (spread[0] + spread[1] + spread[2]) + energies * energies
                   + b->spacing * b->spacing * q * q
@@ -569,7 +572,7 @@ static int lay(struct laying *l)
             l->name.layer = layer;
             if (!meets_panel(l, job->frame + p, 1.5 * wide / k)) continue;
             status = lay_on_layer(l);
-            if (status < 0 && l->name.line < 0) return lay_by_lines(l);
+            if (status < 0 && l->name.line < 0) return lay_by_energies(l);
             if (status < 0) return lay_by_gauss(l);
             if (!status) return 0;
         }
@@ -592,6 +595,7 @@ int place_reflection(const struct view *view, const struct list_settings *settin
             hkl[0] * c->stars[i] + hkl[1] * c->stars[3 + i] + hkl[2] * c->stars[6 + i];
     l.name.gauss = 0;
     l.name.line = g->n > 1 ? -1 : g->first;
+    l.name.rule = 0;
     l.name.along = view->frame->broad.half_range > 0 ? ALONG_PHI
                    : l.name.line < 0                 ? ALONG_ENERGY
                                                      : ALONG_NOTHING;

@@ -46,11 +46,10 @@ static double change_of_scale(const struct view *view, const struct listed_spot 
                               const struct crystal_change *crystal)
 {
     const double share = spot_share(view, s);
-    const int line = s->name.line;
+    const double light = view_light(view, &s->name).weight;
     double sum = crystal->share[s->name.mosaic] / share;
 
-    if (line >= 0 && view->frame->source[line].weight != 0)
-        sum += dot->source[line].weight / view->frame->source[line].weight;
+    if (light != 0) sum += view_light_tangent(view, &s->name, dot->source).weight / light;
     return sum;
 }
 
@@ -106,7 +105,8 @@ static void change_spot(const struct all_changes *a, size_t number, double *grid
             double *e = malloc(2 * (size_t)g->n * sizeof *e), *w = e + g->n;
 
             for (int i = 0; i < g->n && e; i++) {
-                e[i] = dot->source[g->first + i].inverse_wavelength / g->k;
+                e[i] = dot->source[g->first + i].inverse_wavelength
+                       / view->frame->source[g->first + i].inverse_wavelength;
                 w[i] = dot->source[g->first + i].weight;
             }
             if (e)
@@ -219,7 +219,8 @@ static void add_spot(const struct continuous_rows *rows, const struct job *panel
                                                    ? rows->kernels->continuous_single
                                                    : rows->kernels->continuous_precise;
     const struct listed_spot *spot = work->table.spot + number;
-    const double rest = spot->square * spot->weight * spot_light(&work->view, spot);
+    const double rest =
+        spot->square * spot->weight * view_light(&work->view, &spot->name).weight;
     const double scale = spot_share(&work->view, spot) != 0 ? spot->scale : rest;
     const struct spot_changes to = {n, rows->change + number * (size_t)rows->most, own,
                                     change, TILE_PIXELS};

@@ -28,13 +28,16 @@ enum { WINDOW = 48, BLOCK = 32 };
 struct look {
     double low, step, height;
     double h; /* step in widths */
+    double skew; /* see below */
     int n, window;
     _Alignas(16) double shape[WINDOW]; /* exp(-x^2/2), x in widths from that point */
     _Alignas(16) double fall[WINDOW]; /* x h */
 };
 
-static struct look look_of(const struct spectrum_grid *grid, double width, double scale)
+static struct look look_of(const struct spectral_lines *s, const struct spectrum_grid *grid,
+                           double width, double scale)
 {
+    const double spot = fmax(width * width - s->extra, 0); /* its own variance */
     struct look l;
     int half;
 
@@ -43,6 +46,7 @@ static struct look look_of(const struct spectrum_grid *grid, double width, doubl
     l.step = grid->step;
     l.h = grid->step / width;
     l.height = scale / (width * sqrt(2 * M_PI));
+    l.skew = -0.5 * spot * spot / pow(width * l.h, 3);
     half = 2 * (int)ceil((REACH / l.h + 1) / 2);
     l.window = 2 * half;
     for (int k = 0; k < l.window; k++) {
@@ -122,13 +126,35 @@ static inline void shape_line(const struct look *l, const struct block *block, i
     }
 }
 
-/* Adds `scale` times the numbers of all lines, smoothed to a width. With t = -x h at a
- * point: slopes are t times the gaussian, second derivatives t^2 - h^2 times it, third ones
- * t (t^2 - 3 h^2). */
+/*
+ * A reflection is a gaussian of the energy about its own place on the streak, with a width
+ * that is a share of that energy: of the logarithm x of energies, in widths s from the
+ * place, exp(-(exp(s x) - 1)^2/(2 s^2)). To first order this is exp(-x^2/2) (1 - s x^3/2),
+ * whose mean the spot's third derivative tells; the rest is -s/2 times Hermite's polynomial
+ * He3(x). At a point, with t = x h for a step of h widths, hermite() writes He3 to He6 in
+ * units of that step; each is a derivative of the one before it.
+ */
+struct hermite {
+    double t2, t3, t4, t5, t6;
+};
+
+static inline struct hermite hermite(double t, double h2)
+{
+    struct hermite to;
+
+    to.t2 = t * t - h2;
+    to.t3 = t * to.t2 - 2 * h2 * t;
+    to.t4 = t * to.t3 - 3 * h2 * to.t2;
+    to.t5 = t * to.t4 - 4 * h2 * to.t3;
+    to.t6 = t * to.t5 - 5 * h2 * to.t4;
+    return to;
+}
+
+/* Adds `scale` times the numbers of all lines, smoothed to a width. */
 static void add_lines(const struct spectral_lines *s, const struct spectrum_grid *grid,
                       double width, double scale, double *number)
 {
-    const struct look l = look_of(grid, width, scale);
+    const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
     struct block block;
 
@@ -144,10 +170,11 @@ static void add_lines(const struct spectral_lines *s, const struct spectrum_grid
 #pragma omp simd
         for (int k = 0; k < l.window; k++) {
             const double t = block.u[i] - l.fall[k];
+            const struct hermite he = hermite(t, h2);
 
-            value[k] += g[k];
-            slope[k] += g[k] * t;
-            second[k] += g[k] * (t * t - h2);
+            value[k] += g[k] * (1 + l.skew * he.t3);
+            slope[k] += g[k] * (t + l.skew * he.t4);
+            second[k] += g[k] * (he.t2 + l.skew * he.t5);
         }
     }
 }
@@ -157,7 +184,7 @@ static void add_line_changes(const struct spectral_lines *s,
                              const struct spectrum_grid *grid, double width, double scale,
                              const double *dot_e, const double *dot_w, double *number)
 {
-    const struct look l = look_of(grid, width, scale);
+    const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
     struct block block;
 
@@ -173,12 +200,13 @@ static void add_line_changes(const struct spectral_lines *s,
         second = slope + l.n;
 #pragma omp simd
         for (int k = 0; k < l.window; k++) {
-            const double t = block.u[i] - l.fall[k], curve = t * t - h2;
-            const double third = t * (t * t - 3 * h2);
+            const double t = block.u[i] - l.fall[k];
+            const struct hermite he = hermite(t, h2);
+            const double rise = t + l.skew * he.t4, bend = he.t2 + l.skew * he.t5;
 
-            value[k] += g[k] * (by_weight + by_place * t);
-            slope[k] += g[k] * (by_weight * t + by_place * curve);
-            second[k] += g[k] * (by_weight * curve + by_place * third);
+            value[k] += g[k] * (by_weight * (1 + l.skew * he.t3) + by_place * rise);
+            slope[k] += g[k] * (by_weight * rise + by_place * bend);
+            second[k] += g[k] * (by_weight * bend + by_place * (he.t3 + l.skew * he.t6));
         }
     }
 }
@@ -188,7 +216,7 @@ static void add_line_cotangents(const struct spectral_lines *s,
                                 double scale, const double *bar, double *bar_e,
                                 double *bar_w)
 {
-    const struct look l = look_of(grid, width, scale);
+    const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
     struct block block;
 
@@ -204,11 +232,16 @@ static void add_line_cotangents(const struct spectral_lines *s,
         second = slope + l.n;
 #pragma omp simd reduction(+ : by_weight, by_place)
         for (int k = 0; k < l.window; k++) {
-            const double t = block.u[i] - l.fall[k], curve = t * t - h2;
-            const double third = t * (t * t - 3 * h2);
+            const double t = block.u[i] - l.fall[k];
+            const struct hermite he = hermite(t, h2);
+            const double rise = t + l.skew * he.t4, bend = he.t2 + l.skew * he.t5;
 
-            by_weight += g[k] * (value[k] + t * slope[k] + curve * second[k]);
-            by_place += g[k] * (t * value[k] + curve * slope[k] + third * second[k]);
+            by_weight +=
+                g[k]
+                * ((1 + l.skew * he.t3) * value[k] + rise * slope[k] + bend * second[k]);
+            by_place += g[k]
+                        * (rise * value[k] + bend * slope[k]
+                           + (he.t3 + l.skew * he.t6) * second[k]);
         }
         bar_w[j] += by_weight;
         bar_e[j] -= by_place * s->w[j] / l.step;

@@ -39,7 +39,6 @@ void spot_factors_tangent(const struct phys_frame *frame, const struct listed_sp
                           const struct phys_frame_tangent *dot, double *log_i);
 
 /* The weight of a spot's source, and the share of its crystal and mosaic. */
-double spot_light(const struct view *view, const struct listed_spot *spot);
 double spot_share(const struct view *view, const struct listed_spot *spot);
 
 /* Fills in the profile of a spot; `row` is memory for its row of the spectrum. Returns 0

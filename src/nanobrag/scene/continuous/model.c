@@ -68,6 +68,9 @@ static int has_wide_beam(const nb_beam *b)
     return wide && b->nsource == 0;
 }
 
+/* Lists of as many sources cost less in closed form. */
+enum { MANY_SOURCES = 10 };
+
 /* Returns 1 if there is anything to integrate. */
 static int has_width(const nb_scene *scene)
 {
@@ -76,7 +79,7 @@ static int has_width(const nb_scene *scene)
     return (scene->given & NB_GIVEN_WIDTH) || has_spread(&scene->crystal)
            || own_number(&scene->crystal)
            || (scan->osc != 0 && scan->nphi == 0 && scan->step == 0)
-           || has_wide_beam(&scene->beam);
+           || has_wide_beam(&scene->beam) || scene->beam.nsource >= MANY_SOURCES;
 }
 
 nb_status continuous_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)

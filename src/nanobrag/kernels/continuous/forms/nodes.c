@@ -44,12 +44,21 @@ FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
     return n->at[i] + (j - MIDDLE_STEP) * n->step;
 }
 
-/* The relative energy of form (j, m). */
-FORM_FN double energy_of(const struct spot_nodes *n, int lines, int j, int m, int i)
+/* The relative energy 1 + e of form (j, m). */
+FORM_FN double energy_of(const struct spot_nodes *n, const struct node_values *v, int j,
+                         int m, int i)
 {
-    if (n->along == ALONG_ENERGY) return n->at[i] + (j - MIDDLE_STEP) * n->step;
-    if (lines == 1) return 0;
-    return n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
+    if (n->along == ALONG_ENERGY) return v->middle_energy[i] * v->energy_ratio[j];
+    if (v->lines == 1) return 1;
+    return 1 + n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
+}
+
+/* Writes the energies of the middle steps, and of the others over them. */
+static void find_energies(const struct spot_nodes *n, struct node_values *v)
+{
+    for (int i = 0; i < NODES; i++) v->middle_energy[i] = exp(n->at[i]);
+    for (int j = 0; j < NODE_STEPS; j++)
+        v->energy_ratio[j] = exp((j - MIDDLE_STEP) * n->step);
 }
 
 /* Writes the phi of the nodes in step j. */
@@ -132,7 +141,7 @@ static void find_places(const struct spot_nodes *n, int m, struct node_values *v
 static void find_displacements(const struct spot_nodes *n, const struct node_values *v,
                                int j, int m, double *scale, double (*d)[NODES])
 {
-    for (int i = 0; i < NODES; i++) scale[i] = 1 + energy_of(n, v->lines, j, m, i);
+    for (int i = 0; i < NODES; i++) scale[i] = energy_of(n, v, j, m, i);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < NODES; i++) d[c][i] = scale[i] * v->p[j][c][i] - n->q0[c];
 }
@@ -183,6 +192,7 @@ static void find_steps(const struct spot_nodes *n, int m, int slopes, struct nod
     v->steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
     v->lines = n->line > 0 && n->line_step > 0 && n->along != ALONG_ENERGY ? LINE_STEPS : 1;
     find_places(n, m, v);
+    if (n->along == ALONG_ENERGY) find_energies(n, v);
     for (int j = 0; j < v->steps; j++)
         for (int line = 0; line < v->lines; line++)
             if (slopes)
@@ -392,7 +402,7 @@ static void point_adjoint(const struct spot_nodes *n, const struct node_values *
                     const double d_bar = weight[i] * slope[c][i];
 
                     to->q0[c] -= d_bar;
-                    p_bar[c][i] += (1 + energy_of(n, v->lines, j, m, i)) * d_bar;
+                    p_bar[c][i] += energy_of(n, v, j, m, i) * d_bar;
                 }
         }
         for (int i = 0; i < NODES && v->lines > 1; i++)
@@ -501,7 +511,7 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
     const double(*slope)[NODES] = v->slope[v->lines * j + m];
 
     for (int i = 0; i < NODES; i++) {
-        const double e = 1 + energy_of(n, v->lines, j, m, i);
+        const double e = energy_of(n, v, j, m, i);
         double sum = 0;
 
         for (int c = 0; c < 3; c++) sum += slope[c][i] * (e * moved[c][i] - dot->q0[c]);

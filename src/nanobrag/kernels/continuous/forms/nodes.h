@@ -22,7 +22,8 @@ enum { NODE_L, NODE_M, NODE_H, NODE_L3, NODE_L4, NODE_OUTPUTS };
 
 typedef double on_nodes[NODES];
 
-/* The coordinate along which a spot is integrated. */
+/* The coordinate z along which a spot is integrated: phi, or the logarithm of the energy,
+ * in which a reflection is as wide at every place of its streak. */
 enum along { ALONG_NOTHING, ALONG_PHI, ALONG_ENERGY };
 
 /* Widths that are fixed in the laboratory (star.h): n normal variables y, the first `light`
@@ -65,6 +66,8 @@ struct node_values {
      * step, else the first */
     on_nodes d[NODE_STEPS][3], per_length[NODE_STEPS], s[NODE_STEPS][3], per_s[NODE_STEPS];
     on_nodes p[NODE_STEPS][3]; /* p for e = 0 */
+    on_nodes middle_energy; /* 1 + e of the middle step, and of step j over that */
+    double energy_ratio[NODE_STEPS];
     on_nodes log[NODE_FORMS];
     on_nodes line_slope[NODE_STEPS][LINE_STEPS]; /* of a step's log I by its forms */
     on_nodes by_line[NODE_STEPS]; /* and by `line` */

@@ -55,9 +55,10 @@ static void make_group(const struct phys_frame *frame, int kept, struct beam_gro
     if (g->n == 1) g->k = source->inverse_wavelength;
     memcpy(g->s, source->direction, sizeof g->s);
     for (int j = 0; j < 3 && kept && g->n > 1 && weight > 0; j++) g->s[j] = s[j] / weight;
-    g->low = g->high = source->inverse_wavelength / g->k - 1;
+    if (g->n > 1) rules_make(g->n, source, g->k, &g->rules);
+    g->low = g->high = log(source->inverse_wavelength / g->k);
     for (int i = 1; i < g->n; i++) {
-        const double e = source[i].inverse_wavelength / g->k - 1;
+        const double e = log(source[i].inverse_wavelength / g->k);
 
         g->low = fmin(g->low, e);
         g->high = fmax(g->high, e);
@@ -177,10 +178,16 @@ static void add_widths(const struct lab_widths *widths, double block[6])
     for (int i = 0; i < 6; i++) block[i] += turned[i];
 }
 
-double view_wave_number(const struct view *view, const struct spot_name *name)
+struct spot_light view_light(const struct view *view, const struct spot_name *name)
 {
-    return name->line < 0 ? view->group[name->group].k
-                          : view->frame->source[name->line].inverse_wavelength;
+    const struct beam_group *g = view->group + name->group;
+    const struct phys_source *source = view->frame->source + name->line;
+    const int point = rules_point(name->rule, name->line);
+
+    if (name->line < 0) return (struct spot_light){g->k, 1};
+    if (name->rule == 0)
+        return (struct spot_light){source->inverse_wavelength, source->weight};
+    return (struct spot_light){g->k * (1 + g->rules.at[point]), g->rules.weight[point]};
 }
 
 void view_nodes(const struct view *view, const struct phys_frame *frame,
@@ -203,7 +210,7 @@ void view_nodes(const struct view *view, const struct phys_frame *frame,
         nodes->s[i] = g->s[i];
         nodes->w[i] = b->spindle[i];
     }
-    nodes->k = view_wave_number(view, name);
+    nodes->k = view_light(view, name).k;
     nodes->line = b->line;
     nodes->along = name->along;
     nodes->z0 = name->gauss * b->half_range;

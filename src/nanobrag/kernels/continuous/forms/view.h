@@ -9,6 +9,7 @@
 
 #include "kernels/continuous/forms/form_make.h"
 #include "kernels/continuous/forms/nodes.h"
+#include "kernels/continuous/forms/rules.h"
 #include "physics/frame_tangent.h"
 #include "physics/spec.h"
 
@@ -28,7 +29,8 @@ struct crystal_at {
 struct beam_group {
     int first, n; /* among the sources of the frame */
     double k, s[3]; /* 1/A, direction */
-    double low, high; /* the range of the energies */
+    double low, high; /* the range of the logarithms of relative energies */
+    struct rules rules; /* of two and more sources */
 };
 
 struct view {
@@ -44,7 +46,9 @@ struct spot_name {
     int h, k, l;
     int crystal, mosaic, group, panel, layer;
     int along; /* enum along */
-    int line; /* the source, or -1: all of the group, along their energies */
+    /* the source, or -1: all of the group, along their energies; or, where `rule` is not 0,
+     * a point of the rule of so many points */
+    int line, rule;
     /* phi of a still in a part of the rotation, over broad.half_range; and where what is
      * fixed in the laboratory is turned into the crystal's frame, radian */
     double gauss, turn;
@@ -65,8 +69,21 @@ void view_make(const struct phys_frame *frame, int kept, struct view *out);
 double view_square(const struct view *view, const struct phys_spec *spec, const int hkl[3],
                    int *place);
 
-/* Returns the wave number of the spot's source, or that of the group, in 1/A. */
-double view_wave_number(const struct view *view, const struct spot_name *name);
+/* The light of a spot: its wave number, in 1/A, and its weight. */
+struct spot_light {
+    double k, weight;
+};
+
+/* Returns that of a spot, or that of the group with weight 1. */
+struct spot_light view_light(const struct view *view, const struct spot_name *name);
+
+/* Adds the cotangents of a spot's light to those of the sources. */
+void view_light_adjoint(const struct view *view, const struct spot_name *name,
+                        const struct spot_light *bar, struct phys_source *source);
+
+/* Returns the change of a spot's light along a tangent of the frame. */
+struct spot_light view_light_tangent(const struct view *view, const struct spot_name *name,
+                                     const struct phys_source *dot);
 
 /* Fills in all of `nodes` but x, y, at, line_at, the lengths of steps and the star; `frame`
  * is that of the panel. */

@@ -150,6 +150,24 @@ static void prior_tangent(const struct spot_nodes *nodes, const struct phys_broa
     through_prior(nodes, (const double(*)[STAR_AXES])change, out);
 }
 
+void view_light_adjoint(const struct view *view, const struct spot_name *name,
+                        const struct spot_light *bar, struct phys_source *source)
+{
+    const struct beam_group *g = view->group + name->group;
+
+    if (name->line >= 0 && name->rule == 0) {
+        source[name->line].inverse_wavelength += bar->k;
+        source[name->line].weight += bar->weight;
+    }
+    for (int j = g->first; j < g->first + g->n && name->rule > 0; j++) {
+        const struct rule_slopes d =
+            rules_slopes(&g->rules, name->rule, name->line, view->frame->source + j, g->k);
+
+        source[j].inverse_wavelength += bar->k * d.at_e + bar->weight * d.weight_e / g->k;
+        source[j].weight += bar->k * g->k * d.at_w + bar->weight * d.weight_w;
+    }
+}
+
 /* Adds the cotangents of the group's sources, given those of its wave number and
  * direction. */
 static void group_adjoint(const struct view *view, const struct spot_name *name,
@@ -158,9 +176,10 @@ static void group_adjoint(const struct view *view, const struct spot_name *name,
     const struct beam_group *g = view->group + name->group;
     struct phys_source *source = to->source + g->first;
     const struct phys_source *from = view->frame->source + g->first;
+    const struct spot_light light = {bar->k, 0};
     double sum = 0;
 
-    if (name->line >= 0) to->source[name->line].inverse_wavelength += bar->k;
+    view_light_adjoint(view, name, &light, to->source);
     for (int i = 0; i < g->n; i++) sum += from[i].weight;
     for (int i = 0; i < g->n; i++)
         add3(sum > 0 ? from[i].weight / sum : 0, form_load(bar->s), source[i].direction);
@@ -359,6 +378,27 @@ static void widths_tangent(const struct view *view, const struct spot_name *name
     }
 }
 
+struct spot_light view_light_tangent(const struct view *view, const struct spot_name *name,
+                                     const struct phys_source *dot)
+{
+    const struct beam_group *g = view->group + name->group;
+    struct spot_light out = {0, 0};
+
+    if (name->line >= 0 && name->rule == 0)
+        out =
+            (struct spot_light){dot[name->line].inverse_wavelength, dot[name->line].weight};
+    for (int j = g->first; j < g->first + g->n && name->rule > 0; j++) {
+        const double e = dot[j].inverse_wavelength / g->k, w = dot[j].weight;
+        struct rule_slopes d;
+
+        if (e == 0 && w == 0) continue;
+        d = rules_slopes(&g->rules, name->rule, name->line, view->frame->source + j, g->k);
+        out.k += g->k * (d.at_e * e + d.at_w * w);
+        out.weight += d.weight_e * e + d.weight_w * w;
+    }
+    return out;
+}
+
 void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
                         const struct spot_name *name, const struct form_of *of,
                         const struct spot_nodes *nodes,
@@ -391,7 +431,7 @@ void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
             out->s[i] += (sum > 0 ? view->frame->source[g->first + j].weight / sum : 0)
                          * dot->source[g->first + j].direction[i];
     }
-    out->k = name->line >= 0 ? dot->source[name->line].inverse_wavelength : 0;
+    out->k = view_light_tangent(view, name, dot->source).k;
     out->z0 = name->gauss * dot->broad.half_range;
     out->line = dot->broad.line;
     for (int i = 0; i < 6; i++) {

@@ -1,0 +1,43 @@
+/*
+ * rules.h - Gauss's rules for the lines of a spectrum. The sum over lines, sum w_j f(e_j),
+ * is that over a few points, sum W_i f(x_i), for every polynomial f of degree 2 n - 1. A
+ * reflection that is wide along the energies is such a polynomial to high accuracy.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_RULES_H
+#define NB_KERNELS_CONTINUOUS_RULES_H
+
+#include "physics/frame.h"
+
+enum { RULE_MOST = 12, RULE_POINTS = RULE_MOST * (RULE_MOST + 1) / 2 };
+
+/* The rules of 1 to `most` points; that of n points begins at number n (n - 1)/2. */
+struct rules {
+    int most;
+    double at[RULE_POINTS], weight[RULE_POINTS];
+};
+
+/* Makes the rules of n sources, whose energies are relative to wave number k. There are
+ * fewer rules than RULE_MOST where there are few lines. */
+void rules_make(int n, const struct phys_source *source, double k, struct rules *out);
+
+/* Returns the number of point i of the rule with so many points. */
+static inline int rules_point(int points, int i)
+{
+    return points * (points - 1) / 2 + i;
+}
+
+/* The derivatives of a point's place and weight by the energy and weight of a line. */
+struct rule_slopes {
+    double at_e, at_w, weight_e, weight_w;
+};
+
+struct rule_slopes rules_slopes(const struct rules *rules, int points, int i,
+                                const struct phys_source *source, double k);
+
+/* Writes point i of n of Gauss's rule for an even distribution on -1 .. 1 and its weight;
+ * weights add up to 1. */
+void rules_even_point(int n, int i, double *at, double *weight);
+
+#endif
