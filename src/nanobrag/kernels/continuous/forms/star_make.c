@@ -224,7 +224,7 @@ void star_middles(const struct star_making *making, const struct spot_nodes *nod
             p.x = form_dot(form_load(turn), lab);
             p.y = form_dot(form_load(turn + 3), lab);
             p.z = form_dot(form_load(turn + 6), lab);
-            if (n->along == ALONG_ENERGY) p = form_scale(1 + z, p);
+            if (n->along == ALONG_ENERGY) p = form_scale(exp(z), p);
             find_middle(making, p, y, line_at ? line_at[j] + i : NULL);
             for (int k = 0; k < STAR_AXES; k++) star_at[j][k][i] = y[k];
         }
