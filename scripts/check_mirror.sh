@@ -10,7 +10,7 @@ with_parameters="scene/crystal.c scene/detector/detector.c scene/beam.c scene/mo
     scene/continuous/broad.c image/psf.c"
 without="scene/validate.c scene/fingerprint.c scene/detector/attenuation.c scene/detector/layers.c
     scene/detector/scale.c scene/reflections/hkl_table.c scene/random.c scene/describe.c scene/reflections/symmetry.c
-    scene/continuous/model.c
+    scene/continuous/model.c scene/lattices/lattices.c
     image/noise_quirk.c image/digitize.c image/target.c image/statistics.c image/solid_angle.c"
 known=" $(printf '%s ' $with_parameters $without)"
 

@@ -7,6 +7,8 @@
  *
  *   source_weight[i]   source_weight[3] is the weight of the fourth source;
  *                      source_weight[*] or source_weight alone selects all of them
+ *   lattice_misset_x[i]   and other numbers of further lattices, of which 0 is the second
+ *                      lattice of the crystal; those of a cell only where it has its own
  *   domain_weight[i]   weights of the mosaic domains, selected in the same way
  *   F[h,k,l]           F[1,-2,3] is the structure factor of one listed reflection; F[*]
  *                      or F alone selects all listed ones, l fastest, then k, then h

@@ -99,6 +99,17 @@ typedef struct nb_source {
     double weight; /* 0 or more; weights are divided by their sum */
 } nb_source;
 
+/* A further lattice of the crystal, as of a split or a twinned one. It has an orientation
+ * and, where they are given, axes and a brightness of its own. The rest is the crystal's:
+ * mosaic spread, N, shape, structure factors. */
+typedef struct nb_lattice {
+    double cell[6]; /* as nb_crystal.cell; all 0: that of the crystal        A, degree */
+    double matrix[9]; /* as nb_crystal.matrix; all 0: that of the crystal    1/A       */
+    double misset[3]; /* rotation about lab x, then y, then z                degree */
+    double rotation[3]; /* rotation vector applied after misset              degree */
+    double scale; /* its brightness over that of the crystal's own lattice; 0: 1 */
+} nb_lattice;
+
 typedef struct nb_crystal {
     double cell[6]; /* a b c alpha beta gamma; b, c 0: a; angles 0: 90   A, degree */
     /* Reciprocal axes in 1/A: rows x, y, z of the columns a*, b*, c*; all 0: from cell.
@@ -145,6 +156,10 @@ typedef struct nb_crystal {
      * Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
      * trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter. */
     const char *point_group;
+    int nlattice; /* number of further lattices, at most 1000 */
+    /* The further lattices: the image is the sum of those of all, of which cell, matrix,
+     * misset, rotation and scale above are the first.                      (nlattice) */
+    const nb_lattice *lattice;
 } nb_crystal;
 
 /*
@@ -301,7 +316,7 @@ typedef struct nb_psf {
 enum {
     NB_GIVEN_MOSAIC_SEED = 1,
     NB_GIVEN_FUDGE = 2,
-    NB_GIVEN_SCALE = 4,
+    NB_GIVEN_SCALE = 4, /* also those of lattices */
     NB_GIVEN_OSC = 8,
     NB_GIVEN_PHI_STEP = 16,
     NB_GIVEN_DIVERGENCE_H = 32,

@@ -27,11 +27,11 @@ _RECORDS: dict[str, type] = {
 }
 # the array whose length a count is
 _COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
-           "npanel": "panel", "ngroup": "group"}  # fmt: skip
+           "npanel": "panel", "ngroup": "group", "nlattice": "lattice"}  # fmt: skip
 # members that are lists of structs
 _LISTS: dict[str, type[Struct]] = {
     "source": _structs.Source, "anomalous": _structs.Anomalous,
-    "panel": _structs.Panel, "group": _structs.PanelGroup,
+    "panel": _structs.Panel, "group": _structs.PanelGroup, "lattice": _structs.Lattice,
 }  # fmt: skip
 
 

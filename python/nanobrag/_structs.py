@@ -197,6 +197,7 @@ class Given(IntFlag):
     MOSAIC_SEED = 1
     FUDGE = 2
     SCALE = 4
+    """also those of lattices"""
     OSC = 8
     PHI_STEP = 16
     DIVERGENCE_H = 32
@@ -552,6 +553,33 @@ class Source(Struct):
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
+class Lattice(Struct):
+    """A further lattice of the crystal, as of a split or a twinned one. It has an orientation and,
+    where they are given, axes and a brightness of its own. The rest is the crystal's: mosaic
+    spread, N, shape, structure factors.
+
+    Attributes:
+        cell:
+            as nb_crystal.cell; all 0: that of the crystal [A, degree]
+        matrix:
+            as nb_crystal.matrix; all 0: that of the crystal [1/A]
+        misset:
+            rotation about lab x, then y, then z [degree]
+        rotation:
+            rotation vector applied after misset [degree]
+        scale:
+            its brightness over that of the crystal's own lattice; 0: 1
+    """
+
+    _c = "nb_lattice"
+    cell: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    matrix: Sequence[float] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    misset: Sequence[float] = (0.0, 0.0, 0.0)
+    rotation: Sequence[float] = (0.0, 0.0, 0.0)
+    scale: float = 0.0
+
+
+@dataclass(eq=False, kw_only=True, repr=False)
 class Crystal(Struct):
     """nb_crystal of the C library.
 
@@ -624,6 +652,9 @@ class Crystal(Struct):
             image does not depend on it. Rotations only: 1 2 222 4 422 3 32 6 622 23 432. With
             Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
             trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter.
+        lattice:
+            The further lattices: the image is the sum of those of all, of which cell, matrix,
+            misset, rotation and scale above are the first. [nlattice]
     """
 
     _c = "nb_crystal"
@@ -656,6 +687,7 @@ class Crystal(Struct):
     misset_seed: int = 0
     system: System | str | int = System(0)
     point_group: str | None = None
+    lattice: Sequence[Lattice] = ()
 
 
 @dataclass(eq=False, kw_only=True, repr=False)
@@ -2149,9 +2181,9 @@ __all__ = [
     "Detector", "Fcalc", "FcalcMethod", "FitCorrelation", "FitEnd", "FitErrors", "FitImage",
     "FitMethod", "FitMisfit", "FitScaling", "FitShot", "FitStage", "FitState", "FitValue",
     "Found", "GeometryInfo", "Given", "GradcheckLoss", "GradcheckRow", "GradcheckSummary",
-    "HklInfo", "Integrated", "Interpolation", "LogLevel", "LossKind", "Material", "Merge",
-    "Misfit", "MosaicModel", "Mtz", "Options", "Origin", "Panel", "PanelGroup", "Parameter",
-    "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision", "Profile", "Quirk",
-    "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics", "Status", "Strategy",
-    "System", "Target", "Verdict"
+    "HklInfo", "Integrated", "Interpolation", "Lattice", "LogLevel", "LossKind", "Material",
+    "Merge", "Misfit", "MosaicModel", "Mtz", "Options", "Origin", "Panel", "PanelGroup",
+    "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind", "Precision",
+    "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source", "Statistics",
+    "Status", "Strategy", "System", "Target", "Verdict"
 ]

@@ -22,7 +22,7 @@ INPUT = {
     "nb_source": "Source", "nb_crystal": "Crystal", "nb_detector": "Detector", "nb_beam": "Beam",
     "nb_scan": "Scan", "nb_background": "Background", "nb_psf": "PointSpread",
     "nb_scene": "SceneMembers", "nb_options": "Options", "nb_target": "Target",
-    "nb_panel": "Panel", "nb_panel_group": "PanelGroup",
+    "nb_panel": "Panel", "nb_panel_group": "PanelGroup", "nb_lattice": "Lattice",
     "nb_restraint": "Restraint", "nb_anomalous": "Anomalous", "nb_fcalc": "Fcalc", "nb_mtz": "Mtz",
 }  # fmt: skip
 # what the library answers with
@@ -78,7 +78,7 @@ MEMBER_ENUMS = {
 }  # fmt: skip
 # counts that follow from the array of the same row
 COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous",
-          "npanel": "panel", "ngroup": "group"}  # fmt: skip
+          "npanel": "panel", "ngroup": "group", "nlattice": "lattice"}  # fmt: skip
 RESULT_COUNTS = {"nvalue": "value", "ncorrelated": "correlated", "nfree": "free", "nshot": "shot",
                  "nwarning": "warning", "nbox": "box"}  # fmt: skip
 POINTERS = {
@@ -86,7 +86,7 @@ POINTERS = {
     "const double *": "ArrayLike | None", "const int *": "ArrayLike | None",
     "const nb_array *": "Any", "const nb_source *": "Sequence[Source]",
     "const nb_anomalous *": "Sequence[Anomalous]", "const nb_panel *": "Sequence[Panel]",
-    "const nb_panel_group *": "Sequence[PanelGroup]",
+    "const nb_panel_group *": "Sequence[PanelGroup]", "const nb_lattice *": "Sequence[Lattice]",
 }  # fmt: skip
 LISTS = {"nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation", "nb_fit_shot": "FitShot",
          "nb_misfit": "Misfit"}  # fmt: skip

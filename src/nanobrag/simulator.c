@@ -219,25 +219,29 @@ static nb_status make_tangents(nb_simulator *sim)
     return NB_OK;
 }
 
-/* Write the tangents of the frame along n directions dx of the parameters. */
+/* Write the tangents of the frames along n directions dx of the parameters. */
 static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame, int n, const double *dx)
 {
     const struct params *params = &sim->params;
     struct tangents_work *t = &sim->tangents;
-    struct crystal_axes axes;
+    const struct jacobian_work *work = &t->jacobian;
+    struct lattice_at at;
 
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    for (int l = 0; work; work = work->next) {
+        NB_TRY(simulator_lattice(sim, scene, frame, l++, &at));
+        for (int d = 0; d < n; d++)
+            simulator_tangent(sim, &at, 0, params->n, dx + (size_t)d * params->n,
+                              work->dot + d);
+        simulator_directions_on_panels(sim, scene, n, dx, work);
+    }
     for (int d = 0; d < n; d++) {
         const double *along = dx + (size_t)d * params->n;
 
-        simulator_tangent(sim, scene, &axes, frame, 0, params->n, along,
-                          t->jacobian.dot + d);
         for (size_t i = 0; params->f.n > 0 && i < params->n; i++)
             if (params_is_f(params, i))
                 t->f_dot[(size_t)d * params->f.n + (size_t)params->at[i].index] = along[i];
     }
-    simulator_directions_on_panels(sim, scene, n, dx, &t->jacobian);
     return NB_OK;
 }
 

@@ -74,6 +74,11 @@ if grep -q lapack version && grep -q gemmi version; then
     status=$?
     is "docs/fitting.md: panels are fitted" test $status -eq 0 -a -s work/fitted.geom
     is "and the model describes the data" sh -c '! grep "where 1 is expected" err'
+    sed -n '/^### Several lattices/,/^### /p' "$source/docs/fitting.md" \
+        | sed -n '/^```sh$/,/^```$/p' | grep -v '^```' | sed "s#^nanobrag#'$program'#" > commands.sh
+    (cd work && sh -e ../commands.sh > ../out 2> ../err)
+    is "docs/fitting.md: two lattices are found" grep -q '^  lattice_misset_z' out
+    is "and they describe the data" sh -c '! grep "where 1 is expected" err'
 else
     echo "ok - # skip docs/fitting.md: this build lacks LAPACK or gemmi"
 fi

@@ -53,20 +53,20 @@ static void swap(struct device_run *t, int a, int b)
 static void find_tangents(struct device_run *t)
 {
     const size_t n = nb_nparam(t->sim);
-    struct crystal_axes axes;
+    struct lattice_at at;
 
     t->n = (int)n;
     t->dot = zeros(n, sizeof *t->dot);
     t->name = zeros(n, sizeof *t->name);
     t->unit = zeros(n, sizeof *t->unit);
-    if (crystal_derive(t->ctx, &t->scene, &axes) != NB_OK) abort();
+    if (simulator_lattice(t->sim, &t->scene, &t->frame, 0, &at) != NB_OK) abort();
     for (size_t i = 0; i < n; i++) {
         const double one = 1;
         nb_param param;
 
         t->dot[i].source = zeros((size_t)t->frame.nsource, sizeof *t->dot->source);
         t->dot[i].rotation = zeros((size_t)t->frame.norientation, sizeof *t->dot->rotation);
-        simulator_tangent(t->sim, &t->scene, &axes, &t->frame, i, 1, &one, t->dot + i);
+        simulator_tangent(t->sim, &at, i, 1, &one, t->dot + i);
         if (nb_param_at(t->sim, i, &param) != NB_OK) abort();
         (void)snprintf(t->name[i], sizeof t->name[i], "%s", param.name);
         t->unit[i] = 1 / param.scale;

@@ -254,6 +254,15 @@ int continuous_panels(void)
     return check_directions("continuous panels", &s);
 }
 
+int continuous_lattices(void)
+{
+    nb_scene s = still();
+
+    scenes_lattices(&s);
+    s.crystal.hkl = scenes_reflections();
+    return check("continuous lattices", &s);
+}
+
 int continuous_spread(void)
 {
     nb_scene s = still();

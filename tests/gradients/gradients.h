@@ -97,6 +97,7 @@ int coverage_modes(void);
     X(spectrum)                                                                            \
     X(spectrum_rotation)                                                                   \
     X(panels)                                                                              \
+    X(lattices)                                                                            \
     X(spread)
 #define CONTINUOUS(name) int continuous_##name(void);
 CONTINUOUS_LIST(CONTINUOUS)
@@ -116,6 +117,7 @@ int float_gradients(void);
     X(unpolarised)                                                                         \
     X(unpolarised_light)                                                                   \
     X(one_source)                                                                          \
+    X(further_lattices)                                                                    \
     X(no_spread)                                                                           \
     X(some_water)                                                                          \
     X(point_spread)                                                                        \

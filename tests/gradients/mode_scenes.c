@@ -116,8 +116,9 @@ int coverage_complete(void)
             other += state == REPORT_NOT_APPLICABLE;
             somewhere |= state == REPORT_CHECKED;
         }
-        /* the point spread has scenes of its own in points.c */
-        if (somewhere || strcmp(row.name, "psf_fwhm") == 0 || scenes_is_width(row.name))
+        /* point spread and lattices have scenes of their own in points.c */
+        if (somewhere || strcmp(row.name, "psf_fwhm") == 0 || scenes_is_width(row.name)
+            || scenes_is_lattice(row.name))
             continue;
         unchecked++;
         tap_note("%s %s: checked in no scene of modes.def",

@@ -206,6 +206,15 @@ static void painted_star(nb_scene *s)
     s->beam.nsource = 2;
 }
 
+/* two further lattices, one with a cell of its own */
+static void further_lattices(nb_scene *s)
+{
+    s->crystal.hkl = scenes_reflections();
+    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.ndomains = 2;
+    scenes_lattices(s);
+}
+
 static int check(const char *name, void (*change)(nb_scene *scene))
 {
     nb_scene scene = modes_base();

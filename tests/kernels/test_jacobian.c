@@ -86,7 +86,7 @@ static struct jacobian jacobian_of(const nb_scene *s, const char *names, int pre
     }
     free(dx);
     free(image);
-    j.listed = sim->spots.nrows > 0;
+    j.listed = sim->spots->nrows > 0;
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return j;

@@ -90,7 +90,7 @@ static struct gradients gradients_of(const nb_scene *s, const nb_options *option
     if (nb_vjp(sim, NULL, 1, &bar, g.linear) != NB_OK
         || nb_loss(sim, NULL, &target, &g.value, &normal) != NB_OK)
         tap_check(0, "%s", nb_context_message(ctx));
-    g.painted = sim->spots.pixels > 0;
+    g.painted = sim->spots->pixels > 0;
     free(w);
     free(observed);
     nb_simulator_free(sim);

@@ -46,8 +46,8 @@ static struct found loss_of(const nb_scene *s, int threads, int strategy)
         (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
         abort();
     }
-    found.row = sim->spots.first_row;
-    found.by_lanes = sim->spots.reach_words > 0;
+    found.row = sim->spots->first_row;
+    found.by_lanes = sim->spots->reach_words > 0;
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return found;

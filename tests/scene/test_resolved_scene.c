@@ -96,6 +96,9 @@ static int round_trips_at_x(void)
     s.beam.divergence_step[0] = 0.8;
     check_round_trip("beam ranges with a step", &s, "hdivrange vdivrange dispersion",
                      ranges);
+    s = scenes_base();
+    scenes_lattices(&s);
+    check_round_trip("lattices", &s, "lattice_scale", ranges);
     s = probe_gauss(NB_MOSAIC_GAUSS);
     s.crystal.mosaic[0] = 0.3;
     s.scan.osc = 1.5;
@@ -167,8 +170,32 @@ static double *number_of_domain(nb_scene *s)
     return weights + 1;
 }
 
+/* of the second further lattice */
+static double *number_of_lattice(nb_scene *s, const char *name)
+{
+    static const char *const names[] = {"cell_a",     "cell_b",     "cell_c",
+                                        "cell_alpha", "cell_beta",  "cell_gamma",
+                                        "misset_x",   "misset_y",   "misset_z",
+                                        "rotation_x", "rotation_y", "rotation_z",
+                                        "scale"};
+    static nb_lattice lattices[2];
+    nb_lattice *l = lattices + 1;
+
+    memcpy(lattices, s->crystal.lattice, sizeof lattices);
+    s->crystal.lattice = lattices;
+    for (int i = 0; i < 13; i++)
+        if (strncmp(name, names[i], strcspn(name, "[")) == 0)
+            return i < 6    ? l->cell + i
+                   : i < 9  ? l->misset + i - 6
+                   : i < 12 ? l->rotation + i - 9
+                            : &l->scale;
+    tap_check(0, "parameter lattice_%s is not known to this test", name);
+    exit(1);
+}
+
 static double *number_of_list(nb_scene *s, const char *name)
 {
+    if (strncmp(name, "lattice_", 8) == 0) return number_of_lattice(s, name + 8);
     if (strcmp(name, "domain_weight[1]") == 0) return number_of_domain(s);
     if (strncmp(name, "panel_", 6) == 0 || strncmp(name, "group_", 6) == 0)
         return number_of_move(s, name);
@@ -272,7 +299,7 @@ static double *number(nb_scene *s, const char *name)
 }
 
 /* scenes in which each parameter means something and shows */
-static size_t scenes_of_all(nb_scene scenes[6])
+static size_t scenes_of_all(nb_scene scenes[7])
 {
     nb_description d;
 
@@ -304,7 +331,9 @@ static size_t scenes_of_all(nb_scene scenes[6])
     scenes[4] = scenes_named(SCENES_FEATURES, "anisotropic");
     scenes[5] = scenes_named(SCENES_FEATURES, "gauss_constant");
     scenes_panels(&scenes[5]);
-    return 6;
+    scenes[6] = scenes_named(SCENES_FEATURES, "square_nearest");
+    scenes_lattices(&scenes[6]);
+    return 7;
 }
 
 /* "name[i]" stands for the list in general; its second member is looked at */
@@ -319,7 +348,7 @@ static void name_one(nb_param *p)
 static int forward_at_x(void)
 {
     static double changed[PIXELS], fresh[PIXELS], before[PIXELS];
-    nb_scene scenes[6];
+    nb_scene scenes[7];
     const size_t n = scenes_of_all(scenes);
     nb_param p;
 

@@ -443,6 +443,23 @@ int scenes_is_width(const char *name)
            || strncmp(name, "mosaic_tail", strlen("mosaic_tail")) == 0;
 }
 
+void scenes_lattices(nb_scene *s)
+{
+    static const nb_lattice lattice[] = {{.misset = {3, -8, 20}, .scale = 0.7},
+                                         {.cell = {32, 37.5, 43, 82, 95, 102},
+                                          .misset = {-15, 6, 40},
+                                          .rotation = {1, 2, -3}}};
+
+    s->crystal.lattice = lattice;
+    s->crystal.nlattice = 2;
+    s->background.water = 0.06;
+}
+
+int scenes_is_lattice(const char *name)
+{
+    return strncmp(name, "lattice_", strlen("lattice_")) == 0;
+}
+
 size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
                          size_t most)
 {

@@ -70,6 +70,14 @@ void scenes_amorphous(nb_scene *s, double water);
 /* Return 1 for a parameter that continuous crystals alone have; no scene here is one. */
 int scenes_is_width(const char *name);
 
+/* Add two lattices to the crystal of a scene, the second with a cell of its own, and water.
+ */
+void scenes_lattices(nb_scene *s);
+
+/* Return 1 for a parameter of further lattices, which no scene of the catalogue has: a
+ * device leaves them to the host. */
+int scenes_is_lattice(const char *name);
+
 /* Write the parameters that a row of the registry stands for in a scene; of a list at most
  * `most`, spread over it. Return how many, or 0 if the row does not apply. */
 size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,

@@ -34,7 +34,7 @@ static nb_status forward_each(const struct batch_call *call, int first, int end)
     nb_simulator *sim = call->sim;
 
     for (int k = first; k < end; k++) {
-        progress_at(&sim->progress, k, 1);
+        progress_at(&sim->progress, k * lattices_count(&sim->scene), 1);
         NB_TRY(simulator_forward(sim, row_of(sim, call->x, k), call->image + k));
     }
     return NB_OK;

@@ -30,6 +30,51 @@ static void write_edge(double place, int edge, int n, int begin, int *box)
     box[1] = begin + (int)fmin(first + edge, n);
 }
 
+static int brighter(const void *left, const void *right)
+{
+    const struct bright *a = left, *b = right;
+
+    if (a->brightness != b->brightness) return a->brightness > b->brightness ? -1 : 1;
+    return (a->found > b->found) - (a->found < b->found);
+}
+
+/* Adds the reflections of a lattice to a list. */
+static nb_status add_lattice(nb_simulator *sim, const struct job *job, struct bright **list,
+                             size_t *n)
+{
+    struct bright *own, *all;
+    size_t more;
+
+    NB_TRY(brightest_find(&sim->progress, job, &own, &more));
+    all = realloc(*list, (*n + more + 1) * sizeof *all);
+    if (all) *list = all;
+    for (size_t i = 0; all && i < more; i++) {
+        all[*n] = own[i];
+        all[*n].brightness *= job->frame->bragg_scale;
+        all[*n].found = *n;
+        ++*n;
+    }
+    free(own);
+    return all ? NB_OK : fail_memory(sim->ctx, "a list of spots");
+}
+
+/* Finds the reflections of all lattices, the brightest first. The caller frees *list, also
+ * after a failure. */
+static nb_status find_all(nb_simulator *sim, const struct job *job, struct bright **list,
+                          size_t *n)
+{
+    *list = NULL;
+    *n = 0;
+    if (job->lattices == 1) return brightest_find(&sim->progress, job, list, n);
+    for (int l = 0; l < job->lattices; l++) {
+        const struct job lattice = job_of_lattice(job, l);
+
+        NB_TRY(add_lattice(sim, &lattice, list, n));
+    }
+    if (*list) qsort(*list, *n, sizeof **list, brighter);
+    return NB_OK;
+}
+
 nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most, int *box,
                    size_t *n)
 {
@@ -38,6 +83,7 @@ nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most, in
     const struct phys_frame *frame;
     nb_scene scene;
     struct job job;
+    nb_status status;
     size_t found;
 
     if (!sim) return NB_ERR_ARGUMENT;
@@ -51,8 +97,8 @@ nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most, in
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "reflections are not placed on nanoBragg's curved detector");
     job = simulator_job(sim, &scene, frame, NULL);
-    NB_TRY(brightest_find(&sim->progress, &job, &list, &found));
-    for (size_t i = 0; i < found && *n < most; i++) {
+    status = find_all(sim, &job, &list, &found);
+    for (size_t i = 0; status == NB_OK && i < found && *n < most; i++) {
         const struct window *w = window_panel(&sim->window, list[i].panel);
 
         if (!is_inside(w, list + i)) continue;
@@ -61,5 +107,5 @@ nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most, in
         ++*n;
     }
     free(list);
-    return NB_OK;
+    return status;
 }

@@ -24,7 +24,7 @@ struct sizes {
     size_t stol, box, box_single, unlisted;
     size_t source_change, rotations, box_bar, unspread;
     size_t dense, domain_weights, lists_source, lists_weight, listed;
-    size_t panels, lists_panel, lists_group;
+    size_t lattices, panels, lists_panel, lists_group, lists_lattice, f_sum;
 };
 
 static size_t count_unlisted(const nb_hkl *hkl)
@@ -45,6 +45,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.mask = s->detector.mask ? n.pixels : 0;
     n.boxes = 4 * s->detector.nbox;
     n.panels = (size_t)detector_panels(&s->detector);
+    n.lattices = (size_t)lattices_count(s);
     n.sources = (size_t)sim->fixed.nsource;
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
@@ -64,6 +65,8 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.unspread = sim->psf ? n.pixels : 0;
     n.lists_source = n.given_sources;
     n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
+    n.lists_lattice = params_have_lattices(&sim->params) ? (size_t)s->crystal.nlattice : 0;
+    n.f_sum = n.lattices > 1 ? n.box_bar : 0;
     n.listed = n.box;
     if (params_have_moves(&sim->params)) {
         n.lists_panel = (size_t)s->detector.npanel;
@@ -108,11 +111,12 @@ static void take_arrays(struct arena *arena, void *user)
         {&sim->rows_of_image, (size_t)s->detector.nslow, sizeof(double), NULL},
         {&s->detector.mask, n->mask, 1, s->detector.mask},
         {&s->detector.box, n->boxes, sizeof *s->detector.box, s->detector.box},
-        {&sim->frames, n->panels, sizeof *sim->frames, NULL},
+        {&sim->frames, n->lattices * n->panels, sizeof *sim->frames, NULL},
         {&sim->sources, n->sources, sizeof *sim->sources, NULL},
         {&s->beam.source, n->given_sources, sizeof(nb_source), s->beam.source},
         {&sim->fixed.beamlet, n->beamlets, sizeof *sim->fixed.beamlet, NULL},
-        {&sim->orientations, n->orientations, sizeof *sim->orientations, NULL},
+        {&sim->orientations, n->lattices * n->orientations, sizeof *sim->orientations,
+         NULL},
         {&sim->fixed.domain, n->domains, sizeof *sim->fixed.domain, NULL},
         {&c->domain_weight, n->domain_weights, sizeof(double), c->domain_weight},
         {&s->background.stol, n->stol, sizeof(double), s->background.stol},
@@ -122,11 +126,15 @@ static void take_arrays(struct arena *arena, void *user)
         {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
         {&sim->rotation, n->rotations, sizeof *sim->rotation, NULL},
         {&sim->gradient.dense, n->dense, sizeof(double), NULL},
+        {&sim->gradient.f, n->f_sum, sizeof(double), NULL},
         {&sim->unspread, n->unspread, sizeof(double), NULL},
         {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
         {&sim->at_x.domain_weight, n->lists_weight, sizeof(double), NULL},
         {&sim->at_x.panel, n->lists_panel, sizeof(nb_panel), NULL},
         {&sim->at_x.group, n->lists_group, sizeof(nb_panel_group), NULL},
+        {&sim->at_x.lattice, n->lists_lattice, sizeof(nb_lattice), NULL},
+        {&sim->change.lattice, n->lists_lattice, sizeof(nb_lattice), NULL},
+        {&sim->resolved.lattice, n->lists_lattice, sizeof(nb_lattice), NULL},
         {&sim->change.panel, n->lists_panel, sizeof(nb_panel), NULL},
         {&sim->change.group, n->lists_group, sizeof(nb_panel_group), NULL},
         {&sim->resolved.panel, n->lists_panel, sizeof(nb_panel), NULL},
@@ -157,7 +165,7 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 
     if (!arena_build(&sim->arena, take_arrays, &arrays))
         return fail_memory(sim->ctx, "a simulator");
-    if (n->box_bar > 0) sim->gradient.f = sim->adjoint.bar[0].f;
+    if (n->box_bar > 0 && n->f_sum == 0) sim->gradient.f = sim->adjoint.bar[0].f;
     list_unlisted(sim, n);
     return NB_OK;
 }
@@ -285,6 +293,26 @@ static void start_plans(nb_simulator *sim)
     simulator_sign(sim);
 }
 
+static void free_spots(nb_simulator *sim)
+{
+    for (int l = 0; l < lattices_count(&sim->scene); l++) {
+        spots_free(sim->spots + l);
+        sim->spots[l].continuous = sim->continuous + l;
+    }
+}
+
+/* Make the workspaces of all lattices. */
+static nb_status make_spots(nb_simulator *sim, size_t lattices)
+{
+    sim->spots = calloc(lattices, sizeof *sim->spots);
+    sim->continuous = calloc(lattices, sizeof *sim->continuous);
+    if (!sim->spots || !sim->continuous) return fail_memory(sim->ctx, "a simulator");
+    free_spots(sim);
+    for (size_t l = 0; l < lattices; l++)
+        sim->continuous[l].tail = params_has(&sim->params, "mosaic_tail");
+    return NB_OK;
+}
+
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
 {
     return backend_host_image(user, progress, job);
@@ -303,8 +331,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
                                   .pixels = sim->plans.pixels};
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
-    if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
-    sim->spots.continuous = &sim->continuous;
+    if (sim->policy.strategy != NB_SPOTS) free_spots(sim);
     simulator_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
@@ -330,6 +357,20 @@ static nb_status take_panels(nb_simulator *sim)
     return fail_memory(sim->ctx, "a simulator");
 }
 
+/* Copy the further lattices, which scene_resolve() completes, too. */
+static nb_status take_lattices(nb_simulator *sim)
+{
+    nb_crystal *c = &sim->scene.crystal;
+    const nb_crystal given = *c;
+    const struct arena_part part = {&c->lattice, (size_t)c->nlattice, sizeof *c->lattice,
+                                    given.lattice};
+
+    if (c->nlattice < 1 || c->nlattice > LATTICES_MOST || !c->lattice) return NB_OK;
+    if (arena_build_parts(&sim->lattices_memory, &part, 1)) return NB_OK;
+    *c = given;
+    return fail_memory(sim->ctx, "a simulator");
+}
+
 static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
@@ -339,14 +380,17 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
     NB_TRY(take_panels(sim));
+    NB_TRY(take_lattices(sim));
     if (params_name_width(free_names)) scene->given |= NB_GIVEN_WIDTH;
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
     if (params_are_named(free_names, "distance")) detector_measure_along_beam(scene);
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
+    sim->progress.lattices = lattices_count(scene);
     NB_TRY(make_psf(sim));
     NB_TRY(make_windows(sim));
     n = sizes_of(sim);
     NB_TRY(make_arrays(sim, &n));
+    NB_TRY(make_spots(sim, n.lattices));
     scene_fill(scene, &sim->fixed, sim->box);
     for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
     sim->fixed.f_single = sim->box_single;
@@ -360,8 +404,6 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
                     samples_of(sim, frame), samples_around(sim, frame));
     NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
     start_plans(sim);
-    sim->continuous.tail = params_has(&sim->params, "mosaic_tail");
-    sim->spots.continuous = &sim->continuous;
     return sim->device.scene.gpu || frame->continuous ? NB_OK : tune(sim, &first, frame);
 }
 
@@ -397,14 +439,19 @@ void nb_simulator_free(nb_simulator *sim)
     if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
     gpu_batch_drop(&sim->device.batch);
     psf_free(sim->psf);
-    spots_free(&sim->spots);
-    continuous_free(&sim->continuous);
+    if (sim->continuous && sim->spots) free_spots(sim);
+    for (int l = 0; sim->continuous && l < lattices_count(&sim->scene); l++)
+        continuous_free(sim->continuous + l);
+    free(sim->continuous);
+    free(sim->spots);
     params_free(&sim->params);
     arena_free(&sim->panels_memory);
+    arena_free(&sim->lattices_memory);
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
     arena_free(&sim->packed_memory);
+    arena_free(&sim->other_memory);
     planes_columns_free(&sim->planes.columns);
     arena_free(&sim->plane_columns_memory);
     arena_free(&sim->planes_memory);

@@ -41,13 +41,14 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes =
         sizeof *sim + sim->arena.size + sim->tangents_memory.size + sim->normal_memory.size
-        + sim->photons_memory.size + sim->packed_memory.size + sim->planes_memory.size
-        + sim->plane_columns_memory.size + planes_entries_bytes(&sim->planes.columns)
-        + window_bytes(&sim->window) + window_bytes(&sim->lit) + sim->device.memory.size
-        + sim->device.sums_memory.size + sim->device.images.bytes
-        + gpu_scene_bytes(&sim->device.scene) + sim->device.batch.bytes
-        + sim->device.batch.photons_bytes + spots_bytes(&sim->spots)
-        + continuous_bytes(&sim->continuous) + psf_bytes(sim->psf);
+        + sim->photons_memory.size + sim->packed_memory.size + sim->other_memory.size
+        + sim->planes_memory.size + sim->plane_columns_memory.size
+        + planes_entries_bytes(&sim->planes.columns) + window_bytes(&sim->window)
+        + window_bytes(&sim->lit) + sim->device.memory.size + sim->device.sums_memory.size
+        + sim->device.images.bytes + gpu_scene_bytes(&sim->device.scene)
+        + sim->device.batch.bytes + sim->device.batch.photons_bytes + psf_bytes(sim->psf);
+    for (int l = 0; l < lattices_count(&sim->scene); l++)
+        out->bytes += spots_bytes(sim->spots + l) + continuous_bytes(sim->continuous + l);
 }
 
 const char *nb_simulator_explain(nb_simulator *sim)

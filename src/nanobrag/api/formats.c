@@ -14,6 +14,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "base/log.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
 #include "io/geometry/geom.h"
@@ -374,6 +375,9 @@ nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
     if (options && options->shots && options->scan_points)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an .expt has shots or scan points, not both");
+    if (sim->scene.crystal.nlattice > 0)
+        log_line(sim->ctx, NB_LOG_WARNING, "experiment",
+                 "%s has the first lattice of the crystal alone", path);
     return write_shots(sim, x, path, options ? options : &defaults);
 }
 

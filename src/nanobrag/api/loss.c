@@ -7,8 +7,8 @@
  * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
  * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
  * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point
- * spread, the adjoint of NB_SPOTS and planes of background (kernels/planes/planes.h) need
- * the whole image before the backward pass.
+ * spread, several lattices, the adjoint of NB_SPOTS and planes of background
+ * (kernels/planes/planes.h) need the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -144,7 +144,8 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
         backend_request(gradient ? BACKEND_ADJOINT : BACKEND_LOSS, sim, scene, frame);
 
     request.objective = *objective;
-    if (sim->psf) return loss_of_image(sim, scene, frame, objective, value, gradient);
+    if (sim->psf || (gradient && scene->crystal.nlattice > 0))
+        return loss_of_image(sim, scene, frame, objective, value, gradient);
     NB_TRY(backend_run(&request));
     *value = request.value;
     NB_TRY(check_value(sim, *value));

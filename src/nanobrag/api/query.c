@@ -143,7 +143,8 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
         out->interpolate = NB_NEAREST;
     out->pixels = sim->window.count;
     out->evaluations = (double)out->pixels * frame->oversample * frame->oversample
-                       * frame->nlayers * frame->nsource * frame->norientation;
+                       * frame->nlayers * frame->nsource * frame->norientation
+                       * lattices_count(&scene);
     return NB_OK;
 }
 
@@ -254,6 +255,11 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
     out->capture = t.capture;
     out->intensity = t.photons;
     memcpy(out->axes, t.axes, sizeof out->axes);
+    for (int l = 1; l < lattices_count(&scene); l++) {
+        trace_pixel(frame + l * window_panels(&sim->window) + panel, sim->spec, slow, fast,
+                    &t);
+        out->intensity += t.photons;
+    }
     return NB_OK;
 }
 

@@ -45,6 +45,7 @@ static struct gpu *open_gpu(nb_context *ctx, int *passing)
 static const char *needs_host(const nb_simulator *sim)
 {
     if (sim->policy.strategy == NB_REFERENCE) return "the reference runs on the host";
+    if (sim->scene.crystal.nlattice > 0) return "several lattices are computed on the host";
     if (sim->frames->continuous) return "the mosaic model gauss is computed on the host";
     if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
         return "spots were asked for, which run on the host";

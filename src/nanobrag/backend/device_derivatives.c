@@ -85,10 +85,11 @@ static nb_status find_job(const struct request *r, struct gpu_derivatives_job *o
     const struct objective_terms *of = &r->objective;
     const int normal = r->operation == BACKEND_NORMAL;
     const struct gpu_derivatives_job job = {.n = (int)nb_ndense(r->sim)};
+    struct lattice_at at;
 
     NB_TRY(make_tangents(r->sim));
-    NB_TRY(simulator_parameter_tangents(r->sim, r->scene, r->frame,
-                                        r->sim->device.tangents.dot));
+    NB_TRY(simulator_lattice(r->sim, r->scene, r->frame, 0, &at));
+    simulator_parameter_tangents(r->sim, &at, r->sim->device.tangents.dot);
     simulator_parameters_on_panels(r->sim, r->scene, &r->sim->device.tangents);
     *out = job;
     out->dot = r->sim->device.tangents.dot;

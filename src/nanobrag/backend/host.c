@@ -23,17 +23,34 @@ static int needs_lanes(const nb_simulator *sim, nb_status status)
     return status == NB_ERR_MEMORY && sim->policy.automatic;
 }
 
-nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
-                             const struct job *job)
+/* Computes the image of lattice l alone; the job is its own. */
+static nb_status lattice_image(nb_simulator *sim, struct progress *progress,
+                               const struct job *job, int l)
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
     if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status = spots_forward(progress, kernels, job, &sim->spots);
+        const nb_status status = spots_forward(progress, kernels, job, sim->spots + l);
 
         if (!needs_lanes(sim, status)) return status;
     }
     return tiles_forward(progress, kernels, job);
+}
+
+nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
+                             const struct job *job)
+{
+    const size_t n = simulator_layout(sim, job);
+
+    NB_TRY(lattice_image(sim, progress, job, 0));
+    for (int l = 1; l < job->lattices; l++) {
+        struct job lattice = job_of_lattice(job, l);
+
+        NB_TRY(simulator_other(sim, &lattice));
+        NB_TRY(lattice_image(sim, progress, &lattice, l));
+        for (size_t i = 0; i < n; i++) job->photons[i] += lattice.photons[i];
+    }
+    return NB_OK;
 }
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
@@ -112,6 +129,7 @@ static nb_status host_count(struct request *r)
 struct adjoint_call {
     nb_simulator *sim;
     struct host_objective *of;
+    int lattice;
 };
 
 static nb_status run_adjoint(void *user, struct progress *progress, const struct job *job)
@@ -122,8 +140,8 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
     const struct objective *objective = &call->of->objective;
 
     if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status =
-            spots_vjp(progress, kernels, job, objective, &sim->adjoint, &sim->spots);
+        const nb_status status = spots_vjp(progress, kernels, job, objective, &sim->adjoint,
+                                           sim->spots + call->lattice);
 
         if (!needs_lanes(sim, status)) return status;
     }
@@ -134,24 +152,39 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
     return adjoint_run(progress, kernels, job, objective, &sim->adjoint, NULL);
 }
 
+/* Adds the gradient of a lattice, whose adjoint `job` computes. */
+static nb_status lattice_adjoint(struct request *r, struct adjoint_call *call, int l,
+                                 struct job job)
+{
+    nb_simulator *sim = r->sim;
+    struct lattice_at at;
+
+    call->lattice = l;
+    NB_TRY(simulator_lattice(sim, r->scene, r->frame, l, &at));
+    simulator_fixed(sim, &at, &job.fixed);
+    if (l == 0) NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, call, &job));
+    NB_TRY(run_adjoint(call, &sim->progress, &job));
+    if (l == 0) r->value = sim->adjoint.value[0];
+    simulator_frame_adjoint(sim, &at, sim->adjoint.bar, sim->adjoint.panel);
+    return NB_OK;
+}
+
+/* The objective of several lattices is linear: api/loss.c takes others to their cotangents
+ * first. */
 static nb_status host_adjoint(struct request *r)
 {
     nb_simulator *sim = r->sim;
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
     struct host_objective of;
-    struct adjoint_call call = {sim, &of};
+    struct adjoint_call call = {sim, &of, 0};
     const int splats = sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job);
 
     objective_start(sim, &r->objective, &of);
     if (of.planes && !splats) NB_TRY(settle_before(r, &of));
     if (splats) NB_TRY(simulator_packed(sim, &job));
-    NB_TRY(simulator_fixed(sim, r->scene, r->frame, &job.fixed));
-    NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, &call, &job));
-    NB_TRY(run_adjoint(&call, &sim->progress, &job));
-    r->value = sim->adjoint.value[0];
-    if (of.planes) NB_TRY(objective_settled(sim, &of, &r->value));
-    return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar,
-                                   sim->adjoint.panel);
+    for (int l = 0; l < job.lattices; l++)
+        NB_TRY(lattice_adjoint(r, &call, l, job_of_lattice(&job, l)));
+    return of.planes ? objective_settled(sim, &of, &r->value) : NB_OK;
 }
 
 /* ---- the Jacobian ---- */
@@ -171,7 +204,7 @@ static nb_status run_jacobian(const struct jacobian_call *call, struct progress 
 
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status =
-            jacobian_run(progress, kernels, job, call->n, call->work, reader, &sim->spots);
+            jacobian_run(progress, kernels, job, call->n, call->work, reader, sim->spots);
 
         if (!needs_lanes(sim, status)) return status;
     }
@@ -291,6 +324,9 @@ static nb_status host_normal(struct request *r)
     struct normal_run run = {&of.objective, &sim->normal, NULL, r->coupling};
     struct jacobian_reader reader;
     struct jacobian_call call = {sim, (int)nb_ndense(sim), &sim->normal.jacobian, &reader};
+    const struct jacobian_work *work;
+    struct lattice_at at;
+    int l = 0;
 
     NB_TRY(make_normal(sim));
     objective_start(sim, &r->objective, &of);
@@ -299,8 +335,11 @@ static nb_status host_normal(struct request *r)
         NB_TRY(simulator_plane_columns(sim, sim->normal.chunks));
         NB_TRY(settle_before(r, &of));
     }
-    NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
-    simulator_parameters_on_panels(sim, r->scene, &sim->normal.jacobian);
+    for (work = &sim->normal.jacobian; work; work = work->next) {
+        NB_TRY(simulator_lattice(sim, r->scene, r->frame, l++, &at));
+        simulator_parameter_tangents(sim, &at, work->dot);
+        simulator_parameters_on_panels(sim, r->scene, work);
+    }
     reader = normal_reader(&run);
     NB_TRY(read_jacobian(r, &call));
     if (!normal_sum_chunks(&run)) return fail_memory(sim->ctx, "planes of background");

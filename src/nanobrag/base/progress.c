@@ -20,6 +20,12 @@ void progress_passes(struct progress *progress, int passes)
     progress->pass = 0;
     progress->weight = 1;
     progress->passes = passes > 1 ? passes : 1;
+    if (progress->lattices > 1) progress->passes *= progress->lattices;
+}
+
+void progress_weigh(struct progress *progress, int weight)
+{
+    progress->weight = weight;
 }
 
 void progress_at(struct progress *progress, int pass, int weight)

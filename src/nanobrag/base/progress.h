@@ -22,6 +22,7 @@ struct progress {
     void *user;
     /* passes before this one, passes that it counts for, passes of the call */
     double pass, weight, passes;
+    int lattices; /* passes that an image takes, one for each lattice; 0 stands for 1 */
     double reported; /* the last fraction reported */
     double base, step; /* fraction of the pass before its current part, and of each step */
     atomic_int done, stop;
@@ -30,11 +31,15 @@ struct progress {
 /* Begin a call of one pass, which reports to the context's handler. */
 void progress_begin(struct progress *progress, nb_context *ctx);
 
-/* Set the number of passes of the call, all of equal length, before the first one. */
+/* Set the number of passes of the call, all of equal length, before the first one; each is
+ * one for each lattice. */
 void progress_passes(struct progress *progress, int passes);
 
 /* Make the next pass number `pass` of the call; it counts for `weight` of them. */
 void progress_at(struct progress *progress, int pass, int weight);
+
+/* Let the next pass count for so many. */
+void progress_weigh(struct progress *progress, int weight);
 
 /* Begin a pass, and count it in the context. With `planned` compiled mode chose its
  * schedule. */

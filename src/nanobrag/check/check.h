@@ -72,6 +72,9 @@ struct check {
 void check_set_handlers(struct check *check);
 void check_restore_handlers(const struct check *check);
 
+/* Hold the spots of all lattices of a continuous crystal, or let them go. */
+void check_hold(nb_simulator *sim, int held);
+
 /* Estimate lengths and sensitivities of all parameters from one small step of each. */
 nb_status check_probe(struct check *check);
 

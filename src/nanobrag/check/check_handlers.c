@@ -42,3 +42,8 @@ void check_restore_handlers(const struct check *c)
     o->log = c->before.log;
     o->user = c->before.user;
 }
+
+void check_hold(nb_simulator *sim, int held)
+{
+    for (int l = 0; l < lattices_count(&sim->scene); l++) sim->continuous[l].held = held;
+}

@@ -522,7 +522,7 @@ static nb_status run_check(struct check *c, const double *x, const nb_array *bar
     NB_TRY(list_rendered(c));
     NB_TRY(allocate(c));
     NB_TRY(first_image(c, x, bar_image, o->seed, summary));
-    c->sim->continuous.held = c->sim->frames->continuous;
+    check_hold(c->sim, c->sim->frames->continuous);
     NB_TRY(check_replay(c, summary));
     NB_TRY(check_probe(c));
     NB_TRY(check_adjoint(c, o->seed, summary));
@@ -589,7 +589,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     summary->evaluations = check.evaluations;
     sim->policy = policy;
     sim->device.scene.gpu = gpu;
-    sim->continuous.held = 0;
+    check_hold(sim, 0);
     check_restore_handlers(&check);
     release(&check);
     return status;

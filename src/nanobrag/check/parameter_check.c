@@ -62,7 +62,12 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
         return NB_OK;
     }
     job = simulator_job(check->sim, &scene, frame, NULL);
-    signature_of(&job, repeating, check->ctx->threads, out);
+    memset(out, 0, check->pixels * sizeof *out);
+    for (int l = 0; l < job.lattices; l++) {
+        const struct job lattice = job_of_lattice(&job, l);
+
+        signature_of(&lattice, repeating, check->ctx->threads, out);
+    }
     return NB_OK;
 }
 

@@ -36,6 +36,11 @@ static void report_crystal(const struct run *run)
            "%.3g x %.3g um\n",
            c[0], c[1], c[2], c[3], c[4], c[5], n[0], n[1], n[2], shapes[crystal->shape],
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
+    for (int i = 0; i < crystal->nlattice; i++) {
+        const nb_lattice *const l = crystal->lattice + i;
+        printf("           and a lattice of misset %g %g %g, %g times as bright\n",
+               l->misset[0], l->misset[1], l->misset[2], l->scale);
+    }
     if (crystal->normalise && crystal->shape != NB_SQUARE)
         printf("           spots sum to those of square blocks (-normalise on)\n");
     else if (fabs(d->spot_sum - 1) > 1e-9)

@@ -47,6 +47,7 @@ struct params_lists {
     double *domain_weight; /* (ndomains); NULL unless one of them is free */
     nb_panel *panel; /* (npanel); NULL unless a move of a panel or group is free */
     nb_panel_group *group; /* (ngroup); the same */
+    nb_lattice *lattice; /* (nlattice); NULL unless a number of one is free */
 };
 
 /* Finds the parameters that `names` select. Each must exist, apply to the resolved scene
@@ -99,6 +100,13 @@ int params_move_panel(const struct params *params, const nb_scene *scene, size_t
 
 /* Returns 1 if a move of a panel or of a group of panels is free. */
 int params_have_moves(const struct params *params);
+
+/* Returns 1 if a number of a further lattice is free. */
+int params_have_lattices(const struct params *params);
+
+/* Returns 1 if lattice number `lattice`, 0 for the crystal's own, may change with parameter
+ * i. */
+int params_move_lattice(const struct params *params, size_t i, int lattice);
 
 /* Returns 1 if parameter i is a structure factor. */
 int params_is_f(const struct params *params, size_t i);

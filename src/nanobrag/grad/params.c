@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "grad/registry.h"
+#include "scene/lattices/lattices.h"
 #include "scene/reflections/symmetry.h"
 
 int params_is_f(const struct params *params, size_t i)
@@ -80,8 +81,20 @@ static void write_numbers(const struct param *at, size_t n, const double *x,
             to = lists->domain_weight + at->index;
         if (row->list == PANELS) to = lists->panel + at->index;
         if (row->list == GROUPS) to = lists->group + at->index;
+        if (row->list == LATTICES && lists->lattice) to = lists->lattice + at->index;
         *(double *)(void *)((char *)to + row->offset) = x[i];
     }
+}
+
+/* Ties the numbers of all cells, or of changes of them; `own` are the lattices themselves.
+ */
+static void tie_cells(const struct params *params, const nb_crystal *own,
+                      const struct params_lists *lists, nb_scene *scene)
+{
+    symmetry_tie_cell(params->system, scene->crystal.cell);
+    for (int i = 0; lists->lattice && i < own->nlattice; i++)
+        if (lattices_has_cell(own->lattice + i))
+            symmetry_tie_cell(params->system, lists->lattice[i].cell);
 }
 
 void params_unpack(const struct params *params, const double *x,
@@ -108,8 +121,29 @@ void params_unpack(const struct params *params, const double *x,
         d->panel = lists->panel;
         d->group = lists->group;
     }
+    if (lists->lattice) {
+        nb_crystal *c = &scene->crystal;
+
+        memcpy(lists->lattice, c->lattice, (size_t)c->nlattice * sizeof *lists->lattice);
+        c->lattice = lists->lattice;
+    }
     write_numbers(params->at, params->n, x, lists, scene);
-    symmetry_tie_cell(params->system, scene->crystal.cell);
+    tie_cells(params, &scene->crystal, lists, scene);
+}
+
+int params_have_lattices(const struct params *params)
+{
+    for (size_t i = 0; i < params->n; i++)
+        if (registry_row(params->at[i].row)->list == LATTICES) return 1;
+    return 0;
+}
+
+int params_move_lattice(const struct params *params, size_t i, int lattice)
+{
+    const struct param *at = params->at + i;
+
+    if (registry_row(at->row)->list != LATTICES) return 1;
+    return at->index == lattice - 1;
 }
 
 /* Returns 1 if any of n parameters is a move of a panel or of a group. */
@@ -161,8 +195,12 @@ void params_unpack_change(const struct params *params, size_t first, size_t n,
         dot->detector.panel = lists->panel;
         dot->detector.group = lists->group;
     }
+    if (lists->lattice) {
+        memset(lists->lattice, 0, (size_t)scene->crystal.nlattice * sizeof *lists->lattice);
+        dot->crystal.lattice = lists->lattice;
+    }
     write_numbers(params->at + first, n, dx, lists, dot);
-    symmetry_tie_cell(params->system, dot->crystal.cell);
+    tie_cells(params, &scene->crystal, lists, dot);
 }
 
 double params_write_f(const struct params *params, const double *x, double *box,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "scene/continuous/continuous.h"
+#include "scene/lattices/lattices.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
 
@@ -57,8 +58,43 @@ const struct registry_row *registry_row(int i)
     return i >= 0 && i < ROWS ? rows + i : NULL;
 }
 
-static const char *lacking_list(const nb_scene *scene, int list)
+int registry_member_of_cell(const struct registry_row *row)
 {
+    const size_t first = row->list == LATTICES ? offsetof(nb_lattice, cell)
+                                               : offsetof(nb_scene, crystal.cell);
+
+    if ((row->list != LATTICES && row->list != NO_LIST) || row->offset < first
+        || row->offset >= first + sizeof((nb_crystal *)0)->cell)
+        return -1;
+    return (int)((row->offset - first) / sizeof(double));
+}
+
+const char *registry_member_lacking(const nb_scene *scene, const struct registry_row *row,
+                                    size_t index)
+{
+    if (row->list == REFLECTIONS)
+        return isnan(scene->crystal.hkl->box[index]) ? "a structure factor" : NULL;
+    if (row->list != LATTICES || registry_member_of_cell(row) < 0) return NULL;
+    return lattices_has_cell(scene->crystal.lattice + index) ? NULL : "a cell of its own";
+}
+
+/* Returns what the scene lacks for a row of further lattices. */
+static const char *lacking_lattices(const nb_scene *scene, const struct registry_row *row)
+{
+    int any = 0;
+
+    for (int i = 0; i < scene->crystal.nlattice; i++)
+        any |= registry_member_lacking(scene, row, (size_t)i) == NULL;
+    if (any) return NULL;
+    return scene->crystal.nlattice > 0 ? "a further lattice with a cell of its own"
+                                       : "further lattices";
+}
+
+static const char *lacking_list(const nb_scene *scene, const struct registry_row *row)
+{
+    const int list = row->list;
+
+    if (list == LATTICES) return lacking_lattices(scene, row);
     if (list == SOURCES) return scene->beam.nsource > 0 ? NULL : "a list of sources";
     if (list == DOMAINS) return scene->crystal.ndomains > 1 ? NULL : "mosaic domains";
     if (list == PANELS) return scene->detector.npanel > 0 ? NULL : "panels";
@@ -123,7 +159,7 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
     case CONTINUOUS:
         return gauss ? NULL : "the continuous model (-mosaic_model gauss)";
     case LIST:
-        return lacking_list(scene, row->list);
+        return lacking_list(scene, row);
     default:
         return NULL;
     }
@@ -141,6 +177,7 @@ size_t registry_length(const nb_scene *scene, const struct registry_row *row)
     if (row->list == DOMAINS) return (size_t)scene->crystal.ndomains;
     if (row->list == PANELS) return (size_t)scene->detector.npanel;
     if (row->list == GROUPS) return (size_t)scene->detector.ngroup;
+    if (row->list == LATTICES) return (size_t)scene->crystal.nlattice;
     if (row->list == REFLECTIONS) return hkl_box_size(scene->crystal.hkl);
     return 1;
 }
@@ -160,7 +197,7 @@ static void describe(const struct registry_row *row, nb_param *out)
 int nb_param_registry(int i, nb_param *out)
 {
     /* index: enum registry_list */
-    static const char *const index[] = {"", "[i]", "[i]", "[i]", "[i]", "[h,k,l]"};
+    static const char *const index[] = {"", "[i]", "[i]", "[i]", "[i]", "[i]", "[h,k,l]"};
 
     if (i < 0 || i >= ROWS || !out) return 0;
     describe(&rows[i], out);
@@ -268,6 +305,7 @@ double registry_value(const nb_scene *scene, const struct registry_row *row, siz
     if (row->list == SOURCES) from = scene->beam.source + index;
     if (row->list == PANELS) from = scene->detector.panel + index;
     if (row->list == GROUPS) from = scene->detector.group + index;
+    if (row->list == LATTICES) from = scene->crystal.lattice + index;
     if (row->list == DOMAINS && !scene->crystal.domain_weight) return 1;
     if (row->list == DOMAINS) from = scene->crystal.domain_weight + index;
     return *(const double *)(const void *)((const char *)from + row->offset);

@@ -12,7 +12,7 @@
 #include <nanobrag/scene.h>
 
 /* The list that the index of a parameter refers to. */
-enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, REFLECTIONS };
+enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, LATTICES, REFLECTIONS };
 
 struct registry_row {
     const char *name, *group, *unit, *doc;
@@ -28,6 +28,14 @@ const struct registry_row *registry_row(int i);
 
 /* Returns NULL if the row applies to the scene, else the name of what the scene lacks. */
 const char *registry_lacking(const nb_scene *scene, const struct registry_row *row);
+
+/* Returns NULL if member `index` of the row applies, else the name of what it lacks. */
+const char *registry_member_lacking(const nb_scene *scene, const struct registry_row *row,
+                                    size_t index);
+
+/* Returns the index in the cell of the crystal, or of a lattice, of the number of a row; -1
+ * if it is not in a cell. */
+int registry_member_of_cell(const struct registry_row *row);
 
 /* Returns 1 if the continuous model integrates a width that the row is or belongs to. */
 int registry_is_width(const struct registry_row *row);

@@ -103,8 +103,8 @@ static nb_status append_row(struct selection *s, int i)
     const size_t length = registry_length(s->scene, row);
 
     for (size_t k = 0; k < length; k++) {
-        if (row->list == REFLECTIONS
-            && (isnan(registry_value(s->scene, row, k)) || first_equivalent(s, k) != k))
+        if (registry_member_lacking(s->scene, row, k)
+            || (row->list == REFLECTIONS && first_equivalent(s, k) != k))
             continue;
         NB_TRY(append(s, i, k));
     }
@@ -118,6 +118,7 @@ static nb_status append_member(struct selection *s, int i, const struct word *wo
     const nb_scene *scene = s->scene;
     nb_context *ctx = s->ctx;
     const int length = (int)word->length;
+    const char *lacks;
     long at[3];
 
     if (row->list == NO_LIST)
@@ -144,6 +145,11 @@ static nb_status append_member(struct selection *s, int i, const struct word *wo
         return fail(ctx, NB_ERR_ARGUMENT,
                     "there is no parameter %.*s: the indices end at %zu", length,
                     word->text, registry_length(scene, row) - 1);
+    lacks = registry_member_lacking(scene, row, (size_t)at[0]);
+    if (lacks)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "parameter %.*s does not apply: that lattice has not got %s", length,
+                    word->text, lacks);
     return append(s, i, (size_t)at[0]);
 }
 
@@ -195,24 +201,12 @@ int params_name_width(const char *names)
     return 0;
 }
 
-/* Returns the index in nb_crystal.cell of the number of a row; -1 if it is not in
- * the cell. */
-static int member_of_cell(const struct registry_row *row)
-{
-    const size_t first = offsetof(nb_scene, crystal.cell);
-
-    if (row->list != NO_LIST || row->offset < first
-        || row->offset >= first + sizeof((nb_crystal *)0)->cell)
-        return -1;
-    return (int)((row->offset - first) / sizeof(double));
-}
-
 /* Sets *tied to 1 if the crystal system ties the row. A tied row that is named by itself is
  * an error. */
 static nb_status check_tie(const struct selection *s, const struct registry_row *row,
                            int is_name, int *tied)
 {
-    const int member = member_of_cell(row), system = s->scene->crystal.system;
+    const int member = registry_member_of_cell(row), system = s->scene->crystal.system;
     const int leader = member < 0 ? -1 : symmetry_leader(system, member);
 
     *tied = member >= 0 && leader != member;

@@ -23,9 +23,11 @@ struct schedule {
 
 /* A kernel reads the job of one panel. The job of an image of several panels has the frames
  * of all of them, one after another, and the window of the image; where the detector is one
- * rectangle, both are the same. */
+ * rectangle, both are the same. The image is the sum over lattices, each with frames of its
+ * own; only a Jacobian reads more than the first (derivatives/jacobian.h). */
 struct job {
     const struct phys_frame *frame;
+    int lattices; /* whose frames follow each other, those of all panels for each */
     struct phys_spec spec;
     double tolerance; /* largest error allowed, as a fraction of the image's peak */
     const struct window *window; /* the pixels to render */
@@ -60,6 +62,16 @@ static inline struct job job_of_panel(const struct job *job, int i)
     if (job->shown) panel.shown = window_panel(job->shown, i);
     if (job->window->npanel > 0) memcpy(panel.roi, panel.window->roi, sizeof panel.roi);
     return panel;
+}
+
+/* Returns the job of lattice l of the image of a job, by itself. */
+static inline struct job job_of_lattice(const struct job *job, int l)
+{
+    struct job lattice = *job;
+
+    lattice.frame += (size_t)l * (size_t)window_panels(job->window);
+    lattice.lattices = 1;
+    return lattice;
 }
 
 #endif

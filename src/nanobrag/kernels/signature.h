@@ -11,8 +11,9 @@
 
 #include "kernels/job.h"
 
-/* Writes the signature of every pixel that a job renders to signature
- * (nslow x nfast). `repeats` is 1 when all lattice points of the crystal are the same. */
+/* Mixes the signature of every pixel that a job renders, of its first lattice, into
+ * signature (nslow x nfast). `repeats` is 1 when all lattice points of the crystal are the
+ * same. */
 void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature);
 
 #endif

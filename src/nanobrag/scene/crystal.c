@@ -28,16 +28,20 @@ int64_t crystal_mosaic_seed(const nb_scene *scene)
     return seed == 0 && !is_given ? 12345678 : seed;
 }
 
+void crystal_complete_cell(double cell[6])
+{
+    if (cell[0] == 0) return;
+    for (int i = 1; i < 3; i++)
+        if (cell[i] == 0) cell[i] = cell[0];
+    for (int i = 3; i < 6; i++)
+        if (cell[i] == 0) cell[i] = 90;
+}
+
 void crystal_resolve(nb_scene *scene, struct random_stream *random)
 {
     nb_crystal *c = &scene->crystal;
 
-    if (c->cell[0] != 0) {
-        for (int i = 1; i < 3; i++)
-            if (c->cell[i] == 0) c->cell[i] = c->cell[0];
-        for (int i = 3; i < 6; i++)
-            if (c->cell[i] == 0) c->cell[i] = 90;
-    }
+    crystal_complete_cell(c->cell);
     if (c->fudge == 0 && !(scene->given & NB_GIVEN_FUDGE)) c->fudge = 1;
     if (c->scale == 0 && !(scene->given & NB_GIVEN_SCALE)) c->scale = 1;
     c->mosaic_seed = crystal_mosaic_seed(scene);

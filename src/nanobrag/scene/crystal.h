@@ -22,6 +22,9 @@ struct crystal_axes {
 /* Returns the seed of the mosaic domains, with its default. */
 int64_t crystal_mosaic_seed(const nb_scene *scene);
 
+/* Fills the defaults of a cell, unless it is none. */
+void crystal_complete_cell(double cell[6]);
+
 /* Fills the defaults of the crystal; replaces a random misset by one drawn
  * from `random`. */
 void crystal_resolve(nb_scene *scene, struct random_stream *random);

@@ -13,6 +13,7 @@
 #include "scene/crystal.h"
 #include "scene/detector/detector.h"
 #include "scene/detector/layers.h"
+#include "scene/lattices/lattices.h"
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
@@ -31,6 +32,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     struct detector_scale scale;
 
     NB_TRY(scene_validate(ctx, scene));
+    NB_TRY(lattices_resolve(ctx, scene));
     NB_TRY(symmetry_resolve(ctx, &scene->crystal));
     continuous_leave_domains(scene);
     crystal_resolve(scene, &fixed->random);

@@ -71,6 +71,7 @@ static const struct row rows[] = {
     {"default_f", NULL, REAL, 1, AT(crystal.default_f)},
     {"the interpolation", NULL, WHOLE, 1, AT(crystal.interpolate)},
     {"the size of the crystal along ", "a b c", REAL, 3, AT(crystal.size)},
+    {"the number of further lattices", NULL, WHOLE, 1, AT(crystal.nlattice)},
     {"the crystal system", NULL, WHOLE, 1, AT(crystal.system)},
     {"the wavelength", NULL, REAL, 1, AT(beam.wavelength)},
     {"the beam's ", "x y z", REAL, 3, AT(beam.direction)},
@@ -119,6 +120,7 @@ static const char *const checksums[] = {
     "the list of domain weights",
     "the table of the background",
     "the panels",
+    "the further lattices",
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };
@@ -236,6 +238,20 @@ static double sum_of_panels(const nb_detector *d)
     return sum;
 }
 
+static double sum_of_lattices(const nb_crystal *crystal)
+{
+    enum { NUMBERS = sizeof(nb_lattice) / sizeof(double) };
+    double sum = 0;
+
+    for (int i = 0; crystal->lattice && i < crystal->nlattice; i++) {
+        const double *numbers = (const double *)(const void *)(crystal->lattice + i);
+
+        for (uint64_t k = 0; k < NUMBERS; k++)
+            sum += fingerprint_weight(NUMBERS * (uint64_t)i + k) * numbers[k];
+    }
+    return sum;
+}
+
 static double sum_of_sources(const nb_beam *beam)
 {
     double sum = 0;
@@ -304,6 +320,7 @@ nb_status fingerprint_take(nb_context *ctx, const nb_scene *s, double *numbers,
     *sums++ = fingerprint_sum(s->crystal.domain_weight, (size_t)s->crystal.ndomains);
     *sums++ = fingerprint_sum(s->background.stol, 2 * s->background.nstol);
     *sums++ = sum_of_panels(&s->detector);
+    *sums++ = sum_of_lattices(&s->crystal);
     return NB_OK;
 }
 

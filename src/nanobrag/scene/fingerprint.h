@@ -17,7 +17,7 @@
 
 #include <nanobrag/scene.h>
 
-enum { FINGERPRINT_SUMS = 8 };
+enum { FINGERPRINT_SUMS = 9 };
 
 /* Returns how many numbers a scene has, apart from the checksums. */
 size_t fingerprint_numbers(void);

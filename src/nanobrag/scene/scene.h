@@ -71,9 +71,9 @@ struct scene_range {
 nb_status scene_validate(nb_context *ctx, const nb_scene *scene);
 
 /* ---- derive.c ---- */
-/* Fills the defaults and counts of `scene` in place; its lists of panels and groups and
- * fixed->middle belong to the simulator and are filled in too. scene_fill() fills the other
- * lists of `fixed` once they have memory. */
+/* Fills the defaults and counts of `scene` in place; its lists of lattices, panels and
+ * groups and fixed->middle belong to the simulator and are filled in too. scene_fill()
+ * fills the other lists of `fixed` once they have memory. */
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
 /* Fills the lists of `fixed`, and `box`, which becomes fixed->f,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "scene/lattices/lattices.h"
 #include "scene/scene.h"
 
 /* A number may be 0, which often stands for a default, or at least `least` in size. */
@@ -285,6 +286,7 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
     NB_TRY(check_counts(ctx, scene));
     NB_TRY(check_lists(ctx, scene));
     NB_TRY(check_cell(ctx, scene->crystal.cell));
+    NB_TRY(lattices_validate(ctx, &scene->crystal));
     NB_TRY(check_panels(ctx, &scene->detector));
     if (scene->quirks & ~(uint64_t)NB_QUIRK_ALL)
         return fail(ctx, NB_ERR_ARGUMENT, "quirks holds bits that are no NB_QUIRK");

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "grad/tangent.h"
@@ -21,6 +22,22 @@ nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
     return NB_OK;
 }
 
+/* Derive the frames of a lattice, whose free structure factors are at most `largest`. */
+static nb_status derive_lattice(nb_simulator *sim, const nb_scene *scene, double largest,
+                                int l)
+{
+    const int panels = detector_panels(&scene->detector);
+    const size_t each = (size_t)scene->scan.nphi * (size_t)scene->crystal.ndomains;
+    struct phys_frame *frames = sim->frames + (size_t)l * (size_t)panels;
+    nb_scene own;
+
+    lattices_scene(scene, l, &own);
+    NB_TRY(scene_derive(sim->ctx, &own, &sim->fixed, sim->sources,
+                        sim->orientations + (size_t)l * each, frames));
+    for (int i = 0; i < panels; i++) frames[i].f_max = fmax(frames[i].f_max, largest);
+    return NB_OK;
+}
+
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           const struct phys_frame **frames)
 {
@@ -32,39 +49,42 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
         sim->box[sim->unlisted[i]] = scene->crystal.default_f;
     for (size_t i = 0; sim->box_single && i < sim->nunlisted; i++)
         sim->box_single[sim->unlisted[i]] = (float)scene->crystal.default_f;
-    NB_TRY(scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
-                        sim->frames));
-    for (int i = 0; i < detector_panels(&scene->detector); i++)
-        sim->frames[i].f_max = fmax(sim->frames[i].f_max, largest);
+    for (int l = 0; l < lattices_count(scene); l++)
+        NB_TRY(derive_lattice(sim, scene, largest, l));
     *frames = sim->frames;
     return NB_OK;
 }
 
-/* ---- the tangent ---- */
-
-void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                       const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx,
-                       struct phys_frame_tangent *out)
+nb_status simulator_lattice(const nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frames, int number,
+                            struct lattice_at *out)
 {
-    nb_scene dot;
-
-    params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
-    scene_derive_tangent(scene, &dot, &sim->fixed, axes, frame, out);
+    out->number = number;
+    out->all = scene;
+    out->frame = frames + (size_t)number * (size_t)detector_panels(&scene->detector);
+    lattices_scene(scene, number, &out->scene);
+    return crystal_derive(sim->ctx, &out->scene, &out->axes);
 }
 
-nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
-                                       const struct phys_frame *frame,
-                                       struct phys_frame_tangent *out)
+/* ---- the tangent ---- */
+
+void simulator_tangent(nb_simulator *sim, const struct lattice_at *at, size_t first,
+                       size_t n, const double *dx, struct phys_frame_tangent *out)
+{
+    nb_scene all, dot;
+
+    params_unpack_change(&sim->params, first, n, dx, at->all, &sim->change, &all);
+    lattices_scene_tangent(at->all, &all, at->number, &dot);
+    scene_derive_tangent(&at->scene, &dot, &sim->fixed, &at->axes, at->frame, out);
+}
+
+void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at,
+                                  struct phys_frame_tangent *out)
 {
     static const double one = 1;
-    struct crystal_axes axes;
 
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n; i++)
-        if (!params_is_f(&sim->params, i))
-            simulator_tangent(sim, scene, &axes, frame, i, 1, &one, out++);
-    return NB_OK;
+        if (!params_is_f(&sim->params, i)) simulator_tangent(sim, at, i, 1, &one, out++);
 }
 
 /* Add tangent `which`, of the parameters from `first` on along dx, to those of a panel. */
@@ -124,19 +144,20 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
 
 /* Compute the tangent along parameter i; its lists are those of the simulator. *moves
  * becomes 1 if it may change numbers of panels. */
-static struct phys_frame_tangent tangent_along(nb_simulator *sim, const nb_scene *scene,
-                                               const struct crystal_axes *axes,
-                                               const struct phys_frame *frame, size_t i,
+static struct phys_frame_tangent tangent_along(nb_simulator *sim,
+                                               const struct lattice_at *at, size_t i,
                                                nb_scene *scene_dot, int *moves)
 {
     static const double one = 1;
     struct phys_frame_tangent dot = {0};
+    nb_scene all;
 
     dot.source = sim->source_change;
     dot.rotation = sim->rotation;
-    params_unpack_change(&sim->params, i, 1, &one, scene, &sim->change, scene_dot);
-    scene_derive_tangent(scene, scene_dot, &sim->fixed, axes, frame, &dot);
-    *moves = scene->detector.npanel > 0 && panels_change(scene_dot);
+    params_unpack_change(&sim->params, i, 1, &one, at->all, &sim->change, &all);
+    lattices_scene_tangent(at->all, &all, at->number, scene_dot);
+    scene_derive_tangent(&at->scene, scene_dot, &sim->fixed, &at->axes, at->frame, &dot);
+    *moves = at->scene.detector.npanel > 0 && panels_change(scene_dot);
     return dot;
 }
 
@@ -156,48 +177,45 @@ static double inner_on_panels(const nb_simulator *sim, const nb_scene *scene,
     return sum;
 }
 
-nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
-                          const struct phys_frame *frame, int *fixed)
+void simulator_fixed(nb_simulator *sim, const struct lattice_at *at, int *fixed)
 {
-    struct crystal_axes axes;
-
     *fixed = PHYS_FIXED_PIXELS;
-    if (frame->amorphous_scale != 0) *fixed |= PHYS_FIXED_SCALE;
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    if (at->frame->amorphous_scale != 0) *fixed |= PHYS_FIXED_SCALE;
     for (size_t i = 0; i < sim->params.n && *fixed; i++) {
         struct phys_frame_tangent dot;
         nb_scene scene_dot;
         int moves;
 
         if (params_is_f(&sim->params, i)) continue;
-        dot = tangent_along(sim, scene, &axes, frame, i, &scene_dot, &moves);
-        *fixed &= phys_fixed_along(frame->nsource, &dot);
+        dot = tangent_along(sim, at, i, &scene_dot, &moves);
+        *fixed &= phys_fixed_along(at->frame->nsource, &dot);
         if (moves) *fixed &= ~PHYS_FIXED_PIXELS;
     }
-    return NB_OK;
 }
 
 /* Apply the adjoint of scene_derive() and params_unpack(). */
-nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
-                                  const struct phys_frame *frame,
-                                  const struct phys_frame_tangent *bar,
-                                  double (*panels)[PHYS_PANEL_NUMBERS])
+void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
+                             const struct phys_frame_tangent *bar,
+                             double (*panels)[PHYS_PANEL_NUMBERS])
 {
-    double *dense = sim->gradient.dense;
-    struct crystal_axes axes;
+    const struct phys_frame *frame = at->frame;
+    struct gradient *to = &sim->gradient;
+    double *dense = to->dense;
 
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    if (at->number == 0) memset(dense, 0, nb_ndense(sim) * sizeof *dense);
     for (size_t i = 0; i < sim->params.n; i++) {
         struct phys_frame_tangent dot;
         nb_scene scene_dot;
         int moves;
 
         if (params_is_f(&sim->params, i)) continue;
-        dot = tangent_along(sim, scene, &axes, frame, i, &scene_dot, &moves);
-        *dense = phys_frame_inner(frame->nsource, frame->norientation, bar, &dot)
-                 + simulator_default_f(sim, &dot, bar->f);
-        if (moves) *dense += inner_on_panels(sim, scene, &scene_dot, i, panels);
+        dot = tangent_along(sim, at, i, &scene_dot, &moves);
+        *dense += phys_frame_inner(frame->nsource, frame->norientation, bar, &dot)
+                  + simulator_default_f(sim, &dot, bar->f);
+        if (moves) *dense += inner_on_panels(sim, &at->scene, &scene_dot, i, panels);
         dense++;
     }
-    return NB_OK;
+    if (!to->f || to->f == bar->f) return; /* of one lattice, it is there */
+    if (at->number == 0) memset(to->f, 0, sim->adjoint.sizes.box * sizeof *to->f);
+    for (size_t i = 0; i < sim->adjoint.sizes.box; i++) to->f[i] += bar->f[i];
 }

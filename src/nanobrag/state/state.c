@@ -16,8 +16,8 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     const struct window *window = sim->psf ? &sim->lit : &sim->window;
     struct job job;
 
-    (void)scene;
     job.frame = frame;
+    job.lattices = lattices_count(scene);
     job.spec = sim->spec;
     job.tolerance = sim->policy.tolerance;
     job.window = window;
@@ -53,6 +53,28 @@ nb_status simulator_packed(nb_simulator *sim, struct job *job)
         return fail_memory(sim->ctx, "an image");
     job->photons = sim->packed;
     job->packed = 1;
+    return NB_OK;
+}
+
+size_t simulator_layout(const nb_simulator *sim, const struct job *job)
+{
+    return job->packed ? window_packed(job->window)
+                       : (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+}
+
+nb_status simulator_other(nb_simulator *sim, struct job *job)
+{
+    const size_t n = simulator_layout(sim, job);
+    const struct arena_part part = {&sim->other, n > 0 ? n : 1, sizeof *sim->other, NULL};
+
+    if (n > sim->nother) {
+        arena_free(&sim->other_memory);
+        sim->nother = 0;
+        if (!arena_build_parts(&sim->other_memory, &part, 1))
+            return fail_memory(sim->ctx, "an image");
+        sim->nother = n;
+    }
+    job->photons = sim->other;
     return NB_OK;
 }
 
@@ -144,6 +166,7 @@ struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t t
     n.box = wants_f ? hkl_box_size(&sim->hkl) + 1 : 0;
     n.by_pixel = sim->policy.strategy == NB_REFERENCE || sim->scene.quirks != 0 ? n.box : 0;
     n.threads = (size_t)sim->ctx->threads;
+    n.lattices = (size_t)lattices_count(&sim->scene);
     return n;
 }
 

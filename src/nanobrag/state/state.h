@@ -25,6 +25,7 @@
 #include "kernels/planes/planes.h"
 #include "kernels/spots/spots.h"
 #include "scene/crystal.h"
+#include "scene/lattices/lattices.h"
 #include "scene/reflections/hkl_table.h"
 #include "scene/scene.h"
 
@@ -65,6 +66,7 @@ struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
     struct arena panels_memory; /* of the lists of panels and groups */
+    struct arena lattices_memory; /* of the list of further lattices */
     /* These are set by nb_simulator_create() and never written again, except `plans`. */
     nb_scene scene; /* resolved; its pointers are the simulator's */
     struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
@@ -83,9 +85,9 @@ struct nb_simulator {
     /* This is work memory: it carries nothing from one call to the next. */
     double *box;
     float *box_single; /* the same for kernels in float, or NULL */
-    struct phys_frame *frames; /* one for each panel */
+    struct phys_frame *frames; /* one for each panel, lattice by lattice */
     struct phys_source *sources;
-    struct phys_orientation *orientations;
+    struct phys_orientation *orientations; /* lattice by lattice */
     /* the lists of a tangent of the frame; NULL where no parameter is free */
     struct phys_source *source_change;
     struct phys_rotation *rotation;
@@ -99,15 +101,17 @@ struct nb_simulator {
     struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
     struct params_lists resolved; /* what nb_resolved() returned last */
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
-    struct spots_work spots;
-    struct continuous_work continuous;
-    struct arena photons_memory, packed_memory;
+    struct spots_work *spots; /* one for each lattice */
+    struct continuous_work *continuous; /* one for each lattice */
+    struct arena photons_memory, packed_memory, other_memory;
     struct arena planes_memory; /* made with the first loss with planes */
     struct planes planes;
     struct arena plane_columns_memory; /* made with their first normal matrix */
     struct device device;
     double *photons; /* NULL until simulator_photons() */
     double *packed; /* NULL until simulator_packed() */
+    double *other; /* (nother) the image of a further lattice, from simulator_other() */
+    size_t nother;
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };
@@ -119,25 +123,35 @@ struct nb_simulator {
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
 
 /* Write the scene at x, as simulator_scene() does, and point *frames to the frames derived
- * from it, one for each panel of the detector, which the simulator keeps until the next
- * call. */
+ * from it, one for each panel of the detector, lattice by lattice, which the simulator
+ * keeps until the next call. */
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           const struct phys_frame **frames);
 
-/* Write the tangent of the frame along dx, a change of the n parameters from `first` on.
- * `axes` are those of the scene, by crystal_derive(). The lists of `out` belong to the
- * caller; its box of structure factors may be NULL. Of several panels the numbers that
- * differ among them are 0. */
-void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                       const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx,
-                       struct phys_frame_tangent *out);
+/* A lattice of the scene at x: its own scene, axes and frames. */
+struct lattice_at {
+    int number; /* 0: the crystal's own */
+    const nb_scene *all; /* the scene with all lattices */
+    nb_scene scene;
+    struct crystal_axes axes;
+    const struct phys_frame *frame; /* one for each panel */
+};
 
-/* Write the nb_ndense() tangents of the frame, one along each parameter that is not a
- * structure factor, and those of its panels. */
-nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
-                                       const struct phys_frame *frame,
-                                       struct phys_frame_tangent *out);
+/* Returns lattice `number` of a scene and its frames. Errors: NB_ERR_UNIT_CELL. */
+nb_status simulator_lattice(const nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frames, int number,
+                            struct lattice_at *out);
+
+/* Write the tangent of a lattice's frame along dx, a change of the n parameters from
+ * `first` on. The lists of `out` belong to the caller; its box of structure factors may be
+ * NULL. Of several panels the numbers that differ among them are 0. */
+void simulator_tangent(nb_simulator *sim, const struct lattice_at *at, size_t first,
+                       size_t n, const double *dx, struct phys_frame_tangent *out);
+
+/* Write the nb_ndense() tangents of a lattice's frame, one along each parameter that is not
+ * a structure factor, and those of its panels. */
+void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at,
+                                  struct phys_frame_tangent *out);
 void simulator_parameters_on_panels(nb_simulator *sim, const nb_scene *scene,
                                     const struct jacobian_work *work);
 
@@ -151,18 +165,15 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
                            const double *f);
 
 /* Set *fixed to what no free parameter changes at this x (enum phys_fixed). */
-nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
-                          const struct phys_frame *frame, int *fixed);
+void simulator_fixed(nb_simulator *sim, const struct lattice_at *at, int *fixed);
 
-/* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
- * the tangent of the frame along each parameter that is not a structure factor. `panels`
- * are the cotangents of the numbers of each panel; NULL where the detector is one
- * rectangle.
- */
-nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
-                                  const struct phys_frame *frame,
-                                  const struct phys_frame_tangent *bar,
-                                  double (*panels)[PHYS_PANEL_NUMBERS]);
+/* Add to sim->gradient, which that of the first lattice begins, the inner product of `bar`,
+ * the cotangent of a lattice's frame, with the tangent of the frame along each parameter
+ * that is not a structure factor. `panels` are the cotangents of the numbers of each panel;
+ * NULL where the detector is one rectangle. */
+void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
+                             const struct phys_frame_tangent *bar,
+                             double (*panels)[PHYS_PANEL_NUMBERS]);
 
 /* ---- state/state.c ---- */
 
@@ -177,6 +188,12 @@ nb_status simulator_photons(nb_simulator *sim);
 /* Let a job write sim->packed, the photons of the window's tiles alone, which is allocated
  * on the first call that needs it. */
 nb_status simulator_packed(nb_simulator *sim, struct job *job);
+
+/* Returns the number of photons of a job, dense or packed. */
+size_t simulator_layout(const nb_simulator *sim, const struct job *job);
+
+/* Let a job, of a further lattice, write sim->other in the layout that it has. */
+nb_status simulator_other(nb_simulator *sim, struct job *job);
 
 /* Allocate sim->planes on the first call that needs it, and its columns on the first that
  * needs these, for a normal matrix of so many chunks. */

@@ -177,6 +177,11 @@ int settings_finish(struct settings *s, struct messages *messages)
                              "-add is given %d times; expected up to %d: add some "
                              "of the files beforehand",
                              s->nadded, (int)ADDED_MOST);
+    if (s->nlattice > LATTICES_OF_OPTIONS)
+        return message_usage(messages, "-lattice is given %d times; expected up to %d",
+                             s->nlattice, (int)LATTICES_OF_OPTIONS);
+    s->scene.crystal.nlattice = s->nlattice;
+    s->scene.crystal.lattice = s->lattice;
     if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
         return message_usage(messages, "-strategy reference is in double; leave out "
                                        "-precision float");

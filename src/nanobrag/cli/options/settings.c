@@ -70,6 +70,14 @@ static void set_misset(struct settings *s, const struct event *e)
     for (int i = 0; i < 3; i++) s->scene.crystal.misset[i] = e->n == 3 ? e->real[i] : 0;
 }
 
+static void add_lattice(struct settings *s, const struct event *e)
+{
+    nb_lattice l = {.scale = e->n > 3 ? e->real[3] : 1};
+    for (int i = 0; i < 3; i++) l.misset[i] = e->real[i];
+    if (s->nlattice < LATTICES_OF_OPTIONS) s->lattice[s->nlattice] = l;
+    s->nlattice++;
+}
+
 /* One spread, or the six numbers of -mosaic_tensor. */
 static void set_mosaic(struct settings *s, int n, const double *value)
 {

@@ -44,7 +44,7 @@ struct added {
     const char *file;
     double factor;
 };
-enum { ADDED_MOST = 16 };
+enum { ADDED_MOST = 16, LATTICES_OF_OPTIONS = 16 };
 
 /* what the headers of -mask and -img stated */
 struct inherited {
@@ -103,6 +103,10 @@ struct settings {
     /* images that are added; nadded counts those beyond the most, too */
     struct added added[ADDED_MOST];
     int nadded;
+
+    /* further lattices; nlattice counts those beyond the most, too */
+    nb_lattice lattice[LATTICES_OF_OPTIONS];
+    int nlattice;
 
     /* statements about the rest of the scene */
     double thickness, depth; /* um; depth INFINITY: no sensor model, 0: unset */

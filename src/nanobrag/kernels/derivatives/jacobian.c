@@ -37,14 +37,9 @@ static size_t lists_bytes(const struct jacobian_sizes *n)
     return jacobian_workspace_size(n->at_once, n->sources, n->orientations);
 }
 
-static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
-                           const struct jacobian_work *work, struct jacobian_workspace *out)
+static void take_columns(struct arena *arena, const struct jacobian_sizes *n,
+                         const struct jacobian_work *work, struct columns *c)
 {
-    struct columns *c = &out->columns;
-
-    out->lists = arena_take(arena, lists_bytes(n), 1);
-    out->scratch = arena_take(arena, TILE_SCRATCH, 1);
-    out->change = arena_take(arena, n->at_once * TILE_PIXELS, sizeof *out->change);
     c->owner = work->owner;
     c->at = arena_take(arena, owners_of(n), sizeof *c->at);
     c->used = arena_take(arena, owners_of(n), sizeof *c->used);
@@ -56,16 +51,29 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     for (size_t i = 0; c->at && i < owners_of(n); i++) c->at[i] = -1;
 }
 
-void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
-                   struct jacobian_work *out)
+static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
+                           const struct jacobian_work *work, struct jacobian_workspace *out)
+{
+    const size_t change = n->at_once * TILE_PIXELS;
+
+    out->lists = arena_take(arena, lists_bytes(n), 1);
+    out->scratch = arena_take(arena, TILE_SCRATCH, 1);
+    out->change = arena_take(arena, change, sizeof *out->change);
+    take_columns(arena, n, work, &out->columns);
+    if (n->lattices < 2) return;
+    out->other_change = arena_take(arena, change, sizeof *out->other_change);
+    take_columns(arena, n, work, &out->other_columns);
+}
+
+/* Takes the tangents of one lattice. */
+static void take_tangents(struct arena *arena, const struct jacobian_sizes *n,
+                          struct jacobian_work *out)
 {
     const size_t rows = n->of_panels > 0 ? n->of_panels : n->tangents;
 
     out->sizes = *n;
     out->dot = arena_take(arena, n->tangents, sizeof *out->dot);
     out->rotates = arena_take(arena, n->tangents, 1);
-    out->owner = arena_take(arena, n->box, sizeof *out->owner);
-    out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
     out->panel = arena_take(arena, n->panels, sizeof *out->panel);
     out->which = arena_take(arena, n->of_panels, sizeof *out->which);
     out->of_panels = arena_take(arena, n->of_panels, sizeof *out->of_panels);
@@ -79,6 +87,21 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
 
         dot->source = arena_take(arena, n->sources, sizeof *dot->source);
         dot->rotation = arena_take(arena, n->orientations, sizeof *dot->rotation);
+    }
+}
+
+void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
+                   struct jacobian_work *out)
+{
+    struct jacobian_work *at = out, unknown;
+
+    take_tangents(arena, n, out);
+    out->owner = arena_take(arena, n->box, sizeof *out->owner);
+    out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
+    for (size_t l = 1; l < n->lattices; l++) {
+        at->next = arena_take(arena, 1, sizeof *at->next);
+        at = at->next ? at->next : &unknown;
+        take_tangents(arena, n, at);
     }
     for (size_t i = 0; i < n->threads; i++) {
         struct jacobian_workspace none;
@@ -145,7 +168,7 @@ static void find_directions(const struct job *job, int n, const struct jacobian_
     }
 }
 
-/* One run over all tiles. */
+/* One run over all tiles, and the runs of further lattices, which are added to it. */
 struct run {
     const struct job *job; /* of the image */
     const struct kernel_set *kernels;
@@ -154,6 +177,7 @@ struct run {
     struct rounding rounding;
     const struct spots_work *listed; /* of the spots of all tiles; NULL: by lanes */
     const struct continuous_rows *continuous; /* of a continuous crystal; or NULL */
+    const struct run *next;
 };
 
 /* Adds the column of default_f, times its change along each tangent, to `change`. */
@@ -170,8 +194,8 @@ static void add_default(const struct run *run, const struct tangents *along, int
 
 /* Computes the rows of a tile, by lanes or from its spots. */
 static void find_rows(const struct run *run, const struct adjoint_kernels *adjoint_kernels,
-                      const struct tile *tile, struct columns *columns, double *photons,
-                      struct jacobian_workspace *workspace)
+                      const struct tile *tile, const struct jacobian_workspace *workspace,
+                      struct columns *columns, double *photons, double *change)
 {
     struct job panel = job_of_panel(run->job, tile->panel);
     const struct job *job = &panel;
@@ -184,15 +208,53 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
             run->listed ? tile_spots_of(run->listed, job, tile) : of_tile;
 
         adjoint_kernels->spot_rows(job, tile, &of->rows, &spots, workspace->lists, columns,
-                                   photons, workspace->change);
+                                   photons, change);
         if (columns && columns->full) return;
-        adjoint_kernels->amorphous_rows(job, tile, &of->along, photons, workspace->change);
+        adjoint_kernels->amorphous_rows(job, tile, &of->along, photons, change);
         return;
     }
     adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, tile, &of->along,
                                                                  workspace->lists, columns,
-                                                                 photons,
-                                                                 workspace->change);
+                                                                 photons, change);
+}
+
+static void add(int n, const double *from, double *to)
+{
+    for (int i = 0; i < n; i++) to[i] += from[i];
+}
+
+/* Adds columns of `lanes` numbers, and removes them from where they are. */
+static void move_columns(int lanes, struct columns *from, struct columns *to)
+{
+    for (int c = 0; c < from->n && !to->full; c++) {
+        double *column = columns_of(to, from->used[c], lanes);
+
+        if (column) add(lanes, from->slope + (size_t)c * (size_t)lanes, column);
+    }
+    to->full |= from->full;
+    columns_clear(from);
+}
+
+/* Computes the rows of a tile, the sum over the lattices. */
+static void find_all_rows(const struct run *run,
+                          const struct adjoint_kernels *adjoint_kernels,
+                          const struct tile *tile, struct jacobian_workspace *workspace,
+                          struct columns *columns, double *photons)
+{
+    const int lanes = grid_lanes(tile), n = (int)run->work->panel[tile->panel].n;
+    struct columns *other = columns ? &workspace->other_columns : NULL;
+    double own[TILE_PIXELS];
+
+    find_rows(run, adjoint_kernels, tile, workspace, columns, photons, workspace->change);
+    for (run = run->next; run && !(columns && columns->full); run = run->next) {
+        find_rows(run, adjoint_kernels, tile, workspace, other, own,
+                  workspace->other_change);
+        add(lanes, own, photons);
+        for (int k = 0; k < n; k++)
+            add(lanes, workspace->other_change + (size_t)k * TILE_PIXELS,
+                workspace->change + (size_t)k * TILE_PIXELS);
+        if (other) move_columns(lanes, other, columns);
+    }
 }
 
 /* Computes the Jacobian of a tile and passes it to the reader, in halves when the tile
@@ -209,7 +271,7 @@ static double part_jacobian(const struct run *run,
     double peak;
 
     if (grid_rendered(&tile) == 0) return 0;
-    find_rows(run, adjoint_kernels, &tile, columns, photons, workspace);
+    find_all_rows(run, adjoint_kernels, &tile, workspace, columns, photons);
     if (columns && columns->full) {
         const int wide = tile.width > tile.height;
         const int width = wide ? tile.width / 2 : tile.width;
@@ -259,7 +321,8 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
         return part_jacobian(run, run->kernels->adjoint_precise, *tile, chunk, workspace);
     if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS;) {
-        const struct tile part = reach_next(run->job->reach, tile, &i);
+        const struct tile part =
+            run->next ? reach_next(NULL, tile, &i) : reach_next(run->job->reach, tile, &i);
 
         peak = fmax(peak, divided_jacobian(run, &part, chunk, workspace));
     }
@@ -373,16 +436,23 @@ static nb_status spots_jacobian(struct progress *progress, struct attempts *atte
     return NB_OK;
 }
 
-/* Computes the Jacobian of a continuous crystal. */
-static nb_status continuous_jacobian(struct progress *progress,
-                                     struct continuous_work *work, struct run *run)
+/* A lattice of a Jacobian. */
+struct lattice {
+    struct job job;
+    struct attempts attempts;
+    struct run run;
+    struct continuous_rows rows;
+};
+
+/* Finds the changes of the spots of a lattice of a continuous crystal. */
+static nb_status find_changes(struct progress *progress, struct continuous_work *work,
+                              struct lattice *l)
 {
+    struct run *run = &l->run;
     const size_t panels = run->work->sizes.panels;
     const struct tangents **along =
         malloc((panels + 1) * sizeof(const struct tangents *)); /* NOLINT */
-    struct continuous_rows rows;
     nb_status status;
-    double peak = 0;
 
     if (!along) return fail_memory(progress->ctx, "a Jacobian");
     for (size_t p = 0; p < panels; p++) {
@@ -392,24 +462,41 @@ static nb_status continuous_jacobian(struct progress *progress,
         along[p] = &of->along;
         tile_spots_tangents(&panel, &of->along, 0, &of->rows);
     }
-    status = continuous_rows_find(progress, run->kernels, run->job, along, work, &rows);
+    status = continuous_rows_find(progress, run->kernels, run->job, along, work, &l->rows);
     free(along);
-    if (status) return status;
-    run->continuous = &rows;
-    start_chunks(run);
-    status = tiles_jacobian(progress, run, 0, grid_count(run->job), 0, &peak);
-    continuous_rows_free(&rows);
+    run->continuous = &l->rows;
     return status;
 }
 
-/* Computes the Jacobian once, from the spots of each tile or by lanes. */
-static nb_status attempt_jacobian(struct progress *progress, struct attempts *attempts,
-                                  struct run *run, double *peak)
+/* Computes the Jacobian of n lattices of a continuous crystal. */
+static nb_status continuous_jacobian(struct progress *progress, struct spots_work *spots,
+                                     int n, struct lattice *lattice)
 {
+    const struct run *run = &lattice->run;
+    nb_status status = NB_OK;
+    double peak = 0;
+
+    for (int l = 0; l < n && status == NB_OK; l++)
+        status = find_changes(progress, spots[l].continuous, lattice + l);
+    if (status == NB_OK) {
+        start_chunks(run);
+        status = tiles_jacobian(progress, run, 0, grid_count(run->job), 0, &peak);
+    }
+    for (int l = 0; l < n; l++) continuous_rows_free(&lattice[l].rows);
+    return status;
+}
+
+/* Computes the Jacobian once, from the spots of each tile or, as always with n > 1
+ * lattices, by lanes. */
+static nb_status attempt_jacobian(struct progress *progress, int n, struct lattice *lattice,
+                                  double *peak)
+{
+    struct attempts *attempts = &lattice->attempts;
+    struct run *run = &lattice->run;
     int listed = 0;
 
     *peak = 0;
-    if (attempts->work && adjoint_is_plain(attempts->job.frame)
+    if (n == 1 && attempts->work && adjoint_is_plain(attempts->job.frame)
         && tile_spots_suit(&attempts->job))
         NB_TRY(spots_jacobian(progress, attempts, run, &listed, peak));
     if (listed) {
@@ -418,34 +505,67 @@ static nb_status attempt_jacobian(struct progress *progress, struct attempts *at
     }
     run->listed = NULL;
     *peak = 0;
-    NB_TRY(attempts_find_pairs(progress, attempts));
+    for (int l = 0; l < n; l++) NB_TRY(attempts_find_pairs(progress, &lattice[l].attempts));
     start_chunks(run);
     return tiles_jacobian(progress, run, 0, grid_count(run->job), attempts->begin, peak);
+}
+
+/* Returns 1 when one of n lattices needs another attempt. */
+static int again(int n, struct lattice *lattice, double peak)
+{
+    int any = 0;
+
+    for (int l = 0; l < n; l++) any |= attempts_again(&lattice[l].attempts, peak);
+    return any;
+}
+
+/* Fills in lattice l of several. Their lanes are in double. */
+static void start_lattice(const struct run *of, const struct job *job, int n, int l,
+                          struct spots_work *spots, struct lattice *out)
+{
+    struct attempts *attempts = &out->attempts;
+
+    out->job = job_of_lattice(job, l);
+    *attempts = attempts_first(of->kernels, &out->job, spots);
+    if (job->lattices > 1) attempts->kernels.single = NULL;
+    out->run = *of;
+    out->run.rounding = rounding_of(out->job.frame, out->job.spec);
+    find_directions(&out->job, n, of->work);
+    attempts->job.fixed = PHYS_FIXED_SCALE | PHYS_FIXED_PIXELS;
+    for (size_t p = 0; p < of->work->sizes.panels; p++)
+        for (size_t k = 0; k < of->work->panel[p].n && attempts->job.fixed; k++)
+            attempts->job.fixed &=
+                phys_fixed_along(out->job.frame->nsource, of->work->panel[p].dot + k);
+    out->run.job = &attempts->job;
+    out->run.kernels = &attempts->kernels;
 }
 
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
 {
-    struct run run = {job,  kernels, work, reader, rounding_of(job->frame, job->spec),
-                      NULL, NULL};
-    struct attempts attempts = attempts_first(kernels, job, spots);
+    const int lattices = job->lattices > 1 ? job->lattices : 1;
+    struct lattice one = {0};
+    struct lattice *lattice =
+        lattices > 1 ? calloc((size_t)lattices, sizeof *lattice) : &one;
+    struct run run = {.kernels = kernels, .work = work, .reader = reader};
+    nb_status status;
     double peak;
 
-    find_directions(job, n, work);
-    attempts.job.fixed = PHYS_FIXED_SCALE | PHYS_FIXED_PIXELS;
-    for (size_t p = 0; p < work->sizes.panels; p++)
-        for (size_t k = 0; k < work->panel[p].n && attempts.job.fixed; k++)
-            attempts.job.fixed &=
-                phys_fixed_along(job->frame->nsource, work->panel[p].dot + k);
-    run.job = &attempts.job;
-    run.kernels = &attempts.kernels;
-    progress_start(progress, job->planned);
-    if (job->frame->continuous) {
-        NB_TRY(continuous_jacobian(progress, spots->continuous, &run));
-        return progress_end(progress);
+    if (!lattice) return fail_memory(progress->ctx, "a Jacobian");
+    for (int l = 0; l < lattices; l++, run.work = run.work->next) {
+        start_lattice(&run, job, n, l, spots ? spots + l : NULL, lattice + l);
+        if (l > 0) lattice[l - 1].run.next = &lattice[l].run;
     }
-    do NB_TRY(attempt_jacobian(progress, &attempts, &run, &peak));
-    while (attempts_again(&attempts, peak));
+    progress_weigh(progress, lattices);
+    progress_start(progress, job->planned);
+    if (job->frame->continuous)
+        status = spots ? continuous_jacobian(progress, spots, lattices, lattice)
+                       : fail_memory(progress->ctx, "a Jacobian");
+    else
+        do status = attempt_jacobian(progress, lattices, lattice, &peak);
+        while (status == NB_OK && again(lattices, lattice, peak));
+    if (lattice != &one) free(lattice);
+    NB_TRY(status);
     return progress_end(progress);
 }

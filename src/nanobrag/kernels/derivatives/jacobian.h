@@ -26,6 +26,7 @@ struct jacobian_sizes {
         box; /* sizes of the lists of a tangent; box 0: no derivatives by F */
     size_t by_pixel; /* as `box` where the reference kernel may run; else 0 */
     size_t threads;
+    size_t lattices; /* 0 stands for 1 */
 };
 
 /* The workspace of one thread. */
@@ -34,6 +35,9 @@ struct jacobian_workspace {
     void *scratch; /* TILE_SCRATCH bytes */
     double *change; /* (at_once x TILE_PIXELS) */
     struct columns columns;
+    /* the same of a further lattice, before they are added; NULL without any */
+    double *other_change;
+    struct columns other_columns;
 };
 
 /* The tangents along which the photons of a panel change. */
@@ -65,6 +69,8 @@ struct jacobian_work {
     int *owner; /* (box) number of the structure factor of each place, filled in by the
                    caller: `f` for the places of default_f, -1 for none */
     struct jacobian_workspace *workspace; /* (threads) */
+    struct jacobian_work *next; /* the tangents of the next lattice, all as above but
+                                   without workspaces; NULL: none */
 };
 
 /* Takes the arrays from an arena (base/arena.h). */
@@ -114,10 +120,11 @@ struct jacobian_reader {
 
 enum { JACOBIAN_CHUNKS = 64 };
 
-/* Computes the Jacobian of a job along the first n tangents, without writing its photons.
- * With the workspace `spots` it finds the pairs that reach each tile and skips all others;
- * when `spots` is NULL, every pair is visited. Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY
- * with spots. */
+/* Computes the Jacobian of a job along the first n tangents, without writing its photons:
+ * the sum over the lattices of the job, with the tangents of each in the list of works. Of
+ * several lattices `spots` has a workspace for each. With the workspace `spots` it finds
+ * the pairs that reach each tile and skips all others; when `spots` is NULL, every pair is
+ * visited. Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots);

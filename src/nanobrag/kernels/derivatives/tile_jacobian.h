@@ -39,14 +39,12 @@ struct columns {
     struct phys_touched touched;
 };
 
-/* Returns the column of a place, for a tile of so many pixels; a new column is set to 0.
- * Returns NULL when the place has no owner, or when the column does not fit. */
-static inline double *columns_take(struct columns *c, int place, int pixels)
+/* Returns the column of an owner, for a tile of so many pixels; a new column is set to 0.
+ * Returns NULL when it does not fit. */
+static inline double *columns_of(struct columns *c, int owner, int pixels)
 {
-    const int owner = c->owner[place];
     double *column;
 
-    if (owner < 0) return NULL;
     if (c->at[owner] >= 0) return c->slope + (size_t)c->at[owner] * (size_t)pixels;
     if ((size_t)(c->n + 1) * (size_t)pixels > c->capacity) {
         c->full = 1;
@@ -58,6 +56,14 @@ static inline double *columns_take(struct columns *c, int place, int pixels)
     c->used[c->n] = owner;
     c->at[owner] = c->n++;
     return column;
+}
+
+/* Returns the column of the owner of a place in the same way, or NULL when it has none. */
+static inline double *columns_take(struct columns *c, int place, int pixels)
+{
+    const int owner = c->owner[place];
+
+    return owner < 0 ? NULL : columns_of(c, owner, pixels);
 }
 
 /* Removes all columns. */

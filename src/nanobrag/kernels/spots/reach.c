@@ -34,7 +34,7 @@ struct tile reach_next(const struct reach *reach, const struct tile *tile, int *
     const int first = (*i)++;
     struct tile cell = cells(tile, first, 1);
 
-    while (reach_is_empty(reach, &cell) && *i < CELLS) {
+    while (reach && reach_is_empty(reach, &cell) && *i < CELLS) {
         cell = cells(tile, *i, 1);
         if (reach_is_empty(reach, &cell)) (*i)++;
     }

@@ -68,7 +68,8 @@ static inline int reach_is_empty(const struct reach *reach, const struct tile *t
 }
 
 /* Returns the part of a tile from its cell *i on that is computed at once, a cell or all
- * cells in a row that no pair reaches, and moves *i behind it. */
+ * cells in a row that no pair reaches, and moves *i behind it. If `reach` is NULL, it is
+ * one cell. */
 struct tile reach_next(const struct reach *reach, const struct tile *tile, int *i);
 
 /* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`
