@@ -43,6 +43,7 @@ def scene_of(c: Any) -> Scene:
     mask = _copied(detector.mask, "uint8_t", shape[0] * shape[1], np.uint8, shape)
     box = _copied(detector.box, "int", 4 * detector.nbox, np.intc, (detector.nbox, 4))
     panels = [record(_structs.Panel, detector.panel[i]) for i in range(detector.npanel)]
+    lattices = [record(_structs.Lattice, crystal.lattice[i]) for i in range(crystal.nlattice)]
     groups = [record(_structs.PanelGroup, detector.group[i]) for i in range(detector.ngroup)]
     sources = [record(Source, beam.source[i]) for i in range(beam.nsource)] if beam.source != ffi.NULL else []
     stol = _copied(background.stol, "double", 2 * background.nstol, np.float64, (background.nstol, 2))
@@ -50,7 +51,7 @@ def scene_of(c: Any) -> Scene:
         Scene,
         c,
         crystal=record(
-            _structs.Crystal, crystal, domain_weight=weights, hkl=hkl, point_group=point_group,
+            _structs.Crystal, crystal, domain_weight=weights, hkl=hkl, point_group=point_group, lattice=lattices,
             ndomains=ndomains if weights is not None else crystal.ndomains,
             # the program seeds by the clock what it does not draw
             misset_seed=crystal.misset_seed if crystal.random_misset else 0,

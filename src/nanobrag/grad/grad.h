@@ -104,10 +104,6 @@ int params_have_moves(const struct params *params);
 /* Returns 1 if a number of a further lattice is free. */
 int params_have_lattices(const struct params *params);
 
-/* Returns 1 if lattice number `lattice`, 0 for the crystal's own, may change with parameter
- * i. */
-int params_move_lattice(const struct params *params, size_t i, int lattice);
-
 /* Returns 1 if parameter i is a structure factor. */
 int params_is_f(const struct params *params, size_t i);
 

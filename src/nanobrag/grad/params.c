@@ -138,14 +138,6 @@ int params_have_lattices(const struct params *params)
     return 0;
 }
 
-int params_move_lattice(const struct params *params, size_t i, int lattice)
-{
-    const struct param *at = params->at + i;
-
-    if (registry_row(at->row)->list != LATTICES) return 1;
-    return at->index == lattice - 1;
-}
-
 /* Returns 1 if any of n parameters is a move of a panel or of a group. */
 static int are_moves(const struct param *at, size_t n)
 {
