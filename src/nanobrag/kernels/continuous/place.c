@@ -41,15 +41,13 @@ struct laying {
     struct spot_table *out;
     double square, weight;
     int place;
-    /* where it comes nearest: phi, logarithm of the relative energy, direction, distance
-     * from the sphere */
+    /* where it is nearest: phi, log of the energy, direction, distance from the sphere */
     double z, e, d[3], off;
     struct form_of of;
     struct spot_nodes nodes;
-    struct form_vector n, p,
-        b; /* in the crystal's frame: d, scattering vector, its slope */
+    struct form_vector n, p, b; /* d, scattering vector, its slope; in its frame */
     double q1[6]; /* inverse covariance, integrated over the energies of a line */
-    double h; /* curvature along z */
+    double h, margin; /* curvature along z; share of the cut by which log I bends */
     int settled; /* 1: whether it is laid by parts of its phi or light is decided */
 };
 
@@ -203,7 +201,7 @@ static int find_ellipse(const struct laying *l, const struct form_vector j[2],
     s->conic[2] = per * form_dot(j[1], form_times(q, j[1]));
     s->conic[3] = 2 * per * form_dot(j[0], form_times(q, v));
     s->conic[4] = 2 * per * form_dot(j[1], form_times(q, v));
-    s->conic[5] = per * form_dot(v, form_times(q, v)) - 0.04; /* a margin */
+    s->conic[5] = per * form_dot(v, form_times(q, v)) - l->margin;
     memcpy(e, s->conic, sizeof e);
     s->reach = 0;
     if (l->h > 0) {
@@ -337,8 +335,8 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
                                                   : whole;
     const size_t line_numbers = (size_t)NODE_STEPS * NODES;
     const int lines = l->nodes.line > 0 && l->name.along != ALONG_ENERGY;
-    const size_t numbers =
-        (lines ? line_numbers : 0) + (s->name.star ? STAR_AXES * line_numbers : 0);
+    const size_t numbers = line_numbers * (size_t)(lines + (s->name.star ? STAR_AXES : 0));
+    const double over = l->settings->job->frame->oversample;
     struct star_making making;
 
     if (s->name.star)
@@ -352,7 +350,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         const double around = n == 1 ? 1 : sqrt(2) / n;
         double *line_at = NULL;
 
-        if (hypot(ca, cb) > 1 + around) continue;
+        if (hypot(ca, cb) > 1 + around + over / e->xa) continue;
         if (!list_grow(l->out, 1, numbers)) return 0;
         s->part = (struct spot_ellipse){e->x + e->xa * ca + e->xb * cb, e->y + e->yb * cb,
                                         around * e->xa, around * e->xb, around * e->yb};
@@ -507,8 +505,7 @@ static int meets_panel(struct laying *l, const struct phys_frame *f, double marg
     const double beyond = 4 + margin * away * away / (fabs(form_dot(from, across)) * sub);
 
     if (!(away > 0) || !isfinite(x) || !isfinite(y)) return 0;
-    l->name.x = x;
-    l->name.y = y;
+    l->name.x = x, l->name.y = y;
     if (distance_to(f, from, d, clamp(x, 0, (double)f->nfast * f->oversample),
                     clamp(y, 0, (double)f->nslow * f->oversample))
         > margin + 4 * sub / away)
@@ -524,7 +521,8 @@ static int lay_on_layer(struct laying *l)
     double wide;
 
     start_spot(l);
-    if (l->off * l->off > 2 * l->settings->cut * variance_along(l)) return 1;
+    if (l->off * l->off > 2 * (1 + l->margin) * l->settings->cut * variance_along(l))
+        return 1;
     if (l->name.along == ALONG_PHI && !l->settled && is_slow(l)) return -1;
     if (l->name.along == ALONG_ENERGY && !l->settled && has_points(l)) return -1;
     l->settled = 1;
@@ -535,9 +533,7 @@ static int lay_on_layer(struct laying *l)
     if (!is_shown(l, s.spot.x, s.spot.y, wide, s.spot.yb)) return 1;
     s.name = l->name;
     s.name.star = star_needed(l->view, &l->name, &l->nodes);
-    s.weight = l->weight;
-    s.square = l->square;
-    s.place = l->place;
+    s.weight = l->weight, s.square = l->square, s.place = l->place;
     return add_parts(l, j, &s);
 }
 
@@ -558,6 +554,7 @@ static int lay(struct laying *l)
 
     if (b->size != 0) wide += place_widest_size(job, k);
     wide = sqrt(2 * l->settings->cut * wide);
+    l->margin = 0.04 + (q > 0 ? 0.2 * fmin(1, wide / q) : 0);
     find_nearest(l, l->of.q0, half);
     if (half > 0 && l->name.line < 0) {
         start_spot(l); /* for the curvature along phi */
