@@ -434,12 +434,56 @@ static int whole_detector(void)
     return TAP_PASS;
 }
 
+/* The direct beam, 0 0 0, which every energy scatters forward: its lines are drawn one by
+ * one. */
+static int direct_beam(void)
+{
+    enum { SIDE = 64, EDGE = 9 };
+    static const enum spectrum spectra[] = {FLAT, SPIKY, SPIKY, NO_SPECTRUM};
+    static const double osc[] = {0, 0, 0.5, 0}, dispersion[] = {0, 0, 0, 0.01};
+    static double image[SIDE * SIDE], truth[EDGE * EDGE], part[EDGE * EDGE];
+    static nb_source lines[100];
+    int place[2 * EDGE * EDGE];
+
+    for (size_t i = 0; i < COUNT(osc); i++) {
+        nb_scene scene = {
+            .crystal = {.cell = {53.91, 43.1, 23.1, 90, 110.4, 90},
+                        .misset = {25, 40, 10},
+                        .ncells = {8, 9, 15},
+                        .shape = NB_GAUSS,
+                        .default_f = 100,
+                        .mosaic = {1},
+                        .mosaic_model = NB_MOSAIC_GAUSS},
+            .beam = {.source = lines, .fluence = 1e24},
+            .detector = {.distance = 80, .nslow = SIDE, .nfast = SIDE, .pixel = 0.05},
+            .scan = {.osc = osc[i]},
+            .oversample = 2,
+        };
+        struct truth t;
+
+        scene.beam.nsource = lines_of(spectra[i], lines);
+        scene.beam.wavelength = scene.beam.nsource > 0 ? 0 : 1;
+        scene.beam.dispersion = dispersion[i];
+        image_of(&scene, NB_STRATEGY_AUTO, image);
+        truth_of(&scene, &t);
+        for (int k = 0; k < EDGE * EDGE; k++) {
+            place[2 * k] = SIDE / 2 - EDGE / 2 + k % EDGE;
+            place[2 * k + 1] = SIDE / 2 - EDGE / 2 + k / EDGE;
+            part[k] = image[place[2 * k + 1] * SIDE + place[2 * k]];
+        }
+        truth_pixels(&t, truth_coarse, EDGE * EDGE, place, truth);
+        check_model("the direct beam", part, truth, EDGE * EDGE, 1e-4, 1e-4);
+    }
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"one_domain", one_domain},
         {"few_rotations", few_rotations},
         {"drawn_domains", drawn_domains},
+        {"direct_beam", direct_beam},
         {"isotropic", rows_of_case},
         {"anisotropic", rows_of_case},
         {"rotation", rows_of_case},
