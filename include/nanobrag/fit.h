@@ -42,6 +42,13 @@
  * is off they would rather broaden the spots than move them. nb_fit_options.coarse puts
  * passes with broadened spots before that.
  *
+ * A step moves parameters along curves that make the image nearly straight: widths (mosaic
+ * spread, strain, size of the crystal, divergence, dispersion) by their squares, cells of a
+ * block by 1/N^2, and a scale so that the photons of spots, scale N_a N_b N_c, move
+ * straight. Values, bounds and errors are those of the parameters. An image of a continuous
+ * crystal has no slope in a width of 0: one that starts there starts at a quarter of its
+ * natural size, and one that ends there has an error within which it may well be.
+ *
  * A model is never quite right, and the more photons there are, the more it shows. The
  * misfit is what the images differ from their data by, over what they would differ by if
  * the model were right and only counting noise remained:
@@ -105,8 +112,9 @@ typedef struct nb_restraint {
      * parameter, as are the bounds */
     double centre, sigma;
     /* bounds besides those of nb_param and of a fit: half and twice the start for an edge
-     * of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
-     * degree of mosaic spread or twice the start; both 0: none */
+     * of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
+     * of mosaic spread or twice the start, and 30 times the start for cells of a block;
+     * both 0: none */
     double lower, upper;
 } nb_restraint;
 

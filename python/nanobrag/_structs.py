@@ -1229,12 +1229,14 @@ class Restraint(Struct):
             parameter, as are the bounds
         lower:
             bounds besides those of nb_param and of a fit: half and twice the start for an edge
-            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
-            degree of mosaic spread or twice the start; both 0: none
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
+            of mosaic spread or twice the start, and 30 times the start for cells of a block;
+            both 0: none
         upper:
             bounds besides those of nb_param and of a fit: half and twice the start for an edge
-            of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
-            degree of mosaic spread or twice the start; both 0: none
+            of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
+            of mosaic spread or twice the start, and 30 times the start for cells of a block;
+            both 0: none
     """
 
     _c = "nb_restraint"

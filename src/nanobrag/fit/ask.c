@@ -109,14 +109,6 @@ double fit_value_now(const nb_fit *fit, size_t i)
 
 /* ---- the next request ---- */
 
-/* Moves parameters first to first + n - 1 of the trial by the step. */
-static void move(nb_fit *fit, size_t first, size_t n)
-{
-    for (size_t i = first; i < first + n; i++)
-        fit->trial.x[i] =
-            fmin(fmax(fit->best.x[i] + fit->step[i], fit->lower[i]), fit->upper[i]);
-}
-
 /* Scale and structure factors are one number too many. The steps leave one scale as it is;
  * here the mean of F becomes what it was at the start, and all scales take up the rest,
  * which changes no image. */
@@ -154,7 +146,7 @@ static size_t propose_alone(nb_fit *fit)
         if (!track_propose(fit, track)) continue;
         memcpy(fit->trial.x + l->ns + shot * l->no, fit->best.x + l->ns + shot * l->no,
                l->no * sizeof *fit->trial.x);
-        if (!track->fresh) move(fit, l->ns + shot * l->no, l->no);
+        if (!track->fresh) chart_trial(fit, l->ns + shot * l->no, l->no);
         live++;
     }
     return live;
@@ -166,7 +158,7 @@ static int propose_joint(nb_fit *fit)
     /* only now: the track may have gone back to its start */
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
     if (fit->track->fresh) return 1;
-    move(fit, 0, fit->layout.n);
+    chart_trial(fit, 0, fit->layout.n);
     fix_gauge(fit);
     return 1;
 }
@@ -332,6 +324,13 @@ static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
                          fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
 }
 
+/* Whether a trial failed by where its step led: the loss is infinite, or no number though
+ * it was one before. */
+static int is_refused_step(const struct fit_track *track, nb_status status)
+{
+    return !track->fresh && (status == NB_ERR_DOMAIN || status == NB_ERR_ARGUMENT);
+}
+
 static nb_status take_alone(nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
@@ -342,7 +341,7 @@ static nb_status take_alone(nb_fit *fit)
         double loss = INFINITY;
 
         if (!fit_wants(fit, shot, FIT_ASKED)) continue;
-        if (status != NB_OK && (status != NB_ERR_DOMAIN || track->fresh)) {
+        if (status != NB_OK && !is_refused_step(track, status)) {
             NB_TRY(leave_out(fit, shot, status));
             continue;
         }
@@ -367,7 +366,7 @@ static nb_status check_joint(nb_fit *fit, int *is_refused)
         if (fit->left_out[shot] || status == NB_OK) continue;
         if (is_first)
             NB_TRY(leave_out(fit, shot, status));
-        else if (status == NB_ERR_DOMAIN && !fit->track->fresh)
+        else if (is_refused_step(fit->track, status))
             *is_refused = 1;
         else
             return fit_shot_failed(fit, &fit->trial);

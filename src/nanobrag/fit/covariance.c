@@ -97,9 +97,13 @@ static int is_at_bound(const nb_fit *fit, size_t i)
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];
 }
 
-/* Returns the error of a parameter at a bound; one wider than its bounds tells nothing. */
+/* Returns the error of a parameter at a bound; one wider than its bounds tells nothing.
+ * The square of a width has an error at 0, whose root the width may well be. */
 static double told(const nb_fit *fit, size_t i, double error)
 {
+    const double x = fit->best.x[i];
+
+    if (fit->chart[i] == CHART_SQUARE) error = chart_move(CHART_SQUARE, x, error) - x;
     return error > fit->upper[i] - fit->lower[i] ? INFINITY : error;
 }
 

@@ -15,6 +15,7 @@
  *   result.c      values and how a fit ended; covariance.c their errors
  *   misfit.c      how far images are from their data, over what the model expects
  *   compare.c     images of a result beside the observed ones
+ *   chart/        along which curves a step moves the parameters
  *   draws/        other draws of the mosaic domains: the error of sampling
  *   file/         a fit in a file
  *
@@ -30,6 +31,7 @@
 #include <nanobrag/fit.h>
 
 #include "base/arena.h"
+#include "fit/chart/chart.h"
 #include "fit/draws/draws.h"
 
 struct phys_loss_model; /* physics/loss.h */
@@ -233,7 +235,7 @@ struct nb_fit {
     nb_fit_value *value;
     double *start, *lower, *upper;
     double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
-    unsigned char *is_width, *is_scale;
+    unsigned char *is_width, *is_scale, *chart; /* enum fit_chart */
     size_t shared_scale, own_scale; /* parameter of a shot; SIZE_MAX: there is none */
     /* ---- the state ---- */
     int method, end;

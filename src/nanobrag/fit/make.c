@@ -166,6 +166,7 @@ static void list(struct arena *memory, void *user)
     fit->weight = arena_take(memory, l->n, sizeof *fit->weight);
     fit->is_width = arena_take(memory, l->n, 1);
     fit->is_scale = arena_take(memory, l->n, 1);
+    fit->chart = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
     fit->weighed_x = arena_take(memory, l->n, sizeof *fit->weighed_x);
     fit->draws.x = arena_take(memory, l->n, sizeof *fit->draws.x);
@@ -233,15 +234,14 @@ static nb_status make_solvers(nb_fit *fit)
                                             : fail_memory(fit->ctx, "the matrix of a fit");
 }
 
-/* ---- starts ---- */
-
 /* Returns the start of a parameter. An image of a continuous crystal does not change to
  * first order with a width of 0, from which a fit could not move. */
 static double start_of(const nb_fit *fit, const nb_param *param)
 {
     const int is_even = param->lower == 0 && bounds_makes_broad(param);
 
-    if (param->value != 0 || !is_even || fit->has_domains) return param->value;
+    if (!is_even || fit->has_domains) return param->value;
+    if (param->value > chart_least(CHART_SQUARE, param)) return param->value;
     return fmin(param->scale / 4, param->upper);
 }
 
@@ -251,7 +251,8 @@ static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
 
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
     fit->start[i] = fit->best.x[i] = start_of(fit, param);
-    fit->lower[i] = param->lower;
+    fit->chart[i] = (unsigned char)chart_of(param, fit->has_domains);
+    fit->lower[i] = chart_least(fit->chart[i], param);
     fit->upper[i] = param->upper;
     fit->is_width[i] = (unsigned char)bounds_makes_broad(param);
     fit->is_scale[i] = !strcmp(param->name, "scale");

@@ -245,6 +245,16 @@ int normal_is_held(const nb_fit *fit, size_t i)
     return i < l->ns && l->is_f[i] && normal_f_is_held(fit, l->row[i]);
 }
 
+/* Sets x of parameter j, and how far a step may lead from there along its curve. */
+static void set_limits(const nb_fit *fit, size_t j, double *x, double *lower, double *upper)
+{
+    const double now = fit->best.x[j];
+
+    *x = now;
+    *lower = now + chart_step_to(fit->chart[j], now, fit->lower[j]);
+    *upper = now + chart_step_to(fit->chart[j], now, fit->upper[j]);
+}
+
 static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
 {
     double *x = fit->bounds, *lower = x + n, *upper = lower + n;
@@ -252,8 +262,7 @@ static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
     for (size_t i = 0; i < n; i++) {
         const size_t j = normal_at_x(&fit->layout, i);
 
-        x[i] = fit->best.x[j];
-        lower[i] = fit->lower[j], upper[i] = fit->upper[j];
+        set_limits(fit, j, x + i, lower + i, upper + i);
         fit->fixed[i] = (unsigned char)normal_stays(fit, j);
     }
     return (struct fit_bounds){x, lower, upper, fit->fixed};
@@ -274,11 +283,13 @@ static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_wid
     const struct fit_layout *l = &fit->layout;
     const struct fit_system system = normal_alone(fit, shot);
     const size_t first = l->ns + shot * l->no;
-    const struct fit_bounds bounds = {fit->best.x + first, fit->lower + first,
-                                      fit->upper + first, fit->fixed};
+    double *x = fit->bounds, *lower = x + l->no, *upper = lower + l->no;
+    const struct fit_bounds bounds = {x, lower, upper, fit->fixed};
 
-    for (size_t i = 0; i < l->no; i++)
+    for (size_t i = 0; i < l->no; i++) {
+        set_limits(fit, first + i, x + i, lower + i, upper + i);
         fit->fixed[i] = holds_widths && fit->is_width[first + i];
+    }
     return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
 }
 

@@ -42,6 +42,8 @@ nb_param bounds_of_fit(const nb_param *param)
         high = fmax(20, 2 * p.value);
     else if (!strcmp(p.group, "mosaic_off"))
         high = fmax(20, 2 * fabs(p.value)), low = -high;
+    else if (!strcmp(p.group, "ncells"))
+        high = 30 * p.value; /* larger blocks make spots no sharper */
     else if (!strcmp(p.group, "mosaic_tail_width"))
         low = fmin(1, p.value); /* the tail is the wider one */
     p.lower = fmax(p.lower, low);

@@ -127,6 +127,9 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r, int error
         const int is_known = !fit_knows_own_only(fit) || i >= l->ns;
 
         v->value = fit->best.x[i];
+        if (fit->chart[i] == CHART_SQUARE
+            && v->value == chart_least(CHART_SQUARE, &v->param))
+            v->value = v->param.lower;
         v->error = r->error[i];
         v->sampling = r->sampling[i];
         v->bound = covariance_bound(fit, i);
