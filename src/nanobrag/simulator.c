@@ -79,10 +79,12 @@ static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
 }
 
 /* Write packed photons to an image. */
-static void unpack(const struct job *job, const nb_array *image)
+static void unpack(const struct job *job, const unsigned char *dark, const nb_array *image)
 {
-    if (!window_is_whole(job->window)) array_zero(image);
-    for (int t = 0; t < grid_count(job); t++) {
+    const int count = grid_count(job);
+
+    if (!window_is_whole(job->window) || memchr(dark, 1, (size_t)count)) array_zero(image);
+    for (int t = 0; t < count; t++) {
         const struct tile tile = grid_tile(job, t);
         const struct job panel = job_of_panel(job, tile.panel);
         const int slow = panel.window->slow0 + tile.slow;
@@ -90,6 +92,7 @@ static void unpack(const struct job *job, const nb_array *image)
         double photons[TILE_PIXELS];
         struct listing listing;
 
+        if (dark[t]) continue;
         grid_read(&panel, &tile, photons);
         if (grid_is_full(&tile)) {
             for (int r = 0; r < tile.height; r++)
@@ -121,8 +124,10 @@ static nb_status render_converted(nb_simulator *sim, const nb_scene *scene,
     NB_TRY(simulator_packed(sim, &job));
     request.photons = job.photons;
     request.packed = 1;
+    request.dark = sim->dark;
+    memset(sim->dark, 0, (size_t)grid_count(&job));
     NB_TRY(backend_run(&request));
-    unpack(&job, image);
+    unpack(&job, sim->dark, image);
     return NB_OK;
 }
 

@@ -46,6 +46,7 @@ struct request {
      * `packed` is 1; or, if `output` is not NULL, to an array on the device. */
     double *photons;
     int packed;
+    unsigned char *dark; /* (tiles) as in a job, or NULL */
     const nb_array *output;
 
     /* A batch whose `done` stays 0 has to be computed image by image. */

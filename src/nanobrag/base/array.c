@@ -271,6 +271,10 @@ void array_zero(const nb_array *array)
     const int64_t nslow = array_extent(array, 0), nfast = array_extent(array, 1);
     const size_t row = (size_t)nfast * (size_t)(array->bits / 8);
 
+    if (array_is_dense(array)) {
+        memset(array->data, 0, row * (size_t)nslow);
+        return;
+    }
     for (int64_t s = 0; s < nslow; s++) {
         if (array_stride(array, 1) == 1)
             memset((char *)array->data + bytes_to(array, s, 0), 0, row);

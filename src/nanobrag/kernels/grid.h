@@ -64,8 +64,9 @@ double grid_sum(const struct tile *tile, const double *values);
 /* Copies a tile out of the photons. */
 void grid_read(const struct job *job, const struct tile *tile, double *values);
 
-/* Copies a tile's values to the photons; pixels that are not rendered become 0. Returns the
- * tile's grid_peak(). */
+/* Copies a tile's values to the photons; pixels that are not rendered become 0. The second
+ * returns the tile's grid_peak(). */
+void grid_put(const struct job *job, const struct tile *tile, const double *values);
 double grid_write(const struct job *job, const struct tile *tile, const double *values);
 
 #endif

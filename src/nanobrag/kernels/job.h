@@ -40,6 +40,8 @@ struct job {
     double *photons; /* of the image, nslow x nfast; pixels that are not rendered become
                         0 */
     int packed; /* 1: photons are those of the window's tiles alone (base/window.h) */
+    unsigned char *dark; /* (tiles) spots set it to 1 for each tile that is 0, and may then
+                            not write it where photons are packed; NULL: all are written */
     struct schedule schedule;
     int planned; /* 1: the compiled mode chose spec and schedule */
     const char *mutated; /* name of an array that is both input and output of the call;

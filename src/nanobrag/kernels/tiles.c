@@ -142,6 +142,7 @@ nb_status tiles_forward(struct progress *progress, const struct kernel_set *kern
 
     progress_start(progress, job->planned);
     grid_clear(job);
+    if (job->dark) memset(job->dark, 0, (size_t)grid_count(job));
     NB_TRY(compute_tiles(kernels, job, progress, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {
         struct kernel_set precise = *kernels;

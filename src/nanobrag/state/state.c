@@ -26,6 +26,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.mask = window->mask;
     job.photons = photons;
     job.packed = 0;
+    job.dark = NULL;
     job.schedule.threads = sim->ctx->threads;
     job.schedule.block = 1;
     job.planned = 0;
@@ -47,9 +48,12 @@ nb_status simulator_photons(nb_simulator *sim)
 nb_status simulator_packed(nb_simulator *sim, struct job *job)
 {
     const size_t n = window_packed(job->window);
-    const struct arena_part part = {&sim->packed, n > 0 ? n : 1, sizeof *sim->packed, NULL};
+    const size_t tiles = (size_t)job->window->ntile + 1;
+    const struct arena_part parts[] = {{&sim->packed, n > 0 ? n : 1, sizeof *sim->packed,
+                                        NULL},
+                                       {&sim->dark, tiles, sizeof *sim->dark, NULL}};
 
-    if (!sim->packed && !arena_build_parts(&sim->packed_memory, &part, 1))
+    if (!sim->packed && !arena_build_parts(&sim->packed_memory, parts, 2))
         return fail_memory(sim->ctx, "an image");
     job->photons = sim->packed;
     job->packed = 1;

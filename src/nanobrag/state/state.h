@@ -112,6 +112,7 @@ struct nb_simulator {
     double *packed; /* NULL until simulator_packed() */
     double *other; /* (nother) the image of a further lattice, from simulator_other() */
     size_t nother;
+    unsigned char *dark; /* 1 for each of its tiles that is 0 */
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };

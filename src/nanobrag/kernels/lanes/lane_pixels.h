@@ -1,14 +1,9 @@
 /*
- * lane_pixels.h - the last step of the adjoint by spots where it is simple: a flat detector
- * without a sensor, one solid angle and one polarization for all samples of a pixel, and an
- * amorphous material of constant F. Then the photons of a pixel are
- *
- *     bragg x omega x polarization at its first sample
- *         + amorphous x omega x polarization at its centre,
- *
- * and all cotangents but those of `bragg` and `amorphous` follow from two numbers of each
- * pixel, the cotangents of the two products. lanes_vjp.c has the general case. The body is
- * compiled with it in double, and the lanes in float call it too, as in lane_amorphous.h.
+ * lane_pixels.h - the last step of the adjoint by spots where pixels are simple
+ * (lane_simple.h): all cotangents but those of `bragg` and `amorphous` follow from two
+ * numbers of each pixel, the cotangents of the two products. lanes_vjp.c has the general
+ * case. The body is compiled with it in double, and the lanes in float call it too, as in
+ * lane_amorphous.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,19 +11,12 @@
 #define NB_KERNELS_LANES_LANE_PIXELS_H
 
 #include "kernels/lanes/lane_back.h"
+#include "kernels/lanes/lane_simple.h"
 
 #define CLOSE_PIXELS_JOINED(kernels) kernels##_close_pixels
 #define CLOSE_PIXELS_OF(kernels)     CLOSE_PIXELS_JOINED(kernels)
 #define CLOSE_PIXELS                 CLOSE_PIXELS_OF(KERNELS_IN_DOUBLE)
 extern tile_close CLOSE_PIXELS;
-
-/* Returns 1 where CLOSE_PIXELS() can replace the general tile_close(). */
-static int pixels_are_simple(const struct phys_frame *f)
-{
-    return f->surface == PHYS_FLAT && f->layer_mu == 0 && f->nlayers == 1 && f->dmin == 0
-           && !f->each_omega && (!f->each_polar || !f->polarised)
-           && (f->amorphous_scale == 0 || (!f->amorphous_in_samples && f->nstol == 0));
-}
 
 #ifndef PHYS_SINGLE
 
@@ -73,16 +61,6 @@ static void pixels_back(const struct launch *a, const struct lanes *l, const dou
         bar->source->e[k] += sums.e[k];
         bar->source->b[k] += sums.b[k];
     }
-}
-
-/* Returns the photons of the amorphous material over solid angle, polarization and its
- * scale. */
-static double amorphous_of_sources(const struct phys_frame *frame)
-{
-    double sum = 0;
-
-    for (int i = 0; i < frame->nsource; i++) sum += frame->source[i].weight;
-    return sum * frame->amorphous_f * frame->amorphous_f;
 }
 
 /* Adds the cotangents of the scale of the amorphous material and of the sources' weights;

@@ -141,19 +141,30 @@ static void take_tile(const struct launch *a, struct lanes *l)
     take_listed(a, &a->listing, l);
 }
 
+/* Writes how far sub-pixel `sub` of n x n, or the centre (-1), lies from the corner of its
+ * pixel, in sub-pixels. */
+PHYS_FN void lane_sample_offset(int n, int sub, real *fast, real *slow)
+{
+    const int row = sub / n, column = sub - n * row;
+    const real half = (real)0.5;
+
+    *slow = sub < 0 ? half * (real)n : (real)row + half;
+    *fast = sub < 0 ? half * (real)n : (real)column + half;
+}
+
 /* Computes the positions of sub-pixel `sub` of every pixel, or of its centre (-1), at a
  * depth. */
 static void lane_place_samples(const struct launch *a, int sub, double depth,
                                struct lanes *l)
 {
     const int n = a->frame->oversample;
-    const int row = sub / n, column = sub - n * row;
-    const real half = (real)0.5;
-    const real slow = sub < 0 ? half * (real)n : (real)row + half;
-    const real fast = sub < 0 ? half * (real)n : (real)column + half;
+    real fast, slow;
 
+    lane_sample_offset(n, sub, &fast, &slow);
 #ifndef PHYS_SINGLE
     if (a->frame->surface == PHYS_CURVED_QUIRK) {
+        const real half = (real)0.5;
+
         places_bent(a, fast + (real)n * (a->tile->fast + half * a->tile->width),
                     slow + (real)n * (a->tile->slow + half * a->tile->height), depth, l);
         return;

@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kernels/kernels.h"
-#include "kernels/lanes/lane_sums.h"
+#include "kernels/lanes/lane_simple.h"
 #include "kernels/variants.h"
 
 /* This many orientations are summed in `real`; the sum is then added to one in double. */
@@ -211,6 +211,29 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
     for (int i = 0; i < lit.n; i++) photons[place[i]] = sums[i];
 }
 
+/* Finishes the pixels of a tile where they are simple. */
+static void finish_simple(const struct phys_frame *frame, const struct tile *tile,
+                          double factor, double *restrict photons)
+{
+    const struct launch a = launch_of(frame, tile);
+    const double bragg = factor * frame->bragg_scale;
+    const double amorphous = frame->amorphous_scale * amorphous_of_sources(frame);
+    struct lanes l;
+    _Alignas(64) lane first, centre;
+
+    take_tile(&a, &l);
+    place_patch(&a, phys_layer_depth(frame, 0), &l);
+    lane_products(&a, 0, &l, first);
+    if (frame->oversample > 1)
+        lane_products(&a, -1, &l, centre);
+    else
+        memcpy(centre, first, sizeof *centre * (size_t)l.n);
+    for (int i = a.listing.n; i < l.n; i++) photons[i] = 0;
+#pragma omp simd
+    for (int i = 0; i < l.n; i++)
+        photons[i] = bragg * photons[i] * (double)first[i] + amorphous * (double)centre[i];
+}
+
 static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
                         double factor, double *photons)
 {
@@ -221,6 +244,10 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
 
     if (!all && frame->amorphous_scale == 0 && frame->surface != PHYS_CURVED_QUIRK) {
         finish_lit(frame, tile, factor, photons);
+        return;
+    }
+    if (pixels_are_simple(frame)) {
+        finish_simple(frame, tile, factor, photons);
         return;
     }
     lane_clear_sums(&a, &l);

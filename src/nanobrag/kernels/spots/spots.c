@@ -175,7 +175,8 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
 }
 
 /* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. Sums of
- * tiles that are not `lit` are known to be 0; NULL: none is known. */
+ * tiles that are not `lit` are known to be 0, and the brightest pixel is of no use; NULL:
+ * none is known. */
 static double finish(const struct kernels *kernels, const struct job *job,
                      const unsigned char *lit)
 {
@@ -189,18 +190,25 @@ static double finish(const struct kernels *kernels, const struct job *job,
         STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
         const struct job panel = job_of_panel(job, tile.panel);
-        double photons[TILE_PIXELS] = {0};
+        const int known = lit && !lit[t];
+        double photons[TILE_PIXELS];
+        int dark;
 
-        if (lit && !lit[t] && panel.frame->amorphous_scale == 0) {
-            if (job->packed) (void)grid_write(&panel, &tile, photons);
-            continue;
-        }
-        if (!lit || lit[t]) grid_read(&panel, &tile, photons);
-        if (!spots_is_dark(panel.frame, &tile, photons))
+        if (known)
+            memset(photons, 0, sizeof photons);
+        else
+            grid_read(&panel, &tile, photons);
+        dark = known ? panel.frame->amorphous_scale == 0
+                     : spots_is_dark(panel.frame, &tile, photons);
+        if (job->dark) job->dark[t] = (unsigned char)dark;
+        if (!dark)
             kernels->finish(panel.frame, &tile, factor, photons);
-        else if (grid_rendered(&tile) == TILE_PIXELS)
+        else if (known ? !job->packed || job->dark : grid_rendered(&tile) == TILE_PIXELS)
             continue; /* no spot reached it, under a mask neither */
-        peak = fmax(peak, grid_write(&panel, &tile, photons));
+        if (lit)
+            grid_put(&panel, &tile, photons);
+        else
+            peak = fmax(peak, grid_write(&panel, &tile, photons));
     }
     (void)threads;
     return peak;

@@ -130,7 +130,10 @@ static void keep_weights(const struct run *run, const struct job *job,
     const struct job weights = weights_of(run, job);
     double *most = run->adjoint->most + chunk;
 
-    *most = fmax(*most, grid_write(&weights, tile, weight));
+    if (run->job.frame->continuous)
+        grid_put(&weights, tile, weight);
+    else
+        *most = fmax(*most, grid_write(&weights, tile, weight));
 }
 
 /* Computes the cotangents of the Bragg sums of a tile for a linear objective. */
@@ -156,7 +159,13 @@ static void finish_step(const struct run *run, const struct job *job,
     if (has_spots(run, tile)) grid_read(job, tile, photons);
     if (!spots_is_dark(job->frame, tile, photons))
         run->kernels->precise->finish(job->frame, tile, run->factor, photons);
-    (void)grid_write(&weights, tile, photons);
+    grid_put(&weights, tile, photons);
+}
+
+/* Returns 1 when a tile is known to be dark before its sums are read. */
+static int is_dark(const struct run *run, const struct job *job, const struct tile *tile)
+{
+    return job->frame->amorphous_scale == 0 && !has_spots(run, tile);
 }
 
 /* Adds the cotangents of a tile that do not come from its samples; where the objective is
@@ -166,16 +175,22 @@ static void close_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
-    const int linear = run->objective->linear;
-    double sums[TILE_PIXELS] = {0}, photons[TILE_PIXELS], weight[TILE_PIXELS] = {0};
+    const int linear = run->objective->linear, dark = is_dark(run, job, tile);
+    double sums[TILE_PIXELS], photons[TILE_PIXELS], weight[TILE_PIXELS];
 
-    if (has_spots(run, tile)) grid_read(job, tile, sums);
-    if (!spots_is_dark(job->frame, tile, sums)) {
+    if (dark && linear) return;
+    if (has_spots(run, tile))
+        grid_read(job, tile, sums);
+    else
+        memset(sums, 0, sizeof sums);
+    if (!dark && !spots_is_dark(job->frame, tile, sums)) {
         adjoint->value[chunk] +=
             adjoint_kernels_of(run)->close(job, tile, run->factor, run->objective, sums,
                                            adjoint->bar + chunk, linear ? NULL : weight,
                                            photons);
-        adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_peak(job, tile, photons));
+        if (!run->job.frame->continuous)
+            adjoint->peak[chunk] =
+                fmax(adjoint->peak[chunk], grid_peak(job, tile, photons));
         if (!linear) keep_weights(run, job, tile, chunk, weight);
     } else if (!linear) {
         adjoint->value[chunk] +=

@@ -1,0 +1,79 @@
+/*
+ * lane_simple.h - the factors of a pixel where they are simple: a flat detector without a
+ * sensor, one solid angle and one polarization for all samples of a pixel, and an amorphous
+ * material of constant F. Then the photons of a pixel are
+ *
+ *     bragg x omega x polarization at its first sample
+ *         + amorphous x omega x polarization at its centre.
+ *
+ * It is compiled with lanes.c and lanes_vjp.c, once per instruction set and precision.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_LANES_LANE_SIMPLE_H
+#define NB_KERNELS_LANES_LANE_SIMPLE_H
+
+#include "kernels/lanes/lane_sums.h"
+
+PHYS_FN int pixels_are_simple(const struct phys_frame *f)
+{
+    return f->surface == PHYS_FLAT && f->layer_mu == 0 && f->nlayers == 1 && f->dmin == 0
+           && !f->each_omega && (!f->each_polar || !f->polarised)
+           && (f->amorphous_scale == 0 || (!f->amorphous_in_samples && f->nstol == 0));
+}
+
+/* Returns the photons of the amorphous material over solid angle, polarization and its
+ * scale. */
+PHYS_FN double amorphous_of_sources(const struct phys_frame *frame)
+{
+    double sum = 0;
+
+    for (int i = 0; i < frame->nsource; i++) sum += frame->source[i].weight;
+    return sum * frame->amorphous_f * frame->amorphous_f;
+}
+
+/* The solid angle is phys_solid_angle() without a division, in terms of the inverse
+ * distance over that of the middle. */
+PHYS_FN void products_at(int small, const struct launch *a, real fast, real slow,
+                         const struct lanes *l, real *restrict product)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct phys_source *source = frame->source;
+    const struct phys_vec3 incident = phys_load(source->direction);
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn;
+    const real polarised = frame->polarised && !frame->each_polar ? 1 : 0;
+    const struct phys_patch patch = l->patch;
+    const real tilted = a->view.detector.point_pixel ? 0 : 1,
+               close = 1 / (real)patch.distance;
+    const real at_middle = a->view.detector.area * close * close
+                           * (tilted != 0 ? a->view.detector.close_distance * close : 1);
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_place at =
+            phys_patch_place(small, &patch, fast + l->fast[i], slow + l->slow[i]);
+        const real near = at.per_ratio, oblique = (1 - tilted) + tilted * near;
+        const real polar =
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, patch.d, at.step));
+
+        product[i] =
+            at_middle * near * near * oblique * ((1 - polarised) + polarised * polar);
+    }
+}
+
+/* Writes solid angle times polarization of sub-pixel `sub` of every pixel, or of its centre
+ * (-1), in the patch that `l` has. */
+PHYS_FN void lane_products(const struct launch *a, int sub, const struct lanes *l,
+                           real *product)
+{
+    real fast, slow;
+
+    lane_sample_offset(a->frame->oversample, sub, &fast, &slow);
+    if (l->small)
+        products_at(1, a, fast, slow, l, product);
+    else
+        products_at(0, a, fast, slow, l, product);
+}
+
+#endif
