@@ -14,7 +14,8 @@
 #include "kernels/continuous/spots_at.h"
 #include "kernels/spots/strips.h"
 
-enum { ROWS_AT_ONCE = 256 };
+/* Rows of samples at once, and the least number of spots for which there is a chunk. */
+enum { ROWS_AT_ONCE = 256, SPOTS_OF_CHUNK = 64 };
 
 /* The cotangents that a chunk adds up, and its memory. */
 struct chunk {
@@ -25,6 +26,7 @@ struct chunk {
     struct phys_frame_tangent *bar;
     struct crystal_bar *crystal; /* (ncrystal) */
     double *e, *w; /* (nsource) of the lines of spectra */
+    struct spectrum_bar *tables; /* (groups) */
     struct spectrum_row row;
     double *grid; /* cotangents of the row */
     size_t room;
@@ -80,19 +82,45 @@ static void scale_adjoint(struct chunk *c, const struct listed_spot *spot, doubl
                     2 * rest * light * share * view->frame->f[spot->place]);
 }
 
-/* Adds the cotangents of the lines of a spot's spectrum. */
-static void lines_adjoint(struct chunk *c, const struct listed_spot *spot)
+static void clear_lines(struct chunk *c, int group)
 {
-    const struct beam_group *g = c->work->view.group + spot->name.group;
+    for (int i = 0; i < c->work->view.group[group].n; i++) c->e[i] = c->w[i] = 0;
+}
 
-    for (int i = 0; i < SPECTRUM_NUMBERS * c->row.n; i++) c->grid[i] *= spot->scale;
-    for (int i = 0; i < g->n; i++) c->e[i] = c->w[i] = 0;
-    spectrum_row_adjoint(c->work->spectrum + spot->name.group, spot->variance, c->grid,
-                         c->e, c->w);
+/* Adds the cotangents of the lines of a group to those of its sources. */
+static void give_lines(struct chunk *c, int group)
+{
+    const struct beam_group *g = c->work->view.group + group;
+
     for (int i = 0; i < g->n; i++) {
         c->bar->source[g->first + i].inverse_wavelength +=
             c->e[i] / c->work->view.frame->source[g->first + i].inverse_wavelength;
         c->bar->source[g->first + i].weight += c->w[i];
+    }
+}
+
+/* Adds the cotangents of the lines of a spot's spectrum, or keeps them until the end of the
+ * chunk. */
+static void lines_adjoint(struct chunk *c, const struct listed_spot *spot)
+{
+    const int group = spot->name.group;
+    const struct spectral_lines *lines = c->work->spectrum + group;
+
+    if (spectrum_bar_add(lines, spot->variance, spot->scale, c->grid, c->tables + group))
+        return;
+    for (int i = 0; i < SPECTRUM_NUMBERS * c->row.n; i++) c->grid[i] *= spot->scale;
+    clear_lines(c, group);
+    spectrum_row_adjoint(lines, spot->variance, c->grid, c->e, c->w);
+    give_lines(c, group);
+}
+
+/* Adds the cotangents of lines that were kept. */
+static void close_lines(struct chunk *c)
+{
+    for (int i = 0; i < c->work->view.ngroup; i++) {
+        clear_lines(c, i);
+        if (spectrum_bar_give(c->work->spectrum + i, c->tables + i, c->e, c->w))
+            give_lines(c, i);
     }
 }
 
@@ -134,23 +162,27 @@ static int start_chunk(struct chunk *c)
     c->crystal = calloc((size_t)c->work->view.ncrystal, sizeof *c->crystal);
     c->e = malloc(2 * (size_t)frame->nsource * sizeof *c->e);
     c->w = c->e ? c->e + frame->nsource : NULL;
-    return c->crystal && c->e;
+    c->tables = calloc((size_t)c->work->view.ngroup + 1, sizeof *c->tables);
+    return c->crystal && c->e && c->tables;
 }
 
 static void end_chunk(struct chunk *c)
 {
     spectrum_row_free(&c->row);
     free(c->grid);
+    for (int i = 0; c->tables && i < c->work->view.ngroup; i++)
+        spectrum_bar_free(c->tables + i);
+    free(c->tables);
     free(c->crystal);
     free(c->e);
 }
 
 /* Adds the cotangents of the spots of a chunk, in order. */
 static int chunk_adjoint(struct progress *progress, struct chunk *c,
-                         const struct adjoint_work *adjoint, int number)
+                         const struct adjoint_work *adjoint, int number, int count)
 {
     const struct spot_table *t = &c->work->table;
-    const size_t chunks = (size_t)adjoint->chunks, i = (size_t)number;
+    const size_t chunks = (size_t)count, i = (size_t)number;
     const size_t first = t->n * i / chunks, end = t->n * (i + 1) / chunks;
     int good = start_chunk(c);
 
@@ -163,6 +195,7 @@ static int chunk_adjoint(struct progress *progress, struct chunk *c,
         good = spot_adjoint(c, spot);
     }
     if (end > first) adjoint_leave(adjoint, number, t->spot[end - 1].name.panel);
+    if (good) close_lines(c);
     if (good) view_close(&c->work->view, c->crystal, c->bar);
     end_chunk(c);
     return good;
@@ -173,10 +206,12 @@ nb_status continuous_back(struct progress *progress, const struct kernel_set *ke
                           const double *weight, struct continuous_work *work)
 {
     const int threads = strips_threads(job, (double)work->table.n * 2000);
+    const size_t most = work->table.n / SPOTS_OF_CHUNK + 1;
+    const int chunks = most < (size_t)adjoint->chunks ? (int)most : adjoint->chunks;
     int good = 1;
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(& : good)
-    for (int i = 0; i < adjoint->chunks; i++) {
+    for (int i = 0; i < chunks; i++) {
         STANDARD_FLOATS;
         struct chunk c = {.kernels = kernels,
                           .job = job,
@@ -184,7 +219,7 @@ nb_status continuous_back(struct progress *progress, const struct kernel_set *ke
                           .weight = weight,
                           .bar = adjoint->bar + i};
 
-        good &= chunk_adjoint(progress, &c, adjoint, i);
+        good &= chunk_adjoint(progress, &c, adjoint, i, chunks);
     }
     (void)threads;
     if (!good) return fail_memory(progress->ctx, "an adjoint");

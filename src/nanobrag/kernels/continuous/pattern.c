@@ -103,6 +103,7 @@ void pattern_fit(const struct pattern *pattern, int outputs, double (*output)[NO
             const double *fit = pattern->fit[outputs_of[o].first + k];
             double sum = 0;
 
+#pragma omp simd reduction(+ : sum)
             for (int i = 0; i < NODES; i++) sum += fit[i] * output[o][i];
             coefficient[outputs_of[o].first + k] = sum;
         }

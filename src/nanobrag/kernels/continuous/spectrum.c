@@ -15,10 +15,8 @@
 #define REACH 6.0
 #define STEP  0.5
 
-/* Tables of one half octave stand at the widths 2^((t - 1)/INTERVALS/2) times its first, t
- * from 0 to TABLES - 1; a blend takes four of them. Rows of fewer lines than FEW are added
- * up for each spot. */
-enum { INTERVALS = 6, TABLES = INTERVALS + 3, BLENDED = 4, FEW = 24 };
+/* Rows of fewer lines than FEW are added up for each spot. */
+enum { TABLES = SPECTRUM_TABLES, BLENDED = 4, FEW = 24 };
 
 /* ---- lines on a grid ---- */
 /* How lines of one width look on a grid: `height` for a weight of 1. A line covers `window`
@@ -263,7 +261,8 @@ static struct spectrum_grid grid_for(const struct spectral_lines *s, double widt
 
 static double table_width(const struct spectral_lines *s, int half_octave, int table)
 {
-    return s->least * pow(2, 0.5 * (half_octave + (table - 1) / (double)INTERVALS));
+    return s->least
+           * pow(2, 0.5 * (half_octave + (table - 1) / (double)SPECTRUM_INTERVALS));
 }
 
 static int make_tables(struct spectral_lines *s, double narrow, double wide)
@@ -336,7 +335,7 @@ void spectrum_free(struct spectral_lines *s)
 /* A row is `share` times the numbers of each of `count` widths. */
 struct blend {
     struct spectrum_grid grid;
-    int count, first; /* number of the first table, or -1: without tables */
+    int count, half_octave, first; /* number of the first table, or -1: without tables */
     double width[BLENDED], share[BLENDED];
 };
 
@@ -351,12 +350,15 @@ static struct blend blend_of(const struct spectral_lines *s, double variance)
         b.grid = grid_for(s, width);
         return b;
     }
-    const double table = (place - floor(place)) * INTERVALS, x = table - floor(table);
+    const double table = (place - floor(place)) * SPECTRUM_INTERVALS,
+                 x = table - floor(table);
 
-    b.grid = s->grid[(int)place];
+    b.half_octave = (int)place;
+    b.grid = s->grid[b.half_octave];
     b.first = (int)table;
     b.count = BLENDED;
-    for (int t = 0; t < BLENDED; t++) b.width[t] = table_width(s, (int)place, b.first + t);
+    for (int t = 0; t < BLENDED; t++)
+        b.width[t] = table_width(s, b.half_octave, b.first + t);
     b.share[0] = -x * (x - 1) * (x - 2) / 6;
     b.share[1] = (x + 1) * (x - 1) * (x - 2) / 2;
     b.share[2] = -(x + 1) * x * (x - 2) / 2;
@@ -410,6 +412,50 @@ void spectrum_row_adjoint(const struct spectral_lines *s, double variance,
 
     for (int t = 0; t < b.count; t++)
         add_line_cotangents(s, &b.grid, b.width[t], b.share[t], grid, bar_e, bar_w);
+}
+
+int spectrum_bar_add(const struct spectral_lines *s, double variance, double scale,
+                     const double *grid, struct spectrum_bar *to)
+{
+    const struct blend b = blend_of(s, variance);
+    const size_t n = SPECTRUM_NUMBERS * (size_t)b.grid.n;
+    double **table;
+
+    if (b.first < 0) return 0;
+    table = to->table[b.half_octave] + b.first;
+    for (int t = 0; t < b.count; t++) {
+        if (!table[t]) table[t] = calloc(n, sizeof *table[t]);
+        if (!table[t]) return 0;
+    }
+    for (int t = 0; t < b.count; t++) {
+        double *restrict sum = table[t];
+        const double share = scale * b.share[t];
+
+#pragma omp simd
+        for (size_t i = 0; i < n; i++) sum[i] += share * grid[i];
+    }
+    return 1;
+}
+
+int spectrum_bar_give(const struct spectral_lines *s, const struct spectrum_bar *from,
+                      double *bar_e, double *bar_w)
+{
+    int any = 0;
+
+    for (int i = 0; i < s->half_octaves; i++)
+        for (int t = 0; t < TABLES; t++) {
+            if (!from->table[i][t]) continue;
+            any = 1;
+            add_line_cotangents(s, s->grid + i, table_width(s, i, t), 1, from->table[i][t],
+                                bar_e, bar_w);
+        }
+    return any;
+}
+
+void spectrum_bar_free(struct spectrum_bar *bar)
+{
+    for (int i = 0; i < MOST_HALF_OCTAVES; i++)
+        for (int t = 0; t < TABLES; t++) free(bar->table[i][t]);
 }
 
 void spectrum_row_change(const struct spectral_lines *s, double variance,

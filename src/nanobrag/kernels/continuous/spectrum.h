@@ -16,7 +16,13 @@ struct spectrum_grid {
     double *table; /* SPECTRUM_NUMBERS n numbers for each width */
 };
 
-enum { MOST_HALF_OCTAVES = 16 };
+/* Tables of one half octave stand at the widths 2^((t - 1)/SPECTRUM_INTERVALS/2) times its
+ * first, t from 0 to SPECTRUM_TABLES - 1; a blend takes four of them. */
+enum {
+    MOST_HALF_OCTAVES = 16,
+    SPECTRUM_INTERVALS = 6,
+    SPECTRUM_TABLES = SPECTRUM_INTERVALS + 3
+};
 
 /* n lines of a group of sources: their relative energies about that of the group, and
  * their weights. `extra` is the variance of the width that every line has itself. Many
@@ -67,6 +73,24 @@ void spectrum_row_free(struct spectrum_row *row);
  * second writes the changes of the numbers to `grid`. */
 void spectrum_row_adjoint(const struct spectral_lines *spectrum, double variance,
                           const double *grid, double *bar_e, double *bar_w);
+
+/* Cotangents of the tables of many lines, which add up over spots; begins as {0}. */
+struct spectrum_bar {
+    double *table[MOST_HALF_OCTAVES][SPECTRUM_TABLES]; /* NULL: none yet */
+};
+
+/* Adds `scale` times the cotangents of the numbers of a row to those of the tables that it
+ * is a blend of. Returns 0 where it is no blend, or there is no memory; then nothing is
+ * added. */
+int spectrum_bar_add(const struct spectral_lines *spectrum, double variance, double scale,
+                     const double *grid, struct spectrum_bar *to);
+
+/* Adds what the cotangents of the tables give to bar_e and bar_w. Returns 0 where there are
+ * none. */
+int spectrum_bar_give(const struct spectral_lines *spectrum,
+                      const struct spectrum_bar *from, double *bar_e, double *bar_w);
+void spectrum_bar_free(struct spectrum_bar *bar);
+
 void spectrum_row_change(const struct spectral_lines *spectrum, double variance,
                          const double *dot_e, const double *dot_w, double *grid);
 

@@ -342,4 +342,20 @@ FORM_FN struct form_slopes form_back(const struct form *f, const struct form_ste
     return out;
 }
 
+/* log I at a place, and its slopes. */
+struct form_slopes_at {
+    double log;
+    struct form_slopes slopes;
+};
+
+/* A function of its own, because a compiler does not vectorise the loop around it where
+ * that takes an address. */
+FORM_FN struct form_slopes_at form_slopes_at(const struct form *f, struct form_vector d)
+{
+    const struct form_steps steps = form_at(f, d);
+    const struct form_slopes_at at = {steps.log, form_back(f, &steps)};
+
+    return at;
+}
+
 #endif

@@ -5,37 +5,14 @@
  */
 #include "kernels/continuous/forms/nodes.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "kernels/continuous/forms/star.h"
 #include "kernels/continuous/forms/steps.h"
+#include "kernels/continuous/forms/turn.h"
 
 enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
-
-/* Rotates a vector by -z about w, p - z s1 w x p + z^2 s2 w x (w x p), by the series of
- * sin(a)/a and (1 - cos(a))/a^2 in a = z |w|, which is below 0.3 here. */
-struct turn {
-    double s1, s2, ds1, ds2; /* and their derivatives by a^2 */
-};
-
-FORM_FN struct turn turn_of(double a2)
-{
-    struct turn t;
-
-    t.s1 = 1 - a2 * (1. / 6 - a2 * (1. / 120 - a2 * (1. / 5040 - a2 * (1. / 362880))));
-    t.s2 = 0.5 - a2 * (1. / 24 - a2 * (1. / 720 - a2 * (1. / 40320 - a2 * (1. / 3628800))));
-    t.ds1 = -1. / 6 + a2 * (1. / 60 - a2 * (1. / 1680 - a2 * (1. / 90720)));
-    t.ds2 = -1. / 24 + a2 * (1. / 360 - a2 * (1. / 13440 - a2 * (1. / 907200)));
-    return t;
-}
-
-FORM_FN struct form_vector turned(struct form_vector w, double z, struct form_vector p)
-{
-    const struct turn t = turn_of(z * z * form_dot(w, w));
-    const struct form_vector c = form_cross(w, p);
-
-    return form_axpy(z * z * t.s2, form_cross(w, c), form_axpy(-z * t.s1, c, p));
-}
 
 /* The phi of node i in step j, without the energies along which it may be integrated. */
 FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
@@ -137,11 +114,20 @@ static void find_places(const struct spot_nodes *n, int m, struct node_values *v
     }
 }
 
-/* Writes 1 + e of the nodes in form (j, m), and their displacements from q0. */
-static void find_displacements(const struct spot_nodes *n, const struct node_values *v,
-                               int j, int m, double *scale, double (*d)[NODES])
+/* Writes 1 + e of the nodes in form (j, m). */
+static void find_scales(const struct spot_nodes *n, const struct node_values *v, int j,
+                        int m, double *scale)
 {
     for (int i = 0; i < NODES; i++) scale[i] = energy_of(n, v, j, m, i);
+}
+
+/* Writes the displacements of the nodes from q0 in form (j, m). */
+static void find_displacements(const struct spot_nodes *n, const struct node_values *v,
+                               int j, int m, double (*d)[NODES])
+{
+    on_nodes scale;
+
+    find_scales(n, v, j, m, scale);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < NODES; i++) d[c][i] = scale[i] * v->p[j][c][i] - n->q0[c];
 }
@@ -151,9 +137,9 @@ static void find_logs(const struct spot_nodes *n, int j, int m, struct node_valu
 {
     const struct form form = n->form;
     double *restrict out = v->log[v->lines * j + m];
-    on_nodes scale, d[3];
+    on_nodes d[3];
 
-    find_displacements(n, v, j, m, scale, d);
+    find_displacements(n, v, j, m, d);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const struct form_vector at = {d[0][i], d[1][i], d[2][i]};
@@ -162,26 +148,42 @@ static void find_logs(const struct spot_nodes *n, int j, int m, struct node_valu
     }
 }
 
-/* Does so with the slopes. */
+/* The place of a member of a form among the slopes. */
+#define SLOPE(member) (3 + (int)(offsetof(struct form, member) / sizeof(double)))
+
+/* Does so with the slopes. Members are stored by short loops, which a compiler unrolls; it
+ * does not vectorise what holds a long one. */
 static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
                                  struct node_values *v)
 {
     const struct form form = n->form;
     double *restrict log_i = v->log[v->lines * j + m];
     double(*restrict out)[NODES] = v->slope[v->lines * j + m];
-    on_nodes scale, d[3];
+    on_nodes d[3];
 
-    find_displacements(n, v, j, m, scale, d);
+    find_displacements(n, v, j, m, d);
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const struct form_vector place = {d[0][i], d[1][i], d[2][i]};
-        const struct form_steps at = form_at(&form, place);
-        const struct form_slopes s = form_back(&form, &at);
+        const struct form_slopes_at at = form_slopes_at(&form, place);
+        const struct form_slopes s = at.slopes;
 
         log_i[i] = at.log;
         out[0][i] = s.d.x, out[1][i] = s.d.y, out[2][i] = s.d.z;
-        for (int f = 0; f < FORM_NUMBERS; f++)
-            out[3 + f][i] = ((const double *)(const void *)&s.by)[f];
+        out[SLOPE(norm)][i] = s.by.norm;
+        out[SLOPE(q)][i] = s.by.q;
+        out[SLOPE(b)][i] = s.by.b;
+        for (int f = 0; f < 3; f++) {
+            out[SLOPE(n) + f][i] = s.by.n[f];
+            out[SLOPE(beta) + f][i] = s.by.beta[f];
+        }
+        for (int f = 0; f < 6; f++) {
+            out[SLOPE(ci) + f][i] = s.by.ci[f];
+            out[SLOPE(s) + f][i] = s.by.s[f];
+            out[SLOPE(k) + f][i] = s.by.k[f];
+            out[SLOPE(sig) + f][i] = s.by.sig[f];
+            out[SLOPE(m) + f][i] = s.by.m[f];
+        }
     }
 }
 
@@ -259,42 +261,11 @@ static void find_slopes(const struct spot_nodes *n, struct node_values *v)
     find_all(n, 1, v);
 }
 
-/* Writes the slopes of an objective by the log I of step j, given its slopes by the
- * outputs. */
-static void bars_of_step(const struct node_values *v, double (*bar)[NODES], int j,
-                         double *out)
-{
-    for (int i = 0; i < NODES; i++) {
-        double sum = v->steps == 1 ? bar[NODE_L][i] : 0;
-
-        for (int o = 0; o < NODE_OUTPUTS && v->steps > 1; o++)
-            sum += bar[o][i] * v->output_slope[o][j][i];
-        out[i] = sum;
-    }
-}
-
-/* Takes p_bar, the cotangent of a turned vector, back to that of the vector before, and
- * adds those of w and z. */
-FORM_FN struct form_vector turn_back(struct form_vector w, double z, struct form_vector p,
-                                     struct form_vector p_bar, struct form_vector *w_bar)
-{
-    const struct turn t = turn_of(z * z * form_dot(w, w));
-    const struct form_vector c = form_cross(w, p), e = form_cross(w, c);
-    const struct form_vector e_bar = form_scale(z * z * t.s2, p_bar);
-    const struct form_vector c_bar = form_axpy(-z * t.s1, p_bar, form_cross(e_bar, w));
-    const double s1_bar = -z * form_dot(p_bar, c), s2_bar = z * z * form_dot(p_bar, e);
-    const double a2_bar = s1_bar * t.ds1 + s2_bar * t.ds2;
-
-    *w_bar = form_axpy(2 * z * z * a2_bar, w,
-                       form_axpy(1, form_cross(c, e_bar),
-                                 form_axpy(1, form_cross(p, c_bar), *w_bar)));
-    return form_axpy(1, form_cross(c_bar, w), p_bar);
-}
-
 static double sum_of(const double *a)
 {
     double sum = 0;
 
+#pragma omp simd reduction(+ : sum)
     for (int i = 0; i < NODES; i++) sum += a[i];
     return sum;
 }
@@ -319,12 +290,11 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
                                          n->k * (v->d[seen][1][i] - v->s[seen][1][i]),
                                          n->k * (v->d[seen][2][i] - v->s[seen][2][i])};
         const struct form_vector turn = form_cross(at, bar);
-        struct form_vector w_bar = {0, 0, 0};
-        const struct form_vector p = turn_back(w, z, from, bar, &w_bar);
+        const struct turn_bars bars = turn_back(w, z, from, bar);
+        const struct form_vector p = bars.p, by_w = bars.w;
 
         back[0][i] += p.x, back[1][i] += p.y, back[2][i] += p.z;
-        spindle_bar[0][i] = w_bar.x, spindle_bar[1][i] = w_bar.y,
-        spindle_bar[2][i] = w_bar.z;
+        spindle_bar[0][i] = by_w.x, spindle_bar[1][i] = by_w.y, spindle_bar[2][i] = by_w.z;
         by[0][i] = -turn.x, by[1][i] = -turn.y, by[2][i] = -turn.z;
         z_bar[i] = -form_dot(w, turn);
     }
@@ -363,6 +333,7 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
     for (int c = 0; c < 3; c++) {
         double fast = 0, slow = 0;
 
+#pragma omp simd reduction(+ : fast, slow)
         for (int i = 0; i < NODES; i++) {
             fast += n->x[i] * x_bar[c][i];
             slow += n->y[i] * x_bar[c][i];
@@ -374,36 +345,53 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
     }
 }
 
+/* Adds the cotangents of the numbers of form (j, m) to `to`, and those of its places to
+ * `p_bar`, given those of log I. */
+static void back_through_form(const struct spot_nodes *n, const struct node_values *v,
+                              int j, int m, const double *restrict log_bar,
+                              double (*restrict p_bar)[NODES], struct nodes_change *to)
+{
+    const double(*restrict slope)[NODES] = v->slope[v->lines * j + m];
+    double *form = (double *)(void *)&to->form;
+    on_nodes scale;
+
+    find_scales(n, v, j, m, scale);
+    for (int f = 0; f < FORM_NUMBERS; f++) {
+        double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < NODES; i++) sum += log_bar[i] * slope[3 + f][i];
+        form[f] += sum;
+    }
+    for (int c = 0; c < 3; c++) {
+        double sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+        for (int i = 0; i < NODES; i++) {
+            const double d_bar = log_bar[i] * slope[c][i];
+
+            sum += d_bar;
+            p_bar[c][i] += scale[i] * d_bar;
+        }
+        to->q0[c] -= sum;
+    }
+}
+
 /* Adds the cotangents behind one point of the star, or behind nodes without one, given
  * those of the log I of each step. */
 static void point_adjoint(const struct spot_nodes *n, const struct node_values *v,
                           double (*step_bar)[NODES], struct nodes_change *to)
 {
-    double *form = (double *)(void *)&to->form;
-    on_nodes back[3] = {{0}};
+    on_nodes back[3] = {{0}}, log_bar;
 
     for (int j = 0; j < v->steps; j++) {
         on_nodes p_bar[3] = {{0}};
 
-        for (int m = 0; m < v->lines; m++) {
-            const double(*slope)[NODES] = v->slope[v->lines * j + m];
-            on_nodes weight;
-
+        if (v->lines == 1) back_through_form(n, v, j, 0, step_bar[j], p_bar, to);
+        for (int m = 0; m < v->lines && v->lines > 1; m++) {
             for (int i = 0; i < NODES; i++)
-                weight[i] = step_bar[j][i] * (v->lines > 1 ? v->line_slope[j][m][i] : 1);
-            for (int f = 0; f < FORM_NUMBERS; f++) {
-                double sum = 0;
-
-                for (int i = 0; i < NODES; i++) sum += weight[i] * slope[3 + f][i];
-                form[f] += sum;
-            }
-            for (int c = 0; c < 3; c++)
-                for (int i = 0; i < NODES; i++) {
-                    const double d_bar = weight[i] * slope[c][i];
-
-                    to->q0[c] -= d_bar;
-                    p_bar[c][i] += energy_of(n, v, j, m, i) * d_bar;
-                }
+                log_bar[i] = step_bar[j][i] * v->line_slope[j][m][i];
+            back_through_form(n, v, j, m, log_bar, p_bar, to);
         }
         for (int i = 0; i < NODES && v->lines > 1; i++)
             to->line += step_bar[j][i] * v->by_line[j][i];
@@ -505,20 +493,26 @@ static void turn_places(const struct spot_nodes *n, const struct node_values *v,
 /* Writes the change of the log I of form (j, m). */
 static void change_form(const struct spot_nodes *n, const struct node_values *v, int j,
                         int m, const struct nodes_change *dot, double (*moved)[NODES],
-                        double *out)
+                        double *restrict out)
 {
     const double *form = (const double *)(const void *)&dot->form;
     const double(*slope)[NODES] = v->slope[v->lines * j + m];
+    const double x = dot->q0[0], y = dot->q0[1], z = dot->q0[2];
+    on_nodes scale;
 
-    for (int i = 0; i < NODES; i++) {
-        const double e = energy_of(n, v, j, m, i);
-        double sum = 0;
+    find_scales(n, v, j, m, scale);
+#pragma omp simd
+    for (int i = 0; i < NODES; i++)
+        out[i] = slope[0][i] * (scale[i] * moved[0][i] - x)
+                 + slope[1][i] * (scale[i] * moved[1][i] - y)
+                 + slope[2][i] * (scale[i] * moved[2][i] - z);
+    for (int f = 0; f < FORM_NUMBERS; f++) {
+        const double change = form[f];
 
-        for (int c = 0; c < 3; c++) sum += slope[c][i] * (e * moved[c][i] - dot->q0[c]);
-        out[i] = sum;
+        if (change == 0) continue;
+#pragma omp simd
+        for (int i = 0; i < NODES; i++) out[i] += slope[3 + f][i] * change;
     }
-    for (int f = 0; f < FORM_NUMBERS; f++)
-        for (int i = 0; i < NODES && form[f] != 0; i++) out[i] += slope[3 + f][i] * form[f];
 }
 
 /* Writes the changes of the log I of each step at one point of the star, or without one.
@@ -535,10 +529,11 @@ static void point_tangent(const struct spot_nodes *n, const struct node_values *
         turn_places(n, v, j, dot, places, moved);
         for (int i = 0; i < NODES; i++)
             step[j][i] = v->lines > 1 ? dot->line * v->by_line[j][i] : 0;
-        for (int m = 0; m < v->lines; m++) {
+        if (v->lines == 1) change_form(n, v, j, 0, dot, moved, step[j]);
+        for (int m = 0; m < v->lines && v->lines > 1; m++) {
             change_form(n, v, j, m, dot, moved, change);
             for (int i = 0; i < NODES; i++)
-                step[j][i] += (v->lines > 1 ? v->line_slope[j][m][i] : 1) * change[i];
+                step[j][i] += v->line_slope[j][m][i] * change[i];
         }
     }
 }
@@ -581,9 +576,11 @@ static void tangent(const struct spot_nodes *n, const struct node_values *v,
     }
     for (int o = 0; o < NODE_OUTPUTS; o++)
         for (int i = 0; i < NODES; i++) {
-            out[o][i] = 0;
+            double sum = 0;
+
             for (int j = 0; j < NODE_STEPS; j++)
-                out[o][i] += v->output_slope[o][j][i] * step[j][i];
+                sum += v->output_slope[o][j][i] * step[j][i];
+            out[o][i] = sum;
         }
 }
 
