@@ -11,6 +11,7 @@
 #include "kernels/derivatives/objective.h"
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
+#include "kernels/spots/rows/continuous_tile.h"
 #include "kernels/spots/rows/spot_rows.h"
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
@@ -93,7 +94,8 @@ struct adjoint_kernels {
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
-    spot_rows *spot_rows; /* NULL: this backend has neither this nor the next */
+    spot_rows *spot_rows; /* NULL: this backend has neither this nor the next two */
+    continuous_tile *continuous_tile;
     tile_amorphous *amorphous_rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
     loss_of_pixels *loss;

@@ -225,6 +225,7 @@ const struct adjoint_kernels adjoint_kernels_reference = {
     },
     NULL,
     NULL,
+    NULL,
     product,
     loss,
 };

@@ -80,4 +80,14 @@ PHYS_FN real phys_amorphous_slope(const struct phys_frame *frame, real stol)
     return frame->nstol ? (real)phys_table_slope(frame->stol, frame->nstol, stol) : 0;
 }
 
+/* Returns the photons of the material over solid angle and polarization, where its
+ * structure factor is constant. */
+PHYS_FN double phys_amorphous_level(const struct phys_frame *frame)
+{
+    double light = 0;
+
+    for (int i = 0; i < frame->nsource; i++) light += frame->source[i].weight;
+    return frame->amorphous_scale * light * frame->amorphous_f * frame->amorphous_f;
+}
+
 #endif

@@ -50,6 +50,15 @@ PHYS_FN int phys_differs_by_sample(const struct phys_frame *frame)
     return frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
 }
 
+/* Returns 1 for a flat detector without a sensor, one solid angle and one polarization for
+ * all samples of a pixel, and an amorphous material of constant F. */
+PHYS_FN int phys_pixels_are_simple(const struct phys_frame *f)
+{
+    return f->surface == PHYS_FLAT && f->layer_mu == 0 && f->nlayers == 1 && f->dmin == 0
+           && !f->each_omega && (!f->each_polar || !f->polarised)
+           && (f->amorphous_scale == 0 || (!f->amorphous_in_samples && f->nstol == 0));
+}
+
 /* The sums of a pixel and the factors that are evaluated once per pixel. */
 struct phys_sums {
     real bragg;

@@ -30,6 +30,9 @@ void continuous_free(struct continuous_work *work)
     free(work->strip);
     free(work->order);
     free(work->lit);
+    free(work->pair);
+    free(work->first);
+    free(work->of_tile);
     memset(work, 0, sizeof *work);
 }
 
@@ -40,7 +43,8 @@ size_t continuous_bytes(const struct continuous_work *work)
            + work->ncrystals * sizeof *work->view.crystal
            + work->ngroups * (sizeof *work->view.group + sizeof *work->spectrum)
            + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order
-           + work->ntiles;
+           + work->ntiles + work->pairs * sizeof *work->pair
+           + (work->nfirsts + work->nof_tile) * sizeof *work->first;
 }
 
 /* ---- memory ---- */
@@ -250,23 +254,65 @@ static int list_strips(struct continuous_work *work, const struct job *job)
     return good;
 }
 
+/* Notes that a spot reaches a tile; returns 0 when there is no memory. */
+struct marking {
+    struct continuous_work *work;
+    unsigned spot;
+};
+
+static int mark_tile(void *user, int tile)
+{
+    const struct marking *m = user;
+    struct continuous_work *work = m->work;
+
+    if (work->npairs == work->pairs) {
+        const size_t most = 2 * work->pairs + 256;
+        struct spot_on_tile *more = realloc(work->pair, most * sizeof *more);
+
+        if (!more) return 0;
+        work->pair = more;
+        work->pairs = most;
+    }
+    work->pair[work->npairs++] = (struct spot_on_tile){(unsigned)tile, m->spot};
+    return 1;
+}
+
+/* Orders the spots by the n tiles that they reach. */
+static int sort_by_tiles(struct continuous_work *work, size_t n)
+{
+    void *first = work->first, *of_tile = work->of_tile, *lit = work->lit;
+
+    work->first = work->of_tile = NULL;
+    work->lit = NULL;
+    if (grow(&first, &work->nfirsts, n + 2, sizeof *work->first)) work->first = first;
+    if (grow(&of_tile, &work->nof_tile, work->npairs + 1, sizeof *work->of_tile))
+        work->of_tile = of_tile;
+    if (grow(&lit, &work->ntiles, n + 1, 1)) work->lit = lit;
+    if (!work->first || !work->of_tile || !work->lit) return 0;
+    memset(work->first, 0, (n + 2) * sizeof *work->first);
+    for (size_t i = 0; i < work->npairs; i++) work->first[work->pair[i].tile + 2]++;
+    for (size_t t = 0; t < n; t++) {
+        work->lit[t] = work->first[t + 2] > 0;
+        work->first[t + 2] += work->first[t + 1];
+    }
+    for (size_t i = 0; i < work->npairs; i++)
+        work->of_tile[work->first[work->pair[i].tile + 1]++] = work->pair[i].spot;
+    return 1;
+}
+
 /* Marks the tiles that spots reach. */
 static int mark_tiles(struct continuous_work *work, const struct job *job)
 {
-    const size_t n = (size_t)grid_count(job);
-    void *array = work->lit;
+    struct marking m = {work, 0};
 
-    work->lit = NULL;
-    if (!grow(&array, &work->ntiles, n + 1, 1)) return 0;
-    work->lit = array;
-    memset(work->lit, 0, n + 1);
-    for (size_t s = 0; s < work->table.n; s++) {
-        const struct listed_spot *spot = work->table.spot + s;
+    work->npairs = 0;
+    for (; m.spot < work->table.n; m.spot++) {
+        const struct listed_spot *spot = work->table.spot + m.spot;
         const struct job panel = job_of_panel(job, spot->name.panel);
 
-        list_tiles(spot, &panel, work->lit);
+        if (!list_tiles(spot, &panel, mark_tile, &m)) return 0;
     }
-    return 1;
+    return sort_by_tiles(work, (size_t)grid_count(job));
 }
 
 /* How far spots are followed; sums of spots need exp(-12) at least. */

@@ -44,6 +44,13 @@ struct continuous_work {
     unsigned *order;
     size_t ntiles;
     unsigned char *lit; /* (tiles of the image) 1: a spot reaches it */
+    /* the spots that reach tile i: numbers of_tile[first[i] .. first[i + 1] - 1] */
+    size_t npairs, pairs;
+    struct spot_on_tile {
+        unsigned tile, spot;
+    } *pair; /* (npairs of `pairs`) the same, spot by spot */
+    size_t nfirsts, nof_tile;
+    unsigned *first, *of_tile;
 };
 
 void continuous_free(struct continuous_work *work);

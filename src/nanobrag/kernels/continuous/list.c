@@ -207,15 +207,6 @@ void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *en
     *end = high < 0 ? 0 : high > nrows ? nrows : (int)high;
 }
 
-int list_reaches(const struct listed_spot *spot, int over, const struct tile *tile)
-{
-    const struct spot_ellipse *e = &spot->spot;
-    const double wide = sqrt(e->xa * e->xa + e->xb * e->xb) + over;
-
-    return e->x + wide > (double)tile->fast * over
-           && e->x - wide < (double)(tile->fast + tile->width) * over;
-}
-
 /* Samples of a row, in pixels: first .. last - 1. */
 struct stretch {
     int first, last;
@@ -252,16 +243,27 @@ static int stretch_of(const struct listed_spot *spot, int over, int nfast, doubl
     return 1;
 }
 
+/* Returns the samples of pixels `from` to `to` of the row of samples at Y. */
+static struct sample_row samples_at(const struct listed_spot *spot, int over, int from,
+                                    int to, double y)
+{
+    const struct spot_ellipse *e = &spot->part;
+    const double b = (y - e->y) / e->yb;
+    const struct sample_row out = {(from * over + 0.5 - e->x - e->xb * b) / e->xa,
+                                   1 / e->xa, b, (to - from) * over, 0};
+
+    return out;
+}
+
 int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
                  int most, struct sample_row *out)
 {
     const struct window *w = panel->window;
-    const struct spot_ellipse *e = &spot->part;
     const int over = panel->frame->oversample;
     int n = 0;
 
     for (; *row < end; (*row)++) {
-        const double y = *row + 0.5, b = (y - e->y) / e->yb;
+        const double y = *row + 0.5;
         const int s = *row / over, tiles = s / TILE_SLOW - w->first_row;
         const int begin = n;
         struct stretch all;
@@ -275,39 +277,89 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
 
             if (from >= to) continue;
             if (n == most) return begin; /* the whole row comes next time */
-            out[n].n = (to - from) * over;
-            out[n].da = 1 / e->xa;
-            out[n].a = (from * over + 0.5 - e->x - e->xb * b) / e->xa;
-            out[n].b = b;
-            out[n].pixel =
+            out[n] = samples_at(spot, over, from, to, y);
+            out[n++].pixel =
                 panel->packed ? window_place(run, s, from) : window_pixel(w, s, from);
-            n++;
         }
     }
     return n;
 }
 
-void list_tiles(const struct listed_spot *spot, const struct job *panel, unsigned char *lit)
+/* Returns the bits `from` to `to`, the latter excluded. */
+static uint32_t bits_of(int from, int to)
+{
+    return (to < 32 ? ((uint32_t)1 << to) - 1 : UINT32_MAX) & UINT32_MAX << from;
+}
+
+/* Returns how many bits from the lowest on are 1. */
+static int ones_of(uint32_t bits)
+{
+    return bits == UINT32_MAX ? 32 : __builtin_ctz(~bits);
+}
+
+int list_shown(const struct listed_spot *spot, int over, int nfast, const struct tile *part,
+               int *row, int end, int most, struct sample_row *out)
+{
+    int before[TILE_SLOW + 1] = {0}, n = 0;
+
+    for (int r = 0; r < part->height; r++)
+        before[r + 1] = before[r] + __builtin_popcount(part->shown[r]);
+    for (; *row < end; (*row)++) {
+        const double y = *row + 0.5;
+        const int r = *row / over - part->slow, begin = n;
+        struct stretch all;
+        uint32_t left;
+        int from, to;
+
+        if (!stretch_of(spot, over, nfast, y, &all)) continue;
+        from = max_int(all.first - part->fast, 0);
+        to = min_int(all.last - part->fast, part->width);
+        left = from < to ? part->shown[r] & bits_of(from, to) : 0;
+        for (; left; left &= ~bits_of(0, to)) {
+            if (n == most) return begin; /* the whole row comes next time */
+            from = __builtin_ctz(left);
+            to = from + ones_of(left >> from);
+            out[n] = samples_at(spot, over, part->fast + from, part->fast + to, y);
+            out[n++].pixel = (size_t)(
+                before[r] + __builtin_popcount(part->shown[r] & bits_of(0, from)));
+        }
+    }
+    return n;
+}
+
+/* Widens a stretch to hold another. */
+static void join(const struct stretch *more, struct stretch *to)
+{
+    to->first = min_int(to->first, more->first);
+    to->last = max_int(to->last, more->last);
+}
+
+int list_tiles(const struct listed_spot *spot, const struct job *panel,
+               int (*visit)(void *user, int tile), void *user)
 {
     const struct window *w = panel->window;
-    const int over = panel->frame->oversample;
+    const int over = panel->frame->oversample, each = TILE_SLOW * over;
     int row, end;
 
     list_rows_of(spot, w->nslow * over, &row, &end);
-    for (; row < end; row++) {
-        const int tiles = row / over / TILE_SLOW - w->first_row;
-        struct stretch all;
+    for (int at = row / each - w->first_row; row < end && at < w->nrow; at++) {
+        const int next = min_int((at + 1 + w->first_row) * each, end);
+        struct stretch all = {w->nfast, 0};
 
-        if (tiles < 0 || tiles >= w->nrow
-            || !stretch_of(spot, over, w->nfast, row + 0.5, &all))
-            continue;
-        for (int r = w->row[tiles]; r < w->row[tiles + 1]; r++) {
+        for (; row < next; row++) {
+            struct stretch one;
+
+            if (at >= 0 && stretch_of(spot, over, w->nfast, row + 0.5, &one))
+                join(&one, &all);
+        }
+        for (int r = at < 0 ? 0 : w->row[at]; at >= 0 && r < w->row[at + 1]; r++) {
             const struct window_run *run = w->run + r;
             const int from = max_int(all.first, run->fast) - run->fast;
             const int to = min_int(all.last, run->end) - run->fast;
 
             for (int t = from / TILE_FAST; from < to && t * TILE_FAST < to; t++)
-                lit[run->first + t] = 1;
+                if (!visit(user, run->first + t)) return 0;
         }
     }
+    return 1;
 }

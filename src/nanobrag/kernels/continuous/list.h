@@ -70,16 +70,19 @@ void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
 /* The first and last sub-pixel rows of a part, end excluded, of a panel of so many. */
 void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *end);
 
-/* Returns 1 when a spot may reach the columns of a tile. */
-int list_reaches(const struct listed_spot *spot, int over, const struct tile *tile);
-
 /* Writes the samples of sub-pixel rows from *row on, up to `end`, in the tiles of the
  * window of the panel, and sets *row to the first that did not fit. */
 int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
                  int most, struct sample_row *out);
 
-/* Sets lit[i] to 1 for the tiles i of the image that the spot's samples lie in. */
-void list_tiles(const struct listed_spot *spot, const struct job *panel,
-                unsigned char *lit);
+/* Does so for the rendered pixels of a part of a tile, whose numbers are those of
+ * grid_list(), on a panel of so many columns. */
+int list_shown(const struct listed_spot *spot, int over, int nfast, const struct tile *part,
+               int *row, int end, int most, struct sample_row *out);
+
+/* Calls visit() for the tiles of the image that the spot's samples may lie in, until it
+ * returns 0. Returns 0 then. */
+int list_tiles(const struct listed_spot *spot, const struct job *panel,
+               int (*visit)(void *user, int tile), void *user);
 
 #endif

@@ -172,6 +172,7 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
     out->kernels = kernels;
     out->job = job;
     out->work = work;
+    out->along = along;
     begin = malloc(((size_t)panels + 1) * sizeof *begin);
     for (int p = 0; p < panels && begin; p++) {
         begin[p] = tangents;
@@ -209,7 +210,7 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
 /* ---- a tile ---- */
 
 /* Adds the samples of a spot in some rows to `own` and the changes. */
-static void add_spot(const struct continuous_rows *rows, const struct job *panel, int n,
+static void add_spot(const struct continuous_rows *rows, const struct tile *part,
                      size_t number, int first, int end,
                      double *own, /* NOLINT(readability-non-const-parameter) */
                      double *change) /* NOLINT(readability-non-const-parameter) */
@@ -219,10 +220,12 @@ static void add_spot(const struct continuous_rows *rows, const struct job *panel
                                                    ? rows->kernels->continuous_single
                                                    : rows->kernels->continuous_precise;
     const struct listed_spot *spot = work->table.spot + number;
+    const struct phys_frame *frame = rows->job->frame + part->panel;
     const double rest =
         spot->square * spot->weight * view_light(&work->view, &spot->name).weight;
     const double scale = spot_share(&work->view, spot) != 0 ? spot->scale : rest;
-    const struct spot_changes to = {n, rows->change + number * (size_t)rows->most, own,
+    const struct spot_changes to = {rows->along[part->panel]->n,
+                                    rows->change + number * (size_t)rows->most, own,
                                     change, TILE_PIXELS};
     struct sample_row samples[TILE_SLOW * 16];
     struct spectrum_row row = {0};
@@ -230,65 +233,54 @@ static void add_spot(const struct continuous_rows *rows, const struct job *panel
     int count;
 
     if (!spot_profile(work, spot, &row, &profile)) return;
-    while ((count = list_samples(spot, panel, &first, end,
-                                 (int)(sizeof samples / sizeof *samples), samples))
+    while ((count = list_shown(spot, frame->oversample, frame->nfast, part, &first, end,
+                               (int)(sizeof samples / sizeof *samples), samples))
            > 0)
-        kernels->changes(&profile, panel->frame->oversample, count, samples, scale, &to);
+        kernels->changes(&profile, frame->oversample, count, samples, scale, &to);
     spectrum_row_free(&row);
 }
 
-/* Adds a spot to a part of a tile, for a panel whose window holds this part alone; returns
- * 0 when the columns are full. */
-static int add_to_part(const struct continuous_rows *rows, const struct job *panel,
-                       const struct tile *part, size_t number,
-                       const struct rows_of_part *to)
+/* Adds a spot to a part of a tile; returns 0 when the columns are full. */
+static int add_to_part(const struct continuous_rows *rows, const struct tile *part,
+                       size_t number, const struct rows_of_part *to)
 {
     const struct continuous_work *work = rows->work;
     const struct listed_spot *spot = work->table.spot + number;
-    const int over = panel->frame->oversample, width = part->width;
+    const int over = rows->job->frame->oversample;
     const int low = part->slow * over, high = low + part->height * over;
-    const int before = part->slow % TILE_SLOW * width;
-    double own[TILE_PIXELS] = {0}, *column = NULL, by_f = 0;
+    const int apart = to->columns || spot_share(&work->view, spot) == 0;
+    double own[TILE_PIXELS], *column = NULL, by_f = 0;
     int first, end;
 
     list_rows_of(spot, high, &first, &end);
     first = max_int(first, low);
-    if (first >= end || !list_reaches(spot, over, part)) return 1;
-    add_spot(rows, panel, to->n, number, first, end, own, to->change);
-    if (spot_share(&work->view, spot) == 0) return 1;
-    if (to->columns) column = columns_take(to->columns, spot->place, to->lanes);
-    if (to->columns && to->columns->full) return 0;
+    if (first >= end) return 1;
+    if (apart) memset(own, 0, (size_t)to->lanes * sizeof *own);
+    add_spot(rows, part, number, first, end, apart ? own : to->sums, to->change);
+    if (!to->columns || spot_share(&work->view, spot) == 0) return 1;
+    column = columns_take(to->columns, spot->place, to->lanes);
+    if (to->columns->full) return 0;
     if (column && spot->square != 0) by_f = 2 / work->view.frame->f[spot->place];
-    for (int i = 0; i < width * part->height; i++) {
-        to->sums[before + i] += own[before + i];
-        if (column && part->shown[i / width] >> (i % width) & 1)
-            column[to->place[i]] += by_f * own[before + i];
+    for (int i = 0; i < to->lanes; i++) {
+        to->sums[i] += own[i];
+        if (column) column[i] += by_f * own[i];
     }
     return 1;
 }
 
-void continuous_rows_of(const struct continuous_rows *rows, const struct job *panel,
-                        const struct tile *part, const struct rows_of_part *to)
+size_t continuous_rows_count(const struct continuous_rows *rows, const struct tile *tile)
+{
+    const unsigned *first = rows->work->first + tile->number;
+
+    return first[1] - first[0];
+}
+
+void continuous_rows_of(const struct continuous_rows *rows, const struct tile *part,
+                        const struct rows_of_part *to)
 {
     const struct continuous_work *work = rows->work;
-    struct window_run run = {0, part->fast, part->fast + part->width};
-    int runs[2] = {0, 1};
-    struct window window = *panel->window;
-    struct job job = *panel;
+    const unsigned *first = work->first + part->number;
 
-    window.first_row = part->slow / TILE_SLOW;
-    window.nrow = 1;
-    window.row = runs;
-    window.run = &run;
-    job.window = &window;
-    job.packed = 1;
-    for (int i = 0; i < work->nstrip; i++) {
-        const struct spot_strip *strip = work->strip + i;
-
-        if (strip->panel != part->panel || strip->row > part->slow
-            || strip->end <= part->slow)
-            continue;
-        for (size_t s = 0; s < strip->n; s++)
-            if (!add_to_part(rows, &job, part, work->order[strip->first + s], to)) return;
-    }
+    for (unsigned i = first[0]; i < first[1]; i++)
+        if (!add_to_part(rows, part, work->of_tile[i], to)) return;
 }

@@ -14,6 +14,7 @@ struct continuous_rows {
     const struct kernel_set *kernels;
     const struct job *job; /* of the image */
     const struct continuous_work *work;
+    const struct tangents *const *along; /* of each panel */
     int most; /* tangents of a panel, at most */
     struct profile_change *change; /* (spots x most) */
     double *grid; /* memory of the changes of spectra */
@@ -26,18 +27,20 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
                                struct continuous_work *work, struct continuous_rows *out);
 void continuous_rows_free(struct continuous_rows *rows);
 
-/* Where a part of a tile goes: sums[i], and for n tangents change[d TILE_PIXELS + i], with
- * i = (row % TILE_SLOW) x width + column. With columns, the part's slopes by structure
- * factors are added there, whose pixel i, row after row, is place[i] of `lanes`. */
+/* Where a part of a tile goes: sums[i], and change[d TILE_PIXELS + i] for all tangents of
+ * its panel, where i numbers the rendered pixels (kernels/grid.h). With columns, the part's
+ * slopes by structure factors are added there. */
 struct rows_of_part {
-    int n, lanes;
-    const int *place;
+    int lanes; /* pixels with the repeated ones */
     struct columns *columns; /* or NULL */
     double *sums, *change;
 };
 
-/* Adds the spots of a part; stops early when the columns are full. */
-void continuous_rows_of(const struct continuous_rows *rows, const struct job *panel,
-                        const struct tile *part, const struct rows_of_part *to);
+/* Returns how many spots may reach a tile. */
+size_t continuous_rows_count(const struct continuous_rows *rows, const struct tile *tile);
+
+/* Adds the spots of a part of a tile; stops early when the columns are full. */
+void continuous_rows_of(const struct continuous_rows *rows, const struct tile *part,
+                        const struct rows_of_part *to);
 
 #endif

@@ -202,10 +202,17 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
     const struct panel_tangents *of = run->work->panel + tile->panel;
 
     panel.scratch = workspace->scratch;
-    if (run->listed || run->continuous) {
-        const struct spot_list of_tile = {NULL, NULL, 0, run->continuous};
-        const struct spot_list spots =
-            run->listed ? tile_spots_of(run->listed, job, tile) : of_tile;
+    if (run->continuous) {
+        const int whole = adjoint_kernels->continuous_tile(job, tile, &of->rows,
+                                                           run->continuous, columns,
+                                                           photons, change);
+
+        if (!whole && !(columns && columns->full))
+            adjoint_kernels->amorphous_rows(job, tile, &of->along, photons, change);
+        return;
+    }
+    if (run->listed) {
+        const struct spot_list spots = tile_spots_of(run->listed, job, tile);
 
         adjoint_kernels->spot_rows(job, tile, &of->rows, &spots, workspace->lists, columns,
                                    photons, change);

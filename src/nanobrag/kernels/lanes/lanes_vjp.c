@@ -395,7 +395,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     struct cotangent *const p = &scratch->p;
     double value;
 
-    if (pixels_are_simple(job->frame))
+    if (phys_pixels_are_simple(job->frame))
         return CLOSE_PIXELS(job, tile, factor, objective, sums, bar, weight, photons);
     factors_alone(&a, l);
     memcpy(l->bragg, sums, sizeof *sums * (size_t)a.listing.n);
@@ -484,6 +484,7 @@ const struct adjoint_kernels KERNELS = {
 #undef VARIANT
     },
     SPOT_ROWS,
+    CONTINUOUS_TILE,
     amorphous_rows,
     product,
     LANE_LOSS,

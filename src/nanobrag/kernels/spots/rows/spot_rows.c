@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kernels/continuous/rows.h"
 #include "kernels/spots/rows/row_factors.h"
 
 /* ---- a spot ---- */
@@ -141,19 +140,6 @@ static void close_places(const struct area *a)
     }
 }
 
-/* Finds the patch. */
-static void place_area(struct area *a)
-{
-    const struct phys_frame *frame = a->job->frame;
-    const double over = frame->oversample;
-    const double width = over * a->part.width, height = over * a->part.height;
-
-    a->patch =
-        phys_patch_at(frame, over * a->part.fast + 0.5 * width,
-                      over * a->part.slow + 0.5 * height, phys_layer_depth(frame, 0));
-    a->small = phys_patch_is_small(&a->patch, 0.5 * width, 0.5 * height);
-}
-
 static void take_area(const struct job *job, const struct tile *part,
                       const struct row_tangents *of, void *workspace, struct area *a)
 {
@@ -176,51 +162,24 @@ static void take_area(const struct job *job, const struct tile *part,
     for (int i = 0; i < TILE_PIXELS; i++) a->slot[i] = -1;
 }
 
-/* Finds the sums and the rows of a continuous crystal: every rendered pixel has a slot.
- * Samples carry the changes of their places themselves. */
-static void find_continuous(struct area *a, const struct spot_list *spots,
-                            struct columns *columns, double *change)
-{
-    const struct tile *part = &a->part;
-    const int before = part->slow % TILE_SLOW * part->width, n = a->of->along->n;
-    double sums[TILE_PIXELS] = {0};
-    const struct rows_of_part to = {n, a->lanes, a->place, columns, sums, change};
-
-    a->own = ROW_OWN;
-    memset(a->moved, 0, (size_t)a->of->nplaces * TILE_PIXELS * sizeof *a->moved);
-    continuous_rows_of(spots->continuous, a->job, part, &to);
-    for (int i = 0; i < part->width * part->height; i++) {
-        if (!(part->shown[i / part->width] >> (i % part->width) & 1)) continue;
-        a->pixel[a->nslots] = i;
-        a->sums[a->nslots] = sums[before + i];
-        for (int d = 0; d < n; d++)
-            a->rows[d * TILE_PIXELS + a->nslots] = change[d * TILE_PIXELS + before + i];
-        a->nslots++;
-    }
-    memset(change, 0, (size_t)n * TILE_PIXELS * sizeof *change);
-}
-
 void SPOT_ROWS(const struct job *job, const struct tile *part,
                const struct row_tangents *of, const struct spot_list *spots,
                void *workspace, struct columns *columns, double *photons, double *change)
 {
+    struct factored factored = {.frame = job->frame, .part = *part};
     struct area a;
 
     memset(photons, 0, (size_t)grid_lanes(part) * sizeof *photons);
     memset(change, 0, (size_t)of->along->n * TILE_PIXELS * sizeof *change);
-    if (spots->n == 0 && !spots->continuous) return;
+    if (spots->n == 0) return;
     take_area(job, part, of, workspace, &a);
-    place_area(&a);
-    if (spots->continuous) {
-        a.moved = a.rows + (size_t)of->along->n * TILE_PIXELS;
-        find_continuous(&a, spots, columns, change);
-        if (!columns || !columns->full) close_slots(&a, 1, columns, photons, change);
-        return;
-    }
+    place_factors(&factored);
+    a.patch = factored.patch;
+    a.small = factored.small;
     for (size_t i = 0; i < spots->n; i++) {
         of_shape(job->spec.shape, &a, spots->spot + spots->which[i], columns);
         if (columns && columns->full) return;
     }
     close_places(&a);
-    close_slots(&a, 0, columns, photons, change);
+    close_slots(&a, columns, photons, change);
 }

@@ -42,12 +42,13 @@ struct row_place {
     double place[3], fast[3], slow[3];
 };
 
-/* The changes of the factors that a pixel takes once: `relative` ones; `more` of
- * row_tangents.scale; and of what the polarization is computed from. `polar` is 1 where
+/* The changes of the factors that a pixel takes once: `relative` ones of the spots; `more`
+ * of row_tangents.scale; of the amorphous photons over solid angle and polarization, where
+ * their F is constant; and of what the polarization is computed from. `polar` is 1 where
  * that changes. */
 struct row_factor {
     int which;
-    double relative, more, kahn, polar;
+    double relative, more, amorphous, kahn, polar;
     struct phys_source source;
 };
 
@@ -74,14 +75,11 @@ struct row_tangents {
  * its samples' places with the moments of these. */
 enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
-struct continuous_rows;
-
 /* The spots of a tile. */
 struct spot_list {
     const struct tile_spot *spot; /* of this tile and others */
     const unsigned *which; /* (n) numbers of those of the tile */
     size_t n;
-    const struct continuous_rows *continuous; /* those of a continuous crystal; or NULL */
 };
 
 /* Computes the photons of a part of a tile from the samples of its spots, and change[d

@@ -310,8 +310,7 @@ struct spot_list tile_spots_of(const struct spots_work *work, const struct job *
     const int at = tile->slow / TILE_SLOW - job->window->first_row;
     const struct spot_row *row = work->rows + job->window->row0 + at - work->first_row;
     const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
-    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0],
-                                   NULL};
+    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
 
     return list;
 }
@@ -411,6 +410,20 @@ static void add_place(const struct phys_frame *frame, int d,
     }
 }
 
+/* Returns the change of phys_amorphous_level() along a tangent. */
+static double amorphous_change(const struct phys_frame *frame,
+                               const struct phys_frame_tangent *dot)
+{
+    double light = 0, change = 0;
+
+    for (int i = 0; i < frame->nsource && frame->amorphous_scale != 0; i++) {
+        light += frame->source[i].weight;
+        change += dot->source[i].weight;
+    }
+    return (dot->amorphous_scale * light + frame->amorphous_scale * change)
+           * frame->amorphous_f * frame->amorphous_f;
+}
+
 /* Appends a tangent to those that change the factors of a pixel. */
 static void add_factor(const struct job *job, int d, const struct phys_frame_tangent *dot,
                        struct row_tangents *out)
@@ -419,21 +432,23 @@ static void add_factor(const struct job *job, int d, const struct phys_frame_tan
     const int curved = frame->surface == PHYS_CURVED,
               constant = frame->default_f != 0 && job->spec.lookup == PHYS_CONSTANT;
     struct row_factor *f = out->factor + out->nfactors;
-    double relative = 2 * dot->peak / frame->peak;
+    double relative = 2 * dot->peak / frame->peak, omega = 0;
 
     if (constant) relative += 2 * dot->default_f / frame->default_f;
-    if (!frame->point_pixel) relative += 2 * dot->pixel / frame->pixel;
+    if (!frame->point_pixel) omega += 2 * dot->pixel / frame->pixel;
     if (!frame->point_pixel && !curved)
-        relative += dot->close_distance / frame->close_distance;
-    if (curved) relative -= 2 * dot->distance / frame->distance;
+        omega += dot->close_distance / frame->close_distance;
+    if (curved) omega -= 2 * dot->distance / frame->distance;
     f->which = d;
-    f->relative = relative;
+    f->relative = relative + omega;
+    f->amorphous = amorphous_change(frame, dot) + omega * phys_amorphous_level(frame);
     f->more = dot->bragg_scale * phys_constant_factor(job->spec, frame);
     f->kahn = dot->kahn;
     f->source = dot->source[0];
     f->polar = frame->polarised
                && (dot->kahn != 0 || phys_source_inner(dot->source, dot->source) != 0);
-    out->nfactors += relative != 0 || f->more != 0 || f->polar != 0;
+    out->nfactors +=
+        f->relative != 0 || f->more != 0 || f->amorphous != 0 || f->polar != 0;
 }
 
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
