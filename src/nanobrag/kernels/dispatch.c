@@ -23,6 +23,7 @@ struct level {
         splat_vjp_##set##_single;                                                          \
     extern const struct density_kernels density_rows_##set##_double;                       \
     extern const struct node_kernels nodes_##set##_double;                                 \
+    extern const struct change_kernels changes_##set##_double;                             \
     extern const struct continuous_kernels samples_##set##_double, samples_##set##_single
 
 #define LEVEL(set, supported)                                                              \
@@ -33,7 +34,8 @@ struct level {
             &lanes_vjp_##set##_double,    &lanes_vjp_##set##_single,                       \
             &splat_vjp_##set##_double,    &splat_vjp_##set##_single,                       \
             &density_rows_##set##_double, &nodes_##set##_double,                           \
-            &samples_##set##_double,      &samples_##set##_single},                        \
+            &changes_##set##_double,      &samples_##set##_double,                         \
+            &samples_##set##_single},                                                      \
             supported                                                                      \
     }
 

@@ -77,6 +77,22 @@ typedef double loss_of_pixels(const struct phys_loss_model *model, int n,
                               const double *photons, const double *observed,
                               const double *weight, double *slope, double *curvature);
 
+/* The rows of a tile's Jacobian, change[r TILE_PIXELS + i] for its n pixels and up to `lanes`
+ * repeated ones, whose weights are 0 (kernels/grid.h). Row r is number to[r], or r, in the
+ * sums, whose matrix has `stride` numbers in a row; numbers ascend. */
+struct gram {
+    int n, lanes, rows;
+    const double *change, *bar, *weight;
+    const int *to; /* or NULL */
+    int *moving; /* (rows) workspace */
+    double *gradient, *matrix;
+    size_t stride;
+};
+
+/* Adds the sums of bar x change to the gradient, and those of weight x change x change to
+ * the matrix up to its diagonal. */
+typedef void tile_gram(const struct gram *gram);
+
 struct kernels {
     const char *name; /* name of the instruction set, or "reference" */
     tile_omega *omega;
@@ -98,10 +114,12 @@ struct adjoint_kernels {
     continuous_tile *continuous_tile;
     tile_amorphous *amorphous_rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
+    tile_gram *gram;
     loss_of_pixels *loss;
 };
 
 struct node_kernels;
+struct change_kernels;
 struct continuous_kernels;
 
 /* The kernels that a job runs on: `single` in tiles where the rounding of float stays
@@ -114,6 +132,7 @@ struct kernel_set {
     const struct density_kernels *density; /* of atoms; NULL: not in this backend */
     /* of a continuous crystal; NULL: not in this backend */
     const struct node_kernels *nodes;
+    const struct change_kernels *changes;
     const struct continuous_kernels *continuous_precise, *continuous_single;
 };
 

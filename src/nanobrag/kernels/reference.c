@@ -181,6 +181,23 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
+static void gram(const struct gram *g)
+{
+    for (int r = 0; r < g->rows; r++) {
+        const double *row = g->change + (size_t)r * TILE_PIXELS;
+        const size_t at = (size_t)(g->to ? g->to[r] : r);
+
+        g->gradient[at] += product(g->n, g->bar, row);
+        for (int c = 0; c <= r; c++) {
+            const double *other = g->change + (size_t)c * TILE_PIXELS;
+            double sum = 0;
+
+            for (int i = 0; i < g->n; i++) sum += g->weight[i] * row[i] * other[i];
+            g->matrix[at * g->stride + (size_t)(g->to ? g->to[c] : c)] += sum;
+        }
+    }
+}
+
 static double loss(const struct phys_loss_model *model, int n, const double *photons,
                    const double *observed, const double *weight, double *slope,
                    double *curvature)
@@ -227,5 +244,6 @@ const struct adjoint_kernels adjoint_kernels_reference = {
     NULL,
     NULL,
     product,
+    gram,
     loss,
 };

@@ -44,6 +44,7 @@ quad fmaxq(quad x, quad y);
 #define form_make                quads_form_make
 #define form_make_adjoint        quads_form_make_adjoint
 #define form_make_tangent        quads_form_make_tangent
+#define form_make_known          quads_form_make_known
 #define form_inverse             quads_form_inverse
 #define view_in_axes             quads_view_in_axes
 #define view_make                quads_view_make

@@ -449,11 +449,13 @@ static void take_through(const struct node_kernels *kernels, struct world *w,
     struct crystal_bar crystal_bar = {0};
     struct crystal_change crystal;
     struct nodes_change moved, back = {0};
+    struct form_of made;
     struct frame_change to = {0};
 
     view_crystal_tangent(&w->view, 0, &c->dot, &crystal);
-    view_nodes_tangent(&w->view, &w->frame, &w->name, &w->of, &w->nodes, &c->dot, &crystal,
-                       &moved);
+    view_nodes_tangent(&w->view, &w->frame, &w->name, &w->nodes, &c->dot, &crystal, &moved,
+                       &made);
+    form_make_tangent(&w->of, &w->nodes.form, &made, &moved.form);
     kernels->tangent(&w->nodes, &w->values, &moved, found);
     *share = crystal.share[w->name.mosaic];
     random_bar(w, 99, bar);

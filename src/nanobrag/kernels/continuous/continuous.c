@@ -33,6 +33,7 @@ void continuous_free(struct continuous_work *work)
     free(work->pair);
     free(work->first);
     free(work->of_tile);
+    free(work->change);
     memset(work, 0, sizeof *work);
 }
 
@@ -44,7 +45,8 @@ size_t continuous_bytes(const struct continuous_work *work)
            + work->ngroups * (sizeof *work->view.group + sizeof *work->spectrum)
            + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order
            + work->ntiles + work->pairs * sizeof *work->pair
-           + (work->nfirsts + work->nof_tile) * sizeof *work->first;
+           + (work->nfirsts + work->nof_tile) * sizeof *work->first
+           + work->nchanges * sizeof *work->change;
 }
 
 /* ---- memory ---- */

@@ -51,6 +51,8 @@ struct continuous_work {
     } *pair; /* (npairs of `pairs`) the same, spot by spot */
     size_t nfirsts, nof_tile;
     unsigned *first, *of_tile;
+    size_t nchanges;
+    struct profile_change *change; /* memory of rows.h */
 };
 
 void continuous_free(struct continuous_work *work);

@@ -6,14 +6,13 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "kernels/continuous/forms/changes.h"
 #include "kernels/continuous/spots_at.h"
 #include "kernels/spots/strips.h"
 
 void continuous_rows_free(struct continuous_rows *rows)
 {
-    free(rows->change);
     free(rows->grid);
-    rows->change = NULL;
     rows->grid = NULL;
 }
 
@@ -61,61 +60,136 @@ struct all_changes {
     const size_t *first; /* of each panel among them */
 };
 
-/* Finds the changes of a spot along all tangents of its panel. */
-static void change_spot(const struct all_changes *a, size_t number, double *grid)
-{
-    const struct continuous_rows *rows = a->rows;
-    const struct continuous_work *work = rows->work;
-    const struct view *view = &work->view;
-    const struct listed_spot *spot = work->table.spot + number;
-    const struct phys_frame *frame = rows->job->frame + spot->name.panel;
-    const struct tangents *along = a->of_panel[spot->name.panel];
-    const struct node_kernels *kernels = rows->kernels->nodes;
-    const int outputs = spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
-    const struct beam_group *g = view->group + spot->name.group;
-    struct spectrum_row row = {0};
-    const size_t numbers = grid ? row_numbers(work, spot, &row) : 0;
+/* A spot whose changes are found, and some of the directions in which it moves. */
+struct changing {
+    const struct all_changes *all;
+    const struct listed_spot *spot;
     struct spot_state state;
+    struct form_known known;
+    int n, which[DIRECTION_LANES];
+    struct nodes_change moved[DIRECTION_LANES];
+    struct form_of made[DIRECTION_LANES];
+    _Alignas(64) on_directions output[NODE_OUTPUTS][NODES];
+    _Alignas(64) on_directions coefficient[SPOT_COEFFICIENTS];
+};
 
-    spot_nodes_of(work, rows->job, spot, &state);
-    kernels->slopes(&state.nodes, &state.values);
-    for (int d = 0; d < along->n; d++) {
-        const struct phys_frame_tangent *dot = along->dot + d;
-        const struct crystal_change *crystal =
-            a->crystal + (a->first[spot->name.panel] + (size_t)d) * (size_t)view->ncrystal
-            + spot->name.crystal;
-        struct profile_change *to = rows->change + number * (size_t)rows->most + d;
+static int any_number(const void *of, size_t bytes)
+{
+    const double *number = of;
+
+    for (size_t i = 0; i < bytes / sizeof *number; i++)
+        if (number[i] != 0) return 1;
+    return 0;
+}
+
+static const struct crystal_change *crystal_along(const struct all_changes *a,
+                                                  const struct listed_spot *spot, int d)
+{
+    const size_t number = a->first[spot->name.panel] + (size_t)d;
+
+    return a->crystal + number * (size_t)a->rows->work->view.ncrystal + spot->name.crystal;
+}
+
+/* Finds the changes of the polynomials of a spot along its chosen directions. */
+static void change_polynomials(struct changing *c, struct profile_change *to)
+{
+    const struct continuous_rows *rows = c->all->rows;
+    const struct phys_frame *frame = rows->job->frame + c->spot->name.panel;
+    const struct tangents *along = c->all->of_panel[c->spot->name.panel];
+    const struct node_kernels *kernels = rows->kernels->nodes;
+    const int outputs = c->spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
+
+    if (any_number(c->made, sizeof *c->made * (size_t)c->n))
+        rows->kernels->changes->forms(&c->known, c->n, c->made, c->moved);
+    for (int d = 0; d < c->n; d++) {
         double output[NODE_OUTPUTS][NODES];
-        struct nodes_change change;
 
-        if (spot_share(view, spot) == 0) { /* it can only begin to have one */
-            memset(to, 0, sizeof *to);
-            to->c[SPOT_L] = crystal->share[spot->name.mosaic];
+        kernels->tangent(&c->state.nodes, &c->state.values, c->moved + d, output);
+        spot_factors_tangent(frame, c->spot, &c->state.nodes, along->dot + c->which[d],
+                             output[NODE_L]);
+        for (int o = 0; o < outputs; o++)
+            for (int i = 0; i < NODES; i++) c->output[o][i][d] = output[o][i];
+    }
+    rows->kernels->changes->fit(&rows->work->pattern, outputs, c->output, c->coefficient);
+    for (int d = 0; d < c->n; d++)
+        for (int k = 0; k < SPOT_COEFFICIENTS; k++)
+            to[c->which[d]].c[k] += c->coefficient[k][d];
+    c->n = 0;
+}
+
+/* Finds the changes of a spot's polynomials along all tangents. */
+static void change_spot(struct changing *c, struct profile_change *to)
+{
+    const struct continuous_rows *rows = c->all->rows;
+    const struct view *view = &rows->work->view;
+    const struct phys_frame *frame = rows->job->frame + c->spot->name.panel;
+    const struct tangents *along = c->all->of_panel[c->spot->name.panel];
+
+    spot_nodes_of(rows->work, rows->job, c->spot, &c->state);
+    rows->kernels->nodes->slopes(&c->state.nodes, &c->state.values);
+    form_make_known(&c->state.of, &c->state.nodes.form, &c->known);
+    memset(c->output, 0, sizeof c->output);
+    c->n = 0;
+    for (int d = 0; d < along->n; d++) {
+        struct nodes_change *moved = c->moved + c->n;
+        struct form_of *made = c->made + c->n;
+
+        view_nodes_tangent(view, frame, &c->spot->name, &c->state.nodes, along->dot + d,
+                           crystal_along(c->all, c->spot, d), moved, made);
+        if (frame->layer_mu == 0 && !any_number(moved, sizeof *moved)
+            && !any_number(made, sizeof *made))
             continue;
-        }
-        view_nodes_tangent(view, frame, &spot->name, &state.of, &state.nodes, dot, crystal,
-                           &change);
-        kernels->tangent(&state.nodes, &state.values, &change, output);
-        spot_factors_tangent(frame, spot, &state.nodes, dot, output[NODE_L]);
-        pattern_fit(&work->pattern, outputs, output, to->c);
-        to->c[SPOT_L] += change_of_scale(view, spot, dot, crystal);
-        to->half = dot->broad.half_range;
-        to->grid = NULL;
-        if (numbers > 0 && lines_change(g, dot)) {
-            double *e = malloc(2 * (size_t)g->n * sizeof *e), *w = e + g->n;
+        c->which[c->n++] = d;
+        if (c->n == DIRECTION_LANES) change_polynomials(c, to);
+    }
+    if (c->n > 0) change_polynomials(c, to);
+}
 
-            for (int i = 0; i < g->n && e; i++) {
-                e[i] = dot->source[g->first + i].inverse_wavelength
-                       / view->frame->source[g->first + i].inverse_wavelength;
-                w[i] = dot->source[g->first + i].weight;
+/* Finds the changes of the row of a spectrum along a tangent; returns 0 without memory. */
+static int change_lines(const struct continuous_work *work, const struct listed_spot *spot,
+                        const struct phys_frame_tangent *dot, double *grid)
+{
+    const struct beam_group *g = work->view.group + spot->name.group;
+    double *e = malloc(2 * (size_t)g->n * sizeof *e), *w = e + g->n;
+
+    for (int i = 0; i < g->n && e; i++) {
+        e[i] = dot->source[g->first + i].inverse_wavelength
+               / work->view.frame->source[g->first + i].inverse_wavelength;
+        w[i] = dot->source[g->first + i].weight;
+    }
+    if (e)
+        spectrum_row_change(work->spectrum + spot->name.group, spot->variance, e, w, grid);
+    free(e);
+    return e != NULL;
+}
+
+/* Finds the changes of a spot along all tangents of its panel. */
+static void change_all_of(struct changing *c, struct profile_change *to, double *grid)
+{
+    const struct continuous_work *work = c->all->rows->work;
+    const struct tangents *along = c->all->of_panel[c->spot->name.panel];
+    const struct beam_group *g = work->view.group + c->spot->name.group;
+    const int mosaic = c->spot->name.mosaic, dark = spot_share(&work->view, c->spot) == 0;
+    struct spectrum_row row = {0};
+    const size_t numbers = grid ? row_numbers(work, c->spot, &row) : 0;
+
+    memset(to, 0, sizeof *to * (size_t)along->n);
+    if (!dark) change_spot(c, to);
+    for (int d = 0; d < along->n; d++, to++) {
+        const struct phys_frame_tangent *dot = along->dot + d;
+        const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
+
+        if (dark) { /* it can only begin to have one */
+            to->c[SPOT_L] = crystal->share[mosaic];
+        } else {
+            to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);
+            to->half = dot->broad.half_range;
+            if (numbers > 0 && lines_change(g, dot)) {
+                if (change_lines(work, c->spot, dot, grid)) to->grid = grid;
+                grid += numbers;
             }
-            if (e)
-                spectrum_row_change(work->spectrum + spot->name.group, spot->variance, e, w,
-                                    grid);
-            to->grid = e ? grid : NULL;
-            free(e);
-            grid += numbers;
         }
+        to->none = !to->grid && to->half == 0 && !any_number(to->c, sizeof to->c);
     }
     spectrum_row_free(&row);
 }
@@ -152,9 +226,26 @@ static void change_all(const struct all_changes *a, const size_t *first)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int i = 0; i < n; i++) {
         STANDARD_FLOATS;
-        change_spot(a, (size_t)i, rows->grid ? rows->grid + first[i] : NULL);
+        struct changing changing;
+
+        changing.all = a;
+        changing.spot = rows->work->table.spot + i;
+        change_all_of(&changing, rows->change + (size_t)i * (size_t)rows->most,
+                      rows->grid ? rows->grid + first[i] : NULL);
     }
     (void)threads;
+}
+
+/* Returns memory for so many changes, or NULL. */
+static struct profile_change *take_changes(struct continuous_work *work, size_t n)
+{
+    if (n > work->nchanges || !work->change) {
+        free(work->change);
+        work->nchanges = 0;
+        work->change = malloc((n + n / 4 + 1) * sizeof *work->change);
+        if (work->change) work->nchanges = n + n / 4 + 1;
+    }
+    return work->change;
 }
 
 nb_status continuous_rows_find(struct progress *progress, const struct kernel_set *kernels,
@@ -181,7 +272,7 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
     }
     crystal = malloc((tangents * (size_t)work->view.ncrystal + 1) * sizeof *crystal);
     first = malloc((work->table.n + 1) * sizeof *first);
-    out->change = malloc((work->table.n * (size_t)out->most + 1) * sizeof *out->change);
+    out->change = take_changes(work, work->table.n * (size_t)out->most);
     status = begin && crystal && first && out->change ? NB_OK : NB_ERR_MEMORY;
     if (status == NB_OK) {
         for (int p = 0; p < panels; p++)

@@ -16,7 +16,7 @@ struct continuous_rows {
     const struct continuous_work *work;
     const struct tangents *const *along; /* of each panel */
     int most; /* tangents of a panel, at most */
-    struct profile_change *change; /* (spots x most) */
+    struct profile_change *change; /* (spots x most), of the workspace */
     double *grid; /* memory of the changes of spectra */
 };
 

@@ -374,14 +374,26 @@ struct products {
     int rows; /* 1 if the numbers of the row change along a direction */
     _Alignas(64) real p[PRODUCTS][FEW_SLOTS];
     _Alignas(64) real grid[DIRECTIONS + 1][FEW_SLOTS]; /* changes by the row */
+    int directions, which[DIRECTIONS]; /* their numbers */
     real dot[DIRECTIONS + 1][PRODUCTS]; /* in the form's units, then zeros */
     const double *number[DIRECTIONS]; /* changes of the row's numbers, or NULL */
 };
 
-static void load_directions(const struct profile *profile, const struct form *f, int n,
-                            const struct profile_change *dot, struct products *to)
+/* Takes the next directions from number `first` on, but those that change nothing. Returns
+ * where others follow. */
+static int choose_directions(const struct spot_changes *from, int first,
+                             struct products *to)
 {
-    const int used = coefficients_of(profile);
+    to->directions = 0;
+    for (; first < from->n && to->directions < DIRECTIONS; first++)
+        if (!from->dot[first].none) to->which[to->directions++] = first;
+    return first;
+}
+
+static void load_directions(const struct profile *profile, const struct form *f,
+                            const struct profile_change *changes, struct products *to)
+{
+    const int used = coefficients_of(profile), n = to->directions;
     double unit[SPOT_COEFFICIENTS];
 
     to->n = (used + 4) / 4 * 4;
@@ -390,12 +402,14 @@ static void load_directions(const struct profile *profile, const struct form *f,
     memset(to->dot, 0, sizeof *to->dot * (size_t)(n + 1));
     memset(to->p + used, 0, sizeof *to->p * (size_t)(to->n - used));
     for (int d = 0; d < n; d++) {
-        for (int k = 0; k < used; k++) to->dot[d][k] = (real)(dot[d].c[k] * unit[k]);
+        const struct profile_change *dot = changes + to->which[d];
+
+        for (int k = 0; k < used; k++) to->dot[d][k] = (real)(dot->c[k] * unit[k]);
         if (profile->kind == PROFILE_RANGE) {
-            to->dot[d][0] = (real)(dot[d].c[0] - dot[d].half * f->per_half);
-            to->dot[d][SPOT_COEFFICIENTS] = (real)(dot[d].half * f->unit[PART_HALF]);
+            to->dot[d][0] = (real)(dot->c[0] - dot->half * f->per_half);
+            to->dot[d][SPOT_COEFFICIENTS] = (real)(dot->half * f->unit[PART_HALF]);
         }
-        to->number[d] = profile->kind == PROFILE_TABLE ? dot[d].grid : NULL;
+        to->number[d] = profile->kind == PROFILE_TABLE ? dot->grid : NULL;
         to->rows |= to->number[d] != NULL;
     }
 }
@@ -463,10 +477,10 @@ PHYS_FN void multiply_others(int first, int n, const struct plane *plane,
 #undef ADD
 
 /* Adds the changes of the values by the changes of the row's numbers. */
-static void multiply_numbers(const struct form *f, int n, int directions,
-                             const struct cells *at, struct products *to)
+static void multiply_numbers(const struct form *f, int n, const struct cells *at,
+                             struct products *to)
 {
-    for (int d = 0; d < directions; d++) {
+    for (int d = 0; d < to->directions; d++) {
         if (!to->number[d]) continue;
         for (int i = 0; i < n; i++) {
             const double *number = to->number[d] + f->base + at->cell[i];
@@ -520,8 +534,7 @@ PHYS_FN void multiply_plane(int first, int kind, const struct batch *batch,
 
 /* Computes the products of a batch. */
 static void multiply_batch(const struct profile *profile, const struct form *form,
-                           const struct batch *batch, int over, int directions,
-                           struct products *to)
+                           const struct batch *batch, int over, struct products *to)
 {
     static const real one[FEW_SLOTS] = {
 #define EIGHT 1, 1, 1, 1, 1, 1, 1, 1
@@ -533,7 +546,7 @@ static void multiply_batch(const struct profile *profile, const struct form *for
     struct plane plane;
     struct cells cells;
 
-    for (int d = 0; d <= directions && to->rows; d++)
+    for (int d = 0; d <= to->directions && to->rows; d++)
         memset(to->grid[d], 0, sizeof **to->grid * (size_t)n);
     for (int j = 0; j < over; j++) {
         planes_of[profile->kind](form, batch, j, one, &plane, &cells);
@@ -543,22 +556,21 @@ static void multiply_batch(const struct profile *profile, const struct form *for
             multiply_plane(0, profile->kind, batch, &plane, to);
         if (!to->rows) continue;
         weigh_numbers(n, one, &cells);
-        multiply_numbers(form, n, directions, &cells, to);
+        multiply_numbers(form, n, &cells, to);
     }
 }
 
-/* Adds the changes of the pixels of a batch along `directions` directions. */
+/* Adds the changes of the pixels of a batch along the directions. */
 static void add_changes(const struct products *products, const struct batch *batch,
-                        double scale, int directions, double *change, size_t stride)
+                        double scale, const struct spot_changes *to)
 {
     _Alignas(64) real sum[2][FEW_SLOTS];
 
-    for (int d = 0; d < directions; d += 2) {
-        double *to = change + (size_t)d * stride;
-
+    for (int d = 0; d < products->directions; d += 2) {
         combine(batch->padded, products, d, sum);
-        add_to_batch(batch, scale, sum[0], to);
-        if (d + 1 < directions) add_to_batch(batch, scale, sum[1], to + stride);
+        for (int j = 0; j < 2 && d + j < products->directions; j++)
+            add_to_batch(batch, scale, sum[j],
+                         to->change + (size_t)products->which[d + j] * to->stride);
     }
 }
 
@@ -569,21 +581,22 @@ static void changes(const struct profile *profile, int over, int nrows,
     struct form form;
     struct batch batch;
     struct products products;
+    int first = 0;
 
     if (!make_form(profile, &form)) return;
     scale *= form.factor;
-    for (int first = 0; first == 0 || first < to->n; first += DIRECTIONS) {
-        const int count = to->n - first < DIRECTIONS ? to->n - first : DIRECTIONS;
-        double *change = to->change + (size_t)first * to->stride;
+    do {
         struct cursor at = {0, 0};
+        const int own = first == 0;
 
-        load_directions(profile, &form, count, to->dot + first, &products);
+        first = choose_directions(to, first, &products);
+        load_directions(profile, &form, to->dot, &products);
         while (fill_batch(&batch, FEW_SLOTS, over, nrows, rows, &at)) {
-            multiply_batch(profile, &form, &batch, over, count, &products);
-            if (first == 0) add_to_batch(&batch, scale, products.p[0], to->pixel);
-            add_changes(&products, &batch, scale, count, change, to->stride);
+            multiply_batch(profile, &form, &batch, over, &products);
+            if (own) add_to_batch(&batch, scale, products.p[0], to->pixel);
+            add_changes(&products, &batch, scale, to);
         }
-    }
+    } while (first < to->n);
 }
 
 extern const struct continuous_kernels KERNELS;

@@ -62,6 +62,7 @@ struct profile_change {
     double c[SPOT_COEFFICIENTS];
     double half;
     const double *grid;
+    int none; /* 1: all is 0 */
 };
 
 /* n directions of change, and where the changes of pixels along them go: that of pixel p

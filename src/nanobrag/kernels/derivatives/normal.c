@@ -36,7 +36,8 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     jacobian_take(arena, n, &out->jacobian);
     out->chunks = chunks_of(n);
     out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
-    out->moves = arena_take(arena, (size_t)out->chunks * n->at_once, sizeof *out->moves);
+    out->moving =
+        arena_take(arena, (size_t)out->chunks * n->at_once, sizeof *out->moving);
     for (int i = 0; i < out->chunks; i++) {
         struct normal_sums none, *s = out->sums ? out->sums + i : &none;
 
@@ -74,14 +75,6 @@ static void multiply(int n, const double *a, const double *b, double *out)
     for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
 }
 
-/* Returns 1 when a pixel changes. */
-static int any(int n, const double *change)
-{
-    for (int i = 0; i < n; i++)
-        if (change[i] != 0) return 1;
-    return 0;
-}
-
 /* Adds the columns of a tile to the sums of the structure factors. */
 static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct adjoint_kernels *adjoint_kernels,
@@ -113,29 +106,25 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
     struct normal_sums *s = run->work->sums + chunk;
-    unsigned char *moves = run->work->moves + (size_t)chunk * n->at_once;
-    const struct panel_tangents *of = jacobian->of;
     struct weights w;
-    double weighted[TILE_PIXELS];
 
     w.n = grid_rendered(&jacobian->tile);
     w.lanes = grid_lanes(&jacobian->tile);
     s->value += objective_tile(run->objective, job, &jacobian->tile, jacobian->photons,
                                w.bar, w.weight);
-    for (size_t i = 0; i < of->n; i++) {
-        const double *change = jacobian->change + i * TILE_PIXELS;
-        const size_t row = jacobian_which(of, i);
+    const struct gram gram = {.n = w.n,
+                              .lanes = w.lanes,
+                              .rows = (int)jacobian->of->n,
+                              .change = jacobian->change,
+                              .bar = w.bar,
+                              .weight = w.weight,
+                              .to = jacobian->of->which,
+                              .moving = run->work->moving + (size_t)chunk * n->at_once,
+                              .gradient = s->gradient,
+                              .matrix = s->matrix,
+                              .stride = n->tangents};
 
-        moves[i] = (unsigned char)any(w.n, change);
-        if (!moves[i]) continue;
-        s->gradient[row] += adjoint_kernels->product(w.n, w.bar, change);
-        multiply(w.n, w.weight, change, weighted);
-        for (size_t k = 0; k <= i; k++)
-            if (moves[k])
-                s->matrix[row * n->tangents + jacobian_which(of, k)] +=
-                    adjoint_kernels->product(w.n, weighted,
-                                             jacobian->change + k * TILE_PIXELS);
-    }
+    adjoint_kernels->gram(&gram);
     if (jacobian->columns)
         add_structure_factors(run->coupling, n, adjoint_kernels, jacobian, &w, s);
     if (run->planes) planes_add_tile(run->planes, chunk, adjoint_kernels, jacobian);

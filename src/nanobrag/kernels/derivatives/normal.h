@@ -21,7 +21,7 @@ struct normal_sums {
 struct normal_work {
     struct jacobian_work jacobian; /* one tangent for each dense parameter */
     int chunks;
-    unsigned char *moves; /* (chunks x at_once) 1: the current tile changes along it */
+    int *moving; /* (chunks x at_once) the tangents along which the current tile changes */
     struct normal_sums *sums; /* one per chunk; normal_sum_chunks() adds all to the first */
 };
 

@@ -13,6 +13,7 @@
  */
 #include <assert.h>
 
+#include "kernels/derivatives/gram.h"
 #include "kernels/kernels.h"
 #include "kernels/lanes/lane_amorphous.h"
 #include "kernels/lanes/lane_loss.h"
@@ -487,5 +488,6 @@ const struct adjoint_kernels KERNELS = {
     CONTINUOUS_TILE,
     amorphous_rows,
     product,
+    TILE_GRAM,
     LANE_LOSS,
 };

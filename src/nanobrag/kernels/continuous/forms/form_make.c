@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+#include "kernels/continuous/forms/form_tangent.h"
+
 /* The prior S is inverted with this share of its trace added, so that a spread about one
  * axis alone has an inverse too. */
 static const double floor_of_spread = 1e-6, no_spread = 1e-30;
@@ -325,104 +327,37 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
 
 /* ---- the tangent ---- */
 
-/* Writes the change of b m b, with b symmetric: m', b', in both places. */
-static void change_both(const matrix m, const matrix dm, const matrix b, const matrix db,
-                        matrix out)
+void form_make_known(const struct form_of *of, const struct form *form,
+                     struct form_known *out)
 {
-    matrix more;
+    double prior[6], m[6];
 
-    product(b, dm, b, out);
-    product(db, m, b, more);
-    add(1, more, out);
-    product(b, m, db, more);
-    add(1, more, out);
-}
-
-/* Writes the change of the inverse of a matrix, from the inverse. */
-static void change_inverse(const matrix inverse, const matrix dot, matrix out)
-{
-    product(inverse, dot, inverse, out);
-    for (int i = 0; i < 9; i++) out[i] = -out[i];
-}
-
-static void change_mix(const matrix a, const matrix da, const matrix b, const matrix db,
-                       matrix out)
-{
-    matrix more;
-
-    mix(da, b, out);
-    mix(a, db, more);
-    add(1, more, out);
-}
-
-/* Writes the changes of beta and m, from those of sig, b and S. */
-static void prior_tangent(const struct parts *p, const struct parts *dot, struct form *out)
-{
-    matrix ds, dsi, m;
-    const double more = floor_of_spread * (dot->s[0] + dot->s[4] + dot->s[8]);
-    double symmetric[6];
-
-    memcpy(ds, dot->s, sizeof ds);
-    for (int i = 0; i < 9; i += 4) ds[i] += more;
-    change_inverse(p->si, ds, dsi);
-    change_mix(p->sig, dot->sig, p->si, dsi, m);
-    narrow(m, out->m);
-    narrow(dot->b, symmetric);
-    for (int i = 0; i < 6; i++)
-        out->m[i] = 0.25 * out->m[i] + symmetric[i] * (1. / 3)
-                    - (i < 3 ? (dot->b[0] + dot->b[4] + dot->b[8]) * (1. / 6) : 0);
-    out->beta[0] = dot->b[5] - dot->b[7];
-    out->beta[1] = dot->b[6] - dot->b[2];
-    out->beta[2] = dot->b[1] - dot->b[3];
-}
-
-static double trace_of(const matrix a, const matrix b)
-{
-    double sum = 0;
-
-    for (int i = 0; i < 9; i++) sum += a[i] * b[i];
-    return sum;
+    out->q = form->q;
+    out->more = floor_of_spread;
+    memcpy(out->n, form->n, sizeof out->n);
+    memcpy(out->s, of->spread, sizeof out->s);
+    memcpy(out->ci, form->ci, sizeof out->ci);
+    memcpy(out->k, form->k, sizeof out->k);
+    memcpy(out->sig, form->sig, sizeof out->sig);
+    form_give(form_scale(form->q, form_load(form->n)), out->q0);
+    form_symmetric(1, form_load(out->q0), form_load(out->q0), out->pairs);
+    prior_of(of->spread, prior);
+    (void)form_inverse(prior, out->si);
+    form_mix(form->ci, out->pairs, m);
+    for (int i = 0; i < 6; i++) out->d[i] = -m[i];
+    form_product(out->d, out->s, out->ds);
+    form_mix(form->sig, form->k, out->w);
+    form_give(form_times(out->w, form_load(out->q0)), out->wq);
+    form_give(form_times(form->sig, form_load(form->n)), out->sn);
+    out->h = form_dot(form_load(out->q0), form_load(out->wq));
+    out->along = form_dot(form_load(form->n), form_load(out->sn));
 }
 
 void form_make_tangent(const struct form_of *of, const struct form *form,
                        const struct form_of *dot, struct form *out)
 {
-    struct parts p, d;
-    matrix dc, db, dk, m;
-    double along, h, inward = 0;
+    struct form_known known;
 
-    parts_of(of, form, &p);
-    memset(out, 0, sizeof *out);
-    for (int i = 0; i < 3; i++) inward += dot->q0[i] * form->n[i];
-    for (int i = 0; i < 3 && form->q > 0; i++)
-        out->n[i] = (dot->q0[i] - inward * form->n[i]) / form->q;
-    out->q = inward;
-    out->b = dot->b;
-    memcpy(out->s, dot->spread, sizeof out->s);
-    cross_of(dot->q0, d.x);
-    widen(dot->spread, d.s);
-    widen(dot->block, db);
-    change_both(p.s, d.s, p.x, d.x, m);
-    for (int i = 0; i < 9; i++) dc[i] = db[i] - m[i];
-    change_inverse(p.ci, dc, d.ci);
-    change_inverse(p.k, db, dk);
-    change_both(p.ci, d.ci, p.x, d.x, d.d);
-    times(d.s, p.d, d.b);
-    times(p.s, d.d, m);
-    add(1, m, d.b);
-    change_both(p.d, d.d, p.s, d.s, d.sig);
-    add(1, d.s, d.sig);
-    change_mix(p.sig, d.sig, p.k, dk, d.w);
-    narrow(d.ci, out->ci);
-    narrow(dk, out->k);
-    narrow(d.sig, out->sig);
-    prior_tangent(&p, &d, out);
-    h = square_of(d.w, p.q0);
-    for (int i = 0; i < 3; i++)
-        h += 2 * dot->q0[i]
-             * form_dot(form_load(p.w + (size_t)3 * (size_t)i), form_load(p.q0));
-    along = quadratic(out->sig, form->n)
-            + 2 * form_dot(form_load(out->n), form_times(form->sig, form_load(form->n)));
-    out->norm = dot->height + 0.5 * (trace_of(p.k, db) - trace_of(p.ci, dc))
-                + (h * p.along + p.h * along) * (1. / 24);
+    form_make_known(of, form, &known);
+    form_tangent(&known, form->q > 0 ? 1 / form->q : 0, dot, out);
 }

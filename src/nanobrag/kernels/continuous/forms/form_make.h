@@ -28,9 +28,13 @@ void form_make(const struct form_of *of, struct form *out);
 void form_make_adjoint(const struct form_of *of, const struct form *form,
                        const struct form *bar, struct form_of *to);
 
-/* Writes the change of the form along a change of what it is made from. */
+/* Writes the change of the form along a change of what it is made from; and what all such
+ * changes need (form_tangent.h). */
+struct form_known;
 void form_make_tangent(const struct form_of *of, const struct form *form,
                        const struct form_of *dot, struct form *out);
+void form_make_known(const struct form_of *of, const struct form *form,
+                     struct form_known *out);
 
 /* Returns the determinant of a symmetric matrix and writes its inverse. */
 double form_inverse(const double m[6], double out[6]);

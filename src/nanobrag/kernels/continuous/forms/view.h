@@ -111,11 +111,12 @@ struct crystal_change {
 void view_crystal_tangent(const struct view *view, int crystal,
                           const struct phys_frame_tangent *dot, struct crystal_change *out);
 
-/* Writes the change of a spot's nodes along a tangent of the frame. */
+/* Writes the change of a spot's nodes along a tangent of the frame but that of its form,
+ * which follows from the change of what the form is made from. */
 void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
-                        const struct spot_name *name, const struct form_of *of,
-                        const struct spot_nodes *nodes,
+                        const struct spot_name *name, const struct spot_nodes *nodes,
                         const struct phys_frame_tangent *dot,
-                        const struct crystal_change *crystal, struct nodes_change *out);
+                        const struct crystal_change *crystal, struct nodes_change *out,
+                        struct form_of *made);
 
 #endif

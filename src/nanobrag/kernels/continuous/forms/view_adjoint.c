@@ -400,10 +400,10 @@ struct spot_light view_light_tangent(const struct view *view, const struct spot_
 }
 
 void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
-                        const struct spot_name *name, const struct form_of *of,
-                        const struct spot_nodes *nodes,
+                        const struct spot_name *name, const struct spot_nodes *nodes,
                         const struct phys_frame_tangent *dot,
-                        const struct crystal_change *crystal, struct nodes_change *out)
+                        const struct crystal_change *crystal, struct nodes_change *out,
+                        struct form_of *made)
 {
     const struct crystal_at *c = view->crystal + name->crystal;
     const struct beam_group *g = view->group + name->group;
@@ -413,14 +413,14 @@ void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
     const double sub_dot = dot->pixel / frame->oversample;
     const double depth = frame->layer_offset + name->layer * frame->layer_step;
     const double depth_dot = dot->layer_offset + name->layer * dot->layer_step;
-    struct form_of made = {0};
     double sum = 0;
 
     memset(out, 0, sizeof *out);
+    memset(made, 0, sizeof *made);
     for (int i = 0; i < g->n; i++) sum += view->frame->source[g->first + i].weight;
     for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) made.q0[i] += hkl[j] * crystal->stars[3 * j + i];
-        out->q0[i] = made.q0[i];
+        for (int j = 0; j < 3; j++) made->q0[i] += hkl[j] * crystal->stars[3 * j + i];
+        out->q0[i] = made->q0[i];
         out->origin[i] =
             dot->pix0[i] + depth_dot * frame->normal[i] + depth * dot->normal[i];
         out->fast[i] = sub_dot * frame->fast[i] + sub * dot->fast[i];
@@ -435,15 +435,15 @@ void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
     out->z0 = name->gauss * dot->broad.half_range;
     out->line = dot->broad.line;
     for (int i = 0; i < 6; i++) {
-        made.block[i] = crystal->block[i];
-        made.spread[i] = crystal->spread[name->mosaic][i];
+        made->block[i] = crystal->block[i];
+        made->spread[i] = crystal->spread[name->mosaic][i];
     }
-    view_add_product(2 * b->spacing * dot->broad.spacing, of->q0, of->q0, made.block);
-    view_add_product(2 * b->spacing * b->spacing, of->q0, made.q0, made.block);
-    if (view_is_wide(view, name)) widths_tangent(view, name, nodes, dot, out, made.block);
+    view_add_product(2 * b->spacing * dot->broad.spacing, nodes->q0, nodes->q0,
+                     made->block);
+    view_add_product(2 * b->spacing * b->spacing, nodes->q0, made->q0, made->block);
+    if (view_is_wide(view, name)) widths_tangent(view, name, nodes, dot, out, made->block);
     if (nodes->star) prior_tangent(nodes, b, &dot->broad, out->prior);
-    made.height =
-        0.5 * (view_inner(c->k, crystal->block) - view_inner(nodes->form.k, made.block));
-    made.b = dot->b_factor;
-    form_make_tangent(of, &nodes->form, &made, &out->form);
+    made->height =
+        0.5 * (view_inner(c->k, crystal->block) - view_inner(nodes->form.k, made->block));
+    made->b = dot->b_factor;
 }

@@ -1,0 +1,132 @@
+/*
+ * form_tangent.h - the change of a form along a change of what it is made from, as plain
+ * arithmetic of matrices of six numbers, so that a loop over changes can be in lanes. With
+ * Q = q0 q0^T,
+ *
+ *     C = Cb + mix(S, Q),   d = X C^-1 X = -mix(C^-1, Q),   b = 1 + S d,
+ *     sig = S + S d S,   w = mix(sig, K),   m = mix(sig, S^-1)/4 + sym(b)/3 - tr(b)/6.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_CONTINUOUS_FORM_TANGENT_H
+#define NB_KERNELS_CONTINUOUS_FORM_TANGENT_H
+
+#include "kernels/continuous/forms/form_make.h"
+
+/* What all changes of a form need. */
+struct form_known {
+    double q, n[3], q0[3], pairs[6]; /* pairs: Q */
+    double s[6], si[6], ci[6], k[6], sig[6];
+    double d[6], ds[9]; /* ds = d S */
+    double wq[3], sn[3], w[6], h, along; /* w q0, sig n, q0 w q0, n sig n */
+    double more; /* of the trace of S in the prior that is inverted */
+};
+
+/* Writes a m a for symmetric matrices, times `scale`. */
+FORM_FN void form_congruent(double scale, const double *a, const double *m, double *to)
+{
+    double ma[9];
+
+    form_product(m, a, ma);
+    form_before(a, ma, to);
+    for (int i = 0; i < 6; i++) to[i] *= scale;
+}
+
+/* Writes the change of a C^-1-like inverse: -inverse dot inverse. */
+FORM_FN void form_change_inverse(const double *inverse, const double *dot, double *to)
+{
+    form_congruent(-1, inverse, dot, to);
+}
+
+/* Returns the sum of the products of all elements of two symmetric matrices. */
+FORM_FN double form_inner(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+           + 2 * (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
+}
+
+/* Writes mix(da, b) + mix(a, db). */
+FORM_FN void form_change_mix(const double *a, const double *da, const double *b,
+                             const double *db, double *to)
+{
+    double other[6];
+
+    form_mix(da, b, to);
+    form_mix(a, db, other);
+    for (int i = 0; i < 6; i++) to[i] += other[i];
+}
+
+/* Writes the changes of the covariance sig and of beta and m. */
+FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
+                                const double *dd, struct form *out)
+{
+    const double trace_s = ds[0] + ds[1] + ds[2];
+    double one[9], other[9], prior[6], dsi[6], trace;
+
+    /* sig = S + S d S; b = 1 + S d */
+    form_congruent(1, p->s, dd, out->sig);
+    form_product(p->s, dd, other);
+    one[0] = ds[0] * p->ds[0] + ds[3] * p->ds[3] + ds[4] * p->ds[6];
+    one[1] = ds[0] * p->ds[1] + ds[3] * p->ds[4] + ds[4] * p->ds[7];
+    one[2] = ds[0] * p->ds[2] + ds[3] * p->ds[5] + ds[4] * p->ds[8];
+    one[3] = ds[3] * p->ds[0] + ds[1] * p->ds[3] + ds[5] * p->ds[6];
+    one[4] = ds[3] * p->ds[1] + ds[1] * p->ds[4] + ds[5] * p->ds[7];
+    one[5] = ds[3] * p->ds[2] + ds[1] * p->ds[5] + ds[5] * p->ds[8];
+    one[6] = ds[4] * p->ds[0] + ds[5] * p->ds[3] + ds[2] * p->ds[6];
+    one[7] = ds[4] * p->ds[1] + ds[5] * p->ds[4] + ds[2] * p->ds[7];
+    one[8] = ds[4] * p->ds[2] + ds[5] * p->ds[5] + ds[2] * p->ds[8];
+    out->sig[0] += ds[0] + 2 * one[0];
+    out->sig[1] += ds[1] + 2 * one[4];
+    out->sig[2] += ds[2] + 2 * one[8];
+    out->sig[3] += ds[3] + one[1] + one[3];
+    out->sig[4] += ds[4] + one[2] + one[6];
+    out->sig[5] += ds[5] + one[5] + one[7];
+    form_product(ds, p->d, one);
+    for (int i = 0; i < 9; i++) one[i] += other[i];
+    for (int i = 0; i < 6; i++) prior[i] = ds[i] + (i < 3 ? p->more * trace_s : 0);
+    form_change_inverse(p->si, prior, dsi);
+    form_change_mix(p->sig, out->sig, p->si, dsi, out->m);
+    trace = (one[0] + one[4] + one[8]) * (1. / 6);
+    out->m[0] = 0.25 * out->m[0] + one[0] * (1. / 3) - trace;
+    out->m[1] = 0.25 * out->m[1] + one[4] * (1. / 3) - trace;
+    out->m[2] = 0.25 * out->m[2] + one[8] * (1. / 3) - trace;
+    out->m[3] = 0.25 * out->m[3] + (one[1] + one[3]) * (1. / 6);
+    out->m[4] = 0.25 * out->m[4] + (one[2] + one[6]) * (1. / 6);
+    out->m[5] = 0.25 * out->m[5] + (one[5] + one[7]) * (1. / 6);
+    out->beta[0] = one[5] - one[7];
+    out->beta[1] = one[6] - one[2];
+    out->beta[2] = one[1] - one[3];
+}
+
+/* Writes the change of the form; `per_q` is 1/q, or 0 for the reflection 000. */
+FORM_FN void form_tangent(const struct form_known *p, double per_q,
+                          const struct form_of *dot, struct form *out)
+{
+    const struct form_vector n = form_load(p->n), q0 = form_load(p->q0);
+    const struct form_vector dq = form_load(dot->q0), wq = form_load(p->wq);
+    const struct form_vector sn = form_load(p->sn);
+    struct form_vector dn;
+    double dpairs[6], dc[6], dd[6], dw[6], h, along;
+
+    out->q = form_dot(dq, n);
+    dn = form_scale(per_q, form_axpy(-out->q, n, dq));
+    form_give(dn, out->n);
+    out->b = dot->b;
+    for (int i = 0; i < 6; i++) out->s[i] = dot->spread[i];
+    form_symmetric(2, q0, dq, dpairs);
+    form_change_mix(p->s, dot->spread, p->pairs, dpairs, dc);
+    for (int i = 0; i < 6; i++) dc[i] += dot->block[i];
+    form_change_inverse(p->ci, dc, out->ci);
+    form_change_inverse(p->k, dot->block, out->k);
+    form_change_mix(p->ci, out->ci, p->pairs, dpairs, dd);
+    for (int i = 0; i < 6; i++) dd[i] = -dd[i];
+    form_prior_tangent(p, dot->spread, dd, out);
+    form_change_mix(p->sig, out->sig, p->k, out->k, dw);
+    h = form_dot(q0, form_times(dw, q0)) + 2 * form_dot(dq, wq);
+    along = form_dot(n, form_times(out->sig, n)) + 2 * form_dot(dn, sn);
+    out->norm = dot->height
+                + 0.5 * (form_inner(p->k, dot->block) - form_inner(p->ci, dc))
+                + (h * p->along + p->h * along) * (1. / 24);
+}
+
+#endif
