@@ -77,9 +77,9 @@ typedef double loss_of_pixels(const struct phys_loss_model *model, int n,
                               const double *photons, const double *observed,
                               const double *weight, double *slope, double *curvature);
 
-/* The rows of a tile's Jacobian, change[r TILE_PIXELS + i] for its n pixels and up to `lanes`
- * repeated ones, whose weights are 0 (kernels/grid.h). Row r is number to[r], or r, in the
- * sums, whose matrix has `stride` numbers in a row; numbers ascend. */
+/* The rows of a tile's Jacobian, change[r TILE_PIXELS + i] for its n pixels and up to
+ * `lanes` repeated ones, whose weights are 0 (kernels/grid.h). Row r is number to[r], or r,
+ * in the sums, whose matrix has `stride` numbers in a row; numbers ascend. */
 struct gram {
     int n, lanes, rows;
     const double *change, *bar, *weight;

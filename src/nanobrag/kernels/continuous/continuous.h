@@ -48,7 +48,7 @@ struct continuous_work {
     size_t npairs, pairs;
     struct spot_on_tile {
         unsigned tile, spot;
-    } *pair; /* (npairs of `pairs`) the same, spot by spot */
+    } * pair; /* (npairs of `pairs`) the same, spot by spot */
     size_t nfirsts, nof_tile;
     unsigned *first, *of_tile;
     size_t nchanges;

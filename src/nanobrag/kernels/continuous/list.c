@@ -297,13 +297,20 @@ static int ones_of(uint32_t bits)
     return bits == UINT32_MAX ? 32 : __builtin_ctz(~bits);
 }
 
+/* Returns how many of the lowest bits are 1. */
+static size_t ones_before(uint32_t bits, int end)
+{
+    return (size_t)__builtin_popcount(bits & bits_of(0, end));
+}
+
 int list_shown(const struct listed_spot *spot, int over, int nfast, const struct tile *part,
                int *row, int end, int most, struct sample_row *out)
 {
-    int before[TILE_SLOW + 1] = {0}, n = 0;
+    size_t before[TILE_SLOW + 1] = {0};
+    int n = 0;
 
     for (int r = 0; r < part->height; r++)
-        before[r + 1] = before[r] + __builtin_popcount(part->shown[r]);
+        before[r + 1] = before[r] + ones_before(part->shown[r], 32);
     for (; *row < end; (*row)++) {
         const double y = *row + 0.5;
         const int r = *row / over - part->slow, begin = n;
@@ -320,8 +327,7 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
             from = __builtin_ctz(left);
             to = from + ones_of(left >> from);
             out[n] = samples_at(spot, over, part->fast + from, part->fast + to, y);
-            out[n++].pixel = (size_t)(
-                before[r] + __builtin_popcount(part->shown[r] & bits_of(0, from)));
+            out[n++].pixel = before[r] + ones_before(part->shown[r], from);
         }
     }
     return n;

@@ -316,8 +316,8 @@ static void add_spot(const struct continuous_rows *rows, const struct tile *part
         spot->square * spot->weight * view_light(&work->view, &spot->name).weight;
     const double scale = spot_share(&work->view, spot) != 0 ? spot->scale : rest;
     const struct spot_changes to = {rows->along[part->panel]->n,
-                                    rows->change + number * (size_t)rows->most, own,
-                                    change, TILE_PIXELS};
+                                    rows->change + number * (size_t)rows->most, own, change,
+                                    TILE_PIXELS};
     struct sample_row samples[TILE_SLOW * 16];
     struct spectrum_row row = {0};
     struct profile profile;

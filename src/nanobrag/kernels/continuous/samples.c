@@ -536,16 +536,12 @@ PHYS_FN void multiply_plane(int first, int kind, const struct batch *batch,
 static void multiply_batch(const struct profile *profile, const struct form *form,
                            const struct batch *batch, int over, struct products *to)
 {
-    static const real one[FEW_SLOTS] = {
-#define EIGHT 1, 1, 1, 1, 1, 1, 1, 1
-        EIGHT, EIGHT, EIGHT, EIGHT, EIGHT,
-        EIGHT, EIGHT, EIGHT
-#undef EIGHT
-    };
     const int n = batch->padded;
     struct plane plane;
     struct cells cells;
+    real one[FEW_SLOTS];
 
+    for (int i = 0; i < n; i++) one[i] = 1;
     for (int d = 0; d <= to->directions && to->rows; d++)
         memset(to->grid[d], 0, sizeof **to->grid * (size_t)n);
     for (int j = 0; j < over; j++) {

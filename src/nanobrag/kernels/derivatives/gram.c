@@ -61,7 +61,8 @@ static void add_rows(const struct gram *g, int m, int r)
     for (int first = 0; first < wide; first += WIDE) {
         const double *with[WIDE];
 
-        for (int w = 0; w < WIDE; w++) with[w] = row_of(g, first + w < wide ? first + w : r);
+        for (int w = 0; w < WIDE; w++)
+            with[w] = row_of(g, first + w < wide ? first + w : r);
         products(g->lanes, weighted[0], weighted[high - 1], with, sums);
         for (int h = 0; h < high; h++)
             for (int w = 0; w < WIDE && first + w <= r + h; w++)

@@ -203,9 +203,9 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
 
     panel.scratch = workspace->scratch;
     if (run->continuous) {
-        const int whole = adjoint_kernels->continuous_tile(job, tile, &of->rows,
-                                                           run->continuous, columns,
-                                                           photons, change);
+        const int whole =
+            adjoint_kernels->continuous_tile(job, tile, &of->rows, run->continuous, columns,
+                                             photons, change);
 
         if (!whole && !(columns && columns->full))
             adjoint_kernels->amorphous_rows(job, tile, &of->along, photons, change);

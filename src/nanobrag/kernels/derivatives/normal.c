@@ -36,8 +36,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     jacobian_take(arena, n, &out->jacobian);
     out->chunks = chunks_of(n);
     out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
-    out->moving =
-        arena_take(arena, (size_t)out->chunks * n->at_once, sizeof *out->moving);
+    out->moving = arena_take(arena, (size_t)out->chunks * n->at_once, sizeof *out->moving);
     for (int i = 0; i < out->chunks; i++) {
         struct normal_sums none, *s = out->sums ? out->sums + i : &none;
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Computes the changes of the form along the directions of all lanes. */
-static void forms_of_lanes(const struct form_known *known,
-                           on_directions *restrict dot, on_directions *restrict out)
+static void forms_of_lanes(const struct form_known *known, on_directions *restrict dot,
+                           on_directions *restrict out)
 {
     const struct form_known p = *known;
     const double per_q = p.q > 0 ? 1 / p.q : 0;

@@ -124,8 +124,7 @@ FORM_FN void form_tangent(const struct form_known *p, double per_q,
     form_change_mix(p->sig, out->sig, p->k, out->k, dw);
     h = form_dot(q0, form_times(dw, q0)) + 2 * form_dot(dq, wq);
     along = form_dot(n, form_times(out->sig, n)) + 2 * form_dot(dn, sn);
-    out->norm = dot->height
-                + 0.5 * (form_inner(p->k, dot->block) - form_inner(p->ci, dc))
+    out->norm = dot->height + 0.5 * (form_inner(p->k, dot->block) - form_inner(p->ci, dc))
                 + (h * p->along + p->h * along) * (1. / 24);
 }
 

@@ -40,8 +40,8 @@ static void close_place(int n, const struct factors *restrict x,
         double sum = 0;
 
         for (int k = 0; k < 3; k++)
-            sum += x->v[k][j]
-                   * (p.place[k] + x->fast[j] * p.fast[k] + x->slow[j] * p.slow[k]);
+            sum +=
+                x->v[k][j] * (p.place[k] + x->fast[j] * p.fast[k] + x->slow[j] * p.slow[k]);
         to[j] += sum;
     }
 }
@@ -73,8 +73,8 @@ static void close_factor(const struct factored *a, const struct factors *restric
 /* Computes the factors of samples `offset` sub-pixels from the corners of their pixels, and
  * adds the photons. */
 static void find_light(const struct factored *a, const struct listing *listing,
-                       double offset, const struct light *light,
-                       struct factors *restrict x, double *restrict photons)
+                       double offset, const struct light *light, struct factors *restrict x,
+                       double *restrict photons)
 {
     const double level = light->amorphous * phys_amorphous_level(a->frame);
 

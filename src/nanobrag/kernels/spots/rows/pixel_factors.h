@@ -40,9 +40,9 @@ static void place_factors(struct factored *a)
     const double over = a->frame->oversample;
     const double width = over * a->part.width, height = over * a->part.height;
 
-    a->patch = phys_patch_at(a->frame, over * a->part.fast + 0.5 * width,
-                             over * a->part.slow + 0.5 * height,
-                             phys_layer_depth(a->frame, 0));
+    a->patch =
+        phys_patch_at(a->frame, over * a->part.fast + 0.5 * width,
+                      over * a->part.slow + 0.5 * height, phys_layer_depth(a->frame, 0));
     a->small = phys_patch_is_small(&a->patch, 0.5 * width, 0.5 * height);
 }
 

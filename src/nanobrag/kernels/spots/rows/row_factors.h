@@ -70,12 +70,11 @@ static void close_factor(const struct area *a, const struct factors *x,
     double *to = change + (size_t)along->which * TILE_PIXELS;
 
     for (int j = 0; j < a->nslots; j++)
-        to[place_of(a, j)] +=
-            x->plain[j]
-                * (along->relative * x->bright[j]
-                   + along->more * a->sums[(size_t)j * (size_t)a->own])
-            + along->polar * x->omega[j] * x->bright[j]
-                  * polar_change(a->job->frame, along, x, j);
+        to[place_of(a, j)] += x->plain[j]
+                                  * (along->relative * x->bright[j]
+                                     + along->more * a->sums[(size_t)j * (size_t)a->own])
+                              + along->polar * x->omega[j] * x->bright[j]
+                                    * polar_change(a->job->frame, along, x, j);
 }
 
 /* Adds the rows of all slots to `change`, and their photons. */
@@ -88,8 +87,7 @@ static void close_slots(const struct area *a, struct columns *columns, double *p
 
     list_slots(a, &x);
     find_factors(&of, &x);
-    for (int j = 0; j < a->nslots; j++)
-        photons[place_of(a, j)] = x.bright[j] * x.plain[j];
+    for (int j = 0; j < a->nslots; j++) photons[place_of(a, j)] = x.bright[j] * x.plain[j];
     for (int b = 0; b < a->of->nblocks; b++) close_block(a, &x, b, change);
     for (int p = 0; p < a->of->nplaces; p++) close_place(a, &x, p, change);
     for (int f = 0; f < a->of->nfactors; f++)

@@ -447,8 +447,7 @@ static void add_factor(const struct job *job, int d, const struct phys_frame_tan
     f->source = dot->source[0];
     f->polar = frame->polarised
                && (dot->kahn != 0 || phys_source_inner(dot->source, dot->source) != 0);
-    out->nfactors +=
-        f->relative != 0 || f->more != 0 || f->amorphous != 0 || f->polar != 0;
+    out->nfactors += f->relative != 0 || f->more != 0 || f->amorphous != 0 || f->polar != 0;
 }
 
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
