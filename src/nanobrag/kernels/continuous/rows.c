@@ -263,7 +263,6 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
     out->kernels = kernels;
     out->job = job;
     out->work = work;
-    out->along = along;
     begin = malloc(((size_t)panels + 1) * sizeof *begin);
     for (int p = 0; p < panels && begin; p++) {
         begin[p] = tangents;
@@ -302,9 +301,8 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
 
 /* Adds the samples of a spot in some rows to `own` and the changes. */
 static void add_spot(const struct continuous_rows *rows, const struct tile *part,
-                     size_t number, int first, int end,
-                     double *own, /* NOLINT(readability-non-const-parameter) */
-                     double *change) /* NOLINT(readability-non-const-parameter) */
+                     size_t number, int first, int end, const struct rows_of_part *where,
+                     double *own) /* NOLINT(readability-non-const-parameter) */
 {
     const struct continuous_work *work = rows->work;
     const struct continuous_kernels *kernels = rows->kernels->single
@@ -315,9 +313,8 @@ static void add_spot(const struct continuous_rows *rows, const struct tile *part
     const double rest =
         spot->square * spot->weight * view_light(&work->view, &spot->name).weight;
     const double scale = spot_share(&work->view, spot) != 0 ? spot->scale : rest;
-    const struct spot_changes to = {rows->along[part->panel]->n,
-                                    rows->change + number * (size_t)rows->most, own, change,
-                                    TILE_PIXELS};
+    const struct spot_changes to = {where->n, rows->change + number * (size_t)rows->most,
+                                    own, where->change, TILE_PIXELS};
     struct sample_row samples[TILE_SLOW * 16];
     struct spectrum_row row = {0};
     struct profile profile;
@@ -347,7 +344,7 @@ static int add_to_part(const struct continuous_rows *rows, const struct tile *pa
     first = max_int(first, low);
     if (first >= end) return 1;
     if (apart) memset(own, 0, (size_t)to->lanes * sizeof *own);
-    add_spot(rows, part, number, first, end, apart ? own : to->sums, to->change);
+    add_spot(rows, part, number, first, end, to, apart ? own : to->sums);
     if (!to->columns || spot_share(&work->view, spot) == 0) return 1;
     column = columns_take(to->columns, spot->place, to->lanes);
     if (to->columns->full) return 0;

@@ -14,7 +14,6 @@ struct continuous_rows {
     const struct kernel_set *kernels;
     const struct job *job; /* of the image */
     const struct continuous_work *work;
-    const struct tangents *const *along; /* of each panel */
     int most; /* tangents of a panel, at most */
     struct profile_change *change; /* (spots x most), of the workspace */
     double *grid; /* memory of the changes of spectra */
@@ -31,7 +30,7 @@ void continuous_rows_free(struct continuous_rows *rows);
  * its panel, where i numbers the rendered pixels (kernels/grid.h). With columns, the part's
  * slopes by structure factors are added there. */
 struct rows_of_part {
-    int lanes; /* pixels with the repeated ones */
+    int n, lanes; /* tangents; pixels with the repeated ones */
     struct columns *columns; /* or NULL */
     double *sums, *change;
 };

@@ -119,7 +119,7 @@ int CONTINUOUS_TILE(const struct job *job, const struct tile *part,
     struct factored a = {.frame = frame, .part = *part};
     _Alignas(64) struct factors x;
     struct listing listing;
-    struct rows_of_part to = {0, columns, sum, change};
+    struct rows_of_part to = {of->along->n, 0, columns, sum, change};
 
     grid_list(part, &listing);
     to.lanes = a.n = listing.lanes;
