@@ -97,13 +97,25 @@ static int is_at_bound(const nb_fit *fit, size_t i)
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];
 }
 
+/* Returns 1 for a width that acts by its square alone. A mosaic spread about an axis does
+ * not where elements off the diagonal are free beside it. */
+static int acts_by_square(const nb_fit *fit, size_t i)
+{
+    int alone = 1;
+
+    for (size_t j = 0; j < fit->layout.n; j++)
+        alone &= strcmp(fit->value[j].param.group, "mosaic_off") != 0;
+    return fit->chart[i] == CHART_SQUARE
+           && (alone || strcmp(fit->value[i].param.group, "mosaic_axes") != 0);
+}
+
 /* Returns the error of a parameter at a bound; one wider than its bounds tells nothing.
  * The square of a width has an error at 0, whose root the width may well be. */
 static double told(const nb_fit *fit, size_t i, double error)
 {
     const double x = fit->best.x[i];
 
-    if (fit->chart[i] == CHART_SQUARE) error = chart_move(CHART_SQUARE, x, error) - x;
+    if (acts_by_square(fit, i)) error = chart_move(CHART_SQUARE, x, error) - x;
     return error > fit->upper[i] - fit->lower[i] ? INFINITY : error;
 }
 
