@@ -256,8 +256,8 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
     out->intensity = t.photons;
     memcpy(out->axes, t.axes, sizeof out->axes);
     for (int l = 1; l < lattices_count(&scene); l++) {
-        trace_pixel(frame + l * window_panels(&sim->window) + panel, sim->spec, slow, fast,
-                    &t);
+        frame += window_panels(&sim->window);
+        trace_pixel(frame + panel, sim->spec, slow, fast, &t);
         out->intensity += t.photons;
     }
     return NB_OK;
