@@ -158,6 +158,7 @@ static int same_in_boxes(void)
     for (int way = 0; way < 2 * KINDS; way++) {
         nb_scene scene = scene_of(way / 2);
         const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
+        struct worst tangent = {0};
         int lit = 0;
 
         compute_with(&scene, precision, NB_COMPILE_OFF, 1, &whole);
@@ -173,7 +174,10 @@ static int same_in_boxes(void)
         compute_with(&scene, precision, NB_COMPILE_OFF, 2, &boxed);
         tap_check(lit > 100 && bits_same(whole.image, boxed.image, PIXELS),
                   "%s, %s: the image in boxes", kinds[way / 2], name_of(precision));
-        tap_check(bits_same(whole.tangent, boxed.tangent, PIXELS), "its tangent");
+        /* lanes of a row and what is left of it may round differently */
+        worst_add_all(&tangent, boxed.tangent, whole.tangent, PIXELS,
+                      worst_largest(whole.tangent, PIXELS));
+        worst_check(&tangent, precision == NB_SINGLE ? 1e-6 : 1e-15, "its tangent");
     }
     return TAP_PASS;
 }

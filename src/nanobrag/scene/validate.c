@@ -49,7 +49,7 @@ static const struct rule number_rules[] = {
     NUMBER(crystal.mosaic_tail, 0, 1, 0, "-mosaic_tail"),
     NUMBER(crystal.mosaic_tail_width, 0, 1e3, 1e-3, "-mosaic_tail_width"),
     NUMBER(crystal.strain, 0, 1, 0, "-strain"),
-    NUMBER(crystal.crystal_size, 0, 1e6, 0, "-crystal_size"),
+    NUMBER(crystal.crystal_size, 0, 10, 0, "-crystal_size"),
     NUMBER(crystal.fudge, 0, 1e30, 0, "-fudge"),
     NUMBER(crystal.b_factor, -1e4, 1e6, 0, ""),
     NUMBER(crystal.scale, 0, 1e30, 0, ""),
