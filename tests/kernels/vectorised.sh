@@ -28,12 +28,12 @@ if [ ! -e "$commands" ]; then
     exit 77
 fi
 
-# (lane_moments.c has no such loop: there the compiler may reorder every sum)
+# (lane_moments.c and gram.c have no such loop: there the compiler may reorder every sum)
 # the command lines of kernels/ without their output, one a line, as the shell reads them
 sed -n 's/^ *"command": "\(.*\)",\{0,1\}$/\1/p' "$commands" \
     | sed 's/\\"/"/g; s/\\\\/\\/g; s/ -o [^ ]*\.o / /; s/ -c / /' \
     | grep -- '-DKERNELS=' | grep -v '="*\\"scalar\\"' \
-    | grep -v 'lane_moments\.c' > "$work/commands"
+    | grep -v 'lane_moments\.c\|gram\.c' > "$work/commands"
 
 # examine COMMAND FOLDER: compile it and judge its loops; FOLDER holds what counts
 examine()

@@ -11,7 +11,6 @@
 #define NB_KERNELS_LANES_LANE_PIXELS_H
 
 #include "kernels/lanes/lane_back.h"
-#include "kernels/lanes/lane_simple.h"
 
 #define CLOSE_PIXELS_JOINED(kernels) kernels##_close_pixels
 #define CLOSE_PIXELS_OF(kernels)     CLOSE_PIXELS_JOINED(kernels)

@@ -15,23 +15,6 @@
 
 #include "kernels/lanes/lane_sums.h"
 
-PHYS_FN int pixels_are_simple(const struct phys_frame *f)
-{
-    return f->surface == PHYS_FLAT && f->layer_mu == 0 && f->nlayers == 1 && f->dmin == 0
-           && !f->each_omega && (!f->each_polar || !f->polarised)
-           && (f->amorphous_scale == 0 || (!f->amorphous_in_samples && f->nstol == 0));
-}
-
-/* Returns the photons of the amorphous material over solid angle, polarization and its
- * scale. */
-PHYS_FN double amorphous_of_sources(const struct phys_frame *frame)
-{
-    double sum = 0;
-
-    for (int i = 0; i < frame->nsource; i++) sum += frame->source[i].weight;
-    return sum * frame->amorphous_f * frame->amorphous_f;
-}
-
 /* The solid angle is phys_solid_angle() without a division, in terms of the inverse
  * distance over that of the middle. */
 PHYS_FN void products_at(int small, const struct launch *a, real fast, real slow,

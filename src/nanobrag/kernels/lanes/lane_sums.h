@@ -61,6 +61,16 @@ static void lane_source_share(const struct launch *a, const struct phys_source *
     if (a->per_source) weigh_samples(a->frame, source, l);
 }
 
+/* Returns the photons of the amorphous material over solid angle, polarization and its
+ * scale. */
+PHYS_FN double amorphous_of_sources(const struct phys_frame *frame)
+{
+    double sum = 0;
+
+    for (int i = 0; i < frame->nsource; i++) sum += frame->source[i].weight;
+    return sum * frame->amorphous_f * frame->amorphous_f;
+}
+
 /* Sets f2[i] to F^2 of the amorphous material under a source. A table is looked up lane by
  * lane. */
 static void amorphous_squares(const struct phys_frame *frame,

@@ -246,7 +246,7 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
         finish_lit(frame, tile, factor, photons);
         return;
     }
-    if (pixels_are_simple(frame)) {
+    if (phys_pixels_are_simple(frame)) {
         finish_simple(frame, tile, factor, photons);
         return;
     }

@@ -5,7 +5,11 @@
  */
 #include "kernels/continuous/forms/changes.h"
 
+#include <stddef.h>
 #include <string.h>
+
+/* the first row of a member of a struct of doubles */
+#define ROW(type, member) (offsetof(struct type, member) / sizeof(double))
 
 /* Computes the changes of the form along the directions of all lanes. */
 static void forms_of_lanes(const struct form_known *known, on_directions *restrict dot,
@@ -19,11 +23,28 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
         struct form_of change;
         struct form form;
 
-        for (int k = 0; k < FORM_OF_NUMBERS; k++)
-            ((double *)(void *)&change)[k] = dot[k][d];
-        form_tangent(&p, per_q, &change, &form);
-        for (int k = 0; k < FORM_NUMBERS; k++)
-            out[k][d] = ((const double *)(const void *)&form)[k];
+        for (int k = 0; k < 3; k++) change.q0[k] = dot[ROW(form_of, q0) + k][d];
+        for (int k = 0; k < 6; k++) {
+            change.block[k] = dot[ROW(form_of, block) + k][d];
+            change.spread[k] = dot[ROW(form_of, spread) + k][d];
+        }
+        change.height = dot[ROW(form_of, height)][d];
+        change.b = dot[ROW(form_of, b)][d];
+        form = form_tangent(&p, per_q, change);
+        out[ROW(form, norm)][d] = form.norm;
+        out[ROW(form, q)][d] = form.q;
+        out[ROW(form, b)][d] = form.b;
+        for (int k = 0; k < 3; k++) {
+            out[ROW(form, n) + k][d] = form.n[k];
+            out[ROW(form, beta) + k][d] = form.beta[k];
+        }
+        for (int k = 0; k < 6; k++) {
+            out[ROW(form, ci) + k][d] = form.ci[k];
+            out[ROW(form, s) + k][d] = form.s[k];
+            out[ROW(form, k) + k][d] = form.k[k];
+            out[ROW(form, sig) + k][d] = form.sig[k];
+            out[ROW(form, m) + k][d] = form.m[k];
+        }
     }
 }
 
@@ -61,7 +82,6 @@ static void fit(const struct pattern *pattern, int outputs, on_directions (*outp
             const double *restrict from = output[o][i];
             const double weight = pattern->fit[k][i];
 
-#pragma omp simd
             for (int d = 0; d < DIRECTION_LANES; d++) sum[d] += weight * from[d];
         }
         memcpy(coefficient[k], sum, sizeof sum);

@@ -359,5 +359,5 @@ void form_make_tangent(const struct form_of *of, const struct form *form,
     struct form_known known;
 
     form_make_known(of, form, &known);
-    form_tangent(&known, form->q > 0 ? 1 / form->q : 0, dot, out);
+    *out = form_tangent(&known, form->q > 0 ? 1 / form->q : 0, *dot);
 }

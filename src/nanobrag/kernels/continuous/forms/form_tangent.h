@@ -98,34 +98,37 @@ FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
     out->beta[2] = one[1] - one[3];
 }
 
-/* Writes the change of the form; `per_q` is 1/q, or 0 for the reflection 000. */
-FORM_FN void form_tangent(const struct form_known *p, double per_q,
-                          const struct form_of *dot, struct form *out)
+/* Returns the change of the form; `per_q` is 1/q, or 0 for the reflection 000. Structs are
+ * passed by value: gcc does not vectorise a loop that passes the address of its own. */
+FORM_FN struct form form_tangent(const struct form_known *p, double per_q,
+                                 struct form_of dot)
 {
+    struct form out;
     const struct form_vector n = form_load(p->n), q0 = form_load(p->q0);
-    const struct form_vector dq = form_load(dot->q0), wq = form_load(p->wq);
+    const struct form_vector dq = form_load(dot.q0), wq = form_load(p->wq);
     const struct form_vector sn = form_load(p->sn);
     struct form_vector dn;
     double dpairs[6], dc[6], dd[6], dw[6], h, along;
 
-    out->q = form_dot(dq, n);
-    dn = form_scale(per_q, form_axpy(-out->q, n, dq));
-    form_give(dn, out->n);
-    out->b = dot->b;
-    for (int i = 0; i < 6; i++) out->s[i] = dot->spread[i];
+    out.q = form_dot(dq, n);
+    dn = form_scale(per_q, form_axpy(-out.q, n, dq));
+    form_give(dn, out.n);
+    out.b = dot.b;
+    for (int i = 0; i < 6; i++) out.s[i] = dot.spread[i];
     form_symmetric(2, q0, dq, dpairs);
-    form_change_mix(p->s, dot->spread, p->pairs, dpairs, dc);
-    for (int i = 0; i < 6; i++) dc[i] += dot->block[i];
-    form_change_inverse(p->ci, dc, out->ci);
-    form_change_inverse(p->k, dot->block, out->k);
-    form_change_mix(p->ci, out->ci, p->pairs, dpairs, dd);
+    form_change_mix(p->s, dot.spread, p->pairs, dpairs, dc);
+    for (int i = 0; i < 6; i++) dc[i] += dot.block[i];
+    form_change_inverse(p->ci, dc, out.ci);
+    form_change_inverse(p->k, dot.block, out.k);
+    form_change_mix(p->ci, out.ci, p->pairs, dpairs, dd);
     for (int i = 0; i < 6; i++) dd[i] = -dd[i];
-    form_prior_tangent(p, dot->spread, dd, out);
-    form_change_mix(p->sig, out->sig, p->k, out->k, dw);
+    form_prior_tangent(p, dot.spread, dd, &out);
+    form_change_mix(p->sig, out.sig, p->k, out.k, dw);
     h = form_dot(q0, form_times(dw, q0)) + 2 * form_dot(dq, wq);
-    along = form_dot(n, form_times(out->sig, n)) + 2 * form_dot(dn, sn);
-    out->norm = dot->height + 0.5 * (form_inner(p->k, dot->block) - form_inner(p->ci, dc))
-                + (h * p->along + p->h * along) * (1. / 24);
+    along = form_dot(n, form_times(out.sig, n)) + 2 * form_dot(dn, sn);
+    out.norm = dot.height + 0.5 * (form_inner(p->k, dot.block) - form_inner(p->ci, dc))
+               + (h * p->along + p->h * along) * (1. / 24);
+    return out;
 }
 
 #endif

@@ -261,13 +261,25 @@ static void find_slopes(const struct spot_nodes *n, struct node_values *v)
     find_all(n, 1, v);
 }
 
-static double sum_of(const double *a)
+/* Returns the sum of a_i b_i, whose loop of a fixed length compilers unroll into vectors.
+ */
+FORM_FN double product_of(const double *a, const double *b)
 {
-    double sum = 0;
+    enum { PARTS = 8 };
+    double part[PARTS] = {0};
 
-#pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < NODES; i++) sum += a[i];
-    return sum;
+    for (int i = 0; i < NODES; i += PARTS)
+        for (int k = 0; k < PARTS; k++) part[k] += a[i + k] * b[i + k];
+    for (int k = 0; k < 4; k++) part[k] += part[k + 4];
+    return (part[0] + part[2]) + (part[1] + part[3]);
+}
+
+FORM_FN double sum_of(const double *a)
+{
+    static const on_nodes ones = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                  1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+    return product_of(a, ones);
 }
 
 /* Adds the cotangents of a step's turned places p_bar to `to`, and those of the places
@@ -331,17 +343,10 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
     }
     to->k += sum_of(k_bar);
     for (int c = 0; c < 3; c++) {
-        double fast = 0, slow = 0;
-
-#pragma omp simd reduction(+ : fast, slow)
-        for (int i = 0; i < NODES; i++) {
-            fast += n->x[i] * x_bar[c][i];
-            slow += n->y[i] * x_bar[c][i];
-        }
         to->s[c] -= sum_of(s_bar[c]);
         to->origin[c] += sum_of(x_bar[c]);
-        to->fast[c] += fast;
-        to->slow[c] += slow;
+        to->fast[c] += product_of(n->x, x_bar[c]);
+        to->slow[c] += product_of(n->y, x_bar[c]);
     }
 }
 
@@ -356,24 +361,11 @@ static void back_through_form(const struct spot_nodes *n, const struct node_valu
     on_nodes scale;
 
     find_scales(n, v, j, m, scale);
-    for (int f = 0; f < FORM_NUMBERS; f++) {
-        double sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-        for (int i = 0; i < NODES; i++) sum += log_bar[i] * slope[3 + f][i];
-        form[f] += sum;
-    }
+    for (int f = 0; f < FORM_NUMBERS; f++) form[f] += product_of(log_bar, slope[3 + f]);
     for (int c = 0; c < 3; c++) {
-        double sum = 0;
-
-#pragma omp simd reduction(+ : sum)
-        for (int i = 0; i < NODES; i++) {
-            const double d_bar = log_bar[i] * slope[c][i];
-
-            sum += d_bar;
-            p_bar[c][i] += scale[i] * d_bar;
-        }
-        to->q0[c] -= sum;
+        for (int i = 0; i < NODES; i++)
+            p_bar[c][i] += scale[i] * (log_bar[i] * slope[c][i]);
+        to->q0[c] -= product_of(log_bar, slope[c]);
     }
 }
 
@@ -510,7 +502,6 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
         const double change = form[f];
 
         if (change == 0) continue;
-#pragma omp simd
         for (int i = 0; i < NODES; i++) out[i] += slope[3 + f][i] * change;
     }
 }
