@@ -57,6 +57,8 @@ typedef struct nb_experiment {
                               NULL: one rectangle, or no detector */
     nb_scan_points *points; /* of a scan during which something changes; NULL: nothing does
                              */
+    nb_lattice *lattice; /* of nb_expt_read_lattices(), to which the scene points; NULL:
+                            none */
     uint8_t *mask; /* of one rectangle, to which the scene points; NULL: all is trusted */
 } nb_experiment;
 
@@ -93,6 +95,27 @@ NB_API void nb_experiment_clear(nb_experiment *experiment);
 NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out);
 
 /*
+ * Read an experiment of DIALS with the other crystals of its image, as of a split crystal:
+ * they become the lattices of the scene (nb_crystal.lattice).
+ *
+ *   i    [in]   which experiment is the crystal's own; the lattices follow in the order of
+ *               the file
+ *   out  [out]  the experiment, otherwise as of nb_expt_read()
+ *
+ * Experiments are of one image if they share imageset and scan or, without an imageset, the
+ * scan. One of them with another beam, detector or goniometer is left out, with a warning.
+ * Each lattice has its orientation, a cell of its own unless it is that of the crystal
+ * within 1e-12, and scale 1, since the file has no word for its brightness. The mosaic
+ * spread of all is that of experiment i, with a warning where others differ by over 1 %.
+ * Structure factors belong to all, so indices have to be in one setting.
+ *
+ * Errors: those of nb_expt_read(); NB_ERR_UNSUPPORTED also for different space groups, and
+ * for over 1001 crystals.
+ */
+NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
+                                       nb_experiment *out);
+
+/*
  * Set what changes during a scan to what it is at one angle: linearly between the two scan
  * points beside it.
  *
@@ -112,6 +135,18 @@ NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_exper
  */
 NB_API unsigned nb_scan_points_set(const nb_scan_points *points, double phi,
                                    unsigned members, nb_scene *scene, int *beyond);
+
+/*
+ * Set the axes of lattices to what they are at one angle, as nb_scan_points_set() does
+ * those of the crystal.
+ *
+ *   points   [in]      of nb_expt_read_lattices(); NULL: nothing is set
+ *   phi      [in]      as there                                                  degree
+ *   n        [in]      how many of its lattices
+ *   lattice  [in,out]  a list in their order: matrix and cell                    (n)
+ */
+NB_API void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
+                                        nb_lattice *lattice);
 
 /* Free scan points; NULL is allowed. */
 NB_API void nb_scan_points_free(nb_scan_points *points);
@@ -176,7 +211,10 @@ typedef struct nb_expt_options {
 /*
  * Write the scene at x as experiments of DIALS. With an oscillation range that is one
  * sweep; without, each image is a still, with the crystal at phi0 and no goniometer. Shots
- * (nb_expt_options.shots) are stills of which each has its own x.
+ * (nb_expt_options.shots) are stills of which each has its own x. Each lattice of the
+ * crystal is an experiment of its own, which shares all but the crystal with those of its
+ * image; stills without files then have scans that say which image they are. The brightness
+ * of a lattice is not stated.
  *
  *   x        [in]  parameters; NULL: the values of the scene                (nparam)
  *   path     [in]  ends in .expt by convention

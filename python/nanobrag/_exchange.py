@@ -14,12 +14,12 @@ import numpy as np
 
 from . import _arrays
 from ._context import Context
-from ._convert import choice, integer, number, string, text
+from ._convert import choice, fill, integer, number, record, string, text
 from ._files import Path, SmvHeader, path_of
 from ._lib import ffi, lib
 from ._scene import Scene, scene_of
 from ._simulator import Simulator, is_simulator
-from ._structs import Compression, Found
+from ._structs import Compression, Found, Lattice
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,6 +65,12 @@ class Experiment:
                 changes["beam__wavelength"] = now.beam.wavelength
             if Found.AXIS in found:
                 changes["scan__axis"] = now.scan.axis
+            lattices = self.scene.crystal.lattice
+            list_ = ffi.new("nb_lattice[]", len(lattices))
+            for lattice, to in zip(lattices, list_, strict=True):
+                fill(lattice, to, [])
+            lib.nb_scan_points_set_lattices(self._points, phi + scan.osc / 2, len(lattices), list_)
+            changes["crystal__lattice"] = [record(Lattice, one) for one in list_]
         return self.scene.replace(**changes)
 
 
@@ -88,20 +94,24 @@ def _read(function: Callable[..., int], *args: Any) -> Experiment:
             lib.nb_experiment_clear(c)
 
 
-def read_expt(path: Path, i: int = 0) -> Experiment:
+def read_expt(path: Path, i: int = 0, *, lattices: bool = False) -> Experiment:
     """Read an experiment of DIALS (.expt).
 
     Args:
         path: the file.
         i: which of its experiments, from 0 on.
+        lattices: the other crystals of its image, as of a split crystal, become lattices of
+            the scene, each as bright as the first.
 
     Raises:
         ArgumentError: the file has no experiment i.
         FileError: it cannot be read.
         FormatError: it is no list of experiments; the text names what is wrong.
-        UnsupportedError: pixels that are not square, or a build without cJSON.
+        UnsupportedError: pixels that are not square, lattices of different space groups, or a
+            build without cJSON.
     """
-    return _read(lib.nb_expt_read, path_of(path), integer(i, "i"))
+    function = lib.nb_expt_read_lattices if lattices else lib.nb_expt_read
+    return _read(function, path_of(path), integer(i, "i"))
 
 
 def read_xparm(path: Path) -> Experiment:

@@ -168,12 +168,13 @@ class Scene(SceneMembers):
         return read_command(command)[0]
 
     @classmethod
-    def from_expt(cls, path: Path, i: int = 0, **members: Any) -> Scene:
+    def from_expt(cls, path: Path, i: int = 0, *, lattices: bool = False, **members: Any) -> Scene:
         """Read the scene of an experiment of DIALS (.expt); `read_expt` tells more of the file.
 
         Args:
             path: the file.
             i: which of its experiments, from 0 on.
+            lattices: the other crystals of its image become lattices.
             members: further members as for ``replace``, which a file of DIALS does not hold:
                 ``crystal__default_f=100``, or ``crystal__hkl`` and ``crystal__ncells``.
 
@@ -182,7 +183,7 @@ class Scene(SceneMembers):
         """
         from ._exchange import read_expt
 
-        return read_expt(path, i).scene.replace(**members)
+        return read_expt(path, i, lattices=lattices).scene.replace(**members)
 
     def with_profile(self, profile: Profile | str) -> Scene:
         """Return a copy with all quirks of nanoBragg ("nanobragg"), or with none ("nanobrag")."""

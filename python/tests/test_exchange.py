@@ -90,6 +90,35 @@ def test_a_crystal_that_changes_during_the_scan(tmp_path):
         nanobrag.write_expt(sim, path, images=1, scan_points=[[0], [0.2]], shots=[[0]])
 
 
+@needs_json
+def test_the_crystals_of_one_image_are_lattices(tmp_path):
+    command = "-cell 50 60 70 -default_F 9 -N 4 -detpixels 32 -osc 0.5 -phisteps 2 -lattice 1 0 0 -lattice 0 2 0"
+    sim = nanobrag.Simulator.from_cli(command, "misset_x lattice_misset_x")
+    path = tmp_path / "split.expt"
+    nanobrag.write_expt(sim, path)
+    assert nanobrag.read_expt(path).scene.crystal.lattice == ()
+    found = nanobrag.read_expt(path, lattices=True)
+    assert (found.count, len(found.scene.crystal.lattice)) == (3, 2)
+    assert [one.scale for one in found.scene.crystal.lattice] == [1, 1]
+    members = {"crystal__default_f": 9, "crystal__ncells": (4, 4, 4), "scan__nphi": 2}
+    given = nanobrag.Simulator(nanobrag.Scene.from_expt(path, 2, lattices=True, **members))()
+    expected = sim()
+    error = abs(given - expected).max() / expected.max()
+    print(f"difference {error:.2e} of the brightest pixel, allowed 2e-6")
+    assert expected.max() > 0
+    assert error < 2e-6
+    # lattices change during the scan, too
+    rows = [[0, 1, 0], [0.2, 1.1, 0], [0.6, 1.4, 0]]
+    nanobrag.write_expt(sim, path, images=2, scan_points=rows)
+    with pytest.warns(nanobrag.NanobragWarning, match="the crystal changes during the scan"):
+        found = nanobrag.read_expt(path, lattices=True)
+    nanobrag.write_expt(sim, tmp_path / "middle.expt", [0.4, 1.25, 0])
+    middle = nanobrag.read_expt(tmp_path / "middle.expt", lattices=True).scene
+    for one, other in zip(found.at(1).crystal.lattice, middle.crystal.lattice, strict=True):
+        assert np.allclose(one.matrix, other.matrix, rtol=1e-5, atol=2e-7)
+    assert found.at(0).crystal == found.scene.crystal
+
+
 def test_xparm(tmp_path):
     path = tmp_path / "XPARM.XDS"
     path.write_text(XPARM)

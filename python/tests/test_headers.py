@@ -106,7 +106,7 @@ def test_every_function_has_a_face_or_a_reason():
         ("nb_shot", nanobrag.Shot.__init__, {"failure"}),
         ("nb_expt_options", nanobrag.write_expt, set()),
         ("nb_nxmx_options", nanobrag.Nxmx.__init__, {"type", "bits"}),
-        ("nb_experiment", nanobrag.Experiment.__init__, {"geometry", "points", "mask"}),
+        ("nb_experiment", nanobrag.Experiment.__init__, {"geometry", "points", "mask", "lattice"}),
     ],
 )  # fmt: skip
 def test_options_are_arguments(struct, function, other):

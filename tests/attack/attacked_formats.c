@@ -30,6 +30,15 @@ nb_status attacked_panels_read(void)
     nb_experiment_clear(&e);
     return if_stated(status);
 }
+nb_status attacked_lattices_read(void)
+{
+    nb_experiment e = {.count = 0};
+    const nb_status status =
+        nb_expt_read_lattices(attacked_formats.ctx, in_folder("split.expt"), 0, &e);
+
+    nb_experiment_clear(&e);
+    return if_stated(status);
+}
 nb_status attacked_xparm_read(void)
 {
     nb_experiment e;

@@ -16,6 +16,7 @@ extern struct attacked_formats {
 
 nb_status attacked_expt_read(void);
 nb_status attacked_panels_read(void);
+nb_status attacked_lattices_read(void);
 nb_status attacked_xparm_read(void);
 nb_status attacked_expt_written(void);
 nb_status attacked_geom_read(void);

@@ -475,6 +475,7 @@ static const struct call {
              {"nb_mtz_write", write_mtz, 0},
              {"nb_expt_read", attacked_expt_read, 0},
              {"nb_expt_read, panels", attacked_panels_read, 0},
+             {"nb_expt_read_lattices", attacked_lattices_read, 0},
              {"nb_xparm_read", attacked_xparm_read, 0},
              {"nb_expt_write", attacked_expt_written, 1},
              {"nb_geom_read", attacked_geom_read, 0},
@@ -552,6 +553,7 @@ static int allocations(void)
     put(in_folder("a.pdb"), model_text, strlen(model_text));
     put(in_folder("a.expt"), expt_text, strlen(expt_text));
     put(in_folder("panels.expt"), expt_panels_text, strlen(expt_panels_text));
+    put(in_folder("split.expt"), expt_split_text, strlen(expt_split_text));
     put(in_folder("XPARM.XDS"), xparm_text, strlen(xparm_text));
     put(in_folder("a.mat"), "1 0 0 0 1 0 0 0 1\n", 18);
     for (int i = 0; i < DRAWN_PIXELS; i++) bar_data[i] = 1 + i % 3;

@@ -285,6 +285,41 @@ def check_round_trip(program):
     image.report()
 
 
+def check_lattices(program):
+    """the crystals of one image: each in dxtbx as if it were alone, and the image of all as
+    dxtbx writes it again"""
+    image = Worst("the image of the crystals that dxtbx wrote, of the peak", 1e-9)
+    crystal = Worst("a, b and c of each crystal of one image, A", 1e-9)
+    missets = ("10 20 30", "10.2 19.9 30.3", "12 18 31")
+    lattices = [word for one in missets[1:] for word in ("-lattice", *one.split())]
+    for scan in (SWEEP, STILL + ["-images", "3"]):
+        run(program, *CRYSTAL, *DETECTOR, *scan, *lattices, "-doublefile", "one_001.bin",
+            "-truth", "split.expt")
+        alone = []
+        for one in missets:
+            turned = " ".join(CRYSTAL).replace(missets[0], one).split()
+            run(program, *turned, *DETECTOR, *scan, "-doublefile", "two_001.bin", "-truth",
+                "alone.expt")
+            alone.append(load("alone.expt")[0].crystal)
+        found = load("split.expt")
+        images = 1 if scan is SWEEP else 3
+        check(len(found) == 3 * images, "%d experiments of %d images" % (len(found), images))
+        check(all(one.beam == found[0].beam and one.detector == found[0].detector
+                  and one.scan == found[i // 3 * 3].scan for i, one in enumerate(found)),
+              "the crystals of an image share all else")
+        for i, one in enumerate(found):
+            crystal.see("crystal %d" % i, one.crystal.get_real_space_vectors(),
+                        alone[i % 3].get_real_space_vectors())
+        ExperimentList(found[:3]).as_file("again.expt")
+        run(program, "-expt", "again.expt", "-default_F", "40", "-N", "5", "-gauss_xtal",
+            "-fluence", "1e28", "-oversample", "1", *(["-phisteps", "2"] if scan is SWEEP else []),
+            "-doublefile", "two.bin")
+        one, two = np.fromfile("one_001.bin"), np.fromfile("two.bin")
+        image.see(" ".join(scan), two / one.max(), one / one.max())
+    crystal.report()
+    image.report()
+
+
 def check_xds(program):
     """XPARM.XDS that dxtbx wrote of our geometry, in another frame"""
     # XPARM.XDS has six decimals of unit vectors and of axes in A
@@ -321,6 +356,7 @@ def main():
     check_read(program)
     check_untrusted(program)
     check_round_trip(program)
+    check_lattices(program)
     check_xds(program)
     return failures()
 

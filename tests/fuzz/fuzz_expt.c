@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     nb_context *ctx = fuzz_context();
     nb_experiment e;
     const nb_status status =
-        expt_parse(ctx, "input", data, size, &(struct expt_request){0, &e});
+        expt_parse(ctx, "input", data, size, &(struct expt_request){0, &e, 1});
 
     /* so are pixels that are not square: a right file that is not supported */
     if (status != NB_ERR_UNSUPPORTED) fuzz_check(ctx, status);
@@ -36,6 +36,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int g = 0; e.geometry && g < e.scene.detector.ngroup; g++)
         fuzz_require(e.scene.detector.group[g].parent <= g);
+    fuzz_require(e.scene.crystal.nlattice >= 0 && e.scene.crystal.nlattice <= 1000);
+    for (int l = 0; l < e.scene.crystal.nlattice; l++)
+        for (int i = 0; i < 9; i++) fuzz_require(isfinite(e.lattice[l].matrix[i]));
     nb_experiment_clear(&e);
     return 0;
 }

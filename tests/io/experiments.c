@@ -42,6 +42,26 @@ const char expt_panels_text[] =
     "\"hierarchy\": {\"name\": \"all\", \"children\": [{\"name\": \"half\",\n"
     "  \"origin\": [0, 0, -70], \"children\": [{\"panel\": 0}]}, {\"panel\": 1}]}}]}\n";
 
+const char expt_split_text[] =
+    "{\"__id__\": \"ExperimentList\", \"experiment\": [\n"
+    "  {\"beam\": 0, \"goniometer\": 0, \"scan\": 0, \"crystal\": 0},\n"
+    "  {\"beam\": 0, \"goniometer\": 0, \"scan\": 0, \"crystal\": 1},\n"
+    "  {\"beam\": 1, \"goniometer\": 0, \"scan\": 0, \"crystal\": 2}],\n"
+    "\"beam\": [{\"direction\": [0, 0, 1], \"wavelength\": 1},\n"
+    "  {\"direction\": [0, 0, 1], \"wavelength\": 2}],\n"
+    "\"goniometer\": [{\"rotation_axis\": [1, 0, 0]}],\n"
+    "\"scan\": [{\"image_range\": [1, 2], \"oscillation\": [0, 0.5]}],\n"
+    "\"crystal\": [{\"real_space_a\": [50, 0, 0], \"real_space_b\": [0, 80, 0],\n"
+    "  \"real_space_c\": [0, 0, 100], \"mosaicity\": 0.1, \"A_at_scan_points\":\n"
+    "  [[0.02, 0, 0, 0, 0.0125, 0, 0, 0, 0.01], [0.02, 0.001, 0, 0, 0.0125, 0, 0, 0, "
+    "0.01],\n"
+    "  [0.02, 0.002, 0, 0, 0.0125, 0, 0, 0, 0.01]]},\n"
+    "  {\"real_space_a\": [50, 0, 0], \"real_space_b\": [0, 0, 80],\n"
+    "  \"real_space_c\": [0, -100, 0], \"mosaicity\": 0.2, \"A_at_scan_points\":\n"
+    "  [[0.02, 0, 0, 0, 0, -0.01, 0, 0.0125, 0], [0.02, 0.001, 0, 0, 0, -0.01, 0, 0.0125, "
+    "0],\n"
+    "  [0.02, 0.002, 0, 0, 0, -0.01, 0, 0.0125, 0]]}]}\n";
+
 const char xparm_text[] =
     " XPARM.XDS    VERSION Jan 31, 2020  BUILT=20200131\n"
     "     1        12.5000    0.2500  1.000000  0.000000  0.000000\n"

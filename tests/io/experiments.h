@@ -19,6 +19,10 @@ extern const char expt_text[], xparm_text[];
 /* An .expt of one experiment with two panels, of which one is in a group. */
 extern const char expt_panels_text[];
 
+/* An .expt of two crystals of one image, which change during its scan, and of a third that
+ * has another beam. */
+extern const char expt_split_text[];
+
 /* Returns a copy of a text with the first `old` replaced, to be released with free(). Ends
  * the program if there is none. */
 char *text_with(const char *text, const char *old, const char *changed);

@@ -18,7 +18,8 @@
 
 static nb_status parse(const char *text, int i, nb_experiment *out)
 {
-    return expt_parse(ctx, "input", text, strlen(text), &(struct expt_request){i, out});
+    return expt_parse(ctx, "input", text, strlen(text),
+                      &(struct expt_request){.i = i, .out = out});
 }
 
 /* Reads a text that has to be right. */
@@ -275,7 +276,7 @@ static nb_experiment read_varying(const char *old, const char *changed, const ch
 
     probe_forget();
     check_ok(expt_parse(probe_context(), "input", text, strlen(text),
-                        &(struct expt_request){0, &e}),
+                        &(struct expt_request){.i = 0, .out = &e}),
              said);
     tap_check(strstr(probe_log(), said) != NULL, "it is said: %s", said);
     free(two);
@@ -355,7 +356,7 @@ static int varying(void)
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     probe_forget();
     check_ok(expt_parse(probe_context(), "input", expt_text, strlen(expt_text),
-                        &(struct expt_request){0, &e}),
+                        &(struct expt_request){.i = 0, .out = &e}),
              "a crystal that does not change");
     tap_check(!strstr(probe_log(), "changes") && !e.points, "says nothing");
     e = read_varying("\"wavelength\": 0.98",

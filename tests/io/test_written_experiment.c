@@ -122,7 +122,7 @@ static int sensors(void)
 {
     static const char *const names[] = {"Ge", "Si", "CdTe", "GaAs"};
     nb_experiment e;
-    struct expt_request to = {0, &e};
+    struct expt_request to = {.out = &e};
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     check_ok(expt_parse(ctx, "input", expt_text, strlen(expt_text), &to), "the text");

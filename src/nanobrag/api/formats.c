@@ -14,7 +14,6 @@
 
 #include "base/context.h"
 #include "base/floats.h"
-#include "base/log.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
 #include "io/geometry/geom.h"
@@ -23,6 +22,7 @@
 #include "io/images/nxmx.h"
 #include "scene/detector/attenuation.h"
 #include "scene/fingerprint.h"
+#include "scene/lattices/lattices.h"
 #include "simulator.h"
 
 struct nb_nxmx {
@@ -31,17 +31,19 @@ struct nb_nxmx {
     int master, has_frames;
 };
 
-/* Describes the image at x; exposure_free() is right in any case. */
-static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out)
+/* Describes the image of a lattice at x; exposure_free() is right in any case. */
+static nb_status expose_lattice(nb_simulator *sim, const double *x, int lattice,
+                                struct exposure *out)
 {
     nb_description d;
-    nb_scene scene;
+    nb_scene all, scene;
     nb_source *source;
     nb_status status;
 
     *out = (struct exposure){0};
     NB_TRY(nb_describe(sim, x, &d));
-    NB_TRY(nb_resolved(sim, x, &scene));
+    NB_TRY(nb_resolved(sim, x, &all));
+    lattices_scene(&all, lattice, &scene);
     source = malloc((size_t)d.nsource * sizeof *source);
     if (!source) return fail_memory(sim->ctx, "the sources of the beam");
     status = NB_OK;
@@ -51,6 +53,11 @@ static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out
         status = exposure_of(sim->ctx, &scene, &d, source, &sim->window, out);
     free(source);
     return status;
+}
+
+static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out)
+{
+    return expose_lattice(sim, x, 0, out);
 }
 
 /* A checksum of the parameters x, which are those of the scene where it is NULL. Of their
@@ -324,12 +331,13 @@ nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
 
 /* ---- experiments of DIALS ---- */
 
-/* Describes the image at x; exposure_free() is right in any case. */
-static nb_status expose_shot(nb_simulator *sim, const double *x, struct expt_shot *out)
+/* Describes the image of a lattice at x; exposure_free() is right in any case. */
+static nb_status expose_shot(nb_simulator *sim, const double *x, int lattice,
+                             struct expt_shot *out)
 {
     nb_scene scene;
 
-    NB_TRY(expose(sim, x, &out->exposure));
+    NB_TRY(expose_lattice(sim, x, lattice, &out->exposure));
     NB_TRY(nb_resolved(sim, x, &scene));
     out->unpolarised = scene.beam.unpolarised;
     out->mosaicity =
@@ -346,20 +354,23 @@ static nb_status write_shots(nb_simulator *sim, const double *x, const char *pat
 {
     const int images = options->images > 0 ? options->images : 1;
     const int n = options->shots ? images : options->scan_points ? images + 2 : 1;
+    const int lattices = lattices_count(&sim->scene);
     const double *row = options->shots ? options->shots : x;
-    struct expt_shot *shots = calloc((size_t)n, sizeof *shots);
+    const size_t entries = (size_t)n * (size_t)lattices;
+    struct expt_shot *shots = calloc(entries, sizeof *shots);
     nb_status status = NB_OK;
 
     if (!shots) return fail_memory(sim->ctx, path);
     for (int i = 0; i < n && status == NB_OK; i++) {
-        status = expose_shot(sim, row, shots + i);
+        for (int l = 0; l < lattices && status == NB_OK; l++)
+            status = expose_shot(sim, row, l, shots + (size_t)i * lattices + l);
         if (i == 0 && options->scan_points)
             row = options->scan_points;
         else if (row)
             row += sim->params.n;
     }
-    if (status == NB_OK) status = expt_write(sim->ctx, path, shots, n, options);
-    for (int i = 0; i < n; i++) exposure_free(&shots[i].exposure);
+    if (status == NB_OK) status = expt_write(sim->ctx, path, shots, n, lattices, options);
+    for (size_t i = 0; i < entries; i++) exposure_free(&shots[i].exposure);
     free(shots);
     return status;
 }
@@ -375,9 +386,6 @@ nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
     if (options && options->shots && options->scan_points)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an .expt has shots or scan points, not both");
-    if (sim->scene.crystal.nlattice > 0)
-        log_line(sim->ctx, NB_LOG_WARNING, "experiment",
-                 "%s has the first lattice of the crystal alone", path);
     return write_shots(sim, x, path, options ? options : &defaults);
 }
 

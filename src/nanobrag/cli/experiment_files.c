@@ -46,14 +46,16 @@ static int split_number(struct messages *messages, const char *text, char **file
 }
 
 static int read_file(const struct settings *s, struct messages *messages, nb_context *ctx,
-                     nb_experiment *out)
+                     int alone, nb_experiment *out)
 {
     nb_status status;
     if (s->expt) {
         char *file;
         int number;
         const int code = split_number(messages, s->expt, &file, &number);
-        status = code ? NB_OK : nb_expt_read(ctx, file, number, out);
+        status = code    ? NB_OK
+                 : alone ? nb_expt_read(ctx, file, number, out)
+                         : nb_expt_read_lattices(ctx, file, number, out);
         free(file);
         if (code) return code;
     } else {
@@ -123,6 +125,8 @@ void experiment_take(struct settings *s, const nb_experiment *from)
         memcpy(s->scene.crystal.matrix, scene->crystal.matrix,
                sizeof scene->crystal.matrix);
         memcpy(s->scene.crystal.cell, scene->crystal.cell, sizeof scene->crystal.cell);
+        s->scene.crystal.nlattice = scene->crystal.nlattice;
+        s->scene.crystal.lattice = scene->crystal.lattice;
     }
     if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
 }
@@ -159,7 +163,9 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
         return message_usage(messages,
                              "-expt and -xparm both state an experiment; leave one out");
     if (!s->expt && !s->xparm) return 0;
-    const int code = read_file(s, messages, ctx, out);
+    int alone = 0;
+    for (size_t i = 0; i < events->n; i++) alone |= events->at[i].option == OPT_NOLATTICES;
+    const int code = read_file(s, messages, ctx, alone, out);
     if (code) return code;
     experiment_take(s, out);
     const char *const img = events_text(events, OPT_IMG);
@@ -172,9 +178,7 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
                      "%s: its scan has %d images, of which this is the first; "
                      "-images %d makes all",
                      s->expt ? s->expt : s->xparm, out->images, out->images);
-    if (out->count > 1 && s->expt && !strchr(s->expt, ':'))
-        message_note(messages, "%s: of its %d experiments the first is taken (:0)", s->expt,
-                     out->count);
+    lattices_say(s, messages, out);
     return 0;
 }
 
@@ -237,6 +241,7 @@ void experiment_begin(struct run *run)
                        n > 0 ? "," : "", parts[k].group);
     }
     experiment_set(run, run->s->scene.scan.phi0, &run->s->scene);
+    lattices_begin(run);
 }
 
 /* The value of a number that changes, and its place in x; params.n: it has none. */
@@ -512,6 +517,12 @@ int truth_write(struct run *run)
         return code;
     }
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
+    for (int i = 0; i < run->resolved.crystal.nlattice; i++)
+        if (run->resolved.crystal.lattice[i].scale != 1) {
+            message_note(run->messages, "%s does not say how bright each lattice is",
+                         s->truth);
+            break;
+        }
     const size_t masked = masked_pixels(run);
     if (masked > 0)
         message_note(run->messages,

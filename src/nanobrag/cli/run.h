@@ -109,6 +109,19 @@ int experiment_set(const struct run *run, double phi, nb_scene *scene);
 /* The same in x, of which phi0 is the start. */
 void experiment_at(const struct run *run, double *x);
 
+/* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
+
+/* Tell which experiments of the file are taken, where it has several. */
+void lattices_say(const struct settings *s, struct messages *messages,
+                  const nb_experiment *from);
+
+/* Set the lattices of the file to what they are in the first image. */
+void lattices_begin(struct run *run);
+
+/* Give the scene lattices as they are at an angle of the scan. Returns its new list, to be
+ * released with free() when the scene is used up; NULL: no memory. */
+nb_lattice *lattices_at(const struct run *run, double phi, nb_scene *scene);
+
 /* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
  * the exit status. */
 int truth_default(struct run *run);

@@ -420,9 +420,12 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
     nb_scene base = run->resolved;
     nb_status status = resolve(run, ctx, &base, source, out);
     if (status == NB_OK && experiment_set(run, out->scene.scan.phi0, &base)) {
+        nb_lattice *const list = lattices_at(run, out->scene.scan.phi0, &base);
         nb_simulator_free(out->sim);
         out->sim = NULL;
+        if (!list) return no_memory("the lattices of an image", why);
         status = resolve(run, ctx, &base, source, out);
+        free(list);
     }
     return status == NB_OK ? NB_OK : failed(ctx, &source->steady, status, why);
 }

@@ -180,8 +180,11 @@ int settings_finish(struct settings *s, struct messages *messages)
     if (s->nlattice > LATTICES_OF_OPTIONS)
         return message_usage(messages, "-lattice is given %d times; expected up to %d",
                              s->nlattice, (int)LATTICES_OF_OPTIONS);
-    s->scene.crystal.nlattice = s->nlattice;
-    s->scene.crystal.lattice = s->lattice;
+    /* lattices of -expt go with its crystal */
+    if (s->nlattice > 0 || s->matrix) {
+        s->scene.crystal.nlattice = s->nlattice;
+        s->scene.crystal.lattice = s->nlattice > 0 ? s->lattice : NULL;
+    }
     if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
         return message_usage(messages, "-strategy reference is in double; leave out "
                                        "-precision float");
@@ -222,6 +225,7 @@ static const int without_effect[][2] = {
     {OPT_PNG_SIZE, OPT_PNGFILE},
     {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
     {OPT_DRIFT_PHI, OPT_ROTATION_DRIFT},
+    {OPT_NOLATTICES, OPT_EXPT},
 };
 
 /* options without effect where there is no sensor, of -detector_thick or a file */

@@ -12,11 +12,12 @@
 #include "cli/run.h"
 
 /* The further lattices, where there are any. */
-static void add_lattices(cJSON *to, const nb_crystal *c)
+static void add_lattices(cJSON *to, const nb_crystal *c, const double *cell)
 {
     cJSON *list = c->nlattice > 0 ? json_array(to, "lattices") : NULL;
     for (int i = 0; i < c->nlattice; i++) {
         cJSON *one = json_entry(list);
+        json_reals(one, "cell", c->lattice[i].cell[0] != 0 ? c->lattice[i].cell : cell, 6);
         json_reals(one, "misset_degree", c->lattice[i].misset, 3);
         json_real(one, "scale", c->lattice[i].scale);
     }
@@ -35,7 +36,7 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_reals(to, "real_axes", d->real_axes[0], 9);
     json_reals(to, "reciprocal_axes", d->star_axes[0], 9);
     json_reals(to, "misset_degree", d->misset, 3);
-    add_lattices(to, c);
+    add_lattices(to, c, d->cell);
     json_reals(to, "ncells", d->ncells, 3);
     json_text(to, "shape", shapes[c->shape]);
     json_real(to, "fudge", c->fudge);

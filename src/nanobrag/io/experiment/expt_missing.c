@@ -25,12 +25,19 @@ nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *
     return refuse(ctx);
 }
 
+nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
+                                nb_experiment *out)
+{
+    return nb_expt_read(ctx, path, i, out);
+}
+
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
-                     const nb_expt_options *options)
+                     int lattices, const nb_expt_options *options)
 {
     (void)path;
     (void)shots;
     (void)n;
+    (void)lattices;
     (void)options;
     return refuse(ctx);
 }
@@ -44,6 +51,15 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
     (void)scene;
     if (beyond) *beyond = 0;
     return 0;
+}
+
+void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
+                                 nb_lattice *lattice)
+{
+    (void)points; /* there are none */
+    (void)phi;
+    (void)n;
+    (void)lattice;
 }
 
 void nb_scan_points_free(nb_scan_points *points)

@@ -9,12 +9,11 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/log.h"
+#include "io/experiment/expt_crystals.h"
 #include "io/experiment/expt_json.h"
 #include "io/experiment/expt_panels.h"
 #include "io/experiment/models.h"
-#include "io/experiment/mosaicity.h"
 #include "io/experiment/scan_points.h"
-#include "io/gemmi/gemmi.h"
 #include "scene/linear.h"
 
 /* (x, y, z) of dxtbx is (-x, y, -z) here */
@@ -192,48 +191,8 @@ static nb_status read_goniometer(const struct expt *e, const cJSON *from,
 static void use_goniometer(const struct goniometer *g, struct models *m)
 {
     linear_apply(g->setting, g->axis, m->axis);
-    for (int i = 0; i < 3; i++) {
-        linear_apply(g->fixed, m->real_axes[i], m->real_axes[i]);
-        linear_apply(g->setting, m->real_axes[i], m->real_axes[i]);
-    }
+    goniometer_turn(g, m->real_axes);
     m->found |= NB_FOUND_AXIS;
-}
-
-/* ---- crystal ---- */
-
-static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
-                                struct models *m)
-{
-    double half = 0, sigma = 0;
-
-    NB_TRY(expt_optional(e, crystal, "crystal", "ML_half_mosaicity_deg", &half, 1));
-    NB_TRY(expt_optional(e, crystal, "crystal", "mosaicity", &sigma, 1));
-    if (half > 0) sigma = half / sqrt(3); /* of a top hat */
-    if (!(sigma > 0 && sigma < 180)) return NB_OK;
-    m->mosaic = sigma / MOSAIC_OF_SPREAD;
-    m->found |= NB_FOUND_MOSAIC;
-    return NB_OK;
-}
-
-static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
-                              nb_experiment *out)
-{
-    const cJSON *hall =
-        cJSON_GetObjectItemCaseSensitive(crystal, "space_group_hall_symbol");
-    char symbol[GEMMI_NAME], other[GEMMI_NAME];
-
-    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_a", m->real_axes[0], 3));
-    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
-    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
-    if (cJSON_IsString(hall)) {
-        const nb_status status =
-            gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other);
-
-        if (status == NB_ERR_MEMORY) return fail_memory(e->ctx, e->name);
-        if (status == NB_OK) memcpy(out->space_group, symbol, sizeof symbol);
-    }
-    m->found |= NB_FOUND_CRYSTAL;
-    return read_mosaicity(e, crystal, m);
 }
 
 /* ---- the experiment ---- */
@@ -277,7 +236,7 @@ static nb_status read_models(const struct expt *e, const cJSON *experiment,
     if (model) NB_TRY(read_scan(e, model, m, &out->images));
     NB_TRY(find_model(e, experiment, "crystal", "A_at_scan_points", &model,
                       list + SCAN_CRYSTAL));
-    if (model) NB_TRY(read_crystal(e, model, m, out));
+    if (model) NB_TRY(expt_read_crystal(e, model, m, out->space_group));
     memcpy(source->real_axes, m->real_axes, sizeof source->real_axes);
     NB_TRY(find_model(e, experiment, "goniometer", "setting_rotation_at_scan_points",
                       &model, list + SCAN_SETTING));
@@ -319,6 +278,8 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
     NB_TRY(scan_points_read(&e, &source, &models, out->images, from_dxtbx, &out->points));
     (void)nb_scan_points_set(out->points, models.phi0 + models.osc / 2, ~0U, &out->scene,
                              NULL);
+    if (request->lattices && models.found & NB_FOUND_CRYSTAL)
+        NB_TRY(expt_read_lattices(&e, list, &models, &source, from_dxtbx, out));
     return out->geometry ? nb_geometry_apply(out->geometry, &out->scene) : NB_OK;
 }
 
@@ -340,13 +301,28 @@ nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_
     return status;
 }
 
-nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+static nb_status read_file(nb_context *ctx, const char *path, int i, int lattices,
+                           nb_experiment *out)
 {
-    STANDARD_FLOATS;
     static const struct file_format format = {".expt", (size_t)1 << 29, NULL, expt_parse};
-    struct expt_request request = {i, out};
+    struct expt_request request = {i, out, lattices};
 
     if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, ".expt: out is NULL");
     if (out) memset(out, 0, sizeof *out);
     return file_parse(ctx, path, &format, &request);
+}
+
+nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    STANDARD_FLOATS;
+
+    return read_file(ctx, path, i, 0, out);
+}
+
+nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
+                                nb_experiment *out)
+{
+    STANDARD_FLOATS;
+
+    return read_file(ctx, path, i, 1, out);
 }

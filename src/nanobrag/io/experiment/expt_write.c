@@ -23,6 +23,8 @@ struct experiment {
     char hall[GEMMI_NAME];
     int nimage, first;
     int is_sweep;
+    int has_scans; /* 1: stills have them, which say that crystals are of one image */
+    int lattices; /* crystals of each image */
     const struct expt_shot *points; /* of a crystal that changes during the scan */
     int npoint;
     cJSON *beams, *detectors, *crystals; /* the lists of models */
@@ -30,7 +32,7 @@ struct experiment {
 
 /* Which models an experiment has. */
 struct numbers {
-    int beam, detector, crystal;
+    int beam, detector, crystal, image;
 };
 
 /* ---- models ---- */
@@ -187,36 +189,44 @@ static void put_goniometer(struct experiment *e)
     document_reals(d, goniometer, "setting_rotation", identity, 9);
 }
 
-static void put_scan(struct experiment *e)
+/* Writes the scan of n images from number `first` on. */
+static void put_scan(struct experiment *e, cJSON *list, int first, int n)
 {
-    const double range[2] = {e->first, (double)e->first + e->nimage - 1};
-    const double oscillation[2] = {e->exposure->phi, e->exposure->width};
+    const double range[2] = {first, (double)first + n - 1};
+    const double oscillation[2] = {e->is_sweep ? e->exposure->phi : 0, e->exposure->width};
     struct document *d = &e->d;
-    cJSON *list = document_array(d, d->root, "scan"), *to, *exposures, *epochs;
+    cJSON *to = document_object(d, list, NULL), *exposures, *epochs;
 
-    if (!e->is_sweep) return;
-    to = document_object(d, list, NULL);
     document_reals(d, to, "image_range", range, 2);
-    document_real(d, to, "batch_offset", e->first - 1);
+    document_real(d, to, "batch_offset", first - 1);
     document_reals(d, to, "oscillation", oscillation, 2);
     exposures = document_array(d, to, "exposure_time");
     epochs = document_array(d, to, "epochs");
-    for (int i = 0; i < e->nimage; i++) {
+    for (int i = 0; i < n; i++) {
         document_real(d, exposures, NULL, e->exposure->seconds);
         document_real(d, epochs, NULL, 0);
     }
     (void)document_object(d, to, "valid_image_ranges");
 }
 
-/* Writes the reciprocal axes of n scan points, as the columns of matrices. */
-static void put_scan_points(struct experiment *e, cJSON *crystal,
-                            const struct expt_shot *points, int n)
+static void put_scans(struct experiment *e)
+{
+    cJSON *list = document_array(&e->d, e->d.root, "scan");
+
+    if (e->is_sweep) put_scan(e, list, e->first, e->nimage);
+    for (int i = 0; e->has_scans && i < e->nimage; i++) put_scan(e, list, e->first + i, 1);
+}
+
+/* Writes the reciprocal axes of a lattice at the scan points, as the columns of matrices.
+ */
+static void put_scan_points(struct experiment *e, cJSON *crystal, int lattice)
 {
     cJSON *list = document_array(&e->d, crystal, "A_at_scan_points");
 
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < e->npoint; i++) {
+        const struct expt_shot *point = e->points + (size_t)i * e->lattices + lattice;
         const double(*const real)[3] =
-            (const double(*)[3])points[i].exposure.laboratory.real_axes;
+            (const double(*)[3])point->exposure.laboratory.real_axes;
         double a[9], star[3];
 
         for (int k = 0; k < 3; k++) {
@@ -227,7 +237,7 @@ static void put_scan_points(struct experiment *e, cJSON *crystal,
     }
 }
 
-static void put_crystal(struct experiment *e, double mosaicity)
+static void put_crystal(struct experiment *e, double mosaicity, int lattice)
 {
     static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
     const struct laboratory *l = &e->exposure->laboratory;
@@ -245,7 +255,7 @@ static void put_crystal(struct experiment *e, double mosaicity)
     }
     document_text(d, to, "space_group_hall_symbol", e->hall);
     if (mosaicity > 0) document_real(d, to, "mosaicity", mosaicity);
-    if (e->npoint > 0) put_scan_points(e, to, e->points, e->npoint);
+    if (e->npoint > 0) put_scan_points(e, to, lattice);
 }
 
 static int is_same(const double *a, const double *b, size_t n)
@@ -293,8 +303,11 @@ static void put_models(struct experiment *e, struct expt_shot *shot,
         put_detector(e);
         numbers->detector++;
     }
-    put_crystal(e, shot->mosaicity);
-    numbers->crystal++;
+    for (int l = 0; l < e->lattices; l++) {
+        e->exposure = &shot[l].exposure;
+        put_crystal(e, shot[l].mosaicity, l);
+    }
+    numbers->crystal += e->lattices;
 }
 
 /* ---- images ---- */
@@ -369,7 +382,8 @@ static void put_imagesets(struct experiment *e)
         for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
 }
 
-static void put_experiment(struct experiment *e, cJSON *list, int i,
+/* Writes an experiment; its crystal is lattice l of those last written. */
+static void put_experiment(struct experiment *e, cJSON *list, int l,
                            const struct numbers *numbers)
 {
     struct document *d = &e->d;
@@ -380,24 +394,27 @@ static void put_experiment(struct experiment *e, cJSON *list, int i,
     document_real(d, to, "beam", numbers->beam);
     document_real(d, to, "detector", numbers->detector);
     if (e->is_sweep) document_real(d, to, "goniometer", 0);
-    if (e->is_sweep) document_real(d, to, "scan", 0);
-    document_real(d, to, "crystal", numbers->crystal);
-    if (e->options->files) document_real(d, to, "imageset", i);
+    if (e->is_sweep || e->has_scans) document_real(d, to, "scan", numbers->image);
+    document_real(d, to, "crystal", numbers->crystal - e->lattices + l);
+    if (e->options->files) document_real(d, to, "imageset", numbers->image);
 }
 
 /* Writes all experiments, of n shots or of several images of one. */
 static void put_experiments(struct experiment *e, struct expt_shot *shots, int n)
 {
     struct document *d = &e->d;
-    struct numbers numbers = {-1, -1, -1};
+    struct numbers numbers = {-1, -1, 0, 0};
     cJSON *list = document_array(d, d->root, "experiment");
 
     e->beams = document_array(d, d->root, "beam");
     e->detectors = document_array(d, d->root, "detector");
     e->crystals = document_array(d, d->root, "crystal");
     for (int i = 0; i < (e->is_sweep ? 1 : e->nimage); i++) {
-        if (i < n) put_models(e, shots + i, i > 0 ? shots + i - 1 : NULL, &numbers);
-        put_experiment(e, list, i, &numbers);
+        struct expt_shot *shot = shots + (size_t)i * e->lattices;
+
+        if (i < n) put_models(e, shot, i > 0 ? shot - e->lattices : NULL, &numbers);
+        numbers.image = i;
+        for (int l = 0; l < e->lattices; l++) put_experiment(e, list, l, &numbers);
     }
 }
 
@@ -430,7 +447,7 @@ static void turn_fast_along_x(struct exposure *exposure)
     }
 }
 
-static nb_status check(nb_context *ctx, struct expt_shot *shots, int n,
+static nb_status check(nb_context *ctx, struct expt_shot *shots, int n, int lattices,
                        const nb_expt_options *options)
 {
     enum { MOST = 1000000000 };
@@ -441,11 +458,13 @@ static nb_status check(nb_context *ctx, struct expt_shot *shots, int n,
                     "%d images from number %d on, expected 0 to %d of both",
                     options->images, options->first, MOST);
     for (int i = 0; i < n; i++) {
-        NB_TRY(exposure_check_flat(ctx, &shots[i].exposure, "an .expt"));
-        if (n > 1 && !options->scan_points && shots[i].exposure.width != 0)
+        const struct exposure *exposure = &shots[(size_t)i * lattices].exposure;
+
+        NB_TRY(exposure_check_flat(ctx, exposure, "an .expt"));
+        if (n > 1 && !options->scan_points && exposure->width != 0)
             return fail(ctx, NB_ERR_ARGUMENT,
                         "shot %d of an .expt rotates by %g degrees, but shots are stills",
-                        i + 1, shots[i].exposure.width);
+                        i + 1, exposure->width);
     }
     if (options->scan_points && shots[0].exposure.width == 0)
         return fail(ctx, NB_ERR_ARGUMENT,
@@ -477,18 +496,21 @@ static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_N
 }
 
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
-                     const nb_expt_options *options)
+                     int lattices, const nb_expt_options *options)
 {
-    struct experiment e = {.exposure = &shots->exposure, .options = options};
+    struct experiment e = {.exposure = &shots->exposure,
+                           .options = options,
+                           .lattices = lattices};
 
-    NB_TRY(check(ctx, shots, n, options));
+    NB_TRY(check(ctx, shots, n, lattices, options));
     NB_TRY(find_group(ctx, options->space_group, e.hall));
     e.nimage = options->images > 0 ? options->images : 1;
     e.first = options->first > 0 ? options->first : 1;
     e.is_sweep = (n == 1 || options->scan_points) && shots->exposure.width != 0;
-    e.points = shots + 1;
+    e.has_scans = !e.is_sweep && lattices > 1 && !options->files;
+    e.points = shots + lattices;
     e.npoint = options->scan_points ? n - 1 : 0;
-    for (int i = 0; i < n; i++) {
+    for (size_t i = 0; i < (size_t)n * lattices; i++) {
         exposure_turn_forwards(&shots[i].exposure);
         if (options->fast_along_x) turn_fast_along_x(&shots[i].exposure);
     }
@@ -498,7 +520,7 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     e.exposure = &shots->exposure;
     put_imagesets(&e);
     put_goniometer(&e);
-    put_scan(&e);
+    put_scans(&e);
     (void)document_array(&e.d, e.d.root, "profile");
     (void)document_array(&e.d, e.d.root, "scaling_model");
     if (e.d.replaced)

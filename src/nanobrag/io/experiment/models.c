@@ -82,22 +82,20 @@ static nb_status set_detector(nb_context *ctx, const char *name, const struct mo
     return NB_OK;
 }
 
-static nb_status set_crystal(nb_context *ctx, const char *name, const struct models *m,
-                             const double turn[3][3], nb_crystal *crystal)
+nb_status models_to_axes(nb_context *ctx, const char *name, const double real_axes[3][3],
+                         const double turn[3][3], double matrix[9], double cell[6])
 {
     double real[3][3], star[3], volume;
 
-    if (m->found & NB_FOUND_MOSAIC) crystal->mosaic[0] = m->mosaic;
-    if (!(m->found & NB_FOUND_CRYSTAL)) return NB_OK;
     for (int i = 0; i < 3; i++) {
-        const double length = linear_norm(m->real_axes[i]);
+        const double length = linear_norm(real_axes[i]);
 
         if (!(length >= shortest_axis && length <= longest_axis))
             return fail(ctx, NB_ERR_FORMAT,
                         "%s: the axis %c of the crystal has a length of %g A, expected %g "
                         "to %g",
                         name, 'a' + i, length, shortest_axis, longest_axis);
-        linear_apply(turn, m->real_axes[i], real[i]);
+        linear_apply(turn, real_axes[i], real[i]);
     }
     linear_cross(real[1], real[2], star);
     volume = linear_dot(real[0], star);
@@ -108,10 +106,19 @@ static nb_status set_crystal(nb_context *ctx, const char *name, const struct mod
                     name);
     for (int i = 0; i < 3; i++) {
         linear_cross(real[(i + 1) % 3], real[(i + 2) % 3], star);
-        for (int k = 0; k < 3; k++) crystal->matrix[3 * k + i] = star[k] / volume;
+        for (int k = 0; k < 3; k++) matrix[3 * k + i] = star[k] / volume;
     }
-    crystal_cell_of((const double(*)[3])real, crystal->cell);
+    crystal_cell_of((const double(*)[3])real, cell);
     return NB_OK;
+}
+
+static nb_status set_crystal(nb_context *ctx, const char *name, const struct models *m,
+                             const double turn[3][3], nb_crystal *crystal)
+{
+    if (m->found & NB_FOUND_MOSAIC) crystal->mosaic[0] = m->mosaic;
+    if (!(m->found & NB_FOUND_CRYSTAL)) return NB_OK;
+    return models_to_axes(ctx, name, (const double(*)[3])m->real_axes, turn,
+                          crystal->matrix, crystal->cell);
 }
 
 void nb_experiment_clear(nb_experiment *e)
@@ -120,9 +127,11 @@ void nb_experiment_clear(nb_experiment *e)
     nb_geometry_free(e->geometry);
     nb_scan_points_free(e->points);
     free(e->mask);
+    free(e->lattice);
     e->geometry = NULL;
     e->points = NULL;
     e->mask = NULL;
+    e->lattice = NULL;
 }
 
 nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,

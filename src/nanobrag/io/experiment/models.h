@@ -31,6 +31,7 @@ struct models {
 struct expt_request {
     int i;
     nb_experiment *out;
+    int lattices; /* 1: with the other crystals of its image */
 };
 
 /* Turns the models by the rows of `turn` into out->scene; `name` is that of the file. Sets
@@ -38,6 +39,11 @@ struct expt_request {
  * angles or lie in a plane. */
 nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,
                           const double turn[3][3], int convention, nb_experiment *out);
+
+/* Turns the axes a, b, c of a crystal by the rows of `turn` into its matrix and cell.
+ * Returns NB_ERR_FORMAT for lengths that make no sense, or axes that lie in a plane. */
+nb_status models_to_axes(nb_context *ctx, const char *name, const double real_axes[3][3],
+                         const double turn[3][3], double matrix[9], double cell[6]);
 
 /* Parses n bytes of an .expt; `to` is a struct expt_request. */
 file_parser expt_parse;
@@ -53,9 +59,10 @@ struct expt_shot {
 };
 
 /* Writes n shots as an .expt, each an image; or, for n = 1, options->images of one. With
- * options->scan_points the first is the scan and the others are its points. The exposures
- * are turned where that is needed. */
+ * options->scan_points the first is the scan and the others are its points. A shot has
+ * `lattices` entries, one after the other, that differ in the axes of their crystals. The
+ * exposures are turned where that is needed. */
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
-                     const nb_expt_options *options);
+                     int lattices, const nb_expt_options *options);
 
 #endif

@@ -26,6 +26,8 @@ struct nb_scan_points {
     unsigned changes; /* NB_FOUND_...: which numbers are used */
     double phi0, osc; /* of the first image, degree */
     struct point *at; /* (n) */
+    nb_scan_points **lattice; /* of the further lattices; NULL: one does not change */
+    int nlattice;
 };
 
 /* The lists, in their order. */
@@ -42,6 +44,14 @@ static const struct {
 static const double largest = 1e6;
 
 /* ---- reading ---- */
+
+void goniometer_turn(const struct goniometer *g, double axes[3][3])
+{
+    for (int i = 0; i < 3; i++) {
+        linear_apply(g->fixed, axes[i], axes[i]);
+        linear_apply(g->setting, axes[i], axes[i]);
+    }
+}
 
 /* Multiplies from the left by a matrix of rows. */
 static void multiply(const double m[3][3], const double a[9], double out[9])
@@ -221,7 +231,7 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
         nb_scan_points_free(s);
         return status;
     }
-    warn_of_change(e, s, used);
+    if (!source->quiet) warn_of_change(e, s, used);
     *out = s;
     return NB_OK;
 }
@@ -231,8 +241,16 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
 void nb_scan_points_free(nb_scan_points *points)
 {
     if (!points) return;
+    for (int i = 0; i < points->nlattice; i++) nb_scan_points_free(points->lattice[i]);
+    free(points->lattice);
     free(points->at);
     free(points);
+}
+
+void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n)
+{
+    points->lattice = lattice;
+    points->nlattice = n;
 }
 
 /* Returns where an angle is, in images from the start of the scan, within it; *beyond
@@ -296,4 +314,25 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
     }
     if (members & NB_FOUND_AXIS) linear_unit(mean + AT_AXIS, scene->scan.axis);
     return members;
+}
+
+void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice)
+{
+    nb_scene scene = {0};
+
+    if (!(nb_scan_points_set(points, phi, NB_FOUND_CRYSTAL, &scene, NULL)
+          & NB_FOUND_CRYSTAL))
+        return;
+    memcpy(lattice->matrix, scene.crystal.matrix, sizeof lattice->matrix);
+    memcpy(lattice->cell, scene.crystal.cell, sizeof lattice->cell);
+}
+
+void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
+                                 nb_lattice *lattice)
+{
+    STANDARD_FLOATS;
+
+    if (!points || !lattice) return;
+    for (int i = 0; i < n && i < points->nlattice; i++)
+        scan_points_set_lattice(points->lattice[i], phi, lattice + i);
 }

@@ -20,6 +20,7 @@ struct scan_source {
     const cJSON *list[SCAN_LISTS]; /* with a row for each scan point; NULL: there is none */
     struct goniometer g;
     double real_axes[3][3]; /* rows a, b, c of the static crystal; A */
+    int quiet; /* 1: nothing is said of what changes */
 };
 
 /* Reads the rows, and turns them by the rows of `turn` to the frame of the scene. *out
@@ -27,5 +28,15 @@ struct scan_source {
 nb_status scan_points_read(const struct expt *e, const struct scan_source *source,
                            const struct models *m, int images, const double turn[3][3],
                            nb_scan_points **out);
+
+/* Gives the points of a crystal those of its n lattices, each of which may be NULL. The
+ * list is an allocation of its own, and is released with them. */
+void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n);
+
+/* Sets the axes of a lattice, whose points may be NULL, to what they are at an angle. */
+void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice);
+
+/* Turns axes by the rotations of a goniometer at phi = 0. */
+void goniometer_turn(const struct goniometer *g, double axes[3][3]);
 
 #endif
