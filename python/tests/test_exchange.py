@@ -96,7 +96,7 @@ def test_the_crystals_of_one_image_are_lattices(tmp_path):
     sim = nanobrag.Simulator.from_cli(command, "misset_x lattice_misset_x")
     path = tmp_path / "split.expt"
     nanobrag.write_expt(sim, path)
-    assert nanobrag.read_expt(path).scene.crystal.lattice == ()
+    assert not nanobrag.read_expt(path).scene.crystal.lattice
     found = nanobrag.read_expt(path, lattices=True)
     assert (found.count, len(found.scene.crystal.lattice)) == (3, 2)
     assert [one.scale for one in found.scene.crystal.lattice] == [1, 1]
