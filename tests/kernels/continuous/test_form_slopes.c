@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/continuous/forms/changes.h"
 #include "kernels/continuous/forms/form_make.h"
 #include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/forms/view.h"
@@ -358,6 +359,25 @@ static void random_nodes_dot(const struct spot_nodes *n, unsigned seed,
         dot->prior[k][k] = 0.1 * oracle_uniform(&seed) * n->prior[k][k];
 }
 
+/* Writes the changes of the outputs along a change behind the nodes, in the last lane but
+ * one beside others. */
+static void change_outputs(const struct world *w, const struct nodes_change *dot,
+                           double (*out)[NODES])
+{
+    enum { AT = DIRECTION_LANES - 2 };
+    const struct kernel_set kernels = kernels_lanes("");
+    static on_directions lanes[NODE_OUTPUTS][NODES];
+    struct nodes_change all[DIRECTION_LANES];
+    const struct change_along along = {AT + 1, all, NULL, NULL};
+
+    for (int d = 0; d < DIRECTION_LANES; d++)
+        random_nodes_dot(&w->nodes, 50 + (unsigned)d, all + d);
+    all[AT] = *dot;
+    kernels.changes->outputs(kernels.nodes, &w->nodes, &w->values, &along, lanes);
+    for (int o = 0; o < NODE_OUTPUTS; o++)
+        for (int i = 0; i < NODES; i++) out[o][i] = lanes[o][i][AT];
+}
+
 /* Computes values and slopes of a world's nodes. */
 static void evaluate(const struct node_kernels *kernels, struct world *w)
 {
@@ -420,7 +440,7 @@ static int nodes(void)
 
             numbers_of_nodes(&w.nodes, &number);
             random_nodes_dot(&w.nodes, 70 + direction, &dot);
-            kernels->tangent(&w.nodes, &w.values, &dot, found);
+            change_outputs(&w, &dot, found);
             quads_nodes_change(&at, numbers_of(&number), numbers_of(&dot), truth);
             compare_outputs(&w, found, truth, &changes);
             random_bar(&w, 90 + direction, bar);
@@ -456,7 +476,7 @@ static void take_through(const struct node_kernels *kernels, struct world *w,
     view_nodes_tangent(&w->view, &w->frame, &w->name, &w->nodes, &c->dot, &crystal, &moved,
                        &made);
     form_make_tangent(&w->of, &w->nodes.form, &made, &moved.form);
-    kernels->tangent(&w->nodes, &w->values, &moved, found);
+    change_outputs(w, &moved, found);
     *share = crystal.share[w->name.mosaic];
     random_bar(w, 99, bar);
     product[0] = inner_outputs(w->nodes.along, bar, found, size) + 2.5 * *share;

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Images that stay in memory; more are read again for each pass. */
-enum { KEPT_MOST = 8 };
+/* Bytes of images, with their weights, that stay in memory; more are read again for each
+ * pass. */
+enum { KEPT_BYTES = 1 << 30 };
 
 /* ---- options ---- */
 
@@ -368,7 +369,10 @@ static int prepare(struct fit_job *job)
     if (!code) code = fit_sources_read(run, &job->sources);
     if (!code) code = fit_sources_check(run, &job->sources);
     if (code) return code;
-    if (job->sources.n <= KEPT_MOST) job->kept = calloc(job->sources.n, sizeof *job->kept);
+    const nb_description *d = &run->description;
+    const double bytes = 2. * sizeof(float) * (double)d->nfast * (double)d->nslow;
+    if (bytes * (double)job->sources.n <= KEPT_BYTES)
+        job->kept = calloc(job->sources.n, sizeof *job->kept);
     const nb_context_options options = {.threads = 1};
     if (nb_context_create(NB_API_VERSION, &options, &job->loading) != NB_OK)
         return message_failure(run->messages, "out of memory for a fit");

@@ -4,23 +4,13 @@
  * does, on the average over the sub-pixels. SPDX-License-Identifier: MIT
  */
 #include "kernels/continuous/spots_at.h"
-#include "physics/pixel_position.h"
-#include "physics/step_vjp.h"
 
-/* A node as the layer sees it. */
-struct seen {
-    double x, y; /* samples */
-    double capture, r;
-    struct phys_point point;
-    struct phys_capture_slopes slopes;
-};
-
-static struct seen see(const struct phys_frame *frame, const struct listed_spot *spot,
-                       const struct spot_nodes *nodes, int i)
+static struct seen_node see(const struct phys_frame *frame, const struct listed_spot *spot,
+                            const struct spot_nodes *nodes, int i)
 {
     const struct phys_detector det = phys_detector(frame);
     const double before = 0.5 * (frame->oversample - 1), layer = spot->name.layer;
-    struct seen s;
+    struct seen_node s;
 
     s.x = nodes->x[i] - before;
     s.y = nodes->y[i] - before;
@@ -38,8 +28,15 @@ void spot_factors(const struct phys_frame *frame, const struct listed_spot *spot
         log_i[i] += log(see(frame, spot, nodes, i).capture);
 }
 
+void spot_seen(const struct phys_frame *frame, const struct listed_spot *spot,
+               const struct spot_nodes *nodes, struct seen_node *out)
+{
+    for (int i = 0; i < NODES && frame->layer_mu != 0; i++)
+        out[i] = see(frame, spot, nodes, i);
+}
+
 /* Returns the slope of the cosine d . normal by the place of a node. */
-static struct phys_vec3 by_place(const struct phys_frame *frame, const struct seen *s)
+static struct phys_vec3 by_place(const struct phys_frame *frame, const struct seen_node *s)
 {
     const struct phys_vec3 normal = phys_load(frame->normal), d = s->point.d;
 
@@ -55,7 +52,7 @@ void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_sp
     struct phys_place_sums sums = {{0}, {0}, {0}};
 
     for (int i = 0; i < NODES && frame->layer_mu != 0; i++) {
-        const struct seen s = see(frame, spot, nodes, i);
+        const struct seen_node s = see(frame, spot, nodes, i);
         const double cosine_bar = bar[i] * s.slopes.dcosine / s.capture;
         const struct phys_vec3 x_bar = phys_scale(cosine_bar, by_place(frame, &s));
         const double place[3] = {x_bar.x, x_bar.y, x_bar.z};
@@ -74,28 +71,35 @@ void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_sp
 }
 
 void spot_factors_tangent(const struct phys_frame *frame, const struct listed_spot *spot,
-                          const struct spot_nodes *nodes,
-                          const struct phys_frame_tangent *dot, double *log_i)
+                          const struct seen_node *seen, int n,
+                          const struct phys_frame_tangent *const *dot, on_directions *log_i)
 {
     const double layer = spot->name.layer, over = frame->oversample;
     const double depth = frame->layer_offset + layer * frame->layer_step;
-    const double sub = frame->pixel / over, sub_dot = dot->pixel / over;
-    const double depth_dot = dot->layer_offset + layer * dot->layer_step;
+    const double sub = frame->pixel / over;
 
     for (int i = 0; i < NODES && frame->layer_mu != 0; i++) {
-        const struct seen s = see(frame, spot, nodes, i);
+        const struct seen_node s = seen[i];
         const struct phys_vec3 slope = by_place(frame, &s);
         const double by[3] = {slope.x, slope.y, slope.z};
         const double d[3] = {s.point.d.x, s.point.d.y, s.point.d.z};
-        double cosine = 0;
 
-        for (int k = 0; k < 3; k++)
-            cosine += d[k] * dot->normal[k]
-                      + by[k]
-                            * (dot->pix0[k] + depth_dot * frame->normal[k]
-                               + depth * dot->normal[k]
-                               + s.x * (sub_dot * frame->fast[k] + sub * dot->fast[k])
-                               + s.y * (sub_dot * frame->slow[k] + sub * dot->slow[k]));
-        log_i[i] += (s.slopes.dcosine * cosine + s.slopes.dmu * dot->layer_mu) / s.capture;
+        for (int l = 0; l < n; l++) {
+            const struct phys_frame_tangent *along = dot[l];
+            const double depth_dot = along->layer_offset + layer * along->layer_step;
+            const double sub_dot = along->pixel / over;
+            double cosine = 0;
+
+            for (int k = 0; k < 3; k++)
+                cosine +=
+                    d[k] * along->normal[k]
+                    + by[k]
+                          * (along->pix0[k] + depth_dot * frame->normal[k]
+                             + depth * along->normal[k]
+                             + s.x * (sub_dot * frame->fast[k] + sub * along->fast[k])
+                             + s.y * (sub_dot * frame->slow[k] + sub * along->slow[k]));
+            log_i[i][l] +=
+                (s.slopes.dcosine * cosine + s.slopes.dmu * along->layer_mu) / s.capture;
+        }
     }
 }

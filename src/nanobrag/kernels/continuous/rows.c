@@ -66,6 +66,7 @@ struct changing {
     const struct listed_spot *spot;
     struct spot_state state;
     struct form_known known;
+    struct seen_node seen[NODES];
     int n, which[DIRECTION_LANES];
     struct nodes_change moved[DIRECTION_LANES];
     struct form_of made[DIRECTION_LANES];
@@ -94,23 +95,19 @@ static const struct crystal_change *crystal_along(const struct all_changes *a,
 static void change_polynomials(struct changing *c, struct profile_change *to)
 {
     const struct continuous_rows *rows = c->all->rows;
+    const struct change_kernels *kernels = rows->kernels->changes;
     const struct phys_frame *frame = rows->job->frame + c->spot->name.panel;
-    const struct tangents *along = c->all->of_panel[c->spot->name.panel];
-    const struct node_kernels *kernels = rows->kernels->nodes;
+    const struct tangents *tangents = c->all->of_panel[c->spot->name.panel];
     const int outputs = c->spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
+    const int made = any_number(c->made, sizeof *c->made * (size_t)c->n);
+    const struct change_along along = {c->n, c->moved, made ? c->made : NULL, &c->known};
+    const struct phys_frame_tangent *dot[DIRECTION_LANES];
 
-    if (any_number(c->made, sizeof *c->made * (size_t)c->n))
-        rows->kernels->changes->forms(&c->known, c->n, c->made, c->moved);
-    for (int d = 0; d < c->n; d++) {
-        double output[NODE_OUTPUTS][NODES];
-
-        kernels->tangent(&c->state.nodes, &c->state.values, c->moved + d, output);
-        spot_factors_tangent(frame, c->spot, &c->state.nodes, along->dot + c->which[d],
-                             output[NODE_L]);
-        for (int o = 0; o < outputs; o++)
-            for (int i = 0; i < NODES; i++) c->output[o][i][d] = output[o][i];
-    }
-    rows->kernels->changes->fit(&rows->work->pattern, outputs, c->output, c->coefficient);
+    for (int d = 0; d < c->n; d++) dot[d] = tangents->dot + c->which[d];
+    kernels->outputs(rows->kernels->nodes, &c->state.nodes, &c->state.values, &along,
+                     c->output);
+    spot_factors_tangent(frame, c->spot, c->seen, c->n, dot, c->output[NODE_L]);
+    kernels->fit(&rows->work->pattern, outputs, c->output, c->coefficient);
     for (int d = 0; d < c->n; d++)
         for (int k = 0; k < SPOT_COEFFICIENTS; k++)
             to[c->which[d]].c[k] += c->coefficient[k][d];
@@ -128,7 +125,7 @@ static void change_spot(struct changing *c, struct profile_change *to)
     spot_nodes_of(rows->work, rows->job, c->spot, &c->state);
     rows->kernels->nodes->slopes(&c->state.nodes, &c->state.values);
     form_make_known(&c->state.of, &c->state.nodes.form, &c->known);
-    memset(c->output, 0, sizeof c->output);
+    spot_seen(frame, c->spot, &c->state.nodes, c->seen);
     c->n = 0;
     for (int d = 0; d < along->n; d++) {
         struct nodes_change *moved = c->moved + c->n;

@@ -7,6 +7,9 @@
 #define NB_KERNELS_CONTINUOUS_SPOTS_AT_H
 
 #include "kernels/continuous/continuous.h"
+#include "kernels/continuous/forms/changes.h"
+#include "physics/pixel_position.h"
+#include "physics/step_vjp.h"
 
 /* The form of a spot at its nodes. */
 struct spot_state {
@@ -33,10 +36,23 @@ void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_sp
                           const struct spot_nodes *nodes, const double *bar,
                           struct phys_frame_tangent *to);
 
-/* Adds the changes of these factors to those of log I. */
+/* A node as the layer of a sensor sees it. */
+struct seen_node {
+    double x, y; /* samples */
+    double capture, r;
+    struct phys_point point;
+    struct phys_capture_slopes slopes;
+};
+
+/* Writes what the changes of these factors need, seen[NODES]. */
+void spot_seen(const struct phys_frame *frame, const struct listed_spot *spot,
+               const struct spot_nodes *nodes, struct seen_node *seen);
+
+/* Adds the changes of these factors along n directions to those of log I at the nodes. */
 void spot_factors_tangent(const struct phys_frame *frame, const struct listed_spot *spot,
-                          const struct spot_nodes *nodes,
-                          const struct phys_frame_tangent *dot, double *log_i);
+                          const struct seen_node *seen, int n,
+                          const struct phys_frame_tangent *const *dot,
+                          on_directions *log_i);
 
 /* The weight of a spot's source, and the share of its crystal and mosaic. */
 double spot_share(const struct view *view, const struct listed_spot *spot);

@@ -14,10 +14,21 @@ enum { DIRECTION_LANES = 8 };
 /* One number for each direction. */
 typedef double on_directions[DIRECTION_LANES];
 
+/* Up to DIRECTION_LANES directions: how the numbers behind the nodes move, and what the
+ * form is made from; without `made` the form moves as moved[].form says. */
+struct change_along {
+    int n;
+    const struct nodes_change *moved;
+    const struct form_of *made; /* or NULL */
+    const struct form_known *known; /* of the form, beside `made` */
+};
+
 struct change_kernels {
-    /* Writes the changes of the form along n directions. */
-    void (*forms)(const struct form_known *known, int n, const struct form_of *dot,
-                  struct nodes_change *to);
+    /* Writes the changes out[o][i] of the outputs of all nodes, 0 in lanes past the last;
+     * `values` has the slopes. */
+    void (*outputs)(const struct node_kernels *kernels, const struct spot_nodes *nodes,
+                    const struct node_values *values, const struct change_along *along,
+                    on_directions (*out)[NODES]);
     /* Does what pattern_fit() does for the changes output[o][i] of all lanes. */
     void (*fit)(const struct pattern *pattern, int outputs, on_directions (*output)[NODES],
                 on_directions *coefficient);

@@ -12,24 +12,6 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/turn.h"
 
-enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
-
-/* The phi of node i in step j, without the energies along which it may be integrated. */
-FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
-{
-    if (n->along != ALONG_PHI) return n->z0;
-    return n->at[i] + (j - MIDDLE_STEP) * n->step;
-}
-
-/* The relative energy 1 + e of form (j, m). */
-FORM_FN double energy_of(const struct spot_nodes *n, const struct node_values *v, int j,
-                         int m, int i)
-{
-    if (n->along == ALONG_ENERGY) return v->middle_energy[i] * v->energy_ratio[j];
-    if (v->lines == 1) return 1;
-    return 1 + n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
-}
-
 /* Writes the energies of the middle steps, and of the others over them. */
 static void find_energies(const struct spot_nodes *n, struct node_values *v)
 {
@@ -42,12 +24,6 @@ static void find_energies(const struct spot_nodes *n, struct node_values *v)
 static void find_phi(const struct spot_nodes *n, int j, double *z)
 {
     for (int i = 0; i < NODES; i++) z[i] = phi_of(n, j, i);
-}
-
-/* The number of the step whose directions belong to step j. */
-FORM_FN int seen_of(const struct spot_nodes *n, int j)
-{
-    return n->star ? j : 0;
 }
 
 /* Writes directions and light of all nodes; of point m of a star, those in step j. */
@@ -421,158 +397,12 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
     }
 }
 
-/* ---- the tangent ---- */
-
-/* Writes the changes of the places k (d - s). */
-static void move_places(const struct spot_nodes *n, const struct node_values *v, int seen,
-                        const struct nodes_change *dot, double (*out)[NODES])
+/* The values and slopes of one point of a star. */
+static void find_point(const struct spot_nodes *n, int m, struct node_values *out)
 {
-    const int turned_light = n->star && n->star->light > 0;
-    const struct form_vector ds = form_load(dot->s);
+    on_nodes ignored[NODE_STEPS];
 
-#pragma omp simd
-    for (int i = 0; i < NODES; i++) {
-        const struct form_vector d = {v->d[seen][0][i], v->d[seen][1][i], v->d[seen][2][i]};
-        const struct form_vector s = {v->s[seen][0][i], v->s[seen][1][i], v->s[seen][2][i]};
-        const struct form_vector x =
-            form_axpy(n->x[i], form_load(dot->fast),
-                      form_axpy(n->y[i], form_load(dot->slow), form_load(dot->origin)));
-        const struct form_vector across =
-            form_scale(v->per_length[seen][i], form_axpy(-form_dot(x, d), d, x));
-        const double inward = turned_light ? form_dot(ds, s) : 0;
-        const struct form_vector light =
-            form_scale(v->per_s[seen][i], form_axpy(-inward, s, ds));
-        const struct form_vector p = form_axpy(n->k, form_axpy(-1, light, across),
-                                               form_scale(dot->k, form_axpy(-1, s, d)));
-
-        out[0][i] = p.x, out[1][i] = p.y, out[2][i] = p.z;
-    }
+    find_steps(n, m, 1, out, ignored);
 }
 
-/* Writes the changes of the turned places of a step. */
-static void turn_places(const struct spot_nodes *n, const struct node_values *v, int j,
-                        const struct nodes_change *dot, double (*moved)[NODES],
-                        double (*out)[NODES])
-{
-    const double z_dot = n->along == ALONG_PHI ? 0 : dot->z0;
-    const struct form_vector w = form_load(n->w), dw = form_load(dot->w);
-    const int seen = seen_of(n, j);
-    on_nodes phi;
-
-    find_phi(n, j, phi);
-#pragma omp simd
-    for (int i = 0; i < NODES; i++) {
-        const double z = phi[i];
-        const struct form_vector p = {n->k * (v->d[seen][0][i] - v->s[seen][0][i]),
-                                      n->k * (v->d[seen][1][i] - v->s[seen][1][i]),
-                                      n->k * (v->d[seen][2][i] - v->s[seen][2][i])};
-        const struct form_vector at = {v->p[j][0][i], v->p[j][1][i], v->p[j][2][i]};
-        const struct form_vector dp = {moved[0][i], moved[1][i], moved[2][i]};
-        const struct turn t = turn_of(z * z * form_dot(w, w));
-        const double a2 = 2 * z * z * form_dot(w, dw);
-        const struct form_vector c = form_cross(w, p), dc = form_cross(dw, p);
-        struct form_vector sum = turned(w, z, dp);
-
-        sum = form_axpy(-z * t.s1, dc, form_axpy(-z * a2 * t.ds1, c, sum));
-        sum = form_axpy(z * z * t.s2, form_axpy(1, form_cross(dw, c), form_cross(w, dc)),
-                        sum);
-        sum = form_axpy(z * z * a2 * t.ds2, form_cross(w, c), sum);
-        sum = form_axpy(-1, form_cross(form_axpy(z_dot, w, form_load(dot->by)), at), sum);
-        out[0][i] = sum.x, out[1][i] = sum.y, out[2][i] = sum.z;
-    }
-}
-
-/* Writes the change of the log I of form (j, m). */
-static void change_form(const struct spot_nodes *n, const struct node_values *v, int j,
-                        int m, const struct nodes_change *dot, double (*moved)[NODES],
-                        double *restrict out)
-{
-    const double *form = (const double *)(const void *)&dot->form;
-    const double(*slope)[NODES] = v->slope[v->lines * j + m];
-    const double x = dot->q0[0], y = dot->q0[1], z = dot->q0[2];
-    on_nodes scale;
-
-    find_scales(n, v, j, m, scale);
-#pragma omp simd
-    for (int i = 0; i < NODES; i++)
-        out[i] = slope[0][i] * (scale[i] * moved[0][i] - x)
-                 + slope[1][i] * (scale[i] * moved[1][i] - y)
-                 + slope[2][i] * (scale[i] * moved[2][i] - z);
-    for (int f = 0; f < FORM_NUMBERS; f++) {
-        const double change = form[f];
-
-        if (change == 0) continue;
-        for (int i = 0; i < NODES; i++) out[i] += slope[3 + f][i] * change;
-    }
-}
-
-/* Writes the changes of the log I of each step at one point of the star, or without one.
- */
-static void point_tangent(const struct spot_nodes *n, const struct node_values *v,
-                          const struct nodes_change *dot, double (*step)[NODES])
-{
-    on_nodes places[3];
-
-    for (int j = 0; j < v->steps; j++) {
-        on_nodes moved[3], change;
-
-        if (n->star || j == 0) move_places(n, v, seen_of(n, j), dot, places);
-        turn_places(n, v, j, dot, places, moved);
-        for (int i = 0; i < NODES; i++)
-            step[j][i] = v->lines > 1 ? dot->line * v->by_line[j][i] : 0;
-        if (v->lines == 1) change_form(n, v, j, 0, dot, moved, step[j]);
-        for (int m = 0; m < v->lines && v->lines > 1; m++) {
-            change_form(n, v, j, m, dot, moved, change);
-            for (int i = 0; i < NODES; i++)
-                step[j][i] += v->line_slope[j][m][i] * change[i];
-        }
-    }
-}
-
-/* Writes the changes of the log I of each step, integrated over a star. */
-static void star_tangent(const struct spot_nodes *n, const struct node_values *v,
-                         const struct nodes_change *dot, double (*step)[NODES])
-{
-    on_nodes own[NODE_STEPS];
-    struct node_values point;
-
-    for (int j = 0; j < v->steps; j++)
-        for (int i = 0; i < NODES; i++) {
-            step[j][i] = 0;
-            for (int a = 0; a < n->star->n; a++)
-                for (int b = 0; b < n->star->n; b++)
-                    step[j][i] += dot->prior[a][b] * v->by_prior[j][i][a][b];
-        }
-    for (int m = 0; m < 2 * n->star->n + 1; m++) {
-        find_steps(n, m, 1, &point, own);
-        point_tangent(n, &point, dot, own);
-        for (int j = 0; j < v->steps; j++)
-            for (int i = 0; i < NODES; i++)
-                step[j][i] += v->star_slope[j][m][i] * own[j][i];
-    }
-}
-
-static void tangent(const struct spot_nodes *n, const struct node_values *v,
-                    const struct nodes_change *dot, double (*out)[NODES])
-{
-    on_nodes step[NODE_STEPS] = {{0}};
-
-    if (n->star)
-        star_tangent(n, v, dot, step);
-    else
-        point_tangent(n, v, dot, step);
-    if (v->steps == 1) {
-        memcpy(out[NODE_L], step[0], sizeof step[0]);
-        return;
-    }
-    for (int o = 0; o < NODE_OUTPUTS; o++)
-        for (int i = 0; i < NODES; i++) {
-            double sum = 0;
-
-            for (int j = 0; j < NODE_STEPS; j++)
-                sum += v->output_slope[o][j][i] * step[j][i];
-            out[o][i] = sum;
-        }
-}
-
-const struct node_kernels KERNELS = {find_values, find_slopes, adjoint, tangent};
+const struct node_kernels KERNELS = {find_values, find_slopes, find_point, adjoint};

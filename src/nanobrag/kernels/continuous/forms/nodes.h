@@ -91,12 +91,11 @@ struct node_kernels {
     /* The first writes all but the slopes of forms, the second all. */
     void (*values)(const struct spot_nodes *nodes, struct node_values *out);
     void (*slopes)(const struct spot_nodes *nodes, struct node_values *values);
+    /* Writes what `slopes` does of one point of a star alone, without its outputs. */
+    void (*point)(const struct spot_nodes *nodes, int point, struct node_values *out);
     /* Adds to `to` the cotangents behind the nodes, given those of the outputs. */
     void (*adjoint)(const struct spot_nodes *nodes, const struct node_values *values,
                     double (*bar)[NODES], struct nodes_change *to);
-    /* Writes the changes of the outputs. */
-    void (*tangent)(const struct spot_nodes *nodes, const struct node_values *values,
-                    const struct nodes_change *dot, double (*out)[NODES]);
 };
 
 #endif

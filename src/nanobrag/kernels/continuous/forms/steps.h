@@ -11,6 +11,30 @@
 
 #include "kernels/continuous/forms/nodes.h"
 
+enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
+
+/* The phi of node i in step j, without the energies along which it may be integrated. */
+FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
+{
+    if (n->along != ALONG_PHI) return n->z0;
+    return n->at[i] + (j - MIDDLE_STEP) * n->step;
+}
+
+/* The relative energy 1 + e of form (j, m). */
+FORM_FN double energy_of(const struct spot_nodes *n, const struct node_values *v, int j,
+                         int m, int i)
+{
+    if (n->along == ALONG_ENERGY) return v->middle_energy[i] * v->energy_ratio[j];
+    if (v->lines == 1) return 1;
+    return 1 + n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
+}
+
+/* The number of the step whose directions belong to step j. */
+FORM_FN int seen_of(const struct spot_nodes *n, int j)
+{
+    return n->star ? j : 0;
+}
+
 /* Integrates log I over a line in step j: a gaussian about the middle energy e of the three
  * forms, of standard deviation `line`. */
 FORM_FN void over_line(const struct spot_nodes *n, int j, struct node_values *v,
