@@ -1,7 +1,7 @@
 /*
  * continuous.c - fits of images that no model drew: their domains are others than those of
- * the fit, or twenty thousand normal ones, each at its own places in phi and with every
- * energy.
+ * the fit, or twenty thousand normal ones, each at its own places in phi and with
+ * lines of its own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -129,15 +129,31 @@ static void draw_domain(int cap, uint64_t *state, double *out)
     for (int i = 0; i < 3; i++) out[i] *= cap ? wanted : OF_SPREAD;
 }
 
-enum { DOMAINS = 20000, STEPS = 20, LINES = 100 };
+enum { DOMAINS = 20000, STEPS = 20, LINES = 100, LINES_OF_A_DOMAIN = 5 };
 
-/* The mean image of DOMAINS domains that are drawn with this seed. */
+/* Returns the wavelength of the line at which the sum of weights, over all, reaches
+ * `share`; without lines the scene's own. */
+static double wavelength_at(const nb_scene *scene, double share)
+{
+    const nb_source *line = scene->beam.source;
+    const size_t n = (size_t)scene->beam.nsource;
+    double all = 0, sum = 0;
+
+    for (size_t i = 0; i < n; i++) all += line[i].weight;
+    for (size_t i = 0; i < n; i++)
+        if ((sum += line[i].weight) >= share * all) return line[i].wavelength;
+    return n > 0 ? line[n - 1].wavelength : scene->beam.wavelength;
+}
+
+/* The mean image of DOMAINS domains that are drawn with this seed. Each of them has some of
+ * the lines, one from each part of the spectrum that is as bright as the others. */
 static void average_domains(struct campaign *c, const nb_scene *still, int cap,
                             uint64_t seed, double *photons)
 {
     const int side = still->detector.nfast;
     nb_array image = nb_array_f64(photons, side, side);
     nb_scene scene = *still;
+    const int lines = scene.beam.nsource > 0 ? LINES_OF_A_DOMAIN : 1;
     uint64_t state = 88172645463325252ULL + seed * 0x9e3779b97f4a7c15ULL;
     nb_simulator *sim;
 
@@ -152,14 +168,19 @@ static void average_domains(struct campaign *c, const nb_scene *still, int cap,
     scene.crystal.mosaic[0] = 0;
     scene.crystal.ndomains = 1;
     if (scene.scan.osc != 0) scene.scan.nphi = STEPS;
-    must(c->ctx, nb_simulator_create(c->ctx, &scene, "rotation phi0", NULL, &sim));
+    scene.beam.nsource = 0;
+    must(c->ctx,
+         nb_simulator_create(c->ctx, &scene, "rotation phi0 wavelength", NULL, &sim));
     for (int i = 0; i < DOMAINS; i++) {
-        double x[4];
+        double x[5];
 
         draw_domain(cap, &state, x);
         for (int k = 0; k < 3; k++) x[k] *= still->crystal.mosaic[0];
         x[3] = scene.scan.phi0 + scene.scan.osc / STEPS * (draw(&state) - 0.5);
-        must(c->ctx, nb_forward_add(sim, x, 1. / DOMAINS, &image));
+        for (int k = 0; k < lines; k++) {
+            x[4] = wavelength_at(still, (k + draw(&state)) / lines);
+            must(c->ctx, nb_forward_add(sim, x, 1. / DOMAINS / lines, &image));
+        }
     }
     nb_simulator_free(sim);
 }

@@ -233,7 +233,7 @@ static nb_status try_jacobian(void *user, struct progress *progress, const struc
 {
     const struct jacobian_call *call = user;
     const struct jacobian_reader nobody = {call->reader->chunks, start_nothing,
-                                           read_nothing, NULL};
+                                           read_nothing, NULL, NULL};
 
     return run_jacobian(call, progress, job, &nobody);
 }
@@ -292,7 +292,7 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
 
 static nb_status host_jacobian(struct request *r)
 {
-    const struct jacobian_reader reader = {0, start_nothing, deliver_changes, r};
+    const struct jacobian_reader reader = {0, start_nothing, deliver_changes, r, NULL};
     struct jacobian_call call = {r->sim, r->n, &r->sim->tangents.jacobian, &reader};
 
     for (int d = 0; d < r->n; d++) array_zero(r->change + d);

@@ -324,6 +324,7 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
 {
     double peak = 0;
 
+    if (run->reader->ahead) run->reader->ahead(run->reader->user, run->job, tile);
     if (run->listed || run->continuous)
         return part_jacobian(run, run->kernels->adjoint_precise, *tile, chunk, workspace);
     if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);

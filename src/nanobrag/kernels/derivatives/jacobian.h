@@ -116,6 +116,8 @@ struct jacobian_reader {
                  const struct adjoint_kernels *adjoint_kernels,
                  const struct jacobian_tile *jacobian);
     const void *user;
+    /* Asks for what tile() will read of a tile; NULL: nothing. */
+    void (*ahead)(const void *user, const struct job *image, const struct tile *tile);
 };
 
 enum { JACOBIAN_CHUNKS = 64 };

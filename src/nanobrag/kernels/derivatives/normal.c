@@ -129,6 +129,13 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     if (run->planes) planes_add_tile(run->planes, chunk, adjoint_kernels, jacobian);
 }
 
+static void ask_ahead(const void *user, const struct job *image, const struct tile *tile)
+{
+    const struct normal_run *run = user;
+
+    objective_ahead(run->objective, image, tile);
+}
+
 static void add(size_t n, const double *from, double *to)
 {
     for (size_t i = 0; i < n; i++) to[i] += from[i];
@@ -153,7 +160,8 @@ static void mirror_matrix(size_t n, double *matrix)
 
 struct jacobian_reader normal_reader(const struct normal_run *run)
 {
-    const struct jacobian_reader reader = {run->work->chunks, clear_sums, add_tile, run};
+    const struct jacobian_reader reader = {run->work->chunks, clear_sums, add_tile, run,
+                                           ask_ahead};
 
     return reader;
 }
