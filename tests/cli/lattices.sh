@@ -115,7 +115,8 @@ run $cell $spots $view $first $second -floatfile f.bin -truth ../start.expt
 start="-expt ../start.expt $spots -water 0.05 -data ../data_001.img -param misset_x=0.02
     -param misset_z=-0.02"
 run $start -param 'lattice_misset_y[0]=-0.02' \
-    -fit cell_a,misset,mosaic,scale,lattice_misset,lattice_scale -fitfile ../fit.json
+    -fit cell_a,misset,mosaic,scale,lattice_misset,lattice_scale -fitfile ../fit.json \
+    -fitimage ../model.bin -truth ../found.expt
 is "the fit converges" grep -q 'converged' fit.json
 awk -F '[:,]' '
     /"name"/ { name = $2 }
@@ -131,6 +132,17 @@ awk -F '[:,]' '
         exit !(n == 7 && most <= 4)
     }' fit.json
 is "orientations and ratio are those of the crystals" test $? -eq 0
+is "the report names its files" grep -q '^files .*fit.json, .*found.expt, .*model.bin' out
+value() # NAME
+{
+    awk -F '[:,]' -v name="$1" '/"name"/ { found = index($2, name) } /"value"/ && found {
+        printf "%.17g", $2; exit }' fit.json
+}
+run -expt ../found.expt -default_F 100 -N 10 -gauss_xtal -fluence 2e28 -water 0.05 -floatfile f.bin \
+    -param "scale=$(value '"scale"')" -param "lattice_scale[0]=$(value lattice_scale)"
+is "-truth of a fit has what it found" near 2e-6 model.bin work/f.bin
+refuses 2 'the experiment of one image' $start -data ../data_001.img -fit scale -truth t.expt
+refuses 2 'fit nothing: leave out .*-truth' -expt ../start.expt $spots -fisher -fit scale -truth t.expt
 loss()
 {
     awk -F '[:,]' '/^	"loss"/ { print $2 }' "$1"

@@ -490,6 +490,30 @@ static size_t masked_pixels(const struct run *run)
     return info.masked;
 }
 
+/* Write the experiment, and say what it lacks. */
+static int write_experiment(const struct run *run, nb_simulator *sim, const double *x,
+                            const nb_expt_options *options)
+{
+    const struct settings *const s = run->s;
+    const nb_status status = nb_expt_write(sim, x, s->truth, options);
+    if (status != NB_OK)
+        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    lattices_warn(run, sim, x);
+    const size_t masked = masked_pixels(run);
+    if (masked > 0)
+        message_note(run->messages,
+                     "%s does not have the bad regions of %s, %zu pixels; give -mask "
+                     "beside -expt",
+                     s->truth, s->geom ? s->geom : s->expt, masked);
+    return 0;
+}
+
+int truth_write_fit(const struct run *run, nb_simulator *sim, const double *x)
+{
+    const nb_expt_options options = {.space_group = inputs_space_group(&run->inputs)};
+    return write_experiment(run, sim, x, &options);
+}
+
 int truth_write(struct run *run)
 {
     const struct settings *s = run->s;
@@ -511,26 +535,9 @@ int truth_write(struct run *run)
         options.trusted[1] = INT32_MAX - 1; /* as the files state it */
     }
     double *rows;
-    const int code = set_rows(run, &options, &rows);
-    if (code) {
-        free(files);
-        return code;
-    }
-    const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
-    for (int i = 0; i < run->resolved.crystal.nlattice; i++)
-        if (run->resolved.crystal.lattice[i].scale != 1) {
-            message_note(run->messages, "%s does not say how bright each lattice is",
-                         s->truth);
-            break;
-        }
-    const size_t masked = masked_pixels(run);
-    if (masked > 0)
-        message_note(run->messages,
-                     "%s does not have the bad regions of %s, %zu pixels; give -mask "
-                     "beside -expt",
-                     s->truth, s->geom ? s->geom : s->expt, masked);
+    int code = set_rows(run, &options, &rows);
+    if (!code) code = write_experiment(run, run->sim, run->params.x, &options);
     free(rows);
     free(files);
-    if (status == NB_OK) return 0;
-    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    return code;
 }

@@ -84,3 +84,15 @@ nb_lattice *lattices_at(const struct run *run, double phi, nb_scene *scene)
     scene->crystal.lattice = list;
     return list;
 }
+
+void lattices_warn(const struct run *run, nb_simulator *sim, const double *x)
+{
+    nb_scene scene;
+    int differ = 0;
+    if (nb_resolved(sim, x, &scene) != NB_OK) return;
+    for (int i = 0; i < scene.crystal.nlattice; i++)
+        differ |= scene.crystal.lattice[i].scale != 1;
+    if (differ)
+        message_note(run->messages, "%s does not say how bright each lattice is",
+                     run->s->truth);
+}

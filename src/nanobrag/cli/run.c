@@ -392,7 +392,8 @@ static int execute(struct run *run)
         explain_run(run);
         return 0;
     }
-    const int refused = geometry_out_check(run);
+    int refused = truth_check(run);
+    if (!refused) refused = geometry_out_check(run);
     if (refused) return refused;
     progress_line_start(&run->progress, progress_kind(run), 1);
     return fit_run(run);

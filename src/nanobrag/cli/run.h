@@ -122,6 +122,9 @@ void lattices_begin(struct run *run);
  * released with free() when the scene is used up; NULL: no memory. */
 nb_lattice *lattices_at(const struct run *run, double phi, nb_scene *scene);
 
+/* Tell that -truth, at x of a simulator, does not say how bright lattices are. */
+void lattices_warn(const struct run *run, nb_simulator *sim, const double *x);
+
 /* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
  * the exit status. */
 int truth_default(struct run *run);
@@ -135,6 +138,9 @@ const char *inputs_space_group(const struct inputs *in);
 
 /* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);
+
+/* Write it for the image of a fit, at its values x of a simulator. */
+int truth_write_fit(const struct run *run, nb_simulator *sim, const double *x);
 
 /* Why formats of flat panels cannot state the detector, as a clause; NULL: they can. */
 const char *experiment_not_flat(const struct run *run);
@@ -156,9 +162,6 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
 /* Refuse a detector that -geomout cannot hold; write it. */
 int geometry_out_check(const struct run *run);
 int geometry_out_write(struct run *run);
-
-/* Write it at the values of a fit, those of its first image where they differ. */
-int geometry_out_fit(struct run *run, const nb_fit_result *result);
 
 /* one finished image */
 struct result {

@@ -53,10 +53,15 @@ static int check_data(const struct settings *s, struct messages *messages)
         return message_usage(messages, "-fit needs the observed image: -data FILE, or "
                                        "-fisher for the "
                                        "errors that one would give");
-    if (fisher && (s->fit.fitfile || s->fit.fitimage || s->fit.resume || s->geomout))
+    if (fisher
+        && (s->fit.fitfile || s->fit.fitimage || s->fit.resume || s->geomout || s->truth))
         return message_usage(messages,
                              "-fisher and -fisher_scan fit nothing: leave out -fitfile, "
-                             "-fitimage, -geomout and -resume");
+                             "-fitimage, -geomout, -truth and -resume");
+    if (s->truth && (s->fit.shots || s->given[OPT_DATA] > 1))
+        return message_usage(messages,
+                             "-truth of a fit is the experiment of one image, and "
+                             "there are several; leave it out");
     if (s->fit.planes && !s->given[OPT_BOXES])
         return message_usage(messages, "-planes needs boxes: give -boxes auto:200:12 or a "
                                        "file of boxes");
@@ -456,11 +461,12 @@ static int write_images(struct fit_job *job)
     return code;
 }
 
-static int write_geometry(struct fit_job *job)
+static int write_files(struct fit_job *job)
 {
     nb_fit_result result;
+    if (!job->run->s->geomout && !job->run->s->truth) return 0;
     const nb_status status = nb_fit_result_get(job->fit, &result);
-    return status == NB_OK ? geometry_out_fit(job->run, &result) : failed(job, status);
+    return status == NB_OK ? fit_files_write(job->run, &result) : failed(job, status);
 }
 
 /* The line of the report that names the files, as that of a run of images does. */
@@ -468,7 +474,7 @@ static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->s;
     const int several = job->sources.n > 1;
-    const char *const singles[] = {s->fit.fitfile, s->geomout, s->json};
+    const char *const singles[] = {s->fit.fitfile, s->geomout, s->truth, s->json};
     int listed = 0;
     if (s->quiet) return 0;
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
@@ -526,7 +532,7 @@ static int finish(struct fit_job *job)
             code = message_status(run->messages, written, nb_context_message(run->ctx), 1);
     }
     if (!code) code = write_images(job);
-    if (!code && run->s->geomout) code = write_geometry(job);
+    if (!code) code = write_files(job);
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;

@@ -42,6 +42,12 @@ struct fit_image {
     char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
+/* ---- fit_files.c ---- */
+
+/* Writes -geomout and -truth at the values of a fit, those of its first image where they
+ * differ. Returns 0 or the exit status. */
+int fit_files_write(struct run *run, const nb_fit_result *result);
+
 /* ---- fit_sources.c: -data and -shots ---- */
 
 /* Gathers the images of a command line. Returns 0 or the exit status. */

@@ -348,9 +348,6 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "-add goes with images that are made, and a fit makes "
                              "none; leave it out");
-    if (s->truth && fit_asked(s))
-        return message_usage(messages, "-truth goes with images that are made, and a fit "
-                                       "makes none; leave it out");
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;
