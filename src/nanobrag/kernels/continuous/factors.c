@@ -29,10 +29,10 @@ void spot_factors(const struct phys_frame *frame, const struct listed_spot *spot
 }
 
 void spot_seen(const struct phys_frame *frame, const struct listed_spot *spot,
-               const struct spot_nodes *nodes, struct seen_node *out)
+               const struct spot_nodes *nodes, struct seen_node *seen)
 {
     for (int i = 0; i < NODES && frame->layer_mu != 0; i++)
-        out[i] = see(frame, spot, nodes, i);
+        seen[i] = see(frame, spot, nodes, i);
 }
 
 /* Returns the slope of the cosine d . normal by the place of a node. */
