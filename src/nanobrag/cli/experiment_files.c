@@ -228,7 +228,7 @@ static int part_is_fixed(const struct settings *s, int k)
     return by_option[k];
 }
 
-void experiment_begin(struct run *run)
+int experiment_begin(struct run *run)
 {
     nb_scene probe = run->s->scene;
     const unsigned found =
@@ -241,7 +241,7 @@ void experiment_begin(struct run *run)
                        n > 0 ? "," : "", parts[k].group);
     }
     experiment_set(run, run->s->scene.scan.phi0, &run->s->scene);
-    lattices_begin(run);
+    return lattices_begin(run);
 }
 
 /* The value of a number that changes, and its place in x; params.n: it has none. */
@@ -289,6 +289,7 @@ void experiment_at(const struct run *run, double *x)
             const double value = *value_of(run, k, i, &scene, &place);
             if (place < run->params.n && !run->params.set[place]) x[place] = value;
         }
+    lattices_in_x(run, x[run->params.phi0], x);
 }
 
 /* ---- writing ---- */

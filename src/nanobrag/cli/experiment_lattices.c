@@ -5,10 +5,14 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fit/fit_run.h"
 #include "cli/run.h"
+
+/* ---- messages ---- */
 
 /* The angle by which one matrix of reciprocal axes is turned against another, degree. With
  * real axes a_k and reciprocal ones b_k, the turn is the sum of b_k a_k^T. */
@@ -53,21 +57,122 @@ void lattices_say(const struct settings *s, struct messages *messages,
                      from->count);
 }
 
-void lattices_begin(struct run *run)
+/* ---- what changes during the scan ---- */
+
+int lattices_begin(struct run *run)
 {
     const nb_scene *const scene = &run->s->scene;
     nb_experiment *const from = &run->inputs.experiment;
     const int n = scene->crystal.nlattice;
-    if (n == 0 || scene->crystal.lattice != from->lattice) return;
+    int cells = 0;
+    if (n == 0 || scene->crystal.lattice != from->lattice) return 0;
     nb_scan_points_set_lattices(from->points, scene->scan.phi0 + scene->scan.osc / 2, n,
                                 from->lattice);
     for (int i = 0; i < n && run->s->given[OPT_CELL]; i++)
         memset(from->lattice[i].cell, 0, sizeof from->lattice[i].cell);
-    if (strstr(run->changing, "matrix") && run->s->images > 1)
-        message_warning(run->messages,
-                        "%s: all images have its further lattices as they are in the first "
-                        "one, while the first lattice changes during the scan",
-                        run->s->expt);
+    /* each image of a fit has a scene of its own */
+    if (!strstr(run->changing, "matrix") || fit_asked(run->s)) return 0;
+    free(run->lattices);
+    run->lattices = malloc((size_t)n * sizeof *run->lattices);
+    if (!run->lattices)
+        return message_failure(run->messages, "out of memory for the lattices");
+    for (int i = 0; i < n; i++) cells |= from->lattice[i].cell[0] != 0;
+    const size_t end = strlen(run->changing);
+    (void)snprintf(run->changing + end, sizeof run->changing - end, ",lattice_rotation%s",
+                   cells ? ",lattice_cell" : "");
+    return 0;
+}
+
+/* The right-handed axes along a* and across a* and b*, by which a matrix orients a cell. */
+static void axes_of(const double star[3][3], double e[3][3])
+{
+    double length[2] = {0};
+    for (int i = 0; i < 3; i++) e[0][i] = star[i][0];
+    for (int i = 0; i < 3; i++) {
+        const int u = (i + 1) % 3, v = (i + 2) % 3;
+        e[2][i] = e[0][u] * star[v][1] - e[0][v] * star[u][1];
+        length[0] += e[0][i] * e[0][i];
+    }
+    for (int i = 0; i < 3; i++) length[1] += e[2][i] * e[2][i];
+    for (int i = 0; i < 3; i++) e[0][i] /= sqrt(length[0]), e[2][i] /= sqrt(length[1]);
+    for (int i = 0; i < 3; i++) {
+        const int u = (i + 1) % 3, v = (i + 2) % 3;
+        e[1][i] = e[2][u] * e[0][v] - e[2][v] * e[0][u];
+    }
+}
+
+/* The rotation vector from one orientation to another, degree. */
+static void rotation_between(const double from[3][3], const double to[3][3], double out[3])
+{
+    double before[3][3], after[3][3], twice[3] = {0}, trace = 0;
+    axes_of(from, before);
+    axes_of(to, after);
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 3; i++) {
+            const int u = (i + 1) % 3, v = (i + 2) % 3;
+            twice[i] += before[k][u] * after[k][v] - before[k][v] * after[k][u];
+            trace += before[k][i] * after[k][i];
+        }
+    const double sine =
+        sqrt(twice[0] * twice[0] + twice[1] * twice[1] + twice[2] * twice[2]);
+    const double angle = atan2(sine, trace - 1) * 180 / acos(-1);
+    for (int i = 0; i < 3; i++) out[i] = sine > 0 ? twice[i] / sine * angle : 0;
+}
+
+/* The place of a lattice's parameter in x; params.n: it has none. */
+static size_t place_of(const struct run *run, const char *group, const char *which, int i)
+{
+    char name[48];
+    size_t place = 0;
+    (void)snprintf(name, sizeof name, "%s_%s[%d]", group, which, i);
+    while (place < run->params.n && strcmp(run->params.at[place].name, name) != 0) place++;
+    return place;
+}
+
+/* Set n numbers of lattice i in x, but those that -param sets. */
+static void set_numbers(const struct run *run, const char *group, int i, const double *from,
+                        int n, double *x)
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    static const char *const cell[] = {"a", "b", "c", "alpha", "beta", "gamma"};
+    for (int k = 0; k < n; k++) {
+        const size_t place = place_of(run, group, n == 3 ? axes[k] : cell[k], i);
+        if (place < run->params.n && !run->params.set[place]) x[place] = from[k];
+    }
+}
+
+/* A rotation comes after the misset, and is turned by it where it belongs before it. */
+static void turn_by_misset(const struct run *run, int i, const double *x, double v[3])
+{
+    static const char *const axes[] = {"x", "y", "z"};
+    for (int k = 0; k < 3; k++) {
+        const size_t place = place_of(run, "lattice_misset", axes[k], i);
+        const double angle = place < run->params.n ? x[place] * acos(-1) / 180 : 0;
+        const int p = (k + 1) % 3, q = (k + 2) % 3;
+        const double u = v[p];
+        v[p] = cos(angle) * u - sin(angle) * v[q];
+        v[q] = sin(angle) * u + cos(angle) * v[q];
+    }
+}
+
+void lattices_in_x(const struct run *run, double phi, double *x)
+{
+    const nb_scene *const scene = &run->s->scene;
+    const nb_lattice *const first = scene->crystal.lattice;
+    const int n = scene->crystal.nlattice;
+    if (!run->lattices) return;
+    memcpy(run->lattices, first, (size_t)n * sizeof *first);
+    nb_scan_points_set_lattices(run->inputs.experiment.points, phi + scene->scan.osc / 2, n,
+                                run->lattices);
+    for (int i = 0; i < n; i++) {
+        double turn[3];
+        rotation_between((const double(*)[3])first[i].matrix,
+                         (const double(*)[3])run->lattices[i].matrix, turn);
+        turn_by_misset(run, i, x, turn);
+        set_numbers(run, "lattice_rotation", i, turn, 3, x);
+        if (first[i].cell[0] != 0)
+            set_numbers(run, "lattice_cell", i, run->lattices[i].cell, 6, x);
+    }
 }
 
 nb_lattice *lattices_at(const struct run *run, double phi, nb_scene *scene)

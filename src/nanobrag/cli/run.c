@@ -132,8 +132,9 @@ static int create_named(struct run *run, const struct event_list *events, const 
 int run_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
-    experiment_begin(run);
-    int code = params_names(run->s, run->messages, events, shots_title(run), run->changing,
+    int code = experiment_begin(run);
+    if (!code)
+        code = params_names(run->s, run->messages, events, shots_title(run), run->changing,
                             &names);
     if (code) return code;
     code = create_named(run, events, names);
@@ -405,6 +406,7 @@ void run_free(struct run *run)
         for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
     free(run->results);
     free(run->truth_name);
+    free(run->lattices);
     free(run->image);
     free(run->added);
     free(run->counts);

@@ -99,8 +99,9 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
                        const struct event_list *events, nb_experiment *out);
 
 /* Find what changes during the scan of the experiment and no option states, name its
- * parameters in run->changing, and set the scene to what it is in the first image. */
-void experiment_begin(struct run *run);
+ * parameters in run->changing, and set the scene to what it is in the first image. Returns
+ * 0 or the exit status. */
+int experiment_begin(struct run *run);
 
 /* Set in a scene what changes to what it is in the middle of an image that starts at phi.
  * Returns 0 where nothing changes. */
@@ -115,8 +116,12 @@ void experiment_at(const struct run *run, double *x);
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from);
 
-/* Set the lattices of the file to what they are in the first image. */
-void lattices_begin(struct run *run);
+/* Set the lattices of the file to what they are in the first image, and add to
+ * run->changing what changes of them later. Returns 0 or the exit status. */
+int lattices_begin(struct run *run);
+
+/* Set in x what they are in an image that starts at phi. */
+void lattices_in_x(const struct run *run, double phi, double *x);
 
 /* Give the scene lattices as they are at an angle of the scan. Returns its new list, to be
  * released with free() when the scene is used up; NULL: no memory. */
@@ -188,7 +193,8 @@ struct run {
     nb_context *ctx;
     struct inputs inputs;
     struct progress_line progress;
-    char changing[64]; /* groups of parameters that change during the scan of -expt */
+    char changing[96]; /* groups of parameters that change during the scan of -expt */
+    nb_lattice *lattices; /* as they are at an angle; NULL: they do not change */
     nb_simulator *sim;
     nb_description description; /* of the first image */
     nb_scene resolved; /* of the first image, at its parameters */
