@@ -55,8 +55,10 @@
  *
  *   sum of D / (sum of <D> - fitted values)
  *
- * with D the deviance 2 w (I - y + y ln(y/I)) of a pixel for NB_POISSON, whose expectation
- * <D> at I photons is about 1 above a few photons and falls to 0 below; w (y - I)^2/v,
+ * with D the deviance 2 w (I - y + y ln(y/I)) of a pixel for NB_POISSON, twice its loss,
+ * whose expectation <D> = 2 w (sum over y of P(y) y ln y - I ln I), P(y) = e^-I I^y/y!, is
+ * about 1 above a few photons and falls as -2 w I ln I to 0 below. The sum is taken, and
+ * from 30 photons on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6. It is w (y - I)^2/v,
  * whose expectation is w, for NB_POISSON_READOUT with its variance v, and for NB_GAUSSIAN
  * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
  * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
@@ -182,6 +184,10 @@ typedef struct nb_fit_options {
                       factors, 1e-3 for each that the data tell of, all that times the
                       misfit by which errors are scaled: a step of 0.05 errors */
     int scaling; /* enum nb_fit_scaling */
+    /* every so manyth shot, from shot holdout - 1 on, is held out: no step sees it, and
+     * nb_fit_misfit_get() compares it as one that was not fitted. Its planes of background
+     * are those of its own image. 0: none; not with own parameters */
+    int holdout;
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
@@ -271,6 +277,7 @@ typedef struct nb_fit_correlation {
 typedef struct nb_fit_shot {
     const char *name;
     const char *left_out; /* why it is left out; NULL: it is not */
+    int is_held_out; /* 1: by nb_fit_options.holdout */
     double loss; /* without restraints; NAN before its first pass */
     int64_t pixels; /* that its image and its loss have: rendered ones of weight above 0 */
 } nb_fit_shot;
@@ -471,30 +478,48 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 enum nb_fit_image_kind { NB_FIT_MODEL, NB_FIT_RESIDUAL, NB_FIT_Z };
 NB_API nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out);
 
-/* How far observations and model differ in some pixels. */
+/* How far observations and model differ in some pixels. rms counts dark pixels mostly,
+ * since there are many, and these are described well whatever spots are like: look at
+ * deviances over their expectation, of all pixels and of bright ones. */
 typedef struct nb_misfit {
     double dmin, dmax; /* resolution of its pixels                              A */
     int64_t pixels; /* with a z */
     double mean, rms; /* of z; 0 and 1 are expected */
     double loss;
+    double deviance,
+        expected; /* sum of D, and of <D> (misfit, above); D/<D>: 1 is expected */
+    int64_t bright; /* pixels in which the model has more than NB_FIT_BRIGHT photons */
+    double bright_deviance, bright_expected; /* the same sums over these */
+    double observed, photons; /* sums of y and of I, photons */
 } nb_misfit;
 
-enum { NB_FIT_SHELLS = 10 };
+enum { NB_FIT_SHELLS = 10, NB_FIT_BRIGHT = 3 };
 
 typedef struct nb_fit_misfit {
     nb_misfit all;
     nb_misfit shell[NB_FIT_SHELLS]; /* of equal volume in reciprocal space, dmax first */
     size_t nbox;
     const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
+    /* R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each is
+     * a sum over the pixels of a box, of all these shots, with their background. NAN: there
+     * are no boxes, or other numbers of them in other shots */
+    double r;
+    int64_t nshot;
+    /* `all` of each shot; 0 pixels: it is not among these. Owned by the fit    (nshot) */
+    const nb_misfit *shot;
 } nb_fit_misfit;
 
 /*
- * Compare the image of one shot with its observation, by resolution and by box.
+ * Compare the image of a shot with its observation, by resolution and by box.
  *
- *   out  [out]  valid until the next call with the fit
+ *   shot  [in]   its number; NB_FIT_FITTED: all that are fitted; NB_FIT_HELD_OUT: all that
+ *                are held out (nb_fit_options.holdout). Of these two, a shot whose image
+ *                cannot be had is not among them
+ *   out   [out]  valid until the next call with the fit
  *
  * Errors: those of nb_fit_image(), NB_ERR_MEMORY.
  */
+enum { NB_FIT_FITTED = -1, NB_FIT_HELD_OUT = -2 };
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
 
 /*

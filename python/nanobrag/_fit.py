@@ -188,6 +188,9 @@ def nbpy_fit_unload(user: Any, number: int, loaded: Any) -> None:
     ffi.from_handle(user).loaded.pop(int(ffi.cast("intptr_t", loaded.scene)), None)
 
 
+_SHOTS = {"fitted": int(lib.NB_FIT_FITTED), "held_out": int(lib.NB_FIT_HELD_OUT)}
+
+
 def _free(pointer: Any, *_: Any) -> None:
     lib.nb_fit_free(pointer)
 
@@ -208,6 +211,7 @@ class Fit:
         scaling: "auto" multiplies errors by the root of the misfit where that is not noise, and
             adds the error that the random sample of mosaic domains makes; "misfit" does not add
             it, "counting" leaves errors as counting noise alone makes them.
+        holdout: every so manyth shot is not fitted, and compared by `misfit("held_out")`; 0: none.
         restraints: priors and bounds, each a `Restraint`.
         threads: 0: the environment decides, else every core.
         progress: a function that is called with a `FitState` after each pass; True for a bar of
@@ -242,6 +246,7 @@ class Fit:
         seconds: float = 0.0,
         enough: float = 0.0,
         scaling: FitScaling | str = FitScaling.AUTO,
+        holdout: int = 0,
         restraints: Sequence[Restraint] = (),
         threads: int = 0,
         progress: bool | Callable[[FitState], object] | None = None,
@@ -268,6 +273,7 @@ class Fit:
         options.method = choice(FitMethod, method, "method")
         options.coarse = choice(Coarse, coarse, "coarse")
         options.scaling = choice(FitScaling, scaling, "scaling")
+        options.holdout = integer(holdout, "holdout")
         options.passes = integer(passes, "passes")
         options.seconds, options.enough = number(seconds, "seconds"), number(enough, "enough")
         if not isinstance(restraints, (list, tuple)) or any(not isinstance(r, Restraint) for r in restraints):
@@ -470,12 +476,28 @@ class Fit:
         del keep
         return image
 
-    def misfit(self, shot: int = 0) -> FitMisfit:
-        """How far observation and model of one shot differ, by resolution and by box."""
+    def misfit(self, shot: int | str = 0) -> FitMisfit:
+        """How far observation and model differ, by resolution and by box.
+
+        Args:
+            shot: its number; "fitted": all that are fitted; "held_out": all that are held out.
+
+        Of a right model ``all.deviance`` is near ``all.expected``, and ``all.bright_deviance`` near
+        ``all.bright_expected``, which are sums over pixels of more than 3 photons. ``r`` is R of
+        boxes. ``all.rms``, that of z, counts dark pixels mostly.
+        """
+        if isinstance(shot, str) and shot not in _SHOTS:
+            raise ValueError(f'shot: expected a number, "fitted" or "held_out", not "{shot}"')
+        which = _SHOTS[shot] if isinstance(shot, str) else integer(shot, "shot", 64)
         out = ffi.new("nb_fit_misfit *")
         with self._context.lock:
-            self._call(lib.nb_fit_misfit_get, self._pointer(), integer(shot, "shot", 64), out)
-            return record(FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)))
+            self._call(lib.nb_fit_misfit_get, self._pointer(), which, out)
+            return record(
+                FitMisfit,
+                out,
+                box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)),
+                shot=tuple(record(Misfit, out.shot[i]) for i in range(out.nshot)),
+            )
 
     def write(self, path: Path) -> None:
         """Write where the fit stands, as JSON; `read` goes on from it."""

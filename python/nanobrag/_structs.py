@@ -1974,6 +1974,8 @@ class FitShot(Record):
             see the type
         left_out:
             why it is left out; NULL: it is not
+        is_held_out:
+            1: by nb_fit_options.holdout
         loss:
             without restraints; NAN before its first pass
         pixels:
@@ -1983,6 +1985,7 @@ class FitShot(Record):
     _c = "nb_fit_shot"
     name: str
     left_out: str | None
+    is_held_out: int
     loss: float
     pixels: int
 
@@ -2088,7 +2091,9 @@ class FitResultMembers(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Misfit(Record):
-    """How far observations and model differ in some pixels.
+    """How far observations and model differ in some pixels. rms counts dark pixels mostly, since
+    there are many, and these are described well whatever spots are like: look at deviances over
+    their expectation, of all pixels and of bright ones.
 
     Attributes:
         dmin:
@@ -2103,6 +2108,20 @@ class Misfit(Record):
             of z; 0 and 1 are expected
         loss:
             see the type
+        deviance:
+            sum of D, and of <D> (misfit, above); D/<D>: 1 is expected
+        expected:
+            sum of D, and of <D> (misfit, above); D/<D>: 1 is expected
+        bright:
+            pixels in which the model has more than NB_FIT_BRIGHT photons
+        bright_deviance:
+            the same sums over these
+        bright_expected:
+            the same sums over these
+        observed:
+            sums of y and of I, photons
+        photons:
+            sums of y and of I, photons
     """
 
     _c = "nb_misfit"
@@ -2112,6 +2131,13 @@ class Misfit(Record):
     mean: float
     rms: float
     loss: float
+    deviance: float
+    expected: float
+    bright: int
+    bright_deviance: float
+    bright_expected: float
+    observed: float
+    photons: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -2125,12 +2151,20 @@ class FitMisfit(Record):
             of equal volume in reciprocal space, dmax first
         box:
             of each box of the detector; owned by the fit (nbox)
+        r:
+            R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
+            is a sum over the pixels of a box, of all these shots, with their background. NAN:
+            there are no boxes, or other numbers of them in other shots
+        shot:
+            `all` of each shot; 0 pixels: it is not among these. Owned by the fit [nshot]
     """
 
     _c = "nb_fit_misfit"
     all: Misfit
     shell: tuple[Misfit, ...]
     box: tuple[Misfit, ...]
+    r: float
+    shot: tuple[Misfit, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

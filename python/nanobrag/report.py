@@ -32,6 +32,7 @@ from ._structs import FitEnd, Verdict
 
 if TYPE_CHECKING:
     from ._fit import Fit
+    from ._structs import FitMisfit
 
 __all__ = ["collect", "main", "page", "save", "write"]
 
@@ -64,6 +65,21 @@ def _packed(image: NDArray[Any]) -> dict[str, Any]:
 def _unpacked(content: dict[str, Any]) -> NDArray[np.float32]:
     data = zlib.decompress(base64.b64decode(content["float32"]))
     return np.frombuffer(data, np.float32).reshape(content["shape"])
+
+
+def _totals(misfit: FitMisfit) -> dict[str, Any] | None:
+    """What a misfit says of all its shots, with the keys of -json; None where there are none."""
+    every = misfit.all
+    if not every.pixels:
+        return None
+    return {
+        "images": sum(shot.pixels > 0 for shot in misfit.shot),
+        "z_rms": plain(every.rms),
+        "over_expected": every.deviance / every.expected if every.expected > 0 else None,
+        "bright": every.bright,
+        "bright_over_expected": every.bright_deviance / every.bright_expected if every.bright_expected > 0 else None,
+        "r_boxes": plain(misfit.r),
+    }
 
 
 def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
@@ -99,6 +115,8 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "shots": [plain(s) for s in result.shot],
         "shells": plain(misfit.shell),
         "all": plain(misfit.all),
+        "fitted": _totals(fit.misfit("fitted")),
+        "held_out": _totals(fit.misfit("held_out")),
         "boxes": plain(misfit.box),
         "box": [] if box is None else np.asarray(box).tolist(),
         "shot": shot,
@@ -130,6 +148,8 @@ def _from_program(content: dict[str, Any]) -> dict[str, Any]:
         "condition": fit.get("condition"),
         "errors": fit.get("errors", ""),
         "rms": fit.get("rms"),
+        "fitted": fit.get("fitted"),
+        "held_out": fit.get("held_out"),
         "warnings": fit.get("warnings", []),
         "covariance": fit.get("covariance"),
         "history": fit.get("state", {}).get("history", fit.get("history", [])),
@@ -348,6 +368,14 @@ def _fit_page(content: dict[str, Any], images: dict[str, NDArray[Any]], truth: d
         page.add(f"<p>{html.escape(content['errors'][0].upper() + content['errors'][1:])}.</p>")
     if content.get("rms") is not None:
         page.add(f"<p>Residuals over their standard deviation: {_number(content['rms'])} rms.</p>")
+    for which, name in (("fitted", "Fitted"), ("held_out", "Held out")):
+        totals = content.get(which)
+        if totals:
+            page.add(
+                f"<p>{name}: rms of z {_number(totals['z_rms'])}; deviance {_number(totals['over_expected'])} times "
+                f"what a right model has, {_number(totals['bright_over_expected'])} times in the {totals['bright']} "
+                f"pixels of more than 3 photons; R of boxes {_number(totals['r_boxes'])}.</p>"
+            )
     for warning in content.get("warnings", []):
         page.add(f'<p class="out">{html.escape(warning[0].upper() + warning[1:])}.</p>')
     for direction in content["free"]:

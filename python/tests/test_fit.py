@@ -362,3 +362,23 @@ def test_the_space_group_ties_the_cell(tmp_path):
     assert nanobrag.crystal_system("I 4", (20, 30, 40, 90, 90, 90)) == nanobrag.System.NONE
     with pytest.raises(ValueError, match="cell has 3 numbers"):
         nanobrag.crystal_system("P 1", (20, 30, 40))
+
+
+def test_shots_that_are_held_out_are_compared():
+    shots = [shot(TRUTH, TRUTH, seed=seed) for seed in (3, 4, 5)]
+    fit = Fit(shots, "scale mosaic", holdout=3, scaling="misfit")
+    result = fit.run()
+    assert [s.is_held_out for s in result.shot] == [0, 0, 1]
+    for which, counted in (("fitted", [0, 1]), ("held_out", [2])):
+        misfit = fit.misfit(which)
+        ratio = misfit.all.deviance / misfit.all.expected
+        print(f"{which}: deviance {ratio:.4f} times its expectation, allowed 0.9 to 1.1")
+        assert 0.9 < ratio < 1.1
+        assert [i for i, s in enumerate(misfit.shot) if s.pixels] == counted
+        assert misfit.all.deviance == pytest.approx(sum(fit.misfit(i).all.deviance for i in counted), rel=1e-12)
+        assert 0 < misfit.all.bright <= misfit.all.pixels
+        assert np.isnan(misfit.r)
+    with pytest.raises(ValueError, match='expected a number, "fitted" or "held_out", not "all"'):
+        fit.misfit("all")
+    with pytest.raises(nanobrag.ArgumentError, match="no values of its own"):
+        Fit(shots, "mosaic", "scale", holdout=3)

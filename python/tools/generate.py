@@ -66,7 +66,7 @@ ENUMS = {
 FLAGS = {"Given", "Quirk", "Smooth", "Found", "Integrated"}
 # constants that name no choice of a user
 NO_ENUM = {"NB_CPU", "NB_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
-           "NB_FIT_SHELLS"}  # fmt: skip
+           "NB_FIT_SHELLS", "NB_FIT_FITTED"}  # fmt: skip
 # enums of members whose comment does not say "enum nb_..."
 MEMBER_ENUMS = {
     ("nb_scene", "given"): "Given", ("nb_scene", "quirks"): "Quirk", ("nb_param", "smooth"): "Smooth",

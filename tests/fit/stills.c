@@ -153,3 +153,19 @@ double stills_gain(nb_fit *fit, const nb_fit_result *r)
     free(gradient);
     return gain;
 }
+
+void stills_deviance(double photons, double *mean, double *variance)
+{
+    const double wide = 40 * sqrt(photons) + 60;
+    double square = 0;
+
+    *mean = 0;
+    for (int y = (int)fmax(photons - wide, 0); y < photons + wide; y++) {
+        const double p = exp(y * log(photons) - photons - lgamma(y + 1.));
+        const double d = 2 * (photons - y + (y > 0 ? y * log(y / photons) : 0));
+
+        *mean += p * d;
+        square += p * d * d;
+    }
+    *variance = square - *mean * *mean;
+}

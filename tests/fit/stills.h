@@ -46,4 +46,7 @@ double stills_pull(const nb_fit_result *r);
  * solution of what nb_fit_evaluate() gives; infinite if the matrix is not positive. */
 double stills_gain(nb_fit *fit, const nb_fit_result *r);
 
+/* Sets the expectation of the deviance of counts, and its variance, by the sum over all. */
+void stills_deviance(double photons, double *mean, double *variance);
+
 #endif

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,9 +127,62 @@ static int size_of_nothing(void)
     return TAP_PASS;
 }
 
+struct lines {
+    int notes, others;
+    char last[400];
+};
+
+static void hear(void *user, int level, const char *topic, const char *line)
+{
+    struct lines *lines = user;
+
+    (void)topic;
+    lines->others += level == NB_LOG_WARNING;
+    if (level != NB_LOG_NOTE) return;
+    lines->notes++;
+    (void)snprintf(lines->last, sizeof lines->last, "%s", line);
+}
+
+/* That widths start elsewhere than at 0 is said in one line, and once. */
+static int said_once(void)
+{
+    struct lines lines = {.notes = 0};
+    const nb_context_options heard = {.threads = 1, .log = hear, .user = &lines};
+    nb_context *quiet = renders_context(1), *ctx;
+    const nb_scene start = still_of(16, 0);
+    const nb_array image = nb_array_f64(photons, SIDE, SIDE);
+    const nb_shot shot = {.scene = &start,
+                          .target = {.kind = NB_POISSON, .observed = &image}};
+    static const char *const names[] = {"scale crystal_size strain", "scale mosaic"};
+
+    observe(quiet, &start);
+    renders_require(quiet, nb_context_create(NB_API_VERSION, &heard, &ctx));
+    for (int k = 0; k < 2; k++) {
+        const nb_fit_options options = {.shared = names[k], .coarse = NB_COARSE_OFF};
+        nb_fit *fit;
+
+        lines = (struct lines){.notes = 0};
+        renders_require(ctx, nb_fit_create(ctx, 1, &shot, &options, &fit));
+        tap_check(lines.notes == 0, "nothing is said before the run");
+        for (int run = 0; run < 2; run++) renders_require(ctx, nb_fit_run(fit));
+        tap_check(lines.notes == (k == 0) && lines.others == 0,
+                  "%s: %d notes, expected %d, and %d warnings: %s", names[k], lines.notes,
+                  k == 0, lines.others, lines.last);
+        tap_check(k == 1
+                      || (strstr(lines.last, "crystal_size at ")
+                          && strstr(lines.last, " mm, strain at ")),
+                  "it names the widths: %s", lines.last);
+        nb_fit_free(fit);
+    }
+    nb_context_free(ctx);
+    nb_context_free(quiet);
+    return TAP_PASS;
+}
+
 static const struct tap_case cases[] = {{"curves", curves},
                                         {"size_found", size_found},
-                                        {"size_of_nothing", size_of_nothing}};
+                                        {"size_of_nothing", size_of_nothing},
+                                        {"said_once", said_once}};
 
 int main(int argc, char **argv)
 {

@@ -103,23 +103,6 @@ static nb_fit_result fitted(nb_context *ctx, nb_target target, int scaling, nb_f
 
 /* ---- what is expected ---- */
 
-/* The expectation of a deviance, and its variance, by the sum over all counts. */
-static void deviance_of(double photons, double *mean, double *variance)
-{
-    const double wide = 40 * sqrt(photons) + 60;
-    double square = 0;
-
-    *mean = 0;
-    for (int y = (int)fmax(photons - wide, 0); y < photons + wide; y++) {
-        const double p = exp(y * log(photons) - photons - lgamma(y + 1.));
-        const double d = 2 * (photons - y + (y > 0 ? y * log(y / photons) : 0));
-
-        *mean += p * d;
-        square += p * d * d;
-    }
-    *variance = square - *mean * *mean;
-}
-
 /* The misfit is the deviance over its expectation, at any brightness. */
 static int deviance_expected(void)
 {
@@ -140,7 +123,7 @@ static int deviance_expected(void)
         for (int p = 0; p < STILLS_PIXELS; p++) {
             double m, v;
 
-            deviance_of(model[p], &m, &v);
+            stills_deviance(model[p], &m, &v);
             mean += m, variance += v;
             brightest = fmax(brightest, model[p]);
             total += stills.photons[0][p];
@@ -315,7 +298,7 @@ static int few_bright_pixels(void)
         double m, v;
 
         if (weight[p] == 0) continue;
-        deviance_of(model[p], &m, &v);
+        stills_deviance(model[p], &m, &v);
         mean += model[p] * m;
         found += 2 * model[p] * (model[p] - y + (y > 0 ? y * log(y / model[p]) : 0));
         total += model[p];

@@ -291,6 +291,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                     "a fit by L-BFGS cannot be asked; use nb_fit_run()");
     if (!fit->is_running) begin_run(fit);
+    choices_tell(fit);
     NB_TRY(next(fit));
     out->done = fit->end != NB_FIT_NOT_RUN && !fit->beside;
     if (out->done) {

@@ -12,9 +12,10 @@
  *   shots.c       one shot: loaded, simulated, compared
  *   sums.c        the tree of sums over shots
  *   leave_out.c   shots that fail or stand out
+ *   choices.c     what a fit chooses for its user, and says once
  *   result.c      values and how a fit ended; covariance.c their errors
- *   misfit.c      how far images are from their data, over what the model expects
- *   compare.c     images of a result beside the observed ones
+ *   residuals/    images beside the observed ones, and how far they are from these over
+ *                 what the model expects
  *   chart/        along which curves a step moves the parameters
  *   draws/        other draws of the mosaic domains: the error of sampling
  *   file/         a fit in a file
@@ -33,6 +34,7 @@
 #include "base/arena.h"
 #include "fit/chart/chart.h"
 #include "fit/draws/draws.h"
+#include "fit/residuals/misfit.h"
 
 struct phys_loss_model; /* physics/loss.h */
 
@@ -192,19 +194,6 @@ struct fit_stage {
     int is_scale; /* 1: the scale alone moves */
 };
 
-/* Of the pixels of an image, summed: what they differ by from the data (fit.h, misfit), and
- * its expectation and variance if the model is right; weights of pixels, and their squares.
- */
-struct fit_sum_weighed {
-    double observed, expected, variance, weight, square;
-};
-
-/* Of all pixels alike, and by their photons; how many have a z, and the sum of z^2. */
-struct fit_weighed {
-    struct fit_sum_weighed alike, bright;
-    double pixels, square;
-};
-
 struct fit_worker { /* what a thread needs to evaluate shots */
     nb_context *ctx;
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
@@ -226,6 +215,7 @@ struct nb_fit {
     /* ---- of each shot ---- */
     char **name;
     char **left_out; /* why; NULL: it is not */
+    unsigned char *is_held_out; /* 1: left out, to be compared with the others */
     char **failure; /* message of the last evaluation that failed; NULL: none */
     int64_t *pixels; /* rendered ones of weight above 0 */
     double *identity; /*                               (nshot x identity_count()) */
@@ -256,6 +246,7 @@ struct nb_fit {
     int beside; /* FIT_WEIGH or FIT_DRAW: a request beside the passes of the run; else 0 */
     int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
     int told_scale; /* 1: it was said that a scale starts elsewhere */
+    int told_choices; /* 1: so it was of widths, and of what else the fit chose */
     struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;
@@ -276,7 +267,7 @@ struct nb_fit {
     int nworker;
     struct fit_result_memory *result;
     double *sandwich; /* where errors were found, errors, covariance; NULL: nowhere yet */
-    nb_misfit *misfit; /* of boxes */
+    nb_misfit *misfit; /* of shots, and of boxes */
     atomic_int cancelled;
     pthread_mutex_t loading; /* held while load or unload runs */
 };
@@ -356,7 +347,6 @@ double errors_variance(const nb_target *target, int has_variances, double photon
 
 /* <L'^2>, <L''> and <L'^4> of a pixel of weight 1, over a normal distribution of this
  * variance, whose density is that of errors_density(). */
-enum { ERRORS_POINTS = 60 };
 struct fit_moments {
     double square, second, fourth;
 };
@@ -524,6 +514,21 @@ nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why);
 nb_status fit_judge_outliers(nb_fit *fit, size_t *again);
 void fit_warn_of_held(nb_fit *fit);
 
+/* ---- choices.c ---- */
+
+/* Sets which shots are held out of the fit. */
+nb_status choices_hold_out(nb_fit *fit);
+
+/* Returns the start of a parameter in a fit: its value, or a width at which an image has a
+ * slope. */
+double choices_start(const nb_fit *fit, const nb_param *param);
+
+/* Says, before the first pass, what was chosen for the user. */
+void choices_tell(nb_fit *fit);
+
+/* Says that a fit which ended with this loss begins anew. */
+void choices_tell_again(const nb_fit *fit, double loss);
+
 /* ---- lbfgs.c ---- */
 
 int lbfgs_is_available(void);
@@ -532,41 +537,11 @@ int lbfgs_is_available(void);
 double lbfgs_enough(const nb_fit *fit);
 nb_status fit_run_lbfgs(nb_fit *fit);
 
-/* ---- compare.c ---- */
+/* ---- residuals/compare.c ---- */
 
 /* Compares a shot with its data at the worker's x. */
 nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_shot *shot,
                         struct fit_weighed *out);
-
-/* ---- misfit.c ---- */
-
-/* How a shot is compared with its data. */
-struct fit_compared {
-    const nb_target *target;
-    const struct phys_loss_model *model;
-    int has_variances;
-    double density[ERRORS_POINTS];
-};
-
-/* Adds a pixel of this weight. */
-void misfit_add(const struct fit_compared *compared, double photons, double observed,
-                double weight, struct fit_weighed *to);
-
-/* Takes what a request for the misfit has found at the trial's x. */
-void misfit_take(nb_fit *fit);
-
-/* Whether the misfit at x is known. */
-int misfit_is_known(const nb_fit *fit, const double *x);
-
-/* Measures the misfit at the best point, unless it is known. */
-nb_status misfit_find(nb_fit *fit);
-
-/* Returns what the misfit at weighed_x is. */
-struct fit_verdict {
-    double misfit, deviation, bright, bright_deviation;
-    double factor; /* the larger misfit that is not noise, else 1 */
-};
-struct fit_verdict misfit_judge(const nb_fit *fit);
 
 /* ---- covariance.c ---- */
 

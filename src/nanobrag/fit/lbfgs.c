@@ -192,6 +192,7 @@ static nb_status run(nb_fit *fit)
     fit->end = NB_FIT_NOT_RUN;
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
     there = fit->track->loss;
+    choices_tell(fit);
     NB_TRY(evaluate(fit, 1, &loss, &found));
     if (fit->reload) NB_TRY(fit_check_loss(fit, there, loss, ""));
     fit->reload = RELOAD_NOTHING;

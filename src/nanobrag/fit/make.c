@@ -36,6 +36,14 @@ static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     if (options->passes < 0 || !(options->seconds >= 0) || !(options->enough >= 0))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "passes, seconds and enough of a fit are at least 0");
+    if (options->holdout < 0 || options->holdout == 1 || options->holdout > nshot)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "holdout of a fit is 0, or from 2 to the number of shots, %lld",
+                    (long long)nshot);
+    if (options->holdout > 0 && options->own && *options->own)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "a shot that is held out has no values of its own: holdout and own "
+                    "parameters exclude each other");
     if (options->nrestraint > 0 && !options->restraint)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%zu restraints are announced, but there are none",
@@ -174,6 +182,7 @@ static void list(struct arena *memory, void *user)
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
+    fit->is_held_out = arena_take(memory, l->nshot, 1);
     fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
     fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
     fit->is_loaded = arena_take(memory, l->nshot, 1);
@@ -234,23 +243,12 @@ static nb_status make_solvers(nb_fit *fit)
                                             : fail_memory(fit->ctx, "the matrix of a fit");
 }
 
-/* Returns the start of a parameter. An image of a continuous crystal does not change to
- * first order with a width of 0, from which a fit could not move. */
-static double start_of(const nb_fit *fit, const nb_param *param)
-{
-    const int is_even = param->lower == 0 && bounds_makes_broad(param);
-
-    if (!is_even || fit->has_domains) return param->value;
-    if (param->value > chart_least(CHART_SQUARE, param)) return param->value;
-    return fmin(param->scale / 4, param->upper);
-}
-
 static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
 {
     const nb_param narrow = bounds_of_fit(from), *param = &narrow;
 
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
-    fit->start[i] = fit->best.x[i] = start_of(fit, param);
+    fit->start[i] = fit->best.x[i] = choices_start(fit, param);
     fit->chart[i] = (unsigned char)chart_of(param, fit->has_domains);
     fit->lower[i] = chart_least(fit->chart[i], param);
     fit->upper[i] = param->upper;
@@ -533,6 +531,7 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
     for (size_t i = 0; i < options->nrestraint; i++)
         NB_TRY(fit_set_restraint(fit, options->restraint + i));
     NB_TRY(check_starts(fit));
+    NB_TRY(choices_hold_out(fit));
     fit->alone = fit_begins_alone(fit) && fit->shared_scale == SIZE_MAX;
     for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)
         track_begin(fit->track + shot_i);

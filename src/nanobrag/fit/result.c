@@ -152,6 +152,7 @@ static void set_shots(const nb_fit *fit, struct fit_result_memory *r)
         r->shot[shot] =
             (nb_fit_shot){.name = fit->name[shot],
                           .left_out = fit->left_out[shot],
+                          .is_held_out = fit->is_held_out[shot],
                           .loss = is_known ? fit->best.own[shot * fit->at.own_end] : NAN,
                           .pixels = fit->pixels[shot]};
     }

@@ -125,6 +125,7 @@ int track_again(nb_fit *fit, struct fit_track *track)
 
     if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
         return 0;
+    choices_tell_again(fit, was.loss);
     fit_keep(fit, track);
     track_begin(track);
     track->attempt = 1;

@@ -26,6 +26,26 @@ static void add_misfit(cJSON *to, const nb_misfit *m)
     json_real(to, "z_mean", m->mean);
     json_real(to, "z_rms", m->rms);
     json_real(to, "loss", m->loss);
+    json_real(to, "deviance", m->deviance);
+    json_real(to, "expected", m->expected);
+    json_whole(to, "bright", (long long)m->bright);
+    json_real(to, "bright_deviance", m->bright_deviance);
+    json_real(to, "bright_expected", m->bright_expected);
+    json_real(to, "observed", m->observed);
+    json_real(to, "photons", m->photons);
+}
+
+static void add_residuals(cJSON *root, const char *name, const struct fit_residuals *from)
+{
+    const nb_misfit *const m = &from->all;
+    if (from->nimage == 0) return;
+    cJSON *const to = json_object(root, name);
+    json_whole(to, "images", (long long)from->nimage);
+    add_misfit(to, m);
+    json_real(to, "over_expected", fit_ratio(m->deviance, m->expected));
+    json_real(to, "bright_over_expected",
+              fit_ratio(m->bright_deviance, m->bright_expected));
+    json_real(to, "r_boxes", from->r);
 }
 
 static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result *r,
@@ -34,10 +54,11 @@ static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result 
     nb_fit_misfit misfit;
     json_text(to, "name", r->shot[shot].name);
     json_text(to, "left_out", r->shot[shot].left_out);
+    json_flag(to, "held_out", r->shot[shot].is_held_out);
     json_real(to, "loss", r->shot[shot].loss);
     json_whole(to, "pixels", (long long)r->shot[shot].pixels);
-    if (r->shot[shot].left_out || job->run->s->fit.fisher || r->nshot > 8
-        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
+    if ((r->shot[shot].left_out && !r->shot[shot].is_held_out) || job->run->s->fit.fisher
+        || r->nshot > 8 || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
         return;
     cJSON *const shells = json_array(to, "shells");
     for (int i = 0; i < NB_FIT_SHELLS; i++)
@@ -63,6 +84,8 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
     json_real(to, "loss", r.loss);
     json_real(to, "condition", r.condition);
     json_real(to, "rms", r.rms);
+    add_residuals(to, "fitted", &job->fitted);
+    add_residuals(to, "held_out", &job->held_out);
     cJSON *const warnings = json_array(to, "warnings");
     for (size_t i = 0; i < r.nwarning; i++)
         cJSON_AddItemToArray(warnings, cJSON_CreateString(r.warning[i]));

@@ -155,7 +155,7 @@ static void print_left_out(const nb_fit_result *r)
         const char *const why = r->shot[i].left_out, *const name = r->shot[i].name;
         /* what a file has wrong begins with its name */
         const int begins = why && strncmp(why, name, strlen(name)) == 0;
-        if (why)
+        if (why && !r->shot[i].is_held_out)
             printf("left out     %s%s%s\n", begins ? "" : r->shot[i].name,
                    begins ? "" : ": ", why);
     }
@@ -196,11 +196,10 @@ void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
     (void)fflush(stdout);
 }
 
-void fit_report(const struct fit_job *job, const nb_fit_result *r,
-                const struct fit_residuals *residuals)
+void fit_report(const struct fit_job *job, const nb_fit_result *r)
 {
     if (job->run->s->quiet) return;
     fit_report_values(job, r);
-    fit_residuals_print(residuals, r);
+    fit_residuals_print(job, r);
     (void)fflush(stdout);
 }

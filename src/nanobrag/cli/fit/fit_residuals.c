@@ -13,52 +13,41 @@
 
 /* ---- gathering ---- */
 
-/* Sums, from which means are made at the end. */
-static void add(nb_misfit *to, const nb_misfit *m)
+/* Compares some of the images; their misfits are those of `out` from then on. */
+static int gather(const struct fit_job *job, int64_t which, struct fit_residuals *out)
 {
-    const double n = (double)m->pixels;
-    if (m->pixels == 0) return;
-    to->dmin = to->pixels == 0 ? m->dmin : fmin(to->dmin, m->dmin);
-    to->dmax = to->pixels == 0 ? m->dmax : fmax(to->dmax, m->dmax);
-    to->pixels += m->pixels;
-    to->mean += n * m->mean;
-    to->rms += n * m->rms * m->rms;
-    to->loss += m->loss;
-}
-
-static void end(nb_misfit *m)
-{
-    const double n = (double)(m->pixels > 0 ? m->pixels : 1);
-    m->mean /= n;
-    m->rms = sqrt(m->rms / n);
-}
-
-int fit_residuals_gather(const struct fit_job *job, const nb_fit_result *r,
-                         struct fit_residuals *out)
-{
+    nb_fit_misfit misfit;
     memset(out, 0, sizeof *out);
-    if (job->run->s->fit.fisher) return 0;
-    out->image = calloc((size_t)r->nshot, sizeof *out->image);
+    const nb_status status = nb_fit_misfit_get(job->fit, which, &misfit);
+    if (status != NB_OK)
+        return message_status(job->run->messages, status, nb_context_message(job->run->ctx),
+                              1);
+    out->all = misfit.all;
+    out->r = misfit.r;
+    memcpy(out->shell, misfit.shell, sizeof out->shell);
+    out->image = calloc((size_t)misfit.nshot + 1, sizeof *out->image);
     if (!out->image) return message_failure(job->run->messages, "out of memory");
-    const int64_t n = r->nshot;
-    for (int64_t i = 0; i < n; i++) {
-        nb_fit_misfit misfit;
-        if (r->shot[i].left_out || nb_fit_misfit_get(job->fit, i, &misfit) != NB_OK)
-            continue;
-        out->image[i] = misfit.all;
-        out->nimage++;
-        add(&out->all, &misfit.all);
-        for (int k = 0; k < NB_FIT_SHELLS; k++) add(&out->shell[k], &misfit.shell[k]);
+    for (int64_t i = 0; i < misfit.nshot; i++) {
+        out->image[i] = misfit.shot[i];
+        out->nimage += misfit.shot[i].pixels > 0;
     }
-    end(&out->all);
-    for (int k = 0; k < NB_FIT_SHELLS; k++) end(&out->shell[k]);
     return 0;
 }
 
-void fit_residuals_free(struct fit_residuals *residuals)
+int fit_residuals_gather(struct fit_job *job)
 {
-    free(residuals->image);
-    residuals->image = NULL;
+    if (job->run->s->fit.fisher) return 0;
+    const int code = gather(job, NB_FIT_FITTED, &job->fitted);
+    return code || job->run->s->fit.holdout == 0
+               ? code
+               : gather(job, NB_FIT_HELD_OUT, &job->held_out);
+}
+
+void fit_residuals_free(struct fit_job *job)
+{
+    free(job->fitted.image);
+    free(job->held_out.image);
+    job->fitted.image = job->held_out.image = NULL;
 }
 
 /* ---- printing ---- */
@@ -108,7 +97,6 @@ static void print_images(const struct fit_residuals *residuals, const nb_fit_res
     enum { MOST = 10 };
     int64_t at = -1;
     size_t printed = 0;
-    printf("residuals    over their standard deviation, and loss, the worst first\n");
     while (printed < MOST && (at = next_worst(residuals, r->nshot, at)) >= 0) {
         const nb_misfit *const m = &residuals->image[at];
         print_image(r->shot[at].name, m);
@@ -119,17 +107,31 @@ static void print_images(const struct fit_residuals *residuals, const nb_fit_res
     print_image("all", &residuals->all);
 }
 
-void fit_residuals_print(const struct fit_residuals *residuals, const nb_fit_result *r)
+double fit_ratio(double deviance, double expected)
 {
-    char rms[DIGITS], mean[DIGITS];
-    if (residuals->nimage == 0) return;
-    if (r->nshot > 1)
-        print_images(residuals, r);
-    else
-        printf("residuals    of %s, over their standard deviation: %s rms, %s on "
-               "average\n",
-               r->shot[0].name, digits(residuals->all.rms, 0, rms),
-               digits(residuals->all.mean, 1, mean));
+    return expected > 0 ? deviance / expected : NAN;
+}
+
+/* Dark pixels decide on rms z; these tell of spots. */
+static void print_deviance(const struct fit_residuals *residuals)
+{
+    const nb_misfit *const m = &residuals->all;
+    char all[DIGITS], bright[DIGITS];
+    if (!(m->expected > 0)) return;
+    printf("deviance     %s times what a right model has",
+           digits(fit_ratio(m->deviance, m->expected), 0, all));
+    if (m->bright > 0)
+        printf(", %s times in the %lld pixels of more than %d photons",
+               digits(fit_ratio(m->bright_deviance, m->bright_expected), 0, bright),
+               (long long)m->bright, NB_FIT_BRIGHT);
+    printf("\n");
+    if (isfinite(residuals->r))
+        printf("R of boxes   %.4f, between the photons of boxes in all these images\n",
+               residuals->r);
+}
+
+static void print_shells(const struct fit_residuals *residuals)
+{
     const char *before = "             rms by resolution, A:";
     for (int i = 0; i < NB_FIT_SHELLS; i++) {
         const nb_misfit *const m = &residuals->shell[i];
@@ -139,6 +141,29 @@ void fit_residuals_print(const struct fit_residuals *residuals, const nb_fit_res
         before = ",";
     }
     printf("\n");
+}
+
+void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
+{
+    const struct fit_residuals *const fitted = &job->fitted, *const held = &job->held_out;
+    char rms[DIGITS], mean[DIGITS];
+    if (fitted->nimage == 0) return;
+    if (r->nshot > 1) {
+        printf("residuals    over their standard deviation, and loss, the worst first\n");
+        print_images(fitted, r);
+    } else
+        printf("residuals    of %s, over their standard deviation: %s rms, %s on "
+               "average\n",
+               r->shot[0].name, digits(fitted->all.rms, 0, rms),
+               digits(fitted->all.mean, 1, mean));
+    print_shells(fitted);
+    print_deviance(fitted);
+    if (held->nimage == 0) return;
+    printf("held out     %zu image%s, which the fit has not seen, likewise\n", held->nimage,
+           held->nimage == 1 ? "" : "s");
+    print_images(held, r);
+    print_shells(held);
+    print_deviance(held);
 }
 
 /* ---- the verdict ---- */

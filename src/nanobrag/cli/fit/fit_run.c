@@ -31,11 +31,11 @@ static int needs_fit(const struct settings *s, struct messages *messages, int op
 static int check_needs(const struct settings *s, struct messages *messages)
 {
     /* -shots and -resume are those of shots_check() otherwise */
-    static const int fits[] = {OPT_DATA,        OPT_DATA_MASK,    OPT_RESTRAIN,
-                               OPT_FITFILE,     OPT_FITIMAGE,     OPT_FISHER,
-                               OPT_FISHER_SCAN, OPT_LOSS,         OPT_SATURATION,
-                               OPT_READOUT,     OPT_GAIN,         OPT_PEDESTAL,
-                               OPT_DELTA,       OPT_FITIMAGE_KIND};
+    static const int fits[] = {OPT_DATA,        OPT_DATA_MASK,     OPT_RESTRAIN,
+                               OPT_FITFILE,     OPT_FITIMAGE,      OPT_FISHER,
+                               OPT_FISHER_SCAN, OPT_LOSS,          OPT_SATURATION,
+                               OPT_READOUT,     OPT_GAIN,          OPT_PEDESTAL,
+                               OPT_DELTA,       OPT_FITIMAGE_KIND, OPT_HOLDOUT};
     if (s->fit.shared || s->fit.own) return 0;
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         const int code = needs_fit(s, messages, fits[i]);
@@ -62,6 +62,12 @@ static int check_data(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "-truth of a fit is the experiment of one image, and "
                              "there are several; leave it out");
+    if (s->fit.holdout == 1)
+        return message_usage(messages, "-holdout 1 leaves no image to fit; give 2 or more");
+    if (s->fit.holdout > 0 && s->fit.own)
+        return message_usage(messages,
+                             "-holdout and -fit_each exclude each other: an image that is "
+                             "not fitted has no values of its own");
     if (s->fit.planes && !s->given[OPT_BOXES])
         return message_usage(messages, "-planes needs boxes: give -boxes auto:200:12 or a "
                                        "file of boxes");
@@ -312,6 +318,7 @@ nb_fit_options fit_options_of(struct fit_job *job)
                             .own = job->own,
                             .coarse = s->fit.coarse,
                             .scaling = s->fit.scaling,
+                            .holdout = s->fit.holdout,
                             .passes = s->fit.passes,
                             .seconds = s->fit.seconds,
                             .restraint = job->restraint,
@@ -456,7 +463,8 @@ static int write_images(struct fit_job *job)
     float *const memory = malloc(pixels * sizeof *memory);
     int code = memory ? 0 : message_failure(run->messages, "out of memory for an image");
     for (int64_t shot = 0; shot < result.nshot && !code; shot++)
-        if (!result.shot[shot].left_out) code = write_image(job, shot, memory);
+        if (!result.shot[shot].left_out || result.shot[shot].is_held_out)
+            code = write_image(job, shot, memory);
     free(memory);
     return code;
 }
@@ -514,17 +522,15 @@ static void tell_interrupt(const struct fit_job *job)
 static int finish(struct fit_job *job)
 {
     struct run *const run = job->run;
-    struct fit_residuals residuals;
     nb_fit_result result;
     nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
-    int code = fit_residuals_gather(job, &result, &residuals);
+    int code = fit_residuals_gather(job);
     progress_line_end(&run->progress);
     if (code) return code;
     status = nb_fit_result_get(job->fit, &result);
-    if (status == NB_OK) fit_report(job, &result, &residuals);
+    if (status == NB_OK) fit_report(job, &result);
     const int verdict = status == NB_OK ? fit_verdict(job, &result) : 0;
-    fit_residuals_free(&residuals);
     if (status != NB_OK) return failed(job, status);
     if (run->s->fit.fitfile) {
         const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
@@ -552,6 +558,7 @@ static int minimise(struct fit_job *job)
 
 static void free_job(struct fit_job *job)
 {
+    fit_residuals_free(job);
     nb_fit_free(job->fit);
     for (int i = 0; i < job->npoint; i++) nb_fit_free(job->point[i].fit);
     free(job->point);

@@ -86,6 +86,14 @@ struct fisher_point {
     int oversample;
 };
 
+/* How far images are from their data: those that are fitted, or held out. */
+struct fit_residuals {
+    nb_misfit *image; /* of each; 0 pixels: it is not among them (result.nshot) */
+    size_t nimage; /* that are among them */
+    nb_misfit all, shell[NB_FIT_SHELLS]; /* of all of them */
+    double r; /* of boxes */
+};
+
 /* What the parts of a fit share. */
 struct fit_job {
     struct run *run;
@@ -104,6 +112,7 @@ struct fit_job {
     /* the first image whose header contradicts its scene, and how many do */
     char mismatch[FIT_WHY];
     size_t nmismatch;
+    struct fit_residuals fitted, held_out;
     int passes; /* reported so far */
     int code; /* exit status of a failure within a callback */
     char why[FIT_WHY];
@@ -111,20 +120,14 @@ struct fit_job {
 
 /* ---- fit_residuals.c ---- */
 
-/* How far images are from their data. */
-struct fit_residuals {
-    nb_misfit *image; /* of each; 0 pixels: it is left out (result.nshot) */
-    size_t nimage; /* that are not left out */
-    nb_misfit all, shell[NB_FIT_SHELLS]; /* of all of them */
-};
-
 /* Computes the images once more. Returns 0 or the exit status. The result has to be got
  * again. */
-int fit_residuals_gather(const struct fit_job *job, const nb_fit_result *result,
-                         struct fit_residuals *out);
-void fit_residuals_free(struct fit_residuals *residuals);
-void fit_residuals_print(const struct fit_residuals *residuals,
-                         const nb_fit_result *result);
+int fit_residuals_gather(struct fit_job *job);
+void fit_residuals_free(struct fit_job *job);
+void fit_residuals_print(const struct fit_job *job, const nb_fit_result *result);
+
+/* A deviance over its expectation; NAN: none is known. */
+double fit_ratio(double deviance, double expected);
 
 /* Warns of a result that is not to be trusted. Returns 0, or the exit status of a fit that
  * has not converged. */
@@ -134,8 +137,7 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *result);
 
 /* Prints what was found, without the residuals; and with them. */
 void fit_report_values(const struct fit_job *job, const nb_fit_result *result);
-void fit_report(const struct fit_job *job, const nb_fit_result *result,
-                const struct fit_residuals *residuals);
+void fit_report(const struct fit_job *job, const nb_fit_result *result);
 
 /* Writes VALUE(ERROR), both to two digits of the error, or VALUE where there is none. */
 enum { FIT_NUMBER = 48 };

@@ -64,7 +64,7 @@ struct fit_settings {
     const char *fisher_scan; /* NAME=FROM:TO:STEP, or NULL */
     int loss, coarse, scaling, fitimage_kind; /* enums of the library */
     double readout, gain, pedestal, saturation, delta; /* 0: not given */
-    int passes, fisher, planes;
+    int passes, fisher, planes, holdout;
     double seconds;
 };
 

@@ -53,6 +53,11 @@ static void put_misfit(struct document *d, cJSON *to, const nb_misfit *m)
     document_real(d, to, "z_mean", m->mean);
     document_real(d, to, "z_rms", m->rms);
     document_real(d, to, "loss", m->loss);
+    document_real(d, to, "deviance", m->deviance);
+    document_real(d, to, "expected", m->expected);
+    document_real(d, to, "bright", (double)m->bright);
+    document_real(d, to, "bright_deviance", m->bright_deviance);
+    document_real(d, to, "bright_expected", m->bright_expected);
 }
 
 /* Residuals of a shot, by resolution; nothing of one that has none. */
@@ -149,6 +154,7 @@ void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *r,
     document_real(d, d->root, "bright_deviation", r->bright_deviation);
     document_real(d, d->root, "error_factor", r->error_factor);
     document_real(d, d->root, "draws", r->draws);
+    document_real(d, d->root, "holdout", fit->options.holdout);
     document_real(d, d->root, "loss", r->loss);
     document_real(d, d->root, "condition", r->condition);
     put_values(d, fit, r);

@@ -94,7 +94,8 @@ static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
     *out = calloc(n, sizeof **out);
     if (!*out) return fail_memory(fit->ctx, "the file of a fit");
     for (size_t i = 0; i < n; i++)
-        if (!fit->left_out[i] && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
+        if ((!fit->left_out[i] || fit->is_held_out[i])
+            && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
             memset(*out + i, 0, sizeof **out);
     return NB_OK;
 }
@@ -228,8 +229,13 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
                              struct stored *stored)
 {
     const cJSON *shots = cJSON_GetObjectItemCaseSensitive(root, "shots"), *entry;
+    const cJSON *every = cJSON_GetObjectItemCaseSensitive(root, "holdout");
+    const double holdout = cJSON_IsNumber(every) ? every->valuedouble : 0;
     size_t shot = 0;
 
+    if (holdout != fit->options.holdout)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: holdout is %.10g there and %d here", path,
+                    holdout, fit->options.holdout);
     if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"shots\"");
     if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,

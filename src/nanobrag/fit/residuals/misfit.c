@@ -1,6 +1,6 @@
 /*
- * fit/misfit.c - how far images are from their data, over what the model expects: the
- * factor of errors, and the unit in which the end of a fit is judged.
+ * fit/residuals/misfit.c - how far images are from their data, over what the model expects:
+ * the factor of errors, and the unit in which the end of a fit is judged.
  *
  * Pearson's (y - I)^2/I has an expectation of 1 at any I, but its variance is 2 + 1/I:
  * where most pixels expect a hundredth of a photon, a few that happen to count one decide
@@ -67,11 +67,6 @@ static struct expected of_poisson(double photons)
     return (struct expected){mean, square - mean * mean};
 }
 
-/* What a pixel adds. */
-struct fit_pixel {
-    double observed, expected, variance;
-};
-
 static void add(struct fit_sum_weighed *to, const struct fit_pixel *p, double weight)
 {
     to->observed += weight * p->observed;
@@ -109,8 +104,8 @@ static struct fit_pixel of_readout(const struct fit_compared *c, double photons,
                               w * w * (2 + fmax(photons, 0) / (g * g * g * v * v))};
 }
 
-void misfit_add(const struct fit_compared *c, double photons, double observed, double w,
-                struct fit_weighed *to)
+struct fit_pixel misfit_pixel(const struct fit_compared *c, double photons, double observed,
+                              double w)
 {
     const double off = photons - observed;
     struct fit_pixel p = {0, 0, 0};
@@ -125,6 +120,14 @@ void misfit_add(const struct fit_compared *c, double photons, double observed, d
         p = of_readout(c, photons, off, w);
     else if (c->model->kind != PHYS_LOSS_POISSON)
         p = of_slope(c, photons, off, w);
+    return p;
+}
+
+void misfit_add(const struct fit_compared *c, double photons, double observed, double w,
+                struct fit_weighed *to)
+{
+    const struct fit_pixel p = misfit_pixel(c, photons, observed, w);
+
     add(&to->alike, &p, 1);
     add(&to->bright, &p, fmax(photons, 0));
 }

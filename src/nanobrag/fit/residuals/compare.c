@@ -1,5 +1,5 @@
 /*
- * fit/compare.c - the image of one shot beside its observation.
+ * fit/residuals/compare.c - the image of one shot beside its observation.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -154,35 +154,45 @@ static int counts(const struct compared *c, int s, int f)
            && !(array_get(target->observed, s, f) >= c->model.saturation);
 }
 
-/* A pixel's residual, and its factor to z. Returns 0 for a pixel that has none. */
-static int compare(const struct compared *c, int s, int f, double *residual, double *to_z,
-                   double *loss)
+/* How the image of a pixel differs from its observation. */
+struct pixel {
+    double observed, photons, weight;
+    double to_z; /* times the residual: z */
+    double loss;
+};
+
+static double residual_of(const struct pixel *p)
+{
+    return p->observed - p->photons;
+}
+
+/* Returns 0 for a pixel that has no z. */
+static int compare(const struct compared *c, int s, int f, struct pixel *out)
 {
     const nb_target *target = &c->loaded.target;
-    const double photons = c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f];
-    const double y = array_get(target->observed, s, f);
-    const double weight = target->weight ? array_get(target->weight, s, f) : 1;
     struct phys_loss l;
     double variance;
 
     if (!counts(c, s, f)) return 0;
-    l = phys_loss(c->model, photons, y, weight);
-    *residual = y - photons;
-    variance = errors_variance(target, c->has_variances, photons, weight);
-    if (c->by_variance && !(variance > 0)) return 0;
-    *to_z = c->by_variance ? 1 / sqrt(variance) : sqrt(l.curvature);
-    *loss = l.value;
-    return 1;
+    out->photons = c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f];
+    out->observed = array_get(target->observed, s, f);
+    out->weight = target->weight ? array_get(target->weight, s, f) : 1;
+    l = phys_loss(c->model, out->photons, out->observed, out->weight);
+    variance = errors_variance(target, c->has_variances, out->photons, out->weight);
+    out->to_z = c->by_variance ? 1 / sqrt(variance) : sqrt(l.curvature);
+    out->loss = l.value;
+    return !c->by_variance || variance > 0;
 }
 
 static void write_compared(const struct compared *c, int what, const nb_array *out)
 {
     for (int s = 0; s < c->d.nslow; s++)
         for (int f = 0; f < c->d.nfast; f++) {
-            double residual, to_z, loss, value = 0;
+            struct pixel p;
+            double value = 0;
 
-            if (compare(c, s, f, &residual, &to_z, &loss))
-                value = what == NB_FIT_Z ? residual * to_z : residual;
+            if (compare(c, s, f, &p))
+                value = what == NB_FIT_Z ? residual_of(&p) * p.to_z : residual_of(&p);
             array_set(out, s, f, value);
         }
 }
@@ -221,12 +231,18 @@ nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
 
 /* ---- all pixels in three sums ---- */
 
-static void weigh(const struct compared *c, struct fit_weighed *out)
+static struct fit_compared compared_by(const struct compared *c)
 {
-    const nb_target *t = &c->loaded.target;
-    struct fit_compared how = {t, &c->model, c->has_variances, {0}};
+    struct fit_compared how = {&c->loaded.target, &c->model, c->has_variances, {0}};
 
     errors_density(how.density);
+    return how;
+}
+
+static void weigh(const struct compared *c, struct fit_weighed *out)
+{
+    const struct fit_compared how = compared_by(c);
+
     for (int k = 0; k < c->window.ntile; k++) {
         const struct tile *tile = c->window.tile + k;
         const struct window *panel = window_panel(&c->window, tile->panel);
@@ -235,16 +251,16 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
             for (int i = 0; i < tile->width; i++) {
                 const int s = panel->slow0 + tile->slow + r;
                 const int f = panel->fast0 + tile->fast + i;
-                double residual, to_z, loss;
+                struct pixel p;
+                double z;
 
                 if (!(tile->shown[r] >> i & 1) || !counts(c, s, f)) continue;
-                if (compare(c, s, f, &residual, &to_z, &loss)) {
+                if (compare(c, s, f, &p)) {
+                    z = residual_of(&p) * p.to_z;
                     out->pixels++;
-                    out->square += residual * to_z * residual * to_z;
+                    out->square += z * z;
                 }
-                misfit_add(&how, c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f],
-                           array_get(t->observed, s, f),
-                           t->weight ? array_get(t->weight, s, f) : 1, out);
+                misfit_add(&how, p.photons, p.observed, p.weight, out);
             }
     }
 }
@@ -285,14 +301,29 @@ static double resolution(const struct compared *c, const nb_panel *panel, int s,
     return sqrt(square) / c->scene.beam.wavelength;
 }
 
-static void add(nb_misfit *m, double q, double z, double loss)
+/* One pixel: where it is, how it differs, and by how much it should. */
+struct visited {
+    double q, z;
+    struct pixel is;
+    struct fit_pixel misfit;
+};
+
+static void add(nb_misfit *m, const struct visited *v)
 {
-    m->dmin = m->pixels == 0 ? 1 / q : fmin(m->dmin, 1 / q);
-    m->dmax = m->pixels == 0 ? 1 / q : fmax(m->dmax, 1 / q);
+    m->dmin = m->pixels == 0 ? 1 / v->q : fmin(m->dmin, 1 / v->q);
+    m->dmax = m->pixels == 0 ? 1 / v->q : fmax(m->dmax, 1 / v->q);
     m->pixels++;
-    m->mean += z;
-    m->rms += z * z;
-    m->loss += loss;
+    m->mean += v->z;
+    m->rms += v->z * v->z;
+    m->loss += v->is.loss;
+    m->deviance += v->misfit.observed;
+    m->expected += v->misfit.expected;
+    m->observed += v->is.observed;
+    m->photons += v->is.photons;
+    if (!(v->is.photons > NB_FIT_BRIGHT)) return;
+    m->bright++;
+    m->bright_deviance += v->misfit.observed;
+    m->bright_expected += v->misfit.expected;
 }
 
 static void finish(nb_misfit *m)
@@ -303,29 +334,39 @@ static void finish(nb_misfit *m)
     m->rms = sqrt(m->rms / n);
 }
 
+/* Where the pixels of shots are added up. */
+struct found {
+    struct fit_compared how;
+    double qmax; /* of the shot */
+    nb_fit_misfit *all;
+    nb_misfit *shot, *box;
+};
+
 /* Adds pixel (s, f) of the image, whose |q| is given. */
-static void add_pixel(const struct compared *c, int s, int f, double q, double qmax,
-                      nb_fit_misfit *out, nb_misfit *box)
+static void add_pixel(const struct compared *c, int s, int f, double q,
+                      const struct found *to)
 {
     const nb_detector *d = &c->scene.detector;
-    const double share = pow(q / qmax, 3);
+    const double share = pow(q / to->qmax, 3);
     const int shell = (int)fmin(share * NB_FIT_SHELLS, NB_FIT_SHELLS - 1);
-    double residual, to_z, loss;
+    struct visited v = {.q = q};
 
-    if (!compare(c, s, f, &residual, &to_z, &loss)) return;
-    add(&out->all, q, residual * to_z, loss);
-    add(&out->shell[shell], q, residual * to_z, loss);
+    if (!compare(c, s, f, &v.is)) return;
+    v.z = residual_of(&v.is) * v.is.to_z;
+    v.misfit = misfit_pixel(&to->how, v.is.photons, v.is.observed, v.is.weight);
+    add(&to->all->all, &v);
+    add(to->shot, &v);
+    add(&to->all->shell[shell], &v);
     for (size_t b = 0; b < d->nbox; b++) {
         const int *r = d->box + 4 * b;
 
-        if (f >= r[0] && f < r[1] && s >= r[2] && s < r[3])
-            add(box + b, q, residual * to_z, loss);
+        if (to->box && f >= r[0] && f < r[1] && s >= r[2] && s < r[3]) add(to->box + b, &v);
     }
 }
 
-/* Visits the pixels of all tiles: with `out` NULL to find the largest |q|, else to add
+/* Visits the pixels of all tiles: with `to` NULL to find the largest |q|, else to add
  * them. */
-static nb_status visit_pixels(struct compared *c, double *qmax, nb_fit_misfit *out)
+static nb_status visit_pixels(struct compared *c, double *qmax, const struct found *to)
 {
     nb_panel panel = {.nslow = 0};
     int at = -1; /* the panel of the tile before */
@@ -341,9 +382,8 @@ static nb_status visit_pixels(struct compared *c, double *qmax, nb_fit_misfit *o
                 const double q = resolution(c, &panel, s, f);
 
                 if (!(tile->shown[r] >> i & 1)) continue;
-                if (out)
-                    add_pixel(c, panel.slow0 + s, panel.fast0 + f, q, *qmax, out,
-                              c->fit->misfit);
+                if (to)
+                    add_pixel(c, panel.slow0 + s, panel.fast0 + f, q, to);
                 else
                     *qmax = fmax(*qmax, q);
             }
@@ -351,39 +391,94 @@ static nb_status visit_pixels(struct compared *c, double *qmax, nb_fit_misfit *o
     return NB_OK;
 }
 
-static nb_status misfit(struct compared *c, nb_fit_misfit *out)
+/* Makes place for shots and boxes, once it is known how many boxes there are. Shots that
+ * have another number of boxes have none in common. */
+static nb_status make_room(const struct compared *c, nb_fit_misfit *out)
 {
-    const size_t nbox = c->scene.detector.nbox;
-    double qmax = 0;
+    const size_t nshot = c->fit->layout.nshot, nbox = c->scene.detector.nbox;
+    nb_misfit *room;
+
+    if (out->shot && out->nbox != nbox) out->nbox = 0;
+    if (out->shot) return NB_OK;
+    room = calloc(nshot + nbox, sizeof *room);
+    if (!room) return fail_memory(c->ctx, "the misfit of boxes");
+    free(c->fit->misfit);
+    c->fit->misfit = room;
+    out->nshot = (int64_t)nshot;
+    out->shot = room;
+    out->nbox = nbox;
+    return NB_OK;
+}
+
+static nb_status add_rendered(struct compared *c, nb_fit_misfit *out)
+{
+    struct found to = {.all = out};
 
     NB_TRY(check_observed(c));
     take_model(c);
-    free(c->fit->misfit);
-    c->fit->misfit = calloc(nbox + 1, sizeof *c->fit->misfit);
-    if (!c->fit->misfit) return fail_memory(c->fit->ctx, "the misfit of boxes");
-    NB_TRY(visit_pixels(c, &qmax, NULL));
-    NB_TRY(visit_pixels(c, &qmax, out));
-    finish(&out->all);
-    for (int i = 0; i < NB_FIT_SHELLS; i++) finish(out->shell + i);
-    for (size_t b = 0; b < nbox; b++) finish(c->fit->misfit + b);
-    out->nbox = nbox;
-    out->box = nbox > 0 ? c->fit->misfit : NULL;
+    NB_TRY(make_room(c, out));
+    to.how = compared_by(c);
+    to.shot = c->fit->misfit + c->shot;
+    to.box = out->nbox > 0 ? c->fit->misfit + out->nshot : NULL;
+    NB_TRY(visit_pixels(c, &to.qmax, NULL));
+    return visit_pixels(c, &to.qmax, &to);
+}
+
+static nb_status add_shot(nb_fit *fit, size_t shot, nb_fit_misfit *out)
+{
+    struct compared c = {.fit = fit, .ctx = fit->ctx, .shot = shot};
+    nb_status status;
+
+    NB_TRY(fit_load(fit, fit->ctx, shot, &c.loaded));
+    status = render(&c);
+    if (status == NB_OK) status = add_rendered(&c, out);
+    end(&c);
+    return status;
+}
+
+/* Adds the shots that are fitted, or those that are held out; but for one that cannot be
+ * compared now, since the others can. */
+static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        nb_status status;
+
+        if (held_out ? !fit->is_held_out[shot] : fit->left_out[shot] != NULL) continue;
+        status = add_shot(fit, shot, out);
+        if (status == NB_ERR_MEMORY || status == NB_ERR_CANCELLED) return status;
+    }
     return NB_OK;
+}
+
+/* Makes means of sums, and the sum over boxes. */
+static void finish_all(nb_fit_misfit *m, nb_misfit *room)
+{
+    double off = 0, observed = 0;
+
+    finish(&m->all);
+    for (int i = 0; i < NB_FIT_SHELLS; i++) finish(m->shell + i);
+    for (int64_t i = 0; i < m->nshot + (int64_t)m->nbox; i++) finish(room + i);
+    m->box = m->nbox > 0 ? room + m->nshot : NULL;
+    for (size_t b = 0; b < m->nbox; b++) {
+        off += fabs(m->box[b].observed - m->box[b].photons);
+        observed += m->box[b].observed;
+    }
+    m->r = m->nbox > 0 ? off / observed : NAN;
 }
 
 nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out)
 {
     STANDARD_FLOATS;
-    struct compared c = {.fit = fit, .ctx = nb_fit_context(fit), .shot = (size_t)shot};
-    nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a misfit needs a place to go");
     memset(out, 0, sizeof *out);
-    NB_TRY(check_shot(fit, shot));
-    NB_TRY(fit_load(fit, fit->ctx, c.shot, &c.loaded));
-    status = render(&c);
-    if (status == NB_OK) status = misfit(&c, out);
-    end(&c);
-    return status;
+    if (shot == NB_FIT_FITTED || shot == NB_FIT_HELD_OUT)
+        NB_TRY(add_shots(fit, shot == NB_FIT_HELD_OUT, out));
+    else {
+        NB_TRY(check_shot(fit, shot));
+        NB_TRY(add_shot(fit, (size_t)shot, out));
+    }
+    finish_all(out, fit->misfit);
+    return NB_OK;
 }
