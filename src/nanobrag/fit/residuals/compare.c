@@ -251,7 +251,7 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
             for (int i = 0; i < tile->width; i++) {
                 const int s = panel->slow0 + tile->slow + r;
                 const int f = panel->fast0 + tile->fast + i;
-                struct pixel p;
+                struct pixel p = {.to_z = 0};
                 double z;
 
                 if (!(tile->shown[r] >> i & 1) || !counts(c, s, f)) continue;
