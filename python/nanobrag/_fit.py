@@ -210,7 +210,8 @@ class Fit:
         enough: predicted gain of loss that ends the fit; 0: 1e-3, times the misfit above 1.
         scaling: "auto" multiplies errors by the root of the misfit where that is not noise, and
             adds the error that the random sample of mosaic domains makes; "misfit" does not add
-            it, "counting" leaves errors as counting noise alone makes them.
+            it, "counting" leaves errors as counting noise alone makes them, "boxes" gives those of
+            the jackknife by boxes of the detector, each of which may err as a whole.
         holdout: every so manyth shot is not fitted, and compared by `misfit("held_out")`; 0: none.
         restraints: priors and bounds, each a `Restraint`.
         threads: 0: the environment decides, else every core.

@@ -445,11 +445,18 @@ class FitScaling(IntEnum):
     count as they are: an error that comes from one is not multiplied. The error of sampling is
     added NB_FIT_SCALING_COUNTING never: errors are those of counting noise alone
     NB_FIT_SCALING_MISFIT multiplied likewise, without the error of sampling: of images that
-    were simulated with the same mosaic domains"""
+    were simulated with the same mosaic domains NB_FIT_SCALING_BOXES those of the jackknife by
+    boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b
+    with g_b and H_b the gradient and matrix of the pixels of one of G boxes in all shots, H
+    that of the fit, R that of its restraints: right where the model errs for a box as a whole,
+    as where a spot lies a tenth of a pixel off. Of a likelihood, with as many boxes in each
+    shot, and more of them than fitted values, none of which is a structure factor; else as
+    NB_FIT_SCALING_MISFIT"""
 
     AUTO = 0
     COUNTING = 1
     MISFIT = 2
+    BOXES = 3
 
 
 class FitEnd(IntEnum):

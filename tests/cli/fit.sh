@@ -112,7 +112,7 @@ is "a right model has no factor" grep -q '"error_factor":	1,' work/run.json
 is "and no line of it" [ "$(grep -c '^errors .*since the misfit' out)" -eq 0 ]
 run $scene -fit scale -fisher -errors counting
 is "-errors without a fit" grep -q 'errors has no effect on errors that are expected' err
-refuses 2 'errors plain: expected scaled|misfit|counting' $still -fit scale -data n_001.img -errors plain
+refuses 2 'errors plain: expected scaled|misfit|counting|boxes' $still -fit scale -data n_001.img -errors plain
 
 # ---- a scale that is far off ----
 for times in 700 0.0014; do

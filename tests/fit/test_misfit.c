@@ -511,7 +511,7 @@ static int bound_untold(void)
 static int wrong_scaling(void)
 {
     nb_context *ctx = renders_context(1);
-    const nb_fit_options options = {.shared = free_names, .scaling = 3};
+    const nb_fit_options options = {.shared = free_names, .scaling = 4};
     nb_fit *fit;
 
     stills_make(&stills, ctx, 1, 0, 0);

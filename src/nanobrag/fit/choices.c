@@ -69,6 +69,18 @@ static void tell_method(const nb_fit *fit)
                  FIT_DENSE_MOST);
 }
 
+static void tell_boxes(const nb_fit *fit)
+{
+    if (fit->options.scaling != NB_FIT_SCALING_BOXES) return;
+    if (fit->nbox > fit->layout.n && fit->layout.nf == 0) return;
+    log_line(fit->ctx, NB_LOG_NOTE, "fit",
+             "errors by boxes take more boxes in each shot than fitted values, and no "
+             "structure factor among these: with %zu boxes and %zu values they may be "
+             "those "
+             "of the misfit",
+             fit->nbox, fit->layout.n);
+}
+
 void choices_tell_again(const nb_fit *fit, double loss)
 {
     if (fit->alone) return;
@@ -84,4 +96,5 @@ void choices_tell(nb_fit *fit)
     fit->told_choices = 1;
     tell_method(fit);
     tell_widths(fit);
+    tell_boxes(fit);
 }

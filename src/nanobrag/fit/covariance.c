@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "fit/boxes/boxes.h"
 #include "fit/fit.h"
 
 /* ---- free directions ---- */
@@ -515,6 +516,14 @@ static nb_status scale_errors(const nb_fit *fit, double misfit, struct fit_resul
     return NB_OK;
 }
 
+static nb_status set_by_boxes(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+{
+    NB_TRY(boxes_errors(fit, r, out));
+    return list_correlated(fit, r->covariance, r)
+               ? NB_OK
+               : fail_memory(fit->ctx, "the errors of a fit");
+}
+
 static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
 {
     const double misfit = out->error_factor * out->error_factor;
@@ -565,6 +574,8 @@ nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result
     NB_TRY(set_curvature(fit, r, out));
     if (fit->needs_variance)
         NB_TRY(set_sandwich(fit, r, out));
+    else if (is_over && boxes_can(fit, out))
+        NB_TRY(set_by_boxes(fit, r, out));
     else if (out->error_factor > 1)
         NB_TRY(scale_errors(fit, verdict.factor, r, out));
     explain_factor(r, out);

@@ -17,6 +17,7 @@
  *   residuals/    images beside the observed ones, and how far they are from these over
  *                 what the model expects
  *   chart/        along which curves a step moves the parameters
+ *   boxes/        errors by the scatter among boxes
  *   draws/        other draws of the mosaic domains: the error of sampling
  *   file/         a fit in a file
  *
@@ -247,6 +248,7 @@ struct nb_fit {
     int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
     int told_scale; /* 1: it was said that a scale starts elsewhere */
     int told_choices; /* 1: so it was of widths, and of what else the fit chose */
+    size_t nbox; /* of each shot; 0: they differ, or have none */
     struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;

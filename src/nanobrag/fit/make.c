@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/log.h"
+#include "fit/boxes/boxes.h"
 #include "fit/eigen.h"
 #include "fit/file/identity.h"
 #include "fit/fit.h"
@@ -30,7 +31,7 @@ static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     if (options->coarse < NB_COARSE_AUTO || options->coarse > NB_COARSE_ON)
         return fail(ctx, NB_ERR_ARGUMENT, "coarse %d of a fit is none of enum nb_coarse",
                     options->coarse);
-    if (options->scaling < NB_FIT_SCALING_AUTO || options->scaling > NB_FIT_SCALING_MISFIT)
+    if (options->scaling < NB_FIT_SCALING_AUTO || options->scaling > NB_FIT_SCALING_BOXES)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "scaling %d of a fit is none of enum nb_fit_scaling", options->scaling);
     if (options->passes < 0 || !(options->seconds >= 0) || !(options->enough >= 0))
@@ -311,6 +312,7 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
     if (status == NB_OK) {
         fit->is_loaded[shot] = 1;
         draws_note(&fit->draws, sim);
+        boxes_note(fit, loaded->scene);
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->needs_variance |= errors_need_variance(&loaded->target);
         fit->is_robust |=

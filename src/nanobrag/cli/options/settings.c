@@ -253,6 +253,7 @@ static int scaling_named(const char *word)
 {
     return strcmp(word, "counting") == 0 ? NB_FIT_SCALING_COUNTING
            : strcmp(word, "misfit") == 0 ? NB_FIT_SCALING_MISFIT
+           : strcmp(word, "boxes") == 0  ? NB_FIT_SCALING_BOXES
                                          : NB_FIT_SCALING_AUTO;
 }
 
