@@ -360,22 +360,21 @@ static void random_nodes_dot(const struct spot_nodes *n, unsigned seed,
 }
 
 /* Writes the changes of the outputs along a change behind the nodes, in the last lane but
- * one beside others. */
+ * one of the second batch. */
 static void change_outputs(const struct world *w, const struct nodes_change *dot,
                            double (*out)[NODES])
 {
-    enum { AT = DIRECTION_LANES - 2 };
+    enum { AT = 2 * DIRECTION_LANES - 2, N = AT + 1 };
     const struct kernel_set kernels = kernels_lanes("");
-    static on_directions lanes[NODE_OUTPUTS][NODES];
-    struct nodes_change all[DIRECTION_LANES];
-    const struct change_along along = {AT + 1, all, NULL, NULL};
+    static on_directions lanes[2][NODE_OUTPUTS][NODES];
+    struct nodes_change all[N];
+    const struct change_along along = {N, all, NULL, NULL};
 
-    for (int d = 0; d < DIRECTION_LANES; d++)
-        random_nodes_dot(&w->nodes, 50 + (unsigned)d, all + d);
+    for (int d = 0; d < N; d++) random_nodes_dot(&w->nodes, 50 + (unsigned)d, all + d);
     all[AT] = *dot;
     kernels.changes->outputs(kernels.nodes, &w->nodes, &w->values, &along, lanes);
     for (int o = 0; o < NODE_OUTPUTS; o++)
-        for (int i = 0; i < NODES; i++) out[o][i] = lanes[o][i][AT];
+        for (int i = 0; i < NODES; i++) out[o][i] = lanes[1][o][i][AT % DIRECTION_LANES];
 }
 
 /* Computes values and slopes of a world's nodes. */

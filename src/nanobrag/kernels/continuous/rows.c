@@ -60,6 +60,8 @@ struct all_changes {
     const size_t *first; /* of each panel among them */
 };
 
+enum { MOST = DIRECTION_LANES * DIRECTION_BATCHES };
+
 /* A spot whose changes are found, and some of the directions in which it moves. */
 struct changing {
     const struct all_changes *all;
@@ -67,11 +69,10 @@ struct changing {
     struct spot_state state;
     struct form_known known;
     struct seen_node seen[NODES];
-    int n, which[DIRECTION_LANES];
-    struct nodes_change moved[DIRECTION_LANES];
-    struct form_of made[DIRECTION_LANES];
-    _Alignas(64) on_directions output[NODE_OUTPUTS][NODES];
-    _Alignas(64) on_directions coefficient[SPOT_COEFFICIENTS];
+    int n, which[MOST];
+    struct nodes_change moved[MOST];
+    struct form_of made[MOST];
+    _Alignas(64) on_directions output[DIRECTION_BATCHES][NODE_OUTPUTS][NODES];
 };
 
 static int any_number(const void *of, size_t bytes)
@@ -101,16 +102,22 @@ static void change_polynomials(struct changing *c, struct profile_change *to)
     const int outputs = c->spot->name.along == ALONG_NOTHING ? 1 : NODE_OUTPUTS;
     const int made = any_number(c->made, sizeof *c->made * (size_t)c->n);
     const struct change_along along = {c->n, c->moved, made ? c->made : NULL, &c->known};
-    const struct phys_frame_tangent *dot[DIRECTION_LANES];
 
-    for (int d = 0; d < c->n; d++) dot[d] = tangents->dot + c->which[d];
     kernels->outputs(rows->kernels->nodes, &c->state.nodes, &c->state.values, &along,
                      c->output);
-    spot_factors_tangent(frame, c->spot, c->seen, c->n, dot, c->output[NODE_L]);
-    kernels->fit(&rows->work->pattern, outputs, c->output, c->coefficient);
-    for (int d = 0; d < c->n; d++)
-        for (int k = 0; k < SPOT_COEFFICIENTS; k++)
-            to[c->which[d]].c[k] += c->coefficient[k][d];
+    for (int first = 0; first < c->n; first += DIRECTION_LANES) {
+        const int *which = c->which + first, n = min_int(c->n - first, DIRECTION_LANES);
+        on_directions(*output)[NODES] = c->output[first / DIRECTION_LANES];
+        const struct phys_frame_tangent *dot[DIRECTION_LANES];
+        _Alignas(64) on_directions coefficient[SPOT_COEFFICIENTS];
+
+        for (int d = 0; d < n; d++) dot[d] = tangents->dot + which[d];
+        spot_factors_tangent(frame, c->spot, c->seen, n, dot, output[NODE_L]);
+        kernels->fit(&rows->work->pattern, outputs, output, coefficient);
+        for (int d = 0; d < n; d++)
+            for (int k = 0; k < SPOT_COEFFICIENTS; k++)
+                to[which[d]].c[k] += coefficient[k][d];
+    }
     c->n = 0;
 }
 
@@ -137,7 +144,7 @@ static void change_spot(struct changing *c, struct profile_change *to)
             && !any_number(made, sizeof *made))
             continue;
         c->which[c->n++] = d;
-        if (c->n == DIRECTION_LANES) change_polynomials(c, to);
+        if (c->n == MOST) change_polynomials(c, to);
     }
     if (c->n > 0) change_polynomials(c, to);
 }

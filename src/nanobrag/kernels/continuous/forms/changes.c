@@ -97,22 +97,22 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
     }
 }
 
-/* Puts the changes behind the nodes into lanes. */
-static void lay_lanes(const struct form_known *known, int n, const struct form_of *made,
-                      const struct nodes_change *moved, struct moved *out)
+/* Puts the changes behind the nodes along directions from `first` on into lanes. */
+static void lay_lanes(const struct change_along *along, int first, struct moved *out)
 {
     _Alignas(64) on_directions in[FORM_OF_NUMBERS];
+    const int left = along->n - first, n = left < DIRECTION_LANES ? left : DIRECTION_LANES;
 
     memset(out, 0, sizeof *out);
     for (int d = 0; d < n; d++)
         for (int k = 0; k < MOVED_NUMBERS; k++)
-            out->of[k][d] = ((const double *)(const void *)(moved + d))[k];
-    if (made) {
+            out->of[k][d] = ((const double *)(const void *)(along->moved + first + d))[k];
+    if (along->made) {
         memset(in, 0, sizeof in);
         for (int d = 0; d < n; d++)
             for (int k = 0; k < FORM_OF_NUMBERS; k++)
-                in[k][d] = ((const double *)(const void *)(made + d))[k];
-        forms_of_lanes(known, in, out->of + MOVED(form));
+                in[k][d] = ((const double *)(const void *)(along->made + first + d))[k];
+        forms_of_lanes(along->known, in, out->of + MOVED(form));
     }
     for (int f = 0; f < FORM_NUMBERS; f++) {
         int any = 0;
@@ -264,38 +264,10 @@ static void change_prior(const struct spot_nodes *n, const struct node_values *v
         }
 }
 
-/* Adds the changes of the log I of each step, integrated over a star. */
-static void change_star(const struct node_kernels *kernels, const struct spot_nodes *n,
-                        const struct node_values *v, struct moved *by, lanes_of_steps step)
+/* Writes the changes of the outputs, given those of the log I of each step. */
+static void change_outputs(const struct node_values *v, lanes_of_steps step,
+                           on_directions (*out)[NODES])
 {
-    struct node_values point;
-    on_nodes share[NODE_STEPS];
-
-    change_prior(n, v, by, step);
-    for (int m = 0; m < 2 * n->star->n + 1; m++) {
-        for (int j = 0; j < v->steps; j++)
-            memcpy(share[j], v->star_slope[j][m], sizeof share[j]);
-        kernels->point(n, m, &point);
-        change_point(n, &point, share, by, step);
-    }
-}
-
-static void outputs(const struct node_kernels *kernels, const struct spot_nodes *n,
-                    const struct node_values *v, const struct change_along *along,
-                    on_directions (*out)[NODES])
-{
-    _Alignas(64) lanes_of_steps step;
-    struct moved by;
-    on_nodes all[NODE_STEPS];
-
-    lay_lanes(along->known, along->n, along->made, along->moved, &by);
-    memset(step, 0, sizeof step);
-    for (int j = 0; j < v->steps; j++)
-        for (int i = 0; i < NODES; i++) all[j][i] = 1;
-    if (n->star)
-        change_star(kernels, n, v, &by, step);
-    else
-        change_point(n, v, all, &by, step);
     memcpy(out[NODE_L], step[0], sizeof step[0]);
     for (int o = 0; o < NODE_OUTPUTS && v->steps > 1; o++)
         for (int i = 0; i < NODES; i++) {
@@ -305,6 +277,33 @@ static void outputs(const struct node_kernels *kernels, const struct spot_nodes 
                 add_lanes(v->output_slope[o][j][i], step[j][i], &sum);
             memcpy(out[o][i], &sum, sizeof sum);
         }
+}
+
+static void outputs(const struct node_kernels *kernels, const struct spot_nodes *n,
+                    const struct node_values *v, const struct change_along *along,
+                    on_directions (*out)[NODE_OUTPUTS][NODES])
+{
+    _Alignas(64) lanes_of_steps step[DIRECTION_BATCHES];
+    struct moved by[DIRECTION_BATCHES];
+    struct node_values point;
+    on_nodes share[NODE_STEPS];
+    const int points = n->star ? 2 * n->star->n + 1 : 1;
+    const int batches = (along->n + DIRECTION_LANES - 1) / DIRECTION_LANES;
+
+    memset(step, 0, (size_t)batches * sizeof *step);
+    for (int b = 0; b < batches; b++) {
+        lay_lanes(along, b * DIRECTION_LANES, by + b);
+        if (n->star) change_prior(n, v, by + b, step[b]);
+    }
+    for (int m = 0; m < points; m++) {
+        for (int j = 0; j < v->steps; j++)
+            for (int i = 0; i < NODES; i++)
+                share[j][i] = n->star ? v->star_slope[j][m][i] : 1;
+        if (n->star) kernels->point(n, m, &point);
+        for (int b = 0; b < batches; b++)
+            change_point(n, n->star ? &point : v, share, by + b, step[b]);
+    }
+    for (int b = 0; b < batches; b++) change_outputs(v, step[b], out[b]);
 }
 
 static void fit(const struct pattern *pattern, int outputs, on_directions (*output)[NODES],

@@ -9,13 +9,14 @@
 #include "kernels/continuous/forms/form_tangent.h"
 #include "kernels/continuous/pattern.h"
 
-enum { DIRECTION_LANES = 8 };
+enum { DIRECTION_LANES = 8, DIRECTION_BATCHES = 6 };
 
 /* One number for each direction. */
 typedef double on_directions[DIRECTION_LANES];
 
-/* Up to DIRECTION_LANES directions: how the numbers behind the nodes move, and what the
- * form is made from; without `made` the form moves as moved[].form says. */
+/* Up to DIRECTION_LANES x DIRECTION_BATCHES directions: how the numbers behind the nodes
+ * move, and what the form is made from; without `made` the form moves as moved[].form says.
+ */
 struct change_along {
     int n;
     const struct nodes_change *moved;
@@ -24,11 +25,11 @@ struct change_along {
 };
 
 struct change_kernels {
-    /* Writes the changes out[o][i] of the outputs of all nodes, 0 in lanes past the last;
-     * `values` has the slopes. */
+    /* Writes the changes out[batch][o][i] of the outputs of all nodes, 0 in lanes past the
+     * last; `values` has the slopes. */
     void (*outputs)(const struct node_kernels *kernels, const struct spot_nodes *nodes,
                     const struct node_values *values, const struct change_along *along,
-                    on_directions (*out)[NODES]);
+                    on_directions (*out)[NODE_OUTPUTS][NODES]);
     /* Does what pattern_fit() does for the changes output[o][i] of all lanes. */
     void (*fit)(const struct pattern *pattern, int outputs, on_directions (*output)[NODES],
                 on_directions *coefficient);
