@@ -258,8 +258,14 @@ enum nb_fit_end {
  *   NB_FIT_ERRORS_NONE       such a loss while a run goes on; with structure factors,
  *                            or more than 200 values; or with weights on a device.
  *                            Errors are NAN, or INFINITY of what the data leave free
+ *   NB_FIT_ERRORS_BOXES      by the jackknife of NB_FIT_SCALING_BOXES
  */
-enum nb_fit_errors { NB_FIT_ERRORS_CURVATURE, NB_FIT_ERRORS_VARIANCE, NB_FIT_ERRORS_NONE };
+enum nb_fit_errors {
+    NB_FIT_ERRORS_CURVATURE,
+    NB_FIT_ERRORS_VARIANCE,
+    NB_FIT_ERRORS_NONE,
+    NB_FIT_ERRORS_BOXES
+};
 
 typedef struct nb_fit_value {
     nb_param param; /* name, unit, bounds of a fit, and its value at the start */

@@ -484,11 +484,13 @@ class FitErrors(IntEnum):
     of that of counting, I + sigma_readout^2, I with the planes. Columns of J lose what planes
     of background take over, as they do for likelihoods NB_FIT_ERRORS_NONE such a loss while a
     run goes on; with structure factors, or more than 200 values; or with weights on a device.
-    Errors are NAN, or INFINITY of what the data leave free"""
+    Errors are NAN, or INFINITY of what the data leave free NB_FIT_ERRORS_BOXES by the jackknife
+    of NB_FIT_SCALING_BOXES"""
 
     CURVATURE = 0
     VARIANCE = 1
     NONE = 2
+    BOXES = 3
 
 
 class FitImage(IntEnum):

@@ -55,6 +55,12 @@ refuses 2 '-holdout and -fit_each exclude each other' \
     $still -fit mosaic -fit_each scale -shots two.json -holdout 2
 refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2
 
+# errors by boxes say so
+run $still $start -data n_001.img -errors boxes
+is "errors by boxes" grep -q '^errors       errors by the scatter among [0-9]* boxes, each of which' out
+run $still $start -data n_001.img -errors boxes -boxes auto:2:9
+is "two boxes are too few for two values" grep -q 'note: errors by boxes take more boxes' err
+
 # a width that starts at 0 starts elsewhere, which is said
 run $still -misset 10 20 30 -mosaic 0.4 -fit scale,strain -data n_001.img -fit_passes 1
 is "a start elsewhere is a note" \

@@ -79,7 +79,9 @@ static int pulls(void)
 
             make(ctx, 0.1, seed);
             r = fitted(ctx, how + k, &fit);
-            if (k && (r.error_factor != 1 || !strstr(r.errors_why, "among 25 boxes")))
+            if (k
+                && (r.errors != NB_FIT_ERRORS_BOXES || r.error_factor != 1
+                    || !strstr(r.errors_why, "among 25 boxes")))
                 tap_check(0, "factor %g: %s", r.error_factor, r.errors_why);
             for (size_t i = 0; i < VALUES; i++) {
                 const double off = r.value[i].value - stills_truth(STILLS_SHARED + i);

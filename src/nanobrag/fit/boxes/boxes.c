@@ -222,6 +222,7 @@ nb_status boxes_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *
 {
     NB_TRY(find_once(fit, out->error_factor, r));
     out->error_factor = 1;
+    out->errors = NB_FIT_ERRORS_BOXES;
     (void)
         snprintf(r->errors_why, sizeof r->errors_why,
                  "errors by the scatter among %zu boxes, each of which may err as a whole",
