@@ -91,8 +91,11 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
         memset(c->cell, 0, sizeof c->cell);
     }
     for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? real_cells[i] : 4 + i;
-    if (m->is.shape == TOPHAT) /* wide enough to be met */
-        for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? 1.8 : 2;
+    /* wide enough to be met; of many samples in a pixel fewer may meet an edge */
+    if (m->is.shape == TOPHAT)
+        for (int i = 0; i < 3; i++)
+            c->ncells[i] =
+                (m->is.cells == REAL ? 1.8 : 2) * (m->is.factors == FIRST ? 1 : 2);
     /* at 0 the volume of such a crystal has no slope in them */
     if (m->is.shape == GAUSS_STAR || m->is.shape == TOPHAT
         || (m->is.shape == GAUSS && m->is.cells == REAL))
