@@ -131,8 +131,9 @@ static double mean(const struct truth_view *v, const struct varied *varied,
     double z[TRUTH_NORMALS] = {0}, at[TRUTH_NORMALS] = {0}, c[MOST][MOST];
     double height, sum = 0, root = 1;
 
+    /* of a large crystal the first step is rough */
     step(v, varied, z, c, &height);
-    if (height > 60) return 0; /* 1e-26 */
+    if (height > (v->t->sd[TRUTH_PLACE] > 0 ? 300 : 60)) return 0; /* 1e-26 */
     for (int k = 0; k < 4; k++) step(v, varied, z, c, &height);
     if (height > 36) return 0; /* 2e-16 */
     for (int a = 0; a < varied->n; a++) root *= c[a][a];

@@ -165,8 +165,30 @@ void truth_view_pixel(struct truth_view *v, const int *pixel, int sub)
     truth_scattering(v, none, v->q);
 }
 
+/* Any two unit vectors across d and each other. */
+static void across_of(const double *d, double e[2][3])
+{
+    const int least = fabs(d[0]) < fabs(d[1]) ? (fabs(d[0]) < fabs(d[2]) ? 0 : 2)
+                                              : (fabs(d[1]) < fabs(d[2]) ? 1 : 2);
+    double other[3] = {0, 0, 0};
+
+    other[least] = 1;
+    truth_cross(d, other, e[0]);
+    truth_unit(e[0], e[0]);
+    truth_cross(d, e[0], e[1]);
+    truth_unit(e[1], e[1]);
+}
+
 void truth_view_reflection(struct truth_view *v, const double *hkl)
 {
+    double ray[3];
+
+    for (int i = 0; i < 3; i++) ray[i] = v->energy * v->light[i];
+    for (int i = 0; i < 3; i++) /* the inverse of `turn` is its transpose */
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                ray[i] += v->turn.row[j][i] * hkl[k] * v->star.row[k][j];
+    across_of(ray, v->across);
     truth_apply(&v->t->shape, hkl, v->whole);
     for (int i = 0; i < 3; i++) v->whole[i] *= sqrt(BLOCK);
 }
@@ -178,23 +200,12 @@ void truth_scattering(const struct truth_view *v, const double *z, double *out)
     const double h = t->sd[TRUTH_DIVERGENCE] * z[TRUTH_DIVERGENCE];
     const double up = t->sd[TRUTH_DIVERGENCE + 1] * z[TRUTH_DIVERGENCE + 1];
     const double energy = v->energy * (1 + t->sd[TRUTH_LINE] * z[TRUTH_LINE]);
-    double d[3], light[3], w[3], q[3], e[2][3];
+    double d[3], light[3], w[3], q[3];
 
     memcpy(d, v->place, sizeof d);
-    if (t->sd[TRUTH_PLACE] > 0) { /* any two directions across the ray will do */
-        const int least = fabs(d[0]) < fabs(d[1]) ? (fabs(d[0]) < fabs(d[2]) ? 0 : 2)
-                                                  : (fabs(d[1]) < fabs(d[2]) ? 1 : 2);
-        double other[3] = {0, 0, 0};
-
-        other[least] = 1;
-        truth_cross(d, other, e[0]);
-        truth_unit(e[0], e[0]);
-        truth_cross(d, e[0], e[1]);
-        truth_unit(e[1], e[1]);
-        for (int k = 0; k < 2; k++)
-            for (int i = 0; i < 3; i++)
-                d[i] -= t->sd[TRUTH_PLACE + k] * z[TRUTH_PLACE + k] * e[k][i];
-    }
+    for (int k = 0; k < 2 && t->sd[TRUTH_PLACE] > 0; k++)
+        for (int i = 0; i < 3; i++)
+            d[i] -= t->sd[TRUTH_PLACE + k] * z[TRUTH_PLACE + k] * v->across[k][i];
     truth_unit(d, d);
     memcpy(light, v->light, sizeof light);
     if (h != 0 || up != 0) {

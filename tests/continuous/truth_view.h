@@ -22,6 +22,7 @@ struct truth_view {
     struct truth_matrix axes, star; /* a, b, c and a*, b*, c* in `frame` */
     double place[3]; /* of the sub-pixel, m */
     double light[3], energy; /* unit vector; 1/wavelength */
+    double across[2][3]; /* across the ray of the reflection */
     double q[3]; /* in `frame`, of the middle of all distributions */
     int steady; /* 1: q does not depend on the normal variables */
 };

@@ -193,6 +193,16 @@ int continuous_wide_beam_rotation(void)
     return check_directions("continuous wide beam and rotation", &s);
 }
 
+/* A crystal that is wide beside its spots. */
+int continuous_large_crystal(void)
+{
+    nb_scene s = still();
+
+    for (int i = 0; i < 3; i++) s.crystal.ncells[i] = 30 + i;
+    s.crystal.crystal_size = 0.5;
+    return check_directions("continuous large crystal", &s);
+}
+
 int continuous_all(void)
 {
     nb_scene s = still();

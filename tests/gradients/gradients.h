@@ -93,6 +93,7 @@ int coverage_modes(void);
     X(beam)                                                                                \
     X(wide_beam)                                                                           \
     X(wide_beam_rotation)                                                                  \
+    X(large_crystal)                                                                       \
     X(all)                                                                                 \
     X(spectrum)                                                                            \
     X(spectrum_rotation)                                                                   \

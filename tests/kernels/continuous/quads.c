@@ -127,11 +127,9 @@ void quads_form_change(const f64 *of, const f64 *dot, f64 *change)
 
 /* The lists of the nodes in 128 bits. */
 struct lists {
-    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS][STAR_AXES];
+    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS * STAR_MOST];
     struct star star;
 };
-
-enum { STAR_NUMBERS = 3 * STAR_AXES + 2 * STAR_AXES * STAR_AXES + 1 };
 
 static void place_nodes(const struct quads_at *at, struct lists *lists,
                         struct spot_nodes *out)
@@ -150,10 +148,10 @@ static void place_nodes(const struct quads_at *at, struct lists *lists,
     if (!at->star) return;
     lists->star.n = at->star_n;
     lists->star.light = at->star_light;
-    move(at->star_numbers, NULL, 0, STAR_NUMBERS, lists->star.way[0]);
-    move(at->star_at, NULL, 0, NODE_STEPS * STAR_AXES * NODES, lists->star_at[0][0]);
+    move(at->star_ways, NULL, 0, 3 * STAR_AXES, lists->star.way[0]);
+    move(at->star_at, NULL, 0, NODE_STEPS * STAR_MOST * NODES, lists->star_at[0]);
     out->star = &lists->star;
-    out->star_at = (const quad(*)[STAR_AXES][NODES])lists->star_at;
+    out->star_at = (const quad(*)[NODES])lists->star_at;
 }
 
 /* Moves a by -by x a, which stands for a rotation to first order. */

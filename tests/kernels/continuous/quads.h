@@ -23,10 +23,10 @@ struct quads_at {
     int along;
     double step, line_step;
     const double *x, *y, *at, *line_at; /* (QUADS_NODES, the last 5 times) */
-    /* a star: which widths have one, its variables, its numbers from `way` on, and their
-     * middles (5 x 4 x QUADS_NODES) */
+    /* a star: which widths have one, its variables, their ways, and its points (room for
+     * those of four variables) */
     int star, star_n, star_light;
-    const double *star_numbers, *star_at;
+    const double *star_ways, *star_at;
 };
 
 /* Writes the changes of the outputs, along a struct nodes_change, of nodes whose numbers

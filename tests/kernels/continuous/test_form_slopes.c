@@ -9,6 +9,7 @@
 
 #include "kernels/continuous/forms/changes.h"
 #include "kernels/continuous/forms/form_make.h"
+#include "kernels/continuous/forms/star.h"
 #include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/forms/view.h"
 #include "kernels/continuous/frame_change.h"
@@ -171,7 +172,7 @@ struct world {
     struct form_of of;
     struct spot_nodes nodes;
     struct node_values values;
-    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS][STAR_AXES];
+    on_nodes at, line_at[NODE_STEPS], star_at[NODE_STEPS * STAR_MOST];
     struct star star;
 };
 
@@ -229,20 +230,28 @@ static void aim(struct world *w)
     w->name.y = (t * q[1] - f->pix0[1]) * f->oversample / f->pixel;
 }
 
-/* Gives the spot a star; its middles are beside those of place.c. */
+/* Gives the spot a star; its points are beside those of place.c. */
 static void add_star(struct world *w, int star, unsigned seed)
 {
+    const int steps = w->nodes.along == ALONG_NOTHING ? 1 : NODE_STEPS;
     struct star_making making;
 
     w->name.star = star;
     star_make(&w->view, &w->frame, &w->name, form_load(w->of.q0), &w->star, &making);
-    star_middles(&making, &w->nodes, w->star_at, w->nodes.line > 0 ? w->line_at : NULL);
-    for (int j = 0; j < NODE_STEPS; j++)
-        for (int k = 0; k < w->star.n; k++)
-            for (int i = 0; i < NODES; i++)
-                w->star_at[j][k][i] += 0.2 * w->star.axis[k][k] * oracle_uniform(&seed);
+    star_points(&making, &w->nodes, 0, w->at, w->star_at,
+                w->nodes.line > 0 ? w->line_at : NULL);
+    for (int row = 0; row < steps * star_numbers(&w->star); row++) {
+        const int k = row % star_numbers(&w->star);
+        const double width =
+            k + 1 == star_numbers(&w->star)
+                ? 1
+                : 1 / sqrt(making.nodes.prior[k % w->star.n][k % w->star.n]);
+
+        for (int i = 0; i < NODES; i++)
+            w->star_at[row][i] += 0.1 * width * oracle_uniform(&seed);
+    }
     w->nodes.star = &w->star;
-    w->nodes.star_at = (const double(*)[STAR_AXES][NODES])w->star_at;
+    w->nodes.star_at = (const double(*)[NODES])w->star_at;
     view_nodes(&w->view, &w->frame, &w->name, &w->of, &w->nodes);
 }
 
@@ -293,7 +302,7 @@ static struct quads_at places_of(const struct world *w)
     const struct quads_at at = {w->nodes.along, w->nodes.step,  w->nodes.line_step,
                                 w->nodes.x,     w->nodes.y,     w->at,
                                 w->line_at[0],  w->name.star,   w->star.n,
-                                w->star.light,  w->star.way[0], w->star_at[0][0]};
+                                w->star.light,  w->star.way[0], w->star_at[0]};
 
     return at;
 }

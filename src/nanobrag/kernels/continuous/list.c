@@ -64,6 +64,16 @@ static double largest(const double m[6])
     return m[0] + m[1] + m[2];
 }
 
+double list_widest_size(const struct job *job, double k)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < window_panels(job->window); i++)
+        least = fmin(least, fabs(job->frame[i].close_distance));
+    k *= job->frame->broad.size / fmax(least, 1e-6);
+    return k * k;
+}
+
 /* Sets the bounds of a search. */
 static void start_search(struct search *s)
 {
@@ -81,7 +91,7 @@ static void start_search(struct search *s)
     wide += b->spacing * b->spacing * q * q;
     wide += g->k * g->k * (b->divergence[0] + b->divergence[1] + b->divergence[2]);
     wide += q * q * b->line * b->line;
-    if (b->size != 0) wide += place_widest_size(s->settings->job, g->k);
+    if (b->size != 0) wide += list_widest_size(s->settings->job, g->k);
     r = sd * sqrt(wide) + b->half_range * sqrt(spindle) * q + 0.5 * energies * q * q / g->k;
     s->far = r * (2 * g->k + r);
     for (int i = 0; i < 3; i++) {
@@ -150,15 +160,21 @@ static nb_status search(struct search *s)
 
 /* Returns the largest |q| that reaches the detector, or a sample of finer spacing than
  * dmin, 1/A. */
-static double largest_q(const struct view *view, const struct job *job)
+static double largest_q(const struct view *view, const struct list_settings *settings)
 {
+    const struct job *job = settings->job;
     const struct phys_frame *frame = view->frame;
+    const double *divergence = frame->broad.divergence;
     struct ewald e = ewald_of(frame, window_panels(job->window), job->spec, 0);
-    double wave = 0, most;
+    double wave = 0, wide, most;
 
     (void)ewald_sources(&e, frame, 0, 1e9);
     for (int i = 0; i < view->ngroup; i++) wave = fmax(wave, view->group[i].k);
-    most = fmin(e.qmax * (1 + 4 * frame->broad.line), 2 * wave) * (1 + 1e-6);
+    /* light and places beside the middle */
+    wide = wave * wave * (divergence[0] + divergence[1] + divergence[2]);
+    if (frame->broad.size != 0) wide += list_widest_size(job, wave);
+    most = e.qmax * (1 + 4 * frame->broad.line) + sqrt(2 * settings->cut * wide);
+    most = fmin(most, 2 * wave) * (1 + 1e-6);
     return frame->dmin > 0 ? fmin(most, 1 / frame->dmin) : most;
 }
 
@@ -168,7 +184,7 @@ nb_status list_spots(struct progress *progress, const struct view *view,
     struct search s = {.progress = progress, .view = view, .settings = settings};
 
     out->n = out->nline = 0;
-    s.qmax = largest_q(view, settings->job);
+    s.qmax = largest_q(view, settings);
     s.out = out;
     for (s.name.crystal = 0; s.name.crystal < view->ncrystal; s.name.crystal++)
         for (s.name.mosaic = 0; s.name.mosaic < settings->mosaics; s.name.mosaic++)
@@ -189,8 +205,7 @@ void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
     nodes->at = spot->at;
     nodes->line_at = (const double(*)[NODES])(table->line_at + spot->line_at);
     nodes->star = spot->name.star ? &spot->star : NULL;
-    nodes->star_at =
-        (const double(*)[STAR_AXES][NODES])(const void *)(table->line_at + spot->star_at);
+    nodes->star_at = (const double(*)[NODES])(table->line_at + spot->star_at);
     nodes->step = spot->step;
     nodes->line_step = spot->line_step;
 }

@@ -34,7 +34,7 @@ struct listed_spot {
     on_nodes at;
     size_t line_at; /* where the energies of a line begin among all; 5 x NODES */
     struct star star; /* where the name says that there is one */
-    size_t star_at; /* where the middles of its variables begin; 5 x 4 x NODES */
+    size_t star_at; /* where its points begin (nodes.h) */
     double square, scale; /* F^2; with all weights */
     int place; /* of F in the box */
     double c[SPOT_COEFFICIENTS];

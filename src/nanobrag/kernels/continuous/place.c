@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/continuous/forms/star.h"
 #include "kernels/continuous/forms/star_make.h"
 #include "kernels/continuous/pattern.h"
 
@@ -95,16 +96,6 @@ static void find_nearest(struct laying *l, const double *q0, double half)
         else
             return;
     }
-}
-
-double place_widest_size(const struct job *job, double k)
-{
-    double least = INFINITY;
-
-    for (int i = 0; i < window_panels(job->window); i++)
-        least = fmin(least, fabs(job->frame[i].close_distance));
-    k *= job->frame->broad.size / fmax(least, 1e-6);
-    return k * k;
 }
 
 /* Returns the variance of a spot in direction n about q0. */
@@ -282,13 +273,19 @@ static double step_to_maximum(const struct spot_nodes *n, struct form_vector p,
     return -form_dot(mb, v) / (form_dot(mb, b) + more);
 }
 
+/* Returns the largest place of a maximum along z at which steps are. */
+static double most_along(const struct laying *l, const struct listed_spot *s)
+{
+    return l->name.along == ALONG_PHI ? widest_phi : 3 * (s->reach + fabs(s->middle));
+}
+
 /* Finds the middles of the steps at each node. */
 static void find_steps(const struct laying *l, struct listed_spot *s, double *line_at)
 {
     const struct spot_nodes *n = &l->nodes;
     const struct form_vector w = form_load(n->w);
     const double per = n->line > 0 ? 1 / (n->line * n->line) : 0;
-    const double most = 3 * (s->reach + fabs(s->middle));
+    const double most = most_along(l, s);
     const int steps = l->name.along == ALONG_NOTHING ? 1 : NODE_STEPS;
     double turn[3][3];
 
@@ -309,7 +306,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
             s->at[i] = clamp(l->z
                                  + step_to_maximum(n, p, form_scale(-1, form_cross(w, p)),
                                                    l->q1, 0),
-                             -widest_phi, widest_phi);
+                             -most, most);
         if (l->name.along == ALONG_ENERGY) {
             const struct form_vector at_e = form_scale(exp(l->e), p);
 
@@ -335,13 +332,15 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
                                                   : whole;
     const size_t line_numbers = (size_t)NODE_STEPS * NODES;
     const int lines = l->nodes.line > 0 && l->name.along != ALONG_ENERGY;
-    const size_t numbers = line_numbers * (size_t)(lines + (s->name.star ? STAR_AXES : 0));
+    const int steps = l->name.along == ALONG_NOTHING ? 1 : NODE_STEPS;
     const double over = l->settings->job->frame->oversample;
+    size_t numbers = lines ? line_numbers : 0;
     struct star_making making;
 
     if (s->name.star)
         star_make(l->view, l->settings->job->frame + s->name.panel, &s->name, l->p,
                   &s->star, &making);
+    if (s->name.star) numbers += (size_t)(steps * star_numbers(&s->star)) * NODES;
     for (int part = 0; part < n * n; part++) {
         const int row = part / n;
         const double wide = 2.0 / n, low_a = -1 + (part - row * n) * wide;
@@ -366,8 +365,8 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         find_steps(l, s, line_at);
         list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* with these steps */
         if (s->name.star)
-            star_middles(&making, &l->nodes, (void *)(l->out->line_at + s->star_at),
-                         (void *)line_at);
+            star_points(&making, &l->nodes, most_along(l, s), s->at,
+                        (void *)(l->out->line_at + s->star_at), (void *)line_at);
         l->out->spot[l->out->n++] = *s;
     }
     return 1;
@@ -552,7 +551,7 @@ static int lay(struct laying *l)
                   + b->spacing * b->spacing * q * q
                   + k * k * (b->divergence[0] + b->divergence[1] + b->divergence[2]);
 
-    if (b->size != 0) wide += place_widest_size(job, k);
+    if (b->size != 0) wide += list_widest_size(job, k);
     wide = sqrt(2 * l->settings->cut * wide);
     l->margin = 0.04 + (q > 0 ? 0.2 * fmin(1, wide / q) : 0);
     find_nearest(l, l->of.q0, half);

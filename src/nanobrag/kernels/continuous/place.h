@@ -15,7 +15,7 @@ int place_reflection(const struct view *view, const struct list_settings *settin
 
 /* Returns the largest variance that the size of the crystal can give to a spot of wave
  * number k, 1/A^2. */
-double place_widest_size(const struct job *job, double k);
+double list_widest_size(const struct job *job, double k);
 
 /* Makes room for more spots and energies of lines; returns 0 when there is no memory. */
 int list_grow(struct spot_table *table, size_t spots, size_t lines);

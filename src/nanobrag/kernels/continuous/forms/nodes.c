@@ -36,7 +36,7 @@ static void find_directions(const struct spot_nodes *n, int j, int m, struct nod
     for (int i = 0; i < NODES && n->star; i++) {
         double y[STAR_AXES] = {0};
 
-        star_point(n->star, n->star_at[j], m, i, y);
+        star_point(n->star, star_step(n, j), m, i, y);
         for (int k = 0; k < n->star->n; k++)
             for (int c = 0; c < 3; c++)
                 (k < n->star->light ? light : place)[c][i] += y[k] * n->star->way[k][c];
@@ -200,13 +200,12 @@ static void find_star(const struct spot_nodes *n, struct node_values *v,
     }
     for (int j = 0; j < v->steps; j++)
         for (int i = 0; i < NODES; i++) {
-            double y[STAR_AXES] = {0}, log_i[STAR_POINTS] = {0};
+            double log_i[STAR_POINTS] = {0};
             struct star_sum sum;
 
             for (int m = 0; m < points; m++) log_i[m] = v->star_log[j][m][i];
-            star_point(n->star, n->star_at[j], 0, i, y);
-            star_integral(n->star, prior, (const double(*)[STAR_AXES])inverse, log_det, y,
-                          log_i, &sum);
+            star_integral(n->star, prior, (const double(*)[STAR_AXES])inverse, log_det,
+                          star_step(n, j), i, log_i, &sum);
             step[j][i] = sum.log;
             for (int m = 0; m < points; m++) v->star_slope[j][m][i] = sum.slope[m];
             memcpy(v->by_prior[j][i], sum.by_prior, sizeof sum.by_prior);

@@ -28,15 +28,16 @@ enum along { ALONG_NOTHING, ALONG_PHI, ALONG_ENERGY };
 
 /* Widths that are fixed in the laboratory (star.h): n normal variables y, the first `light`
  * of which turn the light and the rest move the crystal. */
-enum { STAR_AXES = 4, STAR_POINTS = 2 * STAR_AXES + 1 };
+enum {
+    STAR_AXES = 4,
+    STAR_POINTS = 2 * STAR_AXES + 1,
+    STAR_MOST = STAR_POINTS * STAR_AXES + 1 /* numbers of a node in a step */
+};
 typedef double star_matrix[STAR_AXES][STAR_AXES];
 
 struct star {
     int n, light;
     double way[STAR_AXES][3]; /* of each variable: of s, or m */
-    star_matrix axis; /* rows: the axes of the star */
-    star_matrix cross; /* curvature of -log I between two of them */
-    double height; /* log of the determinant of `axis` */
 };
 
 /* A reflection and the places where its form is computed. In the frame of the crystal, in
@@ -56,7 +57,7 @@ struct spot_nodes {
     const double (*line_at)[NODES]; /* (steps) that of the energies of a line */
     const struct star *star; /* or NULL */
     star_matrix prior; /* inverse covariance of its variables */
-    const double (*star_at)[STAR_AXES][NODES]; /* (steps) the middle of y */
+    const double (*star_at)[NODES]; /* (steps x star_numbers()) the points, and a height */
 };
 
 /* The forms at the nodes. */

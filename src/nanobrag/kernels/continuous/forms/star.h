@@ -3,17 +3,22 @@
  * crystal, at each node. They are normal variables y of covariance prior^-1, which are
  * fixed in the laboratory. About the mean that y has at a node, log I less y prior y/2 is
  * taken along n axes, one step to either side, and the gaussian through these 2 n + 1
- * points, the star, is integrated.
+ * points, the star, is integrated. Each node has axes of its own. A point may lie beside
+ * its axis, as long as the sum of volumes stays (star_make.c).
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_CONTINUOUS_STAR_H
 #define NB_KERNELS_CONTINUOUS_STAR_H
 
+#include <stddef.h>
+
 #include "kernels/continuous/forms/nodes.h"
 
-/* The length of the steps along an axis, in standard deviations of y. */
-#define STAR_STEP 1.5
+/* The length of the steps along an axis, in standard deviations of y, and the least
+ * curvature along it, which is 1 where log I is quadratic. */
+#define STAR_STEP  1.5
+#define STAR_LEAST 0.1
 
 /* Writes the inverse of a symmetric positive matrix and returns log of its determinant. */
 FORM_FN double star_inverse(int n, const star_matrix m, star_matrix out)
@@ -40,15 +45,29 @@ FORM_FN double star_inverse(int n, const star_matrix m, star_matrix out)
     return log(det);
 }
 
-/* Writes y of node i at point m, given the middle. */
-FORM_FN void star_point(const struct star *s, const double (*middle)[NODES], int m, int i,
+/* How many numbers a step has for each node: y at all points, and the height. */
+FORM_FN int star_numbers(const struct star *s)
+{
+    return (2 * s->n + 1) * s->n + 1;
+}
+
+/* Returns those of step j. */
+FORM_FN const double (*star_step(const struct spot_nodes *n, int j))[NODES]
+{
+    return n->star_at + (size_t)j * (size_t)star_numbers(n->star);
+}
+
+/* Writes y of node i at point m of a step. */
+FORM_FN void star_point(const struct star *s, const double (*at)[NODES], int m, int i,
                         double *y)
 {
-    const int axis = (m - 1) / 2;
-    const double step = m == 0 ? 0 : m % 2 ? -STAR_STEP : STAR_STEP;
+    for (int k = 0; k < s->n; k++) y[k] = at[m * s->n + k][i];
+}
 
-    for (int k = 0; k < s->n; k++)
-        y[k] = middle[k][i] + (m > 0 ? step * s->axis[axis][k] : 0);
+/* Returns the height of node i, log of the volume that the axes span. */
+FORM_FN double star_height(const struct star *s, const double (*at)[NODES], int i)
+{
+    return at[star_numbers(s) - 1][i];
 }
 
 /* What the integral gives at a node: log I, and its slopes by log I at the points and by
@@ -58,72 +77,51 @@ struct star_sum {
     star_matrix by_prior;
 };
 
-/* Writes prior y, and the prior between the axes. */
-FORM_FN void star_prior(const struct star *s, const star_matrix prior, const double *y,
-                        double *py, star_matrix between)
+/* Returns y prior y. */
+FORM_FN double star_square(const struct star *s, const star_matrix prior, const double *y)
 {
-    for (int k = 0; k < s->n; k++) {
-        py[k] = 0;
-        for (int l = 0; l < s->n; l++) py[k] += prior[k][l] * y[l];
-    }
-    for (int a = 0; a < s->n; a++)
-        for (int b = 0; b < s->n; b++) {
-            between[a][b] = 0;
-            for (int k = 0; k < s->n; k++)
-                for (int l = 0; l < s->n; l++)
-                    between[a][b] += s->axis[a][k] * prior[k][l] * s->axis[b][l];
-        }
+    double sum = 0;
+
+    for (int k = 0; k < s->n; k++)
+        for (int l = 0; l < s->n; l++) sum += y[k] * prior[k][l] * y[l];
+    return sum;
 }
 
-/* Integrates from log I at the points about y; the prior comes with its inverse and the
- * logarithm of its determinant. */
+/* Integrates log I at the points of node i of a step. The prior comes with its inverse and
+ * the logarithm of its determinant. */
 FORM_FN void star_integral(const struct star *s, const star_matrix prior,
-                           const star_matrix inverse, double log_det, const double *y,
-                           const double *log_i, struct star_sum *out)
+                           const star_matrix inverse, double log_det,
+                           const double (*at)[NODES], int i, const double *log_i,
+                           struct star_sum *out)
 {
     const double per = 1 / (2 * STAR_STEP), per2 = 1 / (STAR_STEP * STAR_STEP);
-    const int n = s->n;
-    double py[STAR_AXES] = {0}, g[STAR_AXES] = {0}, m[STAR_AXES] = {0}, at[STAR_AXES];
-    star_matrix h = {{0}}, hi = {{0}};
-    double sum = log_i[0] + s->height + 0.5 * log_det;
+    const int n = s->n, points = 2 * n + 1;
+    double y[STAR_POINTS][STAR_AXES] = {{0}}, l[STAR_POINTS] = {0};
 
-    star_prior(s, prior, y, py, h);
-    for (int a = 0; a < n; a++) {
-        const double low = log_i[2 * a + 1], high = log_i[2 * a + 2];
-
-        g[a] = (high - low) * per;
-        for (int k = 0; k < n; k++) {
-            g[a] -= s->axis[a][k] * py[k];
-            h[a][k] += s->cross[a][k];
-        }
-        h[a][a] -= (high - 2 * log_i[0] + low) * per2;
+    for (int m = 0; m < points; m++) {
+        star_point(s, at, m, i, y[m]);
+        l[m] = log_i[m] - 0.5 * star_square(s, prior, y[m]);
     }
-    sum -= 0.5 * star_inverse(n, (const double(*)[STAR_AXES])h, hi);
+    out->log = l[0] + star_height(s, at, i) + 0.5 * log_det;
     out->slope[0] = 1;
     for (int a = 0; a < n; a++) {
-        double bend;
+        const double low = l[2 * a + 1], high = l[2 * a + 2], g = (high - low) * per;
+        const double bent = -(high - 2 * l[0] + low) * per2;
+        const double h = fmax(bent, STAR_LEAST), mean = g / h;
+        const double bend = bent > STAR_LEAST ? 0.5 * (mean * mean + 1 / h) * per2 : 0;
 
-        for (int b = 0; b < n; b++) m[a] += hi[a][b] * g[b];
-        bend = 0.5 * (m[a] * m[a] + hi[a][a]) * per2;
-        sum += 0.5 * g[a] * m[a] - 0.5 * y[a] * py[a];
+        out->log += 0.5 * g * mean - 0.5 * log(h);
         out->slope[0] -= 2 * bend;
-        out->slope[2 * a + 1] = bend - m[a] * per;
-        out->slope[2 * a + 2] = bend + m[a] * per;
-    }
-    for (int k = 0; k < n; k++) {
-        at[k] = y[k];
-        for (int a = 0; a < n; a++) at[k] += s->axis[a][k] * m[a];
+        out->slope[2 * a + 1] = bend - mean * per;
+        out->slope[2 * a + 2] = bend + mean * per;
     }
     for (int k = 0; k < n; k++)
-        for (int l = 0; l < n; l++) {
-            double spread = at[k] * at[l] - inverse[k][l];
+        for (int j = 0; j < n; j++) {
+            double spread = -inverse[k][j];
 
-            for (int a = 0; a < n; a++)
-                for (int b = 0; b < n; b++)
-                    spread += s->axis[a][k] * hi[a][b] * s->axis[b][l];
-            out->by_prior[k][l] = -0.5 * spread;
+            for (int m = 0; m < points; m++) spread += out->slope[m] * y[m][k] * y[m][j];
+            out->by_prior[k][j] = -0.5 * spread;
         }
-    out->log = sum;
 }
 
 #endif

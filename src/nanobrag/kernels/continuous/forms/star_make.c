@@ -14,6 +14,11 @@ static const double most_turned = 1e-4;
  * other's. */
 static const double least_share = 1e-6;
 
+/* The most of Newton's steps to the middle of a star, of halvings of one, and the change of
+ * log I below which there is none; the steps to a point of it; and Jacobi's sweeps. */
+enum { STEPS_MOST = 20, HALVED_MOST = 10, BEND_STEPS = 2, JACOBI_SWEEPS = 6 };
+static const double settled = 1e-6;
+
 enum { MIDDLE_STEP = NODE_STEPS / 2 };
 
 static double variance_along(const double m[6], struct form_vector a)
@@ -87,57 +92,6 @@ static void add_light(const struct phys_broad *b, struct form_vector light, stru
     s->light = s->n;
 }
 
-/* Finds the axes: the rows of the inverse of the Cholesky factor of the precision of y, so
- * that y has unit variances along them. */
-static void find_axes(const star_matrix precision, struct star *s)
-{
-    star_matrix l = {{0}};
-
-    s->height = 0;
-    for (int i = 0; i < s->n; i++)
-        for (int j = 0; j <= i; j++) {
-            double sum = precision[i][j];
-
-            for (int k = 0; k < j; k++) sum -= l[i][k] * l[j][k];
-            l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
-        }
-    for (int a = 0; a < s->n; a++) {
-        s->height -= log(l[a][a]);
-        for (int i = s->n - 1; i >= 0; i--) { /* l^T x = e_a */
-            double sum = i == a;
-
-            for (int k = i + 1; k < s->n; k++) sum -= l[k][i] * s->axis[a][k];
-            s->axis[a][i] = sum / l[i][i];
-        }
-    }
-}
-
-/* Finds the axes, and the means of y by the displacement. */
-static void find_means(struct star *s, struct star_making *out)
-{
-    const struct spot_nodes *n = &out->nodes;
-    star_matrix precision = {{0}}, covariance = {{0}}, between = {{0}};
-    const double none[STAR_AXES] = {0};
-    double ignored[STAR_AXES] = {0};
-
-    for (int k = 0; k < s->n; k++)
-        for (int l = 0; l < s->n; l++)
-            precision[k][l] = n->prior[k][l]
-                              + form_dot(out->slope[k], form_times(out->ci, out->slope[l]));
-    find_axes((const double(*)[STAR_AXES])precision, s);
-    (void)star_inverse(s->n, (const double(*)[STAR_AXES])precision, covariance);
-    star_prior(s, (const double(*)[STAR_AXES])n->prior, none, ignored, between);
-    for (int k = 0; k < s->n; k++) {
-        struct form_vector sum = {0, 0, 0};
-
-        for (int l = 0; l < s->n; l++) {
-            sum = form_axpy(-covariance[k][l], form_times(out->ci, out->slope[l]), sum);
-            s->cross[k][l] = k == l ? 0 : -between[k][l];
-        }
-        form_give(sum, out->gain[k]);
-    }
-}
-
 void star_make(const struct view *view, const struct phys_frame *frame,
                const struct spot_name *name, struct form_vector p, struct star *star,
                struct star_making *out)
@@ -162,15 +116,6 @@ void star_make(const struct view *view, const struct phys_frame *frame,
     }
     out->nodes.star = star;
     view_nodes(view, frame, name, &of, &out->nodes);
-    for (int k = 0; k < star->n; k++) {
-        const double *t = widths.turn, *way = star->way[k];
-        const double scale = -out->nodes.k * (k < star->light ? 1 : sqrt(widths.per_r2));
-        const struct form_vector turned = {form_dot(form_load(t), form_load(way)),
-                                           form_dot(form_load(t + 3), form_load(way)),
-                                           form_dot(form_load(t + 6), form_load(way))};
-
-        out->slope[k] = form_scale(scale, turned);
-    }
     memcpy(out->ci, out->nodes.form.ci, sizeof out->ci);
     if (b->line > 0 && name->along != ALONG_ENERGY) {
         const struct form_vector cp = form_times(out->ci, p);
@@ -180,53 +125,319 @@ void star_make(const struct view *view, const struct phys_frame *frame,
         form_symmetric(-1 / h, cp, cp, more);
         for (int i = 0; i < 6; i++) out->ci[i] += more[i];
     }
-    find_means(star, out);
 }
 
-/* Finds the middles at node i in step j, whose scattering vector is p. */
-static void find_middle(const struct star_making *m, struct form_vector p, double *y,
-                        double *line_at)
+/* A node of a star: the variables y and the coordinate z at which it is looked at, and what
+ * is found there. */
+struct star_node {
+    double at[2], y[STAR_AXES], z; /* X, Y */
+    double turn[9]; /* by z */
+    struct form_vector p, v, slope[STAR_AXES]; /* displacement; its slopes by y */
+    double loss; /* half of v ci v + y prior y */
+    double rise[STAR_AXES]; /* slope of -loss by y */
+    star_matrix axis; /* rows: the axes, along which the loss is bent by 1 */
+    double height; /* log of the volume that they span */
+};
+
+static void turn_node(const struct spot_nodes *n, struct star_node *to)
+{
+    view_turn(n->w, n->along == ALONG_PHI ? to->z : n->z0, to->turn);
+}
+
+/* Returns the change of k u, u a unit vector, where its vector of length 1/per changes by
+ * `way`; turned. */
+static struct form_vector change_of(const struct star_node *at, double k, double per,
+                                    struct form_vector u, struct form_vector way)
+{
+    const struct form_vector m = form_scale(k * per, form_axpy(-form_dot(way, u), u, way));
+
+    return (struct form_vector){form_dot(form_load(at->turn), m),
+                                form_dot(form_load(at->turn + 3), m),
+                                form_dot(form_load(at->turn + 6), m)};
+}
+
+/* Returns the change of the displacement where the scattering vector p changes: along n it
+ * is that of its length. */
+static struct form_vector displaced(const struct spot_nodes *n, struct form_vector p,
+                                    struct form_vector change)
+{
+    const struct form_vector out = form_load(n->form.n);
+    const double more = form_dot(p, change) / sqrt(form_dot(p, p) + 1e-300);
+
+    return form_axpy(more - form_dot(out, change), out, change);
+}
+
+/* Returns the place of a node from the crystal's middle, m. */
+static struct form_vector place_of(const struct spot_nodes *n, const struct star_node *at)
+{
+    return form_axpy(at->at[0], form_load(n->fast),
+                     form_axpy(at->at[1], form_load(n->slow), form_load(n->origin)));
+}
+
+/* Finds the scattering vector at y, its slopes, the loss and its slopes. */
+static void look(const struct star_making *m, struct star_node *to)
 {
     const struct spot_nodes *n = &m->nodes;
-    const struct form_vector q0 = form_load(n->q0);
-    const struct form_vector v = form_at(&n->form, form_axpy(-1, q0, p)).v;
-    struct form_vector beside, cp;
+    const struct star *s = n->star;
+    const double k = n->k * (n->along == ALONG_ENERGY ? exp(to->z) : 1);
+    struct form_vector x = place_of(n, to), light = form_load(n->s), lab, cv;
+    double per, per_s;
 
-    for (int k = 0; k < n->star->n; k++) {
-        y[k] = form_dot(form_load(m->gain[k]), v);
-        p = form_axpy(y[k], m->slope[k], p);
+    for (int i = 0; i < s->n; i++)
+        if (i < s->light)
+            light = form_axpy(to->y[i], form_load(s->way[i]), light);
+        else
+            x = form_axpy(-to->y[i], form_load(s->way[i]), x);
+    per = 1 / sqrt(form_dot(x, x)), per_s = 1 / sqrt(form_dot(light, light));
+    x = form_scale(per, x), light = form_scale(per_s, light);
+    lab = form_scale(k, form_axpy(-1, light, x));
+    to->p = (struct form_vector){form_dot(form_load(to->turn), lab),
+                                 form_dot(form_load(to->turn + 3), lab),
+                                 form_dot(form_load(to->turn + 6), lab)};
+    to->v = form_at(&n->form, form_axpy(-1, form_load(n->q0), to->p)).v;
+    cv = form_times(m->ci, to->v);
+    to->loss = 0.5 * (form_dot(to->v, cv) + star_square(s, n->prior, to->y));
+    for (int i = 0; i < s->n; i++) {
+        const struct form_vector way = form_load(s->way[i]);
+
+        to->slope[i] = displaced(n, to->p,
+                                 i < s->light ? change_of(to, -k, per_s, light, way)
+                                              : change_of(to, -k, per, x, way));
+        to->rise[i] = -form_dot(to->slope[i], cv);
+        for (int j = 0; j < s->n; j++) to->rise[i] -= n->prior[i][j] * to->y[j];
     }
-    if (!line_at) return;
-    beside = form_at(&n->form, form_axpy(-1, q0, p)).v;
-    cp = form_times(n->form.ci, p);
-    *line_at = -form_dot(cp, beside) / (form_dot(cp, p) + 1 / (n->line * n->line));
 }
 
-void star_middles(const struct star_making *making, const struct spot_nodes *nodes,
-                  double (*star_at)[STAR_AXES][NODES], double (*line_at)[NODES])
+/* A step of Newton's, and by how much the loss falls if it is quadratic. */
+struct star_move {
+    double y[STAR_AXES], z, fall;
+};
+
+/* Writes the curvature of the loss by y, and the step to its least value; where `moves` is
+ * 1, z moves, too, and the curvature is that of the least value over z. */
+static void find_move(const struct star_making *m, const struct star_node *at, int moves,
+                      star_matrix curved, struct star_move *out)
+{
+    const struct spot_nodes *n = &m->nodes;
+    const struct form_vector p = at->p;
+    const struct form_vector b =
+        displaced(n, p,
+                  n->along == ALONG_ENERGY
+                      ? p
+                      : form_scale(-1, form_cross(form_load(n->w), p)));
+    const struct form_vector cb = form_times(m->ci, b);
+    const double h = moves ? form_dot(b, cb) : 0, up = form_dot(cb, at->v);
+    struct form_vector v = at->v;
+    star_matrix inverse = {{0}};
+    double ci[6], rise[STAR_AXES];
+
+    memset(out, 0, sizeof *out);
+    memcpy(ci, m->ci, sizeof ci);
+    if (h > 0) {
+        double less[6];
+
+        form_symmetric(-1 / h, cb, cb, less);
+        for (int i = 0; i < 6; i++) ci[i] += less[i];
+        out->fall = 0.5 * up * up / h;
+    }
+    for (int k = 0; k < n->star->n; k++) {
+        rise[k] = at->rise[k] + (h > 0 ? form_dot(at->slope[k], cb) * up / h : 0);
+        for (int l = 0; l < n->star->n; l++)
+            curved[k][l] =
+                n->prior[k][l] + form_dot(at->slope[k], form_times(ci, at->slope[l]));
+    }
+    (void)star_inverse(n->star->n, (const double(*)[STAR_AXES])curved, inverse);
+    for (int k = 0; k < n->star->n; k++) {
+        for (int l = 0; l < n->star->n; l++) out->y[k] += inverse[k][l] * rise[l];
+        out->fall += 0.5 * out->y[k] * rise[k];
+        v = form_axpy(out->y[k], at->slope[k], v);
+    }
+    if (h > 0) out->z = -form_dot(cb, v) / h;
+}
+
+/* Goes a step, or the share of it that does not raise the loss; returns 0 where there is
+ * none. */
+static int go(const struct star_making *m, const struct star_move *move, double most,
+              struct star_node *to)
+{
+    double share = 1;
+
+    for (int halved = 0; halved < HALVED_MOST; halved++) {
+        struct star_node next = *to;
+
+        for (int k = 0; k < m->nodes.star->n; k++) next.y[k] += share * move->y[k];
+        if (most > 0) {
+            next.z = fmin(fmax(next.z + share * move->z, -most), most);
+            turn_node(&m->nodes, &next);
+        }
+        look(m, &next);
+        if (next.loss <= to->loss) {
+            *to = next;
+            return 1;
+        }
+        share *= 0.5;
+    }
+    return 0;
+}
+
+/* Finds the y at which the loss is least, and z within `most` where that is not 0; writes
+ * its curvature by y. */
+static void settle(const struct star_making *m, double most, struct star_node *to,
+                   star_matrix curved)
+{
+    struct star_move move;
+
+    turn_node(&m->nodes, to);
+    look(m, to);
+    find_move(m, to, most > 0, curved, &move);
+    for (int step = 0; step < STEPS_MOST && move.fall > settled; step++) {
+        if (!go(m, &move, most, to)) return;
+        find_move(m, to, most > 0, curved, &move);
+    }
+}
+
+/* Begins at y = 0, or at the place in the crystal from which the ray of the spot's middle
+ * meets the node. */
+static void begin(const struct star_making *m, struct star_node *to)
+{
+    const struct star *s = m->nodes.star;
+    const struct form_vector x = place_of(&m->nodes, to);
+    struct star_node other = *to;
+
+    for (int k = s->light; k < s->n; k++) other.y[k] = form_dot(x, form_load(s->way[k]));
+    turn_node(&m->nodes, to);
+    turn_node(&m->nodes, &other);
+    look(m, to);
+    look(m, &other);
+    if (other.loss < to->loss) *to = other;
+}
+
+/* Turns rows and columns i and j of a symmetric matrix, so that their element is 0, and the
+ * rows of `ways` with them. */
+static void rotate(int n, int i, int j, star_matrix a, star_matrix ways)
+{
+    const double angle = 0.5 * atan2(2 * a[i][j], a[i][i] - a[j][j]);
+    const double c = cos(angle), s = sin(angle);
+
+    for (int k = 0; k < n; k++) {
+        const double x = a[k][i], y = a[k][j];
+
+        a[k][i] = c * x + s * y, a[k][j] = c * y - s * x;
+    }
+    for (int k = 0; k < n; k++) {
+        const double x = a[i][k], y = a[j][k], p = ways[i][k], q = ways[j][k];
+
+        a[i][k] = c * x + s * y, a[j][k] = c * y - s * x;
+        ways[i][k] = c * p + s * q, ways[j][k] = c * q - s * p;
+    }
+}
+
+/* Finds the axes: the eigenvectors of the curvature of the loss, by Jacobi's method, in
+ * units of the variables' own widths. */
+static void find_axes(const struct spot_nodes *n, const star_matrix curved,
+                      struct star_node *to)
+{
+    const int axes = n->star->n;
+    star_matrix a = {{0}};
+    double unit[STAR_AXES];
+
+    memset(to->axis, 0, sizeof to->axis);
+    to->height = 0;
+    for (int k = 0; k < axes; k++) {
+        unit[k] = 1 / sqrt(n->prior[k][k]);
+        to->axis[k][k] = 1;
+    }
+    for (int k = 0; k < axes; k++)
+        for (int l = 0; l < axes; l++) a[k][l] = curved[k][l] * unit[k] * unit[l];
+    for (int sweep = 0; sweep < (axes > 2 ? JACOBI_SWEEPS : 1); sweep++)
+        for (int i = 0; i < axes; i++)
+            for (int j = i + 1; j < axes; j++) rotate(axes, i, j, a, to->axis);
+    for (int k = 0; k < axes; k++) {
+        const double length = 1 / sqrt(a[k][k]);
+
+        for (int l = 0; l < axes; l++) to->axis[k][l] *= length * unit[l];
+        to->height += log(length * unit[k]);
+    }
+}
+
+/* Writes y of a point `step` along an axis: in the valley of the loss, which may be bent as
+ * the sphere is. */
+static void find_point(const struct star_making *m, const struct star_node *middle,
+                       int axis, double step, double *y)
+{
+    const struct spot_nodes *n = &m->nodes;
+    struct star_node at = *middle;
+
+    for (int k = 0; k < n->star->n; k++) at.y[k] += step * middle->axis[axis][k];
+    for (int i = 0; i < BEND_STEPS; i++) {
+        look(m, &at);
+        for (int a = 0; a < n->star->n; a++) {
+            double off = 0;
+
+            for (int k = 0; k < n->star->n; k++) off += middle->axis[a][k] * at.rise[k];
+            off = fmin(fmax(off, -STAR_STEP), STAR_STEP);
+            for (int k = 0; k < n->star->n && a != axis; k++)
+                at.y[k] += off * middle->axis[a][k];
+        }
+    }
+    memcpy(y, at.y, sizeof at.y);
+}
+
+/* Writes the points of node i in a step, and their height. */
+static void find_points(const struct star_making *m, int i, struct star_node *at,
+                        double (*out)[NODES])
+{
+    const struct spot_nodes *n = &m->nodes;
+    const int axes = n->star->n;
+    star_matrix curved = {{0}};
+
+    settle(m, 0, at, curved);
+    find_axes(n, (const double(*)[STAR_AXES])curved, at);
+    for (int point = 0; point < 2 * axes + 1; point++) {
+        double y[STAR_AXES];
+
+        memcpy(y, at->y, sizeof y);
+        if (point > 0)
+            find_point(m, at, (point - 1) / 2, point % 2 ? -STAR_STEP : STAR_STEP, y);
+        for (int k = 0; k < axes; k++) out[point * axes + k][i] = y[k];
+    }
+    out[star_numbers(n->star) - 1][i] = at->height;
+}
+
+/* Returns the energy of a line at which log I is largest. */
+static double line_middle(const struct star_making *m, const struct star_node *at)
+{
+    const struct spot_nodes *n = &m->nodes;
+    const struct form_vector cp = form_times(n->form.ci, at->p);
+
+    return -form_dot(cp, at->v) / (form_dot(cp, at->p) + 1 / (n->line * n->line));
+}
+
+void star_points(const struct star_making *making, const struct spot_nodes *nodes,
+                 double most, double *at, double (*star_at)[NODES],
+                 double (*line_at)[NODES])
 {
     const struct spot_nodes *n = &making->nodes;
     const int steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
 
     for (int i = 0; i < NODES; i++) {
-        const struct form_vector x =
-            form_axpy(nodes->x[i], form_load(n->fast),
-                      form_axpy(nodes->y[i], form_load(n->slow), form_load(n->origin)));
-        const struct form_vector lab =
-            form_scale(n->k, form_axpy(-1, form_load(n->s), unit(x)));
+        struct star_node node = {.at = {nodes->x[i], nodes->y[i]}, .z = at[i]};
+        star_matrix ignored = {{0}};
 
+        begin(making, &node);
+        if (steps > 1 && most > 0) {
+            settle(making, most, &node, ignored);
+            at[i] = node.z;
+        }
         for (int j = 0; j < steps; j++) {
-            const double z = steps > 1 ? nodes->at[i] + (j - MIDDLE_STEP) * nodes->step : 0;
-            double turn[9], y[STAR_AXES] = {0};
-            struct form_vector p;
+            struct star_node step = node;
 
-            view_turn(n->w, n->along == ALONG_PHI ? z : n->z0, turn);
-            p.x = form_dot(form_load(turn), lab);
-            p.y = form_dot(form_load(turn + 3), lab);
-            p.z = form_dot(form_load(turn + 6), lab);
-            if (n->along == ALONG_ENERGY) p = form_scale(exp(z), p);
-            find_middle(making, p, y, line_at ? line_at[j] + i : NULL);
-            for (int k = 0; k < STAR_AXES; k++) star_at[j][k][i] = y[k];
+            if (steps > 1) step.z = at[i] + (j - MIDDLE_STEP) * nodes->step;
+            find_points(making, i, &step,
+                        star_at + (size_t)j * (size_t)star_numbers(n->star));
+            if (!line_at) continue;
+            look(making, &step);
+            line_at[j][i] = line_middle(making, &step);
         }
     }
 }

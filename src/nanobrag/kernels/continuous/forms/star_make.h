@@ -14,22 +14,23 @@
 int star_needed(const struct view *view, const struct spot_name *name,
                 const struct spot_nodes *nodes);
 
-/* What the middles of a star are found with. */
+/* What the points of a star are found with. */
 struct star_making {
     struct spot_nodes nodes; /* of the spot, whose name says that there is a star */
     double ci[6]; /* inverse covariance without the widths of the star */
-    struct form_vector slope[STAR_AXES]; /* of p by the variables */
-    double gain[STAR_AXES][3]; /* of the mean of the variables by the displacement */
 };
 
-/* Makes the star of a spot whose scattering vector is p, and what its middles need. */
+/* Makes the star of a spot whose scattering vector is p, and what its points need. */
 void star_make(const struct view *view, const struct phys_frame *frame,
                const struct spot_name *name, struct form_vector p, struct star *star,
                struct star_making *out);
 
-/* Finds the middles of the variables at the steps of nodes, whose x, y, at and step are
- * known, and those of the energies of a line, unless line_at is NULL. */
-void star_middles(const struct star_making *making, const struct spot_nodes *nodes,
-                  double (*star_at)[STAR_AXES][NODES], double (*line_at)[NODES]);
+/* Finds the points of a star at the steps of nodes, whose x, y and step are known, and the
+ * middles of the energies of a line, unless line_at is NULL. Where `most` is not 0, the
+ * middles of the steps along z, in `at`, are moved to the maxima of log I, but not beyond
+ * it. */
+void star_points(const struct star_making *making, const struct spot_nodes *nodes,
+                 double most, double *at, double (*star_at)[NODES],
+                 double (*line_at)[NODES]);
 
 #endif
