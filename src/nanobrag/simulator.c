@@ -85,14 +85,16 @@ static void unpack(const struct job *job, const unsigned char *dark, const nb_ar
 
     if (!window_is_whole(job->window) || memchr(dark, 1, (size_t)count)) array_zero(image);
     for (int t = 0; t < count; t++) {
-        const struct tile tile = grid_tile(job, t);
-        const struct job panel = job_of_panel(job, tile.panel);
-        const int slow = panel.window->slow0 + tile.slow;
-        const int fast = panel.window->fast0 + tile.fast;
         double photons[TILE_PIXELS];
         struct listing listing;
 
         if (dark[t]) continue;
+
+        const struct tile tile = grid_tile(job, t);
+        const struct job panel = job_of_panel(job, tile.panel);
+        const int slow = panel.window->slow0 + tile.slow;
+        const int fast = panel.window->fast0 + tile.fast;
+
         grid_read(&panel, &tile, photons);
         if (grid_is_full(&tile)) {
             for (int r = 0; r < tile.height; r++)

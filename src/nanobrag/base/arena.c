@@ -12,6 +12,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum { ARENA_ALIGN = 64, LARGE_PAGE = 1 << 21, SMALL_PAGE = 1 << 12 };
 
 /* Returns the bytes of n items, rounded up to the alignment, or SIZE_MAX
@@ -115,4 +119,39 @@ void huge_pages_advise(void *memory, size_t n)
 #else
     (void)memory, (void)n;
 #endif
+}
+
+#ifdef __SSE2__
+/* Sets n bytes from the start of a line on to 0 without reading them into the caches. */
+static void clear_lines_past_caches(char *to, size_t n)
+{
+    const __m128i zero = _mm_setzero_si128();
+
+    for (size_t i = 0; i < n; i += 64) {
+        __m128i *line = (__m128i *)(void *)(to + i);
+
+        _mm_stream_si128(line, zero);
+        _mm_stream_si128(line + 1, zero);
+        _mm_stream_si128(line + 2, zero);
+        _mm_stream_si128(line + 3, zero);
+    }
+    _mm_sfence();
+}
+#endif
+
+void arena_clear(void *memory, size_t n)
+{
+#ifdef __SSE2__
+    const size_t before = -(uintptr_t)memory & 63, many = (size_t)1 << 24;
+
+    if (n >= many) {
+        const size_t lines = (n - before) / 64 * 64;
+
+        memset(memory, 0, before);
+        clear_lines_past_caches((char *)memory + before, lines);
+        memory = (char *)memory + before + lines;
+        n -= before + lines;
+    }
+#endif
+    memset(memory, 0, n);
 }

@@ -51,4 +51,7 @@ void *huge_pages_alloc(size_t n);
 /* Asks for huge pages under memory that was allocated and not yet touched. */
 void huge_pages_advise(void *memory, size_t n);
 
+/* Sets n bytes to 0. More than caches hold go past them, in half the time. */
+void arena_clear(void *memory, size_t n);
+
 #endif

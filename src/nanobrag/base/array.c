@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/context.h"
 #include "base/log.h"
 
@@ -272,7 +273,7 @@ void array_zero(const nb_array *array)
     const size_t row = (size_t)nfast * (size_t)(array->bits / 8);
 
     if (array_is_dense(array)) {
-        memset(array->data, 0, row * (size_t)nslow);
+        arena_clear(array->data, row * (size_t)nslow);
         return;
     }
     for (int64_t s = 0; s < nslow; s++) {

@@ -6,9 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
+#include "base/arena.h"
 
 int grid_count(const struct job *job)
 {
@@ -45,49 +43,13 @@ struct tile grid_part(const struct tile *tile, int parts, int i)
     return grid_piece(tile, i % parts * width, i / parts * height, width, height);
 }
 
-#ifdef __SSE2__
-/* Sets n bytes from the start of a line on to 0 without reading them into the caches. */
-static void clear_lines_past_caches(char *to, size_t n)
-{
-    const __m128i zero = _mm_setzero_si128();
-
-    for (size_t i = 0; i < n; i += 64) {
-        __m128i *line = (__m128i *)(void *)(to + i);
-
-        _mm_stream_si128(line, zero);
-        _mm_stream_si128(line + 1, zero);
-        _mm_stream_si128(line + 2, zero);
-        _mm_stream_si128(line + 3, zero);
-    }
-    _mm_sfence();
-}
-#endif
-
-/* Sets n bytes to 0. More than caches hold go past them, in half the time. */
-static void clear_memory(void *memory, size_t n)
-{
-#ifdef __SSE2__
-    const size_t before = -(uintptr_t)memory & 63, many = (size_t)1 << 24;
-
-    if (n >= many) {
-        const size_t lines = (n - before) / 64 * 64;
-
-        memset(memory, 0, before);
-        clear_lines_past_caches((char *)memory + before, lines);
-        memory = (char *)memory + before + lines;
-        n -= before + lines;
-    }
-#endif
-    memset(memory, 0, n);
-}
-
 void grid_zero(const struct job *job)
 {
     const struct window *w = job->window;
     const size_t image = (size_t)w->nslow * (size_t)w->nfast;
 
-    clear_memory(job->photons,
-                 sizeof *job->photons * (job->packed ? window_packed(w) : image));
+    arena_clear(job->photons,
+                sizeof *job->photons * (job->packed ? window_packed(w) : image));
 }
 
 void grid_clear(const struct job *job)

@@ -188,22 +188,27 @@ static double finish(const struct kernels *kernels, const struct job *job,
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
         STANDARD_FLOATS;
-        const struct tile tile = grid_tile(job, t);
-        const struct job panel = job_of_panel(job, tile.panel);
-        const int known = lit && !lit[t];
+        const int number = job->window->tile[t].panel, known = lit && !lit[t];
         double photons[TILE_PIXELS];
-        int dark;
+        struct tile tile;
+        struct job panel;
+        int dark = known && job->frame[number].amorphous_scale == 0;
 
+        if (dark && (!job->packed || job->dark)) { /* most tiles of a still */
+            if (job->dark) job->dark[t] = 1;
+            continue;
+        }
+        tile = grid_tile(job, t);
+        panel = job_of_panel(job, number);
         if (known)
             memset(photons, 0, sizeof photons);
         else
             grid_read(&panel, &tile, photons);
-        dark = known ? panel.frame->amorphous_scale == 0
-                     : spots_is_dark(panel.frame, &tile, photons);
+        if (!known) dark = spots_is_dark(panel.frame, &tile, photons);
         if (job->dark) job->dark[t] = (unsigned char)dark;
         if (!dark)
             kernels->finish(panel.frame, &tile, factor, photons);
-        else if (known ? !job->packed || job->dark : grid_rendered(&tile) == TILE_PIXELS)
+        else if (!known && grid_rendered(&tile) == TILE_PIXELS)
             continue; /* no spot reached it, under a mask neither */
         if (lit)
             grid_put(&panel, &tile, photons);
