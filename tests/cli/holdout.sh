@@ -66,4 +66,16 @@ run $still -misset 10 20 30 -mosaic 0.4 -fit scale,strain -data n_001.img -fit_p
 is "a start elsewhere is a note" \
     grep -q 'note: an image has no slope in a width of 0, so one starts elsewhere: strain at ' err
 
+# and so are a drift's middle and a bound that nobody gave
+run $still -misset 10 20 30 -mosaic 0.4 -phi 3 -osc 0.4 -fit scale,rotation_drift_z -data n_001.img -fit_passes 1
+is "where a drift is 0 is a note" grep -q 'note: the drift is 0 in the middle of all images, at phi 3.2;' err
+sharp="-cell 50 60 70 90 90 90 -default_F 100 -gauss_xtal -fluence 1e28 -detpixels 64 -pixel 0.3 \
+    -oversample 4 -water 0.02 -misset 10 20 30 -mosaic 0.02"
+run $sharp -N 60 -noisefile sharp.img
+cp work/sharp.img .
+inputs="sharp.img"
+run $sharp -N 1.5 -fit ncells,scale -data sharp.img -fit_passes 20
+is "a bound of a fit is said" \
+    grep -q 'ncells_a  *45.* at its upper bound, that of a fit where no other is given' out
+
 finish

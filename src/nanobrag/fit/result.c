@@ -114,6 +114,8 @@ static const char *remark_on(const nb_fit_value *v, int errors)
         return "held, the image does not depend on it";
     if (v->error == 0) return "its error is in those of F";
     if (v->bound < 0) return "at its lower bound";
+    if (v->bound > 0 && v->value == v->param.upper)
+        return "at its upper bound, that of a fit where no other is given";
     if (v->bound > 0) return "at its upper bound";
     return isinf(v->error) ? "free: the data do not tell it" : "";
 }

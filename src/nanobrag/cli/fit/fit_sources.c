@@ -322,6 +322,11 @@ static void place_drift(struct run *run, const struct fit_sources *sources)
         high = fmax(high, sources->at[i].phi0);
     }
     scan->drift_phi = (low + high + scan->osc) / 2;
+    if (run->s->fit.shared && strstr(run->s->fit.shared, "rotation_drift"))
+        message_note(run->messages,
+                     "the drift is 0 in the middle of all images, at phi %.10g; -drift_phi "
+                     "puts it elsewhere",
+                     scan->drift_phi);
 }
 
 static int read_all(struct run *run, struct fit_sources *out)
