@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "kernels/continuous/forms/view_parts.h"
+#include "kernels/continuous/place.h"
 #include "scene/probe.h"
 #include "state/state.h"
 #include "support/scenes.h"
@@ -509,9 +510,80 @@ static int scan(void)
     return TAP_PASS;
 }
 
+/* ---- bounds ---- */
+
+/* Lists the spots of all reflections one by one, without the bounds for rows of them.
+ * Returns their number. */
+static size_t count_placed(const nb_simulator *sim, const struct job *job)
+{
+    const struct view *view = &sim->continuous->view;
+    const struct list_settings settings = {cut, 1, job, &sim->continuous->pattern};
+    const int most = 50;
+    struct spot_table all = {0};
+    struct spot_name name = {0};
+    size_t n;
+
+    for (name.crystal = 0; name.crystal < view->ncrystal; name.crystal++)
+        for (name.group = 0; name.group < view->ngroup; name.group++)
+            for (name.h = -most; name.h <= most; name.h++)
+                for (name.k = -most; name.k <= most; name.k++)
+                    for (name.l = -most; name.l <= most; name.l++)
+                        if (!place_reflection(view, &settings, &name, &all)) abort();
+    n = all.n;
+    list_free(&all);
+    return n;
+}
+
+/* Sharp spots, which a rotation, a wide spectrum or a wide line brings to the sphere: the
+ * list has all of them. */
+static int bounds(void)
+{
+    static const char *const name[] = {"rotation of 9 degrees", "lines over 12 %",
+                                       "a line of 2 %"};
+    static const double corner[3] = {50, 60, -12};
+    static double pixels[MOST_SAMPLES];
+    static nb_source lines[12];
+    uint64_t state = 5;
+
+    for (int i = 0; i < 12; i++)
+        lines[i] = (nb_source){{1, 0, 0}, 1.1 * (1 + 0.01 * (i - 5.5)), 1};
+    for (int kind = 0; kind < 3; kind++) {
+        nb_scene s = scenes_base();
+        nb_simulator *sim;
+        nb_array image;
+        struct job job;
+        size_t placed;
+
+        randomise(&s, &state);
+        for (int i = 0; i < 3; i++) {
+            s.crystal.cell[i] *= 2;
+            s.crystal.ncells[i] = 80;
+            s.crystal.mosaic[i] = 0.01;
+        }
+        /* where a rotation moves reflections fastest: along y */
+        s.detector.origin_kind = NB_ORIGIN_PIX0;
+        memcpy(s.detector.origin, corner, sizeof corner);
+        s.crystal.hkl = NULL;
+        s.crystal.default_f = 10;
+        s.scan.osc = kind == 0 ? 9 : 0;
+        if (kind == 1) s.beam.nsource = 12, s.beam.source = lines;
+        if (kind == 2) s.beam.dispersion = 0.05;
+        sim = probe_make(&s, NULL);
+        image = nb_array_f64(pixels, (size_t)s.detector.nslow, (size_t)s.detector.nfast);
+        if (nb_forward(sim, NULL, &image) != NB_OK) abort();
+        job = simulator_job(sim, &sim->scene, sim->frames, NULL);
+        placed = count_placed(sim, &job);
+        tap_check(placed > 20 && sim->continuous->table.n == placed,
+                  "%s: %zu parts are listed, %zu placed one by one", name[kind],
+                  sim->continuous->table.n, placed);
+        nb_simulator_free(sim);
+    }
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct tap_case cases[] = {{"scan", scan}};
+    static const struct tap_case cases[] = {{"scan", scan}, {"bounds", bounds}};
 
-    return tap_main(argc, argv, cases, 1);
+    return tap_main(argc, argv, cases, 2);
 }

@@ -164,7 +164,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
 {
     const struct job *job = settings->job;
     const struct phys_frame *frame = view->frame;
-    const double *divergence = frame->broad.divergence;
+    const double *divergence = frame->broad.divergence, sd = sqrt(2 * settings->cut);
     struct ewald e = ewald_of(frame, window_panels(job->window), job->spec, 0);
     double wave = 0, wide, most;
 
@@ -173,7 +173,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
     /* light and places beside the middle */
     wide = wave * wave * (divergence[0] + divergence[1] + divergence[2]);
     if (frame->broad.size != 0) wide += list_widest_size(job, wave);
-    most = e.qmax * (1 + 4 * frame->broad.line) + sqrt(2 * settings->cut * wide);
+    most = e.qmax * (1 + sd * frame->broad.line) + sd * sqrt(wide);
     most = fmin(most, 2 * wave) * (1 + 1e-6);
     return frame->dmin > 0 ? fmin(most, 1 / frame->dmin) : most;
 }
