@@ -92,22 +92,4 @@ FORM_FN void over_steps(const struct spot_nodes *n, double (*f)[NODES],
     }
 }
 
-/* Writes the slopes of an objective by the log I of step j, given its slopes by the
- * outputs. */
-FORM_FN void bars_of_step(const struct node_values *v, double (*bar)[NODES], int j,
-                          double *restrict out)
-{
-    if (v->steps == 1) {
-        memcpy(out, bar[NODE_L], sizeof bar[NODE_L]);
-        return;
-    }
-#pragma omp simd
-    for (int i = 0; i < NODES; i++)
-        out[i] = bar[NODE_L][i] * v->output_slope[NODE_L][j][i]
-                 + bar[NODE_M][i] * v->output_slope[NODE_M][j][i]
-                 + bar[NODE_H][i] * v->output_slope[NODE_H][j][i]
-                 + bar[NODE_L3][i] * v->output_slope[NODE_L3][j][i]
-                 + bar[NODE_L4][i] * v->output_slope[NODE_L4][j][i];
-}
-
 #endif
