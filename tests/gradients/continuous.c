@@ -203,6 +203,15 @@ int continuous_large_crystal(void)
     return check_directions("continuous large crystal", &s);
 }
 
+/* Bright reflections stand at the largest q, where samples beyond it show their spots. */
+int continuous_dmin(void)
+{
+    nb_scene s = still();
+
+    s.dmin = 10;
+    return check_directions("continuous dmin", &s);
+}
+
 int continuous_all(void)
 {
     nb_scene s = still();

@@ -90,6 +90,7 @@ int coverage_modes(void);
     X(rotation)                                                                            \
     X(slices)                                                                              \
     X(wide_rotation)                                                                       \
+    X(dmin)                                                                                \
     X(beam)                                                                                \
     X(wide_beam)                                                                           \
     X(wide_beam_rotation)                                                                  \

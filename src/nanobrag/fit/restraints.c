@@ -45,7 +45,7 @@ nb_param bounds_of_fit(const nb_param *param)
     else if (!strcmp(p.group, "ncells"))
         high = 30 * p.value; /* larger blocks make spots no sharper */
     else if (!strcmp(p.group, "mosaic_tail_width"))
-        low = fmin(1, p.value); /* the tail is the wider one */
+        low = fmin(1, p.value), high = fmax(20, 2 * p.value); /* the tail is wider */
     p.lower = fmax(p.lower, low);
     p.upper = fmin(p.upper, high);
     return p;

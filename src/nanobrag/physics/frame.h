@@ -77,7 +77,8 @@ struct phys_frame {
     int continuous; /* 1: `broad` is used; orientations are not domains, but parts of phi */
     struct phys_broad broad;
     double b_factor; /* A^2 */
-    double dmin; /* A; 0: none */
+    double dmin; /* A, of samples; 0: none */
+    double least_d; /* A, of whole reflections of a continuous crystal; 0: none */
     /* structure factors f[h][k][l] in a box that begins at hkl_min and has hkl_size
      * indices; default_f stands behind the last */
     int hkl_min[3], hkl_size[3];

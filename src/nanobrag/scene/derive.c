@@ -171,7 +171,8 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     frame->continuous = continuous_is_on(scene);
     if (frame->continuous) continuous_broad(scene, fixed, &axes, &frame->broad);
     frame->b_factor = scene->crystal.b_factor;
-    frame->dmin = scene->dmin;
+    frame->dmin = frame->continuous ? 0 : scene->dmin;
+    frame->least_d = frame->continuous ? scene->dmin : 0;
     memcpy(frame->hkl_min, fixed->f_min, sizeof frame->hkl_min);
     memcpy(frame->hkl_size, fixed->f_size, sizeof frame->hkl_size);
     frame->f = fixed->f;

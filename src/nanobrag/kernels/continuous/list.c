@@ -175,7 +175,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
     if (frame->broad.size != 0) wide += list_widest_size(job, wave);
     most = e.qmax * (1 + sd * frame->broad.line) + sd * sqrt(wide);
     most = fmin(most, 2 * wave) * (1 + 1e-6);
-    return frame->dmin > 0 ? fmin(most, 1 / frame->dmin) : most;
+    return frame->least_d > 0 ? fmin(most, 1 / frame->least_d) : most;
 }
 
 nb_status list_spots(struct progress *progress, const struct view *view,

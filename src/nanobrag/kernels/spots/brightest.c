@@ -123,6 +123,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
                             struct bright *out)
 {
     const struct phys_frame *frame = s->job->frame;
+    const double dmin = frame->continuous ? frame->least_d : frame->dmin;
     const double f2 = square_of_f(s, c);
     const struct bright none = {(int)c->h, (int)c->k, (int)c->l, 0, 0, 0, s->panel, 0};
 
@@ -135,7 +136,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
         for (int j = 0; j < 3; j++)
             q[j] = (double)c->h * star[j] + (double)c->k * star[3 + j]
                    + (double)c->l * star[6 + j];
-        if (!phys_passes_dmin(frame->dmin, q[0] * q[0] + q[1] * q[1] + q[2] * q[2]))
+        if (!phys_passes_dmin(dmin, q[0] * q[0] + q[1] * q[1] + q[2] * q[2]))
             continue;
         for (int j = 0; j < s->nsource; j++)
             add_pair(s, frame->orientation + s->first + i,
