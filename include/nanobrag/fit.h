@@ -58,7 +58,7 @@
  * with D the deviance 2 w (I - y + y ln(y/I)) of a pixel for NB_POISSON, twice its loss,
  * whose expectation <D> = 2 w (sum over y of P(y) y ln y - I ln I), P(y) = e^-I I^y/y!, is
  * about 1 above a few photons and falls as -2 w I ln I to 0 below. The sum is taken, and
- * from 30 photons on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6. It is w (y - I)^2/v,
+ * from 30 photons on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6. D is w (y - I)^2/v,
  * whose expectation is w, for NB_POISSON_READOUT with its variance v, and for NB_GAUSSIAN
  * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
  * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
@@ -174,10 +174,13 @@ typedef struct nb_fit_state {
  *                            with g_b and H_b the gradient and matrix of the pixels of one
  *                            of G boxes in all shots, H that of the fit, R that of its
  *                            restraints: right where the model errs for a box as a whole,
- *                            as where a spot lies a tenth of a pixel off. Of a likelihood,
- *                            with as many boxes in each shot, and more of them than fitted
- *                            values, none of which is a structure factor; else as
- *                            NB_FIT_SCALING_MISFIT
+ *                            as where a spot lies a tenth of a pixel off. A pixel is of
+ *                            the first box that holds it. Of a likelihood with observed
+ *                            images, not by L-BFGS, with as many boxes in each shot, and
+ *                            more of them than the up to 200 fitted values, none of which
+ *                            is a structure factor; else, or if nb_fit_cancel() or the
+ *                            limit of seconds ends it, as NB_FIT_SCALING_MISFIT, which
+ *                            errors_why says. The error of sampling is not added
  */
 enum nb_fit_scaling {
     NB_FIT_SCALING_AUTO,
@@ -584,8 +587,8 @@ NB_API nb_status nb_fisher(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                            const nb_fit_options *options, nb_fit **out);
 
 /* Make the run in progress, or else the next one, return NB_ERR_CANCELLED as soon as the
- * library next asks (context.h, progress). From any thread or signal handler; NULL is
- * allowed. */
+ * library next asks (context.h, progress), or nb_fit_result_get() do without errors by
+ * boxes. From any thread or signal handler; NULL is allowed. */
 NB_API void nb_fit_cancel(nb_fit *fit);
 
 /* Free a fit; NULL is allowed. */

@@ -449,9 +449,11 @@ class FitScaling(IntEnum):
     boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b
     with g_b and H_b the gradient and matrix of the pixels of one of G boxes in all shots, H
     that of the fit, R that of its restraints: right where the model errs for a box as a whole,
-    as where a spot lies a tenth of a pixel off. Of a likelihood, with as many boxes in each
-    shot, and more of them than fitted values, none of which is a structure factor; else as
-    NB_FIT_SCALING_MISFIT"""
+    as where a spot lies a tenth of a pixel off. A pixel is of the first box that holds it. Of a
+    likelihood with observed images, not by L-BFGS, with as many boxes in each shot, and more of
+    them than the up to 200 fitted values, none of which is a structure factor; else, or if
+    nb_fit_cancel() or the limit of seconds ends it, as NB_FIT_SCALING_MISFIT, which errors_why
+    says. The error of sampling is not added"""
 
     AUTO = 0
     COUNTING = 1

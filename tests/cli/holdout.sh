@@ -59,7 +59,7 @@ refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2
 run $still $start -data n_001.img -errors boxes
 is "errors by boxes" grep -q '^errors       errors by the scatter among [0-9]* boxes, each of which' out
 run $still $start -data n_001.img -errors boxes -boxes auto:2:9
-is "two boxes are too few for two values" grep -q 'note: errors by boxes take more boxes' err
+is "two boxes are too few for two values" grep -q 'note: errors are not by boxes: all shots need as many' err
 
 # a width that starts at 0 starts elsewhere, which is said
 run $still -misset 10 20 30 -mosaic 0.4 -fit scale,strain -data n_001.img -fit_passes 1

@@ -178,11 +178,136 @@ static int others(void)
     return TAP_PASS;
 }
 
+/* Shots with other numbers of boxes have no errors by boxes, whichever comes first. */
+static int uneven(void)
+{
+    static const nb_fit_options how = {.shared = "cell_a mosaic",
+                                       .own = "misset scale",
+                                       .coarse = NB_COARSE_OFF,
+                                       .scaling = NB_FIT_SCALING_BOXES};
+    nb_context *ctx = renders_context(1);
+
+    make(ctx, 0, 1);
+    stills_make(&stills, ctx, 2, 1, 0.2);
+    for (int k = 0; k < 3; k++) {
+        const size_t nbox[2] = {k == 1 ? NBOX : 12, k == 0 ? NBOX : 12};
+        nb_fit_result r;
+        nb_fit *fit;
+
+        for (int i = 0; i < 2; i++) {
+            stills.scene[i].detector.box = boxes;
+            stills.scene[i].detector.nbox = nbox[i];
+        }
+        r = fitted(ctx, &how, &fit);
+        tap_check(k == 2 ? r.errors == NB_FIT_ERRORS_BOXES
+                         : r.errors == NB_FIT_ERRORS_CURVATURE
+                               && strstr(r.errors_why, "shots need as many boxes"),
+                  "%zu and %zu boxes: %s", nbox[0], nbox[1], r.errors_why);
+        nb_fit_free(fit);
+    }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* A pixel of several boxes counts once, in the first: a list of boxes that all come twice
+ * gives the errors and R of the list, and so does one whose boxes reach into those before
+ * them. */
+static int overlapping(void)
+{
+    static const nb_fit_options how = {.shared = names,
+                                       .coarse = NB_COARSE_OFF,
+                                       .scaling = NB_FIT_SCALING_BOXES};
+    nb_context *ctx = renders_context(1);
+    double error[VALUES], r_of_boxes = 0;
+
+    for (int planes = 0; planes < 2; planes++)
+        for (int k = 0; k < 3; k++) {
+            int list[8 * NBOX];
+            struct worst off = {0};
+            nb_fit_misfit m;
+            nb_fit_result r;
+            nb_fit *fit;
+
+            make(ctx, 0.1, 5);
+            memcpy(list, boxes, sizeof boxes);
+            memcpy(list + 4 * NBOX, boxes, sizeof boxes);
+            for (int b = 0; b < NBOX && k == 2; b++)
+                if (b % ROW > 0) list[4 * b] -= SIDE;
+            stills.scene[0].detector.box = list;
+            stills.scene[0].detector.nbox = k == 1 ? 2 * NBOX : NBOX;
+            if (planes) stills.shot[0].target.background = NB_PLANES;
+            r = fitted(ctx, &how, &fit);
+            renders_require(ctx, nb_fit_misfit_get(fit, 0, &m));
+            tap_check(r.errors == NB_FIT_ERRORS_BOXES, "%s", r.errors_why);
+            for (size_t i = 0; i < VALUES; i++) {
+                if (k == 0) error[i] = r.value[i].error;
+                worst_add(&off, r.value[i].error, error[i], error[i]);
+            }
+            if (k == 0) r_of_boxes = m.r;
+            /* planes of the third list are centred elsewhere, and end elsewhere by noise */
+            worst_check(&off, planes && k == 2 ? 1e-3 : 1e-5,
+                        "errors of overlapping boxes");
+            tap_close("R of boxes", m.r, r_of_boxes, planes && k == 2 ? 1e-3 : 1e-10);
+            nb_fit_free(fit);
+        }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* A result whose errors by boxes are cancelled, or late, has those of the misfit, and says
+ * so; so has one whose loss is no likelihood, and that of a fit of nothing observed. */
+static int without(void)
+{
+    nb_fit_options how = {.shared = names, .coarse = NB_COARSE_OFF};
+    nb_context *ctx = renders_context(1);
+    double error[2] = {0};
+    nb_fit_result r;
+    nb_fit *fit;
+
+    make(ctx, 0.5, 5);
+    for (int k = 0; k < 2; k++) {
+        how.scaling = k ? NB_FIT_SCALING_BOXES : NB_FIT_SCALING_MISFIT;
+        fit = stills_fit(&stills, ctx, &how);
+        renders_require(ctx, nb_fit_run(fit));
+        if (k) nb_fit_cancel(fit);
+        renders_require(ctx, nb_fit_result_get(fit, &r));
+        error[k] = r.value[3].error;
+        tap_check(r.errors == NB_FIT_ERRORS_CURVATURE && r.error_factor > 1
+                      && !k
+                             == !strstr(r.errors_why, "not by boxes: their computation was "
+                                                      "cancelled; times"),
+                  "%s", r.errors_why);
+        if (k) renders_require(ctx, nb_fit_result_get(fit, &r));
+        tap_check(!k
+                      || (r.errors == NB_FIT_ERRORS_BOXES && r.nwarning > 0
+                          && strstr(r.warning[0], "of which the errors take account")),
+                  "later: %s; %s", r.errors_why, r.nwarning > 0 ? r.warning[0] : "");
+        nb_fit_free(fit);
+    }
+    tap_check(error[0] == error[1], "error %.17g, by the misfit %.17g", error[1], error[0]);
+    how.seconds = 1e-9;
+    r = fitted(ctx, &how, &fit);
+    tap_check(strstr(r.errors_why, "not by boxes: the limit of seconds is reached") != NULL,
+              "%s", r.errors_why);
+    nb_fit_free(fit);
+    how.seconds = 0;
+    renders_require(ctx, nb_fisher(ctx, 1, stills.shot, &how, &fit));
+    renders_require(ctx, nb_fit_result_get(fit, &r));
+    tap_check(r.value[3].error > 0 && strstr(r.errors_why, "nothing was observed"), "%s",
+              r.errors_why);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"pulls", pulls},
                                             {"jackknife", jackknife},
-                                            {"others", others}};
+                                            {"others", others},
+                                            {"uneven", uneven},
+                                            {"overlapping", overlapping},
+                                            {"without", without}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

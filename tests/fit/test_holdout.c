@@ -281,12 +281,54 @@ static int refused(void)
     return TAP_PASS;
 }
 
+static int is_lost; /* 1: shot 1 cannot be loaded */
+
+static nb_status load(void *user, int64_t shot, nb_shot *out)
+{
+    (void)user;
+    out->failure = "it is lost";
+    if (shot == 1 && is_lost) return NB_ERR_FILE;
+    *out = stills.shot[shot];
+    return NB_OK;
+}
+
+/* A file tells nothing of whether a shot that is held out can be loaded now. */
+static int lost(void)
+{
+    const nb_fit_options options = {.shared = names, .holdout = 2, .load = load};
+    nb_context *ctx = renders_context(1);
+    nb_fit_result r;
+    nb_fit *fit;
+
+    make(ctx, 0.03);
+    for (int first = 0; first < 2; first++) {
+        is_lost = first;
+        fit = stills_fit(&stills, ctx, &options);
+        r = stills_run(fit, NB_OK);
+        renders_require(ctx, nb_fit_write(fit, "lost.json"));
+        nb_fit_free(fit);
+        is_lost = !first;
+        fit = stills_fit(&stills, ctx, &options);
+        renders_require(ctx, nb_fit_read(fit, "lost.json"));
+        renders_require(ctx, nb_fit_result_get(fit, &r));
+        tap_check(r.shot[1].is_held_out == !is_lost
+                      && !strcmp(r.shot[1].left_out, "it is held out") == !is_lost
+                      && r.shot[3].is_held_out,
+                  "lost %d, then %d: held out %d, %s", first, is_lost,
+                  r.shot[1].is_held_out, r.shot[1].left_out);
+        nb_fit_free(fit);
+    }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"expectation", expectation},
                                             {"sums", sums},
                                             {"unseen", unseen},
-                                            {"refused", refused}};
+                                            {"refused", refused},
+                                            {"lost", lost}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

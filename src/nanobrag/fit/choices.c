@@ -10,14 +10,20 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "fit/boxes/boxes.h"
 #include "fit/fit.h"
 
-nb_status choices_hold_out(nb_fit *fit)
+int choices_holds_out(const nb_fit *fit, size_t shot)
 {
     const size_t every = (size_t)fit->options.holdout;
 
-    for (size_t shot = every - 1; every > 0 && shot < fit->layout.nshot; shot += every) {
-        if (fit->left_out[shot]) continue;
+    return every > 0 && shot % every == every - 1;
+}
+
+nb_status choices_hold_out(nb_fit *fit)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        if (!choices_holds_out(fit, shot) || fit->left_out[shot]) continue;
         fit->left_out[shot] = strdup("it is held out");
         if (!fit->left_out[shot]) return fail_memory(fit->ctx, "a shot that is held out");
         fit->is_held_out[shot] = 1;
@@ -71,14 +77,12 @@ static void tell_method(const nb_fit *fit)
 
 static void tell_boxes(const nb_fit *fit)
 {
-    if (fit->options.scaling != NB_FIT_SCALING_BOXES) return;
-    if (fit->nbox > fit->layout.n && fit->layout.nf == 0) return;
-    log_line(fit->ctx, NB_LOG_NOTE, "fit",
-             "errors by boxes take more boxes in each shot than fitted values, and no "
-             "structure factor among these: with %zu boxes and %zu values they may be "
-             "those "
-             "of the misfit",
-             fit->nbox, fit->layout.n);
+    const char *why = boxes_why_not(fit);
+
+    if (fit->options.scaling == NB_FIT_SCALING_BOXES && why)
+        log_line(fit->ctx, NB_LOG_NOTE, "fit",
+                 "errors are not by boxes: %s (%zu boxes, %zu values)", why, fit->nbox,
+                 fit->layout.n);
 }
 
 void choices_tell_again(const nb_fit *fit, double loss)

@@ -516,9 +516,14 @@ static nb_status scale_errors(const nb_fit *fit, double misfit, struct fit_resul
     return NB_OK;
 }
 
-static nb_status set_by_boxes(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+/* By boxes where that is asked for and can be, else by the misfit, if it is not noise. */
+static nb_status set_scaled(nb_fit *fit, double misfit, struct fit_result_memory *r,
+                            nb_fit_result *out)
 {
-    NB_TRY(boxes_errors(fit, r, out));
+    if (fit->options.scaling == NB_FIT_SCALING_BOXES && !fit_knows_own_only(fit))
+        NB_TRY(boxes_errors(fit, r, out));
+    if (out->errors != NB_FIT_ERRORS_BOXES)
+        return out->error_factor > 1 ? scale_errors(fit, misfit, r, out) : NB_OK;
     return list_correlated(fit, r->covariance, r)
                ? NB_OK
                : fail_memory(fit->ctx, "the errors of a fit");
@@ -526,15 +531,16 @@ static nb_status set_by_boxes(nb_fit *fit, struct fit_result_memory *r, nb_fit_r
 
 static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
 {
+    char before[sizeof r->errors_why];
     const double misfit = out->error_factor * out->error_factor;
     const int is_bright = !(fabs(misfit - out->misfit) <= 1e-9 * misfit);
 
     if (!(out->error_factor > 1)) return;
+    (void)snprintf(before, sizeof before, "%s", out->errors_why);
     (void)snprintf(r->errors_why, sizeof r->errors_why,
-                   "%.150s; times %.3g, since the misfit%s is %.3g times that of a right "
+                   "%.220s; times %.3g, since the misfit%s is %.3g times that of a right "
                    "model",
-                   out->errors_why, out->error_factor, is_bright ? " of bright pixels" : "",
-                   misfit);
+                   before, out->error_factor, is_bright ? " of bright pixels" : "", misfit);
     out->errors_why = r->errors_why;
 }
 
@@ -574,10 +580,8 @@ nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result
     NB_TRY(set_curvature(fit, r, out));
     if (fit->needs_variance)
         NB_TRY(set_sandwich(fit, r, out));
-    else if (is_over && boxes_can(fit, out))
-        NB_TRY(set_by_boxes(fit, r, out));
-    else if (out->error_factor > 1)
-        NB_TRY(scale_errors(fit, verdict.factor, r, out));
+    else
+        NB_TRY(set_scaled(fit, verdict.factor, r, out));
     explain_factor(r, out);
     NB_TRY(find_draws(fit, r, out));
     if (r->ncorrelated > 0)

@@ -249,6 +249,7 @@ struct nb_fit {
     int told_scale; /* 1: it was said that a scale starts elsewhere */
     int told_choices; /* 1: so it was of widths, and of what else the fit chose */
     size_t nbox; /* of each shot; 0: they differ, or have none */
+    int has_noted_boxes; /* 1: nbox is that of a shot */
     struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;
@@ -517,6 +518,9 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again);
 void fit_warn_of_held(nb_fit *fit);
 
 /* ---- choices.c ---- */
+
+/* Returns 1 if a shot is to be held out. */
+int choices_holds_out(const nb_fit *fit, size_t shot);
 
 /* Sets which shots are held out of the fit. */
 nb_status choices_hold_out(nb_fit *fit);

@@ -218,7 +218,9 @@ static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_
                        off < 1 ? "data have less noise than counted photons have, or "
                                  "another gain"
                                : "model does not describe the data",
-                       !(out->error_factor > 1) ? ", and errors are not those printed"
+                       out->errors == NB_FIT_ERRORS_BOXES
+                           ? ", of which the errors take account"
+                       : !(out->error_factor > 1) ? ", and errors are not those printed"
                        : off < 1
                            ? "; bright pixels misfit, of which the errors take account"
                            : ", of which the errors take account");

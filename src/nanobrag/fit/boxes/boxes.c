@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/context.h"
 #include "fit/fit.h"
 
@@ -13,17 +14,23 @@ void boxes_note(nb_fit *fit, const nb_scene *scene)
 {
     const size_t n = scene->detector.nbox;
 
-    fit->nbox = fit->named > 1 && fit->nbox != n ? 0 : n;
+    fit->nbox = fit->has_noted_boxes && fit->nbox != n ? 0 : n;
+    fit->has_noted_boxes = 1;
 }
 
-int boxes_can(const nb_fit *fit, const nb_fit_result *out)
+const char *boxes_why_not(const nb_fit *fit)
 {
     size_t fitted = 0;
 
     for (size_t i = 0; i < fit->layout.n; i++)
-        fitted += !normal_is_held(fit, i) && covariance_bound(fit, i) == 0;
-    return fit->options.scaling == NB_FIT_SCALING_BOXES && out->covariance != NULL
-           && fit->nbox > fitted && fit->layout.nf == 0;
+        fitted += fit->end == NB_FIT_NOT_RUN
+                  || (!normal_is_held(fit, i) && covariance_bound(fit, i) == 0);
+    if (fit->is_expected) return "nothing was observed";
+    if (fit->needs_variance) return "the loss is no likelihood";
+    if (!fit->layout.has_matrix) return "L-BFGS keeps no matrix";
+    if (fit->layout.nf > 0) return "structure factors are fitted";
+    if (fit->layout.n > FIT_DENSE_MOST) return "there are more than 200 values";
+    return fit->nbox > fitted ? NULL : "all shots need as many boxes, more than values";
 }
 
 /* ---- what a box asks for ---- */
@@ -41,53 +48,120 @@ static struct box_part part_of(const nb_fit *fit, double *memory, size_t box)
     return (struct box_part){at, at + n};
 }
 
+/* A shot whose boxes are taken in turn. A pixel that several hold is of the first. */
+struct part_shot {
+    size_t number;
+    nb_shot loaded;
+    uint8_t *left; /* the mask, but for pixels of boxes that were taken */
+    int nfast;
+};
+
+static nb_status make_mask(nb_fit *fit, struct part_shot *s)
+{
+    const nb_scene *scene = s->loaded.scene;
+    nb_simulator *sim = NULL;
+    nb_description d;
+    size_t pixels;
+    nb_status status;
+
+    NB_TRY(nb_simulator_create(fit->ctx, scene, fit->names, s->loaded.options, &sim));
+    status = nb_describe(sim, NULL, &d);
+    nb_simulator_free(sim);
+    NB_TRY(status);
+    pixels = (size_t)d.nslow * (size_t)d.nfast;
+    s->nfast = d.nfast;
+    s->left = malloc(pixels);
+    if (!s->left) return fail_memory(fit->ctx, "the errors of a fit");
+    if (scene->detector.mask)
+        memcpy(s->left, scene->detector.mask, pixels);
+    else
+        memset(s->left, 1, pixels);
+    return NB_OK;
+}
+
+/* Takes the pixels of a box; with `count`, only counts those that are left. */
+static size_t take_pixels(const struct part_shot *s, const int r[4], int count)
+{
+    size_t n = 0;
+
+    for (int slow = r[2]; slow < r[3]; slow++)
+        for (int fast = r[0]; fast < r[1]; fast++) {
+            uint8_t *pixel = s->left + (size_t)slow * (size_t)s->nfast + fast;
+
+            n += *pixel != 0;
+            if (!count) *pixel = 0;
+        }
+    return n;
+}
+
 /* Adds one box of a shot. */
-static nb_status add_box(nb_fit *fit, const nb_shot *shot, size_t number, size_t box,
+static nb_status add_box(nb_fit *fit, const struct part_shot *shot, size_t box,
                          const struct box_part *to)
 {
     const struct fit_layout *l = &fit->layout;
     const struct fit_worker *w = fit->worker;
     nb_normal out = {.gradient = w->gradient, .matrix = w->matrix};
-    nb_scene scene = *shot->scene;
+    nb_scene scene = *shot->loaded.scene;
     nb_simulator *sim = NULL;
     nb_status status;
     double loss;
 
-    for (size_t i = 0; i < l->m; i++) w->x[i] = fit->best.x[fit_index(l, number, i)];
+    for (size_t i = 0; i < l->m; i++) w->x[i] = fit->best.x[fit_index(l, shot->number, i)];
     memset(w->gradient, 0, l->m * sizeof *w->gradient);
     memset(w->matrix, 0, l->m * l->m * sizeof *w->matrix);
+    scene.detector.mask = shot->left;
     scene.detector.box += 4 * box;
     scene.detector.nbox = 1;
-    NB_TRY(nb_simulator_create(fit->ctx, &scene, fit->names, shot->options, &sim));
-    status = nb_loss(sim, w->x, &shot->target, &loss, &out);
+    if (take_pixels(shot, scene.detector.box, 1) == 0) return NB_OK;
+    NB_TRY(nb_simulator_create(fit->ctx, &scene, fit->names, shot->loaded.options, &sim));
+    status = nb_loss(sim, w->x, &shot->loaded.target, &loss, &out);
     nb_simulator_free(sim);
+    take_pixels(shot, scene.detector.box, 0);
     for (size_t i = 0; i < l->m; i++) {
-        const size_t row = fit_index(l, number, i);
+        const size_t row = fit_index(l, shot->number, i);
 
         to->gradient[row] += w->gradient[i];
         for (size_t j = 0; j < l->m; j++)
-            to->matrix[row * l->n + fit_index(l, number, j)] += w->matrix[i * l->m + j];
+            to->matrix[row * l->n + fit_index(l, shot->number, j)] +=
+                w->matrix[i * l->m + j];
     }
     return status;
 }
 
+/* Refuses to go on where the fit was cancelled, or its time is over. */
+static nb_status go_on(nb_fit *fit, double start)
+{
+    const double seconds = fit->seconds + clock_seconds(CLOCK_MONOTONIC) - start;
+
+    if (atomic_exchange(&fit->cancelled, 0))
+        return fail(fit->ctx, NB_ERR_CANCELLED, "their computation was cancelled");
+    if (fit->options.seconds > 0 && seconds > fit->options.seconds)
+        return fail(fit->ctx, NB_ERR_CANCELLED, "the limit of seconds is reached");
+    return NB_OK;
+}
+
 static nb_status find_parts(nb_fit *fit, double *memory)
 {
-    for (size_t i = 0; i < fit->layout.nshot; i++) {
-        nb_status status = NB_OK;
-        nb_shot loaded;
+    const double start = clock_seconds(CLOCK_MONOTONIC);
+    nb_status status = NB_OK;
+
+    for (size_t i = 0; i < fit->layout.nshot && status == NB_OK; i++) {
+        struct part_shot shot = {.number = i};
 
         if (fit->left_out[i]) continue;
-        NB_TRY(fit_load(fit, fit->ctx, i, &loaded));
+        NB_TRY(fit_load(fit, fit->ctx, i, &shot.loaded));
+        status = make_mask(fit, &shot);
         for (size_t b = 0; b < fit->nbox && status == NB_OK; b++) {
             const struct box_part part = part_of(fit, memory, b);
 
-            status = add_box(fit, &loaded, i, b, &part);
+            status = go_on(fit, start);
+            if (status == NB_OK) status = add_box(fit, &shot, b, &part);
         }
-        fit_unload(fit, i, &loaded);
-        NB_TRY(status);
+        free(shot.left);
+        fit_unload(fit, i, &shot.loaded);
     }
-    return NB_OK;
+    fit->seconds += clock_seconds(CLOCK_MONOTONIC) - start;
+    return status;
 }
 
 /* ---- the fit without a box ---- */
@@ -147,11 +221,27 @@ static void step_without(size_t n, const double *c, const struct box_part *part,
     for (size_t i = 0; i < n; i++) step[i] *= c[i * (n + 1)] > 0 ? sqrt(c[i * (n + 1)]) : 0;
 }
 
+/* Returns how many boxes have pixels of their own. */
+static size_t boxes_with_pixels(const nb_fit *fit, double *memory)
+{
+    size_t n = 0;
+
+    for (size_t b = 0; b < fit->nbox; b++) {
+        const struct box_part part = part_of(fit, memory, b);
+        int is_empty = 1;
+
+        for (size_t i = 0; i < fit->layout.n; i++) is_empty &= part.gradient[i] == 0;
+        n += !is_empty;
+    }
+    return n;
+}
+
 /* The covariance of the jackknife in place of H^-1, and what restraints add. */
 static void combine(const nb_fit *fit, double *memory, double *step, double *covariance)
 {
     const size_t n = fit->layout.n, nbox = fit->nbox;
-    const double factor = (double)(nbox - 1) / (double)nbox;
+    const double groups = (double)boxes_with_pixels(fit, memory);
+    const double factor = (groups - 1) / groups;
     double *a = step + (nbox + n) * n;
 
     for (size_t b = 0; b < nbox; b++) {
@@ -177,7 +267,7 @@ static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
     const size_t n = fit->layout.n, nbox = fit->nbox;
     const size_t parts = nbox * (n + n * n), steps = (nbox + n + n) * n;
-    double *memory = calloc(parts + steps, sizeof *memory);
+    double *memory = calloc(parts + steps + 1, sizeof *memory);
     nb_status status;
 
     if (!memory) return fail_memory(fit->ctx, "the errors of a fit");
@@ -208,7 +298,7 @@ static nb_status find_once(nb_fit *fit, double factor, struct fit_result_memory 
         return NB_OK;
     }
     NB_TRY(find(fit, factor, r));
-    kept = calloc(2 * n + n * n, sizeof *kept);
+    kept = calloc(2 * n + n * n + 1, sizeof *kept);
     if (!kept) return fail_memory(fit->ctx, "the errors of a fit");
     memcpy(kept, fit->best.x, n * sizeof *kept);
     memcpy(kept + n, r->error, n * sizeof *kept);
@@ -220,7 +310,18 @@ static nb_status find_once(nb_fit *fit, double factor, struct fit_result_memory 
 
 nb_status boxes_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
-    NB_TRY(find_once(fit, out->error_factor, r));
+    const char *why = boxes_why_not(fit);
+    const nb_status status =
+        why || fit->end == NB_FIT_NOT_RUN ? NB_OK : find_once(fit, out->error_factor, r);
+
+    if (fit->end == NB_FIT_NOT_RUN || status == NB_ERR_MEMORY) return status;
+    if (status != NB_OK) why = nb_context_message(fit->ctx);
+    if (why) {
+        (void)snprintf(r->errors_why, sizeof r->errors_why,
+                       "errors from the curvature of the loss, not by boxes: %.150s", why);
+        out->errors_why = r->errors_why;
+        return NB_OK;
+    }
     out->error_factor = 1;
     out->errors = NB_FIT_ERRORS_BOXES;
     (void)

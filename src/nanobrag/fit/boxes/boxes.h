@@ -9,8 +9,9 @@
  *   C = (G - 1)/G sum over b of d_b d_b^T + H^-1 R H^-1,   d_b = (H - H_b)^-1 g_b
  *
  * with H the matrix of the fit, R that of its restraints, g_b and H_b gradient and matrix
- * of the pixels of box b in all shots. A step that were H^-1 g_b would be too short: few
- * strong spots decide on values, which then describe them better than they should.
+ * of the pixels of box b in all shots, of which a pixel is in the first box that holds it.
+ * H^-1 g_b alone would be too short a step: few strong spots decide on values, which then
+ * describe them better than they should.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,11 +23,12 @@
 /* Notes the boxes of a shot. */
 void boxes_note(nb_fit *fit, const nb_scene *scene);
 
-/* Returns 1 if errors by boxes are asked for and there are enough of them: more than values
+/* Returns why a fit has no errors by boxes; NULL: it has. They take more boxes than values
  * that are fitted. */
-int boxes_can(const nb_fit *fit, const nb_fit_result *out);
+const char *boxes_why_not(const nb_fit *fit);
 
-/* Sets errors and covariance of a result from the covariance of counting. */
+/* Sets errors and covariance of a result from the covariance of counting once a run has
+ * ended; where there are none by boxes, as after nb_fit_cancel(), errors_why alone. */
 struct fit_result_memory;
 nb_status boxes_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);
 

@@ -40,6 +40,7 @@ nb_scene draws_scene(const nb_scene *scene, int draw)
 static const char *why_not(const nb_fit *fit)
 {
     if (fit->is_expected) return "it is that of a fit";
+    if (fit->options.scaling == NB_FIT_SCALING_BOXES) return "errors by boxes do without";
     if (fit->options.scaling != NB_FIT_SCALING_AUTO) return "as asked for";
     if (!fit->layout.has_matrix) return "L-BFGS keeps no matrix for it";
     if (fit->end != NB_FIT_CONVERGED) return "the fit has not converged";

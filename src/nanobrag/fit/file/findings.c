@@ -58,6 +58,8 @@ static void put_misfit(struct document *d, cJSON *to, const nb_misfit *m)
     document_real(d, to, "bright", (double)m->bright);
     document_real(d, to, "bright_deviance", m->bright_deviance);
     document_real(d, to, "bright_expected", m->bright_expected);
+    document_real(d, to, "observed", m->observed);
+    document_real(d, to, "photons", m->photons);
 }
 
 /* Residuals of a shot, by resolution; nothing of one that has none. */

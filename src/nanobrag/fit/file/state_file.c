@@ -453,6 +453,7 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
         char *before = fit->left_out[i];
 
         has_kept |= stored->track[i].attempt == 1;
+        if (choices_holds_out(fit, i)) continue; /* for the reason that it has now */
         fit->left_out[i] = stored->left_out[i];
         stored->left_out[i] = before;
     }

@@ -357,10 +357,12 @@ static void add_pixel(const struct compared *c, int s, int f, double q,
     add(&to->all->all, &v);
     add(to->shot, &v);
     add(&to->all->shell[shell], &v);
-    for (size_t b = 0; b < d->nbox; b++) {
+    for (size_t b = 0; to->box && b < d->nbox; b++) {
         const int *r = d->box + 4 * b;
 
-        if (to->box && f >= r[0] && f < r[1] && s >= r[2] && s < r[3]) add(to->box + b, &v);
+        if (f < r[0] || f >= r[1] || s < r[2] || s >= r[3]) continue;
+        add(to->box + b, &v);
+        return; /* it is one of the first box that holds it */
     }
 }
 

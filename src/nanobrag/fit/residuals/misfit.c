@@ -30,7 +30,7 @@ struct expected {
     double mean, variance;
 };
 
-/* From so many photons on the series below is right to 2e-5 of the mean and 2e-4 of the
+/* From so many photons on the series below is right to 1e-6 of the mean and 2e-4 of the
  * variance. */
 static const double many = 30;
 enum { COUNTS = 120 }; /* `many` and 16 standard deviations above */
