@@ -247,6 +247,32 @@ static int changing(void)
     return 0;
 }
 
+/* A beam that changes is that of the image: lattices that do not change have the crystal's
+ * cell still. */
+static int changing_beam(void)
+{
+    char *text = split("{" OTHER "}",
+                       "{\"real_space_a\": [30, 0, 0], \"real_space_b\": [0, 40, 0],"
+                       "\"real_space_c\": [-10, 0, 50]" GROUP "}",
+                       "[11, 40]", "[11, 12]");
+    char *moving = text_with(text, "\"wavelength\": 0.98",
+                             "\"wavelength\": 0.98, \"s0_at_scan_points\": [[0, 0, -1], "
+                             "[0.03, 0, -0.94], [0.03, 0, -0.94]]");
+    nb_experiment e;
+
+    if (!has_feature("cjson"))
+        return free(text), free(moving), tap_skip("this build has no cJSON");
+    check_ok(parse(moving, 0, &e), "a beam that changes");
+    tap_check(e.points != NULL && e.scene.crystal.nlattice == 1, "it does");
+    for (int i = 0; i < 6; i++)
+        tap_check(e.lattice[0].cell[i] == 0, "cell[%d] is %g, expected 0", i,
+                  e.lattice[0].cell[i]);
+    nb_experiment_clear(&e);
+    free(text);
+    free(moving);
+    return 0;
+}
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -458,9 +484,10 @@ static int rows(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"two", two},         {"common", common},         {"which", which},
-        {"spreads", spreads}, {"changing", changing},     {"refused", refused},
-        {"most", most},       {"round_trip", round_trip}, {"rows", rows},
+        {"two", two},         {"common", common},     {"which", which},
+        {"spreads", spreads}, {"changing", changing}, {"changing_beam", changing_beam},
+        {"refused", refused}, {"most", most},         {"round_trip", round_trip},
+        {"rows", rows},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

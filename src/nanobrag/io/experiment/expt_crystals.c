@@ -159,6 +159,7 @@ static nb_status read_lattice(const struct expt *e, const struct expt *other,
     memcpy(source.real_axes, m.real_axes, sizeof source.real_axes);
     source.list[SCAN_CRYSTAL] =
         cJSON_GetObjectItemCaseSensitive(crystal, "A_at_scan_points");
+    source.list[SCAN_BEAM] = NULL; /* of the image */
     source.quiet = 1;
     NB_TRY(scan_points_read(other, &source, &m, s->out->images, s->turn, s->points + *n));
     goniometer_turn(&source.g, m.real_axes);
