@@ -490,6 +490,8 @@ class Fit:
         if isinstance(shot, str) and shot not in _SHOTS:
             raise ValueError(f'shot: expected a number, "fitted" or "held_out", not "{shot}"')
         which = _SHOTS[shot] if isinstance(shot, str) else integer(shot, "shot", 64)
+        if which < 0 and not isinstance(shot, str):
+            raise ValueError(f"there is no shot {which}")
         out = ffi.new("nb_fit_misfit *")
         with self._context.lock:
             self._call(lib.nb_fit_misfit_get, self._pointer(), which, out)

@@ -86,7 +86,7 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
     """What a page says of a fit that has run, with the images of one shot, as JSON has it.
 
     Args:
-        fit: a fit after its run.
+        fit: a fit after its run, of which every shot is compared once more.
         shot: whose images are shown.
     """
     result, misfit = fit.result, fit.misfit(shot)
@@ -115,7 +115,7 @@ def collect(fit: Fit, shot: int = 0) -> dict[str, Any]:
         "shots": [plain(s) for s in result.shot],
         "shells": plain(misfit.shell),
         "all": plain(misfit.all),
-        "fitted": _totals(fit.misfit("fitted")),
+        "fitted": _totals(fit.misfit("fitted") if len(fit.shots) > 1 else misfit),
         "held_out": _totals(fit.misfit("held_out")),
         "boxes": plain(misfit.box),
         "box": [] if box is None else np.asarray(box).tolist(),
@@ -374,7 +374,7 @@ def _fit_page(content: dict[str, Any], images: dict[str, NDArray[Any]], truth: d
             page.add(
                 f"<p>{name}: rms of z {_number(totals['z_rms'])}; deviance {_number(totals['over_expected'])} times "
                 f"what a right model has, {_number(totals['bright_over_expected'])} times in the {totals['bright']} "
-                f"pixels of more than 3 photons; R of boxes {_number(totals['r_boxes'])}.</p>"
+                f"pixels of more than {lib.NB_FIT_BRIGHT} photons; R of boxes {_number(totals['r_boxes'])}.</p>"
             )
     for warning in content.get("warnings", []):
         page.add(f'<p class="out">{html.escape(warning[0].upper() + warning[1:])}.</p>')

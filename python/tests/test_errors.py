@@ -226,6 +226,7 @@ def test_a_fit_refuses_what_it_lacks(scene):
         (lambda: fit.image(1), ValueError, "shot 1 of 1"),
         (lambda: fit.image("a"), TypeError, "shot: expected a whole number"),
         (lambda: fit.misfit(0.5), TypeError, "shot: expected a whole number"),
+        (lambda: fit.misfit(-1), ValueError, "there is no shot -1"),
         (lambda: fit.part(0, 1), ValueError, "no request is open"),
         (lambda: fit.part("a", 1), TypeError, "first: expected a whole number"),
         (lambda: pickle.dumps(fit), TypeError, "a Fit does not pickle"),
