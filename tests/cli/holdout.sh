@@ -50,7 +50,13 @@ run $still $start -shots two.json -holdout 2 -resume fit.json
 is "goes on" [ "$code" -eq 0 ]
 refuses 2 'fit.json: holdout is 2 there and 0 here' $still $start -shots two.json -resume fit.json
 refuses 2 '-holdout 1 leaves no image to fit' $still -fit scale -shots two.json -holdout 1
-refuses 2 'from 2 to the number of shots, 2' $still -fit scale -shots two.json -holdout 3
+refuses 2 '-holdout 3 holds no image out: there are 2 to fit' \
+    $still -fit scale -shots two.json -holdout 3
+refuses 2 '-holdout 5 holds no image out: there is 1 to fit' \
+    $still -fit scale -data n_001.img -holdout 5
+run $still -misset 10 20 30 -mosaic 0.4 -fit scale -fisher -holdout 2
+is "-fisher holds nothing out" sh -c \
+    "test $code -eq 0 && grep -q 'warning: -holdout has no effect on errors that are expected' err"
 refuses 2 '-holdout and -fit_each exclude each other' \
     $still -fit mosaic -fit_each scale -shots two.json -holdout 2
 refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2

@@ -121,7 +121,8 @@ static void check_effects(const struct settings *s, struct messages *messages)
 {
     static const int once[] = {OPT_FIT, OPT_FIT_EACH, OPT_FITFILE, OPT_SHOTS,
                                OPT_DATA_MASK};
-    static const int runs[] = {OPT_COARSE, OPT_ERRORS, OPT_FIT_PASSES, OPT_FIT_SECONDS};
+    static const int runs[] = {OPT_COARSE, OPT_ERRORS, OPT_FIT_PASSES, OPT_FIT_SECONDS,
+                               OPT_HOLDOUT};
     const int *const given = s->given;
     const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
     warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
@@ -318,7 +319,8 @@ nb_fit_options fit_options_of(struct fit_job *job)
                             .own = job->own,
                             .coarse = s->fit.coarse,
                             .scaling = s->fit.scaling,
-                            .holdout = s->fit.holdout,
+                            .holdout =
+                                s->fit.fisher || s->fit.fisher_scan ? 0 : s->fit.holdout,
                             .passes = s->fit.passes,
                             .seconds = s->fit.seconds,
                             .restraint = job->restraint,
@@ -380,6 +382,11 @@ static int prepare(struct fit_job *job)
     if (!code) code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
     if (!code) code = fit_sources_check(run, &job->sources);
+    if (!code && fit_options_of(job).holdout > (int)job->sources.n)
+        code = message_usage(run->messages,
+                             "-holdout %d holds no image out: there %s %zu to fit",
+                             run->s->fit.holdout, job->sources.n == 1 ? "is" : "are",
+                             job->sources.n);
     if (code) return code;
     const nb_description *d = &run->description;
     const double bytes = 2. * sizeof(float) * (double)d->nfast * (double)d->nslow;
