@@ -136,8 +136,7 @@ static void visit_candidate(const struct search *s, const struct candidate *c,
         for (int j = 0; j < 3; j++)
             q[j] = (double)c->h * star[j] + (double)c->k * star[3 + j]
                    + (double)c->l * star[6 + j];
-        if (!phys_passes_dmin(dmin, q[0] * q[0] + q[1] * q[1] + q[2] * q[2]))
-            continue;
+        if (!phys_passes_dmin(dmin, q[0] * q[0] + q[1] * q[1] + q[2] * q[2])) continue;
         for (int j = 0; j < s->nsource; j++)
             add_pair(s, frame->orientation + s->first + i,
                      frame->source + s->first_source + j, q, f2, out);
