@@ -40,7 +40,7 @@ void continuous_free(struct continuous_work *work)
 size_t continuous_bytes(const struct continuous_work *work)
 {
     return work->table.capacity * sizeof *work->table.spot
-           + work->table.line_capacity * sizeof *work->table.line_at
+           + work->table.number_capacity * sizeof *work->table.numbers
            + work->ncrystals * sizeof *work->view.crystal
            + work->ngroups * (sizeof *work->view.group + sizeof *work->spectrum)
            + work->nstrips * sizeof *work->strip + work->norder * sizeof *work->order

@@ -20,11 +20,11 @@
 void list_free(struct spot_table *table)
 {
     free(table->spot);
-    free(table->line_at);
+    free(table->numbers);
     memset(table, 0, sizeof *table);
 }
 
-int list_grow(struct spot_table *table, size_t spots, size_t lines)
+int list_grow(struct spot_table *table, size_t spots, size_t numbers)
 {
     if (table->n + spots > table->capacity) {
         const size_t most = 2 * (table->n + spots) + 64;
@@ -34,13 +34,13 @@ int list_grow(struct spot_table *table, size_t spots, size_t lines)
         table->spot = more;
         table->capacity = most;
     }
-    if (table->nline + lines > table->line_capacity) {
-        const size_t most = 2 * (table->nline + lines) + 64;
-        double *more = realloc(table->line_at, most * sizeof *more);
+    if (table->nnumber + numbers > table->number_capacity) {
+        const size_t most = 2 * (table->nnumber + numbers) + 64;
+        double *more = realloc(table->numbers, most * sizeof *more);
 
         if (!more) return 0;
-        table->line_at = more;
-        table->line_capacity = most;
+        table->numbers = more;
+        table->number_capacity = most;
     }
     return 1;
 }
@@ -183,7 +183,7 @@ nb_status list_spots(struct progress *progress, const struct view *view,
 {
     struct search s = {.progress = progress, .view = view, .settings = settings};
 
-    out->n = out->nline = 0;
+    out->n = out->nnumber = 0;
     s.qmax = largest_q(view, settings);
     s.out = out;
     for (s.name.crystal = 0; s.name.crystal < view->ncrystal; s.name.crystal++)
@@ -203,9 +203,9 @@ void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
         nodes->y[i] = e->y + e->yb * pattern->b[i];
     }
     nodes->at = spot->at;
-    nodes->line_at = (const double(*)[NODES])(table->line_at + spot->line_at);
+    nodes->line_at = (const double(*)[NODES])(table->numbers + spot->line_at);
     nodes->star = spot->name.star ? &spot->star : NULL;
-    nodes->star_at = (const double(*)[NODES])(table->line_at + spot->star_at);
+    nodes->star_at = (const double(*)[NODES])(table->numbers + spot->star_at);
     nodes->step = spot->step;
     nodes->line_step = spot->line_step;
 }

@@ -32,7 +32,7 @@ struct listed_spot {
     double middle, reach;
     double step, line_step;
     on_nodes at;
-    size_t line_at; /* where the energies of a line begin among all; 5 x NODES */
+    size_t line_at; /* where the energies of a line begin among `numbers`; 5 x NODES */
     struct star star; /* where the name says that there is one */
     size_t star_at; /* where its points begin (nodes.h) */
     double square, scale; /* F^2; with all weights */
@@ -44,8 +44,8 @@ struct listed_spot {
 struct spot_table {
     struct listed_spot *spot;
     size_t n, capacity;
-    double *line_at;
-    size_t nline, line_capacity;
+    double *numbers; /* on nodes: energies of lines and points of stars */
+    size_t nnumber, number_capacity;
 };
 
 void list_free(struct spot_table *table);

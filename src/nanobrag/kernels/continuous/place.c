@@ -15,6 +15,7 @@
 
 #include "kernels/continuous/forms/star.h"
 #include "kernels/continuous/forms/star_make.h"
+#include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/pattern.h"
 
 /* The most points of Gauss's rule over phi; wider ranges are cut into pieces of so many
@@ -29,7 +30,7 @@ static const double lines_widths = 1e4, widest_energy = 0.1;
  * most so many in each direction. The streak of a spectrum has an odd number of them: its
  * brightest place is not in a corner. */
 static const double flat_share = 0.06;
-enum { PARTS_MOST = 8, MIDDLE_STEP = NODE_STEPS / 2 };
+enum { PARTS_MOST = 8 };
 
 /* The largest phi, radian, at which the series of nodes.c is used. */
 static const double widest_phi = 0.15;
@@ -357,16 +358,16 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         s->cell[2] = low_b, s->cell[3] = low_b + wide;
         if (part - row * n == n - 1) s->cell[1] = 1;
         if (row == n - 1) s->cell[3] = 1;
-        s->line_at = l->out->nline;
-        if (lines) line_at = l->out->line_at + l->out->nline;
+        s->line_at = l->out->nnumber;
+        if (lines) line_at = l->out->numbers + l->out->nnumber;
         s->star_at = s->line_at + (lines ? line_numbers : 0);
-        l->out->nline += numbers;
+        l->out->nnumber += numbers;
         list_nodes(s, l->out, l->settings->pattern, &l->nodes);
         find_steps(l, s, line_at);
         list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* with these steps */
         if (s->name.star)
             star_points(&making, &l->nodes, most_along(l, s), s->at,
-                        (void *)(l->out->line_at + s->star_at), (void *)line_at);
+                        (void *)(l->out->numbers + s->star_at), (void *)line_at);
         l->out->spot[l->out->n++] = *s;
     }
     return 1;

@@ -17,7 +17,7 @@ int place_reflection(const struct view *view, const struct list_settings *settin
  * number k, 1/A^2. */
 double list_widest_size(const struct job *job, double k);
 
-/* Makes room for more spots and energies of lines; returns 0 when there is no memory. */
-int list_grow(struct spot_table *table, size_t spots, size_t lines);
+/* Makes room for more spots and numbers on nodes; returns 0 when there is no memory. */
+int list_grow(struct spot_table *table, size_t spots, size_t numbers);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/continuous/forms/star.h"
+#include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/view_parts.h"
 
 /* Widths in the block are turned with it and lie in a plane: the error is some
@@ -18,8 +19,6 @@ static const double least_share = 1e-6;
  * log I below which there is none; the steps to a point of it; and Jacobi's sweeps. */
 enum { STEPS_MOST = 20, HALVED_MOST = 10, BEND_STEPS = 2, JACOBI_SWEEPS = 6 };
 static const double settled = 1e-6;
-
-enum { MIDDLE_STEP = NODE_STEPS / 2 };
 
 static double variance_along(const double m[6], struct form_vector a)
 {
