@@ -143,7 +143,7 @@ NB_API unsigned nb_scan_points_set(const nb_scan_points *points, double phi,
  *   points   [in]      of nb_expt_read_lattices(); NULL: nothing is set
  *   phi      [in]      as there                                                  degree
  *   n        [in]      how many of its lattices
- *   lattice  [in,out]  a list in their order: matrix and cell                    (n)
+ *   lattice  [in,out]  a list in their order: matrix, and cell where it changes  (n)
  */
 NB_API void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
                                         nb_lattice *lattice);

@@ -273,6 +273,43 @@ static int changing_beam(void)
     return 0;
 }
 
+/* A beam or goniometer that changes gives no lattice a cell of its own; and a lattice
+ * stands still where the crystal does. */
+static int others_change(void)
+{
+    static const char *const turn[2][2] =
+        {{"\"wavelength\": 0.98", "\"wavelength\": 0.98, \"s0_at_scan_points\": "
+                                  "[[0, 0, -1], [0.03, 0, -1], [0.06, 0, -1]]"},
+         {"\"setting_rotation\": [1, 0, 0, 0, 1, 0, 0, 0, 1]",
+          "\"setting_rotation_at_scan_points\": [[1, 0, 0, 0, 1, 0, 0, 0, 1], "
+          "[1, 0, 0, 0, 0.8, -0.6, 0, 0.6, 0.8], [1, 0, 0, 0, 0, -1, 0, 1, 0]]"}};
+    char *text = split("{" OTHER "}, {" SHARED ", \"crystal\": 2}",
+                       "{\"real_space_a\": [0, 30, 0], \"real_space_b\": [-40, 0, 0],"
+                       "\"real_space_c\": [0, -10, 50]" GROUP "}, "
+                       "{" TURNED GROUP ", \"A_at_scan_points\": [" A0 ", " A1 ", " A2 "]}",
+                       "[11, 40]", "[11, 12]");
+
+    for (int i = 0; has_feature("cjson") && i < 2; i++) {
+        char *whole = text_with(text, turn[i][0], turn[i][1]);
+        nb_experiment e;
+
+        check_ok(parse(whole, 0, &e), turn[i][0]);
+        for (int when = 0; when < 2; when++) {
+            tap_check(e.lattice[0].cell[0] == 0, "%s: cell %.17g, expected 0", turn[i][0],
+                      e.lattice[0].cell[0]);
+            nb_scan_points_set_lattices(e.points, 12.5 + 1.5 * 0.25, 2, e.lattice);
+        }
+        tap_check(e.lattice[1].cell[0] > 0, "one has its own");
+        tap_check((i == 0) == !!strstr(probe_log(), "1 of the lattices change during the"),
+                  "which stands still is told: '%s'", probe_log());
+        if (i == 0) tap_close("it does", e.lattice[1].matrix[1], -0.0005, 1e-15);
+        nb_experiment_clear(&e);
+        free(whole);
+    }
+    free(text);
+    return has_feature("cjson") ? 0 : tap_skip("this build has no cJSON");
+}
+
 /* ---- what is refused ---- */
 
 static const struct {
@@ -484,9 +521,16 @@ static int rows(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"two", two},         {"common", common},     {"which", which},
-        {"spreads", spreads}, {"changing", changing}, {"changing_beam", changing_beam},
-        {"refused", refused}, {"most", most},         {"round_trip", round_trip},
+        {"two", two},
+        {"common", common},
+        {"which", which},
+        {"spreads", spreads},
+        {"changing", changing},
+        {"changing_beam", changing_beam},
+        {"others_change", others_change},
+        {"refused", refused},
+        {"most", most},
+        {"round_trip", round_trip},
         {"rows", rows},
     };
 

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "io/experiment/mosaicity.h"
+#include "scene/crystal.h"
 #include "scene/lattices/lattices.h"
 
 /* ---- one crystal ---- */
@@ -112,10 +113,12 @@ struct lattices {
 };
 
 /* A lattice with the cell of the crystal has none of its own. */
-static void share_cell(const double cell[6], nb_lattice *l)
+static void share_cell(const struct models *crystal, nb_lattice *l)
 {
     static const double rounding = 1e-12;
+    double cell[6];
 
+    crystal_cell_of(crystal->real_axes, cell);
     for (int i = 0; i < 6; i++)
         if (!(fabs(l->cell[i] - cell[i]) <= rounding * cell[i])) return;
     memset(l->cell, 0, sizeof l->cell);
@@ -165,7 +168,8 @@ static nb_status read_lattice(const struct expt *e, const struct expt *other,
     goniometer_turn(&source.g, m.real_axes);
     NB_TRY(models_to_axes(e->ctx, e->name, (const double(*)[3])m.real_axes, s->turn,
                           l->matrix, l->cell));
-    if (!s->points[*n]) share_cell(s->out->scene.crystal.cell, l);
+    if (!scan_points_have_cells(s->out->points) && !scan_points_have_cells(s->points[*n]))
+        share_cell(s->m, l);
     l->scale = 1;
     s->mosaic[0] = fmin(s->mosaic[0], m.mosaic);
     s->mosaic[1] = fmax(s->mosaic[1], m.mosaic);
@@ -216,15 +220,17 @@ static void check_cells(const struct expt *e, const struct lattices *s)
                  e->name, e->i);
 }
 
-/* Hands the points of the lattices over to those of the crystal, which may not change. */
+/* Hands the points of the lattices over to those of the crystal, unless it does not change.
+ */
 static void take_points(const struct expt *e, struct lattices *s)
 {
     nb_experiment *out = s->out;
     const int n = out->scene.crystal.nlattice;
+    nb_scene unused = {0};
 
     for (int i = 0; i < n; i++)
         scan_points_set_lattice(s->points[i], s->m->phi0 + s->m->osc / 2, out->lattice + i);
-    if (out->points) {
+    if (nb_scan_points_set(out->points, 0, NB_FOUND_CRYSTAL, &unused, NULL)) {
         scan_points_adopt(out->points, s->points, n);
         s->points = NULL;
     } else if (s->changing > 0) {

@@ -24,6 +24,7 @@ struct point {
 struct nb_scan_points {
     int n;
     unsigned changes; /* NB_FOUND_...: which numbers are used */
+    int has_cells; /* 1: the axes of the crystal change also in their cell */
     double phi0, osc; /* of the first image, degree */
     struct point *at; /* (n) */
     nb_scan_points **lattice; /* of the further lattices; NULL: one does not change */
@@ -221,6 +222,7 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
     if (used[SCAN_BEAM]) s->changes |= NB_FOUND_BEAM;
     if (used[SCAN_SETTING]) s->changes |= NB_FOUND_AXIS | (m->found & NB_FOUND_CRYSTAL);
     if (used[SCAN_CRYSTAL]) s->changes |= NB_FOUND_CRYSTAL;
+    s->has_cells = used[SCAN_CRYSTAL] != NULL;
     s->at = calloc((size_t)s->n, sizeof *s->at);
     if (!s->at) {
         free(s);
@@ -316,6 +318,11 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
     return members;
 }
 
+int scan_points_have_cells(const nb_scan_points *points)
+{
+    return points && points->has_cells;
+}
+
 void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice)
 {
     nb_scene scene = {0};
@@ -324,7 +331,7 @@ void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattic
           & NB_FOUND_CRYSTAL))
         return;
     memcpy(lattice->matrix, scene.crystal.matrix, sizeof lattice->matrix);
-    memcpy(lattice->cell, scene.crystal.cell, sizeof lattice->cell);
+    if (points->has_cells) memcpy(lattice->cell, scene.crystal.cell, sizeof lattice->cell);
 }
 
 void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,

@@ -33,7 +33,11 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
  * list is an allocation of its own, and is released with them. */
 void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n);
 
-/* Sets the axes of a lattice, whose points may be NULL, to what they are at an angle. */
+/* Returns 1 if the crystal changes also in its cell; points may be NULL. */
+int scan_points_have_cells(const nb_scan_points *points);
+
+/* Sets the axes of a lattice, whose points may be NULL, to what they are at an angle, and
+ * the cell where it changes. */
 void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice);
 
 /* Turns axes by the rotations of a goniometer at phi = 0. */
