@@ -25,18 +25,30 @@ accepts 't.expt: 3 of its 3 experiments are crystals of one image, up to 1.* deg
     -expt ../t.expt $spots -floatfile f.bin
 is "the image of all" near 2e-6 three.bin work/f.bin
 is "nothing else is said of the file" test "$(grep -c t.expt err)" -eq 1
-is "the report names them" test "$(grep -c 'and a lattice of misset 0 0 0, 1 times as bright$' out)" -eq 2
+is "the report names them" test "$(grep -c 'and a lattice at .* degree from it, of misset 0 0 0, 1 times as bright$' out)" -eq 2
+# 10.25 19.8 30.2 and 11 19 30.5 are rotations at 0.3293 and 1.384 degree from 10 20 30
+is "and their angles" test "$(grep -c 'a lattice at \(0.329\|1.38\) degree' out)" -eq 2
 run -expt ../t.expt:2 $spots -floatfile f.bin -json ../run.json
 is "whichever comes first" near 2e-6 three.bin work/f.bin
 is "-json has their cell" test "$(grep -A 2 '"lattices"' run.json | grep -c '"cell"')" -ge 1
+is "and orientation" test "$(grep -c '"matrix"' run.json)" -eq 2
+accepts 'a lattice at 0.283 degree from it, of misset 10.2 20.2 30,' $cell $spots $view \
+    $first -lattice 10.2 20.2 30 -floatfile f.bin
+accepts '-misset turns the first of these crystals alone' -expt ../t.expt $spots \
+    -misset 0 0 5 -floatfile f.bin
 alike "-nolattices takes one" "-expt ../t.expt:1 -nolattices $spots" \
     "$cell $spots $view -misset 10.25 19.8 30.2"
 accepts 'of its 3 experiments the first is taken (:0)' -expt ../t.expt -nolattices $spots \
     -floatfile f.bin
 accepts 'warning: -nolattices has no effect without -expt' $scene -nolattices -floatfile f.bin
+accepts '3 of its 3 .* degree apart, but -lattice replaces all but the first$' \
+    -expt ../t.expt $spots -lattice 0 0 0.3 0.5 -floatfile f.bin
+is "nor is it said that they are taken" test "$(grep -c 'become its lattices' err)" -eq 0
 alike "-lattice replaces them" "-expt ../t.expt $spots -lattice 0 0 0.3 0.5" \
     "-expt ../t.expt -nolattices $spots -lattice 0 0 0.3 0.5"
 printf '0.02 0 0\n0 0.0166 0\n0 0 0.0142\n' > m.mat
+accepts '3 of its 3 .* degree apart, but -mat replaces them$' -expt ../t.expt $spots \
+    -mat ../m.mat -floatfile f.bin
 alike "-mat replaces all crystals" "-expt ../t.expt $spots -mat ../m.mat" \
     "-expt ../t.expt -nolattices $spots -mat ../m.mat"
 alike "-cell is that of all" "-expt ../t.expt $spots -cell 51 61 71 90 96 90" \

@@ -178,7 +178,6 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
                      "%s: its scan has %d images, of which this is the first; "
                      "-images %d makes all",
                      s->expt ? s->expt : s->xparm, out->images, out->images);
-    lattices_say(s, messages, out);
     return 0;
 }
 

@@ -37,21 +37,80 @@ static double turn_between(const double from[3][3], const double to[3][3])
     return atan2(sine / fabs(volume), trace / volume - 1) * 180 / acos(-1);
 }
 
+/* Turn a vector about x, then y, then z, degree. */
+static void turn_by_misset(const double misset[3], double v[3])
+{
+    for (int k = 0; k < 3; k++) {
+        const double angle = misset[k] * acos(-1) / 180;
+        const int p = (k + 1) % 3, q = (k + 2) % 3;
+        const double u = v[p];
+        v[p] = cos(angle) * u - sin(angle) * v[q];
+        v[q] = sin(angle) * u + cos(angle) * v[q];
+    }
+}
+
+/* Turn a vector by a rotation vector, degree. */
+static void turn_about(const double r[3], double v[3])
+{
+    const double length = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+    const double angle = length * acos(-1) / 180, from[3] = {v[0], v[1], v[2]};
+    if (length == 0) return;
+    const double along = (r[0] * v[0] + r[1] * v[1] + r[2] * v[2]) / (length * length);
+    for (int i = 0; i < 3; i++) {
+        const int p = (i + 1) % 3, q = (i + 2) % 3;
+        v[i] = cos(angle) * from[i] + (1 - cos(angle)) * along * r[i]
+               + sin(angle) / length * (r[p] * from[q] - r[q] * from[p]);
+    }
+}
+
+/* The axes of a matrix, the unit matrix if it is 0, after both turns. */
+static void turned(const double matrix[9], const double misset[3], const double rotation[3],
+                   double out[3][3])
+{
+    int given = 0;
+    for (int i = 0; i < 9; i++) given |= matrix[i] != 0;
+    for (int k = 0; k < 3; k++) {
+        double v[3];
+        for (int i = 0; i < 3; i++) v[i] = given ? matrix[3 * i + k] : i == k;
+        turn_by_misset(misset, v);
+        turn_about(rotation, v);
+        for (int i = 0; i < 3; i++) out[i][k] = v[i];
+    }
+}
+
+double lattices_angle(const nb_crystal *crystal, int i)
+{
+    const nb_lattice *const l = crystal->lattice + i;
+    double from[3][3], to[3][3];
+    int given = 0;
+    for (int k = 0; k < 9; k++) given |= l->matrix[k] != 0;
+    turned(crystal->matrix, crystal->misset, crystal->rotation, from);
+    turned(given ? l->matrix : crystal->matrix, l->misset, l->rotation, to);
+    return turn_between((const double(*)[3])from, (const double(*)[3])to);
+}
+
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from)
 {
     const nb_crystal *const crystal = &from->scene.crystal;
     const int n = crystal->nlattice;
+    const char *become =
+        "and become its lattices; -nolattices takes the crystal of one alone";
     double most = 0;
+    if (s->nlattice > 0) become = "but -lattice replaces all but the first";
+    if (s->matrix) become = "but -mat replaces them";
     for (int i = 0; i < n; i++)
         most = fmax(most, turn_between((const double(*)[3])crystal->matrix,
                                        (const double(*)[3])crystal->lattice[i].matrix));
     if (n > 0)
         message_note(messages,
                      "%s: %d of its %d experiments are crystals of one image, up to %.3g "
-                     "degree apart, and become its lattices; -nolattices takes the crystal "
-                     "of one alone",
-                     s->expt, n + 1, from->count, most);
+                     "degree apart, %s",
+                     s->expt, n + 1, from->count, most, become);
+    if (n > 0 && s->scene.crystal.lattice == from->lattice && s->given[OPT_MISSET])
+        message_note(messages,
+                     "-misset turns the first of these crystals alone; for the others "
+                     "there is -param 'lattice_misset_x[0]=...'");
     if (from->count > n + 1 && s->expt && !strchr(s->expt, ':'))
         message_note(messages, "%s: of its %d experiments the first is taken (:0)", s->expt,
                      from->count);
@@ -141,20 +200,6 @@ static void set_numbers(const struct run *run, const char *group, int i, const d
     }
 }
 
-/* A rotation comes after the misset, and is turned by it where it belongs before it. */
-static void turn_by_misset(const struct run *run, int i, const double *x, double v[3])
-{
-    static const char *const axes[] = {"x", "y", "z"};
-    for (int k = 0; k < 3; k++) {
-        const size_t place = place_of(run, "lattice_misset", axes[k], i);
-        const double angle = place < run->params.n ? x[place] * acos(-1) / 180 : 0;
-        const int p = (k + 1) % 3, q = (k + 2) % 3;
-        const double u = v[p];
-        v[p] = cos(angle) * u - sin(angle) * v[q];
-        v[q] = sin(angle) * u + cos(angle) * v[q];
-    }
-}
-
 void lattices_in_x(const struct run *run, double phi, double *x)
 {
     const nb_scene *const scene = &run->s->scene;
@@ -165,10 +210,16 @@ void lattices_in_x(const struct run *run, double phi, double *x)
     nb_scan_points_set_lattices(run->inputs.experiment.points, phi + scene->scan.osc / 2, n,
                                 run->lattices);
     for (int i = 0; i < n; i++) {
-        double turn[3];
+        static const char *const axes[] = {"x", "y", "z"};
+        double turn[3], misset[3];
         rotation_between((const double(*)[3])first[i].matrix,
                          (const double(*)[3])run->lattices[i].matrix, turn);
-        turn_by_misset(run, i, x, turn);
+        for (int k = 0; k < 3; k++) {
+            const size_t place = place_of(run, "lattice_misset", axes[k], i);
+            misset[k] = place < run->params.n ? x[place] : 0;
+        }
+        /* a rotation comes after the misset: it is turned by it as it belongs before it */
+        turn_by_misset(misset, turn);
         set_numbers(run, "lattice_rotation", i, turn, 3, x);
         if (first[i].cell[0] != 0)
             set_numbers(run, "lattice_cell", i, run->lattices[i].cell, 6, x);

@@ -38,8 +38,10 @@ static void report_crystal(const struct run *run)
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
     for (int i = 0; i < crystal->nlattice; i++) {
         const nb_lattice *const l = crystal->lattice + i;
-        printf("           and a lattice of misset %g %g %g, %g times as bright",
-               l->misset[0], l->misset[1], l->misset[2], l->scale);
+        printf("           and a lattice at %.3g degree from it, of misset %g %g %g, %g "
+               "times as bright",
+               lattices_angle(crystal, i), l->misset[0], l->misset[1], l->misset[2],
+               l->scale);
         if (l->cell[0] != 0)
             printf("; %g %g %g A, %g %g %g degree", l->cell[0], l->cell[1], l->cell[2],
                    l->cell[3], l->cell[4], l->cell[5]);

@@ -300,6 +300,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
+    if (!code) lattices_say(s, messages, &run->inputs.experiment);
     if (!code) share_seeds(run);
     if (!code && !run->scene_only) code = truth_default(run);
     if (!code && !run->scene_only) code = outputs_check(s, messages);

@@ -112,9 +112,13 @@ void experiment_at(const struct run *run, double *x);
 
 /* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
 
-/* Tell which experiments of the file are taken, where it has several. */
+/* Tell which experiments of the file are taken, where it has several, and what options do
+ * to them. */
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from);
+
+/* The angle from a crystal to its lattice i, degree. */
+double lattices_angle(const nb_crystal *crystal, int i);
 
 /* Set the lattices of the file to what they are in the first image, and add to
  * run->changing what changes of them later. Returns 0 or the exit status. */
