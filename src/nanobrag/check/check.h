@@ -83,6 +83,11 @@ nb_status check_probe(struct check *check);
 nb_status check_differences(struct check *check, const struct check_item *item,
                             struct check_slopes *out);
 
+/* Bound the slope of a loss that the differences cannot see, where check->tangent is not 0.
+ * A pixel that keeps all of its bits over the ladder, such as that of the direct beam, may
+ * have a slope of up to its rounding over the longest step. */
+double check_unseen(const struct check *check, int loss);
+
 /* Compute the image at x + t d into check->image by nb_forward(). `usable` is 0 where there
  * is no image: beyond a bound, or where the cell is flat. */
 nb_status check_image(struct check *check, const double *d, double t, int *usable);

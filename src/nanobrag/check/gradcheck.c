@@ -378,7 +378,7 @@ static void fill_row(struct check *c, const struct check_item *item,
     row->kept = s->kept[loss];
     if (!s->zero && !s->masked_out) {
         row->fd = s->slope[loss].slope;
-        row->bar = s->slope[loss].bar;
+        row->bar = s->slope[loss].bar + check_unseen(c, loss);
         row->truncation = s->slope[loss].truncation;
         row->noise = s->noise[loss];
         row->step = s->slope[loss].h;

@@ -241,14 +241,28 @@ static double find_mask(struct check *check, int first, unsigned char *mask,
     return least;
 }
 
-static long double masked_sum(const struct check *check, int loss,
-                              const unsigned char *mask, const double *values)
+/* Returns a loss minus another, of images `values` and `from`. The difference is summed
+ * pixel by pixel: one bright pixel would round the changes of all others away. */
+static long double loss_change(const struct check *check, int loss,
+                               const unsigned char *mask, const double *values,
+                               const double *from)
 {
     const double *weight = check->weight[loss];
     long double sum = 0;
 
     for (size_t i = 0; i < check->n; i++)
-        if (mask[i]) sum += (long double)weight[i] * (long double)values[i];
+        if (mask[i])
+            sum += (long double)weight[i] * ((long double)values[i] - (long double)from[i]);
+    return sum;
+}
+
+static long double loss_at_x(const struct check *check, int loss, const unsigned char *mask)
+{
+    const double *weight = check->weight[loss];
+    long double sum = 0;
+
+    for (size_t i = 0; i < check->n; i++)
+        if (mask[i]) sum += (long double)weight[i] * (long double)check->at_x[i];
     return sum;
 }
 
@@ -280,12 +294,29 @@ static long double least_noise(const struct check *check, int loss,
     return sqrtl(sum / 12) * (long double)DBL_EPSILON;
 }
 
+double check_unseen(const struct check *check, int loss)
+{
+    long double run = 0, sum = 0;
+
+    for (int at = 0; at < ROMBERG_ROWS; at++) run = fmaxl(run, check->run[at]);
+    for (size_t i = 0; i < check->n; i++) {
+        const long double slope = fabsl((long double)check->tangent[check->rendered[i]]);
+        const long double most =
+            (long double)DBL_EPSILON * fabsl((long double)check->at_x[i]) / run;
+
+        if (check->mask[i] && slope > 0 && !is_moved(check, i))
+            sum += fabsl((long double)check->weight[loss][i]) * fminl(slope, most);
+    }
+    return (double)sum;
+}
+
 /* Compute the slope of one loss over the pixels of a mask from the rows of the ladder that
  * begins at `first`. */
 static void slope_of_loss(const struct check *check, int loss, int first, int side,
                           const unsigned char *mask, double spacing,
                           struct check_slopes *out)
 {
+    const long double at_x = loss_at_x(check, loss, mask);
     long double values[ROMBERG_POINTS], amplitude = 0, steepest = 0;
     struct romberg_noise noise;
     struct romberg table;
@@ -293,19 +324,19 @@ static void slope_of_loss(const struct check *check, int loss, int first, int si
     table.side = side;
     for (int j = 0; j < ROMBERG_ROWS; j++) {
         const int at = (first + j) % ROMBERG_ROWS;
-        const long double up =
-            masked_sum(check, loss, mask, check->above + (size_t)at * check->n);
-        const long double down =
-            masked_sum(check, loss, mask, check->below + (size_t)at * check->n);
+        const double *above = check->above + (size_t)at * check->n;
+        const double *below = check->below + (size_t)at * check->n;
+        const long double up = loss_change(check, loss, mask, above, check->at_x);
+        const long double down = loss_change(check, loss, mask, below, check->at_x);
 
         table.h[j] = check->step[at];
         table.t[j][0] = (up - down) / check->run[at];
         steepest = fmaxl(steepest, fabsl(table.t[j][0]));
-        amplitude = fmaxl(amplitude, fmaxl(fabsl(up), fabsl(down)));
+        amplitude = fmaxl(amplitude, fmaxl(fabsl(at_x + up), fabsl(at_x + down)));
     }
     for (int i = 0; i < ROMBERG_POINTS; i++)
-        values[i] =
-            masked_sum(check, loss, mask, check->noise_samples + (size_t)i * check->n);
+        values[i] = loss_change(check, loss, mask,
+                                check->noise_samples + (size_t)i * check->n, check->at_x);
     noise = romberg_noise(values);
     noise.level = fmaxl(noise.level, least_noise(check, loss, mask));
     out->noise[loss] = (double)noise.level;
