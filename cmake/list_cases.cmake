@@ -1,6 +1,6 @@
 # cmake -DNAME=n -DPROGRAM=FILE -DOUTPUT=FILE -DRUN=DIR -DLABELS=l... -DSLOW=c... -DALONE=c...
-# -DTIMEOUT=s -DENVIRONMENT=e... -P list_cases.cmake: OUTPUT, which ctest includes, with an
-# entry for each case that PROGRAM --list prints. A list that is empty, or that says a case
+# -DBUT=c... -DTIMEOUT=s -DSKIP=STATUS -DENVIRONMENT=e... -P list_cases.cmake: OUTPUT, which ctest includes, with an
+# entry for each case that PROGRAM --list prints, but those of BUT. A list that is empty, or that says a case
 # twice, and a case of SLOW or ALONE that is not in it, are errors.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE ${OUTPUT}) # so that ctest runs no old list when this fails
@@ -13,12 +13,16 @@ string(REPLACE "\n" ";" cases "${output}")
 if(NOT cases)
   message(FATAL_ERROR "${NAME} --list prints no case")
 endif()
-foreach(case IN LISTS SLOW ALONE)
+foreach(case IN LISTS SLOW ALONE BUT)
   if(NOT case IN_LIST cases)
     message(FATAL_ERROR "${NAME} has no case ${case}, which its CMakeLists.txt names")
   endif()
 endforeach()
 
+set(skip "")
+if(SKIP)
+  set(skip "SKIP_RETURN_CODE ${SKIP} ")
+endif()
 set(text "")
 set(seen "")
 foreach(case IN LISTS cases)
@@ -28,6 +32,9 @@ foreach(case IN LISTS cases)
     message(FATAL_ERROR "${NAME} --list prints ${case} twice")
   endif()
   list(APPEND seen ${case})
+  if(case IN_LIST BUT)
+    continue()
+  endif()
   set(labels ${LABELS})
   if(case IN_LIST SLOW)
     list(APPEND labels slow)
@@ -40,7 +47,7 @@ foreach(case IN LISTS cases)
   file(MAKE_DIRECTORY ${RUN}/${test})
   string(APPEND text "add_test(${test} [==[${PROGRAM}]==] ${case})
 set_tests_properties(${test} PROPERTIES LABELS \"${labels}\" TIMEOUT ${TIMEOUT}${alone}
-  SKIP_RETURN_CODE 77 WORKING_DIRECTORY [==[${RUN}/${test}]==]
+  ${skip}WORKING_DIRECTORY [==[${RUN}/${test}]==]
   ENVIRONMENT [==[${ENVIRONMENT}]==])
 ")
 endforeach()
