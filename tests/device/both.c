@@ -167,6 +167,18 @@ double both_loss(int kind, double *value)
     return worst_of(x_bar[1], x_bar[0], slope);
 }
 
+double both_value(int kind)
+{
+    const nb_target target = both_target(kind);
+    double found[2];
+    struct worst worst = {0};
+
+    for (int i = 0; i < 2; i++)
+        if (nb_loss(both.sim[i], NULL, &target, &found[i], NULL) != NB_OK) return failed(i);
+    worst_add(&worst, found[1], found[0], fabs(found[0]));
+    return worst.error;
+}
+
 /* ---- the normal matrix ---- */
 
 double both_normal(int kind)

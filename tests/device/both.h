@@ -48,6 +48,9 @@ nb_target both_target(int kind);
 /* Of a loss: its gradient, and by how much of itself the value is off. */
 double both_loss(int kind, double *value);
 
+/* Of a loss without derivatives: by how much of itself the value is off. */
+double both_value(int kind);
+
 /* Of the normal matrix of a loss, or (kind -1) of weights alone. */
 double both_normal(int kind);
 

@@ -44,7 +44,7 @@ static int rungs(void)
     };
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct gpu_target targets[16];
+        struct gpu_code targets[16];
         const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
         const int at = architecture_choose(targets, n, cases[i].compute);
         const int got = at < 0 ? 0 : targets[at].compute;
@@ -71,7 +71,7 @@ static int names(void)
                  {"sm_1 sm_2 sm_3 sm_4 sm_5", 4}};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct gpu_target targets[4];
+        struct gpu_code targets[4];
         const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
 
         tap_check(n == cases[i].n, "'%s': %d targets expected %d", cases[i].names, n,

@@ -414,7 +414,7 @@ static int built_kernels(void)
     };
     const int kernels = 2 * (int)COUNT(variants);
     int few = 0;
-    struct gpu_target targets[64];
+    struct gpu_code targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
 
     tap_note("%s, of toolkit %d", gpu_fatbin.targets, gpu_fatbin.toolkit);
@@ -458,7 +458,7 @@ static int built_names(void)
                                            CUDA_REPORTS "/kernels_single.ptxas"};
     static const enum gpu_work others[] = {GPU_FINISH, GPU_LOSS, GPU_SUM};
     enum { IMAGES = PHYS_SHAPES * PHYS_LOOKUPS };
-    struct gpu_target targets[64];
+    struct gpu_code targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
     int codes = 0;
 

@@ -109,6 +109,31 @@ static int targets_chosen(void)
     return TAP_PASS;
 }
 
+/* the target of the kernels of the build, whose bits are wanted, where NVRTC has it */
+static int target_of_build(void)
+{
+    static const struct {
+        struct gpu_code wanted;
+        const char *target; /* NULL: NVRTC does not have it */
+    } rows[] = {
+        {{90, 1}, "compute_90"}, {{90, 0}, "sm_90"}, {{75, 1}, "compute_75"},
+        {{70, 0}, NULL},         {{91, 1}, NULL},    {{0, 0}, NULL},
+    };
+
+    check_ok(nvrtc_open(FAKE_NVRTC, 0, &nvrtc, why), "open");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct nvrtc_target target = {0, ""};
+        const int found = nvrtc_aim_at(&nvrtc, &rows[i].wanted, &target);
+
+        tap_check(found == (rows[i].target != NULL)
+                      && (!found || strcmp(target.name, rows[i].target) == 0)
+                      && (!found || target.ptx == rows[i].wanted.ptx),
+                  "%d: %s expected %s", rows[i].wanted.compute,
+                  found ? target.name : "none", rows[i].target ? rows[i].target : "none");
+    }
+    return TAP_PASS;
+}
+
 static int library_missing(void)
 {
     check_line(nvrtc_open("libnvrtc-none.so.1", 0, &nvrtc, why), NB_ERR_UNSUPPORTED,
@@ -523,6 +548,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"targets_chosen", targets_chosen},
+        {"target_of_build", target_of_build},
         {"library_missing", library_missing},
         {"newer_than_driver", newer_than_driver},
         {"library_refuses", library_refuses},

@@ -42,7 +42,8 @@ void cubin_job_run(struct cubin_job *job)
     if (job->status == NB_OK) {
         job->version[0] = nvrtc.major;
         job->version[1] = nvrtc.minor;
-        job->status = nvrtc_aim(&nvrtc, job->major, job->minor, &job->target, job->why);
+        if (!nvrtc_aim_at(&nvrtc, &job->as, &job->target))
+            job->status = nvrtc_aim(&nvrtc, job->major, job->minor, &job->target, job->why);
     }
     if (job->status != NB_OK) {
         job->counts.failed = 1;

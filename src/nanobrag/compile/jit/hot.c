@@ -50,6 +50,8 @@ static nb_status begin_build(nb_context *ctx, const struct gpu *gpu,
     if (hot->nvrtc_missing[0] || registry_is_full(ctx, hot, &entry->key, entry->why))
         return NB_OK;
     build_begin(ctx, &gpu->properties, "gpu/text/kernels.cu", &kernel, &hot->build);
+    /* compilers differ from one architecture to another: that of the build has its bits */
+    hot->build.job.as = gpu->properties.code;
     nvrtc_option(&hot->build.job.request, "-DGPU_FRAME_FLAGS=%u", flags);
     if (build_start(&hot->build) != 0)
         return context_fall_back(ctx, "hot path: no thread can be started to build %s",

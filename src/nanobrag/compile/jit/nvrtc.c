@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "gpu/driver/architecture.h"
 
 /* the values of nvrtcResult that are distinguished */
 enum { RESULT_SUCCESS = 0, RESULT_OUT_OF_MEMORY = 1, RESULT_CANCELLED = 16 };
@@ -126,9 +125,16 @@ nb_status nvrtc_open(const char *name, int driver, struct nvrtc *out, char why[N
 
 /* ---- targets ---- */
 
+static void name_target(const struct gpu_code *target, struct nvrtc_target *out)
+{
+    out->ptx = target->ptx;
+    (void)snprintf(out->name, sizeof out->name, out->ptx ? "compute_%d" : "sm_%d",
+                   target->compute);
+}
+
 int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out)
 {
-    struct gpu_target targets[2 * NVRTC_TARGETS];
+    struct gpu_code targets[2 * NVRTC_TARGETS];
     int best;
 
     /* each number stands for machine code and for PTX */
@@ -138,19 +144,41 @@ int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *ou
     }
     best = architecture_choose(targets, 2 * n, compute);
     if (best < 0) return 0;
-    out->ptx = targets[best].ptx;
-    (void)snprintf(out->name, sizeof out->name, out->ptx ? "compute_%d" : "sm_%d",
-                   targets[best].compute);
+    name_target(&targets[best], out);
     return 1;
+}
+
+static int list_targets(const struct nvrtc *nvrtc, int numbers[NVRTC_TARGETS])
+{
+    int n = 0;
+
+    if (nvrtc->target_count(&n) != RESULT_SUCCESS || n < 1 || n > NVRTC_TARGETS
+        || nvrtc->targets(numbers) != RESULT_SUCCESS)
+        return 0;
+    return n;
+}
+
+int nvrtc_aim_at(const struct nvrtc *nvrtc, const struct gpu_code *wanted,
+                 struct nvrtc_target *out)
+{
+    int numbers[NVRTC_TARGETS];
+    const int n = list_targets(nvrtc, numbers);
+
+    for (int i = 0; i < n; i++) {
+        if (numbers[i] != wanted->compute) continue;
+        name_target(wanted, out);
+        return 1;
+    }
+    return 0;
 }
 
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY])
 {
-    int numbers[NVRTC_TARGETS], n = 0, oldest;
+    int numbers[NVRTC_TARGETS], oldest;
+    const int n = list_targets(nvrtc, numbers);
 
-    if (nvrtc->target_count(&n) != RESULT_SUCCESS || n < 1 || n > NVRTC_TARGETS
-        || nvrtc->targets(numbers) != RESULT_SUCCESS)
+    if (n == 0)
         return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC %d.%d does not report its targets",
                       nvrtc->major, nvrtc->minor);
     if (nvrtc_choose(numbers, n, 10 * major + minor, out)) return NB_OK;

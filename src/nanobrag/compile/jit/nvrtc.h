@@ -16,6 +16,7 @@
 
 #include "base/context.h"
 #include "compile/jit/sources.h"
+#include "gpu/driver/architecture.h"
 
 enum {
     NVRTC_WHY = 512, /* bytes of a line that describes a failure */
@@ -79,6 +80,10 @@ nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
  * is older than all targets of the library. */
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY]);
+
+/* Aim at just this target; 0: the library does not have it. */
+int nvrtc_aim_at(const struct nvrtc *nvrtc, const struct gpu_code *wanted,
+                 struct nvrtc_target *out);
 
 /* Choose the target from a list of at most NVRTC_TARGETS numbers (90 for sm_90), for a
  * device of 10 major + minor `compute`; 0: the device is older than all. */

@@ -23,7 +23,7 @@ static int number_behind(const char *prefix, const char *word, size_t n)
     return number;
 }
 
-int architecture_read(const char *names, struct gpu_target *targets, int most)
+int architecture_read(const char *names, struct gpu_code *targets, int most)
 {
     int n = 0;
 
@@ -47,20 +47,20 @@ int architecture_read(const char *names, struct gpu_target *targets, int most)
 }
 
 /* 1 when a device can run the target at all. */
-static int runs(const struct gpu_target *target, int compute)
+static int runs(const struct gpu_code *target, int compute)
 {
     if (target->compute > compute) return 0;
     return target->ptx || target->compute / 10 == compute / 10;
 }
 
 /* 1 when `a` is preferred to `b` on a device that runs both. */
-static int goes_before(const struct gpu_target *a, const struct gpu_target *b)
+static int goes_before(const struct gpu_code *a, const struct gpu_code *b)
 {
     if (a->ptx != b->ptx) return b->ptx;
     return a->compute > b->compute;
 }
 
-int architecture_choose(const struct gpu_target *targets, int n, int compute)
+int architecture_choose(const struct gpu_code *targets, int n, int compute)
 {
     int best = -1;
 

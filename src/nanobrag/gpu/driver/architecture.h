@@ -11,20 +11,20 @@
 #ifndef NB_GPU_DRIVER_ARCHITECTURE_H
 #define NB_GPU_DRIVER_ARCHITECTURE_H
 
-struct gpu_target {
+struct gpu_code {
     int compute; /* 10 major + minor */
     int ptx; /* 1: PTX, 0: machine code */
 };
 
 /* Read the targets that `names` lists ("sm_86 sm_90 compute_90"), at most `most` of them;
  * returns how many. */
-int architecture_read(const char *names, struct gpu_target *targets, int most);
+int architecture_read(const char *names, struct gpu_code *targets, int most);
 
 /*
  * Choose the target for a device of 10 major + minor `compute`; returns its index, or -1
  * when the device can run none. Machine code of just this device comes first, then the
  * newest of its major version below, then the newest PTX that is not newer than the device.
  */
-int architecture_choose(const struct gpu_target *targets, int n, int compute);
+int architecture_choose(const struct gpu_code *targets, int n, int compute);
 
 #endif

@@ -79,10 +79,10 @@ static nb_status read_properties(nb_context *ctx, struct device *d,
 /* Choose the form of the kernels. Machine code runs under every driver of its major
  * version; PTX needs a driver that is not older than the toolkit. */
 static nb_status choose_kernels(nb_context *ctx, struct device *d,
-                                const struct gpu_properties *properties, int version)
+                                struct gpu_properties *properties, int version)
 {
     const struct gpu_fatbin *fatbin = d->fatbin;
-    struct gpu_target targets[64];
+    struct gpu_code targets[64];
     const int n =
         architecture_read(fatbin->targets, targets, sizeof targets / sizeof *targets);
     const int at =
@@ -94,7 +94,7 @@ static nb_status choose_kernels(nb_context *ctx, struct device *d,
                     "%s is of compute capability %d.%d; this build's kernels are for %s",
                     properties->name, properties->major, properties->minor,
                     fatbin->targets);
-    d->target = targets[at];
+    d->target = properties->code = targets[at];
     needed = d->target.ptx ? fatbin->toolkit : fatbin->toolkit / 1000 * 1000;
     if (version >= needed) return NB_OK;
     return fail(ctx, NB_ERR_UNSUPPORTED,

@@ -30,7 +30,7 @@ struct device {
     int local; /* bytes of local memory of a thread, in the kernel that takes most */
     cuda_module modules[FATBIN_MODULES]; /* each is loaded when first used */
     cuda_function functions[FATBIN_MODULES][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
-    struct gpu_target target; /* the form of the kernels that the device runs */
+    struct gpu_code target; /* the form of the kernels that the device runs */
 };
 
 /* Enter the device's context: nothing that another thread captures, PyTorch's default mode

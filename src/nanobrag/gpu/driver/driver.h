@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/context.h"
+#include "gpu/driver/architecture.h"
 
 typedef uint64_t gpu_address; /* of the device; 0: none */
 
@@ -64,6 +65,7 @@ struct gpu_properties {
     uint64_t memory; /* bytes */
     char driver[64]; /* its version, for messages */
     int version; /* the same as a number: 13000 is CUDA 13.0; 0: not known */
+    struct gpu_code code; /* of the kernels of the build; compute 0: not known */
 };
 
 struct gpu_driver {
