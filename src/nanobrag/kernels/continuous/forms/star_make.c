@@ -134,8 +134,6 @@ struct star_node {
     struct form_vector p, v, slope[STAR_AXES]; /* displacement; its slopes by y */
     double loss; /* half of v ci v + y prior y */
     double rise[STAR_AXES]; /* slope of -loss by y */
-    star_matrix axis; /* rows: the axes, along which the loss is bent by 1 */
-    double height; /* log of the volume that they span */
 };
 
 static void turn_node(const struct spot_nodes *n, struct star_node *to)
@@ -279,15 +277,13 @@ static int go(const struct star_making *m, const struct star_move *move, double 
     return 0;
 }
 
-/* Finds the y at which the loss is least, and z within `most` where that is not 0; writes
- * its curvature by y. */
+/* Finds the y at which the loss is least, and z within `most` where that is not 0, from a
+ * node that is looked at; writes its curvature by y. */
 static void settle(const struct star_making *m, double most, struct star_node *to,
                    star_matrix curved)
 {
     struct star_move move;
 
-    turn_node(&m->nodes, to);
-    look(m, to);
     find_move(m, to, most > 0, curved, &move);
     for (int step = 0; step < STEPS_MOST && move.fall > settled; step++) {
         if (!go(m, &move, most, to)) return;
@@ -295,8 +291,8 @@ static void settle(const struct star_making *m, double most, struct star_node *t
     }
 }
 
-/* Begins at y = 0, or at the place in the crystal from which the ray of the spot's middle
- * meets the node. */
+/* Begins at the y that a node has, or at the place in the crystal from which the ray of the
+ * spot's middle meets it. */
 static void begin(const struct star_making *m, struct star_node *to)
 {
     const struct star *s = m->nodes.star;
@@ -310,6 +306,16 @@ static void begin(const struct star_making *m, struct star_node *to)
     look(m, &other);
     if (other.loss < to->loss) *to = other;
 }
+
+/* The points of a star about its middle, which most spots have in common: a crystal is
+ * small beside its distance, and a beam's divergence beside its angles. */
+struct star_shape {
+    int shared; /* 1: all nodes of the spot have it */
+    double y[STAR_AXES]; /* of the middle where it was found */
+    star_matrix axis; /* rows: the axes, along which the loss is bent by 1 */
+    double height; /* log of the volume that they span */
+    double point[STAR_POINTS][STAR_AXES]; /* from the middle */
+};
 
 /* Turns rows and columns i and j of a symmetric matrix, so that their element is 0, and the
  * rows of `ways` with them. */
@@ -334,7 +340,7 @@ static void rotate(int n, int i, int j, star_matrix a, star_matrix ways)
 /* Finds the axes: the eigenvectors of the curvature of the loss, by Jacobi's method, in
  * units of the variables' own widths. */
 static void find_axes(const struct spot_nodes *n, const star_matrix curved,
-                      struct star_node *to)
+                      struct star_shape *to)
 {
     const int axes = n->star->n;
     star_matrix a = {{0}};
@@ -362,45 +368,102 @@ static void find_axes(const struct spot_nodes *n, const star_matrix curved,
 /* Writes y of a point `step` along an axis: in the valley of the loss, which may be bent as
  * the sphere is. */
 static void find_point(const struct star_making *m, const struct star_node *middle,
-                       int axis, double step, double *y)
+                       const star_matrix ways, int axis, double step, double *y)
 {
     const struct spot_nodes *n = &m->nodes;
     struct star_node at = *middle;
 
-    for (int k = 0; k < n->star->n; k++) at.y[k] += step * middle->axis[axis][k];
+    for (int k = 0; k < n->star->n; k++) at.y[k] += step * ways[axis][k];
     for (int i = 0; i < BEND_STEPS; i++) {
         look(m, &at);
         for (int a = 0; a < n->star->n; a++) {
             double off = 0;
 
-            for (int k = 0; k < n->star->n; k++) off += middle->axis[a][k] * at.rise[k];
+            for (int k = 0; k < n->star->n; k++) off += ways[a][k] * at.rise[k];
             off = fmin(fmax(off, -STAR_STEP), STAR_STEP);
-            for (int k = 0; k < n->star->n && a != axis; k++)
-                at.y[k] += off * middle->axis[a][k];
+            for (int k = 0; k < n->star->n && a != axis; k++) at.y[k] += off * ways[a][k];
         }
     }
     memcpy(y, at.y, sizeof at.y);
 }
 
-/* Writes the points of node i in a step, and their height. */
-static void find_points(const struct star_making *m, int i, struct star_node *at,
-                        double (*out)[NODES])
+/* What points may be off where they are shared, in standard deviations: beside the valley
+ * of the loss, and by the correlation of two axes. The error of log I is half of the
+ * square. */
+static const double shared_bend = 0.01, shared_mixed = 0.01;
+
+/* How far the curvature along an axis may be from 1; log I at the points measures it. */
+static const double shared_curvature = 0.3;
+
+/* The nodes at which a shape is compared: four ends, and the middle. */
+enum { SHAPE_NODES = 5 };
+
+static void find_shape(const struct star_making *m, const struct star_node *at,
+                       const star_matrix curved, struct star_shape *out)
 {
-    const struct spot_nodes *n = &m->nodes;
-    const int axes = n->star->n;
+    const int axes = m->nodes.star->n;
+
+    memcpy(out->y, at->y, sizeof out->y);
+    find_axes(&m->nodes, curved, out);
+    for (int k = 0; k < axes; k++) out->point[0][k] = 0;
+    for (int point = 1; point < 2 * axes + 1; point++) {
+        find_point(m, at, (const double(*)[STAR_AXES])out->axis, (point - 1) / 2,
+                   point % 2 ? -STAR_STEP : STAR_STEP, out->point[point]);
+        for (int k = 0; k < axes; k++) out->point[point][k] -= at->y[k];
+    }
+}
+
+/* Returns 1 where a curvature of the loss has the axes of a shape. */
+static int has_axes(const struct star_shape *shape, int axes, const star_matrix curved)
+{
+    for (int a = 0; a < axes; a++)
+        for (int b = 0; b <= a; b++) {
+            const double most = a == b ? shared_curvature : shared_mixed;
+            double off = a == b ? -1 : 0;
+
+            for (int k = 0; k < axes; k++)
+                for (int l = 0; l < axes; l++)
+                    off += shape->axis[a][k] * curved[k][l] * shape->axis[b][l];
+            if (!(fabs(off) <= most)) return 0;
+        }
+    return 1;
+}
+
+/* Returns 1 where the points of a shape lie in the valley of the loss at a node. */
+static int is_in_valley(const struct star_making *m, const struct star_shape *shape,
+                        const struct star_node *at)
+{
+    const int axes = m->nodes.star->n;
+
+    for (int point = 1; point < 2 * axes + 1; point++) {
+        struct star_node to = *at;
+
+        for (int k = 0; k < axes; k++) to.y[k] += shape->point[point][k];
+        look(m, &to);
+        for (int b = 0; b < axes; b++) {
+            double off = 0;
+
+            for (int k = 0; k < axes && b != (point - 1) / 2; k++)
+                off += shape->axis[b][k] * (to.rise[k] - at->rise[k]);
+            if (!(fabs(off) <= shared_bend)) return 0;
+        }
+    }
+    return 1;
+}
+
+/* Writes the points of node i in a step, and their height. */
+static void find_points(const struct star_making *m, int i, struct star_shape *shape,
+                        struct star_node *at, double (*out)[NODES])
+{
+    const int axes = m->nodes.star->n;
     star_matrix curved = {{0}};
 
     settle(m, 0, at, curved);
-    find_axes(n, (const double(*)[STAR_AXES])curved, at);
-    for (int point = 0; point < 2 * axes + 1; point++) {
-        double y[STAR_AXES];
-
-        memcpy(y, at->y, sizeof y);
-        if (point > 0)
-            find_point(m, at, (point - 1) / 2, point % 2 ? -STAR_STEP : STAR_STEP, y);
-        for (int k = 0; k < axes; k++) out[point * axes + k][i] = y[k];
-    }
-    out[star_numbers(n->star) - 1][i] = at->height;
+    if (!shape->shared) find_shape(m, at, (const double(*)[STAR_AXES])curved, shape);
+    for (int point = 0; point < 2 * axes + 1; point++)
+        for (int k = 0; k < axes; k++)
+            out[point * axes + k][i] = at->y[k] + shape->point[point][k];
+    out[star_numbers(m->nodes.star) - 1][i] = shape->height;
 }
 
 /* Returns the energy of a line at which log I is largest. */
@@ -412,31 +475,102 @@ static double line_middle(const struct star_making *m, const struct star_node *a
     return -form_dot(cp, at->v) / (form_dot(cp, at->p) + 1 / (n->line * n->line));
 }
 
+/* Writes the nodes at the ends of the axes of an ellipse, and last that in its middle. */
+static void find_ends(const struct spot_nodes *n, int out[SHAPE_NODES])
+{
+    double x = 0, y = 0, least = HUGE_VAL;
+
+    memset(out, 0, SHAPE_NODES * sizeof *out);
+    for (int i = 0; i < NODES; i++) {
+        x += n->x[i] / NODES, y += n->y[i] / NODES;
+        if (n->x[i] < n->x[out[0]]) out[0] = i;
+        if (n->x[i] > n->x[out[1]]) out[1] = i;
+        if (n->y[i] < n->y[out[2]]) out[2] = i;
+        if (n->y[i] > n->y[out[3]]) out[3] = i;
+    }
+    for (int i = 0; i < NODES; i++) {
+        const double off = hypot(n->x[i] - x, n->y[i] - y);
+
+        if (off < least) least = off, out[SHAPE_NODES - 1] = i;
+    }
+}
+
+/* Finds the middle of node i, and moves its z as star_points() says. */
+static void find_middle(const struct star_making *m, const struct spot_nodes *n, int i,
+                        double most, double z, const double *y, struct star_node *out)
+{
+    star_matrix ignored = {{0}};
+
+    *out = (struct star_node){.at = {n->x[i], n->y[i]}, .z = z};
+    memcpy(out->y, y, sizeof out->y);
+    begin(m, out);
+    if (most > 0) settle(m, most, out, ignored);
+}
+
+/* Goes from the middle of a node to a step, which may be that middle. */
+static void go_to(const struct star_making *m, double z, struct star_node *to)
+{
+    if (z == to->z) return;
+    to->z = z;
+    turn_node(&m->nodes, to);
+    look(m, to);
+}
+
+/* Finds the shape in the middle of a spot, and whether it is that of the ends, at their
+ * first, middle and last step. */
+static void share_shape(const struct star_making *m, const struct spot_nodes *n,
+                        double most, const double *at, struct star_shape *out)
+{
+    const int far = n->along == ALONG_NOTHING ? 0 : MIDDLE_STEP;
+    const int axes = m->nodes.star->n;
+    int looked[SHAPE_NODES], shared = 1;
+    star_matrix curved = {{0}};
+
+    memset(out, 0, sizeof *out);
+    find_ends(n, looked);
+    for (int k = SHAPE_NODES - 1; k >= 0 && shared; k--) {
+        const int i = looked[k];
+        struct star_node middle;
+
+        find_middle(m, n, i, most, at[i], out->y, &middle);
+        for (int side = -1; side < 2 && shared; side++) {
+            struct star_node step = middle;
+
+            if (side != 0 && (far == 0 || k == SHAPE_NODES - 1)) continue;
+            go_to(m, middle.z + side * far * n->step, &step);
+            settle(m, 0, &step, curved);
+            if (k == SHAPE_NODES - 1)
+                find_shape(m, &step, (const double(*)[STAR_AXES])curved, out);
+            else
+                shared = has_axes(out, axes, (const double(*)[STAR_AXES])curved)
+                         && is_in_valley(m, out, &step);
+        }
+    }
+    out->shared = shared;
+}
+
 void star_points(const struct star_making *making, const struct spot_nodes *nodes,
                  double most, double *at, double (*star_at)[NODES],
                  double (*line_at)[NODES])
 {
     const struct spot_nodes *n = &making->nodes;
     const int steps = n->along == ALONG_NOTHING ? 1 : NODE_STEPS;
+    struct star_shape shape;
 
+    if (steps == 1) most = 0;
+    share_shape(making, nodes, most, at, &shape);
     for (int i = 0; i < NODES; i++) {
-        struct star_node node = {.at = {nodes->x[i], nodes->y[i]}, .z = at[i]};
-        star_matrix ignored = {{0}};
+        struct star_node node;
 
-        begin(making, &node);
-        if (steps > 1 && most > 0) {
-            settle(making, most, &node, ignored);
-            at[i] = node.z;
-        }
+        find_middle(making, nodes, i, most, at[i], shape.y, &node);
+        at[i] = node.z;
         for (int j = 0; j < steps; j++) {
             struct star_node step = node;
 
-            if (steps > 1) step.z = at[i] + (j - MIDDLE_STEP) * nodes->step;
-            find_points(making, i, &step,
+            if (steps > 1) go_to(making, at[i] + (j - MIDDLE_STEP) * nodes->step, &step);
+            find_points(making, i, &shape, &step,
                         star_at + (size_t)j * (size_t)star_numbers(n->star));
-            if (!line_at) continue;
-            look(making, &step);
-            line_at[j][i] = line_middle(making, &step);
+            if (line_at) line_at[j][i] = line_middle(making, &step);
         }
     }
 }
