@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "gpu/driver/gpu_scene.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 /* kernels of derivatives are built when they are first needed, by a library that is waited
  * for */
@@ -182,17 +184,71 @@ static int tangents(void)
     return TAP_PASS;
 }
 
+/* ---- a scene in which every barrier of the kernels keeps something in order ---- */
+
+/* Several layers, chunks of pairs in each, light that is not the crystal's, and a shape
+ * whose float may lose the image, in a few tiles: without any one barrier threads race,
+ * which the interpreter of PTX says (tests/ptx/drop_barriers.sh). */
+static nb_scene of_every_barrier(void)
+{
+    static const int roi[4] = {17, 31, 17, 31};
+    nb_scene scene = scenes_named(SCENES_FEATURES, "gauss_nearest");
+
+    scene.crystal.ndomains = 130;
+    scene.detector.thickness = 450;
+    scene.detector.attenuation = 300;
+    scene.detector.nlayers = 2;
+    scene.background.water = 5;
+    scene.dmin = 2;
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    return scene;
+}
+
+/* of the image itself, in units of its peak */
+static double image_off(void)
+{
+    static double image[BOTH_PIXELS];
+    nb_array array = nb_array_f64(image, COMPILED_SLOW, COMPILED_FAST);
+    struct worst worst = {0};
+
+    if (nb_forward(both.sim[1], NULL, &array) != NB_OK) return INFINITY;
+    worst_add_all(&worst, image, both.photons, BOTH_PIXELS,
+                  worst_largest(both.photons, BOTH_PIXELS));
+    return worst.error;
+}
+
+static int every_barrier(void)
+{
+    const nb_scene scene = of_every_barrier();
+    double value;
+
+    if (!has_device()) return TAP_SKIP;
+    for (int of_factors = 0; of_factors < 2; of_factors++) {
+        both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene,
+                  of_factors ? factors : some, NB_SINGLE);
+        tap_close("gradient of a loss", both_loss(NB_POISSON, &value), 0, both_float);
+        if (!of_factors) {
+            tap_close("image", image_off(), 0, 1e-5);
+            tap_close("value", both_value(NB_POISSON), 0, 2e-5);
+            tap_close("normal matrix", both_normal(NB_GAUSSIAN), 0, both_float);
+            tap_close("tangents", both_jvp(64), 0, both_float);
+        }
+        check_device("every barrier");
+        both_close();
+    }
+    return TAP_PASS;
+}
+
 /* two runs, and two simulators */
-static int same_bits(void)
+static void check_bits(const char *scene, const char *names)
 {
     static double bar[BOTH_PIXELS];
     double x_bar[3][BOTH_MOST] = {{0}};
     const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
 
-    if (!has_device()) return TAP_SKIP;
     both_fill(bar, BOTH_PIXELS, -1);
     for (int k = 0; k < 3; k++) {
-        if (k != 1) open_scene("list_of_sources", "*", NB_SINGLE);
+        if (k != 1) open_scene(scene, names, NB_SINGLE);
         if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[k]) != NB_OK)
             tap_check(0, "%s", nb_context_message(both.ctx[1]));
         check_device("gradient");
@@ -200,7 +256,14 @@ static int same_bits(void)
     }
     tap_check(memcmp((char *)x_bar[0], (char *)x_bar[1], sizeof x_bar[0]) == 0
                   && memcmp((char *)x_bar[0], (char *)x_bar[2], sizeof x_bar[0]) == 0,
-              "the same bits, three times");
+              "%s: the same bits, three times", scene);
+}
+
+static int same_bits(void)
+{
+    if (!has_device()) return TAP_SKIP;
+    check_bits("list_of_sources", "*");
+    check_bits("square_nearest", factors);
     return TAP_PASS;
 }
 
@@ -214,6 +277,7 @@ int main(int argc, char **argv)
         {"losses", losses},
         {"values", values},
         {"tangents", tangents},
+        {"every_barrier", every_barrier},
         {"same_bits", same_bits},
     };
 

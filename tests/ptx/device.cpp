@@ -79,7 +79,7 @@ static void summary(FILE *out)
     for (auto &x : m.stats) {
         const Stats &k = x.second;
 
-        fprintf(out, "ptx: %-42s %6llu launches %8llu blocks %12llu instructions %8.2f s\n",
+        fprintf(out, "ptx: %-48s %6llu launches %8llu blocks %12llu instructions %8.2f s\n",
                 x.first.c_str(), (unsigned long long)k.launches,
                 (unsigned long long)k.blocks, (unsigned long long)k.instructions,
                 k.seconds);

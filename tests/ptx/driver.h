@@ -79,6 +79,9 @@ Result inside(const char *what);
 Result after(Result of_work);
 void misuse(const char *what, const char *text);
 
+/* plant.cpp: put the faults into a module that the environment asks for. */
+void plant(Module &m);
+
 /* streams.cpp */
 Result ask(Stream *s, Operation work);
 Result finish_all();

@@ -79,34 +79,6 @@ static std::string ptx_of(const void *image)
     return out;
 }
 
-/* ---- what is asked for by the environment ---- */
-
-static void nothing(Thread &, const Instruction &)
-{
-}
-
-/* PTX_DROP=KERNEL:N leaves out barrier N, from 0, of the kernels whose names begin so. */
-static void drop_barrier(Module &m)
-{
-    const char *s = getenv("PTX_DROP");
-    const std::string which = s ? s : "";
-    const size_t colon = which.find(':');
-    const int wanted = s ? atoi(which.c_str() + colon + 1) : 0;
-
-    for (auto &k : m.kernels) {
-        int n = 0;
-
-        if (!s || k.first.compare(0, colon, which, 0, colon) != 0) continue;
-        for (auto &i : k.second->code) {
-            if ((i.kind != BARRIER && i.kind != WARP_BARRIER) || n++ != wanted) continue;
-            fprintf(stderr, "ptx: drops %s of %s, PTX line %d\n",
-                    m.opcodes[(size_t)i.name].c_str(), k.first.c_str(), i.line);
-            i.kind = PLAIN;
-            i.fn = nothing;
-        }
-    }
-}
-
 /* PTX_KEEP=FOLDER keeps the PTX of every module. */
 static void keep(const std::string &text)
 {
@@ -164,7 +136,7 @@ Result cuModuleLoadDataEx(Loaded **out, const void *image, unsigned n,
         fprintf(stderr, "ptx: %s\n", why.c_str());
         return INVALID_PTX;
     }
-    drop_barrier(*m->code);
+    plant(*m->code);
     keep(text);
     *out = m.release();
     return 0;

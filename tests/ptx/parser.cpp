@@ -194,8 +194,23 @@ bool Parser::variable(const std::string &text)
     return true;
 }
 
+/* 1 where a kernel computes in float rather than in double */
+static bool is_single(const Module &m, const Kernel &kernel)
+{
+    long more = 0;
+
+    for (auto &i : kernel.code) {
+        const std::string &name = m.opcodes[(size_t)i.name];
+
+        if (name.starts_with("fma.") || name.starts_with("mul."))
+            more += name.ends_with(".f32") ? 1 : name.ends_with(".f64") ? -1 : 0;
+    }
+    return more > 0;
+}
+
 void Parser::finish_kernel()
 {
+    k->single = is_single(m, *k);
     for (auto &j : jumps) {
         auto at = labels.find(j.second);
         if (at == labels.end())

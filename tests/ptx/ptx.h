@@ -60,9 +60,10 @@ enum Space : uint8_t { GENERIC, GLOBAL, SHARED, LOCAL, PARAM, CONSTANT };
 
 struct Instruction {
     Handler fn = nullptr;
+    Handler sound = nullptr; /* what fn was before it was spoilt */
     Kind kind = PLAIN;
     Space space = GENERIC;
-    uint8_t vector = 1, bits = 0, is_signed = 0, negated = 0;
+    uint8_t vector = 1, negated = 0;
     int guard = -1; /* a register */
     int d[4] = {-1, -1, -1, -1}; /* results */
     int s[4] = {-1, -1, -1, -1}; /* sources; of memory: s[3] is the address */
@@ -81,6 +82,7 @@ struct Kernel {
     std::vector<std::pair<int, uint64_t>> constants; /* register, bits */
     std::vector<std::pair<int, int>> specials; /* register, which */
     int nregisters = 0;
+    bool single = false; /* computes in float */
     size_t shared_bytes = 0, local_bytes = 0, param_bytes = 0;
     std::vector<size_t> param_offsets, param_sizes;
     std::string unsupported; /* what it has that we do not know */

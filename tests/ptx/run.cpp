@@ -271,7 +271,8 @@ unsigned Machine::launch(Module &module, Kernel &kernel, const unsigned grid[3],
                          const unsigned block[3], const void *parameters, size_t bytes)
 {
     const auto start = std::chrono::steady_clock::now();
-    Stats &s = stats[kernel.name + " (" + module.target + ")"];
+    Stats &s = stats[kernel.name + " (" + module.target
+                     + (kernel.single ? ", float)" : ", double)")];
     Team team = team_of(kernel, (size_t)block[0] * block[1] * block[2]);
     std::vector<size_t> blocks;
     uint64_t random = options.seed, count = 0;

@@ -180,6 +180,32 @@ static void fault(const char *file, const char *name, unsigned blocks, const cha
     unlink(log.c_str());
 }
 
+/* ---- calls that are made to fail ---- */
+
+static void failing_calls(const char *file)
+{
+    uint64_t at = 0;
+    const void *table = &at;
+    int status;
+
+    check(call("cuGetExportTable", &table, (const void *)"") == 500 && !table,
+          "no table for NVRTC, which asks for one", "");
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("PTX_STATS", "/dev/null", 1);
+        setenv("PTX_FAIL", "cuMemAlloc_v2:2=2,cuStreamSynchronize:1+=700", 1);
+        open_device(file);
+        const unsigned first = call("cuMemAlloc_v2", &at, (size_t)8);
+        const unsigned second = call("cuMemAlloc_v2", &at, (size_t)8);
+        const unsigned third = call("cuMemAlloc_v2", &at, (size_t)8);
+        const unsigned lost = wait_for(), later = call("cuMemAlloc_v2", &at, (size_t)8);
+        _exit(!(first == 0 && second == 2 && third == 0 && lost == 700 && later == 700));
+    }
+    waitpid(child, &status, 0);
+    check(WIFEXITED(status) && WEXITSTATUS(status) == 0, "calls that are made to fail", "");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -203,5 +229,6 @@ int main(int argc, char **argv)
     for (auto &c : cases) fault(argv[1], c.kernel, c.blocks, c.report);
     open_device(argv[1]);
     arithmetic();
+    failing_calls(argv[1]);
     return failures > 0;
 }

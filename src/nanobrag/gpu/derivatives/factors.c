@@ -39,7 +39,8 @@ nb_status factors_reserve(struct derivatives_run *run)
         if (image_is_empty(&panel)) continue;
         pixels += (size_t)l.down * GPU_SLOW * (size_t)panel.frame->nfast;
     }
-    return gpu_reserve(run->ctx, s->gpu, &s->sum_bar, pixels * sizeof(double));
+    /* columns outside the tiles stay 0 */
+    return gpu_reserve_zeros(run->ctx, s->gpu, &s->sum_bar, pixels * sizeof(double));
 }
 
 void factors_prepare(struct derivatives_run *run)
@@ -62,7 +63,7 @@ double *factors_cotangents_of(const struct derivatives_run *run,
     return (double *)gpu_pointer(&run->scene->sum_bar) + pixels_before(run, strip);
 }
 
-/* Add the cotangents of one row of pixels; columns outside the tiles were not written. */
+/* Add the cotangents of one row of pixels. */
 static void add_cotangents(const struct derivatives_run *run, const double *row,
                            struct cotangents *cotangents)
 {

@@ -163,7 +163,8 @@ PHYS_FN void f_block(struct phys_spec spec, const struct gpu_f_parameters *p, in
         }
     }
     EACH_IN_WARP(t) give_waiting(p, 0, &own[OWN(t)].waiting, memory.shared);
-    add_gifts(p, memory.shared);
+    pair_gifts(memory.shared);
+    EACH_ALONE(t) add_gift(p, t, memory.shared);
 }
 
 #endif

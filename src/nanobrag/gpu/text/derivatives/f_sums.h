@@ -129,9 +129,9 @@ PHYS_FN void join_gifts(struct f_gift *first, struct f_gift *second)
     second->count = 0;
 }
 
-/* Adds up the gifts of each warp in pairs of threads, and then to the places. Gifts to
- * several places that alternate may remain apart. */
-PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared)
+/* Adds up the gifts of each warp in pairs of threads. Gifts to several places that
+ * alternate may remain apart. */
+PHYS_FN void pair_gifts(struct f_shared *shared)
 {
     BLOCK_ROLLED
     for (int apart = 1; apart < WARP_THREADS; apart *= 2) {
@@ -139,14 +139,23 @@ PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared
         if (shared->to_places[t / WARP_THREADS] && !(t & apart))
             join_gifts(shared->gift + t, shared->gift + t + apart);
     }
-    EACH_IN_WARP(t)
-    {
-        struct f_gift *gift = shared->gift + t;
+}
 
-        if (gift->count != 0) BLOCK_ADD(p->count + gift->place, gift->count);
-        gift->count = 0;
-        if (t % WARP_THREADS == 0) shared->to_places[t / WARP_THREADS] = 0;
-    }
+/* Adds what is left of the gift of thread t to its place. */
+PHYS_FN void add_gift(const struct gpu_f_parameters *p, int t, struct f_shared *shared)
+{
+    struct f_gift *gift = shared->gift + t;
+
+    if (gift->count != 0) BLOCK_ADD(p->count + gift->place, gift->count);
+    gift->count = 0;
+    if (t % WARP_THREADS == 0) shared->to_places[t / WARP_THREADS] = 0;
+}
+
+/* Adds up the gifts of each warp, and then to the places. */
+PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared)
+{
+    pair_gifts(shared);
+    EACH_IN_WARP(t) add_gift(p, t, shared);
 }
 
 /* Adds what the threads of a warp give to node `node` of the 64, in the order of the

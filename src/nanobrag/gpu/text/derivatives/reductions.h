@@ -180,12 +180,13 @@ PHYS_FN void sum_normal(int n, const struct jacobian_thread *own, double *stage,
 
 /* ---- all of them ---- */
 
-/* Finds the photons of the brightest pixel of a block. */
+/* Finds the photons of the brightest pixel of a block. Nothing may follow in which threads
+ * write `stage`. */
 PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, double *out)
 {
     EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
     find_largest(stage);
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (t == 0) *out = largest_photons(stage, 0, 1, PEAK_SEARCHERS);
 }
 
@@ -208,8 +209,9 @@ PHYS_FN void jacobian_end(const struct gpu_derivatives_parameters *p, int number
         sum_normal(p->n, own, stage, totals);
     else if (p->end != REDUCE_NOTHING)
         sum_totals(SUM_VALUE, SUM_LIST + p->n, own, stage, totals);
-    if (p->end != REDUCE_NOTHING) find_brightest(own, stage, totals + p->length - 1);
-    if (p->image.peak) {
+    if (p->end != REDUCE_NOTHING) {
+        find_brightest(own, stage, totals + p->length - 1);
+    } else if (p->image.peak) {
         EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
         raise_peak(stage, p->image.peak);
     }
