@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "emulation/emulated.h"
-#include "emulation/thread_order.h" /* before block.h */
 #include "gpu/text/derivatives/sum_block.h"
 #include "gpu/text/finish_block.h"
 #include "gpu/text/image_block.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "emulation/emulated.h"
-#include "emulation/thread_order.h" /* before block.h */
 #include "gpu/text/count_block.h"
 
 void emulated_count(const void *parameters, int number)

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "emulation/thread_order.h" /* before block.h */
 #include "gpu/text/derivatives/f_block.h"
 #include "gpu/text/derivatives/jacobian_block.h"
 #include "gpu/text/derivatives/sum_block.h"
