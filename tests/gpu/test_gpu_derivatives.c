@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "emulation/emulated.h"
 #include "gpu/derivatives_subject.h"
+#include "gpu/text/derivatives/derivatives_parameters.h"
 #include "image/target.h"
 #include "support/files.h"
 #include "support/scenes.h"
@@ -510,9 +511,34 @@ static int corners(void)
     return TAP_PASS;
 }
 
+/* totals are numbered as the members of a slope */
+static int order_of_numbers(void)
+{
+    enum { NUMBER = sizeof(double) };
+#define AT(member)                                                                         \
+    (SUM_NUMBERS + (int)(offsetof(struct phys_frame_tangent, member) / sizeof(double)))
+    static const int numbers_at[][2] = {
+#define FRAME_NUMBER(name, dimension, count, kind)                                         \
+    {SUM_NUMBERS + PHYS_AT_##name, AT(name)},                                              \
+        {SUM_NUMBERS + PHYS_LAST_##name + 1,                                               \
+         AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / NUMBER)},
+#include "physics/frame_tangent.def"
+#undef FRAME_NUMBER
+        {SUM_LIST, AT(broad)},
+    };
+#undef AT
+    int wrong = 0;
+
+    for (size_t i = 0; i < sizeof numbers_at / sizeof *numbers_at; i++)
+        wrong += numbers_at[i][0] != numbers_at[i][1];
+    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, PHYS_NUMBERS);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
+        {"order_of_numbers", order_of_numbers},
         {"gradients", gradients},
         {"losses", losses},
         {"normal_matrices", normal_matrices},

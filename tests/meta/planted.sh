@@ -56,11 +56,6 @@ test_device_loss|values|loss||
 test_graphs|hundred_calls back_and_forth|pixel|1e-12:pixel|
 test_hot|fifth_use|pixel|1e-12:pixel|
 test_emulated_images|sizes_of_detectors any_order|pixel|1e-4:pixel|quick
-test_emulated_jacobian|classes|jacobian|7e-12:jacobian|
-test_emulated_jacobian|mixtures|pixel jacobian|1e-11:pixel|
-test_emulated_adjoint|gradients same_bits|gradient loss|1e-11:gradient 1e-11:loss|quick
-test_emulated_adjoint|normal_matrices|matrix gradient loss|1e-12:matrix|quick
-test_emulated_adjoint|structure_factors|factors|1e-10:factors|
 test_gpu_derivatives|gradients losses|gradient loss|1e-11:gradient 1e-11:loss|
 test_gpu_derivatives|normal_matrices|matrix gradient loss|1e-10:matrix|
 test_fcalc|one_atom|factors|1e-12:factors|quick
