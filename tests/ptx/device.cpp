@@ -91,6 +91,9 @@ static void summary(FILE *out)
             "of reports, %llu in all\n",
             (int)getpid(), (unsigned long long)n, s, s > 0 ? (double)n / s * 1e-6 : 0.0,
             m.reports.size(), (unsigned long long)m.errors);
+    if (getenv("PTX_PLANT"))
+        fprintf(out, "ptx: what was spoilt ran %llu times\n",
+                (unsigned long long)spoilt_runs());
     for (auto &x : m.reports)
         fprintf(out, "ptx: %8llu of %s\n", (unsigned long long)x.second, x.first.c_str());
 }

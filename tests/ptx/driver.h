@@ -81,6 +81,7 @@ void misuse(const char *what, const char *text);
 
 /* plant.cpp: put the faults into a module that the environment asks for. */
 void plant(Module &m);
+uint64_t spoilt_runs(); /* how often spoilt instructions ran */
 
 /* streams.cpp */
 Result ask(Stream *s, Operation work);

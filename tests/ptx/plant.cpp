@@ -33,25 +33,33 @@ static void drop(Instruction &i)
     i.fn = nothing;
 }
 
-/* ---- arithmetic, addresses, conditions ---- */
+/* ---- arithmetic and addresses ---- */
+
+static uint64_t runs; /* of spoilt instructions */
+
+uint64_t spoilt_runs()
+{
+    return runs;
+}
+
+static void as_before(Thread &t, const Instruction &i)
+{
+    runs++;
+    i.sound(t, i);
+}
 
 template <class X> static void factor(Thread &t, const Instruction &i)
 {
-    i.sound(t, i);
+    as_before(t, i);
     set<X>(t, i.d[0], get<X>(t, i.d[0]) * X(1.01));
 }
 
 /* a * b + c without a * b */
 static void term(Thread &t, const Instruction &i)
 {
+    runs++;
     t.r[i.d[0]] = t.r[i.s[2]];
     t.v[i.d[0]] = t.v[i.s[2]];
-}
-
-static void condition(Thread &t, const Instruction &i)
-{
-    i.sound(t, i);
-    t.r[i.d[0]] ^= 1;
 }
 
 /* Spoil an instruction; null: it is not of a kind that is. */
@@ -62,16 +70,15 @@ static const char *spoil(Instruction &i, const std::string &name, bool last_term
     i.sound = i.fn;
     if (is_barrier(i)) {
         drop(i);
+        i.sound = nothing;
+        i.fn = as_before;
         return "no barrier";
     }
     if (i.kind != PLAIN) return nullptr;
     if ((name.starts_with("ld.") || name.starts_with("st.")) && i.space != PARAM) {
         i.offset += name.ends_with("64") ? 8 : 4;
+        i.fn = as_before;
         return "another index";
-    }
-    if (name.starts_with("setp.")) {
-        i.fn = condition;
-        return "the other branch";
     }
     if (name.starts_with("fma.") && real && last_term) {
         i.fn = term;
