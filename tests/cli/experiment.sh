@@ -153,7 +153,9 @@ run -expt ../varying.expt -img ../frame_099.img $render -floatfile s.bin
 is "or the first where it lies outside" near 2e-6 v_1.bin work/s.bin
 is "which is told" grep -q 'frame_099.img: its angle of 99 degree lies outside the scan of ../varying.expt, 12 to 13.5' err
 run -expt ../varying.expt $render -data ../frame_003.img -fit scale
-is "-data of another angle is told" grep -q 'frame_003.img: its header says a start at 13 degree, the scene 12' err
+is "-data has the angle of its header" grep -q 'note: ../frame_003.img begins at 13 degree, as its header says' err
+run -expt ../varying.expt $render -data ../frame_003.img -fit scale -phi 12
+is "of another angle it is told" grep -q 'frame_003.img: its header says a start at 13 degree, the scene 12' err
 awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
 refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
     -expt ../short.expt $render -floatfile f

@@ -70,8 +70,7 @@ static nb_status failed(nb_context *ctx, const struct steady_file *file, nb_stat
     return status;
 }
 
-/* 1 for a file that begins as SMV images do. */
-static int is_smv(const struct steady_file *image)
+int fit_image_is_smv(const struct steady_file *image)
 {
     FILE *file = fopen(steady_file_path(image), "rb");
     const int first = file ? fgetc(file) : EOF;
@@ -135,13 +134,24 @@ static double centre_off(const nb_description *d, double x, double y)
     return least;
 }
 
+int fit_image_start(const nb_smv *smv, double *phi)
+{
+    return nb_smv_number(smv, "OSC_START", phi) || nb_smv_number(smv, "PHI", phi);
+}
+
 /* 1 where a rotation of the header begins elsewhere than that of the scene, by more than
  * half an image; *phi is where. */
 static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
 {
-    if (scan->osc == 0) return 0;
-    if (!nb_smv_number(smv, "OSC_START", phi) && !nb_smv_number(smv, "PHI", phi)) return 0;
+    if (scan->osc == 0 || !fit_image_start(smv, phi)) return 0;
     return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
+}
+
+/* 1 where a header has another width of the rotation, *osc; 0 stands for an unknown one. */
+static int is_wider(const nb_smv *smv, const nb_scan *scan, double *osc)
+{
+    if (!nb_smv_number(smv, "OSC_RANGE", osc) || *osc == 0) return 0;
+    return is_off(fabs(*osc), fabs(scan->osc), 0.01);
 }
 
 /* Writes how a header contradicts the scene, by more than a start may be off. */
@@ -162,6 +172,9 @@ static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
     else if (is_turned(smv, &image->scene.scan, &x))
         (void)snprintf(out, FIT_MISMATCH, "a start at %g degree, the scene %g", x,
                        image->scene.scan.phi0);
+    else if (is_wider(smv, &image->scene.scan, &x))
+        (void)snprintf(out, FIT_MISMATCH, "a rotation by %g degree, the scene %g", x,
+                       image->scene.scan.osc);
     else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
              && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
              && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
@@ -241,7 +254,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
                               const struct fit_source *source, struct fit_image *out,
                               char why[FIT_WHY])
 {
-    if (is_smv(&source->steady)) return read_smv(run, ctx, source, out, why);
+    if (fit_image_is_smv(&source->steady)) return read_smv(run, ctx, source, out, why);
     const char *const kind = other_kind(&source->steady);
     if (kind) {
         (void)snprintf(why, FIT_WHY,
@@ -278,7 +291,7 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
     if (!path) return NB_OK;
     const nb_status made = make_weights(run, out, why);
     if (made != NB_OK) return made;
-    if (is_smv(mask)) {
+    if (fit_image_is_smv(mask)) {
         nb_smv *smv;
         double *pixels;
         nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);

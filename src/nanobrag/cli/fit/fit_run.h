@@ -58,7 +58,19 @@ void fit_sources_free(struct fit_sources *sources);
  * the exit status. */
 int fit_sources_check(const struct run *run, const struct fit_sources *sources);
 
+/* ---- fit_frames.c ---- */
+
+/* Gives each image of a rotation the start that its header says, unless an option or a list
+ * does. Returns 0 or the exit status. */
+int fit_frames_place(struct run *run, struct fit_sources *sources);
+
 /* ---- fit_image.c ---- */
+
+/* 1 for a file that begins as SMV images do. */
+int fit_image_is_smv(const struct steady_file *image);
+
+/* Reads where the rotation of an image begins, degree; 0: the header does not say. */
+int fit_image_start(const nb_smv *smv, double *phi);
 
 /* Reads an image and makes its scene, in a context of its own since that of the fit is in
  * use. Returns NB_OK, or a failure with its message in `why`. */

@@ -346,7 +346,8 @@ static int read_all(struct run *run, struct fit_sources *out)
 
 int fit_sources_read(struct run *run, struct fit_sources *out)
 {
-    const int code = read_all(run, out);
+    int code = read_all(run, out);
+    if (!code) code = fit_frames_place(run, out);
     if (!code) place_drift(run, out);
     return code;
 }

@@ -1,0 +1,64 @@
+#!/bin/sh
+# frames.sh PROGRAM DATA - where the rotation of each image of a fit begins: where its header
+# says, unless an option or a list does.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+
+if ! "$program" -version | grep -q lapack || ! "$program" -version | grep -q cjson; then
+    echo "ok - # skip this build has no LAPACK or no cJSON"
+    exit 77
+fi
+
+sweep="-cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -fluence 1e28 -detpixels 64 \
+    -pixel 1.2 -oversample 1 -water 0.02 -misset 10 20 30 -mosaic 0.4 -osc 1"
+run $sweep -phi 12 -images 3 -seed 1 -noisefile n_1.img -floatfile f_1.bin
+cp work/n_?.img work/f_?.bin .
+inputs="n_1.img n_2.img n_3.img f_1.bin f_2.bin"
+fit="-fit misset_x,scale"
+
+# right: the fit has converged where the images were drawn
+right()
+{
+    is "$1" sh -c "test $code -eq 0 && ! grep -q 'warning: the residuals are' err"
+    [ "$code" -eq 0 ] || sed 's/^/# /' err
+}
+
+# a header says where each frame begins
+run $sweep $fit -data n_1.img -data n_2.img -data n_3.img
+right "frames are taken at the angles of their headers"
+is "which is said" grep -q \
+    'note: n_1.img begins at 12 degree, as its header says, and so do others, where the scene has 0; -phi' err
+is "once" [ "$(grep -c begins err)" -eq 1 ]
+run $sweep $fit -data n_3.img
+right "and so is a single one"
+is "which is said of it" grep -q 'note: n_3.img begins at 14 degree, as its header says, where the scene has 0;' err
+run $sweep $fit,rotation_drift_z -data n_1.img -data n_3.img
+is "a drift is 0 in the middle of these" grep -q 'note: the drift is 0 in the middle of all images, at phi 13.5;' err
+
+# options and lists count more
+run $sweep -phi 14 $fit -data n_3.img
+right "-phi may say the same"
+is "then nothing is said" [ "$(grep -c -e begins -e header err)" -eq 0 ]
+run $sweep -phi 12 $fit -data n_3.img
+is "-phi counts more, with a warning" grep -q \
+    'warning: n_3.img: its header says a start at 14 degree, the scene 12; check' err
+refuses 2 '^nanobrag: -phi gives all images one start, but the header of n_1.img says 12 degree and that of n_2.img 13;' \
+    $sweep -phi 12 $fit -data n_1.img -data n_2.img
+refuses 2 '^nanobrag: -phi gives all images one start' $sweep -param phi0=12 $fit -data n_1.img -data n_2.img
+printf '[{"data": "n_1.img", "phi0": 12}, {"data": "n_2.img"}]' > list.json
+inputs="$inputs list.json"
+run $sweep $fit -shots list.json
+right "a list may say some"
+is "and headers the others" grep -q 'note: n_2.img begins at 13 degree' err
+printf '[{"data": "n_1.img", "phi0": 14}]' > list.json
+run $sweep $fit -shots list.json
+is "a list counts more, with a warning" grep -q 'n_1.img: its header says a start at 12 degree, the scene 14' err
+
+# where no header says, the scene does
+run $sweep -phi 13 $fit -data f_2.bin
+is "raw floats have the angle of the scene" sh -c "test $code -eq 0 && ! grep -q -e begins -e header err"
+run $sweep -osc 0 $fit -data n_1.img -fit_passes 1
+is "a still has no start" [ "$(grep -c begins err)" -eq 0 ]
+is "but the header a rotation" grep -q 'n_1.img: its header says a rotation by 1 degree, the scene 0; check' err
+
+finish
