@@ -20,7 +20,8 @@ static const double degree = 3.14159265358979323846 / 180;
  * largest one. */
 static const double ball[3] = {1, 1.6, 0.6}, plate[3] = {1, 4, 0.25};
 static const double even[3] = {1, 1, 1}, aniso[3] = {1, 0.25, 0.09},
-                    needle[3] = {1, 0.06, 0.06}, one_axis[3] = {1, 0, 0};
+                    needle[3] = {1, 0.06, 0.06}, one_axis[3] = {1, 0, 0},
+                    two_axes[3] = {1, 0.36, 0}, thin[3] = {1, 0.36, 1e-6};
 
 /* A reflection of spacing d, A, of blocks of an edge in A with a spread in degree; `off`
  * spreads and widths beside the Bragg condition. */
@@ -207,6 +208,19 @@ static int about_one_axis(void)
     return check_all(subjects, sizeof subjects / sizeof *subjects, 3e-4, "one axis");
 }
 
+/* Spreads about two axes and none about a third, or next to none. */
+static int about_two_axes(void)
+{
+    static const struct subject subjects[] = {{0.1, 500, 2, 0.5, ball, two_axes, 35},
+                                              {0.5, 800, 1.5, 0.3, ball, two_axes, 36},
+                                              {1, 300, 1, 1, ball, two_axes, 37},
+                                              {1, 300, 3, 1, plate, two_axes, 38},
+                                              {0.5, 800, 2, 0.3, ball, thin, 39},
+                                              {1, 300, 1, 1, ball, thin, 40}};
+
+    return check_all(subjects, sizeof subjects / sizeof *subjects, 3e-4, "two axes");
+}
+
 /* The reflection at 0 has no direction: its places go around 0. */
 static int at_zero(void)
 {
@@ -297,6 +311,7 @@ int main(int argc, char **argv)
                                             {"plates", plates},
                                             {"anisotropic", anisotropic},
                                             {"about_one_axis", about_one_axis},
+                                            {"about_two_axes", about_two_axes},
                                             {"at_zero", at_zero},
                                             {"without_spread", without_spread}};
 

@@ -13,10 +13,6 @@
 
 #include "kernels/continuous/forms/form_tangent.h"
 
-/* The prior S is inverted with this share of its trace added, so that a spread about one
- * axis alone has an inverse too. */
-static const double floor_of_spread = 1e-6, no_spread = 1e-30;
-
 /* A general matrix, row after row. */
 typedef double matrix[9];
 
@@ -114,17 +110,9 @@ static double quadratic(const double m[6], const double a[3])
     return form_dot(form_load(a), form_times(m, form_load(a)));
 }
 
-/* Returns the prior that is inverted. */
-static void prior_of(const double spread[6], double out[6])
-{
-    const double more = floor_of_spread * (spread[0] + spread[1] + spread[2]) + no_spread;
-
-    for (int i = 0; i < 6; i++) out[i] = spread[i] + (i < 3 ? more : 0);
-}
-
 /* The matrices of a form that its members follow from. */
 struct parts {
-    matrix x, s, si, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
+    matrix x, s, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
     double q0[3], h, along; /* q0 w q0, w = mix(sig, K); n sig n */
 };
 
@@ -148,14 +136,9 @@ static void find_fourth(const struct form *form, struct parts *p)
 
 static void parts_of(const struct form_of *of, const struct form *form, struct parts *p)
 {
-    double prior[6], inverse[6];
-
     for (int i = 0; i < 3; i++) p->q0[i] = form->q * form->n[i];
     cross_of(p->q0, p->x);
     widen(of->spread, p->s);
-    prior_of(of->spread, prior);
-    (void)form_inverse(prior, inverse);
-    widen(inverse, p->si);
     widen(form->ci, p->ci);
     widen(form->k, p->k);
     widen(form->sig, p->sig);
@@ -163,6 +146,28 @@ static void parts_of(const struct form_of *of, const struct form *form, struct p
     times(p->s, p->d, p->b);
     for (int i = 0; i < 9; i += 4) p->b[i] += 1;
     find_fourth(form, p);
+}
+
+/* Writes beta and m. The change of the prior along t is P = (X_t S^-1 - S^-1 X_t)/2 - X_t
+ * S^-1 X_t/4 and more, X_t the matrix of the cross product with t. That of log det is
+ * tr(sig P), of the second order, less tr(sig P sig P)/2, of the first: both grow without
+ * bound where S has no inverse, and their difference does not, since
+ * S^-1 sig S^-1 = S^-1 + d. */
+static void prior_along(const struct parts *p, struct form *out)
+{
+    const double trace = (p->b[0] + p->b[4] + p->b[8]) * (1. / 6);
+    double b[6], twice[6], d[6], mixed[6];
+
+    out->beta[0] = p->b[5] - p->b[7];
+    out->beta[1] = p->b[6] - p->b[2];
+    out->beta[2] = p->b[1] - p->b[3];
+    narrow(p->b, b);
+    narrow(p->d, d);
+    form_mix(b, b, twice);
+    form_mix(d, out->sig, mixed);
+    form_symmetric(-0.125, form_load(out->beta), form_load(out->beta), out->m);
+    for (int i = 0; i < 6; i++)
+        out->m[i] += 0.25 * (twice[i] - mixed[i]) + b[i] * (1. / 3) - (i < 3 ? trace : 0);
 }
 
 void form_make(const struct form_of *of, struct form *out)
@@ -190,18 +195,7 @@ void form_make(const struct form_of *of, struct form *out)
     add(1, p.s, sds);
     narrow(sds, out->sig);
     widen(out->sig, p.sig);
-    mix(p.sig, p.si, m);
-    narrow(m, out->m);
-    for (int i = 0; i < 6; i++) {
-        double symmetric[6];
-
-        narrow(p.b, symmetric);
-        out->m[i] = 0.25 * out->m[i] + symmetric[i] * (1. / 3)
-                    - (i < 3 ? (p.b[0] + p.b[4] + p.b[8]) * (1. / 6) : 0);
-    }
-    out->beta[0] = p.b[5] - p.b[7];
-    out->beta[1] = p.b[6] - p.b[2];
-    out->beta[2] = p.b[1] - p.b[3];
+    prior_along(&p, out);
     find_fourth(out, &p);
     out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * p.along * (1. / 24);
 }
@@ -219,28 +213,33 @@ struct parts_bar {
     matrix sig, ci, s, b, d, x;
 };
 
-/* Takes the cotangents of beta and m to those of b, sig and S. */
-static void prior_adjoint(const struct form *bar, const struct parts *p,
-                          struct parts_bar *to)
+/* Takes the cotangents of beta and m to those of b, d and sig. */
+static void prior_adjoint(const struct form *form, const struct form *bar,
+                          const struct parts *p, struct parts_bar *to)
 {
-    matrix m, z, more;
+    matrix m, b, more;
     double trace;
 
     widen_bar(bar->m, m);
-    for (int i = 0; i < 9; i++) z[i] = 0.25 * m[i];
-    mix(z, p->si, more);
-    add(1, more, to->sig);
-    mix(z, p->sig, more);
-    product(p->si, more, p->si, more);
-    add(-1, more, to->s);
-    trace = -floor_of_spread * (more[0] + more[4] + more[8]);
-    for (int i = 0; i < 9; i += 4) to->s[i] += trace;
+    mix(m, p->d, more);
+    add(-0.25, more, to->sig);
+    mix(m, p->sig, more);
+    add(-0.25, more, to->d);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            b[3 * i + j] = 0.5 * (p->b[3 * i + j] + p->b[3 * j + i]);
+    mix(m, b, more);
     trace = m[0] + m[4] + m[8];
     for (int i = 0; i < 9; i++)
-        to->b[i] = m[i] * (1. / 3) - (i % 4 == 0 ? trace * (1. / 6) : 0);
-    to->b[5] += bar->beta[0], to->b[7] -= bar->beta[0];
-    to->b[6] += bar->beta[1], to->b[2] -= bar->beta[1];
-    to->b[1] += bar->beta[2], to->b[3] -= bar->beta[2];
+        to->b[i] = 0.5 * more[i] + m[i] * (1. / 3) - (i % 4 == 0 ? trace * (1. / 6) : 0);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        const double *row = m + (size_t)3 * (size_t)i;
+        const double slope =
+            bar->beta[i] - 0.25 * form_dot(form_load(row), form_load(form->beta));
+
+        to->b[3 * j + k] += slope, to->b[3 * k + j] -= slope;
+    }
 }
 
 /* Takes the cotangents of b and sig to those of S, C^-1 and X. */
@@ -251,7 +250,8 @@ static void sig_adjoint(const struct parts *p, struct parts_bar *to)
     /* b = 1 + S d */
     times(to->b, p->d, m);
     add(1, m, to->s);
-    times(p->s, to->b, to->d);
+    times(p->s, to->b, m);
+    add(1, m, to->d);
     /* sig = S + S d S */
     add(1, to->sig, to->s);
     product(to->sig, p->s, p->d, m);
@@ -300,7 +300,7 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
     add(1, m, b.sig);
     mix(w_bar, p.sig, m);
     add(1, m, k_bar);
-    prior_adjoint(bar, &p, &b);
+    prior_adjoint(form, bar, &p, &b);
     sig_adjoint(&p, &b);
     /* C = Cb - X S X */
     product(p.ci, b.ci, p.ci, c_bar);
@@ -330,10 +330,10 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
 void form_make_known(const struct form_of *of, const struct form *form,
                      struct form_known *out)
 {
-    double prior[6], m[6];
+    matrix b;
+    double m[6];
 
     out->q = form->q;
-    out->more = floor_of_spread;
     memcpy(out->n, form->n, sizeof out->n);
     memcpy(out->s, of->spread, sizeof out->s);
     memcpy(out->ci, form->ci, sizeof out->ci);
@@ -341,11 +341,13 @@ void form_make_known(const struct form_of *of, const struct form *form,
     memcpy(out->sig, form->sig, sizeof out->sig);
     form_give(form_scale(form->q, form_load(form->n)), out->q0);
     form_symmetric(1, form_load(out->q0), form_load(out->q0), out->pairs);
-    prior_of(of->spread, prior);
-    (void)form_inverse(prior, out->si);
     form_mix(form->ci, out->pairs, m);
     for (int i = 0; i < 6; i++) out->d[i] = -m[i];
     form_product(out->d, out->s, out->ds);
+    form_product(out->s, out->d, b);
+    narrow(b, out->b);
+    for (int i = 0; i < 3; i++) out->b[i] += 1;
+    memcpy(out->beta, form->beta, sizeof out->beta);
     form_mix(form->sig, form->k, out->w);
     form_give(form_times(out->w, form_load(out->q0)), out->wq);
     form_give(form_times(form->sig, form_load(form->n)), out->sn);

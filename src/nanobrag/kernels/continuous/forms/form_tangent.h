@@ -4,7 +4,8 @@
  * Q = q0 q0^T,
  *
  *     C = Cb + mix(S, Q),   d = X C^-1 X = -mix(C^-1, Q),   b = 1 + S d,
- *     sig = S + S d S,   w = mix(sig, K),   m = mix(sig, S^-1)/4 + sym(b)/3 - tr(b)/6.
+ *     sig = S + S d S,   w = mix(sig, K),   beta the axis of b^T - b,
+ *     m = (mix(sym(b), sym(b)) - mix(d, sig))/4 - beta beta^T/8 + sym(b)/3 - tr(b)/6.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,10 +17,9 @@
 /* What all changes of a form need. */
 struct form_known {
     double q, n[3], q0[3], pairs[6]; /* pairs: Q */
-    double s[6], si[6], ci[6], k[6], sig[6];
-    double d[6], ds[9]; /* ds = d S */
+    double s[6], ci[6], k[6], sig[6], beta[3];
+    double d[6], ds[9], b[6]; /* ds = d S; b: its symmetric part */
     double wq[3], sn[3], w[6], h, along; /* w q0, sig n, q0 w q0, n sig n */
-    double more; /* of the trace of S in the prior that is inverted */
 };
 
 /* Writes a m a for symmetric matrices, times `scale`. */
@@ -60,8 +60,7 @@ FORM_FN void form_change_mix(const double *a, const double *da, const double *b,
 FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
                                 const double *dd, struct form *out)
 {
-    const double trace_s = ds[0] + ds[1] + ds[2];
-    double one[9], other[9], prior[6], dsi[6], trace;
+    double one[9], other[9], b[6], twice[6], mixed[6], beta[6], trace;
 
     /* sig = S + S d S; b = 1 + S d */
     form_congruent(1, p->s, dd, out->sig);
@@ -83,19 +82,20 @@ FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
     out->sig[5] += ds[5] + one[5] + one[7];
     form_product(ds, p->d, one);
     for (int i = 0; i < 9; i++) one[i] += other[i];
-    for (int i = 0; i < 6; i++) prior[i] = ds[i] + (i < 3 ? p->more * trace_s : 0);
-    form_change_inverse(p->si, prior, dsi);
-    form_change_mix(p->sig, out->sig, p->si, dsi, out->m);
-    trace = (one[0] + one[4] + one[8]) * (1. / 6);
-    out->m[0] = 0.25 * out->m[0] + one[0] * (1. / 3) - trace;
-    out->m[1] = 0.25 * out->m[1] + one[4] * (1. / 3) - trace;
-    out->m[2] = 0.25 * out->m[2] + one[8] * (1. / 3) - trace;
-    out->m[3] = 0.25 * out->m[3] + (one[1] + one[3]) * (1. / 6);
-    out->m[4] = 0.25 * out->m[4] + (one[2] + one[6]) * (1. / 6);
-    out->m[5] = 0.25 * out->m[5] + (one[5] + one[7]) * (1. / 6);
     out->beta[0] = one[5] - one[7];
     out->beta[1] = one[6] - one[2];
     out->beta[2] = one[1] - one[3];
+    b[0] = one[0], b[1] = one[4], b[2] = one[8];
+    b[3] = 0.5 * (one[1] + one[3]);
+    b[4] = 0.5 * (one[2] + one[6]);
+    b[5] = 0.5 * (one[5] + one[7]);
+    trace = (one[0] + one[4] + one[8]) * (1. / 6);
+    form_mix(p->b, b, twice);
+    form_change_mix(p->d, dd, p->sig, out->sig, mixed);
+    form_symmetric(-0.25, form_load(p->beta), form_load(out->beta), beta);
+    for (int i = 0; i < 6; i++)
+        out->m[i] = 0.5 * twice[i] - 0.25 * mixed[i] + beta[i] + b[i] * (1. / 3)
+                    - (i < 3 ? trace : 0);
 }
 
 /* Returns the change of the form; `per_q` is 1/q, or 0 for the reflection 000. Structs are
