@@ -33,6 +33,19 @@ is "a number of steps is a sum" grep -q 'with mosaic in closed form' out
 run $gauss -mosaic 1 -mosaic_domains 5 -floatfile f
 is "domains need no line" test "$(grep -c '^model' out)" -eq 0
 
+# a tail, and its width, of nothing
+run $gauss -mosaic_tail 0.1 -floatfile f
+is "a tail has no effect without a spread" grep -q \
+    'warning: -mosaic_tail has no effect without -mosaic or -mosaic_tensor$' err
+run $gauss -mosaic 1 -mosaic_tail_width 3 -floatfile f
+is "nor its width without a tail" grep -q 'warning: -mosaic_tail_width has no effect without -mosaic_tail$' err
+run $gauss -mosaic_tensor 0.1 0.1 0.1 0 0 0 -mosaic_tail 0.1 -mosaic_tail_width 3 -floatfile f
+is "both have one with a tensor" test "$(grep -c tail err)" -eq 0
+refuses 2 '^nanobrag: -mosaic_tensor 0.1 0.1 0.1 0.5 0 0 is not positive semi-definite: about some axis the' \
+    $gauss -mosaic_tensor .1 .1 .1 .5 0 0 -floatfile f
+refuses 2 '^nanobrag: -mosaic_tensor 0.1 0.1 0.1 0.5 0 0 is not positive semi-definite' \
+    $gauss -mosaic_tensor .1 .1 .1 .5 0 0 -mosaic_domains 5 -floatfile f
+
 # a tensor of domains
 same_image "a tensor that is one spread" "$gauss -mosaic 1 -mosaic_domains 5" \
     "$gauss -mosaic_tensor 1 1 1 0 0 0 -mosaic_domains 5"

@@ -48,7 +48,7 @@ raise SystemExit(not (ok and all(0.9 < r < 1.1 for pair in ratio.values() for r 
 inputs="n_001.img n_002.img two.json fit.json"
 run $still $start -shots two.json -holdout 2 -resume fit.json
 is "goes on" [ "$code" -eq 0 ]
-refuses 2 'fit.json: holdout is 2 there and 0 here' $still $start -shots two.json -resume fit.json
+refuses 2 'fit.json: -holdout is 2 there and 0 here' $still $start -shots two.json -resume fit.json
 refuses 2 '-holdout 1 leaves no image to fit' $still -fit scale -shots two.json -holdout 1
 refuses 2 '-holdout 3 holds no image out: there are 2 to fit' \
     $still -fit scale -shots two.json -holdout 3
@@ -65,7 +65,12 @@ refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2
 run $still $start -data n_001.img -errors boxes
 is "errors by boxes" grep -q '^errors       errors by the scatter among [0-9]* boxes, each of which' out
 run $still $start -data n_001.img -errors boxes -boxes auto:2:9
-is "two boxes are too few for two values" grep -q 'note: errors are not by boxes: all shots need as many' err
+is "two boxes are too few for two values" grep -q 'warning: errors are not by boxes: all shots need as many' err
+
+refuses 2 '^nanobrag: -errors boxes needs boxes: give -boxes auto:200:12 or a file of boxes$' \
+    $still -misset 10 20 30 -mosaic 0.5 -fit scale -data n_001.img -errors boxes
+refuses 2 '^nanobrag: -errors boxes needs a likelihood, -loss poisson or readout$' \
+    $still $start -data n_001.img -errors boxes -loss huber
 
 # a width that starts at 0 starts elsewhere, which is said
 run $still -misset 10 20 30 -mosaic 0.4 -fit scale,strain -data n_001.img -fit_passes 1

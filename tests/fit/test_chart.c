@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "fit/fit.h"
+#include "scene/mosaic.h"
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -63,10 +64,10 @@ static nb_scene still_of(double cells, double size)
     };
 }
 
-static void observe(nb_context *ctx, const nb_scene *scene)
+static void observe(nb_context *ctx, const nb_scene *scene, int seed)
 {
     static uint16_t counts[SIDE * SIDE];
-    const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 5};
+    const nb_digitizer how = {.scale = 1, .noise = 1, .seed = seed};
     nb_array image = nb_array_f64(photons, SIDE, SIDE);
     nb_array counted = nb_array_u16(counts, SIDE, SIDE);
     nb_simulator *sim;
@@ -91,7 +92,7 @@ static void fit_widths(double size, double from, const char *names)
     nb_fit_result r;
     nb_fit *fit;
 
-    observe(ctx, &truth);
+    observe(ctx, &truth, 5);
     renders_require(ctx, nb_fit_create(ctx, 1, &shot, &options, &fit));
     renders_require(ctx, nb_fit_run(fit));
     renders_require(ctx, nb_fit_result_get(fit, &r));
@@ -127,6 +128,126 @@ static int size_of_nothing(void)
     return TAP_PASS;
 }
 
+/* ---- a matrix of spreads ---- */
+
+static const char elements[] = "mosaic_tensor scale";
+enum { ELEMENTS = 6 };
+
+/* A still with the matrix aa bb cc ab ac bc. */
+static nb_scene spread_still(const double t[ELEMENTS])
+{
+    nb_scene s = still_of(16, 0);
+
+    memcpy(s.crystal.mosaic, t, 3 * sizeof *t);
+    memcpy(s.crystal.mosaic_off, t + 3, 3 * sizeof *t);
+    s.given |= NB_GIVEN_MOSAIC_AXES;
+    s.detector.pixel = 1.2; /* many spots */
+    return s;
+}
+
+/* Spreads of 0.5, 0.3 and 0 degree about axes that are none of the crystal's. */
+static const double flat[ELEMENTS] = {0.3, 0.3, 0.2, -0.2, -0.1, -0.1};
+
+/* A matrix that no crystal has is refused, and one with a spread of 0 is not. */
+static int spread_refused(void)
+{
+    static const double below[ELEMENTS] = {0.3, 0.3, 0.2, -0.2, -0.1, -0.1001};
+    static const double wide[ELEMENTS] = {0.1, 0.1, 0.1, 0.5, 0, 0};
+    nb_context *ctx = renders_context(1);
+    const nb_scene refused[] = {spread_still(below), spread_still(wide)};
+    const nb_scene edge = spread_still(flat);
+    nb_simulator *sim;
+
+    for (int i = 0; i < 2; i++) {
+        const nb_status status = nb_simulator_create(ctx, refused + i, NULL, NULL, &sim);
+
+        tap_check(status == NB_ERR_SCENE
+                      && strstr(nb_context_message(ctx), "not positive semi-definite"),
+                  "status %d: %s", (int)status, nb_context_message(ctx));
+    }
+    renders_require(ctx, nb_simulator_create(ctx, &edge, NULL, NULL, &sim));
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Matrices of one square have one image, so that a step may go on from either. */
+static int spread_square(void)
+{
+    static const double at[] = {0.3, 0.3, 0.1, -0.4, 0, 0}, /* 0.7, -0.1, 0.1 */
+        other[] = {0.4, 0.4, 0.1, -0.3, 0, 0}; /* 0.7, 0.1, 0.1 */
+    static double image[2][SIDE * SIDE];
+    nb_context *ctx = renders_context(1);
+    const nb_scene scene = spread_still(other);
+    struct worst same = {0};
+    nb_simulator *sim;
+
+    renders_require(ctx, nb_simulator_create(ctx, &scene, "mosaic_tensor", NULL, &sim));
+    for (int i = 0; i < 2; i++) {
+        nb_array to = nb_array_f64(image[i], SIDE, SIDE);
+
+        renders_require(ctx, nb_forward(sim, i ? other : at, &to));
+    }
+    worst_add_all(&same, image[0], image[1], (size_t)SIDE * SIDE,
+                  worst_largest(image[1], (size_t)SIDE * SIDE));
+    worst_check(&same, 1e-12, "the image of a matrix with a negative spread, of the peak");
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* The loss of the data at the truth. */
+static double true_loss(nb_context *ctx, const nb_scene *truth, const nb_target *target)
+{
+    nb_simulator *sim;
+    double loss;
+
+    renders_require(ctx, nb_simulator_create(ctx, truth, NULL, NULL, &sim));
+    renders_require(ctx, nb_loss(sim, NULL, target, &loss, NULL));
+    nb_simulator_free(sim);
+    return loss;
+}
+
+/* A crystal that has no spread about one axis: steps lead past 0 there, and the fit ends at
+ * a matrix that a crystal has, below the loss of the truth. */
+static int spread_of_none(void)
+{
+    static const double starts[][ELEMENTS] = {{0.3, 0.3, 0.3, 0, 0, 0},
+                                              {0.2, 0.4, 0.2, 0.1, 0, 0.1},
+                                              {0.4, 0.4, 0.4, -0.3, 0.2, -0.2}};
+    const nb_scene truth = spread_still(flat);
+    const nb_array image = nb_array_f64(photons, SIDE, SIDE);
+    const nb_target target = {.kind = NB_POISSON, .observed = &image};
+    nb_context *ctx = renders_context(1);
+
+    for (int k = 0; k < 6; k++) {
+        const nb_scene start = spread_still(starts[k % 3]);
+        const nb_shot shot = {.scene = &start, .target = target};
+        const nb_fit_options options = {.shared = elements, .coarse = NB_COARSE_OFF};
+        nb_crystal found = {.scale = 1};
+        nb_fit_result r;
+        nb_fit *fit;
+        double loss;
+
+        observe(ctx, &truth, 20 + k);
+        loss = true_loss(ctx, &truth, &target);
+        renders_require(ctx, nb_fit_create(ctx, 1, &shot, &options, &fit));
+        renders_require(ctx, nb_fit_run(fit));
+        renders_require(ctx, nb_fit_result_get(fit, &r));
+        for (int i = 0; i < 3; i++) found.mosaic[i] = r.value[i].value;
+        for (int i = 0; i < 3; i++) found.mosaic_off[i] = r.value[3 + i].value;
+        tap_check(r.end == NB_FIT_CONVERGED && r.passes <= 30, "%d passes: %s", r.passes,
+                  r.why);
+        tap_check(mosaic_is_definite(&found), "%.4g %.4g %.4g %.4g %.4g %.4g",
+                  r.value[0].value, r.value[1].value, r.value[2].value, r.value[3].value,
+                  r.value[4].value, r.value[5].value);
+        tap_check(r.loss < loss, "loss %.6g, of the truth %.6g", r.loss, loss);
+        nb_fit_free(fit);
+    }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 struct lines {
     int notes, others;
     char last[400];
@@ -155,7 +276,7 @@ static int said_once(void)
                           .target = {.kind = NB_POISSON, .observed = &image}};
     static const char *const names[] = {"scale crystal_size strain", "scale mosaic"};
 
-    observe(quiet, &start);
+    observe(quiet, &start, 5);
     renders_require(quiet, nb_context_create(NB_API_VERSION, &heard, &ctx));
     for (int k = 0; k < 2; k++) {
         const nb_fit_options options = {.shared = names[k], .coarse = NB_COARSE_OFF};
@@ -182,6 +303,9 @@ static int said_once(void)
 static const struct tap_case cases[] = {{"curves", curves},
                                         {"size_found", size_found},
                                         {"size_of_nothing", size_of_nothing},
+                                        {"spread_refused", spread_refused},
+                                        {"spread_square", spread_square},
+                                        {"spread_of_none", spread_of_none},
                                         {"said_once", said_once}};
 
 int main(int argc, char **argv)

@@ -21,6 +21,7 @@ static void with_mosaic(nb_scene *s)
 
 static void with_element(nb_scene *s)
 {
+    s->crystal.mosaic[0] = 0.5;
     s->crystal.mosaic_off[1] = 0.5;
 }
 

@@ -346,6 +346,37 @@ static void check_whole(struct run *run)
                     n[0], n[1], n[2]);
 }
 
+/* 1 when a fit frees a parameter whose name begins so, but for those that go on with
+ * `other`. */
+static int is_fitted(const struct run *run, const char *begin, const char *other)
+{
+    const char *const lists[] = {run->s->fit.shared, run->s->fit.own};
+    const size_t n = strlen(begin);
+    for (int i = 0; i < 2; i++) {
+        const char *at = lists[i];
+        if (at && strcmp(at, "all") == 0) return 1;
+        for (; at && (at = strstr(at, begin)); at += n)
+            if (!other || strncmp(at + n, other, strlen(other)) != 0) return 1;
+    }
+    return 0;
+}
+
+/* Warn of a second mosaic spread that a crystal without a first one does not have. */
+static void check_tail(struct run *run)
+{
+    const nb_crystal *c = &run->resolved.crystal;
+    const double *const spread = c->mosaic;
+    const int has_spread = spread[0] > 0 || spread[1] > 0 || spread[2] > 0;
+    if (run->s->given[OPT_SHOTS]) return; /* these may set one */
+    if (c->mosaic_tail > 0 && !has_spread && !is_fitted(run, "mosaic", "_tail"))
+        message_warning(run->messages,
+                        "-mosaic_tail has no effect without -mosaic or -mosaic_tensor");
+    if (run->s->given[OPT_MOSAIC_TAIL_WIDTH] && c->mosaic_tail == 0
+        && !is_fitted(run, "mosaic_tail", "_width"))
+        message_warning(run->messages,
+                        "-mosaic_tail_width has no effect without -mosaic_tail");
+}
+
 void checks_before(struct run *run)
 {
     check_spots(run);
@@ -358,6 +389,7 @@ void checks_before(struct run *run)
     check_header(run);
     check_names(run);
     check_seeds(run);
+    check_tail(run);
 }
 
 /* Warn of pixels at the end of a file's range, and name the first images that have some. */

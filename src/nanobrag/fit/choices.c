@@ -80,7 +80,7 @@ static void tell_boxes(const nb_fit *fit)
     const char *why = boxes_why_not(fit);
 
     if (fit->options.scaling == NB_FIT_SCALING_BOXES && why)
-        log_line(fit->ctx, NB_LOG_NOTE, "fit",
+        log_line(fit->ctx, NB_LOG_WARNING, "fit",
                  "errors are not by boxes: %s (%zu boxes, %zu values)", why, fit->nbox,
                  fit->layout.n);
 }

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/window.h"
 #include "fit/fit.h"
+#include "scene/mosaic.h"
 
 /* Mosaic domains of a broadened scene that has fewer. */
 enum { DOMAINS_BROAD = 60 };
@@ -171,6 +172,15 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
     return status;
 }
 
+/* A spread that is negative about some axis is where no step may lead. */
+static nb_status check_spread(struct fit_worker *w, const nb_simulator *sim)
+{
+    nb_scene scene;
+
+    NB_TRY(nb_resolved(sim, w->x, &scene));
+    return mosaic_check(w->ctx, &scene.crystal, NB_ERR_DOMAIN);
+}
+
 static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
                           double broad, int wants, nb_normal *out, double *loss)
 {
@@ -182,6 +192,7 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
                             fit->names, shot->options, &sim);
 
     if (broad > 0) broaden_x(fit, w->x, broad);
+    if (status == NB_OK) status = check_spread(w, sim);
     if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
         status = errors_normal(w, sim, &shot->target, wants, out);
     else if (status == NB_OK && wants == FIT_WEIGH)

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/context.h"
 #include "scene/linear.h"
 
 /* The variance of a component of the rotation vectors that fill a cap of 1:
@@ -199,6 +200,32 @@ void mosaic_resolve(nb_scene *scene)
     if (mosaic_is_anisotropic(scene) || linear_is_zero(scene->crystal.mosaic_off)) return;
     if (spread[1] == 0 && spread[2] == 0) spread[1] = spread[2] = spread[0];
     scene->given |= NB_GIVEN_MOSAIC_AXES;
+}
+
+/* All principal minors are 0 or more, within rounding. */
+int mosaic_is_definite(const nb_crystal *c)
+{
+    const double *t = c->mosaic, *off = c->mosaic_off;
+    const double ab = off[0], ac = off[1], bc = off[2];
+    const double least = -1e-9 * (t[0] + t[1] + t[2]), size = t[0] + t[1] + t[2];
+    const double volume = t[0] * (t[1] * t[2] - bc * bc) - ab * (ab * t[2] - bc * ac)
+                          + ac * (ab * bc - t[1] * ac);
+
+    if (linear_is_zero(off)) return 1;
+    return t[0] >= 0 && t[1] >= 0 && t[2] >= 0 && t[0] * t[1] - ab * ab >= least * size
+           && t[0] * t[2] - ac * ac >= least * size && t[1] * t[2] - bc * bc >= least * size
+           && volume >= least * size * size;
+}
+
+nb_status mosaic_check(nb_context *ctx, const nb_crystal *c, nb_status refused)
+{
+    if (mosaic_is_definite(c)) return NB_OK;
+    return fail(ctx, refused,
+                "-mosaic_tensor %g %g %g %g %g %g is not positive semi-definite: about "
+                "some "
+                "axis the spread would be negative",
+                c->mosaic[0], c->mosaic[1], c->mosaic[2], c->mosaic_off[0],
+                c->mosaic_off[1], c->mosaic_off[2]);
 }
 
 /* The first spread acts in all directions, the differences of the others along their own,

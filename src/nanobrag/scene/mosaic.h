@@ -48,6 +48,13 @@ int mosaic_is_anisotropic(const nb_scene *scene);
 /* Makes the spread one about three axes if it has elements off its diagonal. */
 void mosaic_resolve(nb_scene *scene);
 
+/* Returns 1 if the matrix of spreads is positive semi-definite. An image depends on its
+ * square alone, so that of a negative spread is that of a positive one. */
+int mosaic_is_definite(const nb_crystal *crystal);
+
+/* Returns `refused`, with a message, unless it is. */
+nb_status mosaic_check(nb_context *ctx, const nb_crystal *crystal, nb_status refused);
+
 /* Computes `factor` T v, with the symmetric matrix T of the spreads, radian, and a vector
  * v. `frame` is that of mosaic_frame(), turned by phi. */
 void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,

@@ -202,6 +202,7 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
     }
     scene->given |= NB_GIVEN_MOSAIC;
     mosaic_resolve(scene);
+    NB_TRY(mosaic_check(ctx, &scene->crystal, NB_ERR_SCENE));
     if (c->mosaic[1] != 0 || c->mosaic[2] != 0) scene->given |= NB_GIVEN_MOSAIC_AXES;
     return NB_OK;
 }

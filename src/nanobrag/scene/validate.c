@@ -44,7 +44,8 @@ static const struct rule number_rules[] = {
     NUMBERS(crystal.rotation, 0, 3, "x y z", -1e6, 1e6, ""),
     NUMBERS(crystal.ncells, 0, 3, "Na Nb Nc", 0, 1e9, "-N, -Na, -Nb or -Nc"),
     NUMBERS(crystal.ncells_off, 0, 3, "", -1e9, 1e9, ""),
-    NUMBERS(crystal.mosaic, 0, 3, "", 0, 360, "-mosaic"),
+    NUMBERS(crystal.mosaic, 0, 1, "", 0, 360, "-mosaic"),
+    NUMBERS(crystal.mosaic, 1, 2, "", 0, 360, "-mosaic_tensor"),
     NUMBERS(crystal.mosaic_off, 0, 3, "ab ac bc", -360, 360, "-mosaic_tensor"),
     NUMBER(crystal.mosaic_tail, 0, 1, 0, "-mosaic_tail"),
     NUMBER(crystal.mosaic_tail_width, 0, 1e3, 1e-3, "-mosaic_tail_width"),
@@ -54,9 +55,9 @@ static const struct rule number_rules[] = {
     NUMBER(crystal.b_factor, -1e4, 1e6, 0, ""),
     NUMBER(crystal.scale, 0, 1e30, 0, ""),
     NUMBER(crystal.default_f, -1e30, 1e30, 0, "-default_F"),
-    NUMBERS(crystal.size, 0, 3, "a b c", 0, 1e6, "-xtalsize"),
+    NUMBERS(crystal.size, 0, 3, "a b c", 0, 1e6, "-xtalsize, -xtal_x, -xtal_y or -xtal_z"),
     NUMBERS(detector.origin, 0, 3, "", -1e9, 1e9,
-            "-Xbeam, -Ybeam, -ORGX, -ORGY or -pix0_vector"),
+            "-Xbeam, -Ybeam, -Xclose, -Yclose, -ORGX, -ORGY or -pix0_vector"),
     NUMBERS(detector.also, 0, 3, "", -1e9, 1e9, "-ORGX, -ORGY, -Xclose or -Yclose"),
     NUMBER(detector.distance, -1e9, 1e9, 0, "-distance"),
     NUMBER(detector.close_distance, -1e9, 1e9, 0, "-close_distance"),
@@ -77,7 +78,7 @@ static const struct rule number_rules[] = {
     NUMBERS(beam.polarization_axis, 0, 3, "x y z", -1e9, 1e9, "-polar_vector"),
     NUMBER(beam.dispersion, 0, 2, 0, "-dispersion, as a fraction,"),
     NUMBERS(beam.divergence, 0, 2, "horizontal vertical", 0, 6284,
-            "-hdivrange or -vdivrange"),
+            "-divergence, -hdivrange or -vdivrange"),
     NUMBERS(beam.divergence_step, 0, 2, "horizontal vertical", 0, 6284,
             "-hdivstep or -vdivstep"),
     NUMBER(beam.flux, 0, 1e60, 0, "-flux"),
@@ -95,6 +96,10 @@ static const struct rule number_rules[] = {
     NUMBER(dmin, 0, 1e9, 0, "-dmin"),
     NUMBER(psf.fwhm, 0, 1e6, 0, "-psf_fwhm"),
 };
+
+/* The spread where it has three numbers. */
+static const struct rule spread_rule =
+    NUMBERS(crystal.mosaic, 0, 3, "aa bb cc", 0, 360, "-mosaic_tensor");
 
 struct count_rule {
     const char *name, *option;
@@ -121,7 +126,7 @@ static const struct count_rule count_rules[] = {
     COUNT(detector.also_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE, ""),
     COUNT(detector.pivot, NB_PIVOT_DEFAULT, NB_PIVOT_SAMPLE, ""),
     COUNT(detector.material, NB_MATERIAL_UNKNOWN, NB_MATERIAL_GAAS, ""),
-    COUNT(detector.nlayers, 0, 1000000, "-thicksteps"),
+    COUNT(detector.nlayers, 0, 1000000, "-detector_thicksteps"),
     COUNT(beam.ndispersion, 0, 100000000, "-dispsteps"),
     COUNT(beam.ndivergence[0], 0, 100000000, "-hdivsteps"),
     COUNT(beam.ndivergence[1], 0, 100000000, "-vdivsteps"),
@@ -177,9 +182,11 @@ static nb_status refuse_number(nb_context *ctx, const struct rule *rule, int k,
 static nb_status check_numbers(nb_context *ctx, const nb_scene *scene)
 {
     for (size_t i = 0; i < sizeof number_rules / sizeof *number_rules; i++) {
+        const int axes = (scene->given & NB_GIVEN_MOSAIC_AXES) != 0;
         const struct rule *r = number_rules + i;
         const double *v = (const double *)(const void *)((const char *)scene + r->offset);
 
+        if (axes && r->offset == spread_rule.offset) r = &spread_rule;
         for (int k = 0; k < r->count; k++)
             if (!(v[k] >= r->lower && v[k] <= r->upper)
                 || (v[k] != 0 && fabs(v[k]) < r->least))

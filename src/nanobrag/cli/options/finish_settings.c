@@ -250,11 +250,13 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
                         "then "
                         "-energy %g",
                         energy, s->scene.beam.wavelength, 1000 * energy);
-    if (s->given[OPT_MOSAIC] && s->scene.crystal.ndomains == 1
-        && s->scene.crystal.mosaic[0] > 0
+    if ((s->given[OPT_MOSAIC] || s->given[OPT_MOSAIC_TENSOR])
+        && s->scene.crystal.ndomains == 1
+        && (s->scene.crystal.mosaic[0] > 0 || s->scene.given & NB_GIVEN_MOSAIC_AXES)
         && s->scene.crystal.mosaic_model != NB_MOSAIC_GAUSS)
-        message_warning(messages, "-mosaic has no effect with one domain; give "
-                                  "-mosaic_domains 10 or more");
+        message_warning(messages,
+                        "%s has no effect with one domain; give -mosaic_domains 10 or more",
+                        s->given[OPT_MOSAIC_TENSOR] ? "-mosaic_tensor" : "-mosaic");
     if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask
         && !(s->stated & NB_FOUND_SCAN))
         message_warning(messages,

@@ -16,6 +16,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "fit/chart/cone.h"
 #include "fit/fit.h"
 
 /* Of the natural size of a width: how near to 0 it comes. The image changes by its square.
@@ -94,4 +95,5 @@ void chart_trial(nb_fit *fit, size_t first, size_t n)
 
         fit->trial.x[i] = fmin(fmax(to, fit->lower[i]), fit->upper[i]);
     }
+    cone_reflect(fit, first, n);
 }

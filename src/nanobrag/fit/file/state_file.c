@@ -234,7 +234,7 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
     size_t shot = 0;
 
     if (holdout != fit->options.holdout)
-        return fail(fit->ctx, NB_ERR_SCENE, "%s: holdout is %.10g there and %d here", path,
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: -holdout is %.10g there and %d here", path,
                     holdout, fit->options.holdout);
     if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"shots\"");
     if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)

@@ -10,14 +10,20 @@
 
 /* ---- the list ---- */
 
-static nb_status check_range(nb_context *ctx, int i, const char *name, int n,
+/* Checks numbers of lattice i, of which the first is called `name` by those who write
+ * options. */
+static nb_status check_range(nb_context *ctx, int i, const char *member, int n,
                              const double *v, double lower, double upper)
 {
+    const int is_option = !strcmp(member, "misset") || !strcmp(member, "scale");
+
     for (int k = 0; k < n; k++)
         if (!(v[k] >= lower && v[k] <= upper))
             return fail(ctx, NB_ERR_ARGUMENT,
-                        "crystal.lattice[%d].%s[%d] is %g, expected between %g and %g", i,
-                        name, k, v[k], lower, upper);
+                        "%s%s %d: %s, number %d, is %g, expected between %g and %g "
+                        "(crystal.lattice[%d].%s)",
+                        is_option ? "-lattice" : "lattice", is_option ? " number" : "",
+                        i + 1, member, k + 1, v[k], lower, upper, i, member);
     return NB_OK;
 }
 
@@ -32,7 +38,9 @@ static nb_status check_lattice(nb_context *ctx, int i, const nb_lattice *l)
     for (int k = 1; k < 6 && !lattices_has_cell(l); k++)
         if (l->cell[k] != 0)
             return fail(ctx, NB_ERR_UNIT_CELL,
-                        "crystal.lattice[%d].cell[0] is 0, expected more than 0", i);
+                        "lattice %d: a of its cell is 0, expected more than 0 "
+                        "(crystal.lattice[%d].cell[0])",
+                        i + 1, i);
     return NB_OK;
 }
 
