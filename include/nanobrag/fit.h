@@ -63,8 +63,10 @@
  * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
  * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
  * pixels is the same with each term times I: a fit learns from these, while most pixels
- * hold background. Fitted values take at most half of its expectation, since the brightest
- * pixels may be fewer. nb_fit_options.scaling says what becomes of errors.
+ * hold background. Fitted values take the trace of (J^T W J)^-1 J^T W I J of its
+ * expectation (restraints in the inverse), at most 0.9 of it; by L-BFGS, and of more than
+ * 200 values, the sum of the ratios of the diagonals. nb_fit_options.scaling says what
+ * becomes of errors.
  *
  * Mosaic domains that are drawn at random are a sample of those of a crystal, and the fit
  * with another sample ends elsewhere. How far is found once a fit by NB_FIT_LM has
@@ -198,7 +200,10 @@ typedef struct nb_fit_options {
     /* a run ends after so many of all shots together; 0: 50, and 500 for NB_FIT_LBFGS. Of
      * shots alone there are at most 20 in each stage, and 6 for each broadened width */
     int passes;
-    double seconds; /* a run begins no pass after so many seconds; 0: no limit */
+    /* nb_fit_run() ends after so many seconds, once it has done a pass: a pass that is not
+     * whole by then is dropped. What errors need at the end comes on top. A run that is
+     * asked for requests begins no pass after so many. 0: no limit */
+    double seconds;
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
                       factors, 1e-3 for each that the data tell of, all that times the
                       misfit by which errors are scaled: a step of 0.05 errors */
@@ -516,6 +521,7 @@ typedef struct nb_misfit {
     int64_t bright; /* pixels in which the model has more than NB_FIT_BRIGHT photons */
     double bright_deviance, bright_expected; /* the same sums over these */
     double observed, photons; /* sums of y and of I, photons */
+    double variance; /* that noise alone gives the first of these */
 } nb_misfit;
 
 enum { NB_FIT_SHELLS = 10, NB_FIT_BRIGHT = 3 };
@@ -527,8 +533,9 @@ typedef struct nb_fit_misfit {
     const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
     /* R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each is
      * a sum over the pixels of a box, of all these shots, with their background. NAN: there
-     * are no boxes, or other numbers of them in other shots */
-    double r;
+     * are no boxes, or other numbers of them in other shots. And what it would be on
+     * average if the model were right: by noise alone */
+    double r, r_expected;
     int64_t nshot;
     /* `all` of each shot; 0 pixels: it is not among these. Owned by the fit    (nshot) */
     const nb_misfit *shot;

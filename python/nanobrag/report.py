@@ -79,6 +79,7 @@ def _totals(misfit: FitMisfit) -> dict[str, Any] | None:
         "bright": every.bright,
         "bright_over_expected": every.bright_deviance / every.bright_expected if every.bright_expected > 0 else None,
         "r_boxes": plain(misfit.r),
+        "r_boxes_expected": plain(misfit.r_expected),
     }
 
 
@@ -374,7 +375,8 @@ def _fit_page(content: dict[str, Any], images: dict[str, NDArray[Any]], truth: d
             page.add(
                 f"<p>{name}: rms of z {_number(totals['z_rms'])}; deviance {_number(totals['over_expected'])} times "
                 f"what a right model has, {_number(totals['bright_over_expected'])} times in the {totals['bright']} "
-                f"pixels of more than {lib.NB_FIT_BRIGHT} photons; R of boxes {_number(totals['r_boxes'])}.</p>"
+                f"pixels of more than {lib.NB_FIT_BRIGHT} photons; R of boxes {_number(totals['r_boxes'])}, "
+                f"by noise alone {_number(totals.get('r_boxes_expected'))}.</p>"
             )
     for warning in content.get("warnings", []):
         page.add(f'<p class="out">{html.escape(warning[0].upper() + warning[1:])}.</p>')

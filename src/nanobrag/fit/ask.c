@@ -168,6 +168,11 @@ double fit_seconds(const nb_fit *fit)
     return clock_seconds(CLOCK_MONOTONIC) - fit->restart;
 }
 
+double fit_deadline(const nb_fit *fit)
+{
+    return fit->options.seconds > 0 ? fit->restart + fit->options.seconds : 0;
+}
+
 static int is_beyond_limits(nb_fit *fit)
 {
     if (fit->passes == 0) return 0;
@@ -512,7 +517,7 @@ nb_status fit_take(nb_fit *fit)
 {
     fit->request = 0;
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
-    fit_restrain(fit, &fit->trial);
+    if (fit->beside != FIT_WEIGH) fit_restrain(fit, &fit->trial);
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
     if (fit->beside == FIT_WEIGH) take_weighed(fit);
     if (fit->beside == FIT_DRAW) draws_take(fit);
@@ -526,13 +531,25 @@ nb_status fit_take(nb_fit *fit)
     return fit_stopped(fit, report(fit));
 }
 
-/* Answers a request. */
+/* Answers a request, unless the time is over before it is whole: then the next one ends the
+ * run. */
 static nb_status answer(nb_fit *fit)
 {
+    const int is_pass = fit->passes > 0 && !fit->beside && !fit->reload;
+    nb_status status;
+
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-    NB_TRY(fit_stopped(fit, fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot,
-                                               FIT_ASKED, &fit->sums, &fit->trial)));
+    fit->deadline = is_pass ? fit_deadline(fit) : 0;
+    status = fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot, FIT_ASKED,
+                                &fit->sums, &fit->trial);
+    fit->deadline = 0;
     fit->seconds = fit_seconds(fit);
+    if (fit->is_late) {
+        fit->is_late = 0;
+        fit->request = 0;
+        return NB_OK;
+    }
+    NB_TRY(fit_stopped(fit, status));
     return fit_take(fit);
 }
 

@@ -232,7 +232,7 @@ static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
     }
 }
 
-static nb_status errors_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+nb_status covariance_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
     const struct fit_layout *l = &fit->layout;
     const struct fit_system system = normal_joint(fit, &fit->best, 0);
@@ -316,7 +316,7 @@ static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
 
     if (!bread) return fail_memory(fit->ctx, "the errors of a fit");
     fit->best = fit->trial;
-    status = errors_joint(fit, bread, &unused);
+    status = covariance_joint(fit, bread, &unused);
     for (size_t i = 0; status == NB_OK && i < n; i++)
         if (is_at_bound(fit, i))
             error[i] =
@@ -460,7 +460,7 @@ static nb_status set_curvature(nb_fit *fit, struct fit_result_memory *r, nb_fit_
         return NB_OK;
     }
     if (fit_knows_own_only(fit)) return errors_alone(fit, r);
-    NB_TRY(errors_joint(fit, r, out));
+    NB_TRY(covariance_joint(fit, r, out));
     out->covariance = r->covariance;
     return NB_OK;
 }

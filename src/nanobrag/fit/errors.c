@@ -152,6 +152,7 @@ void errors_weigh(const nb_target *t, int wants, const nb_array *image)
                 d = errors_moments(&model, photons,
                                    errors_variance(t, has_variances, photons, weight),
                                    density);
+            if (wants == FIT_WEIGH) d.second *= fmax(photons, 0);
             array_set(image, s, f,
                       wants == FIT_MEAT ? weight * weight * d.square : weight * d.second);
         }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/threads.h"
@@ -25,7 +26,7 @@ struct evaluation {
     struct fit_point *point;
     nb_context_options before; /* the handlers of the fit's context */
     atomic_size_t next, done;
-    atomic_int stop; /* 1: nothing more is begun */
+    atomic_int stop, late; /* 1: nothing more is begun; because the time is over */
     pthread_mutex_t lock; /* of what follows, of sums and of the log */
     nb_status status; /* the first that ends an evaluation, and its message */
     char message[CONTEXT_MESSAGE];
@@ -33,11 +34,21 @@ struct evaluation {
 
 /* ---- the handlers of a thread's context ---- */
 
+static int is_late(struct evaluation *e)
+{
+    const double deadline = e->fit->deadline;
+
+    if (!(deadline > 0) || clock_seconds(CLOCK_MONOTONIC) < deadline) return 0;
+    atomic_store(&e->late, 1);
+    atomic_store(&e->stop, 1);
+    return 1;
+}
+
 static int ask_of(struct evaluation *e, double fraction)
 {
     const double all = ((double)atomic_load(&e->done) + fraction) / (double)e->nshot;
 
-    if (atomic_load(&e->fit->cancelled) || atomic_load(&e->stop)) return 1;
+    if (atomic_load(&e->fit->cancelled) || atomic_load(&e->stop) || is_late(e)) return 1;
     if (threads_index() > 0 || !e->before.progress) return 0;
     if (!e->before.progress(e->before.user, fmin(all, 1))) return 0;
     atomic_store(&e->stop, 1);
@@ -169,14 +180,17 @@ nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t 
     atomic_init(&e.next, 0);
     atomic_init(&e.done, 0);
     atomic_init(&e.stop, 0);
+    atomic_init(&e.late, 0);
     (void)pthread_mutex_init(&e.lock, NULL);
     work_on_all(&e);
     (void)pthread_mutex_destroy(&e.lock);
     if (e.status == NB_OK && atomic_load(&fit->cancelled)) e.status = NB_ERR_CANCELLED;
-    if (e.status == NB_ERR_CANCELLED) {
+    if (e.status == NB_ERR_CANCELLED && !atomic_load(&e.late)) {
         atomic_store(&fit->cancelled, 0);
         return fail(fit->ctx, NB_ERR_CANCELLED, "the fit was cancelled");
     }
+    fit->is_late = atomic_load(&e.late);
+    if (fit->is_late) return fail(fit->ctx, NB_ERR_CANCELLED, "the time is over");
     if (e.status != NB_OK) return fail(fit->ctx, e.status, "%s", e.message);
     return NB_OK;
 }

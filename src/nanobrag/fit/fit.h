@@ -253,8 +253,11 @@ struct nb_fit {
     struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;
+    double share; /* that fitted values take of the expectation of its bright pixels */
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
+    double deadline; /* clock at which an evaluation is given up, s; 0: none */
+    int is_late; /* 1: one was */
     unsigned requests, request; /* made so far; that in progress, 0: none */
     struct fit_point best, trial;
     struct fit_point kept; /* where attempt 0 of a track ended */
@@ -360,7 +363,8 @@ struct fit_moments errors_moments(const struct phys_loss_model *model, double ph
 /* Returns L' of a loss that is no likelihood, for weight 1. */
 double errors_slope(const struct phys_loss_model *model, double off);
 
-/* Turns the photons of each pixel into its <L'^2> (FIT_MEAT) or <L''> (FIT_BREAD). */
+/* Turns the photons of each pixel into its <L'^2> (FIT_MEAT), its <L''> (FIT_BREAD), or
+ * that times its photons (FIT_WEIGH). */
 void errors_weigh(const nb_target *target, int wants, const nb_array *image);
 
 /* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
@@ -485,6 +489,9 @@ void fit_swap_kept(nb_fit *fit, struct fit_track *track);
 /* Returns the seconds since the start of the run. */
 double fit_seconds(const nb_fit *fit);
 
+/* Returns the clock at which the seconds of a run are over; 0: they have no limit. */
+double fit_deadline(const nb_fit *fit);
+
 /* Ends the run if status is not NB_OK; returns it. */
 nb_status fit_stopped(nb_fit *fit, nb_status status);
 
@@ -545,9 +552,10 @@ nb_status fit_run_lbfgs(nb_fit *fit);
 
 /* ---- residuals/compare.c ---- */
 
-/* Compares a shot with its data at the worker's x. */
+/* Compares a shot with its data at the worker's x, and adds to `matrices` the normal matrix
+ * of the same loss with each pixel times its photons; NULL: not. */
 nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_shot *shot,
-                        struct fit_weighed *out);
+                        const nb_normal *matrices, struct fit_weighed *out);
 
 /* ---- covariance.c ---- */
 
@@ -564,6 +572,10 @@ struct fit_result_memory {
     char why[256], errors_why[512], warning[3][512];
     const char *warnings[3];
 };
+
+/* Sets errors, covariance and free directions of all values together at the best point,
+ * from the curvature alone. */
+nb_status covariance_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);
 
 /* Sets errors, covariance, correlations and free directions at the best point. */
 nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);

@@ -89,7 +89,13 @@ static double objective(unsigned n, const double *u, double *gradient, void *use
 
     for (unsigned i = 0; i < n; i++) fit->trial.x[i] = x_of(search, i, u[i]);
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
+    fit->deadline = fit_deadline(fit);
     search->status = evaluate(fit, 0, &loss, &found);
+    fit->deadline = 0;
+    if (fit->is_late) {
+        nlopt_force_stop(search->opt);
+        return refused(fit);
+    }
     if (search->status == NB_OK) {
         for (unsigned i = 0; gradient && i < n; i++)
             gradient[i] = search->scale[i] * fit_gradient(fit, found, i);
@@ -178,6 +184,11 @@ static nb_status search_from(nb_fit *fit, double *memory)
         (void)nlopt_set_maxtime(search.opt, fmax(fit->options.seconds - spent, 1e-3));
     result = nlopt_optimize(search.opt, u, &least);
     nlopt_destroy(search.opt);
+    if (fit->is_late) {
+        fit->is_late = 0;
+        fit->end = NB_FIT_SECONDS;
+        return NB_OK;
+    }
     return search.status == NB_OK ? end_of(fit, result) : search.status;
 }
 

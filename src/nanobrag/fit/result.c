@@ -202,19 +202,17 @@ static int64_t freedom_of(const nb_fit *fit)
     return freedom;
 }
 
-/* Residuals within these roots of the misfit need no warning. */
-static const double off_least = 0.67, off_most = 1.5;
+/* A misfit between these needs no warning. */
+static const double off_least = 0.45, off_most = 2.25;
 
 static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
-    const double off = sqrt(out->misfit);
+    const double off = out->misfit;
 
     if (fit->is_expected || fit->end == NB_FIT_NOT_RUN) return;
     if (!fit->is_robust && (off <= off_least || off >= off_most))
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
-                       "the residuals are %.3g standard deviations rms, where 1 is "
-                       "expected: the %s%s",
-                       off,
+                       "the misfit is %.3g, where 1 is expected: the %s%s", off,
                        off < 1 ? "data have less noise than counted photons have, or "
                                  "another gain"
                                : "model does not describe the data",

@@ -196,7 +196,7 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
         status = errors_normal(w, sim, &shot->target, wants, out);
     else if (status == NB_OK && wants == FIT_WEIGH)
-        status = compare_weigh(w, sim, shot, &w->weighed);
+        status = compare_weigh(w, sim, shot, fit->needs_variance ? NULL : out, &w->weighed);
     else if (status == NB_OK && fit->is_expected)
         status = compare_with_itself(w, sim, shot->target, out, loss);
     else if (status == NB_OK)

@@ -33,6 +33,7 @@ static void add_misfit(cJSON *to, const nb_misfit *m)
     json_real(to, "bright_expected", m->bright_expected);
     json_real(to, "observed", m->observed);
     json_real(to, "photons", m->photons);
+    json_real(to, "variance", m->variance);
 }
 
 static void add_residuals(cJSON *root, const char *name, const struct fit_residuals *from)
@@ -46,6 +47,7 @@ static void add_residuals(cJSON *root, const char *name, const struct fit_residu
     json_real(to, "bright_over_expected",
               fit_ratio(m->bright_deviance, m->bright_expected));
     json_real(to, "r_boxes", from->r);
+    json_real(to, "r_boxes_expected", from->r_expected);
 }
 
 static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result *r,

@@ -24,6 +24,7 @@ static int gather(const struct fit_job *job, int64_t which, struct fit_residuals
                               1);
     out->all = misfit.all;
     out->r = misfit.r;
+    out->r_expected = misfit.r_expected;
     memcpy(out->shell, misfit.shell, sizeof out->shell);
     out->image = calloc((size_t)misfit.nshot + 1, sizeof *out->image);
     if (!out->image) return message_failure(job->run->messages, "out of memory");
@@ -126,8 +127,9 @@ static void print_deviance(const struct fit_residuals *residuals)
                (long long)m->bright, NB_FIT_BRIGHT);
     printf("\n");
     if (isfinite(residuals->r))
-        printf("R of boxes   %.4f, between the photons of boxes in all these images\n",
-               residuals->r);
+        printf("R of boxes   %.4f, of which noise alone makes %.4f, between the photons of "
+               "boxes in all these images\n",
+               residuals->r, residuals->r_expected);
 }
 
 static void print_shells(const struct fit_residuals *residuals)
@@ -168,14 +170,36 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
 
 /* ---- the verdict ---- */
 
+enum { ADVICE = 200 };
+
+/* What to do about a fit that ended before it had converged. */
+static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
+{
+    const char *const file = job->run->s->fit.fitfile;
+    const char *const limit = end == NB_FIT_PASSES ? "-fit_passes" : "-fit_seconds";
+    *out = 0;
+    if (end == NB_FIT_STUCK)
+        (void)snprintf(out, ADVICE,
+                       "; start from other values, or hold some that correlate");
+    else if (end == NB_FIT_PASSES || end == NB_FIT_SECONDS) {
+        if (file)
+            (void)snprintf(out, ADVICE, "; -resume %.100s goes on from there", file);
+        else
+            (void)snprintf(out, ADVICE,
+                           "; give a larger %s, or -fitfile FILE, from which -resume FILE "
+                           "goes on",
+                           limit);
+    }
+}
+
 int fit_verdict(const struct fit_job *job, const nb_fit_result *r)
 {
-    const int is_limited = r->end == NB_FIT_PASSES || r->end == NB_FIT_SECONDS;
+    const int converged = r->end == NB_FIT_CONVERGED;
+    char advice[ADVICE];
     if (job->run->s->fit.fisher) return 0;
+    write_advice(job, r->end, advice);
     for (size_t i = 0; i < r->nwarning; i++)
         message_warning(job->run->messages, "%s%s", r->warning[i],
-                        is_limited && i + 1 == r->nwarning
-                            ? "; go on by -resume, or with a larger -fit_passes"
-                            : "");
+                        !converged && i + 1 == r->nwarning ? advice : "");
     return r->end == NB_FIT_CONVERGED ? 0 : EXIT_RUN;
 }

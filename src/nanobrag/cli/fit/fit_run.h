@@ -79,7 +79,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          struct fit_image *out, char why[FIT_WHY]);
 void fit_image_free(struct fit_image *image);
 
-/* ---- fit_run.c ---- */
+/* ---- fit_check.c ---- */
 
 /* 1 when a fit, or the errors of one, are asked for. */
 int fit_asked(const struct settings *s);
@@ -87,6 +87,8 @@ int fit_asked(const struct settings *s);
 /* Refuses options that need others, before any file is read. Returns 0 or the exit status.
  */
 int fit_check(const struct settings *s, struct messages *messages);
+
+/* ---- fit_run.c ---- */
 
 /* Runs it, from the report to the files. Returns the exit status. */
 int fit_run(struct run *run);
@@ -103,7 +105,7 @@ struct fit_residuals {
     nb_misfit *image; /* of each; 0 pixels: it is not among them (result.nshot) */
     size_t nimage; /* that are among them */
     nb_misfit all, shell[NB_FIT_SHELLS]; /* of all of them */
-    double r; /* of boxes */
+    double r, r_expected; /* of boxes; by noise alone */
 };
 
 /* What the parts of a fit share. */

@@ -60,6 +60,7 @@ static void put_misfit(struct document *d, cJSON *to, const nb_misfit *m)
     document_real(d, to, "bright_expected", m->bright_expected);
     document_real(d, to, "observed", m->observed);
     document_real(d, to, "photons", m->photons);
+    document_real(d, to, "variance", m->variance);
 }
 
 /* Residuals of a shot, by resolution; nothing of one that has none. */

@@ -156,7 +156,7 @@ static int counts(const struct compared *c, int s, int f)
 
 /* How the image of a pixel differs from its observation. */
 struct pixel {
-    double observed, photons, weight;
+    double observed, photons, weight, variance;
     double to_z; /* times the residual: z */
     double loss;
 };
@@ -171,17 +171,16 @@ static int compare(const struct compared *c, int s, int f, struct pixel *out)
 {
     const nb_target *target = &c->loaded.target;
     struct phys_loss l;
-    double variance;
 
     if (!counts(c, s, f)) return 0;
     out->photons = c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f];
     out->observed = array_get(target->observed, s, f);
     out->weight = target->weight ? array_get(target->weight, s, f) : 1;
     l = phys_loss(c->model, out->photons, out->observed, out->weight);
-    variance = errors_variance(target, c->has_variances, out->photons, out->weight);
-    out->to_z = c->by_variance ? 1 / sqrt(variance) : sqrt(l.curvature);
+    out->variance = errors_variance(target, c->has_variances, out->photons, out->weight);
+    out->to_z = c->by_variance ? 1 / sqrt(out->variance) : sqrt(l.curvature);
     out->loss = l.value;
-    return !c->by_variance || variance > 0;
+    return !c->by_variance || out->variance > 0;
 }
 
 static void write_compared(const struct compared *c, int what, const nb_array *out)
@@ -265,8 +264,18 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
     }
 }
 
+/* Planes of background are held: next to no part of a bright pixel is theirs. */
+static nb_status add_bright(const struct compared *c, const nb_normal *matrices)
+{
+    nb_normal to = *matrices;
+
+    to.gradient = NULL;
+    errors_weigh(&c->loaded.target, FIT_WEIGH, &c->image);
+    return nb_jtj(c->sim, c->x, &c->image, NULL, &to);
+}
+
 nb_status compare_weigh(struct fit_worker *w, nb_simulator *sim, const nb_shot *shot,
-                        struct fit_weighed *out)
+                        const nb_normal *matrices, struct fit_weighed *out)
 {
     struct compared c = {.ctx = w->ctx, .loaded = *shot, .sim = sim, .x = w->x};
     nb_status status = render_at(&c);
@@ -276,6 +285,7 @@ nb_status compare_weigh(struct fit_worker *w, nb_simulator *sim, const nb_shot *
         take_model(&c);
         weigh(&c, out);
     }
+    if (status == NB_OK && matrices) status = add_bright(&c, matrices);
     end(&c);
     return status;
 }
@@ -320,6 +330,7 @@ static void add(nb_misfit *m, const struct visited *v)
     m->expected += v->misfit.expected;
     m->observed += v->is.observed;
     m->photons += v->is.photons;
+    m->variance += v->is.variance;
     if (!(v->is.photons > NB_FIT_BRIGHT)) return;
     m->bright++;
     m->bright_deviance += v->misfit.observed;
@@ -452,10 +463,22 @@ static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
     return NB_OK;
 }
 
-/* Makes means of sums, and the sum over boxes. */
+/* Returns the mean of |y - photons| of a sum y of pixels that differs by noise alone: that
+ * of a Poisson distribution where photons are counted, else of a normal one. */
+static double deviation_of(const nb_misfit *m)
+{
+    const double whole = floor(m->photons);
+
+    if (!(m->variance > 0)) return 0;
+    if (!(fabs(m->variance - m->photons) <= 1e-9 * m->photons) || m->photons > 1e6)
+        return sqrt(2 * m->variance / PHYS_PI);
+    return 2 * exp((whole + 1) * log(m->photons) - m->photons - lgamma(whole + 1));
+}
+
+/* Makes means of sums, and the sums over boxes. */
 static void finish_all(nb_fit_misfit *m, nb_misfit *room)
 {
-    double off = 0, observed = 0;
+    double off = 0, observed = 0, expected = 0;
 
     finish(&m->all);
     for (int i = 0; i < NB_FIT_SHELLS; i++) finish(m->shell + i);
@@ -464,8 +487,10 @@ static void finish_all(nb_fit_misfit *m, nb_misfit *room)
     for (size_t b = 0; b < m->nbox; b++) {
         off += fabs(m->box[b].observed - m->box[b].photons);
         observed += m->box[b].observed;
+        expected += deviation_of(m->box + b);
     }
     m->r = m->nbox > 0 ? off / observed : NAN;
+    m->r_expected = m->nbox > 0 ? expected / observed : NAN;
 }
 
 nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out)

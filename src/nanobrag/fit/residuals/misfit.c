@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -72,8 +73,6 @@ static void add(struct fit_sum_weighed *to, const struct fit_pixel *p, double we
     to->observed += weight * p->observed;
     to->expected += weight * p->expected;
     to->variance += weight * weight * p->variance;
-    to->weight += weight;
-    to->square += weight * weight;
 }
 
 /* The squared slope of a loss that is no likelihood: over the variance where weights tell
@@ -140,6 +139,73 @@ int misfit_is_known(const nb_fit *fit, const double *x)
            && !memcmp(fit->weighed_x, x, fit->layout.n * sizeof *fit->weighed_x);
 }
 
+/* ---- what fitted values take of bright pixels ---- */
+
+/* The trace of C M, C the covariance of fitted values and M the matrix of the trial; NAN:
+ * there are too many values for C. */
+static double trace_of(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t n = l->n - l->nf;
+    struct fit_result_memory *r = result_make(fit);
+    double *m = calloc(n * (n + l->nf) + 1, sizeof *m), *coupling = m + n * n, sum = NAN;
+    const nb_normal out = {.matrix = m, .coupling = coupling};
+    nb_fit_result unused = {0};
+
+    if (r && m && r->covariance && covariance_joint(fit, r, &unused) == NB_OK) {
+        fit_deliver_matrix(fit, &out);
+        sum = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double *row = r->covariance + l->n * normal_at_x(l, i);
+
+            for (size_t j = 0; j < n; j++) sum += row[normal_at_x(l, j)] * m[i * n + j];
+            for (size_t f = 0; f < l->nf; f++)
+                sum += 2 * row[l->f[f]] * coupling[i * l->nf + f];
+        }
+        for (size_t f = 0; f < l->nf; f++)
+            sum +=
+                r->covariance[l->f[f] * (l->n + 1)] * fit->trial.sum[fit->at.diagonal + f];
+    }
+    free(m);
+    result_free(r);
+    return sum;
+}
+
+/* The same for values that do not correlate. */
+static double sum_of_shares(const nb_fit *fit)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const double all = fit_diagonal(fit, &fit->best, i);
+
+        if (all > 0 && !normal_is_held(fit, i) && covariance_bound(fit, i) == 0)
+            sum += fit_diagonal(fit, &fit->trial, i) / all;
+    }
+    return sum;
+}
+
+static void swap_kept(nb_fit *fit)
+{
+    fit_swap_kept(fit, fit->track);
+}
+
+/* A fitted value lowers each deviance by a share of its expectation, the leverage of the
+ * pixel. Weighed by photons, these add up to the trace of C M. */
+static double share_of(nb_fit *fit)
+{
+    const size_t bytes = fit->layout.n * sizeof *fit->best.x;
+    const int is_kept = memcmp(fit->best.x, fit->trial.x, bytes) != 0;
+    double sum = NAN;
+
+    if (fit->needs_variance) return 0;
+    if (is_kept) swap_kept(fit);
+    if (fit->layout.has_matrix) sum = trace_of(fit);
+    if (isnan(sum)) sum = sum_of_shares(fit);
+    if (is_kept) swap_kept(fit);
+    return sum;
+}
+
 void misfit_take(nb_fit *fit)
 {
     fit->is_weighed = 1;
@@ -148,6 +214,7 @@ void misfit_take(nb_fit *fit)
         if (fit->trial.status[shot] != FIT_SKIPPED && fit->trial.status[shot] != NB_OK)
             fit->weighed.alike.expected = fit->weighed.bright.expected = NAN;
     memcpy(fit->weighed_x, fit->trial.x, fit->layout.n * sizeof *fit->weighed_x);
+    fit->share = share_of(fit);
 }
 
 nb_status misfit_find(nb_fit *fit)
@@ -178,19 +245,18 @@ static void count(const nb_fit *fit, double *pixels, double *fitted)
     }
 }
 
-/* The part of the brightest pixels that fitted values take at most: these may be fewer than
- * the values, which others tell of as well. */
-static const double bright_most = 0.5;
+/* Fitted values take so much of the brightest pixels at most: if these are as few as the
+ * values, nothing is left to judge by. */
+static const double bright_most = 0.9;
 
-/* Sets a misfit and its deviation; values that are fitted take their share, by the weights
- * of pixels, of `most` at most. Returns 1 if it is not noise. */
-static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double most,
+/* Sets a misfit and its deviation; values that are fitted take `share` of its expectation.
+ * Returns 1 if it is not noise. */
+static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double share,
                  double *misfit, double *deviation)
 {
-    double pixels, fitted, expected;
+    double pixels, fitted, expected = w->expected - share;
 
     count(fit, &pixels, &fitted);
-    expected = w->expected - fmin(fitted * w->square / w->weight, most * w->expected);
     if (fit->needs_variance) expected = w->expected * (1 - fitted / pixels);
     *misfit = *deviation = NAN;
     if (!(expected > 0)) return 0;
@@ -201,10 +267,15 @@ static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double most
 
 struct fit_verdict misfit_judge(const nb_fit *fit)
 {
+    const struct fit_weighed *w = &fit->weighed;
+    const double most = bright_most * w->bright.expected;
     struct fit_verdict v = {.factor = 1};
+    double pixels, fitted;
 
-    if (judge(fit, &fit->weighed.alike, 1, &v.misfit, &v.deviation)) v.factor = v.misfit;
-    if (judge(fit, &fit->weighed.bright, bright_most, &v.bright, &v.bright_deviation)
+    count(fit, &pixels, &fitted);
+    if (judge(fit, &w->alike, fmin(fitted, w->alike.expected), &v.misfit, &v.deviation))
+        v.factor = v.misfit;
+    if (judge(fit, &w->bright, fmin(fit->share, most), &v.bright, &v.bright_deviation)
         && !fit->needs_variance)
         v.factor = fmax(v.factor, v.bright);
     return v;

@@ -13,10 +13,9 @@ struct phys_loss_model; /* physics/loss.h */
 enum { ERRORS_POINTS = 60 }; /* of a density (errors.c) */
 
 /* Of the pixels of an image, summed: what they differ by from the data (fit.h, misfit), and
- * its expectation and variance if the model is right; weights of pixels, and their squares.
- */
+ * its expectation and variance if the model is right. */
 struct fit_sum_weighed {
-    double observed, expected, variance, weight, square;
+    double observed, expected, variance;
 };
 
 /* Of all pixels alike, and by their photons; how many have a z, and the sum of z^2. */
