@@ -2133,6 +2133,8 @@ class Misfit(Record):
             sums of y and of I, photons
         photons:
             sums of y and of I, photons
+        variance:
+            that noise alone gives the first of these
     """
 
     _c = "nb_misfit"
@@ -2149,6 +2151,7 @@ class Misfit(Record):
     bright_expected: float
     observed: float
     photons: float
+    variance: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -2165,7 +2168,13 @@ class FitMisfit(Record):
         r:
             R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
             is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or other numbers of them in other shots
+            there are no boxes, or other numbers of them in other shots. And what it would be on
+            average if the model were right: by noise alone
+        r_expected:
+            R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
+            is a sum over the pixels of a box, of all these shots, with their background. NAN:
+            there are no boxes, or other numbers of them in other shots. And what it would be on
+            average if the model were right: by noise alone
         shot:
             `all` of each shot; 0 pixels: it is not among these. Owned by the fit [nshot]
     """
@@ -2175,6 +2184,7 @@ class FitMisfit(Record):
     shell: tuple[Misfit, ...]
     box: tuple[Misfit, ...]
     r: float
+    r_expected: float
     shot: tuple[Misfit, ...]
 
 

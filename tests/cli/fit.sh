@@ -222,9 +222,9 @@ is "-fitfile may be the file of -resume" [ "$code" -eq 0 ]
 inputs="n_001.img"
 run $still -mosaic 0.5 -misset 40 50 60 -fit scale -data n_001.img -quiet
 is "a wrong model is no failure" [ "$code" -eq 0 ]
-is "but has a warning, with -quiet too" grep -q 'warning: the residuals are [0-9.e+]* standard' err
+is "but has a warning, with -quiet too" grep -q 'warning: the misfit is [0-9.e+]*, where 1 is expected: the model does not describe' err
 run $still $off -fit $free -data n_001.img
-is "a right one has none" [ "$(grep -c -e 'residuals' -e 'header' -e 'left out' err)" -eq 0 ]
+is "a right one has none" [ "$(grep -c -e 'misfit' -e 'header' -e 'left out' err)" -eq 0 ]
 # contradicts PATTERN ARGUMENTS...: a warning that the header says so
 contradicts()
 {

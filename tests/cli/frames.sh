@@ -19,7 +19,7 @@ fit="-fit misset_x,scale"
 # right: the fit has converged where the images were drawn
 right()
 {
-    is "$1" sh -c "test $code -eq 0 && ! grep -q 'warning: the residuals are' err"
+    is "$1" sh -c "test $code -eq 0 && ! grep -q 'warning: the misfit is' err"
     [ "$code" -eq 0 ] || sed 's/^/# /' err
 }
 
