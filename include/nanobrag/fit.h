@@ -63,10 +63,9 @@
  * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
  * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
  * pixels is the same with each term times I: a fit learns from these, while most pixels
- * hold background. Fitted values take the trace of (J^T W J)^-1 J^T W I J of its
- * expectation (restraints in the inverse), at most 0.9 of it; by L-BFGS, and of more than
- * 200 values, the sum of the ratios of the diagonals. nb_fit_options.scaling says what
- * becomes of errors.
+ * hold background. Fitted values take tr((J^T W J)^-1 J^T W I J) of its
+ * expectation, at most 0.9 of it; by L-BFGS, and of more than 200 values, the sum of the
+ * ratios of the diagonals. nb_fit_options.scaling says what becomes of errors.
  *
  * Mosaic domains that are drawn at random are a sample of those of a crystal, and the fit
  * with another sample ends elsewhere. How far is found once a fit by NB_FIT_LM has
@@ -200,10 +199,8 @@ typedef struct nb_fit_options {
     /* a run ends after so many of all shots together; 0: 50, and 500 for NB_FIT_LBFGS. Of
      * shots alone there are at most 20 in each stage, and 6 for each broadened width */
     int passes;
-    /* nb_fit_run() ends after so many seconds, once it has done a pass: a pass that is not
-     * whole by then is dropped. What errors need at the end comes on top. A run that is
-     * asked for requests begins no pass after so many. 0: no limit */
-    double seconds;
+    double seconds; /* nb_fit_run() ends after so many, within a pass but the first; by
+                       nb_fit_ask() a run begins no pass then; 0: no limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
                       factors, 1e-3 for each that the data tell of, all that times the
                       misfit by which errors are scaled: a step of 0.05 errors */
@@ -516,12 +513,10 @@ typedef struct nb_misfit {
     int64_t pixels; /* with a z */
     double mean, rms; /* of z; 0 and 1 are expected */
     double loss;
-    double deviance,
-        expected; /* sum of D, and of <D> (misfit, above); D/<D>: 1 is expected */
+    double deviance, expected; /* sum of D, and of <D> (misfit, above) */
     int64_t bright; /* pixels in which the model has more than NB_FIT_BRIGHT photons */
     double bright_deviance, bright_expected; /* the same sums over these */
-    double observed, photons; /* sums of y and of I, photons */
-    double variance; /* that noise alone gives the first of these */
+    double observed, photons, variance; /* sums of y, of I, and of the variance of y */
 } nb_misfit;
 
 enum { NB_FIT_SHELLS = 10, NB_FIT_BRIGHT = 3 };
@@ -533,8 +528,7 @@ typedef struct nb_fit_misfit {
     const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
     /* R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each is
      * a sum over the pixels of a box, of all these shots, with their background. NAN: there
-     * are no boxes, or other numbers of them in other shots. And what it would be on
-     * average if the model were right: by noise alone */
+     * are no boxes, or other numbers of them in other shots. And r by noise alone */
     double r, r_expected;
     int64_t nshot;
     /* `all` of each shot; 0 pixels: it is not among these. Owned by the fit    (nshot) */

@@ -2120,9 +2120,9 @@ class Misfit(Record):
         loss:
             see the type
         deviance:
-            sum of D, and of <D> (misfit, above); D/<D>: 1 is expected
+            sum of D, and of <D> (misfit, above)
         expected:
-            sum of D, and of <D> (misfit, above); D/<D>: 1 is expected
+            sum of D, and of <D> (misfit, above)
         bright:
             pixels in which the model has more than NB_FIT_BRIGHT photons
         bright_deviance:
@@ -2130,11 +2130,11 @@ class Misfit(Record):
         bright_expected:
             the same sums over these
         observed:
-            sums of y and of I, photons
+            sums of y, of I, and of the variance of y
         photons:
-            sums of y and of I, photons
+            sums of y, of I, and of the variance of y
         variance:
-            that noise alone gives the first of these
+            sums of y, of I, and of the variance of y
     """
 
     _c = "nb_misfit"
@@ -2168,13 +2168,11 @@ class FitMisfit(Record):
         r:
             R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
             is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or other numbers of them in other shots. And what it would be on
-            average if the model were right: by noise alone
+            there are no boxes, or other numbers of them in other shots. And r by noise alone
         r_expected:
             R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
             is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or other numbers of them in other shots. And what it would be on
-            average if the model were right: by noise alone
+            there are no boxes, or other numbers of them in other shots. And r by noise alone
         shot:
             `all` of each shot; 0 pixels: it is not among these. Owned by the fit [nshot]
     """

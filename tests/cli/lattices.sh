@@ -149,7 +149,7 @@ cp work/two.bin .
 run $cell $spots $first $drawn -mosaic_seed 5 -water 0.05 -add ../two.bin 0.667 -seed 3 \
     -noisefile ../data_001.img
 run $cell $spots $view $first $second -floatfile f.bin -truth ../start.expt
-start="-expt ../start.expt $spots -water 0.05 -data ../data_001.img -param misset_x=0.02
+start="-expt ../start.expt $spots -oversample 12 -water 0.05 -data ../data_001.img -param misset_x=0.02
     -param misset_z=-0.02"
 run $start -param 'lattice_misset_y[0]=-0.02' \
     -fit cell_a,misset,mosaic,scale,lattice_misset,lattice_scale -fitfile ../fit.json \
@@ -175,7 +175,7 @@ value() # NAME
     awk -F '[:,]' -v name="$1" '/"name"/ { found = index($2, name) } /"value"/ && found {
         printf "%.17g", $2; exit }' fit.json
 }
-run -expt ../found.expt -default_F 100 -N 10 -gauss_xtal -fluence 2e28 -water 0.05 -floatfile f.bin \
+run -expt ../found.expt -default_F 100 -N 10 -gauss_xtal -oversample 12 -fluence 2e28 -water 0.05 -floatfile f.bin \
     -param "scale=$(value '"scale"')" -param "lattice_scale[0]=$(value lattice_scale)"
 is "-truth of a fit has what it found" near 2e-6 model.bin work/f.bin
 refuses 2 'the experiment of one image' $start -data ../data_001.img -fit scale -truth t.expt
