@@ -1,6 +1,6 @@
 #!/bin/sh
 # bench_compile.sh - compiled against uncompiled: the program's own small scenes, then the
-# cases of the benchmark, as they are and tuned, on one thread and on all. Takes some minutes;
+# cases of the benchmark, on one thread and on all. Takes some minutes;
 # nothing else should run. Usage: scripts/bench_compile.sh [PROGRAM [THREADS]]
 # SPDX-License-Identifier: MIT
 set -eu
@@ -33,17 +33,15 @@ header='^case'
 echo "== the program's own scenes, on"
 "$program" -bench_compile full -compile on -threads "$all"
 for threads in 1 $( [ "$all" -gt 1 ] && echo "$all" ); do
-    for mode in on tune; do
-        echo
-        echo "== cases of the benchmark, -compile $mode, $threads threads (D, E smaller)"
-        first=yes
-        for letter in A B C D E; do
-            # shellcheck disable=SC2046 # the options are words
-            "$program" $(case_of $letter) -compile "$mode" -threads "$threads" -bench_compile full \
-                > "$folder/table" 2> "$folder/notes" || cat "$folder/notes" "$folder/table"
-            [ -z "$first" ] || sed -n "/$header/p" "$folder/table"
-            first=
-            sed -n "s/^command line/$letter           /p" "$folder/table"
-        done
+    echo
+    echo "== cases of the benchmark, $threads threads (D, E smaller)"
+    first=yes
+    for letter in A B C D E; do
+        # shellcheck disable=SC2046 # the options are words
+        "$program" $(case_of $letter) -threads "$threads" -bench_compile full \
+            > "$folder/table" 2> "$folder/notes" || cat "$folder/notes" "$folder/table"
+        [ -z "$first" ] || sed -n "/$header/p" "$folder/table"
+        first=
+        sed -n "s/^command line/$letter           /p" "$folder/table"
     done
 done

@@ -8,10 +8,7 @@
  * kernels at run time: kernels of images in the background, once they are used often;
  * kernels of derivatives while the first call that needs them waits.
  *
- * Compiled mode is the default. Its images have the bits of uncompiled mode. With
- * NB_COMPILE_TUNE a plan is chosen by measurement; that may change last digits in two
- * cases: where nb_options.strategy is NB_STRATEGY_AUTO and the other strategy is faster,
- * and where a point spread uses other Fourier transforms.
+ * Compiled mode is the default. Its images have the bits of uncompiled mode.
  *
  * NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment turns
  * compiled mode off, whatever nb_context_options.compile says. nb_gradcheck() always runs

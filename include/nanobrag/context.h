@@ -30,8 +30,8 @@ enum { NB_DEVICE_AUTO = -1 };
  *
  *   NB_COMPILE_ON       plans are estimated
  *   NB_COMPILE_OFF      no plans: every call decides anew
- *   NB_COMPILE_TUNE     plans are measured, also in nb_simulator_create(), which then calls
- *                       `progress`
+ *   NB_COMPILE_TUNE     the same as NB_COMPILE_ON, with a note: plans that were measured
+ *                       gained nothing
  *   NB_COMPILE_REQUIRE  as NB_COMPILE_ON, but a simulator that cannot run compiled fails
  */
 enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };

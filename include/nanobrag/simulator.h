@@ -21,8 +21,6 @@
  *   point spread (nb_jtj()); the reflections
  *   of nb_boxes(); on the host a copy of an
  *   image on a device (nb_forward_add())
- *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
- *                                                                            the process
  *
  * Calls do not write to inputs. Results have the same bits for any number of threads, and
  * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
@@ -94,8 +92,7 @@ typedef struct nb_options {
  * that the scene does not have), NB_ERR_SCENE (members that contradict each other),
  * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (an instruction set, point
  * spread or compiled mode that this build or machine lacks; or a feature that
- * NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY, NB_ERR_CANCELLED (with
- * NB_COMPILE_TUNE).
+ * NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                                      const char *free_names, const nb_options *options,

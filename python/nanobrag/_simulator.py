@@ -167,7 +167,7 @@ class Simulator:
         tolerance: allowed error of a pixel, as a fraction of the brightest; 0: the default.
         threads: 0: the environment decides, else every core.
         device: "auto", "cpu", "cuda" or "cuda:N"; None: NANOBRAG_DEVICE, else the CPU.
-        compile: "on", "off", "tune" or "require".
+        compile: "on", "off", "tune" (the same as on) or "require".
         progress: True for a bar of tqdm where it is installed, or a function that is called
             with the fraction done.
 

@@ -11,7 +11,6 @@
 #include <nanobrag/nanobrag.h>
 
 #include "api/allocations.h"
-#include "compile/tune/tuning_cache.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -224,7 +223,6 @@ static int refuse_in_adjoint(long n, int *refusals, int *wrong)
     scene.crystal.shape = NB_GAUSS;
     for (int i = 0; i < PIXELS; i++) weights[i] = 1 + i % 3;
     if (nb_simulator_create(ctx, &scene, "cell", &spots, &sim) != NB_OK) abort();
-    tuning_cache_forget();
     made = allocations_made();
     allocations_refuse(n);
     status = nb_vjp(sim, NULL, 1, &bar, gradient);

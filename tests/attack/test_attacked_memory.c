@@ -13,7 +13,6 @@
 #include "attack/attacked_formats.h"
 #include "attack/attacked_nxmx.h"
 #include "attack/drawn_scene.h"
-#include "compile/tune/tuning_cache.h"
 #include "io/experiments.h"
 #include "support/compiled.h"
 #include "support/files.h"
@@ -53,7 +52,6 @@ static void put_away(void)
 {
     nb_simulator_free(sim);
     nb_context_free(own);
-    tuning_cache_forget();
 }
 
 /* ---- the calls ---- */

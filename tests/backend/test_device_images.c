@@ -469,33 +469,6 @@ static int choices(void)
     return TAP_PASS;
 }
 
-/* there is nothing to tune: one image is one launch */
-static int tuned(void)
-{
-    static double host[PIXELS], image[PIXELS];
-    const nb_context_options options = {.threads = 2,
-                                        .device = NB_CUDA,
-                                        .compile = NB_COMPILE_TUNE};
-    nb_scene scene = scenes_base();
-    nb_context *ctx;
-    nb_simulator *sim;
-
-    emulated_reset();
-    scene.crystal.shape = NB_GAUSS;
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, host);
-    emulated_reset();
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    if (devices_image(sim, NULL, image) != NB_OK) abort();
-    tap_check(emulated.launches[GPU_IMAGE] == 1, "%llu launch",
-              (unsigned long long)emulated.launches[GPU_IMAGE]);
-    tap_check(bits_same(image, host, sizeof host / sizeof *host), "the same bits");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
 static int by_environment(void)
 {
     static const struct {
@@ -572,7 +545,6 @@ static const struct tap_case cases[] = {
     {"progress_when_lost", progress_when_lost},
     {"gradcheck_on_host", gradcheck_on_host},
     {"choices", choices},
-    {"tuned", tuned},
     {"environment", by_environment},
     {"without_cuda", without_cuda},
 };

@@ -1,18 +1,16 @@
 /*
- * test_compile_switches.c - the switches that turn compiled mode off, the calls that it
- * does not cover, and the missing parts that it falls back from.
+ * test_compile_switches.c - the switches that turn compiled mode off, and the calls that it
+ * does not cover.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "compile/tune/tuning_cache.h"
 #include "support/compiled.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -107,91 +105,49 @@ static int stage_breaks(void)
     return TAP_PASS;
 }
 
-/* what tuning found can not be written: the call goes on, or NANOBRAG_STRICT=1 ends it */
-static int fallback(void)
+static void keep_line(void *user, int level, const char *topic, const char *line)
 {
-    static double out[COMPILED_MOST];
-    const nb_scene scene = scenes_base();
-    nb_array image = nb_array_f64(out, COMPILED_SLOW, COMPILED_FAST);
-    nb_context *ctx;
-    nb_simulator *sim;
-    nb_status status = NB_OK;
+    char *kept = user;
 
-    (void)setenv("NANOBRAG_CACHE_DIR", "/dev/null/nowhere", 1);
-    sim = compiled_tuned(&scene, NULL, NB_LANES, &ctx, out);
-    tap_check(compiled_stats(sim).fallbacks > 0
-                  && compiled_stats(sim).compiled_launches == 1,
-              "%llu fallbacks, and the image is there",
-              (unsigned long long)compiled_stats(sim).fallbacks);
-    tap_check(strstr(nb_simulator_explain(sim), "fallback: ") != NULL, "explained: %s",
-              nb_simulator_explain(sim));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    for (int tries = 0; tries < 40 && status == NB_OK; tries++) {
-        tuning_cache_forget();
-        (void)setenv("NANOBRAG_STRICT", "1", 1);
-        ctx = compiled_context(NB_COMPILE_TUNE, 1);
-        (void)unsetenv("NANOBRAG_STRICT");
-        sim = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-        status = nb_forward(sim, NULL, &image);
-        if (status != NB_OK)
-            tap_check(status == NB_ERR_UNSUPPORTED
-                          && strstr(nb_context_message(ctx), "STRICT"),
-                      "NANOBRAG_STRICT=1: %s", nb_context_message(ctx));
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-    }
-    tap_check(status != NB_OK, "one of the tries was measured");
-    (void)unsetenv("NANOBRAG_CACHE_DIR");
-    return TAP_PASS;
+    (void)topic;
+    if (level == NB_LOG_NOTE) (void)snprintf(kept, 200, "%s", line);
 }
 
-/* a file that is no good, read by a context that does not even tune */
-static int damaged_file(void)
+/* tune is an accepted word for on, which is said */
+static int tune_is_on(void)
 {
-    static double out[COMPILED_MOST];
+    static double on[COMPILED_MOST], tuned[COMPILED_MOST];
     const nb_scene scene = scenes_base();
-    nb_array image = nb_array_f64(out, COMPILED_SLOW, COMPILED_FAST);
-    char folder[256], path[300];
-    FILE *file;
+    char note[200] = "";
+    nb_context_options options = {.threads = 1, .log = keep_line, .user = note};
+    char text[2][600];
 
-    compiled_folder(folder, sizeof folder);
-    (void)snprintf(path, sizeof path, "%s/tuning", folder);
-    if (mkdir(path, 0700) != 0) abort();
-    (void)snprintf(path, sizeof path, "%s/tuning/tuning.txt", folder);
-    file = fopen(path, "w");
-    if (!file || fputs("garbage", file) < 0 || fclose(file) != 0) abort();
-    for (int strict = 0; strict < 2; strict++) {
+    for (int tune = 0; tune < 2; tune++) {
         nb_context *ctx;
         nb_simulator *sim;
-        nb_status status;
 
-        tuning_cache_forget();
-        (void)setenv("NANOBRAG_STRICT", strict ? "1" : "0", 1);
-        ctx = compiled_context(NB_COMPILE_ON, 1);
-        (void)unsetenv("NANOBRAG_STRICT");
-        sim = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-        status = nb_forward(sim, NULL, &image);
-        tap_check(status == (strict ? NB_ERR_UNSUPPORTED : NB_OK)
-                      && compiled_stats(sim).fallbacks == 1,
-                  "strict %d: %s, %s", strict, nb_status_text(status),
-                  nb_context_message(ctx));
-        status = nb_forward(sim, NULL, &image);
-        tap_check(status == (strict ? NB_ERR_UNSUPPORTED : NB_OK), "and again: %s",
-                  nb_status_text(status));
+        options.compile = tune ? NB_COMPILE_TUNE : NB_COMPILE_ON;
+        if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+        tap_check((strstr(note, "tuning is the same as without") != NULL) == tune,
+                  "the note: %s", note);
+        sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
+        (void)compiled_results(sim, NULL, tune ? tuned : on);
+        (void)snprintf(text[tune], sizeof text[tune], "%s", nb_simulator_explain(sim));
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
-    compiled_remove_folder(folder);
+    tap_check(memcmp(on, tuned, sizeof on) == 0, "the same bits");
+    tap_check(strcmp(text[0], text[1]) == 0, "the same plans: %s", text[1]);
     return TAP_PASS;
 }
 
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"switches", switches},         {"required", required},
-        {"stage_breaks", stage_breaks}, {"fallback", fallback},
-        {"damaged_file", damaged_file},
+        {"switches", switches},
+        {"required", required},
+        {"stage_breaks", stage_breaks},
+        {"tune_is_on", tune_is_on},
     };
 
     compiled_environment();

@@ -347,8 +347,6 @@ int guard(void)
                       (unsigned long long)s.compiled_launches);
         }
     (void)unsetenv(variable[1]);
-    s = guarded(NB_COMPILE_TUNE, options);
-    tap_check(s.verdict == NB_VERDICT_PASS && s.compiled_launches == 0, "with tuning on");
     options.progress = progress_launches;
     s = guarded(NB_COMPILE_ON, options);
     tap_check(s.verdict == NB_VERDICT_FAIL_GUARD, "were a kernel compiled: %s, %llu",

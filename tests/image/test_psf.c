@@ -120,7 +120,7 @@ static void spread(int kind, double fwhm, int radius, int nslow, int nfast, doub
     struct psf *p = NULL;
     nb_status status = nb_context_create(NB_API_VERSION, NULL, &ctx);
 
-    if (status == NB_OK) status = psf_create(ctx, &psf, nslow, nfast, NULL, &p);
+    if (status == NB_OK) status = psf_create(ctx, &psf, nslow, nfast, &p);
     if (!tap_check(status == NB_OK, "%s, radius %d, for %d x %d", name_of(kind), radius,
                    nslow, nfast))
         exit(1);
@@ -362,7 +362,7 @@ static int psf_threads(void)
         unsigned state = 3;
 
         if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-            || psf_create(ctx, &psf, N, N, NULL, &p) != NB_OK)
+            || psf_create(ctx, &psf, N, N, &p) != NB_OK)
             failures++;
         else {
             for (int j = 0; j < N * N; j++) image[i][j] = noise(&state);
@@ -391,7 +391,7 @@ static int psf_without_fftw(void)
     if (HAVE_FFTW) return tap_skip("for builds without FFTW, and this one has it");
     if (!tap_check(nb_context_create(NB_API_VERSION, NULL, &ctx) == NB_OK, "context"))
         return 1;
-    tap_check(psf_create(ctx, &psf, 10, 10, NULL, &p) == NB_ERR_UNSUPPORTED && !p,
+    tap_check(psf_create(ctx, &psf, 10, 10, &p) == NB_ERR_UNSUPPORTED && !p,
               "refused: %s", nb_context_message(ctx));
     tap_check(strstr(nb_context_message(ctx), "FFTW") != NULL, "the message names FFTW");
     psf_free(p);

@@ -45,7 +45,6 @@ test_planes|matrices|matrix diagonal coupling gradient|1e-12:matrix 1e-12:diagon
 test_spots_vjp|masked tails dark_between_spots|gradient loss|1e-8:gradient 1e-10:loss|
 test_forward_calls|calls_leave_no_trace two_simulators_in_turn|pixel|1e-12:pixel|
 test_compile|same_as_uncompiled|pixel gradient|1e-12:pixel 1e-12:gradient|
-test_tuning|tuned|pixel gradient|1e-12:pixel|
 test_batch|named_scenes|pixel|1e-12:pixel|
 test_device_images|double regions cancelled|pixel|1e-11:pixel|
 test_device_derivatives|vjp|gradient|1e-9:gradient|quick

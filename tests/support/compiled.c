@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/tune/tuning_cache.h"
 #include "physics/spec.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -116,7 +115,6 @@ void compiled_folder(char *path, size_t n)
     (void)snprintf(path, n, "%s/nanobrag-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(path)) abort();
     (void)setenv("NANOBRAG_CACHE_DIR", path, 1);
-    tuning_cache_forget();
 }
 
 int compiled_files(const char *path)
@@ -150,21 +148,4 @@ void compiled_remove_folder(const char *path)
 {
     remove_folder(path);
     (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
-    tuning_cache_forget();
-}
-
-nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
-                             nb_context **ctx, double *out)
-{
-    for (int tries = 0;; tries++) { /* a busy machine measures nothing */
-        nb_simulator *sim;
-
-        tuning_cache_forget();
-        *ctx = compiled_context(NB_COMPILE_TUNE, 1 + (tries < 10));
-        sim = compiled_make(*ctx, scene, names, NB_DOUBLE, strategy);
-        (void)compiled_results(sim, NULL, out);
-        if (tries == 60 || strstr(nb_simulator_explain(sim), ", measured")) return sim;
-        nb_simulator_free(sim);
-        nb_context_free(*ctx);
-    }
 }

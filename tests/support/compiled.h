@@ -18,8 +18,7 @@ enum {
     COMPILED_MOST = COMPILED_PIXELS + 64
 };
 
-/* Set the environment of the program: compiled mode is on, and there are no tuning results.
- */
+/* Set the environment of the program: compiled mode is on, and nothing is kept. */
 void compiled_environment(void);
 
 /* The same for tests on a device, whose kernels built at run time are kept: where
@@ -44,15 +43,9 @@ double compiled_relative(const double *a, const double *b, size_t n);
  */
 nb_scene compiled_lone(int shape, int lookup);
 
-/* Make a folder for the tuning results of one case, and forget those of the process; look
- * up its files; remove it. */
+/* Make a cache folder of one case; count its files; remove it. */
 void compiled_folder(char *path, size_t n);
 int compiled_files(const char *path);
 void compiled_remove_folder(const char *path);
-
-/* Make a simulator whose image and gradient are tuned, and write their results to `out`.
- * Tuning keeps the estimate on a busy machine, so it is tried many times. */
-nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
-                             nb_context **ctx, double *out);
 
 #endif

@@ -12,7 +12,6 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/log.h"
-#include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
 #include "scene/detector/detector.h"
 #include "scene/reflections/hkl_table.h"
@@ -170,38 +169,6 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
     return NB_OK;
 }
 
-/* Plan the transforms of the point spread; FFTW measures them when compiled mode tunes. */
-static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
-{
-    nb_context *ctx = sim->ctx;
-    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
-    const uint64_t before = ctx->fallbacks;
-    nb_status status;
-    char *wisdom; /* of FFTW, from earlier measurements */
-
-    if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
-        return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    wisdom = tuning_cache_fftw(ctx);
-    if (ctx->env.strict && ctx->fallbacks > before) {
-        free(wisdom);
-        return NB_ERR_UNSUPPORTED;
-    }
-    tuning.known = wisdom;
-    status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
-    sim->policy.measured_transforms = tuning.measured;
-    log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
-              tuning.measured ? "measured" : "by estimate");
-    if (status == NB_OK && tuning.cut_short)
-        status = context_fall_back(ctx,
-                                   "FFTW had no time to measure (%g s, "
-                                   "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
-                                   ctx->env.compile_timeout);
-    if (status == NB_OK && tuning.found) status = tuning_cache_save_fftw(ctx, tuning.found);
-    free(tuning.found);
-    free(wisdom);
-    return status;
-}
-
 /* Make the point spread of images, or of the largest panel. */
 static nb_status make_psf(nb_simulator *sim)
 {
@@ -219,7 +186,7 @@ static nb_status make_psf(nb_simulator *sim)
         pixel = fmin(pixel, area.pixel);
     }
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / pixel);
-    return make_transforms(sim, psf, nslow, nfast);
+    return psf_create(sim->ctx, psf, nslow, nfast, &sim->psf);
 }
 
 /* List the pixels that are rendered and, with a point spread, those around them and under
@@ -313,29 +280,6 @@ static nb_status make_spots(nb_simulator *sim, size_t lattices)
     return NB_OK;
 }
 
-static nb_status try_image(void *user, struct progress *progress, const struct job *job)
-{
-    return backend_host_image(user, progress, job);
-}
-
-/* Choose an open strategy by measurement, when compiled mode tunes. */
-static nb_status tune(nb_simulator *sim, const nb_scene *scene,
-                      const struct phys_frame *frame)
-{
-    struct rehearsal rehearsal = {.ctx = sim->ctx,
-                                  .call = &sim->progress,
-                                  .job = simulator_job(sim, scene, frame, NULL),
-                                  .kernel = sim->policy.kernels.precise->name,
-                                  .run = try_image,
-                                  .user = sim,
-                                  .pixels = sim->plans.pixels};
-
-    NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
-    if (sim->policy.strategy != NB_SPOTS) free_spots(sim);
-    simulator_sign(sim); /* the strategy may have changed */
-    return NB_OK;
-}
-
 /* Copy the panels and groups of the detector, which scene_resolve() completes. Lists that
  * it will refuse are left to it. */
 static nb_status take_panels(nb_simulator *sim)
@@ -403,8 +347,9 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     policy_strategy(&sim->policy, frame, detector_panels(&scene->detector), sim->spec,
                     samples_of(sim, frame), samples_around(sim, frame));
     NB_TRY(backend_choose(sim, frame, samples_of(sim, frame)));
+    log_topic(sim->ctx, TOPIC_AUTOTUNE, "%s", sim->policy.why);
     start_plans(sim);
-    return sim->device.scene.gpu || frame->continuous ? NB_OK : tune(sim, &first, frame);
+    return NB_OK;
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,

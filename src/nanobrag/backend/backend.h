@@ -99,10 +99,9 @@ extern const struct backend backend_host, backend_device;
  * NANOBRAG_STRICT=1. */
 nb_status backend_run(struct request *request);
 
-/* Write the plan of a request into `job`. `run` repeats the request on memory of the
- * library while it is tuned; if it is NULL, the request is not tuned. */
+/* Write the plan of a request into `job`. */
 nb_status backend_plan(struct request *request, enum operation operation, int directions,
-                       tune_run *run, void *user, struct job *job);
+                       struct job *job);
 
 /* Returns why derivatives are computed on the host, or NULL if they are not. */
 const char *backend_derivatives_why(const nb_simulator *sim);
@@ -190,9 +189,5 @@ struct gpu_loss_job device_target(const nb_target *target);
 
 /* Returns 1 if float was asked for, which the device then tries. */
 int device_is_single(const nb_simulator *sim);
-
-/* Compute an image on the host by the simulator's strategy (backend/host.c). */
-nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
-                             const struct job *job);
 
 #endif

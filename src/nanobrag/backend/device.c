@@ -20,7 +20,7 @@ static nb_status device_forward(struct request *r)
     struct gpu_output out;
 
     if (r->output) out = backend_output(r->output);
-    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, &job));
     return gpu_forward(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
                        r->output ? &out : NULL);
 }
@@ -30,7 +30,7 @@ static nb_status device_batch(struct request *r)
     nb_simulator *sim = r->sim;
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
 
-    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, &job));
     return gpu_batch_run(&sim->progress, &sim->device.scene, &job, r->batch);
 }
 
@@ -40,7 +40,7 @@ static nb_status device_loss(struct request *r)
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
     const struct gpu_loss_job loss = device_target(r->objective.target);
 
-    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, &job));
     return gpu_loss(&sim->progress, &sim->device.scene, &job, device_is_single(sim), &loss,
                     &r->value);
 }

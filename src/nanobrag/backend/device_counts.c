@@ -55,7 +55,7 @@ nb_status device_count(struct request *r)
     struct job job = {0};
     struct phys_tally tally;
 
-    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, &job));
     if (array_is_on_device(r->image))
         NB_TRY(gpu_count(sim->ctx, scene, &counting, &from, &to, &tally));
     else

@@ -119,7 +119,7 @@ static nb_status run(struct request *r, enum operation operation, int directions
 
     r->refused = gpu_derivatives_refuses(sim->device.scene.gpu, &job, single, what);
     if (r->refused) return NB_ERR_UNSUPPORTED; /* backend_run() reports why */
-    NB_TRY(backend_plan(r, operation, directions, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, operation, directions, &job));
     return gpu_derivatives(&sim->progress, &sim->device.scene, &job, single, what, sums);
 }
 

@@ -37,8 +37,8 @@ static nb_status lattice_image(nb_simulator *sim, struct progress *progress,
     return tiles_forward(progress, kernels, job);
 }
 
-nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
-                             const struct job *job)
+static nb_status all_lattices(nb_simulator *sim, struct progress *progress,
+                              const struct job *job)
 {
     const size_t n = simulator_layout(sim, job);
 
@@ -53,16 +53,11 @@ nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
     return NB_OK;
 }
 
-static nb_status try_image(void *user, struct progress *progress, const struct job *job)
-{
-    return backend_host_image(user, progress, job);
-}
-
 /* Computes the image of a job with a plan. */
 static nb_status run_image(struct request *r, struct job *job)
 {
-    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, try_image, r->sim, job));
-    return backend_host_image(r->sim, &r->sim->progress, job);
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, job));
+    return all_lattices(r->sim, &r->sim->progress, job);
 }
 
 static nb_status host_forward(struct request *r)
@@ -119,7 +114,7 @@ static nb_status host_count(struct request *r)
     const int quirk = (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
     struct job job = {0};
 
-    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, NULL, NULL, &job));
+    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, &job));
     digitize(&sim->window, r->how, r->image, quirk ? &sim->fixed.random : NULL,
              sim->ctx->threads, r->counts);
     return NB_OK;
@@ -163,7 +158,7 @@ static nb_status lattice_adjoint(struct request *r, struct adjoint_call *call, i
     call->lattice = l;
     NB_TRY(simulator_lattice(sim, r->scene, r->frame, l, &at));
     simulator_fixed(sim, &at, &job.fixed);
-    if (l == 0) NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, call, &job));
+    if (l == 0) NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, &job));
     NB_TRY(run_adjoint(call, &sim->progress, &job));
     if (l == 0) r->value = sim->adjoint.value[0];
     simulator_frame_adjoint(sim, &at, sim->adjoint.bar, sim->adjoint.panel);
@@ -218,31 +213,11 @@ static void start_nothing(const void *user, int chunk)
     (void)chunk;
 }
 
-static void read_nothing(const void *user, int chunk, const struct job *job,
-                         const struct adjoint_kernels *adjoint_kernels,
-                         const struct jacobian_tile *jacobian)
-{
-    (void)user;
-    (void)chunk;
-    (void)job;
-    (void)adjoint_kernels;
-    (void)jacobian;
-}
-
-static nb_status try_jacobian(void *user, struct progress *progress, const struct job *job)
-{
-    const struct jacobian_call *call = user;
-    const struct jacobian_reader nobody = {call->reader->chunks, start_nothing,
-                                           read_nothing, NULL, NULL};
-
-    return run_jacobian(call, progress, job, &nobody);
-}
-
 static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
 {
     struct job job = simulator_job(r->sim, r->scene, r->frame, NULL);
 
-    NB_TRY(backend_plan(r, PLAN_JACOBIAN, call->n, try_jacobian, call, &job));
+    NB_TRY(backend_plan(r, PLAN_JACOBIAN, call->n, &job));
     return run_jacobian(call, &r->sim->progress, &job, call->reader);
 }
 

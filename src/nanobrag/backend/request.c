@@ -114,11 +114,11 @@ static nb_status fall_back(const struct request *r, nb_status status)
 }
 
 nb_status backend_plan(struct request *r, enum operation operation, int directions,
-                       tune_run *run, void *user, struct job *job)
+                       struct job *job)
 {
-    const struct call call = {operation, directions, r->donated, run, user};
+    const struct call call = {operation, directions, r->donated};
 
-    NB_TRY(call_plan(&r->sim->plans, &r->sim->progress, &call, job));
+    NB_TRY(call_plan(&r->sim->plans, &call, job));
     r->started = 1;
     return NB_OK;
 }

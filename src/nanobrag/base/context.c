@@ -70,6 +70,9 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
                  CONTEXT_THREADS_MOST);
         ctx->threads = CONTEXT_THREADS_MOST;
     }
+    if (ctx->options.compile == NB_COMPILE_TUNE)
+        log_line(ctx, NB_LOG_NOTE, "compile",
+                 "compiled mode with tuning is the same as without: nothing is measured");
     choose_device(ctx);
     *out = ctx;
     return NB_OK;

@@ -16,9 +16,9 @@
     X(RECOMPILES, recompiles, "plans made, and what differed from the one before")         \
     X(GRAPH_BREAKS, graph_breaks, "what lies between compiled regions")                    \
     X(CUDAGRAPHS, cudagraphs, "graphs captured, replayed or skipped")                      \
-    X(CACHE, cache, "plans and tuning results found or not, kept or dropped")              \
+    X(CACHE, cache, "plans and kernels found or not, kept or dropped")                     \
     X(HOTPATH, hotpath, "kernels built for what is used often")                            \
-    X(AUTOTUNE, autotune, "what was measured, and what won")                               \
+    X(AUTOTUNE, autotune, "the strategy that was chosen, and why")                         \
     X(FALLBACK, fallback, "what could not be had")                                         \
     X(DONATION, donation, "arrays given away, used or not")
 

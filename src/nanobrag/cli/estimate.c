@@ -33,8 +33,7 @@ static void crop(int roi[4], double pixels)
     }
 }
 
-/* The trials have a context of their own: they leave the run's plans alone, and with
- * -compile tune measure nothing. */
+/* The trials have a context of their own: they leave the run's plans alone. */
 struct estimate {
     struct run *run;
     nb_context *ctx;

@@ -128,9 +128,6 @@ static void explain_compiled(struct run *run)
         line += n + (line[n] == '\n');
         indent = "  ";
     }
-    if (compiling_tunes(run))
-        printf("  tuning happens when an image is made: threads, tiles, FFTW, and the "
-               "strategy if auto\n");
 }
 
 static void explain_differences(const struct run *run)

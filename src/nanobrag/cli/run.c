@@ -59,10 +59,7 @@ static int create_context(struct run *run)
     if (s->wrong_device)
         return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
                              s->wrong_device);
-    /* Tuning would measure when the simulator is made, and -explain may write nothing. */
-    const int explains = s->compile == NB_COMPILE_TUNE && (s->explain || run->scene_only);
-    const nb_status status =
-        run_context(run, explains ? NB_COMPILE_ON : s->compile, &run->ctx);
+    const nb_status status = run_context(run, s->compile, &run->ctx);
     if (status != NB_OK) return message_status(run->messages, status, "", 0);
     return 0;
 }

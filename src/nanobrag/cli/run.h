@@ -364,9 +364,6 @@ const char *compiling_word(int mode);
 /* The environment variable that turns compiled mode off, with its value; NULL: none. */
 const char *compiling_off_by(void);
 
-/* 1 when plans are measured as they are made. */
-int compiling_tunes(const struct run *run);
-
 /* Print a note when that variable overrules an option. */
 void compiling_note(struct run *run);
 

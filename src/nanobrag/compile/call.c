@@ -37,14 +37,9 @@ static void seal(struct plan *plan)
     plan->hash = plan_hash(&all, sizeof all);
 }
 
-static const char *kernel_of(const struct plans *plans)
-{
-    return plans->policy->kernels.precise->name;
-}
-
 /* Make a plan that the cache lacks, and save it there. */
-static nb_status make_plan(struct plans *plans, struct rehearsal *r,
-                           const struct signature *signature, const struct plan **out)
+static nb_status make_plan(struct plans *plans, const struct signature *signature,
+                           const struct plan **out)
 {
     nb_context *ctx = plans->ctx;
     const char *name = plan_operation_name((enum operation)signature->operation);
@@ -54,7 +49,6 @@ static nb_status make_plan(struct plans *plans, struct rehearsal *r,
 
     if (before) plan_difference(&before->signature, signature, reason);
     plan_estimate(signature, &plan);
-    if (r->run) NB_TRY(tune_schedule(r, &plan));
     seal(&plan);
     plans->stats.compiles++;
     plans->stats.recompiles += before != NULL;
@@ -63,17 +57,13 @@ static nb_status make_plan(struct plans *plans, struct rehearsal *r,
     return cache_add(ctx, &plan, out);
 }
 
-nb_status call_plan(struct plans *plans, struct progress *progress, const struct call *call,
-                    struct job *job)
+nb_status call_plan(struct plans *plans, const struct call *call, struct job *job)
 {
     nb_context *ctx = plans->ctx;
-    struct rehearsal rehearsal = {ctx,       progress,   *job, kernel_of(plans),
-                                  call->run, call->user, 0};
     struct signature signature;
     const struct plan *plan;
 
     if (!call_is_compiled(plans)) return NB_OK;
-    if (call->operation == PLAN_FORWARD) rehearsal.pixels = plans->pixels;
     signature = signature_of(plans, call);
     plan = cache_find(ctx, &signature);
     log_topic(ctx, TOPIC_CACHE, "%s: %s", plan_operation_name(call->operation),
@@ -81,7 +71,7 @@ nb_status call_plan(struct plans *plans, struct progress *progress, const struct
     if (plan) plans->stats.hits++;
     if (!plan) {
         plans->stats.misses++;
-        NB_TRY(make_plan(plans, &rehearsal, &signature, &plan));
+        NB_TRY(make_plan(plans, &signature, &plan));
     }
     plans->last[call->operation] = *plan;
     job->spec = plan->spec;
@@ -97,9 +87,6 @@ void call_preview(const struct plans *plans, struct plan *out)
     const struct plan *made = cache_find(plans->ctx, &signature);
 
     plan_estimate(&signature, out);
-    if (made)
-        *out = *made;
-    else
-        (void)tune_recall(plans->ctx, kernel_of(plans), out);
+    if (made) *out = *made;
     seal(out);
 }

@@ -9,10 +9,8 @@
 
 #include <nanobrag/compile.h>
 
-#include "base/progress.h"
 #include "compile/plan.h"
 #include "compile/policy.h"
-#include "compile/tune/tune.h"
 
 /* What compiled mode did for a simulator, and what the signatures of its calls share. */
 struct plans {
@@ -32,8 +30,6 @@ struct call {
     enum operation operation;
     int directions; /* of a Jacobian, else 0 */
     int donated; /* 1: the output overwrites a donated input */
-    tune_run *run; /* repeats the call for tuning; NULL: no tuning */
-    void *user;
 };
 
 /* Returns 1 unless compiled mode is off, or the strategy is the reference, which has no
@@ -41,10 +37,8 @@ struct call {
 int call_is_compiled(const struct plans *plans);
 
 /* Set the kernels and the schedule of a job by the plan of a call; does nothing where the
- * call is not compiled. `progress` is that of the call. Errors: NB_ERR_MEMORY, those of
- * tune_schedule(). */
-nb_status call_plan(struct plans *plans, struct progress *progress, const struct call *call,
-                    struct job *job);
+ * call is not compiled. Errors: NB_ERR_MEMORY. */
+nb_status call_plan(struct plans *plans, const struct call *call, struct job *job);
 
 /* Write the plan that an image will take, before the first one is computed. */
 void call_preview(const struct plans *plans, struct plan *out);

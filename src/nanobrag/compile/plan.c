@@ -1,6 +1,5 @@
 /*
- * plan.c - signatures in words, and schedules: by estimate, or by measurement when compiled
- * mode is asked to tune.
+ * plan.c - signatures in words, and schedules by estimate.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +11,6 @@
 #include <string.h>
 
 #include <nanobrag/simulator.h>
-
-#include "base/log.h"
 
 uint32_t plan_class(double n)
 {
@@ -118,23 +115,6 @@ const char *plan_operation_name(enum operation operation)
     return operations[operation];
 }
 
-void plan_key(const struct signature *signature, const char *kernel, char *out)
-{
-    size_t n = (size_t)snprintf(out, PLAN_KEY, "kernel=%s", kernel);
-
-    for (int i = 0; i < MEMBERS && n < PLAN_KEY; i++) {
-        const struct member *m = members + i;
-        char word[WORD];
-
-        /* the key begins with the kernel's name, and numbers that are 0 are left out */
-        if (m->at == offsetof(struct signature, kernel)
-            || (!m->words && value_of(signature, m) == 0))
-            continue;
-        n += (size_t)snprintf(out + n, PLAN_KEY - n, " %s=%s", m->name,
-                              member_text(m, value_of(signature, m), word));
-    }
-}
-
 void plan_difference(const struct signature *from, const struct signature *to, char *out)
 {
     out[0] = '\0';
@@ -199,72 +179,4 @@ void plan_estimate(const struct signature *signature, struct plan *out)
         threads = signature->threads;
     out->schedule.threads = (int)fmin(threads, signature->threads);
     out->schedule.block = block_of(signature, out->schedule.threads);
-}
-
-/* ---- schedules by measurement ---- */
-
-/* A run longer than long_run (s) gains little from another schedule. A schedule replaces
- * the best one if it needs less than `gain` of its time, and is given up if it needs more
- * than `patience` of it. Each is run RUNS times, of which the shortest counts. */
-static const double long_run = 0.02, gain = 0.97, patience = 1.5;
-enum { RUNS = 5, MOST_BLOCK = 16 };
-
-struct measured {
-    nb_context *ctx;
-    plan_dry_run *dry_run;
-    void *user;
-    const char *name; /* of the operation */
-    double best; /* the shortest time so far, s */
-};
-
-static nb_status shortest_run(const struct measured *m, const struct schedule *schedule,
-                              double limit, double *seconds)
-{
-    *seconds = INFINITY;
-    for (int i = 0; i < RUNS; i++) {
-        double once;
-
-        NB_TRY(m->dry_run(m->user, schedule, limit, &once));
-        *seconds = fmin(*seconds, once);
-        if (once > limit) break;
-    }
-    log_topic(m->ctx, TOPIC_AUTOTUNE, "%s, %d threads, block %d: %.4g ms", m->name,
-              schedule->threads, schedule->block, 1e3 * *seconds);
-    return NB_OK;
-}
-
-/* Measure a schedule, and put it into the plan if it is faster than the best so far. */
-static nb_status try_schedule(struct measured *m, struct schedule schedule,
-                              struct plan *plan)
-{
-    double seconds;
-
-    NB_TRY(shortest_run(m, &schedule, patience * m->best, &seconds));
-    if (seconds >= gain * m->best) return NB_OK;
-    m->best = seconds;
-    plan->schedule = schedule;
-    return NB_OK;
-}
-
-nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
-                       struct plan *plan)
-{
-    const struct schedule estimated = plan->schedule;
-    const int all = (int)plan->signature.threads;
-    struct measured m = {ctx, dry_run, user, operations[plan->signature.operation], 0};
-    struct schedule s = {1, 1};
-
-    /* The first run pays for its memory and its code. */
-    NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
-    if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
-    if (!(m.best <= long_run)) return NB_OK;
-    plan->measured = 1;
-    for (; s.threads <= all;
-         s.threads = 2 * s.threads > all && s.threads < all ? all : 2 * s.threads)
-        if (s.threads != estimated.threads) NB_TRY(try_schedule(&m, s, plan));
-    for (s = plan->schedule, s.block = 1; s.block <= MOST_BLOCK && s.threads > 1;
-         s.block *= 2)
-        if (s.block != plan->schedule.block) NB_TRY(try_schedule(&m, s, plan));
-    plan->seconds = m.best;
-    return NB_OK;
 }

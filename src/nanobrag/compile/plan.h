@@ -25,7 +25,7 @@ enum operation {
     PLAN_OPERATIONS
 };
 
-enum { PLAN_NAME = 160, PLAN_KEY = 512 };
+enum { PLAN_NAME = 160 };
 
 /* All members are 32 bits wide, so there are no padding bytes, which the comparison of
  * bytes would see. A signature has to be zeroed before it is filled. */
@@ -47,8 +47,6 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    int measured; /* the schedule was found by measurement; else by estimate */
-    double seconds; /* measured time of one call with it; 0: not measured */
     uint64_t hash; /* of signature and schedule, set by the plan's owner */
     /* when the cache used it last, in uses of the cache; 0: it is in no cache */
     uint64_t used;
@@ -61,10 +59,6 @@ uint32_t plan_class(double n);
 /* Returns the FNV-1a hash of 64 bits. */
 uint64_t plan_hash(const void *bytes, size_t n);
 
-/* Write the key of the tuning cache into PLAN_KEY characters: "kernel=v3 operation=forward
- * shape=square ...". Numbers that are 0 are left out. */
-void plan_key(const struct signature *signature, const char *kernel, char *out);
-
 /* Describe the first difference of two signatures, as "shape: square -> gauss"; "" if they
  * are equal. */
 void plan_difference(const struct signature *from, const struct signature *to, char *out);
@@ -74,15 +68,6 @@ const char *plan_operation_name(enum operation operation);
 
 /* Make a plan by estimate: the kernels, and how many threads the work is worth. */
 void plan_estimate(const struct signature *signature, struct plan *out);
-
-/* Find the schedule of a plan by measurement. dry_run() runs the operation once with a
- * schedule on scratch memory, and gives up past a limit in seconds (*seconds is then
- * infinite). The plan of a long operation keeps its estimate. Errors: those of dry_run().
- */
-typedef nb_status plan_dry_run(void *user, const struct schedule *schedule, double limit,
-                               double *seconds);
-nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
-                       struct plan *plan);
 
 /* ---- the cache: plans of a context ---- */
 

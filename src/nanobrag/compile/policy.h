@@ -15,7 +15,6 @@
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     int automatic; /* 1: the strategy was chosen by the library */
-    int measured_transforms; /* 1: FFTW measured the transforms of the point spread */
     double tolerance; /* a fraction of the image's peak */
     int tolerance_given;
     struct kernel_set kernels, all; /* those of the strategy, and those of any */

@@ -39,12 +39,11 @@ static void explain_plan(struct text *text, const struct plan *plan)
                plan->signature.donated ? "the image's" : "their own");
         return;
     }
-    append(text, "%s, %d of %u threads, %d tile%s at a time, %s%s\n",
+    append(text, "%s, %d of %u threads, %d tile%s at a time%s\n",
            plan->signature.strategy == NB_SPOTS ? "spots"
            : plan->spec.single_orientation      ? "one-orientation kernel"
                                                 : "general kernel",
            s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
-           plan->measured ? "measured" : "by estimate",
            plan->used > 0 ? "" : ", not yet made");
 }
 
@@ -63,7 +62,6 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
                       const nb_compile_stats *stats, char *out, size_t n)
 {
     const char *off = why_off(ctx, policy);
-    const int tunes = context_compile(ctx) == NB_COMPILE_TUNE;
     struct text text;
 
     text.at = out;
@@ -72,12 +70,9 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
     if (off)
         append(&text, "compiled mode off: %s%s\n", off, ctx->env.disabled_by ? "=1" : "");
     else
-        append(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
+        append(&text, "compiled mode on\n");
     append(&text, "images on %s; on the cpu kernel %s\n", device,
            policy->kernels.precise->name);
-    if (policy->measured_transforms)
-        append(&text, "point spread: measured transforms, whose last bits may change from "
-                      "run to run\n");
     for (int i = 0; !off && i < PLAN_OPERATIONS; i++)
         if (last[i].hash != 0) explain_plan(&text, last + i);
     append(&text,

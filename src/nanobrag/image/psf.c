@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/fftw/planner.h"
 
@@ -80,74 +79,20 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
-/* Wisdom measured in this process so far, and whether a measurement ran out of time. After
- * that no new size is measured, so that all transforms of a size stay the same. The lock
- * protects both. */
-static char *measured;
-static int timed_out;
-
-static void plan_forward(struct psf *p, unsigned how)
-{
-    p->forward =
-        fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work, how);
-}
-
-static void plan_backward(struct psf *p, unsigned how)
-{
-    p->backward =
-        fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work, how);
-}
-
-static void drop_plans(struct psf *p)
-{
-    if (p->forward) fftw_destroy_plan(p->forward);
-    if (p->backward) fftw_destroy_plan(p->backward);
-    p->forward = p->backward = NULL;
-}
-
-/* Makes both plans by measurement, or neither. */
-static void measure_plans(struct psf *p, struct psf_tuning *tuning)
-{
-    const char *known = measured ? measured : tuning->known;
-    const unsigned how = FFTW_MEASURE | (timed_out ? FFTW_WISDOM_ONLY : 0);
-    const double each = tuning->seconds / 2;
-    double start = clock_seconds(CLOCK_MONOTONIC), middle;
-
-    if (known) (void)fftw_import_wisdom_from_string(known);
-    fftw_set_timelimit(each);
-    plan_forward(p, how);
-    middle = clock_seconds(CLOCK_MONOTONIC);
-    plan_backward(p, how);
-    fftw_set_timelimit(FFTW_NO_TIMELIMIT);
-    tuning->cut_short =
-        middle - start >= each || clock_seconds(CLOCK_MONOTONIC) - middle >= each;
-    tuning->measured = !tuning->cut_short && p->forward && p->backward;
-    timed_out |= tuning->cut_short;
-    if (!tuning->measured) {
-        drop_plans(p);
-        return;
-    }
-    tuning->found = fftw_export_wisdom_to_string();
-    free(measured);
-    measured = tuning->found ? strdup(tuning->found) : NULL;
-}
-
 /* Makes both plans. */
-static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
+static void plan_transforms(struct psf *p)
 {
     char *const wisdom = planner_begin();
 
-    if (tuning) measure_plans(p, tuning);
-    if (!p->forward || !p->backward) {
-        fftw_forget_wisdom();
-        plan_forward(p, FFTW_ESTIMATE);
-        plan_backward(p, FFTW_ESTIMATE);
-    }
+    p->forward = fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work,
+                                      FFTW_ESTIMATE);
+    p->backward = fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work,
+                                       FFTW_ESTIMATE);
     planner_end(wisdom);
 }
 
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf_tuning *tuning, struct psf **out)
+                     struct psf **out)
 {
     struct psf *p = calloc(1, sizeof *p);
 
@@ -169,7 +114,7 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
         psf_free(p);
         return fail_memory(ctx, "the transforms of the point spread");
     }
-    plan_transforms(p, tuning);
+    plan_transforms(p);
     if (!p->forward || !p->backward) {
         psf_free(p);
         return fail(ctx, NB_ERR_UNSUPPORTED,
@@ -192,7 +137,8 @@ void psf_free(struct psf *psf)
 {
     if (!psf) return;
     planner_lock();
-    drop_plans(psf);
+    if (psf->forward) fftw_destroy_plan(psf->forward);
+    if (psf->backward) fftw_destroy_plan(psf->backward);
     planner_unlock();
     fftw_free(psf->work);
     free(psf->transfer);
@@ -405,12 +351,11 @@ double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_p
 #else
 
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf_tuning *tuning, struct psf **out)
+                     struct psf **out)
 {
     (void)psf;
     (void)nslow;
     (void)nfast;
-    (void)tuning;
     *out = NULL;
     return fail(ctx, NB_ERR_UNSUPPORTED,
                 "point spread: this build has no FFTW; install it (libfftw3-dev) and build "

@@ -26,22 +26,12 @@ struct psf_area psf_area_of(const nb_detector *detector, int i);
 /* Returns the default radius of a kernel, in pixels. */
 int psf_default_radius(int kind, double fwhm_pixels);
 
-/* A request to choose the Fourier transforms by measurement. Within a process the measured
- * transforms of one size are always the same. */
-struct psf_tuning {
-    const char *known; /* [in] wisdom of FFTW from an earlier process; NULL: none */
-    double seconds; /* [in] time limit, s */
-    char *found; /* [out] wisdom of FFTW now, to be released with free(); NULL: none */
-    int cut_short; /* [out] 1: the time was too short */
-    int measured; /* [out] 1: the transforms are measured */
-};
-
-/* Makes a point spread; psf->radius must be decided. With tuning = NULL the transforms are
- * estimated: the same in every run, so images have the same bits. FFTW wisdom of the
- * calling program is neither used nor changed. Returns NB_ERR_UNSUPPORTED in a build
- * without FFTW, NB_ERR_MEMORY. */
+/* Makes a point spread; psf->radius must be decided. The transforms are chosen by estimate:
+ * the same in every run, so images have the same bits. FFTW wisdom of the calling program
+ * is neither used nor changed. Returns NB_ERR_UNSUPPORTED in a build without FFTW,
+ * NB_ERR_MEMORY. */
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf_tuning *tuning, struct psf **out);
+                     struct psf **out);
 
 /* Convolves an area of an image with the kernel, which is computed from fwhm_pixels, so
  * that fwhm can be a parameter, unless the call before had the same. Area NULL is an image

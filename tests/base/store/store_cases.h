@@ -71,7 +71,5 @@ int left_unfinished(void);
 int killed_while_writing(void);
 int processes_at_once(void);
 int threads_at_once(void);
-int locked_updates(void);
-int locked_by_another(void);
 
 #endif

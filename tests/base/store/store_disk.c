@@ -29,7 +29,6 @@ static void check_mode(const char *name, unsigned expected)
 int folder_and_modes(void)
 {
     const mode_t mask = umask(0);
-    int lock;
 
     begin_anew();
     tap_check(saves(1, SIZE), "saved where there is no folder");
@@ -37,20 +36,12 @@ int folder_and_modes(void)
     check_mode("cache/store", 0700);
     check_mode("cache/store/1.bin", 0600);
     tap_check(count_stored() == 1, "no other file");
-    lock = store_lock(&store, 1000, why);
-    tap_check(lock >= 0, "locked");
-    store_unlock(lock);
-    check_mode("cache/store/lock", 0600);
     (void)chmod(in_folder("cache/store"), 0755);
     tap_check(loads(1, SIZE) == STORE_FOUND, "a folder that others may read");
     store = store_in(in_folder("a/b//c/"), "store", ".bin", SIZE, SIZE);
     tap_check(saves(2, SIZE) && loads(2, SIZE) == STORE_FOUND, "nor those it lies in");
     check_mode("a", 0700);
     check_mode("a/b/c/store", 0700);
-    store = store_in(in_folder("locked"), "store", ".bin", SIZE, SIZE);
-    lock = store_lock(&store, 1000, why);
-    tap_check(lock >= 0, "a lock makes them too");
-    store_unlock(lock);
     (void)umask(mask);
     return TAP_PASS;
 }
@@ -67,7 +58,7 @@ int load_writes_nothing(void)
     return TAP_PASS;
 }
 
-/* neither read nor written nor locked */
+/* neither read nor written */
 static void check_not_used(const char *what, const char *says)
 {
     const int files = count_stored();
@@ -75,7 +66,6 @@ static void check_not_used(const char *what, const char *says)
     tap_note("%s", what);
     check_state(loads(1, SIZE), STORE_REFUSED, says);
     check_state(saves(2, SIZE), 0, says);
-    check_state(store_lock(&store, 0, why), -1, says);
     tap_check(count_stored() == files, "%d files expected %d", count_stored(), files);
 }
 
@@ -112,7 +102,6 @@ int folder_not_to_be_made(void)
     tap_check(loads(1, SIZE) == STORE_ABSENT, "nothing is below a file");
     check_state(saves(1, SIZE), 0,
                 "/plain/cache/store: cannot make this folder: Not a directory");
-    check_state(store_lock(&store, 1000, why), -1, "cannot make this folder");
     tap_check(holds(in_folder("plain"), "abc", 3), "the file is as it was");
     return TAP_PASS;
 }
@@ -133,7 +122,6 @@ int folder_not_to_be_written(void)
     if (root && seteuid(NOBODY) != 0) return tap_skip("cannot become an ordinary user");
     tap_check(loads(1, SIZE) == STORE_FOUND, "found in a folder that cannot be written");
     check_state(saves(2, SIZE), 0, "/2.bin: cannot write: Permission denied");
-    check_state(store_lock(&store, 1000, why), -1, "/lock: cannot lock: Permission denied");
     check_state(loads(1, SIZE + 1), STORE_DAMAGED, "/1.bin: ignored, for it is damaged");
     tap_check(loads(1, SIZE) == STORE_FOUND, "what cannot be removed stays");
     if (root) tap_check(seteuid(0) == 0, "root again");

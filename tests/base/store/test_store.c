@@ -178,8 +178,6 @@ int main(int argc, char **argv)
         {"killed_while_writing", killed_while_writing},
         {"processes_at_once", processes_at_once},
         {"threads_at_once", threads_at_once},
-        {"locked_updates", locked_updates},
-        {"locked_by_another", locked_by_another},
     };
 
     (void)umask(022);

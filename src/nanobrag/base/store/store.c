@@ -1,10 +1,7 @@
 /*
- * store.c - the files of a cache: trusting, reading, replacing, removing and locking them.
- *
- * Saving needs no lock: a file is complete before it gets its name, and a reader of a file
- * that is removed meanwhile still reads it to its end. The lock is that of fcntl(), which
- * works over NFS and ends with its process. It does not exclude threads of one process,
- * hence the flag `writing`. It is on a file of its own, since the others are replaced.
+ * store.c - the files of a cache: trusting, reading, replacing and removing them. Nothing
+ * is locked: a file is complete before it gets its name, and a reader of a file that is
+ * removed meanwhile still reads it to its end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -378,85 +375,4 @@ int store_save(const struct store *store, const char *name, const void *bytes, s
     }
     if (error != 0) explain(why, store, name, "write", error);
     return error == 0;
-}
-
-/* ---- the lock ---- */
-
-/* set while a thread has the lock or waits for it */
-static atomic_flag writing = ATOMIC_FLAG_INIT;
-
-static void nap(void)
-{
-    static const struct timespec length = {0, NAP_MS * 1000000L};
-
-    (void)nanosleep(&length, NULL);
-}
-
-/* Try to lock against other processes. Returns the lock, or -1 with errno, which is EAGAIN
- * if another process has it. */
-static int try_lock(int folder)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    const int fd = openat(folder, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int error = EAGAIN;
-    struct stat st;
-
-    if (fd < 0) return -1;
-    if (fcntl(fd, F_SETLK, &whole) != 0)
-        error = errno == EACCES || errno == EINTR ? EAGAIN : errno;
-    /* the lock of a removed file is void */
-    else if (fstat(fd, &st) == 0 && st.st_nlink > 0)
-        return fd;
-    (void)close(fd);
-    errno = error;
-    return -1;
-}
-
-/* Wait for the lock of other processes. Returns it, or -1 with the reason. */
-static int wait_for_lock(const struct store *store, int folder, double until,
-                         char why[STORE_WHY])
-{
-    for (;;) {
-        const int lock = try_lock(folder);
-
-        if (lock >= 0) return lock;
-        if (errno != EAGAIN) {
-            explain(why, store, "lock", "lock", errno);
-            return -1;
-        }
-        if (clock_seconds(CLOCK_MONOTONIC) >= until) {
-            (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another process",
-                           store->folder);
-            return -1;
-        }
-        nap();
-    }
-}
-
-int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY])
-{
-    const double until = clock_seconds(CLOCK_MONOTONIC) + 1e-3 * milliseconds;
-    int folder, lock = -1;
-
-    while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire)) {
-        if (clock_seconds(CLOCK_MONOTONIC) >= until) {
-            (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another thread",
-                           store->folder);
-            return -1;
-        }
-        nap();
-    }
-    folder = make_and_open_folder(store, why);
-    if (folder >= 0) {
-        lock = wait_for_lock(store, folder, until, why);
-        (void)close(folder);
-    }
-    if (lock < 0) atomic_flag_clear_explicit(&writing, memory_order_release);
-    return lock;
-}
-
-void store_unlock(int lock)
-{
-    (void)close(lock);
-    atomic_flag_clear_explicit(&writing, memory_order_release);
 }

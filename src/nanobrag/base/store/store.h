@@ -1,7 +1,7 @@
 /*
  * store.h - a folder of the user's cache, which many threads and processes share. Each
- * cache on disk (kernels built at run time, tuning results) is one store, which alone knows
- * what its files mean. A file is whole or absent: it is written under another name and
+ * cache on disk (kernels built at run time) is one store, which alone knows what its files
+ * mean. A file is whole or absent: it is written under another name and
  * renamed. No file is read that a user other than this one and root can have written.
  *
  * SPDX-License-Identifier: MIT
@@ -53,11 +53,5 @@ enum store_state store_load(const struct store *store, const char *name,
  * be written and is as it was. */
 int store_save(const struct store *store, const char *name, const void *bytes, size_t size,
                uint64_t *removed, char why[STORE_WHY]);
-
-/* Lock the store against other threads and processes that lock it, in order to read a file,
- * change it and save it. Gives up after so many milliseconds. Returns the lock for
- * store_unlock(), or -1 with one line in `why`. */
-int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY]);
-void store_unlock(int lock);
 
 #endif

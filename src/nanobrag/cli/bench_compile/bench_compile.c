@@ -110,16 +110,14 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     if (bench->effort.most > 0) print_times(row);
     printf(" %10.2f %10s  %s", (double)stats->bytes / (1 << 20), plans,
            row->fails ? "FAIL" : "PASS");
-    if (!row->fails && row->differs_by) printf(": %s", row->differs_by);
     printf("\n");
 }
 
 static const char legend[] =
     "difference: mean of |compiled - eager|, photons; relative: over the mean of |eager|;\n"
     "of a gradient each entry times the parameter's scale. Other bits pass up to relative\n"
-    "1e-13 in double, 1e-6 in float; where tuning took another strategy up to what either\n"
-    "leaves out, of gradients 1e-3, and never above 1e-3. memory: of the compiled\n"
-    "simulator; plans: made/found again\n";
+    "1e-13 in double, 1e-6 in float. memory: of the compiled simulator; plans: made/found\n"
+    "again\n";
 
 static const char legend_times[] =
     "first: what making the simulator and its first call take beyond a later call; eager,\n"
@@ -227,10 +225,8 @@ static int start(struct bench *bench)
 static void print_expected(const struct bench *bench)
 {
     const double seconds = bench->expected;
-    printf("about %.0f %s by the first calls%s\n",
-           ceil(seconds < 100 ? seconds : seconds / 60), seconds < 100 ? "s" : "min",
-           bench->run->s->compile == NB_COMPILE_TUNE ? ", without what tuning measures"
-                                                     : "");
+    printf("about %.0f %s by the first calls\n",
+           ceil(seconds < 100 ? seconds : seconds / 60), seconds < 100 ? "s" : "min");
     print_head(bench);
     (void)fflush(stdout);
 }

@@ -54,7 +54,6 @@ struct bench_row {
     double least[SIDES]; /* the least of the times of `steady` */
     double share; /* fraction of a processor that the calling thread had meanwhile */
     char plan[PLAN_LINE]; /* its line of nb_simulator_explain(); "": none */
-    const char *differs_by; /* the tuning that may change bits; NULL: none is known */
     double fixed[SIDES]; /* times of a region of one pixel; negative: not measured */
     nb_compile_stats stats[SIDES];
     nb_description about[SIDES];

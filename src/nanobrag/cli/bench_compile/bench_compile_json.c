@@ -64,7 +64,6 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
     json_real(to, "relative_difference", row->relative);
     json_real(to, "relative_allowed", row->allowed);
     json_flag(to, "equal_bits", row->equal);
-    json_text(to, "differs_by", row->differs_by);
     json_flag(to, "passes", !row->fails);
     json_text(to, "plan", row->plan[0] ? row->plan : NULL);
     if (bench->effort.most > 0) {

@@ -335,18 +335,6 @@ static void keep_plan(nb_simulator *sim, struct bench_row *row)
     snprintf(row->plan, sizeof row->plan, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* Returns the reason why bits may differ: tuning chose another strategy, or FFTW measured
- * the transforms. */
-static const char *differs_by(const struct attempt *t, const struct bench_row *row)
-{
-    const int tuned = row->about[SIDE_COMPILED].strategy;
-    if (row->equal || t->bench->run->s->compile != NB_COMPILE_TUNE) return NULL;
-    if (tuned != row->about[SIDE_EAGER].strategy)
-        return tuned == NB_SPOTS ? "tuning took the strategy spots"
-                                 : "tuning took the strategy lanes";
-    return t->c->scene.psf.kind != NB_PSF_NONE ? "tuning measured FFTW" : NULL;
-}
-
 static void finish_rows(struct attempt *t)
 {
     for (int operation = 0; operation < OPERATIONS; operation++) {
@@ -360,7 +348,6 @@ static void finish_rows(struct attempt *t)
             (void)nb_describe(sim, t->x[0], &row->about[side]);
         }
         keep_plan(t->side[SIDE_COMPILED].sim, row);
-        row->differs_by = differs_by(t, row);
         row->allowed = allowed(t, operation);
         /* a NaN fails too */
         row->fails = !row->repeats[SIDE_EAGER] || !row->repeats[SIDE_COMPILED]

@@ -11,13 +11,7 @@
 const char *compiling_word(int mode)
 {
     if (mode == NB_COMPILE_OFF || compiling_off_by()) return "off";
-    return mode == NB_COMPILE_TUNE ? "tune" : "on";
-}
-
-int compiling_tunes(const struct run *run)
-{
-    return run->s->compile == NB_COMPILE_TUNE && !compiling_off_by()
-           && run->description.strategy != NB_REFERENCE;
+    return "on";
 }
 
 /* 1 when a switch is on, by the library's rule: only the value 1 turns it on. */

@@ -46,12 +46,11 @@ static const struct {
      "What compiled mode reports on stderr: any of recompiles, graph_breaks, cudagraphs, "
      "cache, hotpath, autotune, fallback, donation, separated by commas, or all."},
     {"NANOBRAG_CACHE_DIR",
-     "Folder for the results of -compile tune and for kernels that NVRTC built. Without "
-     "it, $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
+     "Folder for kernels that NVRTC built. Without it, $XDG_CACHE_HOME/nanobrag, else "
+     "~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
-     "Seconds that FFTW's planner may take while tuning, and that NVRTC may take for a "
-     "kernel: above 0, below 1e6. The default is 10, and 120 for a kernel that a call "
-     "waits for."},
+     "Seconds that NVRTC may take for a kernel: above 0, below 1e6. The default is 10, and "
+     "120 for a kernel that a call waits for."},
     {"NANOBRAG_HOT_THRESHOLD",
      "Number of uses, from 1 on, after which NVRTC builds in the background a GPU kernel "
      "that is specialised for the image. The default is 5; 0: none is built."},
