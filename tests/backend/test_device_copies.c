@@ -295,9 +295,9 @@ static int out_of_memory(void)
 /* ---- the seconds of a launch ---- */
 
 static const struct gpu_properties cards[] = {
-    {"H200", 9, 0, 132, (uint64_t)140 << 30, "", 13000},
-    {"4090", 8, 9, 128, (uint64_t)24 << 30, "", 13000},
-    {"T4", 7, 5, 40, (uint64_t)15 << 30, "", 13000},
+    {"H200", 9, 0, 132, (uint64_t)140 << 30, "", 13000, {0}},
+    {"4090", 8, 9, 128, (uint64_t)24 << 30, "", 13000, {0}},
+    {"T4", 7, 5, 40, (uint64_t)15 << 30, "", 13000, {0}},
 };
 
 /* A launch is as long as a card of that speed may take, and no shorter without need. */

@@ -76,7 +76,7 @@ static struct psf *make(const struct spread *spread)
     struct psf *p = NULL;
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-        || psf_create(ctx, &psf, spread->nslow, spread->nfast, NULL, &p) != NB_OK)
+        || psf_create(ctx, &psf, spread->nslow, spread->nfast, &p) != NB_OK)
         abort();
     nb_context_free(ctx);
     tap_note("%s of %g pixels, radius %d, for %d x %d",
