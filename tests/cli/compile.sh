@@ -229,7 +229,7 @@ for row in rows:
     assert row["passes"] and row["relative_difference"] <= row["relative_allowed"], row
     assert row["eager"]["repeats"] and row["compiled"]["repeats"], row
     assert "speedup" not in row and "steady_ms" not in row["eager"], row
-    assert row["differs_by"] is None and " threads" in row["plan"], row
+    assert " threads" in row["plan"], row
     assert row["eager"]["compiled_launches"] == 0, row
     assert row["compiled"]["compiled_launches"] > 0, row
 assert {row["eager"]["strategy"] for row in rows} == {"lanes", "spots"}
