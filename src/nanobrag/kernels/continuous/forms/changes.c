@@ -69,16 +69,19 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
 
 #pragma omp simd
     for (int d = 0; d < DIRECTION_LANES; d++) {
-        struct form_of change;
+        const struct form_of change = {
+            .q0 = {dot[ROW(form_of, q0) + 0][d], dot[ROW(form_of, q0) + 1][d], dot[ROW(form_of, q0) + 2][d]},
+            .block = {dot[ROW(form_of, block) + 0][d], dot[ROW(form_of, block) + 1][d],
+                      dot[ROW(form_of, block) + 2][d], dot[ROW(form_of, block) + 3][d],
+                      dot[ROW(form_of, block) + 4][d], dot[ROW(form_of, block) + 5][d]},
+            .spread = {dot[ROW(form_of, spread) + 0][d], dot[ROW(form_of, spread) + 1][d],
+                       dot[ROW(form_of, spread) + 2][d], dot[ROW(form_of, spread) + 3][d],
+                       dot[ROW(form_of, spread) + 4][d], dot[ROW(form_of, spread) + 5][d]},
+            .height = dot[ROW(form_of, height)][d],
+            .b = dot[ROW(form_of, b)][d],
+        };
         struct form form;
 
-        for (int k = 0; k < 3; k++) change.q0[k] = dot[ROW(form_of, q0) + k][d];
-        for (int k = 0; k < 6; k++) {
-            change.block[k] = dot[ROW(form_of, block) + k][d];
-            change.spread[k] = dot[ROW(form_of, spread) + k][d];
-        }
-        change.height = dot[ROW(form_of, height)][d];
-        change.b = dot[ROW(form_of, b)][d];
         form = form_tangent(&p, per_q, change);
         out[ROW(form, norm)][d] = form.norm;
         out[ROW(form, q)][d] = form.q;
