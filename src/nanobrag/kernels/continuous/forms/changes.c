@@ -70,7 +70,8 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
 #pragma omp simd
     for (int d = 0; d < DIRECTION_LANES; d++) {
         const struct form_of change = {
-            .q0 = {dot[ROW(form_of, q0) + 0][d], dot[ROW(form_of, q0) + 1][d], dot[ROW(form_of, q0) + 2][d]},
+            .q0 = {dot[ROW(form_of, q0) + 0][d], dot[ROW(form_of, q0) + 1][d],
+                   dot[ROW(form_of, q0) + 2][d]},
             .block = {dot[ROW(form_of, block) + 0][d], dot[ROW(form_of, block) + 1][d],
                       dot[ROW(form_of, block) + 2][d], dot[ROW(form_of, block) + 3][d],
                       dot[ROW(form_of, block) + 4][d], dot[ROW(form_of, block) + 5][d]},
