@@ -391,8 +391,8 @@ static int psf_without_fftw(void)
     if (HAVE_FFTW) return tap_skip("for builds without FFTW, and this one has it");
     if (!tap_check(nb_context_create(NB_API_VERSION, NULL, &ctx) == NB_OK, "context"))
         return 1;
-    tap_check(psf_create(ctx, &psf, 10, 10, &p) == NB_ERR_UNSUPPORTED && !p,
-              "refused: %s", nb_context_message(ctx));
+    tap_check(psf_create(ctx, &psf, 10, 10, &p) == NB_ERR_UNSUPPORTED && !p, "refused: %s",
+              nb_context_message(ctx));
     tap_check(strstr(nb_context_message(ctx), "FFTW") != NULL, "the message names FFTW");
     psf_free(p);
     nb_context_free(ctx);
