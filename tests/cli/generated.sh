@@ -42,7 +42,7 @@ helps '^  cell_beta .*angle between a and c .degree.' cell_beta
 helps '^  misset_y' misset
 helps '^  F\[' 'F[1,2,3]'
 helps 'NANOBRAG_STRICT' environment
-helps 'Seconds that FFTW' NANOBRAG_COMPILE_TIMEOUT
+helps 'Seconds that NVRTC' NANOBRAG_COMPILE_TIMEOUT
 refuses 2 'nearest is -distance' -help distanse
 refuses 2 'is called so$' -help xyzzy
 
