@@ -15,8 +15,8 @@ struct env {
     int device, device_id; /* NANOBRAG_DEVICE; 0: not set */
     int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE */
     const char *disabled_by; /* the name of the variable that was set; NULL: neither */
-    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: FFTW's planner, or NVRTC in the
-                               background; else 10 */
+    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: NVRTC in the background;
+                               else 10 */
     double wait_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: NVRTC in a call; else 120 */
     int strict; /* NANOBRAG_STRICT: a fallback is an error */
     int graphs; /* NANOBRAG_GRAPHS; 0: no CUDA graphs are recorded */
