@@ -236,7 +236,7 @@ static int spread_of_none(void)
         renders_require(ctx, nb_fit_result_get(fit, &r));
         for (int i = 0; i < 3; i++) found.mosaic[i] = r.value[i].value;
         for (int i = 0; i < 3; i++) found.mosaic_off[i] = r.value[3 + i].value;
-        tap_check(r.end == NB_FIT_CONVERGED && r.passes <= 30, "%d passes: %s", r.passes,
+        tap_check(r.end == NB_FIT_CONVERGED && r.passes <= 10, "%d passes: %s", r.passes,
                   r.why);
         tap_check(mosaic_is_definite(&found), "%.4g %.4g %.4g %.4g %.4g %.4g",
                   r.value[0].value, r.value[1].value, r.value[2].value, r.value[3].value,

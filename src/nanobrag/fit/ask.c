@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/floats.h"
+#include "fit/chart/cone.h"
 #include "fit/fit.h"
 
 /* ---- which shots and parameters a track has ---- */
@@ -518,6 +519,7 @@ nb_status fit_take(nb_fit *fit)
     fit->request = 0;
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
     if (fit->beside != FIT_WEIGH) fit_restrain(fit, &fit->trial);
+    if (!fit->beside) cone_hold(fit, &fit->trial);
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
     if (fit->beside == FIT_WEIGH) take_weighed(fit);
     if (fit->beside == FIT_DRAW) draws_take(fit);

@@ -95,5 +95,5 @@ void chart_trial(nb_fit *fit, size_t first, size_t n)
 
         fit->trial.x[i] = fmin(fmax(to, fit->lower[i]), fit->upper[i]);
     }
-    cone_reflect(fit, first, n);
+    cone_move(fit, first, n);
 }

@@ -9,9 +9,14 @@
 #include <stddef.h>
 
 typedef struct nb_fit nb_fit;
+struct fit_point;
 
-/* Turns each matrix T of spreads among parameters first to first + n - 1 of the trial into
- * the root of T^2, if all six elements are there. */
-void cone_reflect(nb_fit *fit, size_t first, size_t n);
+/* Moves each matrix of spreads among parameters first to first + n - 1 of the trial by its
+ * step, if all six elements are there. */
+void cone_move(nb_fit *fit, size_t first, size_t n);
+
+/* Holds the spreads of a point that are as near to 0 as they come and that a step would
+ * make negative, by its matrix. */
+void cone_hold(const nb_fit *fit, struct fit_point *point);
 
 #endif
