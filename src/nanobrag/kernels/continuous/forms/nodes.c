@@ -292,36 +292,54 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
     if (n->along != ALONG_PHI) to->z0 += sum_of(z_bar);
 }
 
-/* Takes the cotangents of places k (d - s) to those of the detector and the beam. */
+/* Takes the cotangents of places k (d - s) to those of the detector and the beam. A beam
+ * that turns with the detector changes k (d - s) far less than k d and k s. So both take
+ * the same sum of the cotangents, through the direction d of node 0, the middle; what the
+ * other nodes add to that is small, and rounds as little. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
     const int turned_light = n->star && n->star->light > 0;
-    on_nodes x_bar[3], k_bar, s_bar[3];
+    const double per0 = n->k * v->per_length[seen][0], x0 = n->x[0], y0 = n->y[0];
+    const struct form_vector d0 = {v->d[seen][0][0], v->d[seen][1][0], v->d[seen][2][0]};
+    const struct form_vector sum = {sum_of(p_bar[0]), sum_of(p_bar[1]), sum_of(p_bar[2])};
+    const struct form_vector through =
+        form_scale(per0, form_axpy(-form_dot(sum, d0), d0, sum));
+    const double middle[3] = {through.x, through.y, through.z},
+                 all[3] = {sum.x, sum.y, sum.z};
+    on_nodes beside[3], x_bar[3], k_bar, s_bar[3], x, y;
 
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
         const struct form_vector d = {v->d[seen][0][i], v->d[seen][1][i], v->d[seen][2][i]};
         const struct form_vector s = {v->s[seen][0][i], v->s[seen][1][i], v->s[seen][2][i]};
         const struct form_vector bar = {p_bar[0][i], p_bar[1][i], p_bar[2][i]};
+        const struct form_vector off = {d.x - d0.x, d.y - d0.y, d.z - d0.z};
         const double along = form_dot(bar, d), scale = n->k * v->per_length[seen][i];
-        const double inward = turned_light ? form_dot(bar, s) : 0;
-        const double per = v->per_s[seen][i];
+        const double along0 = form_dot(bar, d0), aside = form_dot(bar, off);
+        const double more = scale - per0;
+        const double inward = form_dot(bar, s), per = v->per_s[seen][i];
 
-        k_bar[i] = along - form_dot(bar, s);
+        x[i] = n->x[i] - x0, y[i] = n->y[i] - y0;
+        k_bar[i] = form_dot(bar, form_axpy(-1, s, d));
         x_bar[0][i] = scale * (bar.x - along * d.x);
         x_bar[1][i] = scale * (bar.y - along * d.y);
         x_bar[2][i] = scale * (bar.z - along * d.z);
-        s_bar[0][i] = n->k * per * (bar.x - inward * s.x);
-        s_bar[1][i] = n->k * per * (bar.y - inward * s.y);
-        s_bar[2][i] = n->k * per * (bar.z - inward * s.z);
+        beside[0][i] = more * (bar.x - along * d.x) - per0 * (aside * d.x + along0 * off.x);
+        beside[1][i] = more * (bar.y - along * d.y) - per0 * (aside * d.y + along0 * off.y);
+        beside[2][i] = more * (bar.z - along * d.z) - per0 * (aside * d.z + along0 * off.z);
+        s_bar[0][i] = (per - 1) * bar.x - per * inward * s.x;
+        s_bar[1][i] = (per - 1) * bar.y - per * inward * s.y;
+        s_bar[2][i] = (per - 1) * bar.z - per * inward * s.z;
     }
     to->k += sum_of(k_bar);
     for (int c = 0; c < 3; c++) {
-        to->s[c] -= sum_of(s_bar[c]);
-        to->origin[c] += sum_of(x_bar[c]);
-        to->fast[c] += product_of(n->x, x_bar[c]);
-        to->slow[c] += product_of(n->y, x_bar[c]);
+        const double place = middle[c] + sum_of(beside[c]);
+
+        to->s[c] -= n->k * (all[c] + (turned_light ? sum_of(s_bar[c]) : 0));
+        to->origin[c] += place;
+        to->fast[c] += x0 * place + product_of(x, x_bar[c]);
+        to->slow[c] += y0 * place + product_of(y, x_bar[c]);
     }
 }
 
