@@ -8,9 +8,9 @@
 #define NB_BENCH_BENCH_H
 
 #include "cases.h"
-#include "cli/timing.h"
 #include "library.h"
 #include "measure/machine.h"
+#include "timing.h"
 
 struct options {
     const char *letters; /* of the cases */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 /* a context that sees NANOBRAG_ISA = isa */
 static nb_status make_context(const struct manner *manner, nb_context **ctx)

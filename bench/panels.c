@@ -12,7 +12,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 /* The pixels are those of a JUNGFRAU 16M. */
 enum { NFAST = 2048, NSLOW = 8192, MOST_PANELS = 256, TURNS = 5 };

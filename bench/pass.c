@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 void pass_close(struct pass *pass)
 {

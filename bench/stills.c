@@ -21,7 +21,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 enum { BATCH = 16, PARAMETERS = 4, SIDE_MOST = 8192, USAGE = 2 };
 

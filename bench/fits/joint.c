@@ -11,9 +11,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/timing.h"
 #include "fits.h"
 #include "measure/process.h"
+#include "timing.h"
 
 enum { SIDE = 512, PIXELS = SIDE * SIDE, STILLS = 8, STREAMED = 1000 };
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "cases.h"
-#include "cli/timing.h"
 #include "gpu/gpu_calls.h"
 #include "measure/process.h"
+#include "timing.h"
 
 enum { USAGE = 2, SKIPPED = 77, MOST = 64, TILE_SLOW = 8 };
 

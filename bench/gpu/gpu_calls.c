@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 enum { MOST = 64, BATCH = 64 };
 

@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/timing.h"
 #include "measure/peak.h"
+#include "timing.h"
 
 /* the compiler may neither merge the additions nor know their terms */
 #define HIDE(x) __asm__ volatile("" : "+r"(x));

@@ -3,7 +3,7 @@
 
 #include <nanobrag/simulator.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 /* an instruction set: its loops by enum nb_precision */
 struct set {

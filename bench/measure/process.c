@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/timing.h"
+#include "timing.h"
 
 enum { PATH = FOLDER + 16, FOLDERS_OPEN = 16, NOT_STARTED = 127 };
 

@@ -120,8 +120,6 @@ static void draw_command(struct attack *a, struct program_run *run)
 
         if (row->max > row->min) n += attack_below(a, row->max - row->min + 1);
         if (attack_once_in(a, 20)) n -= 1;
-        /* it runs for minutes by design */
-        if (strcmp(row->name, "-bench_compile") == 0) continue;
         program_add(run, "%s", row->name);
         for (; n > 0; n--) add_value(a, run, row);
     }

@@ -394,6 +394,5 @@ refuses 2 'two outputs have the same name' $scene -truth f -floatfile g -json f
 refuses 1 'there is no directory none' $scene -truth none/t.expt -floatfile f
 refuses 2 'the detector is curved' $scene -curved_det -truth t.expt -floatfile f
 refuses 2 'not at right angles' $scene -fdet_vector 0 0.1 1 -truth t.expt -floatfile f
-refuses 2 'leave out -truth' -bench_compile $scene -truth t.expt
 accepts 'warning: -truth has no effect: -notruth' $scene -truth t.expt -notruth -floatfile f
 finish

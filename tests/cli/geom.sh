@@ -147,7 +147,6 @@ refuses 1 'there is no directory none' $scene -geomout none/t.geom -floatfile f
 refuses 2 '-geomout g: the detector is curved' $scene -curved_det -geomout g -floatfile f
 refuses 2 'not at right angles, which .geom cannot' $scene -fdet_vector 0 0.1 1 -geomout g \
     -floatfile f
-refuses 2 'leave out -geomout' -bench_compile $scene -geomout t
 sed 's/^data = .*/&\ncolour = blue/' agipd.geom > blue.geom
 accepts "warning: .*blue.geom, line 12: 'colour' is not understood and left out" \
     -geom ../blue.geom $crystal -floatfile f

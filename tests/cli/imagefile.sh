@@ -47,7 +47,6 @@ refuses 2 'a curved detector' $scene -curved_det -imagefile x_1.cbf
 refuses 2 'cannot be written to "-"' $scene -imagefile -
 refuses 2 'have the same name\|get the same names' $scene -imagefile a_1.img -noisefile a_1.img
 refuses 2 'exclude each other' $scene -fit cell_a -data "$0" -imagefile x.nxs
-refuses 2 'a run of its own' $scene -bench_compile verify -imagefile x.nxs
 refuses 1 'there is no directory' $scene -imagefile none/x.nxs
 
 if ! "$program" -version | grep -q hdf5; then

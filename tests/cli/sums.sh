@@ -73,6 +73,4 @@ refuses 2 '-add nan.bin: pixel 0 .from 0. is no finite number' $scene -add nan.b
 if "$program" -version | grep -q lapack; then
     refuses 2 'a fit makes none' $scene -add one.bin 1 -fit scale -data one.f4
 fi
-inputs=one.bin
-refuses 2 'leave out -add' -bench_compile verify $scene -add one.bin 1
 finish

@@ -295,7 +295,6 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code) code = shots_read(run);
     if (!code) code = share_check(run);
     if (!code && !s->compat) overlaps_warn(s, events, messages);
-    if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
     if (!code) lattices_say(s, messages, &run->inputs.experiment);
     if (!code) share_seeds(run);
@@ -316,12 +315,6 @@ static int check_printout(const struct run *run)
     return message_usage(run->messages,
                          "-printout_pixel %d %d lies outside the %d x %d detector",
                          pixel[0], pixel[1], d->nfast, d->nslow);
-}
-
-static int compare(struct run *run)
-{
-    progress_line_start(&run->progress, progress_kind(run), 1);
-    return bench_compile(run);
 }
 
 /* Write what is of all images, in the process that speaks. */
@@ -378,10 +371,8 @@ static int make(struct run *run)
 static int execute(struct run *run)
 {
     compiling_note(run);
-    if (bench_compile_builtin(run->s)) return compare(run);
     differences_note(run);
     checks_before(run);
-    if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     if (!run->s->explain && !run->s->gradcheck && !fit_asked(run->s)) return make(run);
     const int code = check_printout(run);
     if (code) return code;
@@ -440,9 +431,8 @@ int run_program(struct run *run)
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
     if (code == EXIT_INTERRUPTED) {
-        /* a comparison and a fit have told how far they came */
-        if (!settings.given[OPT_BENCH_COMPILE] && !fit_asked(&settings))
-            report_interrupt(run);
+        /* a fit has told how far it came */
+        if (!fit_asked(&settings)) report_interrupt(run);
         code = progress_line_status();
     }
     run_free(run);

@@ -367,15 +367,6 @@ const char *compiling_off_by(void);
 /* Print a note when that variable overrules an option. */
 void compiling_note(struct run *run);
 
-/* Run -bench_compile: print a table of compiled against uncompiled. Returns the exit
- * status. */
-int bench_compile(struct run *run);
-
-/* 1 when -bench_compile uses its own scenes because the command line has none. The other
- * function gives the first option that replaces them; NULL: none. */
-int bench_compile_builtin(const struct settings *s);
-const char *bench_compile_replaced(const struct settings *s);
-
 /* The words of -strategy and -precision for the kernels that run. */
 const char *strategy_word(const nb_description *d);
 const char *precision_word(const nb_description *d);

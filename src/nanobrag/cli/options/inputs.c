@@ -290,17 +290,6 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
     return code;
 }
 
-static int no_cell(const struct settings *s, struct messages *messages)
-{
-    if (!s->given[OPT_BENCH_COMPILE])
-        return message_usage(messages,
-                             "no unit cell: give -cell, -mat, -pdb, -mtz or -expt");
-    return message_usage(messages,
-                         "no unit cell: options of a scene, as %s, replace the scenes of "
-                         "-bench_compile; give -cell or -mat too, or leave them out",
-                         bench_compile_replaced(s));
-}
-
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx)
 {
@@ -308,7 +297,8 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
     if (code) return code;
     if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz
         && !(s->stated & NB_FOUND_CRYSTAL))
-        return no_cell(s, messages);
+        return message_usage(messages,
+                             "no unit cell: give -cell, -mat, -pdb, -mtz or -expt");
     code = set_mask(in, s, messages);
     if (!code) code = spectrum_read(in, s, messages, ctx);
     if (!code) code = read_matrix(s, messages, ctx);

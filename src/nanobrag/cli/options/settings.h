@@ -134,8 +134,6 @@ struct settings {
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile, *atomgradfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
     struct fit_settings fit;
-    /* the word after -bench_compile, or NULL; it may be given without */
-    const char *bench_compile;
     int noise, pgm; /* 1: switched on */
     int plain; /* 1: -nonoise, so that -imagefile has no noise either */
     int compression; /* enum nb_compression, of -imagefile */

@@ -280,47 +280,10 @@ static int writes_dump(const struct settings *s)
     return s->dump && !s->compat && (s->hkl || s->pdb || s->mtz);
 }
 
-/* The first option that writes or prints something besides a comparison; NULL: none.
- * nanoBragg's command lines are accepted as they are. */
-static const char *beside_comparison(const struct settings *s)
-{
-    static const int ours[] = {OPT_FLOATFILE,      OPT_DOUBLEFILE,  OPT_INTFILE,
-                               OPT_NOISEFILE,      OPT_NOISE,       OPT_PGMFILE,
-                               OPT_PGMSCALE,       OPT_PNGFILE,     OPT_GRADIENT,
-                               OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
-                               OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
-                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE,
-                               OPT_IMAGEFILE,      OPT_TRUTH,       OPT_ADD,
-                               OPT_GEOMOUT};
-    if (s->explain) return "-explain";
-    if (s->gradcheck) return "-gradcheck";
-    for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
-        if (s->given[ours[i]]) return option_at(ours[i])->name;
-    return writes_dump(s) ? "-dump" : NULL;
-}
-
-/* Check the options of a comparison: it is of one image, and only its numbers are written.
- */
-static int check_comparison(const struct settings *s, struct messages *messages)
-{
-    const char *const beside = beside_comparison(s);
-    if (beside)
-        return message_usage(messages, "-bench_compile is a run of its own: leave out %s",
-                             beside);
-    if (s->images > 1)
-        return message_usage(messages,
-                             "-bench_compile is of one image: leave out -images, and say "
-                             "which one by -phi");
-    if (s->json && !has_feature("cjson"))
-        return message_usage(messages, "-json: this build lacks cJSON");
-    return s->json && !outputs_to_stdout(s->json) ? check_place(messages, s->json) : 0;
-}
-
 int outputs_check(const struct settings *s, struct messages *messages)
 {
     const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
-    if (s->given[OPT_BENCH_COMPILE]) return check_comparison(s, messages);
     if (s->explain || s->gradcheck) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];

@@ -55,9 +55,9 @@ static void warn_of_others(const struct run *run)
 int share_check(const struct run *run)
 {
     /* they are of one image, or are added up over all of them */
-    static const int alone[] = {OPT_EXPLAIN,      OPT_GRADCHECK, OPT_BENCH_COMPILE,
-                                OPT_GRADIENT,     OPT_JACOBIAN,  OPT_HKLGRADFILE,
-                                OPT_ATOMGRADFILE, OPT_PRINTOUT,  OPT_PRINTOUT_PIXEL};
+    static const int alone[] = {OPT_EXPLAIN,  OPT_GRADCHECK,     OPT_GRADIENT,
+                                OPT_JACOBIAN, OPT_HKLGRADFILE,   OPT_ATOMGRADFILE,
+                                OPT_PRINTOUT, OPT_PRINTOUT_PIXEL};
     const struct settings *s = run->s;
     const int resumes = s->given[OPT_RESUME] && !fit_asked(s);
     warn_of_others(run);

@@ -37,7 +37,6 @@ static const struct {
     {OPT_HKLGRADFILE, "derivatives are taken of one image"},
     {OPT_ATOMGRADFILE, "derivatives are taken of one image"},
     {OPT_GRADCHECK, "derivatives are taken of one image"},
-    {OPT_BENCH_COMPILE, "it compares the calls of one image"},
     {OPT_PRINTOUT, "it prints the pixels of one image"},
     {OPT_PRINTOUT_PIXEL, "it prints a pixel of one image"},
 };
