@@ -46,11 +46,11 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
 }
 
 /* Nanoseconds that one core of 2021 takes to search a row, to list a candidate, to scan a
- * candidate for one pair, to locate a spot, and to compute a sample without and with
- * factors of its own. The costs of the lanes in compile/policy.c are those of the same
- * core. */
+ * candidate for one pair, to locate a spot, and to compute a sample: without factors of its
+ * own, with them, and with its own absorption. The costs of the lanes in compile/policy.c
+ * are those of the same core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
-                    per_sample = 5, per_weighed = 60;
+                    per_sample = 5, per_weighed = 20, per_absorbed = 100;
 
 double spots_cost(const struct phys_frame *frame, int panels, struct phys_spec spec,
                   double tolerance, double lit, double limit)
@@ -60,11 +60,14 @@ double spots_cost(const struct phys_frame *frame, int panels, struct phys_spec s
     struct ewald e = ewald_of(frame, panels, spec, radius);
     const double group = strips_group(&e, frame);
     double cost = pairs / group * ewald_rows(&e) * per_row, listed = 0;
-    const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
-                     || frame->dmin > 0 || phys_is_displaced(frame);
+    const int each = frame->each_omega || frame->each_polar || frame->dmin > 0
+                     || phys_is_displaced(frame);
+    const double sample = frame->layer_mu != 0 ? per_absorbed
+                          : each               ? per_weighed
+                                               : per_sample;
 
     cost += pairs * frame->nlayers * ewald_hits(&e, radius) * per_place;
-    cost += pairs * lit * (each ? per_weighed : per_sample);
+    cost += pairs * lit * sample;
     if (ewald_rows(&e) > strips_rows) return INFINITY;
     for (int i = 0; e.low[0] + i <= e.high[0] && cost <= limit; i++) {
         const double more = (double)ewald_most_in_layer(&e, e.low[0] + i);
