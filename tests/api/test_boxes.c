@@ -16,6 +16,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { NSLOW = 70, NFAST = 150, PIXELS = NSLOW * NFAST, MOST_PARAMS = 40 };
 
@@ -150,7 +151,7 @@ static void compare_images(const char *name, const struct pixels *p, int bits,
                            double tolerance, const double *whole, const double *part)
 {
     const double allowed = bits ? 0 : tolerance * peak_of(whole);
-    double worst = 0;
+    struct worst off = {0};
     int lit = 0, dark = 0;
 
     for (int s = 0; s < NSLOW; s++)
@@ -158,14 +159,13 @@ static void compare_images(const char *name, const struct pixels *p, int bits,
             const int at = s * NFAST + f;
 
             if (is_chosen(p, s, f)) {
-                worst = fmax(worst, fabs(part[at] - whole[at]));
+                worst_add(&off, part[at], whole[at], 1);
                 lit += part[at] > 0;
             } else
                 dark += part[at] != 0;
         }
-    tap_check(worst <= allowed && lit > 0 && dark == 0,
-              "%s: off by %.2g, %.2g allowed; %d lit, %d outside are not 0", name, worst,
-              allowed, lit, dark);
+    worst_check(&off, allowed, "%s", name);
+    tap_check(lit > 0 && dark == 0, "%d lit, %d outside are not 0", lit, dark);
 }
 
 static int is_possible(const nb_scene *s, const nb_options *options)
@@ -295,11 +295,10 @@ static void find_results(nb_context *ctx, const nb_scene *s, struct pixels *p,
 /* Returns the largest difference of two lists, over the size of each element in `scale`. */
 static double difference(size_t n, const double *a, const double *b, const double *scale)
 {
-    double worst = 0;
+    struct worst off = {0};
 
-    for (size_t i = 0; i < n; i++)
-        worst = fmax(worst, fabs(a[i] - b[i]) / (fabs(scale[i]) + 1e-300));
-    return worst;
+    for (size_t i = 0; i < n; i++) worst_add(&off, a[i], b[i], fabs(scale[i]) + 1e-300);
+    return off.error;
 }
 
 /* Compares gradients over the root of the diagonal of the matrix, and matrices over those
@@ -309,16 +308,14 @@ static void compare_results(const char *name, const struct results *a,
 {
     static double rows[MOST_PARAMS], products[MOST_PARAMS * MOST_PARAMS];
     const size_t n = a->n;
-    double tangent = 0, largest = 0;
+    const double largest = worst_largest(b->tangent, PIXELS);
+    struct worst tangent = {0};
 
     for (size_t i = 0; i < n; i++)
         rows[i] = sqrt(b->matrix[i * n + i]) * sqrt(fabs(b->value));
     for (size_t i = 0; i < n * n; i++)
         products[i] = rows[i / n] * rows[i % n] / fabs(b->value);
-    for (int i = 0; i < PIXELS; i++) {
-        tangent = fmax(tangent, fabs(a->tangent[i] - b->tangent[i]));
-        largest = fmax(largest, fabs(b->tangent[i]));
-    }
+    worst_add_all(&tangent, a->tangent, b->tangent, PIXELS, largest);
     tap_promised(name, fabs(a->value / b->value - 1), 0, allowed);
     tap_promised("  the value alone", fabs(a->alone / b->value - 1), 0, allowed);
     tap_promised("  gradient", difference(n, a->gradient, b->gradient, rows), 0, allowed);
@@ -326,7 +323,7 @@ static void compare_results(const char *name, const struct results *a,
                  allowed);
     tap_promised("  matrix", difference(n * n, a->matrix, b->matrix, products), 0, allowed);
     tap_promised("  of a cotangent", difference(n, a->linear, b->linear, rows), 0, allowed);
-    tap_promised("  tangent", tangent / largest, 0, allowed);
+    worst_promised(&tangent, allowed, "  tangent");
     tap_check(largest > 0 && b->value > 0, "  the loss is %.3g", b->value);
 }
 

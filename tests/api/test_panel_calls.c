@@ -14,6 +14,7 @@
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/tiled.h"
+#include "support/worst.h"
 
 static nb_context *ctx;
 
@@ -35,7 +36,8 @@ static int traces(void)
     struct tiled t;
     nb_simulator *sim;
     nb_pixel_trace trace;
-    double worst = 0, peak;
+    struct worst off = {0};
+    double peak;
 
     tiled_detector(&t, 1, &scene);
     sim = renders_simulator(ctx, &scene, NULL, &options);
@@ -47,10 +49,10 @@ static int traces(void)
             const int s = k * p->nslow / 7, f = k * k * p->nfast / 49;
 
             renders_require(ctx, nb_trace_pixel(sim, NULL, i, s, f, &trace));
-            worst = fmax(worst, fabs(trace.intensity
-                                     - image[(p->slow0 + s) * TILED_NFAST + p->fast0 + f]));
+            worst_add(&off, trace.intensity,
+                      image[(p->slow0 + s) * TILED_NFAST + p->fast0 + f], peak);
         }
-    tap_close("traced pixels of all panels, of the peak", worst / peak, 0, 1e-14);
+    worst_check(&off, 1e-14, "traced pixels of all panels, of the peak");
     tap_check(nb_trace_pixel(sim, NULL, TILED_PANELS, 0, 0, &trace) == NB_ERR_ARGUMENT
                   && strstr(nb_context_message(ctx), "panel 5 of 5"),
               "there is no panel 5: %s", nb_context_message(ctx));

@@ -15,6 +15,7 @@
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/tiled.h"
+#include "support/worst.h"
 
 static nb_context *ctx;
 
@@ -208,7 +209,7 @@ static double differ(const nb_scene *scene, const struct tiled *t,
                      const nb_options *options, const double *image)
 {
     static double alone[TILED_PIXELS];
-    double worst = 0;
+    struct worst off = {0};
 
     for (int i = 0; i < TILED_PANELS; i++) {
         const nb_panel *p = t->panel + i;
@@ -227,12 +228,11 @@ static double differ(const nb_scene *scene, const struct tiled *t,
             for (int f = 0; f < p->nfast; f++) {
                 const double is = image[(p->slow0 + r) * TILED_NFAST + p->fast0 + f];
 
-                worst = fmax(worst, fabs(is - alone[r * p->nfast + f]));
-                if (isnan(is)) worst = INFINITY;
+                worst_add(&off, is, alone[r * p->nfast + f], 1);
             }
         nb_simulator_free(other);
     }
-    return worst;
+    return off.error;
 }
 
 /* the largest modulus of pixels that belong to no panel */
@@ -353,7 +353,7 @@ static int plane(void)
                                {.nslow = 50, .nfast = 60, .slow0 = 40, .fast0 = 50}};
         nb_scene scene = tiled_scene();
         nb_simulator *sim;
-        double peak = 0, worst = 0;
+        struct worst off = {0};
 
         scene.detector.convention = NB_DIALS;
         scene.detector.nslow = 90, scene.detector.nfast = 110;
@@ -373,11 +373,8 @@ static int plane(void)
         sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
         renders_forward(ctx, sim, 90, 110, cut);
         nb_simulator_free(sim);
-        for (int i = 0; i < 90 * 110; i++) {
-            peak = fmax(peak, whole[i]);
-            worst = fmax(worst, fabs(whole[i] - cut[i]));
-        }
-        tap_close(ways[w].name, worst / peak, 0, fmax(ways[w].allowed, 1e-12));
+        worst_add_all(&off, whole, cut, 90 * 110, worst_largest(whole, 90 * 110));
+        worst_check(&off, fmax(ways[w].allowed, 1e-12), "%s", ways[w].name);
     }
     return 0;
 }
@@ -398,7 +395,8 @@ static int windows(void)
         for (int kind = 0; kind < 4; kind++) {
             nb_scene scene = tiled_scene();
             nb_detector *d = &scene.detector;
-            double worst = 0, others = 0, peak;
+            struct worst off = {0};
+            double others = 0, peak;
             struct tiled t;
             nb_simulator *sim;
             nb_description about;
@@ -431,7 +429,7 @@ static int windows(void)
                 if (kind == 0) shown &= f >= 20 && f < 140 && s >= 30 && s < 100;
                 n += shown;
                 if (shown)
-                    worst = fmax(worst, fabs(image[i] - all[i]));
+                    worst_add(&off, image[i], all[i], peak);
                 else
                     others = fmax(others, image[i] == 0 ? 0 : INFINITY);
             }
@@ -439,8 +437,7 @@ static int windows(void)
                       kind);
             tap_check(about.pixels == n, "%lld pixels are counted: %lld", (long long)n,
                       (long long)about.pixels);
-            tap_close("pixels of the window, of the peak", worst / peak, 0,
-                      ways[w].allowed);
+            worst_check(&off, ways[w].allowed, "pixels of the window, of the peak");
         }
     return 0;
 }
@@ -518,7 +515,7 @@ static int arrays(void)
     nb_array narrow = nb_array_f32(other, TILED_NSLOW, TILED_NFAST);
     struct tiled t;
     nb_simulator *sim;
-    double worst = 0;
+    struct worst off = {0};
 
     tiled_detector(&t, 1, &scene);
     sim = renders_simulator(ctx, &scene, NULL, NULL);
@@ -529,9 +526,9 @@ static int arrays(void)
     for (int i = 0; i < TILED_PIXELS; i++) {
         const int s = i / TILED_NFAST, f = i % TILED_NFAST;
 
-        worst = fmax(worst, fabs((float)image[i] - other[s * (TILED_NFAST + 9) + f]));
+        worst_add(&off, other[s * (TILED_NFAST + 9) + f], (float)image[i], 1);
     }
-    tap_close("an image in float with strides", worst, 0, 0);
+    worst_check(&off, 0, "an image in float with strides");
     nb_simulator_free(sim);
     return 0;
 }

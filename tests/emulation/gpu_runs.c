@@ -13,6 +13,7 @@
 #include "support/plant.h"
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 /* ---- jobs ---- */
 
@@ -74,15 +75,15 @@ int gpu_case_parts(const struct gpu_case *c)
     const struct rounding rounding = rounding_of(&c->frame, c->job.spec);
 
     for (int parts = 1; parts <= 2; parts++) {
-        double worst = 0;
+        struct worst off = {0};
 
         for (int s = 0; s < c->frame.nslow; s += GPU_SLOW)
             for (int f = 0; f < c->frame.nfast; f += GPU_FAST) {
                 const struct tile tile = grid_whole(f, s, GPU_FAST, GPU_SLOW);
 
-                worst = fmax(worst, rounding_single(&rounding, &tile, parts));
+                worst_add(&off, rounding_single(&rounding, &tile, parts), 0, 1);
             }
-        if (worst <= 1e-5) return parts;
+        if (off.error <= 1e-5) return parts;
     }
     return 0;
 }

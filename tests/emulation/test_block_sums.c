@@ -17,6 +17,7 @@ static int adds; /* how often a number was added to a place */
 #include "gpu/text/derivatives/f_sums.h"
 #include "gpu/text/derivatives/reductions.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { PLACES = 1000, ORDERS = THREADS_SHUFFLED_AGAIN + 1 };
 
@@ -186,7 +187,7 @@ static int nodes(void)
 
     for (int order = 0; order < ORDERS; order++) {
         const struct gpu_f_parameters p = {.count = count[order], .unit = 1e-9};
-        double worst = 0;
+        struct worst off = {0};
         int outside = 0;
 
         thread_order = (enum thread_order)order;
@@ -200,10 +201,10 @@ static int nodes(void)
         add_nodes(&p, memory);
         add_nodes(&p, memory); /* nothing is left */
         for (int i = 0; i < PLACES; i++)
-            worst = fmax(worst, fabs((double)count[order][i] - truth[i]));
+            worst_add(&off, (double)count[order][i], truth[i], 1);
         /* half a unit for each of the gifts to a place, of which there are 32 */
-        tap_check(worst < 16 && outside == 14, "order %d: %g units, %d outside", order,
-                  worst, outside);
+        worst_check(&off, 16, "order %d, in units", order);
+        tap_check(outside == 14, "%d outside", outside);
         /* a warp has two rows of 16, each with two corners, and few at the ends */
         tap_check(adds < 64 * BLOCK_WARPS * 6, "added to nodes %d times", adds);
         tap_check(memcmp(count[order], count[0], sizeof *count) == 0,

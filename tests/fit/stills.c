@@ -7,6 +7,7 @@
 
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 const nb_fit_options stills_options = {.shared = "cell_a mosaic", .own = "misset scale"};
 
@@ -108,15 +109,15 @@ nb_fit_result stills_run(nb_fit *fit, nb_status expected)
 
 double stills_pull(const nb_fit_result *r)
 {
-    double worst = 0;
+    struct worst off = {0};
 
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = r->value + i;
 
         if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
-        worst = fmax(worst, fabs(v->value - truth[i]) / v->error);
+        worst_add(&off, v->value, truth[i], v->error);
     }
-    return worst;
+    return off.count > 0 ? off.error : INFINITY;
 }
 
 /* Solves a x = b by Cholesky's method, in place. Returns 0 if a is not positive. */

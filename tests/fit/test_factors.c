@@ -10,6 +10,7 @@
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 static struct stills stills;
 
@@ -165,7 +166,8 @@ static int first_step(void)
     nb_context *ctx = renders_context(1);
     const nb_fit_options options = {.shared = "F", .enough = 1e-9};
     nb_normal out = {.gradient = gradient, .diagonal = diagonal};
-    double loss, worst[2] = {0, 0}, gain = 0, *part;
+    struct worst off[2] = {0};
+    double loss, gain = 0, *part;
     const double *told;
     int n[2] = {0, 0};
     nb_fit_request request;
@@ -198,16 +200,16 @@ static int first_step(void)
 
         if (request.x[i] == f || !(step > -0.4 * f)) continue; /* held, or limited */
         n[is_weak]++;
-        worst[is_weak] = fmax(worst[is_weak], fabs(request.x[i] - to) / to);
+        worst_add(off + is_weak, request.x[i], to, to);
     }
     if (nb_fit_result_get(fit, &r) != NB_OK) abort();
     for (size_t i = 0; i < set.n; i++)
         if (!r.value[i].is_held)
             gain += pow(gradient[i], 2) / diagonal[i] * (1 / 1.1 - 1 / (2 * 1.1 * 1.1));
     tap_check(n[0] >= 4 && n[1] >= 4, "%d strong and %d weak ones", n[0], n[1]);
-    tap_close("step in F, relative", worst[0], 0, 1e-12);
+    worst_check(off, 1e-12, "step in F, relative");
     tap_close("gain of the step damped by 0.1", r.gain, gain, 1e-12 * gain);
-    tap_close("step in F^2, relative", worst[1], 0, 1e-12);
+    worst_check(off + 1, 1e-12, "step in F^2, relative");
     free(part);
     nb_fit_free(fit);
     put_away(ctx, hkl);
@@ -256,7 +258,8 @@ static int gauge(void)
     static struct factors set;
     nb_context *ctx = renders_context(1);
     const nb_fit_options options = {.shared = "F scale", .passes = 4};
-    double before = 0, after = 0, worst = 0;
+    double before = 0, after = 0;
+    struct worst off = {0};
     nb_hkl *hkl[2];
     nb_fit_result r;
     nb_fit *fit;
@@ -268,10 +271,10 @@ static int gauge(void)
     tap_check(r.nvalue == set.n + 1 && set.n > 5, "%zu values", r.nvalue);
     for (size_t i = 0; i < set.n; i++) before += set.start[i], after += r.value[i].value;
     for (size_t i = 0; i < set.n; i++)
-        worst = fmax(worst, fabs(r.value[i].value - set.f[i]) / r.value[i].error);
+        worst_add(&off, r.value[i].value, set.f[i], r.value[i].error);
     tap_close("mean of F over that of the start", after / before, 1, 1e-12);
     tap_close("scale", r.value[set.n].value, stills_truth(STILLS_SHARED + 3), 0.03);
-    tap_check(worst < 5, "F at most %.2f errors off", worst);
+    worst_check(&off, 5, "F, in errors");
     tap_check(!r.value[set.n].is_held && r.value[set.n].error == 0,
               "the scale moves, and its error is %g", r.value[set.n].error);
     nb_fit_free(fit);
@@ -289,7 +292,8 @@ static int factors_beside_dense(void)
     nb_normal out = {.matrix = dense, .diagonal = diagonal, .coupling = coupling};
     nb_context *ctx = renders_context(1);
     const nb_fit_options options = {.shared = "F cell_a", .own = "misset_x"};
-    double worst_error = 0, worst = 0, loss;
+    struct worst off = {0}, off_error = {0};
+    double loss;
     nb_hkl *hkl[2];
     nb_fit_result r;
     nb_fit *fit;
@@ -320,15 +324,13 @@ static int factors_beside_dense(void)
 
             for (size_t k = 0; k < n; k++)
                 sum += matrix[i * n + k] * r.covariance[k * n + j];
-            worst =
-                fmax(worst, fabs(sum) * sqrt(matrix[j * (n + 1)] / matrix[i * (n + 1)]));
+            worst_add(&off, sum, 0, sqrt(matrix[i * (n + 1)] / matrix[j * (n + 1)]));
         }
     for (size_t i = 0; i < n; i++)
-        worst_error =
-            fmax(worst_error, fabs(r.value[i].error / sqrt(r.covariance[i * (n + 1)]) - 1));
+        worst_add(&off_error, r.value[i].error / sqrt(r.covariance[i * (n + 1)]), 1, 1);
     tap_check(r.nfree == 0 && set.n > 5, "%zu F, %zu free", set.n, r.nfree);
-    tap_close("matrix x covariance - 1", worst, 0, 2e-13);
-    tap_close("error over root of the covariance - 1", worst_error, 0, 4e-15);
+    worst_check(&off, 2e-13, "matrix x covariance - 1");
+    worst_check(&off_error, 4e-15, "error over root of the covariance");
     nb_fit_free(fit);
     put_away(ctx, hkl);
     return TAP_PASS;
@@ -388,7 +390,8 @@ static void one_still(nb_context *ctx, struct factors *set, nb_hkl **hkl)
 /* What is held has its start; with the mean of F, but for a factor of all. */
 static void check_held(const nb_fit_result *r, size_t nf, int has_factor)
 {
-    double factor = 1, worst = 0;
+    struct worst off = {0};
+    double factor = 1;
     size_t n = 0;
 
     for (size_t i = 0; i < nf; i++) {
@@ -396,11 +399,11 @@ static void check_held(const nb_fit_result *r, size_t nf, int has_factor)
 
         if (!v->is_held) continue;
         if (n++ == 0 && has_factor) factor = v->value / v->param.value;
-        worst = fmax(worst, fabs(v->value / v->param.value / factor - 1));
+        worst_add(&off, v->value / v->param.value / factor, 1, 1);
     }
     tap_check(n > 100 && (factor == 1) == !has_factor, "%zu are held, with a factor of %g",
               n, factor);
-    tap_close("of the others, relative", worst, 0, has_factor ? 2e-15 : 0);
+    worst_check(&off, has_factor ? 2e-15 : 0, "of the others, relative");
 }
 
 /* A scale that is restrained, or has bounds, with all F: the F take up what it may not, so

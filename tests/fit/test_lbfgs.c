@@ -11,6 +11,7 @@
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 static struct stills stills;
 
@@ -19,7 +20,8 @@ static int lbfgs(void)
 {
     nb_context *ctx = renders_context(2);
     nb_fit_options options = {.shared = "cell_a mosaic", .own = "misset fluence"};
-    double value[STILLS_VALUES] = {0}, error[STILLS_VALUES] = {0}, worst = 0, loss = 0;
+    double value[STILLS_VALUES] = {0}, error[STILLS_VALUES] = {0}, loss = 0;
+    struct worst off = {0};
     nb_fit_request request;
     nb_fit_result r;
     nb_fit *fit;
@@ -43,7 +45,7 @@ static int lbfgs(void)
                   "end %d after %d passes", r.end, r.passes);
         for (size_t i = 0; i < r.nvalue; i++) {
             if (k)
-                worst = fmax(worst, fabs(r.value[i].value - value[i]) / error[i]);
+                worst_add(&off, r.value[i].value, value[i], error[i]);
             else
                 value[i] = r.value[i].value, error[i] = r.value[i].error;
             /* the error while all others are known is smaller */
@@ -59,7 +61,7 @@ static int lbfgs(void)
                       nb_context_message(ctx));
         nb_fit_free(fit);
     }
-    tap_close("distance of the two minima, in errors", worst, 0, 0.02);
+    worst_check(&off, 0.02, "distance of the two minima, in errors");
     nb_context_free(ctx);
     return TAP_PASS;
 }

@@ -11,6 +11,7 @@
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 static struct stills stills;
 
@@ -73,7 +74,8 @@ struct said {
     nb_fit *fit;
     nb_context *ctx; /* of its own */
     int passes, coarse;
-    double loss, worst, rose, differs;
+    struct worst off;
+    double loss, rose, differs;
 };
 
 static int compare_result(void *user, const nb_fit_state *state)
@@ -89,7 +91,7 @@ static int compare_result(void *user, const nb_fit_state *state)
         || nb_loss(sim, x, &stills.shot[0].target, &loss, NULL) != NB_OK)
         abort();
     nb_simulator_free(sim);
-    s->worst = fmax(s->worst, fabs(r.loss / loss - 1));
+    worst_add(&s->off, r.loss, loss, loss);
     s->differs = fmax(s->differs,
                       fabs(r.loss - state->loss) + fabs(r.history[r.joint - 1] - r.loss));
     s->rose = fmax(s->rose, state->loss - s->loss);
@@ -142,7 +144,7 @@ static int result_of_each_pass(void)
     tap_check(said.coarse > 20, "%d of %d passes had broadened spots", said.coarse,
               said.passes);
     /* the loss alone and the one with a matrix are added up in other orders */
-    tap_close("loss of a result, relative to that at its values", said.worst, 0, 1e-12);
+    worst_check(&said.off, 1e-12, "loss of a result, relative to that at its values");
     tap_check(said.rose <= 0, "the loss rose by %g", said.rose);
     tap_close("between result, history and report", said.differs, 0, 0);
     tap_check(kept > 0 && wrong == 0,
@@ -299,7 +301,7 @@ static double resolution(const nb_description *d, double wavelength, int s, int 
 
 /* What the images of a fit's still say, computed here pixel by pixel. */
 struct seen {
-    double worst[3]; /* distance of model, residual and z from those of the fit */
+    struct worst off[3]; /* of model, residual and z from those of the fit */
     int64_t n, full, in_boxes[2];
     double sum, squares; /* of z */
     double qmin, qmax; /* 1/d */
@@ -320,9 +322,9 @@ static struct seen look(const double *model, const double *weights,
         const double residual = counts ? y - model[p] : 0;
         const double z = counts ? z_of(y, model[p]) : 0;
 
-        seen.worst[0] = fmax(seen.worst[0], fabs(got[0][p] - model[p]));
-        seen.worst[1] = fmax(seen.worst[1], fabs(got[1][p] - residual));
-        seen.worst[2] = fmax(seen.worst[2], fabs(got[2][p] - z));
+        worst_add(&seen.off[0], got[0][p], model[p], 1);
+        worst_add(&seen.off[1], got[1][p], residual, 1);
+        worst_add(&seen.off[2], got[2][p], z, 1);
         seen.full += (in[0] || in[1]) && weights[p] > 0 && y >= 400;
         if (!counts) continue;
         seen.n++;
@@ -404,9 +406,9 @@ static int images(void)
         || nb_loss(sim, x, &stills.shot[0].target, &loss, NULL) != NB_OK)
         abort();
     seen = look(model, weights, got, &d, resolved.beam.wavelength);
-    tap_close("model", seen.worst[0], 0, 0);
-    tap_close("residual", seen.worst[1], 0, 0);
-    tap_close("z", seen.worst[2], 0, 8e-15);
+    worst_check(&seen.off[0], 0, "model");
+    worst_check(&seen.off[1], 0, "residual");
+    worst_check(&seen.off[2], 8e-15, "z");
     /* saturated pixels have a loss, but no z */
     tap_check(misfit.all.pixels == seen.n && seen.n > 1000 && seen.full > 0
                   && r.shot[0].pixels == seen.n + seen.full,
@@ -459,7 +461,8 @@ static int bad_images(void)
 static int expected_errors(void)
 {
     nb_context *ctx = renders_context(1);
-    double error[STILLS_VALUES] = {0}, worst = 0;
+    double error[STILLS_VALUES] = {0};
+    struct worst off = {0};
     nb_shot blind[2];
     nb_fit_result r;
     nb_fit *fit;
@@ -478,11 +481,11 @@ static int expected_errors(void)
         || nb_fit_result_get(fit, &r) != NB_OK)
         abort();
     for (size_t i = 0; i < r.nvalue; i++) {
-        worst = fmax(worst, fabs(r.value[i].error / error[i] - 1));
+        worst_add(&off, r.value[i].error, error[i], error[i]);
         tap_check(r.value[i].value == r.value[i].param.value, "%s stays",
                   r.value[i].param.name);
     }
-    tap_promised("error before, beside that of the fit", worst, 0, 0.05);
+    worst_promised(&off, 0.05, "error before, beside that of the fit");
     tap_check(r.end == NB_FIT_CONVERGED && fabs(r.loss) < 1e-6, "loss %g", r.loss);
     nb_fit_free(fit);
     tap_check(nb_fisher(ctx, 2, blind, &stills_options, NULL) == NB_ERR_ARGUMENT

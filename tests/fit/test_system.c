@@ -11,6 +11,7 @@
 #include "fit/eigen.h"
 #include "fit/fit.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { MOST = 16, BLOCKS = 4 };
 
@@ -142,7 +143,7 @@ static int steps(void)
     for (int k = 0; k < SHAPES; k++) {
         const size_t ns = shapes[k].ns, no = shapes[k].no, nb = shapes[k].nblock;
         struct fit_solver *solver = solver_make(ns, no, nb);
-        double worst = 0, worst_gain = 0;
+        struct worst off = {0}, off_gain = {0};
 
         for (int trial = 0; solver && trial < 40; trial++) {
             static const double dampings[] = {0, 1e-6, 0.1, 30};
@@ -160,15 +161,14 @@ static int steps(void)
             solve(p.n, a, b, p.is_fixed, truth);
             gain = solver_step(solver, &p.system, &bounds, damping, trial % 2, step);
             for (size_t i = 0; i < p.n; i++)
-                worst = fmax(worst, fabs(step[i] - (double)truth[i]) * sqrt(p.dense[i][i]));
+                worst_add(&off, step[i], (double)truth[i], 1 / sqrt(p.dense[i][i]));
             damp(&p, 0, a, b);
-            worst_gain =
-                fmax(worst_gain, fabs(gain - (double)gain_of(p.n, a, b, truth)) / gain);
+            worst_add(&off_gain, gain, (double)gain_of(p.n, a, b, truth), gain);
         }
         tap_note("%zu shared, %zu x %zu own", ns, nb, no);
         /* eps times the condition of these matrices, up to some thousands */
-        tap_close("step, in conditional errors", worst, 0, 2e-12);
-        tap_close("predicted gain, relative", worst_gain, 0, 2e-14);
+        worst_check(&off, 2e-12, "step, in conditional errors");
+        worst_check(&off_gain, 2e-14, "predicted gain, relative");
         solver_free(solver);
     }
     return TAP_PASS;
@@ -241,7 +241,8 @@ static int bounded(int here)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         const size_t ns = sizes[k][0], no = sizes[k][1], nb = sizes[k][2];
         struct fit_solver *solver = solver_make(ns, no, nb);
-        double worst = 0, outside = 0;
+        struct worst off = {0};
+        double outside = 0;
         int at_bounds = 0;
 
         for (int trial = 0; solver && trial < 150; trial++) {
@@ -249,7 +250,7 @@ static int bounded(int here)
             long double a[MOST][MOST], b[MOST], best[MOST] = {0}, v[MOST], most;
             struct problem p;
             struct fit_bounds bounds;
-            double step[MOST];
+            double step[MOST], beyond;
 
             make(&p, ns, no, nb, 8);
             if (trial % 5 == 0) p.is_fixed[0] = 1;
@@ -267,12 +268,14 @@ static int bounded(int here)
                 if (!here || p.x[i] == p.upper[i]) outside = fmax(outside, to - p.upper[i]);
                 at_bounds += to == p.lower[i] || to == p.upper[i];
             }
-            worst = fmax(worst, (double)((most - gain_of(p.n, a, b, v)) / most));
+            /* where every step leads out of the bounds, both gains are 0 */
+            beyond = (double)(most - gain_of(p.n, a, b, v));
+            worst_add(&off, beyond < 0 ? 0 : beyond, 0, (double)most);
         }
         tap_note("%zu shared, %zu x %zu own: %d at bounds", ns, nb, no, at_bounds);
         tap_check(at_bounds > 50, "%d at bounds", at_bounds);
         tap_close("outside the bounds", outside, 0, 1e-15);
-        tap_close("gain that all ways to hold find beyond it, relative", worst, 0, 1e-15);
+        worst_check(&off, 1e-15, "gain that all ways to hold find beyond it, relative");
         solver_free(solver);
     }
     return TAP_PASS;

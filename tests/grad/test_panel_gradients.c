@@ -15,6 +15,7 @@
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/tiled.h"
+#include "support/worst.h"
 
 enum { MOST = 80 };
 
@@ -92,7 +93,7 @@ static int differences_of(const struct way *way, int number, const char *names)
     size_t n;
     nb_gradcheck_row *rows;
     nb_gradcheck_summary summary;
-    double worst = 0;
+    struct worst off = {0};
     int passed = 0;
 
     s.detector.box = few[0], s.detector.nbox = sizeof few / sizeof *few;
@@ -104,18 +105,17 @@ static int differences_of(const struct way *way, int number, const char *names)
     if (!rows) exit(1);
     renders_require(ctx, nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary));
     for (size_t i = 0; i < n; i++) {
-        const double off =
-            fmax(fabs(rows[i].vjp - rows[i].fd), fabs(rows[i].jvp - rows[i].fd));
-
         passed += rows[i].verdict == NB_VERDICT_PASS;
         if (rows[i].verdict != NB_VERDICT_PASS)
             tap_note("%s of %s: %s", rows[i].param.name,
                      nb_gradcheck_loss_name(rows[i].loss),
                      nb_verdict_name(rows[i].verdict));
-        else
-            worst = fmax(worst, off / rows[i].tolerance);
+        else {
+            worst_add(&off, rows[i].vjp, rows[i].fd, rows[i].tolerance);
+            worst_add(&off, rows[i].jvp, rows[i].fd, rows[i].tolerance);
+        }
     }
-    tap_close("largest difference, in tolerances", worst, 0, 1);
+    worst_check(&off, 1, "largest difference, in tolerances");
     tap_check(summary.verdict == NB_VERDICT_PASS && passed == (int)n,
               "%s, variant %d: %d of %zu derivatives pass: %s", way->name, number, passed,
               n, summary.message);
@@ -215,10 +215,10 @@ static int each(void (*check)(const struct made *made))
 
 static void check_transpose(const struct made *m)
 {
-    double *bar = zeros(TILED_PIXELS), *g = zeros(m->n), worst = 0;
+    double *bar = zeros(TILED_PIXELS), *g = zeros(m->n);
+    struct worst off = {0};
     nb_array cotangent = nb_array_f64(bar, TILED_NSLOW, TILED_NFAST);
     uint64_t state = 7;
-    char name[100];
 
     for (int i = 0; i < TILED_PIXELS; i++) bar[i] = random_number(&state);
     renders_require(ctx, nb_vjp(m->sim, NULL, 1, &cotangent, g));
@@ -226,11 +226,10 @@ static void check_transpose(const struct made *m)
         const double *c = m->columns + i * TILED_PIXELS;
         const double size = sqrt(inner(TILED_PIXELS, c, c) * inner(TILED_PIXELS, bar, bar));
 
-        if (size > 0) worst = fmax(worst, fabs(g[i] - inner(TILED_PIXELS, c, bar)) / size);
+        if (size > 0) worst_add(&off, g[i], inner(TILED_PIXELS, c, bar), size);
     }
-    (void)snprintf(name, sizeof name, "variant %d, %s: gradient against tangents",
-                   m->number, m->way->name);
-    tap_close(name, worst, 0, m->way->allowed);
+    worst_check(&off, m->way->allowed, "variant %d, %s: gradient against tangents",
+                m->number, m->way->name);
     free(bar);
     free(g);
 }
@@ -243,12 +242,12 @@ static int transposes(void)
 static void check_matrix(const struct made *m)
 {
     const size_t n = m->n;
-    double *matrix = zeros(n * n), worst = 0;
+    struct worst off = {0};
+    double *matrix = zeros(n * n);
     double *weight = zeros(TILED_PIXELS), *column = zeros(TILED_PIXELS);
     nb_array weights = nb_array_f64(weight, TILED_NSLOW, TILED_NFAST);
     nb_normal normal = {.matrix = matrix};
     uint64_t state = 5;
-    char name[100];
 
     for (int i = 0; i < TILED_PIXELS; i++) weight[i] = 1 + 0.5 * random_number(&state);
     renders_require(ctx, nb_jtj(m->sim, NULL, &weights, NULL, &normal));
@@ -260,14 +259,10 @@ static void check_matrix(const struct made *m)
             const double want = inner(TILED_PIXELS, column, c);
             const double size = sqrt(matrix[i * n + i] * matrix[j * n + j]);
 
-            if (size > 0)
-                worst = fmax(worst, fabs(matrix[i * n + j] - want) / size);
-            else if (want != 0)
-                worst = INFINITY;
+            worst_add(&off, matrix[i * n + j], want, size);
         }
     }
-    (void)snprintf(name, sizeof name, "variant %d, %s: J^T W J", m->number, m->way->name);
-    tap_close(name, worst, 0, 1e-11);
+    worst_check(&off, 1e-11, "variant %d, %s: J^T W J", m->number, m->way->name);
     free(matrix);
     free(weight);
     free(column);
@@ -286,7 +281,8 @@ static int directions(void)
     nb_simulator *sim = renders_simulator(ctx, &s, all, &ways[1].options);
     const size_t n = nb_nparam(sim);
     double *columns = columns_of(sim), *dx = zeros(n), *sum = zeros(TILED_PIXELS);
-    double *change = zeros(TILED_PIXELS), worst = 0, most = 0;
+    double *change = zeros(TILED_PIXELS);
+    struct worst off = {0};
     nb_array to = nb_array_f64(change, TILED_NSLOW, TILED_NFAST);
     uint64_t state = 3;
 
@@ -299,11 +295,8 @@ static int directions(void)
             sum[k] += dx[i] * columns[i * TILED_PIXELS + (size_t)k];
     }
     renders_require(ctx, nb_jvp(sim, NULL, 1, dx, &to));
-    for (int k = 0; k < TILED_PIXELS; k++) {
-        worst = fmax(worst, fabs(change[k] - sum[k]));
-        most = fmax(most, fabs(sum[k]));
-    }
-    tap_close("tangent along a sum of directions", worst / most, 0, 1e-12);
+    worst_add_all(&off, change, sum, TILED_PIXELS, worst_largest(sum, TILED_PIXELS));
+    worst_check(&off, 1e-12, "tangent along a sum of directions");
     free(columns);
     free(dx);
     free(sum);
@@ -366,13 +359,13 @@ static int losses(void)
             nb_scene s = variant(scene_variants[kind], &t);
             nb_array to = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
             nb_target target = {.kind = NB_GAUSSIAN, .observed = &to};
-            double value, x[MOST], g[MOST] = {0}, again[MOST] = {0}, *matrix, worst = 0;
-            double beside = 0, most = 0;
+            double value, x[MOST], g[MOST] = {0}, again[MOST] = {0}, *matrix;
+            struct worst off = {0}, beside = {0};
+            double most = 0;
             nb_simulator *sim;
             nb_normal normal = {.gradient = g}, both;
             uint64_t state = 9;
             size_t n;
-            char name[100];
 
             if (kind > 0) s.detector.box = box[0], s.detector.nbox = 3;
             sim = renders_simulator(ctx, &s, "panel_shift panel_rot group_shift misset",
@@ -406,15 +399,14 @@ static int losses(void)
                 }
                 x[i] = at;
                 slope = (4 * (up[1] - down[1]) / h - (up[0] - down[0]) / (2 * h)) / 3;
-                worst = fmax(worst, fabs(slope - g[i]) / most);
-                beside = fmax(beside, fabs(again[i] - g[i]) / most);
+                worst_add(&off, slope, g[i], most);
+                worst_add(&beside, again[i], g[i], most);
             }
-            (void)snprintf(name, sizeof name, "%s, %s: gradient of a loss", ways[w].name,
-                           kind == 0   ? "all pixels"
-                           : kind == 1 ? "boxes"
-                                       : "planes");
-            tap_close(name, worst, 0, 1e-6);
-            tap_close("the gradient beside the matrix", beside, 0, 1e-9);
+            worst_check(&off, 1e-6, "%s, %s: gradient of a loss", ways[w].name,
+                        kind == 0   ? "all pixels"
+                        : kind == 1 ? "boxes"
+                                    : "planes");
+            worst_check(&beside, 1e-9, "the gradient beside the matrix");
             free(matrix);
             nb_simulator_free(sim);
         }
@@ -496,7 +488,7 @@ static int fit_of_shifts(void)
     nb_fit_options options = {.own = "panel_shift_fast panel_shift_slow"};
     nb_fit_result result;
     nb_fit *fit;
-    double worst = 0;
+    struct worst shifts = {0};
     int64_t seeing = 0;
 
     tiled_detector(&t, 1, &s);
@@ -526,13 +518,12 @@ static int fit_of_shifts(void)
         const nb_fit_value *p = result.value + i;
         const int index = atoi(strchr(p->param.name, '[') + 1);
         const int slow = strstr(p->param.name, "slow") != NULL;
-        const double off_by = p->value - t.panel[index].shift[slow];
 
-        worst = fmax(worst, fabs(off_by) / (index == 3 ? 0.2 : 0.3));
+        worst_add(&shifts, p->value, t.panel[index].shift[slow], index == 3 ? 0.2 : 0.3);
     }
     tap_check(result.nvalue == 2 * TILED_PANELS, "%d shifts: %zu", 2 * TILED_PANELS,
               result.nvalue);
-    tap_close("shifts found, in pixels", worst, 0, 0.01);
+    worst_check(&shifts, 0.01, "shifts found, in pixels");
     check_misfit(fit, &found, seeing);
     nb_fit_free(fit);
     return 0;

@@ -55,21 +55,19 @@ static nb_scene take(const nb_scene *scene, const nb_experiment *e)
 static double off_by(nb_simulator *a, nb_simulator *b, int i)
 {
     nb_panel p, q;
-    double worst = 0;
+    struct worst off = {0};
 
     check_ok(nb_panel_at(a, NULL, i, &p), "panel");
     check_ok(nb_panel_at(b, NULL, i, &q), "panel");
-    for (int k = 0; k < 3; k++) {
-        worst = fmax(worst, fabs(p.origin[k] - q.origin[k]));
-        worst = fmax(worst, fabs(p.fast[k] - q.fast[k]));
-        worst = fmax(worst, fabs(p.slow[k] - q.slow[k]));
-    }
+    worst_add_all(&off, q.origin, p.origin, 3, 1);
+    worst_add_all(&off, q.fast, p.fast, 3, 1);
+    worst_add_all(&off, q.slow, p.slow, 3, 1);
     tap_check(p.nslow == q.nslow && p.nfast == q.nfast && p.slow0 == q.slow0
                   && p.fast0 == q.fast0,
               "panel %d: size and place", i);
     tap_close("its pixel", q.pixel, p.pixel, 0);
     if (*p.name) tap_check(strcmp(p.name, q.name) == 0, "its name: %s", q.name);
-    return worst;
+    return off.error;
 }
 
 /* Panels, groups and the image come back. */

@@ -13,6 +13,7 @@
 #include "kernels/kernels.h"
 #include "support/ladder.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 struct one_pixel {
     nb_target target;
@@ -63,7 +64,8 @@ static int deviances(void)
 {
     static const double sizes[] = {1e-3, 0.7, 3, 1e3, 1e6}, gain = 2.5;
     static const double ratios[] = {1e-3, 0.9, 1 - 1e-6, 1, 1 + 1e-6, 1.1, 1e3};
-    double worst = 0, least = 0, bounded = 0, equal = 0, near = 0;
+    struct worst off_by = {0};
+    double least = 0, bounded = 0, equal = 0, near = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++) {
@@ -79,15 +81,15 @@ static int deviances(void)
             const double a = phys_loss(poisson, photons, y, 1).value;
             const double b = phys_loss(readout, photons, y, 1).value;
 
-            worst = fmax(worst, (double)fabsl(a - p) / (photons + y));
-            worst = fmax(worst, (double)(fabsl(b - r) / (off * off / v + 1)));
+            worst_add(&off_by, (double)(a - p), 0, photons + y);
+            worst_add(&off_by, (double)(b - r), 0, (double)(off * off / v + 1));
             least = fmin(least, a / (photons + y));
             if (off != 0 && fabsl(off) < 0.5L * y)
                 near = fmax(near, (double)fabsl((a - p) / off));
             bounded = fmin(bounded, b * 8 * (double)v * gain * gain);
             if (ratios[k] == 1) equal = fmax(equal, fabs(a) + fabs(b));
         }
-    tap_promised("of their terms", worst, 0, 1e-15);
+    worst_promised(&off_by, 1e-15, "of their terms");
     tap_promised("Poisson near the observed photons, of the difference", near, 0, 1e-15);
     tap_promised("Poisson below 0", -least, 0, 1e-15);
     tap_promised("with read-out noise, of 1/(8 v gain^2)", -bounded, 0, 1.02);
@@ -138,14 +140,15 @@ static int cauchy(void)
 {
     static const double sizes[] = {1e-9, 1e-4, 0.3, 1, 20, 1e5};
     const struct phys_loss_model model = {PHYS_LOSS_CAUCHY, 0, 1, 2.5, INFINITY};
-    double worst = 0, steepest = 0, at = 0;
+    struct worst off_by = {0};
+    double steepest = 0, at = 0;
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const double off = sizes[i];
         const long double t = (long double)off / 2.5, want = 3.125L * log1pl(t * t);
         const struct phys_loss found = phys_loss(model, off, 0, 1);
 
-        worst = fmax(worst, fabs((double)(found.value / want - 1)));
+        worst_add(&off_by, (double)(found.value / want - 1), 0, 1);
         tap_check(found.curvature > 0 && found.curvature <= 1, "curvature %g",
                   found.curvature);
     }
@@ -154,7 +157,7 @@ static int cauchy(void)
 
         if (slope > steepest) steepest = slope, at = off;
     }
-    tap_promised("of the loss", worst, 0, 2e-15);
+    worst_promised(&off_by, 2e-15, "of the loss");
     tap_check(fabs(at / 2.5 - 1) < 0.011, "steepest at %g, of width 2.5", at);
     return TAP_PASS;
 }
@@ -194,19 +197,17 @@ static const double log_allowed = 2.5;
 
 static int logarithm(void)
 {
-    double worst = 0, at = 0;
+    struct worst off = {0};
 
     for (int e = -1074; e <= 1023; e++)
         for (int k = 0; k < 16; k++) {
             const double x = ldexp(1 + k / 16.0 + 1e-3, e), want = log(x);
             const double unit =
                 fmax(nextafter(fabs(want), INFINITY) - fabs(want), 0x1p-53 * fabs(x - 1));
-            const double off = fabs(phys_loss_log(x) - want) / unit;
 
-            if (off > worst) worst = off, at = x;
+            worst_add(&off, phys_loss_log(x), want, unit);
         }
-    tap_check(worst <= log_allowed, "worst at %g: measured %.2f allowed %.2f units", at,
-              worst, log_allowed);
+    worst_check(&off, log_allowed, "logarithms, in units");
     tap_check(phys_loss_log(0) == -INFINITY, "0 has the logarithm -infinity");
     return TAP_PASS;
 }
@@ -218,7 +219,8 @@ static const double lanes_allowed = 4e-15;
 static void one_kind_by_lanes(const struct phys_loss_model *model, const char *isa)
 {
     double photons[TILE_FAST], observed[TILE_FAST], weight[TILE_FAST];
-    double slope[TILE_FAST], curvature[TILE_FAST], worst = 0;
+    double slope[TILE_FAST], curvature[TILE_FAST];
+    struct worst off = {0};
 
     for (int n = 1; n <= TILE_FAST; n++) {
         double sum = 0, size = 0, found;
@@ -237,14 +239,12 @@ static void one_kind_by_lanes(const struct phys_loss_model *model, const char *i
 
             sum += want.value;
             size += fabs(want.value) + weight[i];
-            if (most > 0) worst = fmax(worst, fabs(slope[i] - want.slope) / most);
-            worst = fmax(worst, fabs(curvature[i] - want.curvature)
-                                    / (fabs(want.curvature) + 1e-300));
+            if (most > 0) worst_add(&off, slope[i], want.slope, most);
+            worst_add(&off, curvature[i], want.curvature, fabs(want.curvature) + 1e-300);
         }
-        worst = fmax(worst, fabs(found - sum) / size);
+        worst_add(&off, found, sum, size);
     }
-    tap_check(worst <= lanes_allowed, "%s kind %d: measured %.1e allowed %.1e", isa,
-              model->kind, worst, lanes_allowed);
+    worst_check(&off, lanes_allowed, "%s kind %d", isa, model->kind);
 }
 
 static int losses_by_lanes(void)

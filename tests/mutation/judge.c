@@ -64,7 +64,7 @@ static struct scene {
     struct normal *normal; /* NULL: not looked at */
 } scenes[MOST_SCENES];
 static int nscenes;
-static double worst_normal; /* of the healthy code */
+static struct worst worst_normal; /* of the healthy code */
 
 static struct site {
     char file[40], text[200];
@@ -316,7 +316,7 @@ static void add_scene(const struct named_scene *named, int *checks)
         if (!s->normal) fail(s->name);
         off = normal_off(s->normal);
         if (!isfinite(off)) fail(s->name);
-        worst_normal = fmax(worst_normal, off);
+        worst_add(&worst_normal, off, 0, 1);
     }
     *checks += harness(s, wanted, 1, NULL, 0);
     nscenes++;
@@ -483,7 +483,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; scenes_at(SCENES_MUTATION, i, &named); i++)
         add_scene(&named, &checks);
     if (options.strategy != NB_REFERENCE)
-        (void)printf("# healthy normal matrices are off by %.1e\n", worst_normal);
+        (void)printf("# healthy normal matrices are off by %.1e\n", worst_normal.error);
     (void)printf("# %d scenes; the healthy code passes %d checks\n", nscenes, checks);
     (void)fflush(stdout);
     n = nsites * RULES;

@@ -104,7 +104,7 @@ static struct moments faults(const nb_scene *s, double steepest, double cosine, 
 {
     const nb_detector *d = &s->detector;
     const double step = d->thickness / n, at = capture(step, d->attenuation * cosine).mean;
-    struct moments worst = {0, 0};
+    struct worst mean = {0}, deviation = {0};
 
     for (int i = 1; i <= 200; i++) {
         const double tangent = steepest * i / 200;
@@ -112,10 +112,10 @@ static struct moments faults(const nb_scene *s, double steepest, double cosine, 
             capture(step, d->attenuation / sqrt(1 + tangent * tangent));
         const double scale = tangent / (d->pixel * 1000);
 
-        worst.mean = fmax(worst.mean, scale * fabs(m.mean - at));
-        worst.deviation = fmax(worst.deviation, scale * m.deviation);
+        worst_add(&mean, scale * m.mean, scale * at, 1);
+        worst_add(&deviation, scale * m.deviation, 0, 1);
     }
-    return worst;
+    return (struct moments){mean.error, deviation.error};
 }
 
 /* enough layers, and not one more */
