@@ -1,11 +1,23 @@
 #!/bin/sh
-# check_layers.sh - fail when a file of the library includes a folder it may not.
+# check_layers.sh [BUILD] - fail when a file of the library includes a folder it may not; given
+# a built folder, also when a function calls one of a folder it may not, or when files call each
+# other in larger circles than the table allows.
 # The table is the architecture: one line per layer, then the layers it may use.
 # SPDX-License-Identifier: MIT
 set -eu
 cd "$(dirname "$0")/.."
 
-find src/nanobrag src/nanobrag_mpi \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) | sort | xargs awk '
+# one line for each symbol: @symbol FILE NAME TYPE
+symbols() {
+    [ $# -eq 0 ] || find "$1/src" -path '*.dir/*' -name '*.o' -print0 | xargs -0 nm -g -P -A |
+        sed -e 's/^[^:]*\/nanobrag_mpi\.dir\//mpi\//' -e 's/^[^:]*\.dir\///' \
+            -e 's/^embedded_sources/gpu\/text\/&/' -e 's/\.o: / /' -e 's/^/@symbol /'
+}
+listed=$(mktemp)
+trap 'rm -f "$listed"' EXIT
+symbols "$@" > "$listed"
+
+{ find src/nanobrag src/nanobrag_mpi \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) | sort; echo "$listed"; } | xargs awk '
 BEGIN {
     # folder   may include (itself is always allowed; "public" is <nanobrag/...>, "root"
     # simulator.h). A folder without a row of its own belongs to the folder above it.
@@ -17,23 +29,32 @@ BEGIN {
     may["grad"]        = "public base physics scene image"
     may["kernels"]     = "base physics"
     may["structure"]   = "public base scene io kernels"
-    may["gpu/driver"]  = "base physics gpu/text"
+    may["gpu/driver"]  = "base physics kernels gpu/text"
     may["gpu/text"]    = "physics kernels"
     may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
     may["compile/jit"] = "base physics kernels gpu/driver gpu/text"
-    may["compile"]     = "public base physics kernels gpu gpu/driver gpu/text"
+    may["compile"]     = "public base physics scene kernels gpu gpu/driver gpu/text"
     may["state"]       = "public base physics scene image grad kernels gpu gpu/driver compile"
-    may["check"]       = "public base physics scene grad kernels compile gpu state"
     may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state"
     may["root"]        = "public base physics scene image grad kernels state backend"
     may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
+    may["check"]       = "public base physics scene grad kernels compile gpu state"
     may["fit"]         = "public base physics scene io image"
     may["cli"]         = "public"
     may["mpi"]         = "public"
+    # these may call every public function; the others none of root and api
+    client["check"] = client["fit"] = client["cli"] = client["mpi"] = 1
+    # the most files that call each other in a circle, where it is more than three
+    circle["cli"] = 28; circle["fit"] = 21; circle["backend"] = 6; circle["scene"] = 5
 }
 function folder(path) {
     while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
     return path ~ /\.(c|h|cpp|cu|def)$/ ? "root" : path
+}
+$1 == "@symbol" {
+    if ($4 == "U" || $4 == "w") uses[$2] = uses[$2] " " $3
+    else defined[folder($2) == "cli", $3] = $2 # the program is linked with the library
+    next
 }
 FNR == 1 {
     from = FILENAME ~ /^src\/nanobrag_mpi\// ? "mpi" : folder(substr(FILENAME, length("src/nanobrag/") + 1))
@@ -61,8 +82,45 @@ FNR == 1 {
         printf "%s:%d: %s may not include %s (%s)\n", FILENAME, FNR, from, to, target; bad++
     }
 }
+# Marks all files that `file` calls, at first or second hand.
+function reach(file,    todo, n, i, k, m, next_) {
+    todo[n = 1] = file
+    for (i = 1; i <= n; i++) {
+        m = split(called_by[todo[i]], next_, " ")
+        for (k = 1; k <= m; k++)
+            if (!((file, next_[k]) in reached)) { reached[file, next_[k]] = 1; todo[++n] = next_[k] }
+    }
+}
 END {
+    for (file in uses) {
+        n = split(uses[file], name, " ")
+        from = folder(file)
+        for (i = 1; i <= n; i++) {
+            target = defined[from == "cli", name[i]]
+            if (target == "") target = defined[0, name[i]]
+            if (target == "" || target == file) continue
+            to = folder(target)
+            called_by[file] = called_by[file] " " target
+            if (to == from || index(" " may[from] " ", " " to " ")) continue
+            if (client[from] && name[i] ~ /^nb_/) continue
+            printf "%s: %s may not call %s of %s\n", file, from, name[i], target; bad++
+        }
+    }
     if (!files) { print "check_layers: no files found"; bad++ }
+    for (file in called_by) reach(file)
+    for (file in called_by) {
+        n = 1
+        from = folder(file)
+        for (target in called_by)
+            n += target != file && (file, target) in reached && (target, file) in reached
+        if (n > largest[from]) { largest[from] = n; one[from] = file }
+    }
+    for (from in largest)
+        if (largest[from] > (from in circle ? circle[from] : 3)) {
+            printf "%s: %d files call each other in a circle, %d allowed\n", one[from], largest[from],
+                from in circle ? circle[from] : 3
+            bad++
+        }
     printf "check_layers: %d files, %d violations\n", files, bad
     exit bad > 0
 }

@@ -57,7 +57,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
     if (sim->params.n == 0) return n;
-    n.dense = nb_ndense(sim) + 1; /* at least one element */
+    n.dense = params_dense(&sim->params) + 1; /* at least one element */
     n.source_change = n.sources;
     n.rotations = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;

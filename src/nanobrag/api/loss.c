@@ -29,7 +29,7 @@
 static void deliver_normal(const nb_simulator *sim, const struct normal_sums *sums,
                            const nb_normal *out)
 {
-    const size_t n = nb_ndense(sim), nf = sim->params.f.n;
+    const size_t n = params_dense(&sim->params), nf = sim->params.f.n;
     size_t dense = 0;
 
     for (size_t i = 0; out->matrix && i < n * n; i++) out->matrix[i] += sums->matrix[i];

@@ -207,7 +207,7 @@ nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
     struct spread w = {.sim = sim, .scene = scene, .frame = frame};
     nb_status status;
 
-    w.dense = nb_ndense(sim);
+    w.dense = params_dense(&sim->params);
     w.pixels = (size_t)window->nslow * (size_t)window->nfast;
     w.roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     NB_TRY(make(&w));

@@ -67,7 +67,7 @@ size_t nb_nparam(const nb_simulator *sim)
 
 size_t nb_ndense(const nb_simulator *sim)
 {
-    return sim ? sim->params.n - sim->params.f.n : 0;
+    return sim ? params_dense(&sim->params) : 0;
 }
 
 nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)

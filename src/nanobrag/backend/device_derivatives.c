@@ -58,7 +58,7 @@ struct gpu_loss_job device_target(const nb_target *target)
 static void take_tangents(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
-    struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim), 0);
+    struct jacobian_sizes n = simulator_jacobian_sizes(sim, params_dense(&sim->params), 0);
 
     n.f = n.box = n.by_pixel = n.threads = 0; /* only the lists are needed */
     jacobian_take(arena, &n, &sim->device.tangents);
@@ -84,7 +84,7 @@ static nb_status find_job(const struct request *r, struct gpu_derivatives_job *o
 {
     const struct objective_terms *of = &r->objective;
     const int normal = r->operation == BACKEND_NORMAL;
-    const struct gpu_derivatives_job job = {.n = (int)nb_ndense(r->sim)};
+    const struct gpu_derivatives_job job = {.n = (int)params_dense(&r->sim->params)};
     struct lattice_at at;
 
     NB_TRY(make_tangents(r->sim));
@@ -142,7 +142,7 @@ nb_status device_adjoint(struct request *r)
 static nb_status make_sums(nb_simulator *sim)
 {
     struct device *d = &sim->device;
-    const size_t n = nb_ndense(sim);
+    const size_t n = params_dense(&sim->params);
     const struct arena_part parts[] = {
         {&d->sums.matrix, n * n, sizeof(double), NULL},
         {&d->sums.gradient, n, sizeof(double), NULL},

@@ -279,7 +279,8 @@ static nb_status host_jacobian(struct request *r)
 static void take_normal(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
-    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim), 0);
+    const struct jacobian_sizes n =
+        simulator_jacobian_sizes(sim, params_dense(&sim->params), 0);
 
     normal_take(arena, &n, &sim->normal);
 }
@@ -299,7 +300,8 @@ static nb_status host_normal(struct request *r)
     struct host_objective of;
     struct normal_run run = {&of.objective, &sim->normal, NULL, r->coupling};
     struct jacobian_reader reader;
-    struct jacobian_call call = {sim, (int)nb_ndense(sim), &sim->normal.jacobian, &reader};
+    struct jacobian_call call = {sim, (int)params_dense(&sim->params),
+                                 &sim->normal.jacobian, &reader};
     const struct jacobian_work *work;
     struct lattice_at at;
     int l = 0;

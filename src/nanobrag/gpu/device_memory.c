@@ -1,5 +1,5 @@
 /*
- * device_memory.c - the device of a context, the names of its kernels, and its memory.
+ * device_memory.c - the device of a context, and its memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,6 @@
 
 #include "compile/jit/registry.h"
 #include "gpu/derivatives/derivatives.h"
-#include "physics/spec.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out)
@@ -29,24 +28,6 @@ nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
     }
     *out = gpu;
     return NB_OK;
-}
-
-const char *gpu_kernel_name(const struct gpu_kernel *kernel)
-{
-#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
-    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
-#include "kernels/variants.def"
-    };
-#undef VARIANT
-
-    if (kernel->work == GPU_FINISH) return "finish";
-    if (kernel->work == GPU_LOSS) return "finish_loss";
-    if (kernel->work == GPU_SUM) return "sum";
-    if (kernel->work == GPU_BRIGHTEST) return "brightest";
-    if (kernel->work == GPU_COUNT) return "count";
-    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* built at run time */
-    if (kernel->work == GPU_F) return "structure factors";
-    return images[kernel->shape][kernel->lookup];
 }
 
 void gpu_close(struct gpu *gpu)

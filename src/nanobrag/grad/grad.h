@@ -40,6 +40,12 @@ struct params {
     int system; /* enum nb_system, which ties numbers of the cell */
 };
 
+/* How many parameters are no structure factors. */
+static inline size_t params_dense(const struct params *params)
+{
+    return params->n - params->f.n;
+}
+
 /* Memory for the lists of a scene at x, so that the lists of the scene itself do not
  * change. NULL if the scene has no such list. */
 struct params_lists {

@@ -202,7 +202,7 @@ void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
     struct gradient *to = &sim->gradient;
     double *dense = to->dense;
 
-    if (at->number == 0) memset(dense, 0, nb_ndense(sim) * sizeof *dense);
+    if (at->number == 0) memset(dense, 0, params_dense(&sim->params) * sizeof *dense);
     for (size_t i = 0; i < sim->params.n; i++) {
         struct phys_frame_tangent dot;
         nb_scene scene_dot;

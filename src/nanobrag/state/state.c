@@ -119,7 +119,7 @@ nb_status simulator_plane_columns(nb_simulator *sim, int chunks)
     struct columns_to_take take = {planes, planes_pieces(planes)};
 
     if (planes->columns.first) return NB_OK;
-    planes->columns.tangents = nb_ndense(sim);
+    planes->columns.tangents = params_dense(&sim->params);
     planes->columns.f = sim->params.f.n;
     planes->columns.chunks = chunks;
     if (!arena_build(&sim->plane_columns_memory, take_columns, &take))

@@ -1,13 +1,15 @@
 /*
  * fatbin.c - the kernels compiled by nvcc, embedded in the library. The build names the
  * folder of the files, their contents, the version of the toolkit, and as FATBIN_VARIANTS
- * the list of kernels/variants.def (cmake/cuda.cmake).
+ * the list of kernels/variants.def (cmake/cuda.cmake). And the names of the kernels.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "gpu/driver/fatbin.h"
 
 #include <stddef.h>
+
+#include "gpu/driver/driver.h"
 
 #ifdef FATBIN_TARGETS
 
@@ -56,3 +58,21 @@ const struct gpu_fatbin gpu_fatbin = {
 const struct gpu_fatbin gpu_fatbin = {{NULL, NULL, NULL}, "", 0, {{{NULL}}}};
 
 #endif
+
+const char *gpu_kernel_name(const struct gpu_kernel *kernel)
+{
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
+    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
+#include "kernels/variants.def"
+    };
+#undef VARIANT
+
+    if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_LOSS) return "finish_loss";
+    if (kernel->work == GPU_SUM) return "sum";
+    if (kernel->work == GPU_BRIGHTEST) return "brightest";
+    if (kernel->work == GPU_COUNT) return "count";
+    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* built at run time */
+    if (kernel->work == GPU_F) return "structure factors";
+    return images[kernel->shape][kernel->lookup];
+}
