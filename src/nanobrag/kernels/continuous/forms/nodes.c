@@ -294,20 +294,18 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
 
 /* Takes the cotangents of places k (d - s) to those of the detector and the beam. A beam
  * that turns with the detector changes k (d - s) far less than k d and k s. So both take
- * the same sum of the cotangents, through the direction d of node 0, the middle; what the
- * other nodes add to that is small, and rounds as little. */
+ * the same sum of the cotangents, through the direction d of one node near the middle; what
+ * the others add to that is small, and rounds as little. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
     const int turned_light = n->star && n->star->light > 0;
-    const double per0 = n->k * v->per_length[seen][0], x0 = n->x[0], y0 = n->y[0];
-    const struct form_vector d0 = {v->d[seen][0][0], v->d[seen][1][0], v->d[seen][2][0]};
-    const struct form_vector sum = {sum_of(p_bar[0]), sum_of(p_bar[1]), sum_of(p_bar[2])};
-    const struct form_vector through =
-        form_scale(per0, form_axpy(-form_dot(sum, d0), d0, sum));
-    const double middle[3] = {through.x, through.y, through.z},
-                 all[3] = {sum.x, sum.y, sum.z};
+    enum { NEAR = 1 }; /* clang makes no vectors of a loop that begins where d0 is from */
+    const double per0 = n->k * v->per_length[seen][NEAR], x0 = n->x[NEAR], y0 = n->y[NEAR];
+    const struct form_vector d0 = {v->d[seen][0][NEAR], v->d[seen][1][NEAR],
+                                   v->d[seen][2][NEAR]};
     on_nodes beside[3], x_bar[3], k_bar, s_bar[3], x, y;
+    double sum[3], along_sum;
 
 #pragma omp simd
     for (int i = 0; i < NODES; i++) {
@@ -333,10 +331,13 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
         s_bar[2][i] = (per - 1) * bar.z - per * inward * s.z;
     }
     to->k += sum_of(k_bar);
+    for (int c = 0; c < 3; c++) sum[c] = sum_of(p_bar[c]);
+    along_sum = form_dot(form_load(sum), d0);
     for (int c = 0; c < 3; c++) {
-        const double place = middle[c] + sum_of(beside[c]);
+        const double d = v->d[seen][c][NEAR];
+        const double place = per0 * (sum[c] - along_sum * d) + sum_of(beside[c]);
 
-        to->s[c] -= n->k * (all[c] + (turned_light ? sum_of(s_bar[c]) : 0));
+        to->s[c] -= n->k * (sum[c] + (turned_light ? sum_of(s_bar[c]) : 0));
         to->origin[c] += place;
         to->fast[c] += x0 * place + product_of(x, x_bar[c]);
         to->slow[c] += y0 * place + product_of(y, x_bar[c]);
