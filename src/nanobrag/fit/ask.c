@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,97 +15,6 @@
 #include "fit/fit.h"
 
 /* ---- which shots and parameters a track has ---- */
-
-static struct fit_track *track_of(const nb_fit *fit, size_t shot)
-{
-    return fit->track + (fit->alone ? shot : 0);
-}
-
-int fit_wants(const nb_fit *fit, size_t shot, int wants)
-{
-    if (fit->left_out[shot]) return 0;
-    if (fit->beside) return 1;
-    if (wants != FIT_ASKED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
-    if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
-    return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
-}
-
-double fit_broad(const nb_fit *fit, size_t shot)
-{
-    if (fit->reload == RELOAD_KEPT || fit->method == NB_FIT_LBFGS) return 0;
-    return track_stage(fit, track_of(fit, shot)).broad;
-}
-
-/* Copies what a track moves, and what it led to, from one point to another. */
-static void copy_point(const nb_fit *fit, const struct fit_track *track,
-                       const struct fit_point *from, struct fit_point *to)
-{
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
-
-    memcpy(to->x + first, from->x + first, (fit->alone ? l->no : l->n) * sizeof *to->x);
-    memcpy(to->own + shot * end, from->own + shot * end, n * end * sizeof *to->own);
-    memcpy(to->status + shot, from->status + shot, n);
-    if (!fit->alone) memcpy(to->sum, from->sum, fit->at.end * sizeof *to->sum);
-}
-
-void fit_keep(nb_fit *fit, const struct fit_track *track)
-{
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
-
-    copy_point(fit, track, &fit->best, &fit->kept);
-    memcpy(fit->best.x + first, fit->start + first,
-           (fit->alone ? l->no : l->n) * sizeof *fit->start);
-}
-
-void fit_take_kept(nb_fit *fit, const struct fit_track *track)
-{
-    copy_point(fit, track, &fit->kept, &fit->best);
-}
-
-static void swap_memory(void *a, void *b, size_t n)
-{
-    unsigned char *p = a, *q = b;
-
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char was = p[i];
-
-        p[i] = q[i];
-        q[i] = was;
-    }
-}
-
-void fit_swap_kept(nb_fit *fit, struct fit_track *track)
-{
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
-    struct fit_point *a = &fit->best, *b = &fit->kept;
-    const struct fit_track was = *track;
-
-    if (!track->is_swapped && !track_kept_is_better(fit, track)) return;
-    swap_memory(a->x + first, b->x + first, (fit->alone ? l->no : l->n) * sizeof *a->x);
-    swap_memory(a->own + shot * end, b->own + shot * end, n * end * sizeof *a->own);
-    swap_memory(a->status + shot, b->status + shot, n);
-    if (!fit->alone) swap_memory(a->sum, b->sum, fit->at.end * sizeof *a->sum);
-    track->loss = was.kept_loss, track->kept_loss = was.loss;
-    track->gain = was.kept_gain, track->kept_gain = was.gain;
-    track->is_swapped = !was.is_swapped;
-}
-
-double fit_value_now(const nb_fit *fit, size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-    const struct fit_track *track =
-        fit->alone ? i < l->ns ? NULL : fit->track + (i - l->ns) / l->no : fit->track;
-
-    return track && track_kept_is_better(fit, track) ? fit->kept.x[i] : fit->best.x[i];
-}
 
 /* ---- the next request ---- */
 
@@ -162,16 +70,6 @@ static int propose_joint(nb_fit *fit)
     chart_trial(fit, 0, fit->layout.n);
     fix_gauge(fit);
     return 1;
-}
-
-double fit_seconds(const nb_fit *fit)
-{
-    return clock_seconds(CLOCK_MONOTONIC) - fit->restart;
-}
-
-double fit_deadline(const nb_fit *fit)
-{
-    return fit->options.seconds > 0 ? fit->restart + fit->options.seconds : 0;
 }
 
 static int is_beyond_limits(nb_fit *fit)
@@ -280,16 +178,6 @@ static void begin_run(nb_fit *fit)
     track->damping = fmin(track->damping, 1);
 }
 
-nb_status fit_stopped(nb_fit *fit, nb_status status)
-{
-    if (status == NB_OK) return NB_OK;
-    fit->end = status == NB_ERR_CANCELLED ? NB_FIT_CANCELLED : NB_FIT_FAILED;
-    fit->is_running = 0;
-    fit->beside = 0;
-    fit->request = 0;
-    return status;
-}
-
 static nb_status ask(nb_fit *fit, nb_fit_request *out)
 {
     memset(out, 0, sizeof *out);
@@ -355,7 +243,7 @@ static nb_status take_alone(nb_fit *fit)
         if (status == NB_OK)
             loss = fit->trial.own[shot * fit->at.own_end]
                    + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
-        if (track_judge(track, loss)) copy_point(fit, track, &fit->trial, &fit->best);
+        if (track_judge(track, loss)) fit_copy_point(fit, track, &fit->trial, &fit->best);
         track_advance(fit, track);
     }
     return check_left(fit);
@@ -379,28 +267,6 @@ static nb_status check_joint(nb_fit *fit, int *is_refused)
             return fit_shot_failed(fit, &fit->trial);
     }
     return check_left(fit);
-}
-
-void fit_accept(nb_fit *fit)
-{
-    const struct fit_point best = fit->best;
-
-    fit->best = fit->trial;
-    fit->trial = best;
-}
-
-nb_status fit_note_history(nb_fit *fit)
-{
-    if ((size_t)fit->joint >= fit->history_room) {
-        const size_t room = 2 * fit->history_room + 64;
-        double *history = realloc(fit->history, room * sizeof *history);
-
-        if (!history) return fail_memory(fit->ctx, "the history of a fit");
-        fit->history = history;
-        fit->history_room = room;
-    }
-    fit->history[fit->joint++] = track_loss(fit, fit->track);
-    return NB_OK;
 }
 
 static nb_status take_joint(nb_fit *fit)
@@ -428,19 +294,6 @@ static void take_weighed(nb_fit *fit)
     track_advance(fit, track);
 }
 
-/* Compares what a file says of a track with the loss at its values, which is that of the
- * same stage. Rounding of another machine may change it, by less than ends a fit. */
-nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
-{
-    const double allowed = 1e-6 * fabs(here) + 1e-4 * normal_units(fit);
-
-    if (fabs(there - here) <= allowed) return NB_OK;
-    return fail(fit->ctx, NB_ERR_FORMAT,
-                "%s: it was changed, or is of other data: %s%sthe loss at its values is "
-                "%.10g, not %.10g; fit anew",
-                fit->path, of, *of ? ": " : "", here, there);
-}
-
 /* Takes the loss of a track at the values that were read; and whether it has ended. */
 static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
 {
@@ -459,7 +312,7 @@ static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
         NB_TRY(fit_check_loss(fit, *there, here, fit->alone ? fit->name[shot] : ""));
         *there = here;
     }
-    copy_point(fit, track, &fit->trial, is_kept ? &fit->kept : &fit->best);
+    fit_copy_point(fit, track, &fit->trial, is_kept ? &fit->kept : &fit->best);
     if (!is_kept && fit->method == NB_FIT_LM) track_check_end(fit, track);
     return NB_OK;
 }

@@ -88,11 +88,6 @@ static void conditional_errors(nb_fit *fit, double *error)
     }
 }
 
-int covariance_bound(const nb_fit *fit, size_t i)
-{
-    return (fit->best.x[i] == fit->upper[i]) - (fit->best.x[i] == fit->lower[i]);
-}
-
 static int is_at_bound(const nb_fit *fit, size_t i)
 {
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];

@@ -14,6 +14,9 @@
  *   leave_out.c   shots that fail or stand out
  *   choices.c     what a fit chooses for its user, and says once
  *   result.c      values and how a fit ended; covariance.c their errors
+ *   errors.c      errors of losses that are no likelihood; expected.c those before the
+ *                 experiment
+ *   state/        the points a fit stands at, the stage of a track, a shot in memory
  *   residuals/    images beside the observed ones, and how far they are from these over
  *                 what the model expects
  *   chart/        along which curves a step moves the parameters
@@ -278,125 +281,18 @@ struct nb_fit {
     pthread_mutex_t loading; /* held while load or unload runs */
 };
 
-/* ---- make.c ---- */
-
-nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
-                     const nb_fit_options *options, int is_expected, nb_fit **out);
-
-/* Returns 1 if shots are fitted alone first. */
-int fit_begins_alone(const nb_fit *fit);
-
-/* Returns 1 while nothing is known of shared parameters: shots were fitted alone, and all
- * together not yet. */
-int fit_knows_own_only(const nb_fit *fit);
-
-/* ---- shots.c ---- */
-
-/* Loads a shot, under a lock; unload it afterwards. */
-nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
-void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
-
-/* Counts the pixels that a shot's simulator renders and whose weight is above 0. */
-nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
-                           int64_t *out);
-
-/* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
- * are. Sets worker->sum and worker->own. */
-nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
-                            double broad, int wants);
-
-/* ---- evaluate.c ---- */
+/* ---- state/point.c ---- */
 
 /* What is evaluated: the shots of the request in progress; all that are not left out; the
  * loss of these alone; their matrices B and M (errors.c); their misfit; or the loss and
  * gradient of another draw. */
 enum fit_wants { FIT_ASKED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH, FIT_DRAW };
 
-/* fit_point.status of a shot that was not evaluated. */
-enum { FIT_SKIPPED = NB_STATUS_COUNT };
-
-/* Evaluates shots at x and adds the sums to `sums`; own parts and status go to `point`. */
-nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t nshot,
-                             int wants, struct fit_sums *sums, struct fit_point *point);
-
-/* Evaluates all shots, and restraints, at point->x. *loss is INFINITY after an error. */
-nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, double *loss);
-
-/* Returns the failure of the first shot that failed at a point. */
-nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
-
-/* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
-void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
-
-/* Returns the loss of all shots at a point, and of their restraints. */
-double fit_total(const nb_fit *fit, const struct fit_point *point);
-
-/* ---- errors.c ---- */
-
-/* Returns 1 if an image lies on the host and its pixels can be read; NULL cannot. */
-int errors_can_read(const nb_array *image);
-
-/* Refuses weights that are no numbers or negative, and those that leave no pixel. */
-nb_status errors_check_weights(nb_context *ctx, const nb_target *target);
-
-/* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
-int errors_has_variances(const nb_target *target);
-
-/* Returns 1 if the loss is no likelihood, so that errors need the variance of what is
- * observed. */
-int errors_need_variance(const nb_target *target);
-
-/* Returns the variance of what was observed where `photons` are expected, for a loss that
- * does not say. */
-double errors_variance(const nb_target *target, int has_variances, double photons,
-                       double weight);
-
-/* <L'^2>, <L''> and <L'^4> of a pixel of weight 1, over a normal distribution of this
- * variance, whose density is that of errors_density(). */
-struct fit_moments {
-    double square, second, fourth;
-};
-void errors_density(double density[ERRORS_POINTS]);
-struct fit_moments errors_moments(const struct phys_loss_model *model, double photons,
-                                  double variance, const double density[ERRORS_POINTS]);
-
-/* Returns L' of a loss that is no likelihood, for weight 1. */
-double errors_slope(const struct phys_loss_model *model, double off);
-
-/* Turns the photons of each pixel into its <L'^2> (FIT_MEAT), its <L''> (FIT_BREAD), or
- * that times its photons (FIT_WEIGH). */
-void errors_weigh(const nb_target *target, int wants, const nb_array *image);
-
-/* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
-nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
-                        const nb_target *target, int wants, nb_normal *out);
-
-/* ---- restraints.c ---- */
-
-/* Whether a parameter makes spots broader. */
-int bounds_makes_broad(const nb_param *param);
-
-/* Returns a parameter with the bounds of a fit, at its start. */
-nb_param bounds_of_fit(const nb_param *param);
-
-/* Checks a restraint, and sets it for each parameter of its name. */
-nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *restraint);
-
-/* Returns the loss of restraints on n parameters from `first` on. */
-double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n);
-
-/* Adds the derivatives of the restraints to a point. */
-void fit_restrain(const nb_fit *fit, struct fit_point *point);
-
-/* ---- normal.c ---- */
-
 /* Returns the diagonal element of J^T W J of parameter i; and its slope. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
 double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
-/* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
- * tell of it; and 1 if that is because the data tell nothing of it. */
-int normal_stays(const nb_fit *fit, size_t i);
+/* Returns 1 if the data tell nothing of parameter i. */
 int normal_is_held(const nb_fit *fit, size_t i);
 
 /* Returns the size that structure factor f may have, as far as the start tells. */
@@ -405,76 +301,22 @@ double normal_f_size(const nb_fit *fit, size_t f);
 /* Returns 1 if the data tell too little of structure factor f to move it. */
 int normal_f_is_held(const nb_fit *fit, size_t f);
 
-/* Returns the covariance of structure factor f with dense parameter j and with structure
- * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
- * infinite then. */
-double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
-                      size_t j);
-double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
-                           size_t n);
-double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
-
-/* Returns the normal equations at the best point of a shot's own parameters, or of all, in
- * workspace of the fit, with the gradient of a point. Structure factors are eliminated,
- * with this damping. */
-struct fit_system normal_alone(nb_fit *fit, size_t shot);
-struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, double damping);
-
-/* Sets the undamped step from the best point that the gradient of another asks for. */
-void normal_step(nb_fit *fit, const struct fit_point *slopes, double *step);
-
 /* Returns the parameter of x that is parameter i of a joint system. */
 size_t normal_at_x(const struct fit_layout *layout, size_t i);
 
-/* Returns the predicted gain that ends a fit; and how many such units its parameters make:
- * 1, and 1 for each structure factor that the data tell of. */
-double normal_enough(const nb_fit *fit);
+/* Returns 1, and 1 more for each structure factor that the data tell of: the gain that ends
+ * a fit is in units of it. */
 double normal_units(const nb_fit *fit);
 
-/* Sets the step of a track, as solver_step(). */
-double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
-                double *step);
+/* Returns -1 or 1 for a value of the best point at its lower or upper bound, else 0. */
+int covariance_bound(const nb_fit *fit, size_t i);
 
-/* ---- track.c: the loop of Levenberg and Marquardt ---- */
+/* Returns 1 if shots are fitted alone first. */
+int fit_begins_alone(const nb_fit *fit);
 
-void track_begin(struct fit_track *track);
-struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track);
-
-/* Returns the index of the scale that a track finds first; SIZE_MAX: none. */
-size_t track_scale(const nb_fit *fit, const struct fit_track *track);
-
-/* Whether the scale that all shots have in common is being found, before they are fitted
- * alone; and whether it has been. */
-int track_is_prelude(const nb_fit *fit);
-int track_ended_prelude(const nb_fit *fit);
-
-/* Whether the end of the fit is near enough for its misfit to be measured, and it has not
- * been. */
-int track_wants_misfit(const nb_fit *fit, const struct fit_track *track);
-
-/* Sets fit->step, unless the next evaluation is at the best x itself. Returns 0 if the
- * track has ended instead. */
-int track_propose(nb_fit *fit, struct fit_track *track);
-
-/* Takes the loss of a trial; infinite: refused. Returns 1 if it is the best now. */
-int track_judge(struct fit_track *track, double loss);
-
-/* After nb_fit_read(): finds the gain of a track, which goes on if a file says that it has
- * converged and it has not. */
-void track_check_end(nb_fit *fit, struct fit_track *track);
-
-/* Ends stages, and the track, as far as they have come to their end. */
-void track_advance(nb_fit *fit, struct fit_track *track);
-
-/* Begins a second attempt, with broadened spots first, if there may be one. */
-int track_again(nb_fit *fit, struct fit_track *track);
-
-/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
- * the loss of the better one, which is the track's result. */
-int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
-double track_loss(const nb_fit *fit, const struct fit_track *track);
-
-/* ---- ask.c ---- */
+/* Returns 1 while nothing is known of shared parameters: shots were fitted alone, and all
+ * together not yet. */
+int fit_knows_own_only(const nb_fit *fit);
 
 /* Returns whether a shot is evaluated (enum fit_wants), and with spots how broad. */
 int fit_wants(const nb_fit *fit, size_t shot, int wants);
@@ -503,10 +345,175 @@ void fit_accept(nb_fit *fit);
 
 nb_status fit_note_history(nb_fit *fit);
 
-/* After nb_fit_read(): evaluates again what the file does not hold; refuses a loss that is
- * not that of the data (`of`: which shot, or ""). */
-nb_status fit_reload(nb_fit *fit);
+/* Refuses a loss of a file that is not the loss of the data (`of`: which shot, or ""). */
 nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of);
+
+/* Copies what a track moves, and what it led to, from one point to another. */
+void fit_copy_point(const nb_fit *fit, const struct fit_track *track,
+                    const struct fit_point *from, struct fit_point *to);
+
+/* ---- state/stage.c ---- */
+
+struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track);
+
+/* Returns the index of the scale that a track finds first; SIZE_MAX: none. */
+size_t track_scale(const nb_fit *fit, const struct fit_track *track);
+
+/* Whether the scale that all shots have in common is being found, before they are fitted
+ * alone; and whether it has been. */
+int track_is_prelude(const nb_fit *fit);
+int track_ended_prelude(const nb_fit *fit);
+
+/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
+ * the loss of the better one, which is the track's result. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
+double track_loss(const nb_fit *fit, const struct fit_track *track);
+
+/* ---- state/loaded.c ---- */
+
+/* Loads a shot, under a lock; unload it afterwards. */
+nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
+void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
+
+/* Counts the pixels that a shot's simulator renders and whose weight is above 0. */
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out);
+
+/* ---- state/result_memory.c ---- */
+
+/* Free directions that are reported at most. */
+enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
+
+struct fit_result_memory {
+    double *error, *sampling, *covariance, *directions;
+    char *text; /* DIRECTION_TEXT for each direction */
+    const char **line;
+    nb_fit_correlation *correlated;
+    size_t ncorrelated, room;
+    nb_fit_shot *shot;
+    char why[256], errors_why[512], warning[3][512];
+    const char *warnings[3];
+};
+
+void result_free(struct fit_result_memory *result);
+struct fit_result_memory *result_make(const nb_fit *fit);
+
+/* ---- make.c ---- */
+
+nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                     const nb_fit_options *options, int is_expected, nb_fit **out);
+
+/* ---- shots.c ---- */
+
+/* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
+ * are. Sets worker->sum and worker->own. */
+nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
+                            double broad, int wants);
+
+/* ---- evaluate.c ---- */
+
+/* fit_point.status of a shot that was not evaluated. */
+enum { FIT_SKIPPED = NB_STATUS_COUNT };
+
+/* Evaluates shots at x and adds the sums to `sums`; own parts and status go to `point`. */
+nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t nshot,
+                             int wants, struct fit_sums *sums, struct fit_point *point);
+
+/* Evaluates all shots, and restraints, at point->x. *loss is INFINITY after an error. */
+nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, double *loss);
+
+/* Returns the failure of the first shot that failed at a point. */
+nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
+
+/* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
+
+/* Returns the loss of all shots at a point, and of their restraints. */
+double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- errors.c ---- */
+
+/* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
+nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
+                        const nb_target *target, int wants, nb_normal *out);
+
+/* ---- restraints.c ---- */
+
+/* Whether a parameter makes spots broader. */
+int bounds_makes_broad(const nb_param *param);
+
+/* Returns a parameter with the bounds of a fit, at its start. */
+nb_param bounds_of_fit(const nb_param *param);
+
+/* Checks a restraint, and sets it for each parameter of its name. */
+nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *restraint);
+
+/* Returns the loss of restraints on n parameters from `first` on. */
+double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n);
+
+/* Adds the derivatives of the restraints to a point. */
+void fit_restrain(const nb_fit *fit, struct fit_point *point);
+
+/* ---- normal.c ---- */
+
+/* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
+ * tell of it. */
+int normal_stays(const nb_fit *fit, size_t i);
+
+/* Returns the covariance of structure factor f with dense parameter j and with structure
+ * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
+ * infinite then. */
+double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
+                      size_t j);
+double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
+                           size_t n);
+double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
+
+/* Returns the normal equations at the best point of a shot's own parameters, or of all, in
+ * workspace of the fit, with the gradient of a point. Structure factors are eliminated,
+ * with this damping. */
+struct fit_system normal_alone(nb_fit *fit, size_t shot);
+struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, double damping);
+
+/* Sets the undamped step from the best point that the gradient of another asks for. */
+void normal_step(nb_fit *fit, const struct fit_point *slopes, double *step);
+
+/* Returns the predicted gain that ends a fit. */
+double normal_enough(const nb_fit *fit);
+
+/* Sets the step of a track, as solver_step(). */
+double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
+                double *step);
+
+/* ---- track.c: the loop of Levenberg and Marquardt ---- */
+
+void track_begin(struct fit_track *track);
+
+/* Whether the end of the fit is near enough for its misfit to be measured, and it has not
+ * been. */
+int track_wants_misfit(const nb_fit *fit, const struct fit_track *track);
+
+/* Sets fit->step, unless the next evaluation is at the best x itself. Returns 0 if the
+ * track has ended instead. */
+int track_propose(nb_fit *fit, struct fit_track *track);
+
+/* Takes the loss of a trial; infinite: refused. Returns 1 if it is the best now. */
+int track_judge(struct fit_track *track, double loss);
+
+/* After nb_fit_read(): finds the gain of a track, which goes on if a file says that it has
+ * converged and it has not. */
+void track_check_end(nb_fit *fit, struct fit_track *track);
+
+/* Ends stages, and the track, as far as they have come to their end. */
+void track_advance(nb_fit *fit, struct fit_track *track);
+
+/* Begins a second attempt, with broadened spots first, if there may be one. */
+int track_again(nb_fit *fit, struct fit_track *track);
+
+/* ---- ask.c ---- */
+
+/* After nb_fit_read(): evaluates again what the file does not hold. */
+nb_status fit_reload(nb_fit *fit);
 
 /* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);
@@ -559,33 +566,11 @@ nb_status compare_weigh(struct fit_worker *worker, nb_simulator *sim, const nb_s
 
 /* ---- covariance.c ---- */
 
-/* Free directions that are reported at most. */
-enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
-
-struct fit_result_memory {
-    double *error, *sampling, *covariance, *directions;
-    char *text; /* DIRECTION_TEXT for each direction */
-    const char **line;
-    nb_fit_correlation *correlated;
-    size_t ncorrelated, room;
-    nb_fit_shot *shot;
-    char why[256], errors_why[512], warning[3][512];
-    const char *warnings[3];
-};
-
 /* Sets errors, covariance and free directions of all values together at the best point,
  * from the curvature alone. */
 nb_status covariance_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);
 
 /* Sets errors, covariance, correlations and free directions at the best point. */
 nb_status covariance_set(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out);
-
-/* Returns -1 or 1 for a value of the best point at its lower or upper bound, else 0. */
-int covariance_bound(const nb_fit *fit, size_t i);
-
-/* ---- result.c ---- */
-
-void result_free(struct fit_result_memory *result);
-struct fit_result_memory *result_make(const nb_fit *fit);
 
 #endif

@@ -10,7 +10,6 @@
 
 #include "base/context.h"
 #include "base/floats.h"
-#include "base/log.h"
 #include "fit/boxes/boxes.h"
 #include "fit/eigen.h"
 #include "fit/file/identity.h"
@@ -503,16 +502,6 @@ static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const c
         if (fit->is_scale[i])
             *(i < fit->layout.ns ? &fit->shared_scale : &fit->own_scale) = i;
     return find_gauge(fit, shot);
-}
-
-int fit_begins_alone(const nb_fit *fit)
-{
-    return fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
-}
-
-int fit_knows_own_only(const nb_fit *fit)
-{
-    return fit->alone || (fit->was_alone && fit->joint == 0);
 }
 
 static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)

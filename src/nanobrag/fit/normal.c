@@ -23,28 +23,6 @@
  * the matrix than in truth. */
 static const double f_damping_least = 0.1;
 
-double fit_diagonal(const nb_fit *fit, const struct fit_point *p, size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-    const struct fit_offsets *at = &fit->at;
-    const size_t row = i < l->ns ? l->row[i] : (i - l->ns) % l->no;
-    const double *own = i < l->ns ? NULL : p->own + (i - l->ns) / l->no * at->own_end;
-
-    if (!l->has_matrix) return own ? own[at->own_matrix + row] : p->sum[at->diagonal + i];
-    if (own) return own[at->own_matrix + row * (l->no + 1)];
-    return l->is_f[i] ? p->sum[at->diagonal + row] : p->sum[at->matrix + row * (l->nd + 1)];
-}
-
-double fit_gradient(const nb_fit *fit, const struct fit_point *p, size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-    const struct fit_offsets *at = &fit->at;
-    const size_t j = i - l->ns;
-
-    if (i < l->ns) return p->sum[at->gradient + i];
-    return p->own[j / l->no * at->own_end + at->own_gradient + j % l->no];
-}
-
 /* ---- what a system is made of ---- */
 
 static void link_blocks(nb_fit *fit, size_t first, size_t n)
@@ -79,22 +57,6 @@ static double coupling(const nb_fit *fit, size_t i, size_t f)
     if (i < l->nd) return fit->best.sum[fit->at.coupling + i * l->nf + f];
     return fit->best
         .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
-}
-
-double normal_f_size(const nb_fit *fit, size_t f)
-{
-    return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
-}
-
-/* The error of F^2, 2 F/sqrt(D), is larger than twice F^2 may be: its step would be wild.
- */
-int normal_f_is_held(const nb_fit *fit, size_t f)
-{
-    const size_t i = fit->layout.f[f];
-    const double diagonal = fit_diagonal(fit, &fit->best, i);
-    const double size = normal_f_size(fit, f), now = fit->best.x[i];
-
-    return !(diagonal * pow(size, 4) > now * now);
 }
 
 /* 1/D, with damping; 0 for a structure factor that is held. */
@@ -216,11 +178,6 @@ struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, doub
 
 /* ---- bounds, in the order of a system ---- */
 
-size_t normal_at_x(const struct fit_layout *l, size_t i)
-{
-    return i < l->nd ? l->dense[i] : i - l->nd + l->ns;
-}
-
 /* Where the mean of F is held, the first scale stays in each step. */
 static size_t scale_that_stays(const nb_fit *fit)
 {
@@ -235,14 +192,6 @@ static size_t scale_that_stays(const nb_fit *fit)
 int normal_stays(const nb_fit *fit, size_t i)
 {
     return fit->is_scale[i] && i == scale_that_stays(fit);
-}
-
-int normal_is_held(const nb_fit *fit, size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-
-    if (!(fit_diagonal(fit, &fit->best, i) > 0)) return 1;
-    return i < l->ns && l->is_f[i] && normal_f_is_held(fit, l->row[i]);
 }
 
 /* Sets x of parameter j, and how far a step may lead from there along its curve. */
@@ -391,15 +340,6 @@ void normal_step(nb_fit *fit, const struct fit_point *slopes, double *step)
         for (size_t j = 0; j < n; j++) slope += coupling(fit, j, f) * dense[j];
         step[l->f[f]] = -slope * f_inverse(fit, f, 0);
     }
-}
-
-double normal_units(const nb_fit *fit)
-{
-    double units = 1;
-
-    for (size_t f = 0; !fit->alone && f < fit->layout.nf; f++)
-        units += !normal_f_is_held(fit, f);
-    return units;
 }
 
 double normal_enough(const nb_fit *fit)

@@ -257,8 +257,3 @@ nb_status nb_fit_fail(nb_fit *fit, nb_status status, const char *message)
     if (status == NB_ERR_CANCELLED) atomic_store(&fit->cancelled, 0);
     return fit_stopped(fit, fail(fit->ctx, status, "%s", copy));
 }
-
-nb_context *nb_fit_context(const nb_fit *fit)
-{
-    return fit ? fit->ctx : NULL;
-}

@@ -10,29 +10,6 @@
 
 #include "base/context.h"
 #include "fit/fit.h"
-#include "scene/crystal.h"
-#include "scene/random.h"
-
-/* ---- other domains ---- */
-
-void draws_note(struct fit_draws *draws, nb_simulator *sim)
-{
-    nb_scene scene;
-
-    if (nb_resolved(sim, NULL, &scene) != NB_OK || scene.crystal.ndomains < 2) return;
-    if (draws->ndomains == 0 || scene.crystal.ndomains < draws->ndomains)
-        draws->ndomains = scene.crystal.ndomains;
-}
-
-nb_scene draws_scene(const nb_scene *scene, int draw)
-{
-    static const uint64_t golden = 0x9e3779b97f4a7c15U;
-    nb_scene s = *scene;
-
-    s.crystal.mosaic_seed = random_mixed(
-        (int64_t)((uint64_t)crystal_mosaic_seed(scene) + golden * (uint64_t)draw));
-    return s;
-}
 
 /* ---- evaluating them ---- */
 

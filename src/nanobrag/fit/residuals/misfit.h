@@ -8,9 +8,7 @@
 
 #include <nanobrag/fit.h>
 
-struct phys_loss_model; /* physics/loss.h */
-
-enum { ERRORS_POINTS = 60 }; /* of a density (errors.c) */
+#include "fit/residuals/variances.h"
 
 /* Of the pixels of an image, summed: what they differ by from the data (fit.h, misfit), and
  * its expectation and variance if the model is right. */
