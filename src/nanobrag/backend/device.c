@@ -8,11 +8,6 @@
 #include "base/context.h"
 #include "gpu/loss_launch.h"
 
-int device_is_single(const nb_simulator *sim)
-{
-    return sim->policy.precision == NB_SINGLE;
-}
-
 static nb_status device_forward(struct request *r)
 {
     nb_simulator *sim = r->sim;

@@ -28,14 +28,6 @@ static int changes_f(const nb_simulator *sim, int n)
     return 0;
 }
 
-const char *device_never_derives(const nb_simulator *sim)
-{
-    if (sim->psf) return "behind a point spread";
-    if (context_compile(sim->ctx) == NB_COMPILE_OFF)
-        return "compiled mode is off, which builds their kernels";
-    return NULL;
-}
-
 const char *device_refuses_derivatives(const struct request *r)
 {
     if (device_never_derives(r->sim)) return device_never_derives(r->sim);

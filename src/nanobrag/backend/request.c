@@ -113,16 +113,6 @@ static nb_status fall_back(const struct request *r, nb_status status)
     return stay_on_host(sim, words, 0);
 }
 
-nb_status backend_plan(struct request *r, enum operation operation, int directions,
-                       struct job *job)
-{
-    const struct call call = {operation, directions, r->donated};
-
-    NB_TRY(call_plan(&r->sim->plans, &call, job));
-    r->started = 1;
-    return NB_OK;
-}
-
 static nb_status run_on(const struct backend *backend, struct request *r)
 {
     nb_simulator *sim = r->sim;

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/derivatives/run_derivatives.h"
 #include "cli/output/view.h"
 #include "cli/run.h"
-#include "cli/run_derivatives.h"
 
 #define RADIAN        (3.14159265358979323846 / 180)
 #define KEV_ANGSTROEM 12.398419843320026 /* hc */

@@ -52,9 +52,6 @@ void inputs_free(struct inputs *in);
  * may be NULL, has the size of the image. */
 void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad);
 
-/* The direction of the beam before the sources are known. */
-void inputs_beam_direction(const struct settings *s, double out[3]);
-
 /* Read -spectrum into the sources (shots/spectrum.c). Returns 0 or the exit
  * status. */
 int spectrum_read(struct inputs *in, struct settings *s, struct messages *messages,
@@ -249,7 +246,7 @@ int added_read(struct run *run);
 /* Add their sum to the image. */
 void added_to_image(struct run *run);
 
-/* ---- files (outputs.c) ---- */
+/* ---- files (output/names.c, output/outputs.c) ---- */
 
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct settings *s, struct messages *messages);

@@ -28,11 +28,6 @@ enum { PHI_PART_MOST = 5 };
 /* Most sub-pixels along an edge of the detector, so that a float can count them. */
 enum { SUB_PIXELS_MOST = 1 << 24 };
 
-double sampling_step(const struct scene_steps *steps, double range)
-{
-    return steps->ratio * range + steps->absolute;
-}
-
 static struct scene_steps steps_of(double range, double step)
 {
     struct scene_steps s = {0, 0};
@@ -319,16 +314,6 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
         scan->drift_phi = scan->phi0 + scan->osc / 2;
     scene->given |= NB_GIVEN_OSC | NB_GIVEN_PHI_STEP | NB_GIVEN_DRIFT_PHI;
     return NB_OK;
-}
-
-int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixed)
-{
-    const nb_crystal *c = &scene->crystal;
-    const double *n =
-        scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked : c->ncells;
-
-    if (c->interpolate != NB_INTERPOLATE_AUTO) return c->interpolate;
-    return n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_TRICUBIC : NB_NEAREST;
 }
 
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,

@@ -7,11 +7,6 @@
 
 #include "cli/fit/fit_run.h"
 
-int fit_asked(const struct settings *s)
-{
-    return s->fit.shared || s->fit.own || s->fit.fisher || s->fit.fisher_scan;
-}
-
 static int needs_fit(const struct settings *s, struct messages *messages, int option)
 {
     if (!s->given[option]) return 0;

@@ -81,9 +81,6 @@ void fit_image_free(struct fit_image *image);
 
 /* ---- fit_check.c ---- */
 
-/* 1 when a fit, or the errors of one, are asked for. */
-int fit_asked(const struct settings *s);
-
 /* Refuses options that need others, before any file is read. Returns 0 or the exit status.
  */
 int fit_check(const struct settings *s, struct messages *messages);

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,28 +69,13 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
     return 0;
 }
 
-void inputs_beam_direction(const struct settings *s, double out[3])
-{
-    const double *given = s->scene.beam.direction;
-    const double length =
-        sqrt(given[0] * given[0] + given[1] * given[1] + given[2] * given[2]);
-    const int convention = s->scene.detector.convention;
-    const int along_z =
-        convention == NB_ADXV || convention == NB_XDS || convention == NB_DIALS;
-    out[0] = along_z ? 0 : 1;
-    out[1] = 0;
-    out[2] = along_z ? 1 : 0;
-    if (length > 0)
-        for (int i = 0; i < 3; i++) out[i] = given[i] / length;
-}
-
 /* Set a source from a row: position seen from the crystal, weight, wavelength in m. */
 static int set_source(struct inputs *in, const struct settings *s,
                       struct messages *messages, int i, const double *row)
 {
     nb_source *source = &in->sources[i];
     double beam[3];
-    inputs_beam_direction(s, beam);
+    settings_beam_direction(s, beam);
     double length = 0;
     for (int k = 0; k < 3; k++) {
         in->positions[i][k] = isnan(row[k]) ? -10 * beam[k] : row[k];

@@ -288,3 +288,28 @@ void settings_apply(struct settings *s, const struct event_list *events)
         apply(s, &events->at[i]);
     }
 }
+
+int fit_asked(const struct settings *s)
+{
+    return s->fit.shared || s->fit.own || s->fit.fisher || s->fit.fisher_scan;
+}
+
+int derivatives_asked(const struct settings *s)
+{
+    return s->gradient || s->hklgradfile || s->atomgradfile || s->jacobian;
+}
+
+void settings_beam_direction(const struct settings *s, double out[3])
+{
+    const double *given = s->scene.beam.direction;
+    const double length =
+        sqrt(given[0] * given[0] + given[1] * given[1] + given[2] * given[2]);
+    const int convention = s->scene.detector.convention;
+    const int along_z =
+        convention == NB_ADXV || convention == NB_XDS || convention == NB_DIALS;
+    out[0] = along_z ? 0 : 1;
+    out[1] = 0;
+    out[2] = along_z ? 1 : 0;
+    if (length > 0)
+        for (int i = 0; i < 3; i++) out[i] = given[i] / length;
+}

@@ -176,6 +176,13 @@ int settings_finish(struct settings *s, struct messages *messages);
 /* Set the seeds that come from the clock, once settings_finish() has. */
 void settings_reseed(struct settings *s, int64_t seed);
 
+/* 1 when a fit, or the errors of one, are asked for; and a gradient or derivatives. */
+int fit_asked(const struct settings *s);
+int derivatives_asked(const struct settings *s);
+
+/* The direction of the beam before the sources are known. */
+void settings_beam_direction(const struct settings *s, double out[3]);
+
 /* ---- parts of settings_finish() ---- */
 int geometry_finish(struct settings *s, struct messages *messages);
 

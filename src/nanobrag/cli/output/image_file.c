@@ -7,8 +7,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "cli/share/share.h"
 
@@ -19,22 +17,6 @@ struct image_file {
     int in_parts; /* 1: data files, of which a master is made later */
     void *pixels; /* 4 bytes each: int32, or float32 in NXmx without noise */
 };
-
-enum image_format image_format(const struct settings *s)
-{
-    static const struct {
-        const char *ending;
-        enum image_format format;
-    } endings[] = {{".img", IMAGE_SMV},
-                   {".cbf", IMAGE_CBF},
-                   {".nxs", IMAGE_NXMX},
-                   {".h5", IMAGE_NXMX}};
-    const char *const name = s->out[OUT_IMAGE];
-    const char *const dot = name ? strrchr(name, '.') : NULL;
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (strcasecmp(dot, endings[i].ending) == 0) return endings[i].format;
-    return IMAGE_UNKNOWN;
-}
 
 int image_file_check(const struct settings *s, struct messages *messages)
 {

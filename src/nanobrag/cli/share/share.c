@@ -93,16 +93,6 @@ void share_seeds(struct run *run)
 
 /* ---- all rows ---- */
 
-int share_total(const struct run *run)
-{
-    return run->shots ? (int)nb_table_rows(run->shots->table) : run->s->images;
-}
-
-int share_is_whole(const struct run *run)
-{
-    return run->s->images == share_total(run);
-}
-
 double *share_rows(const struct run *run, int row, int n)
 {
     if (run->shots) return shots_rows(run, row, n);
@@ -207,21 +197,6 @@ int share_begin(struct run *run, int code)
     if (run->team) run->team->share(run->share->state, (size_t)run->s->images);
     divide(run);
     return 0;
-}
-
-int share_is_mine(const struct run *run, int i)
-{
-    return run->share->state[i] & SHARE_MINE;
-}
-
-int share_is_kept(const struct run *run, int i)
-{
-    return run->share->state[i] & SHARE_KEPT;
-}
-
-int share_is_framed(const struct run *run, int i)
-{
-    return run->share->state[i] & SHARE_FRAMED;
 }
 
 /* ---- the end ---- */

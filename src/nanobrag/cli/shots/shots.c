@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/derivatives/run_derivatives.h"
 #include "cli/fit/fit_run.h"
-#include "cli/run_derivatives.h"
 #include "cli/shots/spectrum.h"
 
 static const char weights[] = "source_weight"; /* what -spectra sets */

@@ -101,7 +101,7 @@ int spectrum_set_sources(struct inputs *in, struct settings *s, struct messages 
                          const struct line *lines, size_t n)
 {
     double beam[3], sum = 0, mean = 0;
-    inputs_beam_direction(s, beam);
+    settings_beam_direction(s, beam);
     in->sources = calloc(n + 1, sizeof *in->sources);
     in->positions = calloc(n + 1, sizeof *in->positions);
     if (!in->sources || !in->positions)

@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/run_derivatives.h"
+#include "cli/derivatives/run_derivatives.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -21,11 +21,6 @@ struct derivatives {
 };
 
 /* ---- refusals ---- */
-
-int derivatives_asked(const struct settings *s)
-{
-    return s->gradient || s->hklgradfile || s->atomgradfile || s->jacobian;
-}
 
 static int needs(const struct settings *s, struct messages *messages, int option,
                  int needed, const char *why)

@@ -11,9 +11,6 @@
 /* Refuse combinations of options that make no sense. Returns 0 or the exit status. */
 int derivatives_check(const struct settings *s, struct messages *messages);
 
-/* 1 when a run is asked for a gradient or derivatives. */
-int derivatives_asked(const struct settings *s);
-
 /* Read the weights of the pixels, which are 1 without a file. Returns 0 or the exit status.
  */
 int derivatives_weight(struct run *run, double *weight);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/run_derivatives.h"
+#include "cli/derivatives/run_derivatives.h"
 
 /* larger images are checked in the brightest window of this edge, pixels */
 enum { EDGE = 32 };
