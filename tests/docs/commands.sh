@@ -27,33 +27,36 @@ run_blocks()
     is "$document: its commands run" test $status -eq 0
     is "$document: without a warning" sh -c '! grep warning: err'
     rm work/examples
-    is "$document: they write $*" test "$(LC_ALL=C ls work | paste -s -d ' ' -)" = "$*"
+    is "$document: they write $*" test \
+        "$(cd work && find . -type f | sed 's#^./##' | LC_ALL=C sort | paste -s -d ' ' -)" = "$*"
 }
 
 has_gradient()
 {
-    grep '"distance"' work/gradient.json | grep -q '"gradient": -*[0-9.]*[1-9]'
+    grep '"distance"' "work/$1gradient.json" | grep -q '"gradient": -*[0-9.]*[1-9]'
 }
 
 # what this build lacks is left out of the command lines
-picture=image.png
+picture=demo/image.png
 "$program" -version > version
 grep -q fftw version || drop="$drop;s/ -psf gauss -psf_fwhm [0-9.]*//"
 cell="-cell 53.91 23.10 23.10 90 110.4 90"
 grep -q gemmi version \
     || drop="$drop;s# -pdb examples/data/2erl.pdb# -hkl examples/data/2erl_p1.hkl $cell#"
-grep -q png version || { drop="$drop;s/ -pngfile image.png//"; picture=; }
+grep -q png version || { drop="$drop;s# -pngfile demo/image.png##"; picture=; }
 fitted() # within five errors
 {
-    grep -A 2 '"misset_x"' work/fit.json | sed 's/.*://; s/,//' | awk '
+    grep -A 2 '"misset_x"' work/demo/fit.json | sed 's/.*://; s/,//' | awk '
         NR == 2 { value = $1 } NR == 3 { off = (value - 10) / $1 }
         END { exit !(NR == 3 && off * off < 25) }'
 }
 if grep -q lapack version && grep -q cjson version; then
-    run_blocks README.md fit.json gradient.json image.bin $picture image_00001.img \
-        observed_001.img
-    is "a gradient that is not 0" has_gradient
-    is "512 x 512 photons" test "$(wc -c < work/image.bin)" -eq $((512 * 512 * 4))
+    prepare='mkdir demo' # as scripts/demo.sh does
+    run_blocks README.md demo/fit.json demo/gradient.json demo/image.bin $picture \
+        demo/image_00001.img demo/observed_001.img
+    prepare=:
+    is "a gradient that is not 0" has_gradient demo/
+    is "512 x 512 photons" test "$(wc -c < work/demo/image.bin)" -eq $((512 * 512 * 4))
     is "an orientation within its error" fitted
 else
     echo "ok - # skip README.md: this build lacks LAPACK or cJSON"
