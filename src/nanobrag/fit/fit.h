@@ -391,8 +391,8 @@ struct fit_result_memory {
     nb_fit_correlation *correlated;
     size_t ncorrelated, room;
     nb_fit_shot *shot;
-    char why[256], errors_why[512], warning[3][512];
-    const char *warnings[3];
+    char why[256], errors_why[512], warning[4][512];
+    const char *warnings[4];
 };
 
 void result_free(struct fit_result_memory *result);

@@ -11,6 +11,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "fit/chart/cone.h"
 #include "fit/fit.h"
 
 /* ---- how it ended ---- */
@@ -188,6 +189,7 @@ static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_
                            : ", of which the errors take account");
     if (draws_warn(fit, out, r->warning[out->nwarning], sizeof r->warning[0]))
         out->nwarning++;
+    if (cone_warn(fit, r->warning[out->nwarning], sizeof r->warning[0])) out->nwarning++;
     if (fit->end != NB_FIT_CONVERGED)
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
                        "the fit has not converged (%s): its values are not those of the "

@@ -10,6 +10,7 @@
 #include "fit/chart/cone.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fit/eigen.h"
@@ -138,4 +139,28 @@ void cone_hold(const nb_fit *fit, struct fit_point *point)
     for (size_t i = 0; i < l->n && l->has_matrix; i++)
         if (strcmp(fit->value[i].param.name, names[0]) == 0 && find(fit, 0, l->n, i, at))
             hold(fit, point, at);
+}
+
+int cone_warn(const nb_fit *fit, char *text, size_t size)
+{
+    double v[9], values[3], work[WORK];
+    size_t at[ELEMENTS];
+
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const int64_t shot = fit->value[i].shot;
+
+        if (strcmp(fit->value[i].param.name, names[0]) != 0
+            || !find(fit, 0, fit->layout.n, i, at))
+            continue;
+        widen(fit->best.x, at, v);
+        if (!eigen_symmetric(3, v, values, work) || !(values[0] < 2 * least)) continue;
+        (void)snprintf(text, size,
+                       "the mosaic spread%s%s is 0 about %.2f of a, %.2f of c* x a and "
+                       "%.2f of c*: the data would have less than none there, and the "
+                       "errors are those with it held",
+                       shot < 0 ? "" : " of ", shot < 0 ? "" : fit->name[shot], v[0], v[1],
+                       v[2]);
+        return 1;
+    }
+    return 0;
 }

@@ -19,4 +19,7 @@ void cone_move(nb_fit *fit, size_t first, size_t n);
  * make negative, by its matrix. */
 void cone_hold(const nb_fit *fit, struct fit_point *point);
 
+/* Sets the warning that a spread ended at 0; 0: none has. */
+int cone_warn(const nb_fit *fit, char *text, size_t size);
+
 #endif
