@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/output/view.h"
+#include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
 #define RADIAN (3.14159265358979323846 / 180)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/output/view.h"
+#include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
 static void explain_geometry(const struct run *run)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "cli/derivatives/run_derivatives.h"
-#include "cli/output/view.h"
+#include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
 #define RADIAN        (3.14159265358979323846 / 180)

@@ -5,11 +5,11 @@
  *   restraints.c  bounds and priors of parameters
  *   ask.c         which x is evaluated next; what comes back goes to the tracks
  *   track.c       Levenberg-Marquardt on one set of parameters
- *   normal.c      its normal equations; system.c solves them, by eigen.c
+ *   normal_equations.c  as it says; system.c solves them, by eigen.c
  *   lbfgs.c       the other minimiser
  *   evaluate.c    the shots of a request, shared out among threads
- *   parts.c       the same, shared out among processes
- *   shots.c       one shot: loaded, simulated, compared
+ *   exchange.c    the same, shared out among processes
+ *   one_shot.c    one shot: loaded, simulated, compared
  *   sums.c        the tree of sums over shots
  *   leave_out.c   shots that fail or stand out
  *   choices.c     what a fit chooses for its user, and says once
@@ -403,7 +403,7 @@ struct fit_result_memory *result_make(const nb_fit *fit);
 nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                      const nb_fit_options *options, int is_expected, nb_fit **out);
 
-/* ---- shots.c ---- */
+/* ---- one_shot.c ---- */
 
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
@@ -454,7 +454,7 @@ double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n
 /* Adds the derivatives of the restraints to a point. */
 void fit_restrain(const nb_fit *fit, struct fit_point *point);
 
-/* ---- normal.c ---- */
+/* ---- normal_equations.c ---- */
 
 /* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
  * tell of it. */
@@ -518,7 +518,7 @@ nb_status fit_reload(nb_fit *fit);
 /* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);
 
-/* ---- parts.c ---- */
+/* ---- exchange.c ---- */
 
 size_t part_most(const nb_fit *fit);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/jit/registry.h"
+#include "compile/jit/built_kernels.h"
 #include "gpu/derivatives/derivatives.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,

@@ -12,8 +12,8 @@
 
 #include "base/progress.h"
 #include "compile/jit/hot.h"
-#include "gpu/strips.h"
 #include "gpu/text/block.h"
+#include "gpu/tile_rows.h"
 #include "gpu/upload.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"

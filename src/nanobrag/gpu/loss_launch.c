@@ -11,8 +11,8 @@
 
 #include "base/progress.h"
 #include "gpu/image_launch.h"
-#include "gpu/strips.h"
 #include "gpu/text/loss_parameters.h"
+#include "gpu/tile_rows.h"
 #include "gpu/upload.h"
 #include "kernels/rounding.h"
 

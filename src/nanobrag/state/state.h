@@ -208,7 +208,7 @@ struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t t
                                                int any);
 void simulator_assign_places(const nb_simulator *sim, const struct jacobian_work *work);
 
-/* ---- state/signature.c ---- */
+/* ---- state/scene_signature.c ---- */
 
 /* Set the members that the signatures of all calls of the simulator share. It has to be
  * called again after the strategy or the device has changed. */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/output/view.h"
+#include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
 /* ---- tone.c: from photons to grey ---- */

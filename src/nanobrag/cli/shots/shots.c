@@ -12,7 +12,7 @@
 
 #include "cli/derivatives/run_derivatives.h"
 #include "cli/fit/fit_run.h"
-#include "cli/shots/spectrum.h"
+#include "cli/shots/spectrum_table.h"
 
 static const char weights[] = "source_weight"; /* what -spectra sets */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/shots/shots.h"
-#include "cli/shots/spectrum.h"
+#include "cli/shots/spectrum_table.h"
 
 /* Read the energies of the first line. */
 static int read_energies(const struct settings *s, struct messages *messages,

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "compile/jit/registry.h"
+#include "compile/jit/built_kernels.h"
 
 _Static_assert(CLASSES *PHYS_SHAPES *PHYS_LOOKUPS * 2 <= REGISTRY_MOST,
                "a registry holds all kernels");

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "compile/jit/registry.h"
+#include "compile/jit/built_kernels.h"
 #include "gpu/text/frame_flags.h"
 
 /* MOST is the number of bits in struct gpu_verifications; kernels beyond these are never

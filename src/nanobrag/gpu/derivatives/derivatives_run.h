@@ -1,6 +1,6 @@
 /*
  * derivatives_run.h - one run of a job of derivatives, shared by derivatives.c,
- * derivatives_upload.c and factors.c.
+ * derivatives_upload.c and factors_launch.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include "compile/jit/derivative_kernels.h"
 #include "gpu/derivatives/derivatives.h"
-#include "gpu/strips.h"
+#include "gpu/tile_rows.h"
 #include "gpu/upload.h"
 
 /* The parameters of all launches are sent at once; each launch has an offset into them. */
@@ -96,7 +96,7 @@ nb_status derivatives_send_inputs(struct derivatives_run *run, const struct job 
  * run->block. */
 nb_status derivatives_send_tangents(struct derivatives_run *run);
 
-/* ---- factors.c ---- */
+/* ---- factors_launch.c ---- */
 
 /* Reserve memory for the cotangents of the pixels' sums of all panels, which the first pass
  * over each writes; and let the panel at work write its own. */

@@ -18,8 +18,8 @@ struct gpu {
     void *device;
     int id;
     struct gpu_properties properties;
-    /* The kernels built at run time (compile/jit/registry.h), of images and derivatives;
-     * NULL: none was requested. */
+    /* The kernels built at run time (compile/jit/built_kernels.h), of images and
+     * derivatives; NULL: none was requested. */
     struct kernel_registry *hot, *derivative_kernels;
 };
 

@@ -15,7 +15,7 @@
 #include "base/floats.h"
 #include "kernels/continuous/spots_at.h"
 #include "kernels/grid.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 
 /* Rows of samples that are drawn together. */
 enum { ROWS_AT_ONCE = 256 };

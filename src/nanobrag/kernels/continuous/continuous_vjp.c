@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "kernels/continuous/spots_at.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 
 /* Rows of samples at once, and the least number of spots for which there is a chunk. */
 enum { ROWS_AT_ONCE = 256, SPOTS_OF_CHUNK = 64 };

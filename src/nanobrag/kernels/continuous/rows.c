@@ -8,7 +8,7 @@
 #include "base/floats.h"
 #include "kernels/continuous/forms/changes.h"
 #include "kernels/continuous/spots_at.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 
 void continuous_rows_free(struct continuous_rows *rows)
 {

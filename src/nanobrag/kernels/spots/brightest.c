@@ -1,5 +1,5 @@
 /*
- * brightest.c - see brightest.h. Candidates are listed as for strips.c, for groups of
+ * brightest.c - see brightest.h. Candidates are listed as for row_strips.c, for groups of
  * sources and orientations, and layer by layer of constant h, so that little memory is
  * needed. Threads share the candidates of a layer; one sum belongs to one thread.
  *
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/floats.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 #include "physics/displacement.h"
 #include "physics/lattice.h"
 #include "physics/pixel.h"

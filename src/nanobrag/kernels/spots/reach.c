@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 #include "kernels/grid.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 
 /* The bits take at most so many words; when that is not enough, consecutive pairs share one
  * bit. */

@@ -1,6 +1,6 @@
 /*
- * spots.c - see spots.h. The detector is cut into strips of rows (strips.c). One thread at
- * a time works on a strip, pair by pair in the same order for any number of threads.
+ * spots.c - see spots.h. The detector is cut into strips of rows (row_strips.c). One thread
+ * at a time works on a strip, pair by pair in the same order for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,8 @@
 #include "kernels/continuous/continuous.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
+#include "kernels/spots/row_strips.h"
 #include "kernels/spots/rows/tile_spots.h"
-#include "kernels/spots/strips.h"
 #include "physics/displacement.h"
 #include "physics/step.h"
 

@@ -19,7 +19,7 @@
 #include "base/floats.h"
 #include "kernels/continuous/continuous.h"
 #include "kernels/grid.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 #include "physics/pixel.h"
 
 /* share of the progress that the first image takes, where one is needed */

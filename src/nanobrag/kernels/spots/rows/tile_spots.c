@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 #include "physics/pixel.h"
 
 /* Bands are chosen for `usual` spots. One that has more than `many`, 18 MiB, is divided

@@ -25,8 +25,8 @@ struct spot_row {
  * shape. */
 int tile_spots_suit(const struct job *job);
 
-/* Neighbouring strips (kernels/spots/strips.h) whose spots are listed at a time, so that
- * the lists do not grow with the detector. No result depends on how many they are. */
+/* Neighbouring strips (kernels/spots/row_strips.h) whose spots are listed at a time, so
+ * that the lists do not grow with the detector. No result depends on how many they are. */
 struct spot_band {
     int strips; /* the most strips that the next band takes */
     int end_strip; /* the end of the strips of this band and those before */

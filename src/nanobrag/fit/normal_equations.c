@@ -1,6 +1,6 @@
 /*
- * fit/normal.c - the normal equations of the parameters that one track of a fit moves, as
- * system.c takes them: the own parameters of one shot, or all.
+ * fit/normal_equations.c - the normal equations of the parameters that one track of a fit
+ * moves, as system.c takes them: the own parameters of one shot, or all.
  *
  * Structure factors are eliminated first. With D the diagonal of their block and K their
  * coupling with the dense parameters, the dense ones are left with

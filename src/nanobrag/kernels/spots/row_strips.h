@@ -1,13 +1,13 @@
 /*
- * strips.h - the loop that an image, its adjoint and its reach share. The detector is cut
- * into strips: groups of detector rows, each of which one thread works on. A strip is
+ * row_strips.h - the loop that an image, its adjoint and its reach share. The detector is
+ * cut into strips: groups of detector rows, each of which one thread works on. A strip is
  * visited for every pair of source and orientation, always in the same order, with the list
  * of reflections that may reach it.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_KERNELS_SPOTS_STRIPS_H
-#define NB_KERNELS_SPOTS_STRIPS_H
+#ifndef NB_KERNELS_SPOTS_ROW_STRIPS_H
+#define NB_KERNELS_SPOTS_ROW_STRIPS_H
 
 #include "base/progress.h"
 #include "kernels/job.h"

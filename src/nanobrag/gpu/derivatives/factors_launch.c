@@ -1,6 +1,6 @@
 /*
- * factors.c - cotangents of structure factors, added up on the device in whole multiples of
- * a unit (text/derivatives/f_block.h).
+ * factors_launch.c - cotangents of structure factors, added up on the device in whole
+ * multiples of a unit (text/derivatives/f_block.h).
  *
  * SPDX-License-Identifier: MIT
  */

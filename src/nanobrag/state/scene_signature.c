@@ -1,6 +1,6 @@
 /*
- * state/signature.c - what the signatures of all calls of a simulator share: the features
- * and the sizes of its scene, its policy and its device (compile/plan.h).
+ * state/scene_signature.c - what the signatures of all calls of a simulator share: the
+ * features and the sizes of its scene, its policy and its device (compile/plan.h).
  *
  * SPDX-License-Identifier: MIT
  */

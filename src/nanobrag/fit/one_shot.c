@@ -1,5 +1,5 @@
 /*
- * fit/shots.c - one shot of a fit: brought into memory, simulated for the time of one
+ * fit/one_shot.c - one shot of a fit: brought into memory, simulated for the time of one
  * evaluation, and its loss with derivatives sorted into what is summed over shots and what
  * is its own.
  *

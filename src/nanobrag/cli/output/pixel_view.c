@@ -1,9 +1,9 @@
 /*
- * view.c - see view.h.
+ * pixel_view.c - see pixel_view.h.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/output/view.h"
+#include "cli/output/pixel_view.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * fit/parts.c - the shots of a request evaluated in parts, by several processes. A part is
- * a row of numbers:
+ * fit/exchange.c - the shots of a request evaluated in parts, by several processes. A part
+ * is a row of numbers:
  *
  *   request, seconds since the run began, first shot, shots, nodes; then of each node of
  *   the tree of sums its level, its index and its sum; then of each shot its status, what

@@ -1,10 +1,10 @@
 /*
- * spectrum.c - -spectrum: a list of photon energies and weights, which become sources along
- * the beam.
+ * spectrum_table.c - -spectrum: a list of photon energies and weights, which become sources
+ * along the beam.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/shots/spectrum.h"
+#include "cli/shots/spectrum_table.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * simulator.c - the context and the simulator of a run.
+ * create_simulator.c - the context and the simulator of a run.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
-/* registry.c - see registry.h. SPDX-License-Identifier: MIT */
-#include "compile/jit/registry.h"
+/* built_kernels.c - see built_kernels.h. SPDX-License-Identifier: MIT */
+#include "compile/jit/built_kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * spectrum.h - photon energies with weights, as the program reads them from files.
+ * spectrum_table.h - photon energies with weights, as the program reads them from files.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_CLI_SHOTS_SPECTRUM_H
-#define NB_CLI_SHOTS_SPECTRUM_H
+#ifndef NB_CLI_SHOTS_SPECTRUM_TABLE_H
+#define NB_CLI_SHOTS_SPECTRUM_TABLE_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /*
- * geometry.c - combines the statements about the detector into the one that the library
- * takes. In nanoBragg each convention reads its own statement only and overwrites the
- * pivot; the default profile uses all that was given, refuses contradictions and leaves the
- * pivot alone.
+ * detector_options.c - combines the statements about the detector into the one that the
+ * library takes. In nanoBragg each convention reads its own statement only and overwrites
+ * the pivot; the default profile uses all that was given, refuses contradictions and leaves
+ * the pivot alone.
  *
  * SPDX-License-Identifier: MIT
  */

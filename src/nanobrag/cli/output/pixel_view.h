@@ -1,11 +1,11 @@
 /*
- * view.h - the scattering vector of a pixel and the place of the direct beam, computed by
- * the program for warnings and the picture, not for rendering.
+ * pixel_view.h - the scattering vector of a pixel and the place of the direct beam,
+ * computed by the program for warnings and the picture, not for rendering.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_CLI_OUTPUT_VIEW_H
-#define NB_CLI_OUTPUT_VIEW_H
+#ifndef NB_CLI_OUTPUT_PIXEL_VIEW_H
+#define NB_CLI_OUTPUT_PIXEL_VIEW_H
 
 #include <nanobrag/nanobrag.h>
 

@@ -1,10 +1,10 @@
 /*
- * strips.c - see strips.h. The candidates near the Ewald sphere are listed once for each
- * group of sources and orientations; then threads share the chunks of strips.
+ * row_strips.c - see row_strips.h. The candidates near the Ewald sphere are listed once for
+ * each group of sources and orientations; then threads share the chunks of strips.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "kernels/spots/strips.h"
+#include "kernels/spots/row_strips.h"
 
 #include <stdlib.h>
 #include <string.h>

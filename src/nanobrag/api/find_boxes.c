@@ -1,5 +1,5 @@
 /*
- * api/boxes.c - nb_boxes(), boxes of pixels around the brightest reflections.
+ * api/find_boxes.c - nb_boxes(), boxes of pixels around the brightest reflections.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
-/* strips.c - see strips.h. SPDX-License-Identifier: MIT */
-#include "gpu/strips.h"
+/* tile_rows.c - see tile_rows.h. SPDX-License-Identifier: MIT */
+#include "gpu/tile_rows.h"
 
 #include <assert.h>
 #include <stddef.h>

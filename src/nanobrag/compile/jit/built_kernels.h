@@ -1,11 +1,11 @@
 /*
- * registry.h - the kernels of one kind that were built at run time for a device: each is
- * found by what it was built for, and NVRTC builds at most env.recompile_limit of them.
+ * built_kernels.h - the kernels of one kind that were built at run time for a device: each
+ * is found by what it was built for, and NVRTC builds at most env.recompile_limit of them.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_COMPILE_JIT_REGISTRY_H
-#define NB_COMPILE_JIT_REGISTRY_H
+#ifndef NB_COMPILE_JIT_BUILT_KERNELS_H
+#define NB_COMPILE_JIT_BUILT_KERNELS_H
 
 #include "compile/jit/build.h"
 #include "gpu/driver/gpu_scene.h"

@@ -1,5 +1,5 @@
 /*
- * strips.h - an image on a device in strips of rows of tiles, one sequence of launches
+ * tile_rows.h - an image on a device in strips of rows of tiles, one sequence of launches
  * each, and the sum over all its tiles, which the launches of the last strip compute.
  *
  * The tiles are summed by a tree of fixed shape, so that the bits of a sum depend neither
@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_STRIPS_H
-#define NB_GPU_STRIPS_H
+#ifndef NB_GPU_TILE_ROWS_H
+#define NB_GPU_TILE_ROWS_H
 
 #include "gpu/gpu.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
