@@ -13,102 +13,24 @@
 
 #include "base/context.h"
 
-enum kind { REAL, WHOLE, WIDE };
+enum kind { REAL_NUMBER, WHOLE_NUMBER, WIDE_NUMBER };
 
 struct row {
-    const char *name;
-    const char *parts; /* what the elements of a short list add to the name */
+    const char *name; /* NULL: it is none of a resolved scene */
+    const char *parts; /* words, one of which ends the name */
     enum kind kind;
     int n;
     size_t at; /* in nb_scene */
 };
 
-#define AT(member) offsetof(nb_scene, member)
-
+#define REAL(member, first, count, parts, name, lower, upper, least, option)               \
+    {name, parts, REAL_NUMBER, count,                                                      \
+     offsetof(nb_scene, member) + (first) * sizeof(double)},
+#define WHOLE(member, count, name, lower, upper, option)                                   \
+    {name, "", WHOLE_NUMBER, count, offsetof(nb_scene, member)},
+#define WIDE(member, name) {name, "", WIDE_NUMBER, 1, offsetof(nb_scene, member)},
 static const struct row rows[] = {
-    {"the width of the image", NULL, WHOLE, 1, AT(detector.nfast)},
-    {"the height of the image", NULL, WHOLE, 1, AT(detector.nslow)},
-    {"the pixel size", NULL, REAL, 1, AT(detector.pixel)},
-    {"the distance", NULL, REAL, 1, AT(detector.distance)},
-    {"the distance along the normal", NULL, REAL, 1, AT(detector.close_distance)},
-    {"the kind of origin", NULL, WHOLE, 1, AT(detector.origin_kind)},
-    {"the origin's ", "x y z", REAL, 3, AT(detector.origin)},
-    {"the convention", NULL, WHOLE, 1, AT(detector.convention)},
-    {"the pivot", NULL, WHOLE, 1, AT(detector.pivot)},
-    {"the detector's rotation about ", "x y z", REAL, 3, AT(detector.rotation)},
-    {"two theta", NULL, REAL, 1, AT(detector.twotheta)},
-    {"the detector's vectors", NULL, REAL, 12, AT(detector.vectors)},
-    {"the sensor's thickness", NULL, REAL, 1, AT(detector.thickness)},
-    {"the sensor's attenuation", NULL, REAL, 1, AT(detector.attenuation)},
-    {"the wavelength of the attenuation", NULL, REAL, 1,
-     AT(detector.attenuation_wavelength)},
-    {"the sensor's material", NULL, WHOLE, 1, AT(detector.material)},
-    {"the number of layers", NULL, WHOLE, 1, AT(detector.nlayers)},
-    {"the cosine of the layers", NULL, REAL, 1, AT(detector.layer_cosine)},
-    {"whether the detector is curved", NULL, WHOLE, 1, AT(detector.curved)},
-    {"whether pixels are points", NULL, WHOLE, 1, AT(detector.point_pixel)},
-    {"the region of interest", NULL, WHOLE, 4, AT(detector.roi)},
-    {"cell_", "a b c alpha beta gamma", REAL, 6, AT(crystal.cell)},
-    {"the crystal's matrix", NULL, REAL, 9, AT(crystal.matrix)},
-    {"misset_", "x y z", REAL, 3, AT(crystal.misset)},
-    {"the crystal's rotation about ", "x y z", REAL, 3, AT(crystal.rotation)},
-    {"ncells_", "a b c", REAL, 3, AT(crystal.ncells)},
-    {"ncells_", "ab ac bc", REAL, 3, AT(crystal.ncells_off)},
-    {"the mosaic spread", NULL, REAL, 3, AT(crystal.mosaic)},
-    {"the spread's element ", "ab ac bc", REAL, 3, AT(crystal.mosaic_off)},
-    {"the mosaic model", NULL, WHOLE, 1, AT(crystal.mosaic_model)},
-    {"the share of the mosaic's tail", NULL, REAL, 1, AT(crystal.mosaic_tail)},
-    {"the width of the mosaic's tail", NULL, REAL, 1, AT(crystal.mosaic_tail_width)},
-    {"the strain", NULL, REAL, 1, AT(crystal.strain)},
-    {"the illuminated size of the crystal", NULL, REAL, 1, AT(crystal.crystal_size)},
-    {"the number of mosaic domains", NULL, WHOLE, 1, AT(crystal.ndomains)},
-    {"the seed of the mosaic domains", NULL, WIDE, 1, AT(crystal.mosaic_seed)},
-    {"the shape of the crystal", NULL, WHOLE, 1, AT(crystal.shape)},
-    {"the crystal's fudge", NULL, REAL, 1, AT(crystal.fudge)},
-    {"whether spots are normalised", NULL, WHOLE, 1, AT(crystal.normalise)},
-    {"b_factor", NULL, REAL, 1, AT(crystal.b_factor)},
-    {"scale", NULL, REAL, 1, AT(crystal.scale)},
-    {"default_f", NULL, REAL, 1, AT(crystal.default_f)},
-    {"the interpolation", NULL, WHOLE, 1, AT(crystal.interpolate)},
-    {"the size of the crystal along ", "a b c", REAL, 3, AT(crystal.size)},
-    {"the number of further lattices", NULL, WHOLE, 1, AT(crystal.nlattice)},
-    {"the crystal system", NULL, WHOLE, 1, AT(crystal.system)},
-    {"the wavelength", NULL, REAL, 1, AT(beam.wavelength)},
-    {"the beam's ", "x y z", REAL, 3, AT(beam.direction)},
-    {"the fluence", NULL, REAL, 1, AT(beam.fluence)},
-    {"the flux", NULL, REAL, 1, AT(beam.flux)},
-    {"the exposure", NULL, REAL, 1, AT(beam.exposure)},
-    {"the size of the beam", NULL, REAL, 1, AT(beam.size)},
-    {"the polarization", NULL, REAL, 1, AT(beam.polarization)},
-    {"whether the beam is unpolarised", NULL, WHOLE, 1, AT(beam.unpolarised)},
-    {"the polarization axis's ", "x y z", REAL, 3, AT(beam.polarization_axis)},
-    {"the dispersion", NULL, REAL, 1, AT(beam.dispersion)},
-    {"the number of wavelengths", NULL, WHOLE, 1, AT(beam.ndispersion)},
-    {"the divergence, ", "horizontal vertical", REAL, 2, AT(beam.divergence)},
-    {"the number of directions, ", "horizontal vertical", WHOLE, 2, AT(beam.ndivergence)},
-    {"the divergence step, ", "horizontal vertical", REAL, 2, AT(beam.divergence_step)},
-    {"whether the divergence is square", NULL, WHOLE, 1, AT(beam.square_divergence)},
-    {"the number of sources", NULL, WHOLE, 1, AT(beam.nsource)},
-    {"phi0", NULL, REAL, 1, AT(scan.phi0)},
-    {"osc", NULL, REAL, 1, AT(scan.osc)},
-    {"the spindle's ", "x y z", REAL, 3, AT(scan.axis)},
-    {"the number of phi steps", NULL, WHOLE, 1, AT(scan.nphi)},
-    {"the phi step", NULL, REAL, 1, AT(scan.step)},
-    {"the drift about ", "x y z", REAL, 3, AT(scan.drift)},
-    {"the phi without drift", NULL, REAL, 1, AT(scan.drift_phi)},
-    {"water", NULL, REAL, 1, AT(background.water)},
-    {"the density of the background", NULL, REAL, 1, AT(background.density)},
-    {"the molecular weight of the background", NULL, REAL, 1,
-     AT(background.molecular_weight)},
-    {"the oversampling", NULL, WHOLE, 1, AT(oversample)},
-    {"the oversampling of ", "layers", WHOLE, 1, AT(oversample_thick)},
-    {"the oversampling of ", "polarization", WHOLE, 1, AT(oversample_polar)},
-    {"the oversampling of ", "solid angle", WHOLE, 1, AT(oversample_omega)},
-    {"dmin", NULL, REAL, 1, AT(dmin)},
-    {"the set of quirks", NULL, WIDE, 1, AT(quirks)},
-    {"the kind of point spread", NULL, WHOLE, 1, AT(psf.kind)},
-    {"the width of the point spread", NULL, REAL, 1, AT(psf.fwhm)},
-    {"the radius of the point spread", NULL, WHOLE, 1, AT(psf.radius)},
+#include "scene/members.def"
 };
 
 static const char *const checksums[] = {
@@ -126,11 +48,16 @@ static const char *const checksums[] = {
 enum { NROWS = sizeof rows / sizeof *rows };
 _Static_assert(sizeof checksums / sizeof *checksums == FINGERPRINT_SUMS, "a name each");
 
+static size_t numbers_of(const struct row *row)
+{
+    return row->name ? (size_t)row->n : 0;
+}
+
 size_t fingerprint_numbers(void)
 {
     size_t n = 0;
 
-    for (int i = 0; i < NROWS; i++) n += (size_t)rows[i].n;
+    for (int i = 0; i < NROWS; i++) n += numbers_of(rows + i);
     return n;
 }
 
@@ -155,11 +82,11 @@ void fingerprint_name(size_t i, char *out, size_t size)
     const size_t n = fingerprint_numbers();
 
     for (int k = 0; k < NROWS && i < n; k++) {
-        if (i < (size_t)rows[k].n) {
+        if (i < numbers_of(rows + k)) {
             name_element(rows + k, (int)i, out, size);
             return;
         }
-        i -= (size_t)rows[k].n;
+        i -= numbers_of(rows + k);
     }
     (void)snprintf(out, size, "%s", checksums[i - n]);
 }
@@ -296,8 +223,9 @@ static double number_of(const nb_scene *scene, const struct row *row, int elemen
 {
     const char *at = (const char *)scene + row->at;
 
-    if (row->kind == REAL) return ((const double *)(const void *)at)[element];
-    if (row->kind == WIDE) return (double)((const int64_t *)(const void *)at)[element];
+    if (row->kind == REAL_NUMBER) return ((const double *)(const void *)at)[element];
+    if (row->kind == WIDE_NUMBER)
+        return (double)((const int64_t *)(const void *)at)[element];
     return ((const int *)(const void *)at)[element];
 }
 
@@ -310,7 +238,8 @@ nb_status fingerprint_take(nb_context *ctx, const nb_scene *s, double *numbers,
 
     NB_TRY(sum_of_factors(ctx, s->crystal.hkl, &factors));
     for (int i = 0; i < NROWS; i++)
-        for (int k = 0; k < rows[i].n; k++) numbers[n++] = number_of(s, rows + i, k);
+        for (size_t k = 0; k < numbers_of(rows + i); k++)
+            numbers[n++] = number_of(s, rows + i, k);
     *sums++ = sum_of_bytes(s->detector.mask,
                            (size_t)s->detector.nslow * (size_t)s->detector.nfast);
     *sums++ = sum_of_boxes(&s->detector);

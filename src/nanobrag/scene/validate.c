@@ -1,10 +1,11 @@
 /*
- * validate.c - checks the range of every number of a scene, by two tables of rules.
+ * validate.c - checks the range of every number of a scene (members.def).
  * Contradictions between numbers are found where those are resolved. A message begins with
  * the option and ends with the member in parentheses, which the program does not print.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -25,80 +26,23 @@ struct rule {
 };
 
 #define ANY HUGE_VAL
-#define NUMBER(member, lower, upper, least, option)                                        \
-    {                                                                                      \
-#member, "", option, offsetof(nb_scene, member), 0, 1, lower, upper, least         \
-    }
-#define NUMBERS(member, first, count, numbers, lower, upper, option)                       \
-    {                                                                                      \
-#member, numbers, option, offsetof(nb_scene, member) + (first) * sizeof(double),   \
-            first, count, lower, upper, 0                                                  \
-    }
-
+#define REAL(member, first, count, parts, name, lower, upper, least, option)               \
+    {#member, parts, option, offsetof(nb_scene, member) + (first) * sizeof(double),        \
+     first,   count, lower,  upper,                                                        \
+     least},
+#define WHOLE(...)
+#define WIDE(...)
 static const struct rule number_rules[] = {
-    NUMBERS(crystal.cell, 0, 3, "a b c", 0, 1e6, "-cell"),
-    NUMBERS(crystal.cell, 3, 3, "alpha beta gamma", 0, 180, "-cell"),
-    NUMBERS(crystal.matrix, 0, 9, "a*_x b*_x c*_x a*_y b*_y c*_y a*_z b*_z c*_z", -1e6, 1e6,
-            "-mat"),
-    NUMBERS(crystal.misset, 0, 3, "x y z", -1e6, 1e6, "-misset"),
-    NUMBERS(crystal.rotation, 0, 3, "x y z", -1e6, 1e6, ""),
-    NUMBERS(crystal.ncells, 0, 3, "Na Nb Nc", 0, 1e9, "-N, -Na, -Nb or -Nc"),
-    NUMBERS(crystal.ncells_off, 0, 3, "", -1e9, 1e9, ""),
-    NUMBERS(crystal.mosaic, 0, 3, "", 0, 360, "-mosaic"),
-    NUMBERS(crystal.mosaic_off, 0, 3, "ab ac bc", -360, 360, "-mosaic_tensor"),
-    NUMBER(crystal.mosaic_tail, 0, 1, 0, "-mosaic_tail"),
-    NUMBER(crystal.mosaic_tail_width, 0, 1e3, 1e-3, "-mosaic_tail_width"),
-    NUMBER(crystal.strain, 0, 1, 0, "-strain"),
-    NUMBER(crystal.crystal_size, 0, 10, 0, "-crystal_size"),
-    NUMBER(crystal.fudge, 0, 1e30, 0, "-fudge"),
-    NUMBER(crystal.b_factor, -1e4, 1e6, 0, ""),
-    NUMBER(crystal.scale, 0, 1e30, 0, ""),
-    NUMBER(crystal.default_f, -1e30, 1e30, 0, "-default_F"),
-    NUMBERS(crystal.size, 0, 3, "a b c", 0, 1e6, "-xtalsize, -xtal_x, -xtal_y or -xtal_z"),
-    NUMBERS(detector.origin, 0, 3, "", -1e9, 1e9,
-            "-Xbeam, -Ybeam, -Xclose, -Yclose, -ORGX, -ORGY or -pix0_vector"),
-    NUMBERS(detector.also, 0, 3, "", -1e9, 1e9, "-ORGX, -ORGY, -Xclose or -Yclose"),
-    NUMBER(detector.distance, -1e9, 1e9, 0, "-distance"),
-    NUMBER(detector.close_distance, -1e9, 1e9, 0, "-close_distance"),
-    NUMBER(detector.pixel, 0, 1e6, 1e-6, "-pixel"),
-    NUMBERS(detector.rotation, 0, 3, "x y z", -1e6, 1e6, "-detector_rotx, _roty or _rotz"),
-    NUMBER(detector.twotheta, -1e6, 1e6, 0, "-twotheta"),
-    NUMBERS(detector.vectors, 0, 12, "", -1e9, 1e9,
-            "-fdet_vector, -sdet_vector, -odet_vector or -twotheta_axis"),
-    NUMBER(detector.thickness, 0, 1e9, 0, "-detector_thick"),
-    NUMBER(detector.attenuation, 0, ANY, 1e-6, "-detector_abs"),
-    NUMBER(detector.attenuation_wavelength, 0, 1e6, 1e-6, ""),
-    NUMBER(detector.layer_cosine, 0, 1, 0, ""),
-    NUMBERS(detector.size, 0, 2, "fast slow", 0, 1e9, "-detsize"),
-    NUMBER(beam.wavelength, 0, 1e6, 1e-6, "-lambda or -energy"),
-    NUMBERS(beam.direction, 0, 3, "x y z", -1e9, 1e9, "-beam_vector"),
-    NUMBER(beam.fluence, 0, 1e60, 0, "-fluence"),
-    NUMBER(beam.polarization, -1e6, 1e6, 0, "-polar"),
-    NUMBERS(beam.polarization_axis, 0, 3, "x y z", -1e9, 1e9, "-polar_vector"),
-    NUMBER(beam.dispersion, 0, 2, 0, "-dispersion, as a fraction,"),
-    NUMBERS(beam.divergence, 0, 2, "horizontal vertical", 0, 6284,
-            "-divergence, -hdivrange or -vdivrange"),
-    NUMBERS(beam.divergence_step, 0, 2, "horizontal vertical", 0, 6284,
-            "-hdivstep or -vdivstep"),
-    NUMBER(beam.flux, 0, 1e60, 0, "-flux"),
-    NUMBER(beam.exposure, 0, 1e30, 0, "-exposure"),
-    NUMBER(beam.size, -1e9, 1e9, 0, "-beamsize"),
-    NUMBER(scan.phi0, -1e6, 1e6, 0, "-phi"),
-    NUMBER(scan.osc, -1e6, 1e6, 0, "-osc"),
-    NUMBERS(scan.axis, 0, 3, "x y z", -1e9, 1e9, "-spindle_axis"),
-    NUMBER(scan.step, -1e6, 1e6, 0, "-phistep"),
-    NUMBERS(scan.drift, 0, 3, "x y z", -1e6, 1e6, "-rotation_drift"),
-    NUMBER(scan.drift_phi, -1e6, 1e6, 0, "-drift_phi"),
-    NUMBER(background.water, 0, 1e9, 0, "-water"),
-    NUMBER(background.density, 0, 1e6, 0, "-density"),
-    NUMBER(background.molecular_weight, 0, 1e9, 1e-3, "-MW"),
-    NUMBER(dmin, 0, 1e9, 0, "-dmin"),
-    NUMBER(psf.fwhm, 0, 1e6, 0, "-psf_fwhm"),
+#include "scene/members.def"
 };
 
 /* The spread where it has three numbers. */
-static const struct rule spread_rule =
-    NUMBERS(crystal.mosaic, 0, 3, "aa bb cc", 0, 360, "-mosaic_tensor");
+static const struct rule spread_rule = {.member = "crystal.mosaic",
+                                        .numbers = "aa bb cc",
+                                        .option = "-mosaic_tensor",
+                                        .offset = offsetof(nb_scene, crystal.mosaic),
+                                        .count = 3,
+                                        .upper = 360};
 
 struct count_rule {
     const char *name, *option;
@@ -106,34 +50,12 @@ struct count_rule {
     int lower, upper;
 };
 
-#define COUNT(member, lower, upper, option)                                                \
-    {                                                                                      \
-#member, option, offsetof(nb_scene, member), lower, upper                          \
-    }
-
+#define REAL(...)
+#define WHOLE(member, count, name, lower, upper, option)                                   \
+    {#member, option, offsetof(nb_scene, member), lower, upper},
+#define WIDE(...)
 static const struct count_rule count_rules[] = {
-    COUNT(crystal.ndomains, 0, 100000000, "-mosaic_domains"),
-    COUNT(crystal.mosaic_model, NB_MOSAIC_AUTO, NB_MOSAIC_GAUSS, "-mosaic_model"),
-    COUNT(crystal.system, NB_SYSTEM_NONE, NB_CUBIC, ""),
-    COUNT(crystal.shape, NB_SQUARE, NB_GAUSS_STAR, ""),
-    COUNT(crystal.normalise, 0, 1, "-normalise"),
-    COUNT(crystal.interpolate, NB_INTERPOLATE_AUTO, NB_TRICUBIC, ""),
-    COUNT(detector.nslow, 0, 1000000, "-detpixels_s"),
-    COUNT(detector.nfast, 0, 1000000, "-detpixels_f"),
-    COUNT(detector.convention, NB_MOSFLM, NB_CUSTOM, ""),
-    COUNT(detector.origin_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE, ""),
-    COUNT(detector.also_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE, ""),
-    COUNT(detector.pivot, NB_PIVOT_DEFAULT, NB_PIVOT_SAMPLE, ""),
-    COUNT(detector.material, NB_MATERIAL_UNKNOWN, NB_MATERIAL_GAAS, ""),
-    COUNT(detector.nlayers, 0, 1000000, "-detector_thicksteps"),
-    COUNT(beam.ndispersion, 0, 100000000, "-dispsteps"),
-    COUNT(beam.ndivergence[0], 0, 100000000, "-hdivsteps"),
-    COUNT(beam.ndivergence[1], 0, 100000000, "-vdivsteps"),
-    COUNT(beam.nsource, 0, 100000000, "-sourcefile"),
-    COUNT(scan.nphi, 0, 100000000, "-phisteps"),
-    COUNT(oversample, 0, 10000, "-oversample"),
-    COUNT(psf.kind, NB_PSF_NONE, NB_PSF_FIBER, "-psf"),
-    COUNT(psf.radius, 0, 1000000, "-psf_radius"),
+#include "scene/members.def"
 };
 
 /* Writes the name of number k: its option's and its own, as far as there are such, or else
