@@ -19,7 +19,7 @@ const Field coordinates[] = {{30, 8, "coordinate; expected a number in A"},
                              {38, 8, "coordinate; expected a number in A"},
                              {46, 8, "coordinate; expected a number in A"}};
 const Field occupancy = {54, 6, "occupancy; expected a number from 0 to 1"};
-const Field b_factor = {60, 6, "B; expected a number in A^2"};
+const Field isotropic_b = {60, 6, "B; expected a number in A^2"};
 enum { COORDINATES_END = 54, NUMBERS_END = 66, ELEMENT = 76 };
 
 bool is_blank(const std::string &columns)
@@ -91,7 +91,7 @@ void complete_atom(std::string *line, long number, size_t lacks[GEMMI_NOTES])
     for (const Field &field : coordinates) check_field(*line, field, number);
     if (line->size() < NUMBERS_END) line->resize(NUMBERS_END, ' ');
     lacks[GEMMI_NO_OCCUPANCY] = complete_field(line, occupancy, "  1.00", number);
-    lacks[GEMMI_NO_B] = complete_field(line, b_factor, " 50.00", number);
+    lacks[GEMMI_NO_B] = complete_field(line, isotropic_b, " 50.00", number);
     lacks[GEMMI_NO_ELEMENT] = !has_element(*line);
 }
 
