@@ -91,7 +91,7 @@ static void move(nb_fit *fit, const size_t at[ELEMENTS])
 
 void cone_move(nb_fit *fit, size_t first, size_t n)
 {
-    size_t at[ELEMENTS];
+    size_t at[ELEMENTS] = {0};
 
     for (size_t i = first; i < first + n; i++)
         if (strcmp(fit->value[i].param.name, names[0]) == 0 && find(fit, first, n, i, at))
@@ -134,7 +134,7 @@ static void hold(const nb_fit *fit, struct fit_point *point, const size_t at[ELE
 void cone_hold(const nb_fit *fit, struct fit_point *point)
 {
     const struct fit_layout *l = &fit->layout;
-    size_t at[ELEMENTS];
+    size_t at[ELEMENTS] = {0};
 
     for (size_t i = 0; i < l->n && l->has_matrix; i++)
         if (strcmp(fit->value[i].param.name, names[0]) == 0 && find(fit, 0, l->n, i, at))
@@ -144,7 +144,7 @@ void cone_hold(const nb_fit *fit, struct fit_point *point)
 int cone_warn(const nb_fit *fit, char *text, size_t size)
 {
     double v[9], values[3], work[WORK];
-    size_t at[ELEMENTS];
+    size_t at[ELEMENTS] = {0};
 
     for (size_t i = 0; i < fit->layout.n; i++) {
         const int64_t shot = fit->value[i].shot;
