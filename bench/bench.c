@@ -1,299 +1,137 @@
 /*
- * bench.c - how fast nanobrag is on this machine: options, and the sections in order.
+ * bench.c - nanobrag_bench: the timed loops that bench.py asks for. Each line of stdin is a
+ * request, each line of stdout an answer of words KEY=VALUE:
  *
- * SPDX-License-Identifier: MIT
+ *   machine [quick]      what the core can do at this moment
+ *   REPEAT BUDGET WORDS [/ WORDS]...
+ *                        times of simulators in turn, medians in seconds, one answer each;
+ *                        the words are those of timed.h
+ *
+ * error=TEXT and features=TEXT end an answer. SPDX-License-Identifier: MIT
  */
-#include "bench.h"
-
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "measure/process.h"
+#include "measure/machine.h"
+#include "timed.h"
+#include "timing.h"
 
-enum { PATH = 4096, USAGE = 2 };
+enum { LINE = 4096, TURNS = 4 };
 
-static const char help[] =
-    "usage: nanobrag_bench [OPTION]...\n"
-    "How fast nanobrag is on this machine, beside what the machine can do.\n"
-    "  -cases A,B      of A to I, also as AB or a,b (default: all)\n"
-    "  -ladder         also time against pixels, domains, sources, cells and threads,\n"
-    "                  10^6 to 10^9 evaluations\n"
-    "  -long           the ladder to 10^10 evaluations, and no part of an image for a "
-    "whole\n"
-    "  -peer PATH      also another program with nanoBragg's command line, in turn with "
-    "ours\n"
-    "  -program PATH   ours (default: nanobrag beside this program)\n"
-    "  -threads N      of the library and of the programs (default: 1)\n"
-    "  -repeat N       runs of which a median is taken (default: 5)\n"
-    "  -json FILE      everything that was found\n"
-    "  -plot FILE      the ladder as SVG; implies -ladder\n"
-    "  -quick          small sizes, cases A,B,C,E: seconds, for tests\n"
-    "  -fits           only what a pass of a fit costs\n"
-    "  -continuous     only crystals in closed form, beside domains\n"
-    "  -floor          only a test: are the loops vectorised? Exit status 0 yes, 1 no,\n"
-    "                  77 cannot be told here\n"
-    "  -help           this text; --x is -x\n"
-    "Exit status: 0 done, 1 a program could not be run or a file not written, 2 wrong "
-    "usage.\n";
-
-const char *seconds_text(double seconds, char *text, size_t room)
-{
-    if (seconds <= 0)
-        (void)snprintf(text, room, "-");
-    else if (seconds < 1e-3)
-        (void)snprintf(text, room, "%.3g us", 1e6 * seconds);
-    else if (seconds < 1)
-        (void)snprintf(text, room, "%.3g ms", 1e3 * seconds);
-    else
-        (void)snprintf(text, room, "%.3g s", seconds);
-    return text;
-}
-
-const char *verdict_text(int reached, const char *yes, const char *no)
-{
-    if (reached) return yes;
-    return machine_is_busy() ? TOO_BUSY : no;
-}
-
-void report_failure(struct report *report, const char *who, const char *why)
-{
-    if (!*report->failure)
-        (void)snprintf(report->failure, sizeof report->failure, "%.70s: %.80s", who, why);
-}
-
-/* ---- options ---- */
-
-static void refuse(const char *what, const char *word)
-{
-    (void)fprintf(stderr, "nanobrag_bench: %s%s%s; -help lists the options\n", what,
-                  *word ? " " : "", word);
-    exit(USAGE);
-}
-
-static int count_of(const char *option, const char *word)
-{
-    char *end;
-    const long count = strtol(word, &end, 10);
-
-    if (end == word || *end || count < 1 || count > 1024)
-        refuse(option, "expects 1 to 1024");
-    return (int)count;
-}
-
-/* "A,B" or "AB", also in lower case; a comma stands between two letters */
-static const char *letters_of(const char *word)
-{
-    static const char known[] = "ABCDEFGHIabcdefghi";
-    static char letters[32];
-    size_t n = 0;
-
-    for (const char *p = word; *p; p++) {
-        const char *at = strchr(known, *p);
-
-        if (!at || n + 1 == sizeof letters)
-            refuse("-cases expects letters of A to I, not", word);
-        letters[n++] = known[(at - known) % 9];
-        if (p[1] == ',' && p[2]) p++;
-    }
-    if (n == 0) refuse("-cases expects letters of A to I", "");
-    return letters;
-}
-
-static void read_words(struct options *o, int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const struct {
-            const char *name;
-            int *flag;
-        } flags[] = {{"-ladder", &o->ladder},        {"-long", &o->longer},
-                     {"-quick", &o->quick},          {"-fits", &o->fits},
-                     {"-floor", &o->floor},          {"-help", &o->help},
-                     {"-continuous", &o->continuous}};
-        const struct {
-            const char *name, **text;
-        } texts[] = {{"-cases", &o->letters},     {"-peer", &o->peer},
-                     {"-json", &o->json},         {"-plot", &o->plot},
-                     {"-program", &o->program},   {"-threads", &o->threads_word},
-                     {"-repeat", &o->repeat_word}};
-        int known = 0;
-
-        if (word[0] == '-' && word[1] == '-') word++;
-        for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-            if (strcmp(word, flags[k].name) == 0) known = *flags[k].flag = 1;
-        for (size_t k = 0; !known && k < sizeof texts / sizeof *texts; k++) {
-            if (strcmp(word, texts[k].name) != 0) continue;
-            if (!value) refuse(word, "expects a value");
-            *texts[k].text = value;
-            known = 1;
-            i++;
-        }
-        if (!known) refuse("unknown option", word);
-    }
-}
-
-/* A path that stays good in another folder; a word without '/' is looked up in PATH. */
-static const char *absolute(const char *path)
-{
-    char *resolved;
-
-    if (!strchr(path, '/')) return path;
-    resolved = realpath(path, NULL);
-    if (!resolved) refuse("no such program:", path);
-    return resolved; /* until the end */
-}
-
-/* refuse now what could not be written after minutes */
-static void check_place(const char *option, const char *path)
-{
-    static char folder[PATH];
-    const char *slash = strrchr(path, '/');
-    struct stat st;
-    int ok;
-
-    if (stat(path, &st) == 0) {
-        ok = !S_ISDIR(st.st_mode) && access(path, W_OK) == 0;
-    } else {
-        (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
-                       slash ? path : ".");
-        ok = *path && (!slash || slash[1]) && access(folder, W_OK | X_OK) == 0;
-    }
-    if (ok) return;
-    (void)snprintf(folder, sizeof folder, "%s: cannot write", option);
-    refuse(folder, path);
-}
-
-static const char *program_beside(const char *self)
-{
-    static char path[PATH];
-    const char *slash = strrchr(self, '/');
-
-    (void)snprintf(path, sizeof path, "%.*snanobrag", slash ? (int)(slash - self) + 1 : 0,
-                   self);
-    return path;
-}
-
-static struct options options_read(int argc, char **argv)
-{
-    struct options o = {.letters = NULL, .threads_word = "1", .repeat_word = "5"};
-
-    read_words(&o, argc, argv);
-    if (o.help || o.floor) return o;
-    o.threads = count_of("-threads", o.threads_word);
-    o.repeat = count_of("-repeat", o.repeat_word);
-    o.letters = letters_of(o.letters ? o.letters : o.quick ? "ABCE" : "ABCDEFGHI");
-    o.program = absolute(o.program ? o.program : program_beside(argv[0]));
-    if (o.peer) o.peer = absolute(o.peer);
-    if (o.plot) o.ladder = 1;
-#ifndef NANOBRAG_CJSON
-    if (o.json) refuse("-json: this build lacks cJSON", "");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
 #endif
-    if (o.json) check_place("-json", o.json);
-    if (o.plot) check_place("-plot", o.plot);
-    return o;
-}
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+#ifdef __OPTIMIZE__
+#define OPTIMISED 1
+#else
+#define OPTIMISED 0
+#endif
 
-/* ---- the sections ---- */
-
-static int cores_of_process(void)
+static void answer_machine(int quick)
 {
-    nb_context *ctx;
-    int cores;
+    const struct machine m = machine_measure(quick);
+    nb_context *ctx = NULL;
 
     (void)unsetenv("NANOBRAG_THREADS");
-    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) return 1;
-    cores = nb_context_threads(ctx);
+    (void)nb_context_create(NB_API_VERSION, NULL, &ctx);
+    (void)printf("version=%s isa=%s hertz=%.9g sines=%.9g double=%.9g float=%.9g "
+                 "cores=%d sanitized=%d optimised=%d features=%s\n",
+                 nb_version(), m.isa, m.hertz, m.sines, m.peak[NB_DOUBLE],
+                 m.peak[NB_SINGLE], ctx ? nb_context_threads(ctx) : 1, SANITIZED, OPTIMISED,
+                 nb_features());
     nb_context_free(ctx);
-    return cores;
 }
 
-static void run_all(struct report *report)
+/* Returns a hash of the bits of the image that was made last. */
+static unsigned long long hash_of(const struct timed *t)
 {
-    const struct options *options = report->options;
-    const struct machine *m = &report->machine;
+    const size_t size = t->is.options.precision == NB_SINGLE ? 4 : 8;
+    const size_t bytes = (size_t)t->about.nslow * (size_t)t->about.nfast * size;
+    const unsigned char *const p = (const unsigned char *)t->photons;
+    uint64_t hash = 0xcbf29ce484222325u;
 
-    report->cores = cores_of_process();
-    report->load = machine_load();
-    report->machine = machine_measure(options->quick);
-    (void)printf("nanobrag %s (%s)\n"
-                 "core: %.2f GHz, %s; %.1f double, %.1f float multiply-adds a cycle; "
-                 "%.1f million sin() a second\n"
-                 "threads %d (%s), cores that this process may use %d, medians of %d, "
-                 "load %.1f%s\n",
-                 nb_version(), nb_features(), 1e-9 * m->hertz, m->isa,
-                 m->peak[NB_DOUBLE] / m->hertz, m->peak[NB_SINGLE] / m->hertz,
-                 1e-6 * m->sines, options->threads,
-                 options->threads == 1 ? "CPU time" : "wall time", report->cores,
-                 options->repeat, report->load,
-                 machine_is_busy() ? "\nothers are at work: times mean little" : "");
-    if (options->continuous) continuous_run(report);
-    if (options->fits) {
-        fits_run(report);
-        fits_compare(report);
-    }
-    if (options->continuous || options->fits) return;
-    memory_run(report); /* first: see there */
-    figures_run(report);
-    if (options->peer) peers_run(report);
-    shots_run(report);
-    gradients_run(report);
-    fits_run(report);
-    fits_compare(report);
-    continuous_run(report);
-    if (options->ladder) ladder_run(report);
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
+    return (unsigned long long)hash;
 }
 
-static int write_files(const struct report *report)
+static void answer_one(struct timed *t)
 {
-    const struct options *options = report->options;
+    char words[NAME];
+    nb_compile_stats stats;
 
-    if (options->json && !json_write(report, options->json)) {
-        (void)fprintf(stderr, "nanobrag_bench: cannot write %s\n", options->json);
-        return 1;
+    (void)snprintf(words, sizeof words, "%s", timed_words);
+    nb_simulator_stats(t->sim, &stats);
+    (void)printf("n=%d made=%.9g strategy=%s kernel=%s evaluations=%.17g tiles=%d "
+                 "tiles_small=%d tiles_double=%d parameters=%zu dense=%zu bytes=%llu "
+                 "boxes=%zu bits=%llx",
+                 t->n, t->made, strategy_word(t->about.strategy), t->about.kernel,
+                 t->about.evaluations, t->about.tiles, t->about.tiles_small,
+                 t->about.tiles_double, nb_nparam(t->sim), nb_ndense(t->sim),
+                 (unsigned long long)stats.bytes, t->is.of.scene.detector.nbox, hash_of(t));
+    for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|")) {
+        const int call = cases_place(timed_words, word);
+
+        if (!(t->is.calls >> call & 1)) continue;
+        (void)printf(" %s=%.9g", word, timing_median(t->times[call], t->n));
+        (void)printf(" least_%s=%.9g", word, t->times[call][0]); /* they are sorted */
     }
-    if (options->plot && !plot_write(report, options->plot)) {
-        (void)fprintf(stderr, "nanobrag_bench: cannot write %s\n", options->plot);
-        return 1;
+    (void)putchar('\n');
+}
+
+/* Answer with as many lines as there are simulators. */
+static void answer_times(char *line)
+{
+    static struct timed all[TURNS];
+    static struct timed_request requests[TURNS];
+    const char *said = NULL;
+    char *words = line, *next;
+    int repeat = 0, used = 0, n = 0, open = 0;
+    double budget = 0;
+
+    if (sscanf(line, "%d %lf %n", &repeat, &budget, &used) != 2 || repeat < 1)
+        said = "a request is REPEAT BUDGET WORDS";
+    for (words = line + used; words && n < TURNS; words = next, n++) {
+        const char *wrong;
+
+        next = strstr(words, " / ");
+        if (next) *next = 0, next += 3;
+        wrong = timed_read(words, requests + n);
+        if (wrong && !said) said = wrong;
+    }
+    for (int good = 1; !said && good && open < n; open++) {
+        good = timed_open(all + open, requests + open);
+        if (!good) said = all[open].said;
+    }
+    if (!said && !timed_turns(all, n, repeat, budget))
+        for (int i = 0; i < n; i++)
+            if (*all[i].said) said = all[i].said;
+    for (int i = 0; i < n; i++)
+        if (said)
+            (void)printf("error=%s\n", said);
+        else
+            answer_one(all + i);
+    for (int i = 0; i < open; i++) timed_close(all + i);
+}
+
+int main(void)
+{
+    static char line[LINE];
+
+    while (fgets(line, sizeof line, stdin)) {
+        if (strncmp(line, "machine", 7) == 0)
+            answer_machine(strstr(line, "quick") != NULL);
+        else
+            answer_times(line);
+        (void)fflush(stdout);
     }
     return 0;
-}
-
-/* the files, and what went wrong: an exit status */
-static int end_of(const struct report *report)
-{
-    const int status = write_files(report);
-
-    if (!*report->failure) return status;
-    (void)fprintf(stderr, "nanobrag_bench: %s\n", report->failure);
-    return 1;
-}
-
-int main(int argc, char **argv)
-{
-    static struct report report;
-    static struct options options;
-    static char folder[FOLDER], hkl[FOLDER + 8];
-
-    options = options_read(argc, argv);
-    if (options.help) {
-        (void)fputs(help, stdout);
-        return 0;
-    }
-    if (options.floor) return floor_run();
-    if (!folder_make(folder)) {
-        (void)fprintf(stderr, "nanobrag_bench: no temporary folder\n");
-        return 1;
-    }
-    (void)snprintf(hkl, sizeof hkl, "%s/e.hkl", folder);
-    options.hkl = hkl;
-    report.options = &options;
-    if (cases_write_hkl(hkl))
-        run_all(&report);
-    else
-        report_failure(&report, hkl, "cannot be written");
-    folder_remove(folder);
-    return end_of(&report);
 }

@@ -1,6 +1,12 @@
 /*
- * cases.h - what is timed: images as numbers, from which both a scene for the library and
- * a command line for a program are made.
+ * cases.h - what is timed: scenes that are written as words. A word is KEY=VALUES, values
+ * of several numbers are separated by commas:
+ *
+ *   cell n (cells along a, b, c) shape misset mosaic ndomains model list f
+ *   wavelength fluence dispersion (fraction) nsource phi osc nphi water
+ *   side (pixels of a square) nfast nslow pixel distance roi oversample
+ *
+ * list=nearest, tricubic or 2erl: F is listed by cases_hkl(), or the file of examples/data.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,66 +19,40 @@
 
 enum { NAME = 160 }; /* room for a message */
 
-/* F = 100, or the list of cases_write_hkl(). */
+enum cases_list { CASES_NO_LIST, CASES_NEAREST, CASES_TRICUBIC, CASES_2ERL };
+
+/* A scene without its list of structure factors. */
+struct cases_scene {
+    nb_scene scene;
+    int list; /* enum cases_list */
+};
+
 struct bench_case {
     char letter;
     const char *what;
-    int shape; /* enum nb_shape: NB_SQUARE or NB_GAUSS */
-    double cell[6], misset[3]; /* A, degree */
-    int ncells; /* along a, b and c */
-    double mosaic; /* degree */
-    int ndomains;
-    double dispersion; /* percent */
-    int nsource;
-    double phi, osc; /* degree */
-    int nphi;
-    double wavelength, distance, pixel; /* A, mm, mm; 0: 1, 100, 0.1 */
-    int nfast, nslow;
-    int oversample; /* 0: by rule */
-    int interpolate; /* NB_NEAREST or NB_TRICUBIC in the list; else F = 100 */
-    int roi[4]; /* as in nb_detector; all 0: everything */
-    /* of nanoBragg.c built with gcc -O3 -march=native -fopenmp: evaluations of the whole
-     * process for each call of libm's sin() on the same core in the same minute */
-    double nanobragg;
-    double target[2]; /* times nanoBragg.c, by enum nb_precision; 0: none */
-    double spots_target, spots_seconds; /* ... of NB_SPOTS: times, or seconds */
-    double
-        own_seconds[2]; /* of NB_SPOTS under NB_PROFILE_NANOBRAG, which such a case is for
-                           alone: seconds by enum nb_precision on a core of 2.6 GHz */
+    struct cases_scene is;
 };
 
-extern const struct bench_case cases_list[];
-extern const size_t cases_count;
+/* Returns 1 if a word names a number of the scene, which is set. */
+int cases_word(const char *word, struct cases_scene *to);
 
-/* every h k l to 2 A with F = 100 (1 + cos(1.3 h + 2.1 k + 0.7 l)); 0 when the file cannot
- * be written */
-int cases_write_hkl(const char *path);
+/* Read words that are separated by spaces; those that name no case or scene are left out.
+ */
+void cases_words(const char *words, struct cases_scene *to);
 
-/* scene of a case under a profile (enum nb_profile); hkl is that list */
-nb_scene cases_scene(const struct bench_case *c, int profile, const nb_hkl *hkl);
+/* Write the case of a letter, or number i of A to I; return 0 if there is none. */
+int cases_of(char letter, struct bench_case *out);
+int cases_at(size_t i, struct bench_case *out);
 
-/* a command line under construction */
-struct command {
-    const char *word[64];
-    size_t nwords;
-    char text[2048]; /* where the words are kept */
-    size_t used;
-};
+/* Read the list of a scene, and let the scene look it up; *hkl stays NULL if it has none.
+ */
+nb_status cases_hkl(nb_context *ctx, struct cases_scene *of, nb_hkl **hkl);
 
-void command_add(struct command *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* options of a case as nanoBragg has them */
-void cases_command(const struct bench_case *c, const char *hkl, struct command *command);
-
-/* a float image in o.bin and nothing else, as nanoBragg says it */
-void command_image(struct command *command);
-
-/* our own options: enum nb_precision, enum nb_strategy */
-void command_manner(struct command *command, int precision, int strategy);
-
-/* words for those two enums */
+/* Return the words of the precision and of the strategy. */
 const char *precision_word(int precision);
 const char *strategy_word(int strategy);
+
+/* Return the place of a word in a list, whose words are separated by '|'; -1: nowhere. */
+int cases_place(const char *list, const char *word);
 
 #endif

@@ -34,7 +34,7 @@ static struct {
     const struct effort *effort;
     double (*clock)(void);
     int threads, rows, failures;
-    nb_hkl *list; /* structure factors of the cases */
+    nb_context *ctx; /* of lists of structure factors */
 } run;
 
 /* A scene as it is compared: a simulator of each side, which differ in nothing else. */
@@ -265,6 +265,7 @@ static void compare_all(void)
     static uint8_t mask[4096];
     nb_scene masked = scenes_base();
     struct named_scene named;
+    struct bench_case c;
 
     for (size_t i = 0; i < sizeof mask; i++) mask[i] = i % 11 != 3;
     masked.detector.mask = mask;
@@ -272,15 +273,15 @@ static void compare_all(void)
     for (size_t set = 0; set < sizeof sets / sizeof *sets; set++)
         for (size_t i = 0; scenes_at(sets[set], i, &named); i++)
             compare_ways(named.name, &named.scene);
-    for (size_t i = 0; i < cases_count; i++) {
-        struct bench_case c = cases_list[i];
+    for (size_t i = 0; cases_at(i, &c); i++) {
+        nb_detector *const d = &c.is.scene.detector;
         const char name[] = {'c', 'a', 's', 'e', ' ', c.letter, 0};
-        nb_scene scene;
+        nb_hkl *list;
 
-        if (c.nfast > run.effort->edge) c.nfast = run.effort->edge;
-        if (c.nslow > run.effort->edge) c.nslow = run.effort->edge;
-        scene = cases_scene(&c, NB_PROFILE_NANOBRAG, run.list);
-        compare_ways(name, &scene);
+        if (d->nfast > run.effort->edge) d->nfast = d->nslow = run.effort->edge;
+        if (cases_hkl(run.ctx, &c.is, &list) != NB_OK) give_up(name, run.ctx);
+        compare_ways(name, &c.is.scene);
+        nb_hkl_free(list);
     }
 }
 
@@ -293,8 +294,6 @@ static const struct effort *effort_named(const char *word)
 
 int main(int argc, char **argv)
 {
-    nb_context *ctx = NULL;
-
     run.effort = effort_named(argc > 1 ? argv[1] : "quick");
     run.threads = argc > 2 ? atoi(argv[2]) : 0;
     run.clock = run.threads == 1 ? timing_process_seconds : timing_seconds;
@@ -303,9 +302,7 @@ int main(int argc, char **argv)
                               "[THREADS]\n");
         return 2;
     }
-    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-        || nb_hkl_read(ctx, BENCH_LIST, &run.list) != NB_OK)
-        give_up(BENCH_LIST, ctx);
+    if (nb_context_create(NB_API_VERSION, NULL, &run.ctx) != NB_OK) give_up("", NULL);
     (void)printf("%-24s %-8s %-6s %-5s %-4s", "scene", "of", "", "", "bits");
     if (run.effort->most > 0)
         (void)printf(" %9s %9s %9s %9s %7s", "first ms", "compiled", "eager ms", "compiled",
@@ -313,7 +310,6 @@ int main(int argc, char **argv)
     (void)printf(" %8s %4s\n", "MiB", "plans");
     compare_all();
     (void)printf("%d comparisons, %d failures\n", run.rows, run.failures);
-    nb_hkl_free(run.list);
-    nb_context_free(ctx);
+    nb_context_free(run.ctx);
     return run.failures > 0 || run.rows == 0;
 }

@@ -1,10 +1,13 @@
 #!/bin/sh
 # bench.sh - how fast this machine renders: installs what is missing, builds, and runs
-# nanobrag_bench with the ladder into build/release/bench.json and bench.svg. Options go to
-# nanobrag_bench. SPDX-License-Identifier: MIT
+# bench/bench.py with the ladder into build/release/bench.json and, with matplotlib,
+# bench.svg. Options go to bench.py. SPDX-License-Identifier: MIT
 set -eu
 cd "$(dirname "$0")/.."
 
 sh scripts/build.sh
-build/release/bin/nanobrag_bench -json build/release/bench.json \
-    -plot build/release/bench.svg "$@"
+if python3 -c 'import matplotlib' 2> /dev/null; then
+    set -- -plot build/release/bench.svg "$@"
+fi
+python3 bench/bench.py -bench build/release/bin/nanobrag_bench -ladder \
+    -json build/release/bench.json "$@"

@@ -9,16 +9,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "fits.h"
-#include "measure/process.h"
 #include "timing.h"
 
 enum { SIDE = 512, PIXELS = SIDE * SIDE, STILLS = 8, STREAMED = 1000 };
 
 static const struct still small = {NB_GAUSS, 40, SIDE, {8, 18, 18}, 1e27, 0.12};
 static const char shared[] = "cell ncells mosaic origin", own[] = "misset scale water";
+
+/* Returns the largest resident size so far, in bytes. */
+static double resident(void)
+{
+    struct rusage used;
+
+    if (getrusage(RUSAGE_SELF, &used) != 0) return 0;
+#ifdef __APPLE__
+    return (double)used.ru_maxrss;
+#else
+    return 1024 * (double)used.ru_maxrss;
+#endif
+}
 
 /* Each still has an orientation and a scale of its own. */
 static nb_scene still_number(const struct campaign *c, int64_t i)
@@ -281,7 +294,7 @@ void campaign_stream(struct campaign *c, const char *name)
                                     .load = load,
                                     .unload = unload,
                                     .user = c};
-    const double before = process_own_resident();
+    const double before = resident();
     double seconds = timing_seconds(), peak;
     nb_fit_result r;
     nb_fit *fit;
@@ -289,7 +302,7 @@ void campaign_stream(struct campaign *c, const char *name)
     must(c->ctx, nb_fit_create(c->ctx, n, NULL, &options, &fit));
     must(c->ctx, nb_fit_run(fit));
     seconds = timing_seconds() - seconds;
-    peak = process_own_resident();
+    peak = resident();
     must(c->ctx, nb_fit_result_get(fit, &r));
     (void)printf("%-24s %lld stills, %zu values, %d passes of which %d together, %.0f s; "
                  "%.0f MB "
@@ -353,7 +366,7 @@ void campaign_memory(struct campaign *c, const char *name)
 {
     enum { SLOW = 2527, FAST = 2463 };
     const size_t pixels = (size_t)SLOW * FAST;
-    const double data = (double)(pixels * sizeof(double)), before = process_own_resident();
+    const double data = (double)(pixels * sizeof(double)), before = resident();
     double *photons = malloc(pixels * sizeof *photons), after;
     const nb_array observed = nb_array_f64(photons, SLOW, FAST);
     nb_scene scene = still_scene(&small, c->list);
@@ -375,7 +388,7 @@ void campaign_memory(struct campaign *c, const char *name)
     scene.crystal.misset[0] += 0.05;
     must(c->ctx, nb_fit_create(c->ctx, 1, &shot, &options, &fit));
     must(c->ctx, nb_fit_run(fit));
-    after = process_own_resident();
+    after = resident();
     (void)printf("%-24s %d x %d pixels, 15 parameters: %.0f MB beyond the data (wanted "
                  "150)\n",
                  name, SLOW, FAST, (after - before - data) / 1e6);

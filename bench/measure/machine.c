@@ -2,16 +2,10 @@
  * machine.c - see machine.h. Compiled at -O2 in every build, so that the yardstick, libm's
  * sin() in a plain loop, means the same everywhere. SPDX-License-Identifier: MIT
  */
-#define _DEFAULT_SOURCE /* getloadavg */ // NOLINT(readability-identifier-naming)
-
 #include "measure/machine.h"
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "measure/peak.h"
 #include "timing.h"
@@ -63,41 +57,6 @@ static double measure_sines(int count)
     kept = sum;
     (void)kept;
     return best;
-}
-
-double machine_load(void)
-{
-    double load = 0;
-
-    return getloadavg(&load, 1) == 1 ? load : 0;
-}
-
-/* processor time of this program and of those it has run */
-static double spent_seconds(void)
-{
-    struct rusage used;
-    double children = 0;
-
-    if (getrusage(RUSAGE_CHILDREN, &used) == 0)
-        children = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec
-                   + (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
-    return timing_process_seconds() + children;
-}
-
-/* our share of the load is averaged as the system averages the load: over a minute */
-int machine_is_busy(void)
-{
-    static double last, spent_then, own;
-    const double now = timing_seconds(), spent = spent_seconds(), minute = 60;
-
-    if (last > 0 && now > last) {
-        const double kept = exp((last - now) / minute);
-
-        own = kept * own + (1 - kept) * (spent - spent_then) / (now - last);
-    }
-    last = now;
-    spent_then = spent;
-    return machine_load() - own > 0.5 * (double)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 struct machine machine_measure(int quick)

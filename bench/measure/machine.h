@@ -14,13 +14,6 @@ struct machine {
     const char *isa; /* the instruction set of the peak */
 };
 
-/* programs that wanted to run in the last minute, on average; 0: not known */
-double machine_load(void);
-
-/* 1 when other programs want more than half of the machine's cores: what takes long may do
- * so because of them */
-int machine_is_busy(void);
-
 /* takes about half a second, `quick` a tenth */
 struct machine machine_measure(int quick);
 

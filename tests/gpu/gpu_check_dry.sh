@@ -50,7 +50,7 @@ echo "sanitizer $CUDA_DEVICE_ORDER $*" >> "$CALLS"
 echo "========= ${SAYS:-ERROR SUMMARY: 0 errors}"
 exit "${ENDS:-0}"
 END
-# the formats are those of bench/gpu
+# the formats are those of bench/gpu.c
 tool bench << 'END'
 echo "bench $NANOBRAG_CACHE_DIR $*" >> "$CALLS"
 [ -z "${HANGS-}" ] || exec sleep 1000

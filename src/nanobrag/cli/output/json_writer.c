@@ -25,22 +25,10 @@ cJSON *json_entry(cJSON *array)
     return entry;
 }
 
-void json_null(cJSON *to, const char *key)
-{
-    cJSON_AddNullToObject(to, key);
-}
-
 void json_real(cJSON *to, const char *key, double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
-    cJSON_AddRawToObject(to, key, isfinite(value) ? text : "null");
-}
-
-void json_figure(cJSON *to, const char *key, double value)
-{
-    char text[40];
-    snprintf(text, sizeof text, "%.9g", value);
     cJSON_AddRawToObject(to, key, isfinite(value) ? text : "null");
 }
 

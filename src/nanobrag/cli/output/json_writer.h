@@ -1,9 +1,8 @@
 /*
- * json_writer.h - writes the values of a JSON document, for the program and for
- * nanobrag_bench: a thin layer over cJSON. Reals are printed as %.17g, so that they read
- * back exactly; those that are not finite become null. It is compiled only with cJSON
- * (json_missing.c replaces the program's part without it). If memory runs out, a value is
- * left out, and the document is NULL.
+ * json_writer.h - writes the values of a JSON document: a thin layer over cJSON. Reals are
+ * printed as %.17g, so that they read back exactly; those that are not finite become null.
+ * It is compiled only with cJSON (json_missing.c replaces the writer without it). If memory
+ * runs out, a value is left out, and the document is NULL.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +19,7 @@ cJSON *json_object(cJSON *to, const char *key);
 cJSON *json_array(cJSON *to, const char *key);
 cJSON *json_entry(cJSON *array);
 
-void json_null(cJSON *to, const char *key);
 void json_real(cJSON *to, const char *key, double value);
-void json_figure(cJSON *to, const char *key, double value); /* to nine digits */
 void json_whole(cJSON *to, const char *key, long long value);
 void json_pair(cJSON *to, const char *key, double a, double b);
 void json_flag(cJSON *to, const char *key, int value);

@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "cases.h"
-#include "gpu/gpu_calls.h"
-#include "measure/process.h"
+#include "timed.h"
 #include "timing.h"
 
-enum { USAGE = 2, SKIPPED = 77, MOST = 64, TILE_SLOW = 8 };
+enum { USAGE = 2, SKIPPED = 77, TILE_SLOW = 8 };
 
 static const char help[] =
     "usage: nanobrag_bench_gpu [OPTION]...\n"
@@ -45,50 +44,14 @@ enum { HOST_PARTS = 16 };
 
 /* ---- cases ---- */
 
-#define SQUARE_CRYSTAL                                                                     \
-    .shape = NB_SQUARE, .cell = {70, 80, 90, 85, 95, 105}, .misset = {10, 20, 30},         \
-    .ncells = 20, .nsource = 1, .nphi = 1, .oversample = 1
-
-static const struct bench_case more_cases[] = {
-    {.letter = 'M',
-     .what = "1000 mosaic domains",
-     SQUARE_CRYSTAL,
-     .mosaic = 0.5,
-     .ndomains = 1000,
-     .nfast = 1024,
-     .nslow = 1024},
-    {.letter = 'S',
-     .what = "small, one domain: what a call costs by itself",
-     SQUARE_CRYSTAL,
-     .ndomains = 1,
-     .nfast = 64,
-     .nslow = 64},
-    {.letter = 'L',
-     .what = "large, 50 mosaic domains",
-     SQUARE_CRYSTAL,
-     .mosaic = 0.5,
-     .ndomains = 50,
-     .nfast = 4096,
-     .nslow = 4096},
-};
-
-/* NULL: there is none of that letter */
-static const struct bench_case *case_of(char letter)
-{
-    for (size_t i = 0; i < cases_count; i++)
-        if (cases_list[i].letter == letter) return cases_list + i;
-    for (size_t i = 0; i < sizeof more_cases / sizeof *more_cases; i++)
-        if (more_cases[i].letter == letter) return more_cases + i;
-    return NULL;
-}
-
 static void list_cases(void)
 {
-    for (int letter = 'A'; letter <= 'Z'; letter++) {
-        const struct bench_case *c = case_of((char)letter);
+    struct bench_case c;
 
-        if (c) (void)printf("%c  %d x %d  %s\n", letter, c->nfast, c->nslow, c->what);
-    }
+    for (int letter = 'A'; letter <= 'Z'; letter++)
+        if (cases_of((char)letter, &c))
+            (void)printf("%c  %d x %d  %s\n", letter, c.is.scene.detector.nfast,
+                         c.is.scene.detector.nslow, c.what);
 }
 
 /* ---- options ---- */
@@ -114,12 +77,13 @@ static int count_of(const char *option, const char *word)
 static const char *letters_of(const char *word)
 {
     static char letters[32];
+    struct bench_case c;
     size_t n = 0;
 
     for (const char *p = word; *p; p++) {
         const char letter = (char)(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
 
-        if (!case_of(letter) || n + 1 == sizeof letters)
+        if (!cases_of(letter, &c) || n + 1 == sizeof letters)
             refuse("-cases expects letters that -list names, not", word);
         letters[n++] = letter;
         if (p[1] == ',' && p[2]) p++;
@@ -158,108 +122,62 @@ static struct gpu_options options_read(int argc, char **argv)
 
 /* ---- one way to make the images of a case ---- */
 
-struct runner {
-    nb_context *ctx;
-    nb_hkl *hkl;
-    nb_simulator *sim;
-    nb_description about;
-    double *pixels; /* NULL: the simulator could not be made */
-    double opened; /* seconds until it was made */
-    char said[NAME]; /* why something failed */
-};
-
 struct way {
     int device, precision, strategy, threads;
-    const char *hkl; /* file of structure factors */
 };
 
-static int runner_failed(struct runner *r)
-{
-    (void)snprintf(r->said, sizeof r->said, "%.150s", nb_context_message(r->ctx));
-    return 0;
-}
-
 /* 1, or 0 with `said`; close it in either case */
-static int runner_open(struct runner *r, const struct bench_case *c, const struct way *way)
+static int open_way(struct timed *t, const struct bench_case *c, const struct way *way)
 {
-    const nb_context_options choice = {.threads = way->threads, .device = way->device};
-    const nb_options options = {.precision = way->precision, .strategy = way->strategy};
-    const double start = timing_seconds();
-    nb_scene scene;
+    const struct timed_request request = {.of = c->is,
+                                          .options = {.precision = way->precision,
+                                                      .strategy = way->strategy},
+                                          .threads = way->threads,
+                                          .device = way->device,
+                                          .is_wide = 1,
+                                          .clock = timing_seconds,
+                                          .calls = 1U << TIMED_IMAGE};
 
-    memset(r, 0, sizeof *r);
-    if (nb_context_create(NB_API_VERSION, &choice, &r->ctx) != NB_OK) {
-        (void)snprintf(r->said, sizeof r->said, "no context");
-        return 0;
-    }
-    if (c->interpolate && nb_hkl_read(r->ctx, way->hkl, &r->hkl) != NB_OK)
-        return runner_failed(r);
-    scene = cases_scene(c, NB_PROFILE_NANOBRAG, r->hkl);
-    if (nb_simulator_create(r->ctx, &scene, "", &options, &r->sim) != NB_OK
-        || nb_describe(r->sim, NULL, &r->about) != NB_OK)
-        return runner_failed(r);
-    r->opened = timing_seconds() - start;
-    r->pixels = calloc((size_t)c->nslow * (size_t)c->nfast, sizeof *r->pixels);
-    if (!r->pixels) (void)snprintf(r->said, sizeof r->said, "out of memory");
-    return r->pixels != NULL;
+    return timed_open(t, &request);
 }
 
-static void runner_close(struct runner *r)
+/* 1 if a device was lost meanwhile, with `said` */
+static int is_lost(struct timed *t)
 {
-    free(r->pixels);
-    nb_simulator_free(r->sim);
-    nb_hkl_free(r->hkl);
-    nb_context_free(r->ctx);
-}
-
-/* seconds of an image; 0: it failed, or a device was lost meanwhile */
-static double runner_run(struct runner *r)
-{
-    nb_array image = nb_array_f64(r->pixels, r->about.nslow, r->about.nfast);
-    const double start = timing_seconds();
-    double seconds;
     nb_compile_stats stats;
 
-    if (nb_forward(r->sim, NULL, &image) != NB_OK) return runner_failed(r);
-    seconds = timing_seconds() - start;
-    nb_simulator_stats(r->sim, &stats);
-    return stats.fallbacks > 0 ? runner_failed(r) : seconds;
+    nb_simulator_stats(t->sim, &stats);
+    if (stats.fallbacks > 0)
+        (void)snprintf(t->said, sizeof t->said, "%.150s", nb_context_message(t->ctx));
+    return stats.fallbacks > 0;
+}
+
+/* the median of `repeat` images or more; 0 on failure */
+static double time_images(struct timed *t, int repeat, double budget)
+{
+    return timed_turns(t, 1, repeat, budget) && !is_lost(t)
+               ? timing_median(t->times[TIMED_IMAGE], t->n)
+               : 0;
 }
 
 /* Make images until one is by a kernel built at run time; 0 with `said` after 20 s. */
-static int runner_heat(struct runner *r)
+static int heat(struct timed *t)
 {
     const double start = timing_seconds(), patience = 20;
     nb_compile_stats stats = {0};
 
     while (stats.promotions == 0 && timing_seconds() - start < patience) {
-        if (runner_run(r) == 0) return 0;
-        nb_simulator_stats(r->sim, &stats);
+        if (timed_run(t, TIMED_IMAGE) == 0) return 0;
+        nb_simulator_stats(t->sim, &stats);
     }
     if (stats.promotions > 0) return 1;
-    (void)snprintf(r->said, sizeof r->said, "no kernel was built at run time");
+    (void)snprintf(t->said, sizeof t->said, "no kernel was built at run time");
     return 0;
 }
 
-/* The median of `repeat` images, or of more that take less than a fifth of a second, or of
- * fewer that take `budget`; 0 on failure. */
-static double runner_time(struct runner *r, int repeat, double budget)
+static int is_on_host(const struct timed *t)
 {
-    const double enough = 0.2;
-    double times[MOST], spent = 0;
-    int n = 0;
-
-    while (n < MOST && (n < repeat || spent < enough) && (n == 0 || spent < budget)) {
-        times[n] = runner_run(r);
-        if (times[n] == 0) return 0;
-        spent += times[n++];
-    }
-    return timing_median(times, n);
-}
-
-static int is_on_host(const struct runner *r)
-{
-    return strcmp(r->about.device, "cpu") == 0;
+    return strcmp(t->about.device, "cpu") == 0;
 }
 
 /* ---- the host ---- */
@@ -273,62 +191,63 @@ struct host {
 
 /* Lanes cost the same everywhere: a part stands for the whole where that would take long.
  * `c` becomes what was computed. */
-static double time_lanes(struct bench_case *c, const struct way *way, struct runner *r)
+static double time_lanes(struct bench_case *c, const struct way *way, struct timed *t)
 {
+    nb_detector *const d = &c->is.scene.detector;
     const struct bench_case all = *c;
-    const int rows = c->nslow / HOST_PARTS / TILE_SLOW * TILE_SLOW;
+    const int rows = d->nslow / HOST_PARTS / TILE_SLOW * TILE_SLOW;
     double seconds = 0;
 
-    c->roi[1] = c->nfast;
-    c->roi[2] = (c->nslow - rows) / 2 / TILE_SLOW * TILE_SLOW;
-    c->roi[3] = c->roi[2] + rows;
     if (rows > 0) {
-        if (!runner_open(r, c, way)) return 0;
-        (void)runner_run(r); /* wakes the threads */
-        seconds = runner_run(r) * c->nslow / rows;
+        d->roi[1] = d->nfast;
+        d->roi[2] = (d->nslow - rows) / 2 / TILE_SLOW * TILE_SLOW;
+        d->roi[3] = d->roi[2] + rows;
+        if (!open_way(t, c, way)) return 0;
+        (void)timed_run(t, TIMED_IMAGE); /* wakes the threads */
+        seconds = timed_run(t, TIMED_IMAGE) * d->nslow / rows;
         if (seconds == 0 || seconds > host_most) return seconds;
-        runner_close(r);
+        timed_close(t);
     }
     *c = all;
-    if (!runner_open(r, c, way)) return 0;
-    return runner_time(r, 3, host_most / 4);
+    return open_way(t, c, way) ? time_images(t, 3, host_most / 4) : 0;
 }
 
 static void measure_host(const struct bench_case *c, struct way way, struct host *host)
 {
+    static struct timed t;
+
     memset(host, 0, sizeof *host);
     way.device = NB_CPU;
     for (way.precision = NB_DOUBLE; way.precision <= NB_SINGLE; way.precision++) {
         struct bench_case part = *c;
-        struct runner r;
+        const int *const roi = part.is.scene.detector.roi;
 
         way.strategy = NB_LANES;
-        host->lanes[way.precision] = time_lanes(&part, &way, &r);
-        host->part[way.precision] = part.roi[1] > 0;
+        host->lanes[way.precision] = time_lanes(&part, &way, &t);
+        host->part[way.precision] = roi[1] > 0;
         if (way.precision == NB_DOUBLE) {
-            host->image = r.pixels;
-            r.pixels = NULL;
-            host->first = part.roi[2];
-            host->end = part.roi[1] > 0 ? part.roi[3] : c->nslow;
+            host->image = t.photons;
+            t.photons = NULL;
+            host->first = roi[2];
+            host->end = roi[1] > 0 ? roi[3] : c->is.scene.detector.nslow;
         }
         if (host->lanes[way.precision] == 0)
-            (void)fprintf(stderr, "nanobrag_bench_gpu: %c, host: %s\n", c->letter, r.said);
-        runner_close(&r);
+            (void)fprintf(stderr, "nanobrag_bench_gpu: %c, host: %s\n", c->letter, t.said);
+        timed_close(&t);
         way.strategy = NB_STRATEGY_AUTO;
-        if (runner_open(&r, c, &way) && r.about.strategy == NB_SPOTS)
-            host->spots[way.precision] = runner_time(&r, 3, host_most / 4);
-        runner_close(&r);
+        if (open_way(&t, c, &way) && t.about.strategy == NB_SPOTS)
+            host->spots[way.precision] = time_images(&t, 3, host_most / 4);
+        timed_close(&t);
     }
 }
 
 /* the largest difference over the host's largest pixel */
-static double difference(const struct host *host, const struct bench_case *c,
-                         const double *image)
+static double difference(const struct host *host, int nfast, const double *image)
 {
-    const size_t end = (size_t)host->end * (size_t)c->nfast;
+    const size_t end = (size_t)host->end * (size_t)nfast;
     double worst = 0, peak = 0;
 
-    for (size_t i = (size_t)host->first * (size_t)c->nfast; i < end; i++) {
+    for (size_t i = (size_t)host->first * (size_t)nfast; i < end; i++) {
         const double off = fabs(image[i] - host->image[i]);
 
         if (!(off <= worst)) worst = isnan(off) ? HUGE_VAL : off;
@@ -354,7 +273,8 @@ static const char *seconds_of(double seconds, int is_part, char *text, size_t n)
     return text;
 }
 
-static void print_head(const struct runner *r, const struct gpu_options *options)
+static void print_head(const struct timed *r, double opened,
+                       const struct gpu_options *options)
 {
     (void)printf("nanobrag %s (%s)\n"
                  "device: %s; opened in %.2f s with its first simulator\n"
@@ -362,7 +282,7 @@ static void print_head(const struct runner *r, const struct gpu_options *options
                  "host: %d threads; medians of %d images or more on the device, the first "
                  "apart\n\n"
                  "%-8s %11s %8s %8s %8s %8s %8s %8s %7s %7s\n",
-                 nb_version(), nb_features(), r->about.device, r->opened,
+                 nb_version(), nb_features(), r->about.device, opened,
                  options->hot ? ", then those that NVRTC builds for the image" : "",
                  nb_context_threads(r->ctx), options->repeat, "case", "pixels", "evals",
                  "lanes", "spots", "first", "device", "evals/s", "x lanes", "off");
@@ -372,61 +292,122 @@ static void print_head(const struct runner *r, const struct gpu_options *options
 static int measure_device(const struct bench_case *c, const struct host *host,
                           const struct way *way, const struct gpu_options *options)
 {
+    static struct timed t;
+    const nb_detector *const d = &c->is.scene.detector;
     const int p = way->precision;
     char text[4][32], size[32];
-    struct runner r;
-    double first = 0, seconds = 0, evaluations, worst;
-    int ok = runner_open(&r, c, way);
+    double first = 0, seconds = 0, worst;
+    int ok = open_way(&t, c, way);
 
-    if (ok && is_on_host(&r)) {
-        (void)snprintf(r.said, sizeof r.said, "on the host: %.120s", r.about.device_why);
+    if (ok && is_on_host(&t)) {
+        (void)snprintf(t.said, sizeof t.said, "on the host: %.120s", t.about.device_why);
         ok = 0;
     }
-    if (ok) first = runner_run(&r);
-    if (first > 0 && options->hot && !runner_heat(&r)) first = 0;
-    if (first > 0) seconds = runner_time(&r, options->repeat, 3);
+    if (ok) first = timed_run(&t, TIMED_IMAGE);
+    if (first > 0 && options->hot && !heat(&t)) first = 0;
+    if (first > 0) seconds = time_images(&t, options->repeat, 3);
     if (seconds == 0) {
-        (void)printf("%c %-6s not run: %s\n", c->letter, precision_word(p), r.said);
-        runner_close(&r);
+        (void)printf("%c %-6s not run: %s\n", c->letter, precision_word(p), t.said);
+        timed_close(&t);
         return 0;
     }
-    evaluations = (double)c->nslow * c->nfast * r.about.oversample * r.about.oversample
-                  * r.about.nsource * r.about.nphi * r.about.ndomains * r.about.nlayers;
-    worst = host->lanes[NB_DOUBLE] > 0 ? difference(host, c, r.pixels) : HUGE_VAL;
-    (void)snprintf(size, sizeof size, "%d x %d", c->nfast, c->nslow);
+    worst = host->lanes[NB_DOUBLE] > 0 ? difference(host, d->nfast, t.photons) : HUGE_VAL;
+    (void)snprintf(size, sizeof size, "%d x %d", d->nfast, d->nslow);
     (void)printf("%c %-6s %11s %8.1e %8s %8s %8s %8s %8.1e %7.1f %7.0e%s\n", c->letter,
-                 precision_word(p), size, evaluations,
+                 precision_word(p), size, t.about.evaluations,
                  seconds_of(host->lanes[p], host->part[p], text[0], sizeof text[0]),
                  seconds_of(host->spots[p], 0, text[1], sizeof text[1]),
                  seconds_of(first, 0, text[2], sizeof text[2]),
-                 seconds_of(seconds, 0, text[3], sizeof text[3]), evaluations / seconds,
-                 host->lanes[p] / seconds, worst, worst <= allowed[p] ? "" : " WRONG");
+                 seconds_of(seconds, 0, text[3], sizeof text[3]),
+                 t.about.evaluations / seconds, host->lanes[p] / seconds, worst,
+                 worst <= allowed[p] ? "" : " WRONG");
     (void)fflush(stdout);
-    runner_close(&r);
+    timed_close(&t);
     return worst <= allowed[p];
 }
 
-static int run_all(const struct gpu_options *options, const char *hkl)
+/* ---- calls other than an image ---- */
+
+static void print_time(double seconds, int width)
 {
-    struct way way = {.device = NB_CUDA, .threads = options->threads, .hkl = hkl};
-    struct runner r;
+    if (seconds <= 0)
+        (void)printf(" %*s", width, "-");
+    else
+        (void)printf(" %*.4g ms", width - 3, 1e3 * seconds);
+}
+
+/* Print two lines for a case, in double and in float; 0 when a call failed or was not the
+ * device's. */
+static int measure_calls(const struct bench_case *c, int repeat)
+{
+    static const int shown[] = {TIMED_IMAGE, TIMED_VALUE, TIMED_GRADIENT, TIMED_NOISE,
+                                TIMED_BATCH};
+    static struct timed t;
+    const nb_detector *const d = &c->is.scene.detector;
+    struct timed_request request = {.of = c->is,
+                                    .device = NB_CUDA,
+                                    .is_wide = 1,
+                                    .clock = timing_seconds,
+                                    .free_names = "cell misset ncells distance origin "
+                                                  "detector_rot fluence wavelength "
+                                                  "b_factor scale"};
     int good = 1;
 
-    if (!runner_open(&r, case_of('S'), &way) || is_on_host(&r)) {
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (shown[i] != TIMED_BATCH || d->nslow * d->nfast <= 256 * 256)
+            request.calls |= 1U << shown[i];
+    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        nb_compile_stats stats;
+
+        request.options.precision = precision;
+        if (!timed_open(&t, &request) || !timed_turns(&t, 1, repeat, 3)) {
+            (void)printf("%c: %s\n", c->letter, t.said);
+            timed_close(&t);
+            return 0;
+        }
+        nb_simulator_stats(t.sim, &stats);
+        (void)printf("%c %-6s", c->letter, precision_word(precision));
+        for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+            const int is_made = request.calls >> shown[i] & 1;
+            const double seconds = is_made ? timing_median(t.times[shown[i]], t.n) : 0;
+
+            print_time(shown[i] == TIMED_BATCH ? seconds / TIMED_IN_BATCH : seconds, 10);
+            if (shown[i] == TIMED_GRADIENT)
+                (void)printf(" %12.2e", t.about.evaluations / seconds);
+        }
+        (void)printf(" %6d\n", (int)stats.fallbacks);
+        (void)fflush(stdout);
+        good = good && stats.fallbacks == 0 && !is_on_host(&t);
+        timed_close(&t);
+    }
+    return good;
+}
+
+/* ---- all of it ---- */
+
+static int run_all(const struct gpu_options *options)
+{
+    struct way way = {.device = NB_CUDA, .threads = options->threads};
+    const double start = timing_seconds();
+    static struct timed r;
+    struct bench_case c;
+    int good = 1;
+
+    if (!cases_of('S', &c) || !open_way(&r, &c, &way) || is_on_host(&r)) {
         (void)printf("skipped: no device: %s\n",
                      r.about.device_why ? r.about.device_why : r.said);
-        runner_close(&r);
+        timed_close(&r);
         return SKIPPED;
     }
-    print_head(&r, options);
-    runner_close(&r);
+    print_head(&r, timing_seconds() - start, options);
+    timed_close(&r);
     for (const char *letter = options->letters; *letter; letter++) {
-        const struct bench_case *c = case_of(*letter);
         struct host host;
 
-        measure_host(c, way, &host);
+        (void)cases_of(*letter, &c);
+        measure_host(&c, way, &host);
         for (way.precision = NB_DOUBLE; way.precision <= NB_SINGLE; way.precision++)
-            good = measure_device(c, &host, &way, options) && good;
+            good = measure_device(&c, &host, &way, options) && good;
         way.precision = NB_DOUBLE;
         free(host.image);
     }
@@ -434,10 +415,11 @@ static int run_all(const struct gpu_options *options, const char *hkl)
                  "spots: images of the\nhost (~: of a part, scaled up); first, device: of "
                  "the device; off: the largest difference\nfrom lanes in double, over the "
                  "largest pixel.\n");
-    gpu_calls_head();
+    (void)printf("\n%-8s %10s %10s %10s %12s %10s %10s %6s\n", "case", "image", "loss",
+                 "gradient", "x evals/s", "noise", "of batch", "lost");
     for (const char *letter = options->letters; *letter; letter++)
-        if (*letter == 'M' || *letter == 'S')
-            good = gpu_calls_measure(case_of(*letter), options->repeat) && good;
+        if ((*letter == 'M' || *letter == 'S') && cases_of(*letter, &c))
+            good = measure_calls(&c, options->repeat) && good;
     (void)printf(
         "\nimage: to the host, float64; loss: its value alone; gradient: value and "
         "gradient in 22\nparameters, evals over its time; noise: counts drawn from "
@@ -449,9 +431,6 @@ static int run_all(const struct gpu_options *options, const char *hkl)
 int main(int argc, char **argv)
 {
     const struct gpu_options options = options_read(argc, argv);
-    char folder[FOLDER], hkl[FOLDER + 8];
-    int status = 1;
-
     if (options.help) {
         (void)fputs(help, stdout);
         return 0;
@@ -463,15 +442,5 @@ int main(int argc, char **argv)
     (void)unsetenv("NANOBRAG_STRICT");
     /* else it would depend on NVRTC's haste which kernels are timed */
     (void)setenv("NANOBRAG_HOT_THRESHOLD", options.hot ? "1" : "0", 1);
-    if (!folder_make(folder)) {
-        (void)fprintf(stderr, "nanobrag_bench_gpu: no temporary folder\n");
-        return 1;
-    }
-    (void)snprintf(hkl, sizeof hkl, "%s/e.hkl", folder);
-    if (cases_write_hkl(hkl))
-        status = run_all(&options, hkl);
-    else
-        (void)fprintf(stderr, "nanobrag_bench_gpu: %s cannot be written\n", hkl);
-    folder_remove(folder);
-    return status;
+    return run_all(&options);
 }
