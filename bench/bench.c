@@ -9,7 +9,6 @@
  *
  * error=TEXT and features=TEXT end an answer. SPDX-License-Identifier: MIT
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,20 +50,10 @@ static void answer_machine(int quick)
     nb_context_free(ctx);
 }
 
-/* Returns a hash of the bits of the image that was made last. */
-static unsigned long long hash_of(const struct timed *t)
+static void answer_one(struct timed *t)
 {
     const size_t size = t->is.options.precision == NB_SINGLE ? 4 : 8;
     const size_t bytes = (size_t)t->about.nslow * (size_t)t->about.nfast * size;
-    const unsigned char *const p = (const unsigned char *)t->photons;
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
-    return (unsigned long long)hash;
-}
-
-static void answer_one(struct timed *t)
-{
     char words[NAME];
     nb_compile_stats stats;
 
@@ -76,7 +65,8 @@ static void answer_one(struct timed *t)
                  t->n, t->made, strategy_word(t->about.strategy), t->about.kernel,
                  t->about.evaluations, t->about.tiles, t->about.tiles_small,
                  t->about.tiles_double, nb_nparam(t->sim), nb_ndense(t->sim),
-                 (unsigned long long)stats.bytes, t->is.of.scene.detector.nbox, hash_of(t));
+                 (unsigned long long)stats.bytes, t->is.of.scene.detector.nbox,
+                 timed_hash(t->photons, bytes));
     for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|")) {
         const int call = cases_place(timed_words, word);
 

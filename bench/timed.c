@@ -99,7 +99,9 @@ static int failed(struct timed *t)
 static int make_context(struct timed *t)
 {
     static const char name[] = "NANOBRAG_ISA";
-    const nb_context_options options = {.threads = t->is.threads, .device = t->is.device};
+    const nb_context_options options = {.threads = t->is.threads,
+                                        .device = t->is.device,
+                                        .compile = t->is.compile};
     const char *const before = getenv(name);
     char *const kept = before ? strdup(before) : NULL;
     nb_status status;
@@ -224,7 +226,7 @@ int timed_open(struct timed *t, const struct timed_request *request)
     if (!make_context(t) || cases_hkl(t->ctx, &t->is.of, &t->hkl) != NB_OK
         || !cut_panels(t, &scene->detector))
         return failed(t);
-    nb_scene_set_profile(scene, t->is.profile);
+    if (t->is.profile != NB_PROFILE_NANOBRAG) nb_scene_set_profile(scene, t->is.profile);
     if (!choose_boxes(t, scene)) return failed(t);
     t->made = t->is.clock();
     if (nb_simulator_create(t->ctx, scene, t->is.free_names, &t->is.options, &t->sim)
@@ -276,9 +278,9 @@ double timed_run(struct timed *t, enum timed_call call)
         t->x[i] += 1e-6 * (double)(i + 1);
     start = t->is.clock();
     if (call <= TIMED_MOVED)
-        status = nb_forward(t->sim, call == TIMED_MOVED ? t->x : NULL, &t->image);
+        status = nb_forward(t->sim, call == TIMED_MOVED ? t->x : t->at, &t->image);
     else if (call == TIMED_ADJOINT)
-        status = nb_vjp(t->sim, NULL, 1, &t->data, t->slopes);
+        status = nb_vjp(t->sim, t->at, 1, &t->data, t->slopes);
     else if (call <= TIMED_MATRIX)
         status = nb_loss(t->sim, NULL, &target, &value, call == TIMED_VALUE ? NULL : out);
     else if (call <= TIMED_TANGENTS)
@@ -331,4 +333,13 @@ int timed_turns(struct timed *all, int n, int repeat, double budget)
     }
     for (int i = 0; i < n; i++) all[i].n = done;
     return 1;
+}
+
+unsigned long long timed_hash(const void *numbers, size_t bytes)
+{
+    const unsigned char *const p = numbers;
+    unsigned long long hash = 0xcbf29ce484222325u;
+
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ p[i]) * 0x100000001b3u;
+    return hash;
 }

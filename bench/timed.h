@@ -40,7 +40,8 @@ struct timed_request {
     struct cases_scene of;
     nb_options options;
     int profile, threads, loss, boxes, columns, rows;
-    int device, is_wide; /* by no word: enum nb_device; images are in double */
+    /* by no word: enum nb_device, enum nb_compile; images are in double */
+    int device, compile, is_wide;
     double planes;
     double (*clock)(void);
     char free_names[512], isa[16];
@@ -66,6 +67,7 @@ struct timed {
     nb_array batch[TIMED_IN_BATCH];
     nb_panel *panel;
     int (*box)[4];
+    const double *at; /* the parameters of images and gradients; NULL: those of the scene */
     double times[TIMED_CALLS][TIMED_MOST];
     int n; /* how often each call was timed */
     char said[NAME]; /* why it failed */
@@ -82,5 +84,8 @@ double timed_run(struct timed *t, enum timed_call call);
  * they were made `repeat` times and took a quarter of `budget` seconds; fewer times where
  * they take all of it. Returns 0 if one failed. */
 int timed_turns(struct timed *all, int n, int repeat, double budget);
+
+/* Returns a hash of the bits of numbers. */
+unsigned long long timed_hash(const void *numbers, size_t bytes);
 
 #endif
