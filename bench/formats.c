@@ -1,8 +1,7 @@
 /*
  * formats.c - nanobrag_bench_formats FOLDER: seconds and bytes of one noisy frame of a
  * detector of 32 panels of 512 x 1024 pixels as NXmx, for each compression, and as miniCBF
- * with one panel as large. The panels are given to the writer itself, since a scene has
- * one.
+ * with one panel as large.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,148 +9,127 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 
 #include <nanobrag/nanobrag.h>
 
-#include "base/clock.h"
-#include "base/context.h"
-#include "image/noise.h"
-#include "io/file.h"
-#include "io/images/cbf.h"
-#include "io/images/exposure.h"
-#include "io/images/nxmx.h"
-#include "simulator.h"
+#include "timing.h"
 
 enum { PANELS = 32, HEIGHT = 512, NFAST = 1024, NSLOW = PANELS * HEIGHT, TURNS = 5 };
 
-static void give_up(const nb_context *ctx)
+static nb_context *ctx;
+
+static void must(nb_status status)
 {
+    if (status == NB_OK) return;
     (void)fprintf(stderr, "nanobrag_bench_formats: %s\n",
                   ctx ? nb_context_message(ctx) : "out of memory");
     exit(1);
 }
 
-/* Background of 2 to 30 photons that falls off from the middle, and spots. */
-static void fill(int32_t *counts)
+/* Makes the detector of panels, one above the other with gaps, or one rectangle. */
+static nb_simulator *make(int panels)
 {
-    for (int s = 0; s < NSLOW; s++)
-        for (int f = 0; f < NFAST; f++) {
-            const uint64_t at = (uint64_t)s * NFAST + (uint64_t)f;
-            const double y = s / (NSLOW / 2.0) - 1, x = f / (NFAST / 2.0) - 1;
-            const int spot = s % 61 < 3 && f % 53 < 3;
-            const double mean = 2 + 28 * exp(-2 * (x * x + y * y)) + (spot ? 300 : 0);
+    static nb_panel panel[PANELS];
+    const double pixel = 0.075;
+    nb_scene scene = {.crystal = {.cell = {50}, .default_f = 1},
+                      .detector = {.pixel = pixel},
+                      .oversample = 1};
+    nb_detector *const d = &scene.detector;
+    nb_simulator *sim = NULL;
 
-            counts[at] = (int32_t)noise_poisson(1, 0, at, mean);
-        }
+    for (int i = 0; i < panels; i++)
+        panel[i] = (nb_panel){.nfast = NFAST,
+                              .nslow = HEIGHT,
+                              .origin = {-0.5 * NFAST * pixel,
+                                         ((HEIGHT + 10) * i - 0.5 * NSLOW) * pixel, 200}};
+    if (panels > 0)
+        d->convention = NB_DIALS, d->npanel = panels, d->panel = panel;
+    else
+        d->nslow = NSLOW, d->nfast = NFAST, d->distance = 200;
+    must(nb_simulator_create(ctx, &scene, "", NULL, &sim));
+    return sim;
 }
 
-/* What a scene with this many panels would be taken with. */
-static void expose(nb_simulator *sim, int panels, struct exposure *out)
+/* Background of 2 to 30 photons that falls off from the middle, and spots; with noise. */
+static void fill(nb_simulator *sim, nb_array *counts)
 {
-    nb_description d;
-    nb_scene scene;
-    nb_source source;
+    const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 1};
+    double *photons = malloc((size_t)NSLOW * NFAST * sizeof *photons);
+    nb_array image = nb_array_f64(photons, NSLOW, NFAST);
 
-    if (nb_describe(sim, NULL, &d) != NB_OK || nb_resolved(sim, NULL, &scene) != NB_OK
-        || nb_source_at(sim, NULL, 0, &source, NULL) != NB_OK
-        || exposure_of(sim->ctx, &scene, &d, &source, &sim->window, out) != NB_OK)
-        give_up(sim->ctx);
-    if (panels > 1) {
-        const struct laboratory_panel first = out->panel[0];
+    if (!photons) must(NB_ERR_MEMORY);
+    for (int s = 0; s < NSLOW; s++)
+        for (int f = 0; f < NFAST; f++) {
+            const double y = s / (NSLOW / 2.0) - 1, x = f / (NFAST / 2.0) - 1;
+            const int spot = s % 61 < 3 && f % 53 < 3;
 
-        free(out->panel);
-        out->panel = calloc((size_t)panels, sizeof *out->panel);
-        if (!out->panel) give_up(NULL);
-        out->laboratory.npanel = panels;
-        for (int i = 0; i < panels; i++) {
-            out->panel[i] = first;
-            out->panel[i].nslow = NSLOW / panels;
-            for (int k = 0; k < 3; k++)
-                out->panel[i].origin[k] += first.slow[k] * first.pixel * (HEIGHT + 10) * i;
+            photons[(size_t)s * NFAST + (size_t)f] =
+                2 + 28 * exp(-2 * (x * x + y * y)) + (spot ? 300 : 0);
         }
-    }
+    must(nb_digitize(sim, &how, &image, counts));
+    free(photons);
 }
 
 static double write_nxmx(nb_simulator *sim, const char *path, int compression,
-                         const nb_array *image)
+                         const nb_array *counts)
 {
-    const nb_nxmx_options options = {.compression = compression,
-                                     .level = 1,
-                                     .type = NB_INT,
-                                     .bits = 32,
-                                     .overload = 2147483646};
-    const double start = clock_seconds(CLOCK_MONOTONIC);
-    struct exposure exposure;
-    struct nxmx *nxmx;
+    const nb_nxmx_options options = {.compression = compression, .level = 1};
+    const double start = timing_seconds();
+    nb_nxmx *file = NULL;
 
-    expose(sim, PANELS, &exposure);
-    if (nxmx_begin(sim->ctx, path, &options, &nxmx) != NB_OK
-        || nxmx_append(nxmx, &exposure, image) != NB_OK || nxmx_end(nxmx) != NB_OK)
-        give_up(sim->ctx);
-    exposure_free(&exposure);
-    return clock_seconds(CLOCK_MONOTONIC) - start;
+    must(nb_nxmx_create(sim, path, &options, &file));
+    must(nb_nxmx_append(file, NULL, counts));
+    must(nb_nxmx_close(file));
+    return timing_seconds() - start;
 }
 
-static double write_cbf(nb_simulator *sim, const char *path, const nb_array *image)
+static double write_cbf(nb_simulator *sim, const char *path, const nb_array *counts)
 {
-    const double start = clock_seconds(CLOCK_MONOTONIC);
-    struct exposure exposure;
+    const double start = timing_seconds();
 
-    expose(sim, 1, &exposure);
-    if (cbf_write(sim->ctx, path, &exposure, 2147483646, image) != NB_OK) give_up(sim->ctx);
-    exposure_free(&exposure);
-    return clock_seconds(CLOCK_MONOTONIC) - start;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    must(nb_cbf_write(sim, NULL, path, 0, counts));
+    return timing_seconds() - start;
 }
 
 int main(int argc, char **argv)
 {
     static const char *const names[] = {"deflate", "none", "lz4", "bslz4"};
-    const nb_scene scene =
-        {.crystal = {.cell = {50}, .default_f = 1},
-         .detector = {.nslow = NSLOW, .nfast = NFAST, .pixel = 0.075, .distance = 200},
-         .oversample = 1};
-    int32_t *counts = malloc((size_t)NSLOW * NFAST * sizeof *counts);
-    nb_array image = nb_array_i32(counts, NSLOW, NFAST);
-    nb_context *ctx = NULL;
-    nb_simulator *sim = NULL;
+    int32_t *pixels = malloc((size_t)NSLOW * NFAST * sizeof *pixels);
+    nb_array counts = nb_array_i32(pixels, NSLOW, NFAST);
+    nb_simulator *sim[2];
 
     if (argc != 2) {
         (void)fprintf(stderr, "usage: nanobrag_bench_formats FOLDER\n");
         return 2;
     }
-    if (!counts || nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) give_up(ctx);
-    if (nb_simulator_create(ctx, &scene, "", NULL, &sim) != NB_OK) give_up(ctx);
-    fill(counts);
-    printf("one frame of %d x %d x %d int32, median of %d\n", (int)PANELS, (int)HEIGHT,
-           (int)NFAST, (int)TURNS);
+    if (!pixels) must(NB_ERR_MEMORY);
+    must(nb_context_create(NB_API_VERSION, NULL, &ctx));
+    sim[0] = make(PANELS), sim[1] = make(0);
+    fill(sim[1], &counts);
+    (void)printf("one frame of %d x %d x %d int32, median of %d\n", (int)PANELS,
+                 (int)HEIGHT, (int)NFAST, (int)TURNS);
     for (int kind = 0; kind <= 4; kind++) {
         double seconds[TURNS];
+        struct stat st = {0};
         char path[4096];
 
-        if (kind < 4 && !nxmx_can_compress(kind)) {
-            printf("  NXmx %-8s not available here\n", names[kind]);
+        if (kind < 4 && !nb_nxmx_can_compress(kind)) {
+            (void)printf("  NXmx %-8s not available here\n", names[kind]);
             continue;
         }
         (void)snprintf(path, sizeof path, "%s/bench.%s", argv[1], kind < 4 ? "nxs" : "cbf");
         for (int i = 0; i < TURNS; i++)
-            seconds[i] = kind < 4 ? write_nxmx(sim, path, kind, &image)
-                                  : write_cbf(sim, path, &image);
-        qsort(seconds, TURNS, sizeof *seconds, by_value);
-        printf("  %s %-8s %6.3f s %6.1f MB\n", kind < 4 ? "NXmx" : "miniCBF",
-               kind < 4 ? names[kind] : "", seconds[TURNS / 2],
-               (double)file_size(path) * 1e-6);
+            seconds[i] = kind < 4 ? write_nxmx(sim[0], path, kind, &counts)
+                                  : write_cbf(sim[1], path, &counts);
+        (void)stat(path, &st);
+        (void)printf("  %s %-8s %6.3f s %6.1f MB\n", kind < 4 ? "NXmx" : "miniCBF",
+                     kind < 4 ? names[kind] : "", timing_median(seconds, TURNS),
+                     (double)st.st_size * 1e-6);
         (void)remove(path);
     }
-    nb_simulator_free(sim);
+    for (int i = 0; i < 2; i++) nb_simulator_free(sim[i]);
     nb_context_free(ctx);
-    free(counts);
+    free(pixels);
     return 0;
 }
