@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../src/nanobrag"
 with_parameters="scene/crystal.c scene/detector/detector.c scene/beam.c scene/mosaic.c
     scene/sampling.c scene/background.c scene/detector/panels.c scene/derive.c
     scene/continuous/broad.c image/psf.c"
-without="scene/validate.c scene/sampling_rules.c scene/fingerprint.c scene/detector/attenuation.c scene/detector/layers.c
+without="scene/members/validate.c scene/sampling_rules.c scene/members/fingerprint.c scene/detector/attenuation.c scene/detector/layers.c
     scene/detector/scale.c scene/reflections/hkl_table.c scene/random.c scene/describe.c scene/reflections/symmetry.c
     scene/continuous/model.c scene/lattices/lattices.c
     image/noise_quirk.c image/digitize.c image/target.c image/statistics.c image/solid_angle.c"

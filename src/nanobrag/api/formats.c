@@ -21,8 +21,8 @@
 #include "io/images/exposure.h"
 #include "io/images/nxmx.h"
 #include "scene/detector/attenuation.h"
-#include "scene/fingerprint.h"
 #include "scene/lattices/lattices.h"
+#include "scene/members/fingerprint.h"
 #include "simulator.h"
 
 struct nb_nxmx {

@@ -1,8 +1,8 @@
 /*
  * fit/file/identity.c - what a shot is told from another by: the fingerprint of its
- * resolved scene (scene/fingerprint.h), its loss, its accuracy, and checksums of its
- * images. A file of a fit holds them, so that a fit of something else is refused, with the
- * name of what differs.
+ * resolved scene (scene/members/fingerprint.h), its loss, its accuracy, and checksums of
+ * its images. A file of a fit holds them, so that a fit of something else is refused, with
+ * the name of what differs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
-#include "scene/fingerprint.h"
+#include "scene/members/fingerprint.h"
 
 /* What is no number of a scene. */
 static const char *const others[] = {

@@ -38,8 +38,8 @@ struct exposure {
     double seconds, fluence; /* photons/m^2 in these seconds */
     double flux, beam_size; /* photons/s through a square of this edge */
     double stokes[4]; /* of intensity 1, with Q along x of NeXus */
-    /* what tells the scene from others (scene/fingerprint.h): a checksum of the parameters
-     * of the image, and numbers of the scene (nscene) or NULL */
+    /* what tells the scene from others (scene/members/fingerprint.h): a checksum of the
+     * parameters of the image, and numbers of the scene (nscene) or NULL */
     double row, *scene;
     size_t nscene;
 };

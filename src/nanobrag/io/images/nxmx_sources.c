@@ -14,7 +14,7 @@
 #include "io/file.h"
 #include "io/images/nxmx.h"
 #include "io/images/nxmx_tree.h"
-#include "scene/fingerprint.h"
+#include "scene/members/fingerprint.h"
 
 /* ---- looking into a file ---- */
 

@@ -36,8 +36,8 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
  * memory. */
 int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
 
-/* Where a file says which scene its frames are of (scene/fingerprint.h): the numbers of the
- * scene, and a checksum of the parameters of each frame. */
+/* Where a file says which scene its frames are of (scene/members/fingerprint.h): the
+ * numbers of the scene, and a checksum of the parameters of each frame. */
 #define NXMX_SCENE "/entry/nanobrag"
 
 /* Writes them where the first frame has the numbers of the scene. Returns 0 without memory.

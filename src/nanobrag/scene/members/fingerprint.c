@@ -1,7 +1,7 @@
 /*
  * fingerprint.c - see fingerprint.h. SPDX-License-Identifier: MIT
  */
-#include "scene/fingerprint.h"
+#include "scene/members/fingerprint.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct row {
     {name, "", WHOLE_NUMBER, count, offsetof(nb_scene, member)},
 #define WIDE(member, name) {name, "", WIDE_NUMBER, 1, offsetof(nb_scene, member)},
 static const struct row rows[] = {
-#include "scene/members.def"
+#include "scene/members/members.def"
 };
 
 static const char *const checksums[] = {

@@ -33,7 +33,7 @@ struct rule {
 #define WHOLE(...)
 #define WIDE(...)
 static const struct rule number_rules[] = {
-#include "scene/members.def"
+#include "scene/members/members.def"
 };
 
 /* The spread where it has three numbers. */
@@ -55,7 +55,7 @@ struct count_rule {
     {#member, option, offsetof(nb_scene, member), lower, upper},
 #define WIDE(...)
 static const struct count_rule count_rules[] = {
-#include "scene/members.def"
+#include "scene/members/members.def"
 };
 
 /* Writes the name of number k: its option's and its own, as far as there are such, or else
