@@ -14,18 +14,25 @@
 #define SANITIZED
 #endif
 
-#if defined(__GLIBC__) && !defined(SANITIZED)
+#if defined(__GLIBC__) && (!defined(SANITIZED) || defined(ALLOCATIONS_OF_ASAN))
+
+/* what malloc() and its kin of this file call */
+#ifdef ALLOCATIONS_OF_ASAN
+#define BELOW(name) __interceptor_##name
+#else
+#define BELOW(name) __libc_##name
+#endif
 
 static atomic_long made, elsewhere, held, refused;
 
 /* set by the linker: the ends of the program's own code */
 // NOLINTBEGIN(readability-identifier-naming)
 extern const char __executable_start[], etext[];
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *block);
+void *BELOW(malloc)(size_t size);
+void *BELOW(calloc)(size_t n, size_t size);
+void *BELOW(realloc)(void *block, size_t size);
+void *BELOW(memalign)(size_t alignment, size_t size);
+void BELOW(free)(void *block);
 // NOLINTEND(readability-identifier-naming)
 
 int allocations_counted(void)
@@ -85,40 +92,40 @@ static void *kept(void *block)
 
 void *malloc(size_t size)
 {
-    return is_granted(CALLER) ? kept(__libc_malloc(size)) : NULL;
+    return is_granted(CALLER) ? kept(BELOW(malloc)(size)) : NULL;
 }
 
 void *calloc(size_t nmemb, size_t size)
 {
-    return is_granted(CALLER) ? kept(__libc_calloc(nmemb, size)) : NULL;
+    return is_granted(CALLER) ? kept(BELOW(calloc)(nmemb, size)) : NULL;
 }
 
 void *realloc(void *ptr, size_t size)
 {
     if (!is_granted(CALLER)) return NULL;
-    return ptr ? __libc_realloc(ptr, size) : kept(__libc_malloc(size));
+    return ptr ? BELOW(realloc)(ptr, size) : kept(BELOW(malloc)(size));
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
+    return is_granted(CALLER) ? kept(BELOW(memalign)(alignment, size)) : NULL;
 }
 
 int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
-    *memptr = is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
+    *memptr = is_granted(CALLER) ? kept(BELOW(memalign)(alignment, size)) : NULL;
     return *memptr ? 0 : ENOMEM;
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    return is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
+    return is_granted(CALLER) ? kept(BELOW(memalign)(alignment, size)) : NULL;
 }
 
 void free(void *ptr)
 {
     if (ptr) atomic_fetch_sub(&held, 1);
-    __libc_free(ptr);
+    BELOW(free)(ptr);
 }
 
 #else

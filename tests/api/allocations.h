@@ -1,6 +1,7 @@
 /*
  * allocations.h - counts what the process asks of malloc and its kin, and refuses on
- * request. Works by standing in for them, with glibc and without a sanitizer.
+ * request. Works by standing in for them, with glibc and without a sanitizer; or, with
+ * ALLOCATIONS_OF_ASAN, before those of gcc's address sanitizer.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
  * test_add.c - images that are added to one another: the bits of nb_forward(), derivatives
  * of a sum by finite differences, and calls that fail and add nothing; on the host and on
- * an emulated device.
+ * a device.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "simulator.h"
 #include "support/scenes.h"
@@ -400,7 +400,8 @@ static int failures(void)
 
 static int sums_by_a_device(void)
 {
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     check_sums(NB_CUDA);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
@@ -414,7 +415,7 @@ static nb_status add_there(nb_simulator *sim, int bits, int step, double *out)
     const struct gpu gpu = *sim->device.scene.gpu;
     const size_t n = (size_t)scene->detector.nslow * (size_t)scene->detector.nfast;
     nb_array image = nb_array_f64(NULL, scene->detector.nslow, scene->detector.nfast);
-    const uint64_t fails = emulated.fail_at;
+    const uint64_t fails = watched.fail_at;
     gpu_address address;
     nb_status status;
 
@@ -423,21 +424,24 @@ static nb_status add_there(nb_simulator *sim, int bits, int step, double *out)
             ((float *)(void *)workspace)[i] = 7;
         else
             workspace[i] = 7;
-    emulated.fail_at = 0;
+    watched.fail_at = 0;
     if (gpu.driver->allocate(sim->ctx, gpu.device, sizeof workspace, &address) != NB_OK
         || gpu.driver->upload(sim->ctx, gpu.device, address, workspace, sizeof workspace)
                != NB_OK
         || gpu.driver->wait(sim->ctx, gpu.device) != NB_OK)
         abort();
-    emulated.fail_at = fails > 0 ? emulated.calls + fails : 0;
+    watched.fail_at = fails > 0 ? watched.calls + fails : 0;
     image.data = (void *)(uintptr_t)address;
     image.device = NB_CUDA;
     image.bits = bits;
     image.stride[0] = step > 1 ? step * scene->detector.nfast : 0;
     image.stride[1] = step > 1 ? step : 0;
     status = nb_forward_add(sim, NULL, 0.5, &image);
-    emulated.fail_at = 0;
-    memcpy(workspace, (void *)(uintptr_t)address, sizeof workspace); /* it is emulated */
+    watched.fail_at = 0;
+    if (gpu.driver->download(sim->ctx, gpu.device, workspace, address, sizeof workspace)
+            != NB_OK
+        || gpu.driver->wait(sim->ctx, gpu.device) != NB_OK)
+        abort();
     gpu.driver->release(gpu.device, address); /* also of a device that was lost */
     for (size_t i = 0; i < n; i++)
         out[i] = bits == 32 ? (double)((float *)(void *)workspace)[i] : workspace[i];
@@ -451,7 +455,8 @@ static int images_on_a_device(void)
     nb_context *ctx;
     nb_simulator *sim;
 
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     if (devices_image(sim, NULL, host) != NB_OK) abort();
@@ -484,20 +489,21 @@ static int any_call_fails(void)
     struct worst worst = {0};
     int failed = 1, n = 0, errors = 0;
 
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     for (int i = 0; i < PIXELS; i++) host[i] = 7 + 0.5 * host[i];
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
 
-        emulated_reset();
+        watched_reset();
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         fill(image, PIXELS, 7);
-        emulated.fail_at = emulated.calls + (uint64_t)++n;
+        watched.fail_at = watched.calls + (uint64_t)++n;
         if (add(sim, NULL, 0.5, image) != NB_OK) worst_fail(&worst);
-        failed = emulated.calls >= emulated.fail_at;
+        failed = watched.calls >= watched.fail_at;
         worst_add_all(&worst, image, host, PIXELS, worst_largest(host, PIXELS));
         nb_simulator_free(sim);
         nb_context_free(ctx);
@@ -510,10 +516,10 @@ static int any_call_fails(void)
         nb_status status;
         struct worst kept = {0};
 
-        emulated_reset();
+        watched_reset();
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-        emulated.fail_at = (uint64_t)k;
+        watched.fail_at = (uint64_t)k;
         status = add_there(sim, 64, 1, image);
         errors += status != NB_OK;
         for (int i = 0; i < PIXELS; i++) /* the last call to fail comes after the sum */
@@ -526,7 +532,7 @@ static int any_call_fails(void)
     }
     tap_check(errors > 2, "%d calls with an image on the device failed", errors);
     worst_check(&worst, 1e-12, "an image on the device");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 

@@ -1,6 +1,6 @@
 /*
  * test_batch.c - many images in one call have the bits of single ones, on the host and on
- * an emulated device (emulation/emulated.h), where they share launches and copies and any
+ * a watched device (device/watched.h), where they share launches and copies and any
  * of these may fail.
  *
  * SPDX-License-Identifier: MIT
@@ -12,8 +12,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "simulator.h"
 #include "support/compiled.h"
@@ -100,11 +100,11 @@ static void check_scene(const char *what, const nb_scene *scene, const char *nam
     nb_status status;
     int same;
 
-    emulated.most_images = 0;
+    watched.most_images = 0;
     status = nb_forward_batch(sim, FEW, x, image);
-    tap_check(status == NB_OK && emulated.most_images == together,
+    tap_check(status == NB_OK && watched.most_images == together,
               "%s: %s, %d images in a launch expected %d", what,
-              status == NB_OK ? "done" : nb_context_message(ctx), emulated.most_images,
+              status == NB_OK ? "done" : nb_context_message(ctx), watched.most_images,
               together);
     same = count_same(sim, FEW, x, block);
     tap_check(same == FEW, "%s: %d images of the same bits expected %d", what, same, FEW);
@@ -121,7 +121,7 @@ static int on_the_host(void)
 {
     nb_scene scene = scenes_base();
 
-    emulated_reset();
+    watched_reset();
     check_scene("lanes", &scene, moving, NB_CPU, NB_DOUBLE, 0);
     scene.crystal.shape = NB_GAUSS;
     check_scene("spots", &scene, moving, NB_CPU, NB_SINGLE, 0);
@@ -132,10 +132,14 @@ static int named_scenes(void)
 {
     struct named_scene named;
 
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        static const int roi[4] = {17, 33, 17, 25}, none[4] = {0, 0, 0, 0};
         const int spread = named.scene.psf.kind != NB_PSF_NONE;
 
+        if (memcmp(named.scene.detector.roi, none, sizeof none) == 0)
+            memcpy(named.scene.detector.roi, roi, sizeof roi);
         for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
             check_scene(named.name, &named.scene, "distance fluence", NB_CUDA, precision,
                         spread ? 1 : FEW);
@@ -151,8 +155,9 @@ static int one_after_another(void)
     nb_scene listed = scenes_base(), many = devices_many_tiles(), spread = scenes_base();
     const int roi[4] = {13, 58, 21, 90};
 
+    if (!devices_found()) return TAP_SKIP;
     for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
-    emulated_reset();
+    watched_reset();
     listed.crystal.hkl = scenes_reflections();
     check_scene("F[*]", &listed, "F[*]", NB_CUDA, NB_DOUBLE, 1);
     check_scene("default_f", &listed, "distance default_f", NB_CUDA, NB_SINGLE, 1);
@@ -161,16 +166,16 @@ static int one_after_another(void)
     memcpy(many.detector.roi, roi, sizeof roi);
     many.detector.mask = mask;
     check_scene("region and mask", &many, moving, NB_CUDA, NB_DOUBLE, FEW);
-    emulated.memory = 100000;
+    watched.memory = 100000;
     check_scene("too many tiles", &many, moving, NB_CUDA, NB_DOUBLE, 1);
-    emulated.memory = 0;
+    watched.memory = 0;
     spread.psf.kind = NB_PSF_GAUSS;
     spread.psf.fwhm = 0.2;
 #ifdef NANOBRAG_FFTW
     check_scene("a point spread", &spread, moving, NB_CUDA, NB_DOUBLE, 1);
 #endif
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -182,8 +187,8 @@ struct costs {
 
 static struct costs costs_now(void)
 {
-    const struct costs now = {emulated.calls, emulated.uploads, emulated.downloads,
-                              emulated.launches[GPU_IMAGE]};
+    const struct costs now = {watched.calls, watched.uploads, watched.downloads,
+                              watched.launches[GPU_IMAGE]};
 
     return now;
 }
@@ -199,7 +204,7 @@ static struct costs costs_since(struct costs before)
     return now;
 }
 
-/* a hundred images of 64 x 64: the second batch, when memory and recordings are there */
+/* a hundred images of 16 x 16: the second batch, when memory and recordings are there */
 static int a_hundred(void)
 {
     nb_scene scene = scenes_base();
@@ -211,8 +216,9 @@ static int a_hundred(void)
     double *x, *block;
     int same;
 
-    scene.detector.nslow = scene.detector.nfast = 64;
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    scene.detector.nslow = scene.detector.nfast = 16;
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_SINGLE);
     x = jacobian_of(sim, MOST);
@@ -256,18 +262,18 @@ static int little_memory(void)
     double *x, *block;
     int same;
 
-    emulated_reset();
-    emulated.memory = 600000;
-    emulated.order = EMULATED_SHUFFLED;
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
+    watched.memory = 600000;
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
     x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
-    tap_check(emulated.most_images > 1 && emulated.most_images < MOST / 2
-                  && emulated.most_bytes <= emulated.memory,
-              "%d images in a launch, %zu of %zu bytes used", emulated.most_images,
-              emulated.most_bytes, emulated.memory);
+    tap_check(watched.most_images > 1 && watched.most_images < MOST / 2
+                  && watched.most_bytes <= watched.memory,
+              "%d images in a launch, %zu of %zu bytes used", watched.most_images,
+              watched.most_bytes, watched.memory);
     same = count_same(sim, MOST, x, block);
     tap_check(same == MOST, "%d images of the same bits expected %d", same, MOST);
     free(x);
@@ -276,7 +282,7 @@ static int little_memory(void)
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -290,38 +296,32 @@ static int strips_there(void)
     nb_context *ctx;
     nb_simulator *sim;
     nb_array image[N];
-    gpu_address address;
     int same = 0;
 
+    if (!devices_found()) return TAP_SKIP;
     memcpy(scene.detector.roi, roi, sizeof roi);
-    emulated_reset();
-    emulated.memory = 300000; /* as it is told */
+    watched_reset();
+    watched.memory = 300000; /* as it is told */
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    emulated.memory = 0;
+    watched.memory = 0;
     if (devices_image(sim, NULL, one) != NB_OK) abort();
     for (int k = 0; k < N; k++) {
-        if (gpu_emulated.allocate(ctx, NULL, sizeof one, &address) != NB_OK) abort();
-        image[k] = nb_array_f64((double *)(uintptr_t)address, scene.detector.nslow,
-                                scene.detector.nfast);
-        image[k].device = NB_CUDA;
+        image[k] = nb_array_f64(one, scene.detector.nslow, scene.detector.nfast);
+        image[k] = devices_array(sim, image[k], found, sizeof found);
     }
     if (nb_forward_batch(sim, N, NULL, image) != NB_OK)
         tap_check(0, "%s", nb_context_message(ctx));
     for (int k = 0; k < N; k++) {
-        address = (gpu_address)(uintptr_t)image[k].data;
-        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK
-            || gpu_emulated.wait(ctx, NULL) != NB_OK)
-            abort();
+        devices_give_back(sim, &image[k], found, sizeof found);
         same += bits_same(found, one, sizeof one / sizeof *one);
-        gpu_emulated.release(NULL, address);
     }
     tap_check(same == N && sim->device.scene.gpu, "%d images of the same bits expected %d",
               same, N);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -336,33 +336,30 @@ static int any_images(void)
     const int nslow = scene.detector.nslow, nfast = scene.detector.nfast;
     nb_context *ctx;
     nb_simulator *sim;
-    nb_array image[FEW];
-    gpu_address address;
-    const struct gpu *gpu;
+    nb_array image[FEW], block;
     double *x;
     int wrong[FEW] = {0};
 
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
-    gpu = sim->device.scene.gpu;
     x = jacobian_of(sim, FEW);
-    if (gpu->driver->allocate(ctx, gpu->device, sizeof there, &address) != NB_OK) abort();
+    block = devices_array(sim, nb_array_f64(there, 2 * nslow, nfast), there, sizeof there);
     image[0] = nb_array_f32(single, nslow, nfast);
     image[1] = nb_array_f64(workspace, nslow, nfast);
     image[1].stride[0] = 2 * nfast + 1;
     image[1].stride[1] = 2;
     for (int k = 2; k < 4; k++) {
-        image[k] =
-            nb_array_f64((double *)(uintptr_t)address + (k - 2) * PIXELS, nslow, nfast);
+        image[k] = nb_array_f64((double *)block.data + (k - 2) * PIXELS, nslow, nfast);
         image[k].device = NB_CUDA;
     }
     image[4] = nb_array_f64(one, nslow, nfast);
     if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
-    tap_check(emulated.launches[GPU_IMAGE] == 3 && emulated.most_images == 2,
+    tap_check(watched.launches[GPU_IMAGE] == 3 && watched.most_images == 2,
               "%llu launches (3), %d images in one (2)",
-              (unsigned long long)emulated.launches[GPU_IMAGE], emulated.most_images);
-    memcpy(there, (const void *)(uintptr_t)address, sizeof there);
+              (unsigned long long)watched.launches[GPU_IMAGE], watched.most_images);
+    devices_give_back(sim, &block, there, sizeof there);
     for (int k = 0; k < FEW; k++) {
         static double alone[PIXELS];
 
@@ -376,7 +373,6 @@ static int any_images(void)
         }
         tap_check(wrong[k] == 0, "image %d: %d pixels differ", k, wrong[k]);
     }
-    gpu->driver->release(gpu->device, address);
     free(x);
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -395,7 +391,8 @@ static int layouts(void)
     double *x, *block;
     int same;
 
-    emulated_reset();
+    if (!devices_found()) return TAP_SKIP;
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "b_factor fluence", NB_SINGLE);
     x = jacobian_of(sim, FEW);
@@ -403,19 +400,19 @@ static int layouts(void)
     image = images_of(sim, FEW, &block);
     if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
     same = count_same(sim, FEW, x, block);
-    tap_check(same == FEW && emulated.most_images == 3,
+    tap_check(same == FEW && watched.most_images == 3,
               "%d images of the same bits, at most %d in a launch expected 3", same,
-              emulated.most_images);
+              watched.most_images);
     free(x);
     free(block);
     free(image);
     nb_simulator_free(sim);
     scene = devices_tails();
-    emulated.launches[GPU_IMAGE] = 0;
+    watched.launches[GPU_IMAGE] = 0;
     check_scene("lost by float", &scene, "fluence", NB_CUDA, NB_SINGLE, FEW);
     /* together, then each in float and in double, in the batch and alone */
-    tap_check(emulated.launches[GPU_IMAGE] == 1 + 2 * 2 * FEW, "%llu launches expected %d",
-              (unsigned long long)emulated.launches[GPU_IMAGE], 1 + 2 * 2 * FEW);
+    tap_check(watched.launches[GPU_IMAGE] == 1 + 2 * 2 * FEW, "%llu launches expected %d",
+              (unsigned long long)watched.launches[GPU_IMAGE], 1 + 2 * 2 * FEW);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
@@ -431,6 +428,7 @@ static int any_call_fails(void)
     uint64_t n = 0;
     int failed = 1, wrong = 0;
 
+    if (!devices_found()) return TAP_SKIP;
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
@@ -438,8 +436,8 @@ static int any_call_fails(void)
         nb_array *image;
         double *x, *block;
 
-        emulated_reset();
-        emulated.fail_at = n < 2 ? 0 : n - 1;
+        watched_reset();
+        watched.fail_at = n < 2 ? 0 : n - 1;
         n++;
         devices_warnings = 0;
         ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
@@ -448,11 +446,11 @@ static int any_call_fails(void)
         image = images_of(sim, FEW, &block);
         if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
         if (n < 3) memcpy(n == 1 ? host : there, block, sizeof host);
-        failed = n < 3 || emulated.calls >= n - 2;
+        failed = n < 3 || watched.calls >= n - 2;
         nb_simulator_stats(sim, &stats);
         /* without memory for a batch the device computes one image after the other */
         if (failed && n > 2)
-            wrong += memcmp(block, emulated.lacks > 0 ? there : host, sizeof host) != 0
+            wrong += memcmp(block, watched.lacks > 0 ? there : host, sizeof host) != 0
                      || devices_warnings != 1 || stats.fallbacks != 1;
         free(x);
         free(block);
@@ -464,7 +462,7 @@ static int any_call_fails(void)
     tap_check(wrong == 0 && n > 9,
               "%llu calls fail, %d of them without the host's images and one warning",
               (unsigned long long)n - 3, wrong);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -473,7 +471,7 @@ static int mistakes(void)
 {
     const nb_scene scene = scenes_base();
 
-    emulated_reset();
+    watched_reset();
     for (int device = NB_CPU; device <= NB_CUDA; device++) {
         nb_context *ctx = devices_context(device);
         nb_simulator *sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
@@ -532,7 +530,7 @@ static int progress(void)
 {
     const nb_scene scene = scenes_base();
 
-    emulated_reset();
+    watched_reset();
     for (int way = 0; way < 4; way++) {
         struct told told = {0, 0, 0, way / 2};
         const nb_context_options options = {.threads = 1,
@@ -545,9 +543,9 @@ static int progress(void)
         nb_status status;
         double *x, *block;
 
-        emulated.memory = 600000;
+        watched.memory = 600000;
         if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-        ctx->driver = &gpu_emulated;
+        ctx->driver = &gpu_watched;
         ctx->env.hot_threshold = 0;
         sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
         x = jacobian_of(sim, MOST);
@@ -571,7 +569,7 @@ static int progress(void)
         nb_context_free(ctx);
     }
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 

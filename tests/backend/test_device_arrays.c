@@ -10,8 +10,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "simulator.h"
 #include "support/compiled.h"
@@ -83,7 +83,7 @@ static int device_arrays(void)
     nb_context *ctx;
 
     for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     for (int i = 0; i < 4; i++) {
         nb_simulator *sim;
@@ -111,18 +111,15 @@ static int small_region(void)
     static double image[DEVICES_MANY];
     const int roi[4] = {37, 43, 50, 58};
     nb_scene scene = devices_many_tiles();
-    nb_array to = nb_array_f64(image, scene.detector.nslow, scene.detector.nfast);
     nb_context *ctx;
     nb_simulator *sim;
     int lit = 0, outside = 0;
 
     memcpy(scene.detector.roi, roi, sizeof roi);
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    memset(image, 0xff, sizeof image);
-    to.device = NB_CUDA;
-    if (nb_forward(sim, NULL, &to) != NB_OK) abort();
+    if (into_device(sim, 64, 0, 0, image) != NB_OK) abort();
     for (int i = 0; i < DEVICES_MANY; i++) {
         const int f = i % scene.detector.nfast, s = i / scene.detector.nfast;
         const int inside = f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3];
@@ -131,11 +128,11 @@ static int small_region(void)
         outside += !inside && image[i] != 0;
     }
     tap_check(lit > 0 && outside == 0, "%d pixels lit, %d outside not 0", lit, outside);
-    tap_check(emulated.blocks[GPU_IMAGE] == 2, "%d tiles summed, expected 2 of 65",
-              (int)emulated.blocks[GPU_IMAGE]);
+    tap_check(watched.blocks[GPU_IMAGE] == 2, "%d tiles summed, expected 2 of 65",
+              (int)watched.blocks[GPU_IMAGE]);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -158,10 +155,14 @@ static int device_refusals(void)
     static double workspace[PIXELS];
     nb_scene scene = scenes_base(), spread = scenes_base();
     nb_array image = nb_array_f64(workspace, scene.detector.nslow, scene.detector.nfast);
-    nb_array other = image, missing = image, counts = image, given = image;
+    nb_array other, missing, counts, given;
+    nb_context *ctx = devices_context(NB_CUDA);
+    nb_simulator *sim;
 
-    emulated_reset();
-    image.device = other.device = missing.device = counts.device = given.device = NB_CUDA;
+    watched_reset();
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    image = devices_array(sim, image, workspace, sizeof workspace);
+    other = missing = counts = given = image;
     other.device_id = 1;
     missing.data = NULL;
     counts.type = NB_UINT;
@@ -178,15 +179,18 @@ static int device_refusals(void)
     check_refusal("a point spread", NB_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
                   "point spread");
 #endif
-    emulated.of_host = workspace;
+    watched.of_host = image.data;
     check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
                   "image is said to lie on CUDA device 0, but its address is not");
-    emulated.of_host = NULL;
-    emulated.fail_at = emulated.calls + 7;
+    watched.of_host = NULL;
+    watched.fail_at = watched.calls + 7;
     check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
+    devices_give_back(sim, &image, workspace, sizeof workspace);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -194,19 +198,22 @@ static int device_refusals(void)
 static void check_stream(const char *what, nb_simulator *sim, double *image, void *expected)
 {
     const nb_scene *scene = &sim->scene;
-    nb_array to = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
+    const nb_array here = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
+    nb_array on_device = devices_array(sim, here, image, PIXELS * sizeof *image);
     int others = 0;
 
     for (int there = 0; there < 2; there++) {
-        memset(emulated.seen, 0xff, sizeof emulated.seen);
-        to.device = there ? NB_CUDA : NB_CPU;
+        nb_array to = there ? on_device : here;
+
+        memset(watched.seen, 0xff, sizeof watched.seen);
         if (nb_forward(sim, NULL, &to) != NB_OK) abort();
         for (int i = 0; i < 4; i++)
-            others += emulated.seen[i] != expected && !(there && i == 1);
+            others += watched.seen[i] != expected && !(there && i == 1);
         tap_check(others == 0,
                   "%s, image on the %s: %d of copies, launches, waits in others", what,
                   there ? "device" : "host", others);
     }
+    devices_give_back(sim, &on_device, image, PIXELS * sizeof *image);
 }
 
 /* simulators share the device, each has its stream */
@@ -219,8 +226,8 @@ static int streams(void)
     nb_simulator *a, *b, *c = devices_make(host, &scene, "", NB_DOUBLE);
     nb_status status;
 
-    emulated_reset();
-    emulated.foreign = &foreign;
+    watched_reset();
+    watched.foreign = &foreign;
     ctx = devices_context(NB_CUDA);
     a = devices_make(ctx, &scene, "", NB_DOUBLE);
     b = devices_make(ctx, &scene, "", NB_DOUBLE);
@@ -248,7 +255,7 @@ static int streams(void)
     nb_context_free(ctx);
     nb_context_free(host);
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -263,5 +270,5 @@ int main(int argc, char **argv)
 {
     compiled_environment();
     unsetenv("NANOBRAG_DEVICE");
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -1,6 +1,6 @@
 /*
  * test_device_copies.c - what an image on a device costs beside its kernels: the copies
- * there and back, and the seconds of one launch.
+ * there and back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "gpu/text/parameters.h"
 #include "simulator.h"
@@ -33,12 +33,15 @@ static nb_scene gauss_scene(void)
 /* Renders into memory of the device, and returns the bytes that came back meanwhile. */
 static uint64_t bytes_back(nb_simulator *sim, double *image)
 {
-    nb_array to = nb_array_f64(image, sim->scene.detector.nslow, sim->scene.detector.nfast);
-    const uint64_t before = emulated.downloaded;
+    const int nslow = sim->scene.detector.nslow, nfast = sim->scene.detector.nfast;
+    const size_t n = (size_t)nslow * (size_t)nfast * sizeof *image;
+    nb_array to = devices_array(sim, nb_array_f64(image, nslow, nfast), image, n);
+    uint64_t bytes = watched.downloaded;
 
-    to.device = NB_CUDA;
     if (nb_forward(sim, NULL, &to) != NB_OK) tap_check(0, "%s", sim->ctx->message);
-    return emulated.downloaded - before;
+    bytes = watched.downloaded - bytes;
+    devices_give_back(sim, &to, image, n);
+    return bytes;
 }
 
 /* Float may lose a gaussian, which its brightest pixel shows: the device finds it. */
@@ -51,16 +54,14 @@ static int peak_alone(void)
     uint64_t bytes;
     int differ = 0;
 
-    emulated_reset();
-    emulated.order = EMULATED_SHUFFLED;
-    emulated.threads = 4;
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_SINGLE);
     bytes = bytes_back(sim, there);
     tap_check(bytes == sizeof(double), "%llu bytes came back, expected %zu",
               (unsigned long long)bytes, sizeof(double));
-    tap_check(emulated.launches[GPU_IMAGE] == 1, "float kept it: %llu image computed",
-              (unsigned long long)emulated.launches[GPU_IMAGE]);
+    tap_check(watched.launches[GPU_IMAGE] == 1, "float kept it: %llu image computed",
+              (unsigned long long)watched.launches[GPU_IMAGE]);
     tap_check(sim->photons == NULL, "no image was made on the host");
     if (devices_image(sim, NULL, here) != NB_OK) tap_check(0, "%s", ctx->message);
     for (int i = 0; i < DEVICES_MANY; i++) differ += there[i] != here[i];
@@ -80,12 +81,12 @@ static int lost_there(void)
     nb_simulator *sim;
     int lit = 0, differ = 0;
 
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_SINGLE);
     (void)bytes_back(sim, there);
-    tap_check(emulated.launches[GPU_IMAGE] == 2, "%llu images computed, expected 2",
-              (unsigned long long)emulated.launches[GPU_IMAGE]);
+    tap_check(watched.launches[GPU_IMAGE] == 2, "%llu images computed, expected 2",
+              (unsigned long long)watched.launches[GPU_IMAGE]);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     devices_render(&scene, NB_CUDA, NB_DOUBLE, here);
@@ -111,20 +112,20 @@ static int one_copy_each_way(void)
     nb_simulator *sim, *on_host;
     uint64_t bytes[2];
 
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     there = devices_context(NB_CPU);
     sim = devices_make(ctx, &scene, "misset", NB_DOUBLE);
     on_host = devices_make(there, &scene, "misset", NB_DOUBLE);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     for (int i = 0; i < 2; i++) {
-        emulated.uploads = emulated.uploaded = emulated.downloads = 0;
+        watched.uploads = watched.uploaded = watched.downloads = 0;
         if (devices_image(sim, i ? turned : NULL, image) != NB_OK) abort();
-        bytes[i] = emulated.uploaded;
-        tap_check(emulated.uploads == 1 && emulated.downloads == 1,
+        bytes[i] = watched.uploaded;
+        tap_check(watched.uploads == 1 && watched.downloads == 1,
                   "%llu copies to the device, %llu back",
-                  (unsigned long long)emulated.uploads,
-                  (unsigned long long)emulated.downloads);
+                  (unsigned long long)watched.uploads,
+                  (unsigned long long)watched.downloads);
     }
     tap_check(bytes[0] < FRONT_BYTES && bytes[1] > FRONT_BYTES,
               "%llu bytes, and %llu with lists", (unsigned long long)bytes[0],
@@ -150,50 +151,25 @@ static int target_that_changes(void)
     nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     nb_simulator *on_host = devices_make(there, &scene, "", NB_DOUBLE);
 
-    emulated_reset();
+    watched_reset();
     for (int i = 0; i < 5; i++) {
         const int changes = i == 0 || i == 2 || i == 4;
         double value[2];
 
         if (i == 2) observed[PIXELS - 1] += 1e3;
         if (i == 4) observed[0] += 1e-3;
-        emulated.uploaded = 0;
+        watched.uploaded = 0;
         if (nb_loss(sim, NULL, &target, &value[0], NULL) != NB_OK
             || nb_loss(on_host, NULL, &target, &value[1], NULL) != NB_OK)
             abort();
-        tap_check((emulated.uploaded > sizeof observed) == changes,
-                  "call %d: %llu bytes went", i, (unsigned long long)emulated.uploaded);
+        tap_check((watched.uploaded > sizeof observed) == changes,
+                  "call %d: %llu bytes went", i, (unsigned long long)watched.uploaded);
         tap_close("loss", value[0], value[1], 1e-11 * value[1]);
     }
     nb_simulator_free(sim);
     nb_simulator_free(on_host);
     nb_context_free(ctx);
     nb_context_free(there);
-    return TAP_PASS;
-}
-
-static int digests(void)
-{
-    enum { N = 203 };
-    static unsigned char bytes[N];
-    uint64_t first[2], other[2];
-    int same = 0;
-
-    for (int i = 0; i < N; i++) bytes[i] = (unsigned char)(i * 5);
-    gpu_digest(bytes, N, first);
-    for (int i = 0; i < 8 * N; i++) {
-        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
-        gpu_digest(bytes, N, other);
-        same += first[0] == other[0] || first[1] == other[1];
-        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
-    }
-    memset(bytes, 0, N);
-    for (int n = 0; n < N; n++) { /* zeros that differ in number */
-        gpu_digest(bytes, (size_t)n, first);
-        gpu_digest(bytes, (size_t)n + 1, other);
-        same += first[0] == other[0] || first[1] == other[1];
-    }
-    tap_check(same == 0, "%d of %d changes do not show in both words", same, 8 * N + N);
     return TAP_PASS;
 }
 
@@ -224,21 +200,21 @@ static int strips_in_turn(void)
     double worst;
 
     if (!host || !image) abort();
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     for (int i = 0; i < 2; i++) {
         memset(image, 0xff, n * sizeof *image);
-        emulated.overlaps = 0;
+        watched.overlaps = 0;
         if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
         worst = renders_compare(image, host, n).worst;
         tap_close("strips in turn", worst, 0, 1e-12); /* 4.1e-13 measured */
     }
-    tap_check(emulated.launches[GPU_IMAGE] == 8 && emulated.overlaps == 3,
+    tap_check(watched.launches[GPU_IMAGE] == 8 && watched.overlaps == 3,
               "%llu launches of two images, %llu copies beside the next",
-              (unsigned long long)emulated.launches[GPU_IMAGE],
-              (unsigned long long)emulated.overlaps);
+              (unsigned long long)watched.launches[GPU_IMAGE],
+              (unsigned long long)watched.overlaps);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     free(host);
@@ -260,84 +236,35 @@ static int out_of_memory(void)
     nb_description about;
     int failures = 0;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     devices_warnings = 0;
     for (int i = 0; i < 3; i++) {
-        const size_t there = emulated.bytes;
+        const size_t there = watched.bytes;
         uint64_t launches;
 
         gpu_scene_drop(&sim->device.scene);
-        emulated.memory = emulated.bytes + 1; /* another program has the rest */
-        launches = emulated.launches[GPU_IMAGE];
+        watched.memory = watched.bytes + 1; /* another program has the rest */
+        launches = watched.launches[GPU_IMAGE];
         if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
-        failures += emulated.launches[GPU_IMAGE] == launches;
+        failures += watched.launches[GPU_IMAGE] == launches;
         tap_check(memcmp(image, host, sizeof image) == 0, "%zu bytes: the host's image",
                   there);
-        emulated.memory = 0;
-        launches = emulated.launches[GPU_IMAGE];
+        watched.memory = 0;
+        launches = watched.launches[GPU_IMAGE];
         if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
-        tap_check(emulated.launches[GPU_IMAGE] == launches + 1, "the device goes on");
+        tap_check(watched.launches[GPU_IMAGE] == launches + 1, "the device goes on");
     }
     tap_check(failures == 3 && devices_warnings == 1,
               "%d images were the host's, expected 3; %d warnings, expected 1: %s",
               failures, devices_warnings, devices_warning);
     if (nb_describe(sim, NULL, &about) != NB_OK) abort();
-    tap_check(strncmp(about.device, "emulated:0 ", 11) == 0, "images on %s", about.device);
+    tap_check(strncmp(about.device, "watched:0 ", 10) == 0, "images on %s", about.device);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
-    return TAP_PASS;
-}
-
-/* ---- the seconds of a launch ---- */
-
-static const struct gpu_properties cards[] = {
-    {"H200", 9, 0, 132, (uint64_t)140 << 30, "", 13000, {0}},
-    {"4090", 8, 9, 128, (uint64_t)24 << 30, "", 13000, {0}},
-    {"T4", 7, 5, 40, (uint64_t)15 << 30, "", 13000, {0}},
-};
-
-/* A launch is as long as a card of that speed may take, and no shorter without need. */
-static int seconds_of_a_launch(void)
-{
-    nb_scene scene = scenes_base();
-    nb_context *ctx = devices_context(NB_CPU);
-    nb_simulator *sim;
-    const struct phys_frame *frame;
-    nb_scene at;
-
-    scene.detector.nslow = scene.detector.nfast = 2048;
-    scene.crystal.ndomains = 1000;
-    sim = devices_make(ctx, &scene, "", NB_SINGLE);
-    if (simulator_frame(sim, NULL, &at, &frame) != NB_OK) abort();
-    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
-        for (int single = 0; single < 2; single++) {
-            const struct job job = simulator_job(sim, &at, frame, NULL);
-            const struct gpu_layout l = gpu_layout_of(&cards[i], &job, single, 0);
-            const double samples = (double)frame->nsource * frame->norientation
-                                   * frame->nlayers * frame->oversample * frame->oversample;
-            const double row =
-                samples * l.across * GPU_FAST * GPU_SLOW / gpu_rate(&cards[i], l.single);
-
-            tap_check(l.strip == l.down || l.strip == 1
-                          || (l.strip * row <= 0.25 && (l.strip + 1) * row > 0.125),
-                      "%s in %s: %d of %d rows of tiles, %.3f s of at most 0.25",
-                      cards[i].name, single ? "float" : "double", l.strip, l.down,
-                      l.strip * row);
-        }
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
-/* Cards whose units of double are few: a twentieth of the speed, by counts. */
-static int rates(void)
-{
-    tap_close("4090", gpu_rate(&cards[1], 0) / gpu_rate(&cards[1], 1), 1.0 / 20, 1e-15);
-    tap_close("H200", gpu_rate(&cards[0], 0) / gpu_rate(&cards[0], 1), 1.0 / 2, 1e-15);
     return TAP_PASS;
 }
 
@@ -348,12 +275,9 @@ int main(int argc, char **argv)
         {"lost_there", lost_there},
         {"one_copy_each_way", one_copy_each_way},
         {"target_that_changes", target_that_changes},
-        {"digests", digests},
         {"strips_in_turn", strips_in_turn},
         {"out_of_memory", out_of_memory},
-        {"seconds_of_a_launch", seconds_of_a_launch},
-        {"rates", rates},
     };
 
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -1,5 +1,5 @@
 /*
- * test_device_counts.c - counts made on an emulated device have the bits of the host's,
+ * test_device_counts.c - counts made on a watched device have the bits of the host's,
  * from images of any type and strides; and requests that are refused or that the host takes
  * over.
  *
@@ -13,8 +13,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/count.h"
 #include "simulator.h"
 #include "support/compiled.h"
@@ -150,7 +150,7 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
     with.photons = &out->photons;
     with.overloads = &out->overloads;
     status = nb_digitize(sim, &with, &image, &counts);
-    emulated.fail_at = 0; /* nor do the test's own calls */
+    watched.fail_at = 0; /* nor do the test's own calls */
     devices_give_back(sim, &image, workspace, sizeof workspace);
     devices_give_back(sim, &counts, counted, sizeof counted);
     for (int i = 0; i < PIXELS; i++) {
@@ -189,13 +189,13 @@ static void check_there(const char *what, nb_simulator *host, nb_simulator *devi
 
     for (int bits = 32; bits <= 64; bits += 32)
         for (size_t i = 0; i < COUNT(strides); i++) {
-            const uint64_t before = emulated.launches[GPU_COUNT];
+            const uint64_t before = watched.launches[GPU_COUNT];
             const int done =
                 draw(host, how, photons, bits, &here) == NB_OK
                 && draw_there(device, how, photons, bits, strides + i, &there) == NB_OK;
 
             tap_check(done && same(&here, &there, PIXELS)
-                          && emulated.launches[GPU_COUNT] == before + 1,
+                          && watched.launches[GPU_COUNT] == before + 1,
                       "%s, float%d, counts of %d bits, strides %zu: %.17g photons expected "
                       "%.17g, %lld "
                       "overloads expected %lld%s%s",
@@ -230,7 +230,6 @@ static void check_window(int part)
     for (size_t i = 0; i < COUNT(ways); i++) {
         (void)snprintf(what, sizeof what, "%s%s, way %zu", part & 1 ? "ROI" : "all",
                        part & 2 ? ", mask" : "", i);
-        emulated.order = (int)i % 3;
         check_there(what, host, device, ways + i, photons);
         check_there(what, host, device, ways + i, plain);
     }
@@ -242,12 +241,12 @@ static void check_window(int part)
 
 static int same_bits(void)
 {
-    emulated_reset();
+    watched_reset();
     for (count_bits = 16; count_bits <= 32; count_bits += 16)
         for (int part = 0; part < 4; part++) check_window(part);
     count_bits = 16;
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -261,7 +260,7 @@ static int nothing_bright(void)
     nb_simulator *host, *device;
     static double photons[PIXELS];
 
-    emulated_reset();
+    watched_reset();
     cpu = devices_context(NB_CPU);
     gpu = devices_context(NB_CUDA);
     host = devices_make(cpu, &scene, "", NB_DOUBLE);
@@ -288,11 +287,11 @@ static void draw_large(int device, const nb_digitizer *how, int bits, struct dra
     const nb_scene scene = scene_of(LARGE, LARGE, 0);
     nb_context *ctx = devices_context(device);
     nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    const uint64_t before = emulated.launches[GPU_COUNT];
+    const uint64_t before = watched.launches[GPU_COUNT];
     const nb_status status = draw(sim, how, large, bits, out);
 
     if (status != NB_OK) tap_check(0, "%s", nb_context_message(ctx));
-    *launches = emulated.launches[GPU_COUNT] - before;
+    *launches = watched.launches[GPU_COUNT] - before;
     nb_simulator_free(sim);
     nb_context_free(ctx);
 }
@@ -303,7 +302,7 @@ static int sent_there(void)
     const nb_digitizer how = {.noise = 1, .seed = 5, .offset = 10}, rounded = {.scale = 1};
     uint64_t launches, none;
 
-    emulated_reset();
+    watched_reset();
     fill(LARGE * LARGE, large);
     for (int way = 0; way < 4; way++) {
         const int bits = way & 1 ? 64 : 32;
@@ -333,7 +332,7 @@ static int not_sent(void)
     static uint16_t counted[2 * LARGE * LARGE];
     const nb_digitizer how = {.noise = 1, .seed = 5};
 
-    emulated_reset();
+    watched_reset();
     fill_plain(LARGE * LARGE, large);
     for (int i = 0; i < 4; i++) {
         const int n = i == 0 ? NSLOW : LARGE;
@@ -351,7 +350,7 @@ static int not_sent(void)
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         memcpy(workspace, large, sizeof workspace);
         tap_check(nb_digitize(sim, &how, &image, &counts) == NB_OK
-                      && emulated.launches[GPU_COUNT] == 0,
+                      && watched.launches[GPU_COUNT] == 0,
                   "case %d: drawn on the host: %s", i, nb_context_message(ctx));
         nb_simulator_free(sim);
         nb_context_free(ctx);
@@ -368,7 +367,7 @@ static int any_call_fails(void)
     uint64_t n = 0, none;
     int failed = 1;
 
-    emulated_reset();
+    watched_reset();
     for (int i = 0; i < LARGE * LARGE; i++) large[i] = i % 97;
     draw_large(NB_CPU, &how, 64, &host, &none);
     while (failed) {
@@ -376,17 +375,17 @@ static int any_call_fails(void)
         nb_context *ctx;
         nb_simulator *sim;
 
-        emulated_reset();
+        watched_reset();
         devices_warnings = 0;
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-        emulated.fail_at = emulated.calls + ++n;
+        watched.fail_at = watched.calls + ++n;
         if (draw(sim, &how, large, 64, &device) != NB_OK) abort();
-        failed = emulated.calls >= emulated.fail_at;
+        failed = watched.calls >= watched.fail_at;
         nb_simulator_stats(sim, &stats);
         tap_check(same(&host, &device, LARGE * LARGE) && devices_warnings == failed
                       && stats.fallbacks == (uint64_t)failed
-                      && (sim->device.scene.gpu == NULL) == (failed && emulated.lacks == 0),
+                      && (sim->device.scene.gpu == NULL) == (failed && watched.lacks == 0),
                   "call %llu: %d fails, %d warnings", (unsigned long long)n, failed,
                   devices_warnings);
         nb_simulator_free(sim);
@@ -394,7 +393,7 @@ static int any_call_fails(void)
         tap_check(devices_balanced(), "all memory was given back");
     }
     tap_check(n > 9, "%llu calls were made to fail", (unsigned long long)n - 1);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -410,21 +409,21 @@ static int any_call_fails_there(void)
     uint64_t n = 0;
     int failed = 1;
 
-    emulated_reset();
+    watched_reset();
     fill_plain(PIXELS, photons);
     while (failed) {
         nb_context *ctx = devices_context(NB_CUDA);
         nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         nb_status status;
 
-        emulated_reset();
-        emulated.fail_at = 4 + ++n; /* the test's own arrays take four calls */
+        watched_reset();
+        watched.fail_at = 4 + ++n; /* the test's own arrays take four calls */
         status = draw_there(sim, &how, photons, 64, &dense, &out);
         failed = status != NB_OK;
         if (failed)
             tap_check(status == NB_ERR_DEVICE || status == NB_ERR_MEMORY, "call %llu: %s",
                       (unsigned long long)n, nb_context_message(ctx));
-        emulated.fail_at = 0;
+        watched.fail_at = 0;
         status = draw_there(sim, &how, photons, 64, &dense, &good);
         tap_check(status == NB_OK && (failed || same(&out, &good, PIXELS)),
                   "and the next call is well");
@@ -433,7 +432,7 @@ static int any_call_fails_there(void)
         tap_check(devices_balanced(), "all memory was given back");
     }
     tap_check(n > 10, "%llu calls were made to fail", (unsigned long long)n - 1);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -445,17 +444,17 @@ static int strict(void)
     nb_context *ctx;
     nb_simulator *sim;
 
-    emulated_reset();
+    watched_reset();
     setenv("NANOBRAG_STRICT", "1", 1);
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    emulated.fail_at = emulated.calls + 3;
+    watched.fail_at = watched.calls + 3;
     tap_check(draw(sim, &how, large, 64, &out) == NB_ERR_UNSUPPORTED,
               "NANOBRAG_STRICT=1: %s", nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
     unsetenv("NANOBRAG_STRICT");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -480,7 +479,7 @@ static void check_refusal(const char *what, int device, unsigned quirks,
     status = nb_digitize(sim, &how, &a, &b);
     tap_check(status == expected && strstr(nb_context_message(ctx), words)
                   && !strchr(nb_context_message(ctx), '\n')
-                  && emulated.launches[GPU_COUNT] == 0,
+                  && watched.launches[GPU_COUNT] == 0,
               "%s: %s", what, nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -490,10 +489,14 @@ static int refused(void)
 {
     const nb_array host_image = nb_array_f64(image_room, NSLOW, NFAST);
     const nb_array host_counts = nb_array_u16(counts_room, NSLOW, NFAST);
-    nb_array image = host_image, counts = host_counts, other;
+    const nb_scene scene = scene_of(NSLOW, NFAST, 0);
+    nb_context *ctx = devices_context(NB_CUDA);
+    nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    nb_array image = devices_array(sim, host_image, image_room, sizeof image_room);
+    nb_array counts = devices_array(sim, host_counts, counts_room, sizeof counts_room);
+    nb_array other;
 
-    emulated_reset();
-    image.device = counts.device = NB_CUDA;
+    watched_reset();
     check_refusal("counts on the host", NB_CUDA, 0, &image, &host_counts, NB_ERR_SHAPE,
                   "image lies on a CUDA device and counts in host memory");
     check_refusal("image on the host", NB_CUDA, 0, &host_image, &counts, NB_ERR_SHAPE,
@@ -522,12 +525,16 @@ static int refused(void)
     check_refusal("nanoBragg's noise", NB_CUDA, NB_QUIRK_NOISE, &image, &counts,
                   NB_ERR_UNSUPPORTED, "NB_QUIRK_NOISE");
     other = counts;
-    other.data = image_room;
+    other.data = image.data;
     check_refusal("in the image's memory", NB_CUDA, 0, &image, &other, NB_ERR_ARGUMENT,
                   "lies in the memory of image");
     image.flags = NB_DONATE;
     check_refusal("and given away", NB_CUDA, 0, &image, &other, NB_ERR_UNSUPPORTED,
                   "memory of its own");
+    devices_give_back(sim, &image, image_room, sizeof image_room);
+    devices_give_back(sim, &counts, counts_room, sizeof counts_room);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
@@ -543,7 +550,7 @@ static int given_away(void)
     nb_context *ctx;
     nb_simulator *sim;
 
-    emulated_reset();
+    watched_reset();
     devices_warnings = 0;
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
@@ -576,5 +583,5 @@ int main(int argc, char **argv)
 {
     compiled_environment();
     unsetenv("NANOBRAG_DEVICE");
-    return tap_main(argc, argv, cases, COUNT(cases));
+    return devices_main(argc, argv, cases, COUNT(cases));
 }

@@ -1,5 +1,5 @@
 /*
- * test_device_loss.c - the value of a loss on an emulated device (emulation/emulated.h): it
+ * test_device_loss.c - the value of a loss on a watched device (device/watched.h): it
  * is that of the host, no image is copied back, and the host takes over where the device
  * fails.
  *
@@ -14,8 +14,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/loss_launch.h"
 #include "image/target.h"
 #include "simulator.h"
@@ -144,7 +144,7 @@ static void check_kinds(const char *what, const nb_scene *scene, int precision)
     for (int way = 0; way < 4 * TYPES; way++) {
         const enum type type = (enum type)(way / 4);
         const nb_target target = target_of(scene, way % 4, type, way % 3 != 1);
-        const uint64_t launches = emulated.launches[GPU_LOSS];
+        const uint64_t launches = watched.launches[GPU_LOSS];
         double change, size, allowed, expected, found;
 
         /* of the image's peak; all photons may be off by it, all to the same side */
@@ -153,7 +153,7 @@ static void check_kinds(const char *what, const nb_scene *scene, int precision)
         expected = value_of(a, NULL, &target);
         found = value_of(b, NULL, &target);
         tap_check(fabs(found - expected) <= allowed
-                      && emulated.launches[GPU_LOSS] > launches,
+                      && watched.launches[GPU_LOSS] > launches,
                   "%s, kind %d, %s%s: %.17g expected %.17g, off %.1e of %.1e allowed", what,
                   target.kind, type_names[type], target.weight ? ", weighted" : "", found,
                   expected, fabs(found - expected), allowed);
@@ -180,7 +180,7 @@ static nb_scene scene_of(int windowed)
 
 static int values(void)
 {
-    emulated_reset();
+    watched_reset();
     for (int i = 0; i < 4; i++) {
         nb_scene scene = scene_of(i % 2);
 
@@ -200,15 +200,15 @@ static int lost_by_float(void)
     nb_target target;
     double a, b;
 
-    emulated_reset();
+    watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_GAUSSIAN, WIDE, 0);
     ctx = devices_context(NB_CUDA);
     single = devices_make(ctx, &scene, "", NB_SINGLE);
     twice = devices_make(ctx, &scene, "", NB_DOUBLE);
     a = value_of(single, NULL, &target);
-    tap_check(emulated.launches[GPU_LOSS] == 2, "%llu launches expected 2",
-              (unsigned long long)emulated.launches[GPU_LOSS]);
+    tap_check(watched.launches[GPU_LOSS] == 2, "%llu launches expected 2",
+              (unsigned long long)watched.launches[GPU_LOSS]);
     b = value_of(twice, NULL, &target);
     tap_check(a == b, "%.17g expected %.17g", a, b);
     nb_simulator_free(single);
@@ -225,28 +225,26 @@ static int same_bits(void)
     double value[3];
     nb_target target;
 
-    emulated_reset();
+    watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_POISSON_READOUT, SINGLE, 1);
     for (int i = 0; i < 3; i++) {
         nb_context *ctx;
         nb_simulator *sim;
 
-        emulated_reset();
-        emulated.memory = i == 0 ? 0 : 250000;
-        emulated.order = i;
+        watched_reset();
+        watched.memory = i == 0 ? 0 : 250000;
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         value[i] = value_of(sim, NULL, &target);
-        tap_check(i == 0 ? emulated.launches[GPU_LOSS] == 1
-                         : emulated.launches[GPU_LOSS] > 1,
-                  "%llu bands, %.17g", (unsigned long long)emulated.launches[GPU_LOSS],
+        tap_check(i == 0 ? watched.launches[GPU_LOSS] == 1 : watched.launches[GPU_LOSS] > 1,
+                  "%llu bands, %.17g", (unsigned long long)watched.launches[GPU_LOSS],
                   value[i]);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
     tap_check(value[0] == value[1] && value[0] == value[2], "the same bits");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -256,6 +254,7 @@ static int same_bits(void)
  */
 static int numbers_alone(void)
 {
+    enum { CALLS = 15 };
     const nb_scene scenes[] = {scenes_base(), scene_of(0)};
 
     for (int i = 0; i < 2; i++) {
@@ -267,29 +266,30 @@ static int numbers_alone(void)
         double first, x;
         int same = 0;
 
-        emulated_reset();
+        watched_reset();
         observe(scene);
         target = target_of(scene, NB_POISSON, WIDE, 0);
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, scene, "fluence", NB_DOUBLE);
         first = value_of(sim, NULL, &target);
         x = sim->scene.beam.fluence;
-        emulated.downloads = emulated.downloaded = emulated.uploads = 0;
-        for (int k = 0; k < 99; k++) {
+        watched.downloads = watched.downloaded = watched.uploads = 0;
+        for (int k = 0; k < CALLS; k++) {
             x *= k % 2 ? 1 / 1.25 : 1.25;
             same += value_of(sim, &x, &target) == first;
         }
-        tap_check(emulated.downloads == 99 && emulated.downloaded == 99 * 16
-                      && emulated.uploads == 99,
-                  "%d pixels, 99 calls: %llu downloads of %llu bytes, %llu uploads",
-                  scene->detector.nslow * scene->detector.nfast,
-                  (unsigned long long)emulated.downloads,
-                  (unsigned long long)emulated.downloaded,
-                  (unsigned long long)emulated.uploads);
+        tap_check(watched.downloads == CALLS && watched.downloaded == CALLS * 16
+                      && watched.uploads == CALLS,
+                  "%d pixels, %d calls: %llu downloads of %llu bytes, %llu uploads",
+                  scene->detector.nslow * scene->detector.nfast, (int)CALLS,
+                  (unsigned long long)watched.downloads,
+                  (unsigned long long)watched.downloaded,
+                  (unsigned long long)watched.uploads);
         nb_simulator_stats(sim, &stats);
-        tap_check(stats.captures == 1 && stats.replays == 100 && same < 99,
-                  "%llu captured (1), %llu replayed (100)",
-                  (unsigned long long)stats.captures, (unsigned long long)stats.replays);
+        tap_check(stats.captures == 1 && stats.replays == 1 + CALLS && same < CALLS,
+                  "%llu captured (1), %llu replayed (%d)",
+                  (unsigned long long)stats.captures, (unsigned long long)stats.replays,
+                  1 + (int)CALLS);
         nb_simulator_free(sim);
         nb_context_free(ctx);
         tap_check(devices_balanced(), "all memory was given back");
@@ -307,22 +307,21 @@ static int observed_there(void)
     gpu_address address;
     double expected, found;
 
-    emulated_reset();
+    watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_HUBER, SINGLE, 0);
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     expected = value_of(sim, NULL, &target);
-    if (gpu_emulated.allocate(ctx, NULL, sizeof seen.single, &address) != NB_OK
-        || gpu_emulated.upload(ctx, NULL, address, seen.single, sizeof seen.single)
-               != NB_OK)
+    if (gpu_watched.allocate(ctx, NULL, sizeof seen.single, &address) != NB_OK
+        || gpu_watched.upload(ctx, NULL, address, seen.single, sizeof seen.single) != NB_OK)
         abort();
     {
         struct gpu_loss_job loss = {.model = target_model(&target)};
         const struct phys_frame *frame;
         nb_scene at;
         struct job job;
-        uint64_t uploaded = emulated.uploaded;
+        uint64_t uploaded = watched.uploaded;
 
         loss.observed.device = address;
         loss.observed.bits = 32;
@@ -330,12 +329,12 @@ static int observed_there(void)
         job = simulator_job(sim, &at, frame, NULL);
         if (gpu_loss(&sim->progress, &sim->device.scene, &job, 0, &loss, &found) != NB_OK)
             abort();
-        uploaded = emulated.uploaded - uploaded;
+        uploaded = watched.uploaded - uploaded;
         tap_check(found == expected && uploaded < sizeof seen.single,
                   "%.17g expected %.17g, %llu bytes sent", found, expected,
                   (unsigned long long)uploaded);
     }
-    gpu_emulated.release(NULL, address);
+    gpu_watched.release(NULL, address);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
@@ -369,20 +368,20 @@ static int told_again(void)
     double value;
 
     scene.detector.nslow = scene.detector.nfast = 64;
-    emulated_reset();
-    emulated.memory = 250000; /* strips */
+    watched_reset();
+    watched.memory = 250000; /* strips */
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
+    ctx->driver = &gpu_watched;
     sim = devices_make(ctx, &scene, "", NB_SINGLE);
     value = value_of(sim, NULL, &target);
     /* the last strip of each run is told of with the end, once */
-    tap_check(value > 0 && emulated.launches[GPU_LOSS] >= 4
-                  && calls == (int)emulated.launches[GPU_LOSS] - 1,
+    tap_check(value > 0 && watched.launches[GPU_LOSS] >= 4
+                  && calls == (int)watched.launches[GPU_LOSS] - 1,
               "measured %d calls of the handler for %d launches, expected one less", calls,
-              (int)emulated.launches[GPU_LOSS]);
+              (int)watched.launches[GPU_LOSS]);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -397,7 +396,7 @@ static int any_call_fails(void)
     uint64_t n = 0;
     int failed = 1, wrong = 0;
 
-    emulated_reset();
+    watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_POISSON, STRIDED, 1);
     while (failed) {
@@ -406,14 +405,14 @@ static int any_call_fails(void)
         nb_compile_stats stats;
         double value;
 
-        emulated_reset();
-        emulated.fail_at = n++;
+        watched_reset();
+        watched.fail_at = n++;
         devices_warnings = 0;
         ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         value = value_of(sim, NULL, &target);
         if (n == 1) host = value;
-        failed = n == 1 || emulated.calls >= n - 1;
+        failed = n == 1 || watched.calls >= n - 1;
         nb_simulator_stats(sim, &stats);
         if (failed && n > 1)
             wrong += value != host || devices_warnings != 1 || stats.fallbacks != 1;
@@ -424,7 +423,7 @@ static int any_call_fails(void)
     tap_check(wrong == 0 && n > 12,
               "%llu calls fail, %d of them without the host's value and one warning",
               (unsigned long long)n - 2, wrong);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -447,7 +446,7 @@ static int no_number(void)
 {
     nb_scene scene = scene_of(0);
 
-    emulated_reset();
+    watched_reset();
     for (int i = 0; i < 2; i++) {
         char host[512], there[512];
         nb_status a, b;
@@ -463,7 +462,7 @@ static int no_number(void)
                       && strcmp(host, there) == 0,
                   "'%s' expected '%s'", there, host);
     }
-    tap_check(emulated.launches[GPU_LOSS] == 2 && devices_balanced(),
+    tap_check(watched.launches[GPU_LOSS] == 2 && devices_balanced(),
               "computed there, all memory was given back");
     return TAP_PASS;
 }
@@ -488,25 +487,25 @@ static int stopped_or_spread(void)
     nb_status status;
     double value;
 
-    emulated_reset();
+    watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_GAUSSIAN, WIDE, 0);
-    emulated.memory = 250000;
+    watched.memory = 250000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
+    ctx->driver = &gpu_watched;
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     status = nb_loss(sim, NULL, &target, &value, NULL);
     tap_check(status == NB_ERR_CANCELLED, "stopped: %s", nb_status_text(status));
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    emulated_reset();
+    watched_reset();
 #ifdef NANOBRAG_FFTW
     scene.psf.kind = NB_PSF_GAUSS;
     scene.psf.fwhm = 0.2;
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     value = value_of(sim, NULL, &target);
-    tap_check(emulated.launches[GPU_LOSS] == 0 && emulated.launches[GPU_FINISH] == 1
+    tap_check(watched.launches[GPU_LOSS] == 0 && watched.launches[GPU_FINISH] == 1
                   && isfinite(value),
               "behind a point spread: an image, compared on the host");
     nb_simulator_free(sim);
@@ -532,5 +531,5 @@ int main(int argc, char **argv)
 {
     compiled_environment();
     unsetenv("NANOBRAG_DEVICE");
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -1,5 +1,5 @@
 /*
- * test_device_panel_derivatives.c - derivatives of images of several panels on an emulated
+ * test_device_panel_derivatives.c - derivatives of images of several panels on a
  * device, in moves of panels and groups and beside them, compared with the host's.
  *
  * SPDX-License-Identifier: MIT
@@ -12,10 +12,9 @@
 
 #include "base/context.h"
 #include "device/both.h"
+#include "device/devices.h"
 #include "device/panels.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
-#include "emulation/jacobian_kernels.h"
+#include "device/watched.h"
 #include "simulator.h"
 #include "support/renders.h"
 #include "support/tap.h"
@@ -25,16 +24,13 @@ static nb_context *device_context(void)
 {
     nb_context *ctx = devices_context(NB_CUDA);
 
-    ctx->nvrtc = FAKE_NVRTC;
     ctx->env.cache_dir[0] = '\0';
-    emulated_jacobian[0] = &derivative_kernels_double;
-    emulated_jacobian[1] = &derivative_kernels_single;
     return ctx;
 }
 
 static void open_both(const nb_scene *scene, const char *names, int precision)
 {
-    emulated_reset();
+    watched_reset();
     devices_warnings = 0;
     both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
 }
@@ -45,12 +41,12 @@ static void close_both(const char *what)
     nb_description d;
 
     renders_require(both.ctx[1], nb_describe(both.sim[1], NULL, &d));
-    tap_check(emulated.launches[GPU_DERIVATIVES] >= 2 && devices_warnings == 0
+    tap_check(watched.launches[GPU_DERIVATIVES] >= 2 && devices_warnings == 0
                   && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
               "%s on %s: %d launches, %d warnings", what, d.derivatives,
-              (int)emulated.launches[GPU_DERIVATIVES], devices_warnings);
+              (int)watched.launches[GPU_DERIVATIVES], devices_warnings);
     both_close();
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
 }
 
 static int vjp(void)
@@ -58,14 +54,13 @@ static int vjp(void)
     static const char *const names[] = {"square_nearest", "each_factor", "list_of_sources"};
 
     for (int i = 0; i < 3; i++)
-        for (int gaps = 0; gaps < 2; gaps++)
-            for (int single = 0; single < 2; single++) {
-                const nb_scene scene = panels_two(names[i], gaps);
+        for (int single = 0; single < 2; single++) {
+            const nb_scene scene = panels_two(names[i], (i + single) % 2);
 
-                open_both(&scene, panels_moves, single ? NB_SINGLE : NB_DOUBLE);
-                tap_close(names[i], both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
-                close_both(names[i]);
-            }
+            open_both(&scene, panels_moves, single ? NB_SINGLE : NB_DOUBLE);
+            tap_close(names[i], both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
+            close_both(names[i]);
+        }
     return TAP_PASS;
 }
 
@@ -83,51 +78,20 @@ static int structure_factors(void)
 static int loss(void)
 {
     const nb_scene scene = panels_two("each_factor", 1);
-
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
-        nb_target target;
-        double gradient, value, alone[2];
-
-        open_both(&scene, panels_moves, NB_DOUBLE);
-        gradient = both_loss(kind, &value);
-        tap_close("value", value, 0, 5e-13);
-        tap_close("gradient", gradient, 0, 2e-13);
-        target = both_target(kind);
-        for (int i = 0; i < 2; i++)
-            renders_require(both.ctx[i],
-                            nb_loss(both.sim[i], NULL, &target, alone + i, NULL));
-        tap_check(emulated.launches[GPU_LOSS] >= 2,
-                  "a value without derivatives: %d launches",
-                  (int)emulated.launches[GPU_LOSS]);
-        tap_close("value alone", alone[1], alone[0], 5e-13 * fabs(alone[0]));
-        close_both("loss");
-    }
-    return TAP_PASS;
-}
-
-static int normal(void)
-{
-    const nb_scene scene = panels_two("each_factor", 1);
+    nb_target target;
+    double gradient, value, alone[2];
 
     open_both(&scene, panels_moves, NB_DOUBLE);
-    tap_close("of squares", both_normal(-1), 0, 8e-15);
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
-        tap_close("of a loss", both_normal(kind), 0, 1e-13); /* 3.3e-14 measured */
-    close_both("normal matrix");
-    return TAP_PASS;
-}
-
-static int jvp(void)
-{
-    for (int gaps = 0; gaps < 2; gaps++) {
-        /* without fringes: beside the zero of one, a pixel is as bright as its rounding */
-        const nb_scene scene = panels_two("gauss_nearest", gaps);
-
-        open_both(&scene, panels_moves, NB_DOUBLE);
-        tap_close("float64", both_jvp(64), 0, both_double);
-        tap_close("float32", both_jvp(32), 0, 1e-7); /* rounded to float once: 2^-24 */
-        close_both("tangents");
-    }
+    gradient = both_loss(NB_POISSON_READOUT, &value);
+    tap_close("value", value, 0, 5e-13);
+    tap_close("gradient", gradient, 0, 2e-13);
+    target = both_target(NB_POISSON_READOUT);
+    for (int i = 0; i < 2; i++)
+        renders_require(both.ctx[i], nb_loss(both.sim[i], NULL, &target, alone + i, NULL));
+    tap_check(watched.launches[GPU_LOSS] >= 2, "a value without derivatives: %d launches",
+              (int)watched.launches[GPU_LOSS]);
+    tap_close("value alone", alone[1], alone[0], 5e-13 * fabs(alone[0]));
+    close_both("loss");
     return TAP_PASS;
 }
 
@@ -168,11 +132,11 @@ static int one_panel_moves(void)
     uint64_t before;
 
     open_both(&scene, "panel_shift_fast[1]", NB_DOUBLE);
-    before = emulated.launches[GPU_DERIVATIVES];
+    before = watched.launches[GPU_DERIVATIVES];
     tap_close("gradient", both_vjp(64), 0, 4e-14);
-    tap_check(emulated.launches[GPU_DERIVATIVES] == before + 1,
+    tap_check(watched.launches[GPU_DERIVATIVES] == before + 1,
               "measured %d launches expected 1",
-              (int)(emulated.launches[GPU_DERIVATIVES] - before));
+              (int)(watched.launches[GPU_DERIVATIVES] - before));
     both_close();
     tap_check(devices_balanced(), "all was given back");
     return TAP_PASS;
@@ -198,8 +162,8 @@ static int unlit_panel(void)
     open_both(&scene, names, NB_SINGLE);
     tap_check(both.n > 32, "%zu parameters", both.n);
     tap_close("normal matrix", both_normal(-1), 0, both_float); /* 3.3e-8 measured */
-    tap_check(emulated.launches[GPU_DERIVATIVES] == 1, "measured %d launches expected 1",
-              (int)emulated.launches[GPU_DERIVATIVES]);
+    tap_check(watched.launches[GPU_DERIVATIVES] == 1, "measured %d launches expected 1",
+              (int)watched.launches[GPU_DERIVATIVES]);
     both_close();
     return TAP_PASS;
 }
@@ -223,21 +187,20 @@ static int recordings(void)
         nb_simulator *sim;
         uint64_t first = 0;
 
-        emulated_reset();
+        watched_reset();
         ctx = device_context();
         sim = devices_make(ctx, &scene, "misset panel_shift_fast", NB_DOUBLE);
         for (int i = 0; i < 4; i++) {
             renders_require(ctx, nb_loss(sim, NULL, &target, &value, NULL));
             renders_require(ctx, nb_loss(sim, NULL, &target, &value, &out));
-            if (i == 0) first = emulated.records;
+            if (i == 0) first = watched.records;
         }
-        tap_check(emulated.records == first && (first > 0) == equal,
+        tap_check(watched.records == first && (first > 0) == equal,
                   "measured %d recordings in 4 calls, allowed the %d of the first",
-                  (int)emulated.records, (int)first);
+                  (int)watched.records, (int)first);
         nb_simulator_free(sim);
         nb_context_free(ctx);
-        tap_check(devices_balanced() && emulated.recordings_held == 0,
-                  "all was given back");
+        tap_check(devices_balanced() && watched.recordings_held == 0, "all was given back");
     }
     return TAP_PASS;
 }
@@ -290,16 +253,16 @@ static int any_call_fails(void)
 
     do {
         open_both(&scene, "panel_shift_normal F[1,2,3] F[0,1,2]", NB_DOUBLE);
-        emulated.fail_at = emulated.calls + ++n;
-        calls = emulated.calls;
+        watched.fail_at = watched.calls + ++n;
+        calls = watched.calls;
         tap_close("gradient", both_vjp(64), 0, 4e-14);
-        calls = emulated.calls - calls;
+        calls = watched.calls - calls;
         both_close();
-        tap_check(devices_balanced() && emulated.modules_held == 0,
+        tap_check(devices_balanced() && watched.modules_held == 0,
                   "call %d fails: all was given back", (int)n);
     } while (calls >= n);
     tap_check(n > 20, "%d calls were made to fail", (int)n - 1);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -309,8 +272,6 @@ int main(int argc, char **argv)
         {"vjp", vjp},
         {"structure_factors", structure_factors},
         {"loss", loss},
-        {"normal", normal},
-        {"jvp", jvp},
         {"regions", regions},
         {"one_panel_moves", one_panel_moves},
         {"unlit_panel", unlit_panel},
@@ -319,5 +280,5 @@ int main(int argc, char **argv)
         {"any_call_fails", any_call_fails},
     };
 
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

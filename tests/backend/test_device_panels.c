@@ -1,6 +1,6 @@
 /*
- * test_device_panels.c - detectors of several panels on an emulated device
- * (emulation/emulated.h): each panel has the bits of an image of that panel alone, and one
+ * test_device_panels.c - detectors of several panels on a watched device
+ * (device/watched.h): each panel has the bits of an image of that panel alone, and one
  * launch computes as many as it may. Derivatives are in test_device_panel_derivatives.c.
  *
  * SPDX-License-Identifier: MIT
@@ -16,10 +16,9 @@
 
 #include "base/context.h"
 #include "compile/jit/hot.h"
+#include "device/devices.h"
 #include "device/panels.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
-#include "emulation/jacobian_kernels.h"
+#include "device/watched.h"
 #include "simulator.h"
 #include "support/renders.h"
 #include "support/tap.h"
@@ -91,14 +90,14 @@ static int alone(void)
             struct renders_gap gap;
             struct panels_difference differ;
 
-            emulated_reset();
+            watched_reset();
             devices_render(&scene, NB_CUDA, precisions[single], image);
             /* in float some tiles need more anchors, which is another kernel */
-            tap_check(emulated.launches[GPU_IMAGE] <= (single ? 2 : 1)
-                          && emulated.most_images >= 3,
+            tap_check(watched.launches[GPU_IMAGE] <= (single ? 2 : 1)
+                          && watched.most_images >= 3,
                       "%s: measured %d launches allowed %d, up to %d panels in one",
-                      names[number], (int)emulated.launches[GPU_IMAGE], single ? 2 : 1,
-                      emulated.most_images);
+                      names[number], (int)watched.launches[GPU_IMAGE], single ? 2 : 1,
+                      watched.most_images);
             differ = compare_alone(&scene, &t, precisions[single], image);
             tap_check(differ.pixels == 0,
                       "%s: measured %d pixels allowed 0 with other bits", names[number],
@@ -120,24 +119,20 @@ static int alone(void)
 static int many_launches(void)
 {
     static double one[PIXELS], many[PIXELS];
-    static const size_t memory[] = {1000000, 400000};
     struct tiled t;
     nb_scene scene = variant(0, &t);
 
-    scene.crystal.ndomains = 1030; /* two segments of pairs for each tile */
-    emulated_reset();
+    scene.crystal.ndomains = 1030; /* three segments of pairs for each tile */
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
-    for (int i = 0; i < 2; i++) {
-        emulated_reset();
-        emulated.memory = memory[i];
-        emulated.order = EMULATED_REVERSED;
-        devices_render(&scene, NB_CUDA, NB_DOUBLE, many);
-        tap_check(emulated.launches[GPU_IMAGE] > (i ? TILED_PANELS : 1),
-                  "%d launches where one may take a quarter of %zu bytes",
-                  (int)emulated.launches[GPU_IMAGE], memory[i]);
-        tap_check(bits_same(one, many, PIXELS), "the same bits");
-    }
-    emulated_reset();
+    watched_reset();
+    watched.memory = 400000;
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, many);
+    tap_check(watched.launches[GPU_IMAGE] > TILED_PANELS,
+              "%d launches where one may take a quarter of %zu bytes",
+              (int)watched.launches[GPU_IMAGE], watched.memory);
+    tap_check(bits_same(one, many, PIXELS), "the same bits");
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -154,15 +149,15 @@ static int lost(void)
     scene.crystal.mosaic[0] = 0;
     for (int i = 0; i < TILED_PANELS; i++) t.panel[i].pixel = 0.1; /* enough for float */
     t.panel[3].pixel = 0.005; /* between the spots */
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_SINGLE, image);
-    tap_check(emulated.launches[GPU_IMAGE] == 2, "measured %d launches expected 2",
-              (int)emulated.launches[GPU_IMAGE]);
+    tap_check(watched.launches[GPU_IMAGE] == 2, "measured %d launches expected 2",
+              (int)watched.launches[GPU_IMAGE]);
     differ = compare_alone(&scene, &t, NB_SINGLE, image);
     tap_check(differ.pixels == 0 && differ.light == 0,
               "measured %d pixels allowed 0 with other bits, %d with light in gaps",
               differ.pixels, differ.light);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -179,7 +174,7 @@ static int calls(void)
     int same = 0;
 
     for (int k = 0; k < 4; k++) {
-        emulated_reset();
+        watched_reset();
         ctx = devices_context(NB_CUDA);
         sim =
             devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]", NB_DOUBLE);
@@ -187,8 +182,8 @@ static int calls(void)
             x[0] = 0.1 * i;
             renders_require(ctx, devices_image(sim, x, image));
         }
-        tap_check(k == 0 || emulated.replays > 0, "call %d: %d recordings, %d replays", k,
-                  (int)emulated.records, (int)emulated.replays);
+        tap_check(k == 0 || watched.replays > 0, "call %d: %d recordings, %d replays", k,
+                  (int)watched.records, (int)watched.replays);
         nb_simulator_free(sim);
         sim =
             devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]", NB_DOUBLE);
@@ -196,7 +191,7 @@ static int calls(void)
         same += bits_same(image, fresh, PIXELS);
         nb_simulator_free(sim);
         nb_context_free(ctx);
-        tap_check(devices_balanced() && emulated.recordings_held == 0,
+        tap_check(devices_balanced() && watched.recordings_held == 0,
                   "all memory was given back");
     }
     tap_check(same == 4, "%d of 4 have the bits of a first call", same);
@@ -223,7 +218,7 @@ static int there(void)
     nb_array photons = nb_array_f64(host, NSLOW, NFAST);
     int differ = 0, touched = 0, other = 0;
 
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     for (int i = 0; i < ROOM; i++) out[i] = 7;
@@ -274,19 +269,19 @@ static int any_call_fails(void)
     uint64_t n = 0;
     int failed = 1;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
 
-        emulated_reset();
-        emulated.fail_at = ++n;
+        watched_reset();
+        watched.fail_at = ++n;
         devices_warnings = 0;
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
         renders_require(ctx, devices_image(sim, NULL, image));
-        failed = emulated.calls >= n;
+        failed = watched.calls >= n;
         if (failed)
             tap_check(bits_same(image, host, PIXELS) && devices_warnings == 1,
                       "call %d fails: %d warning, '%s'", (int)n, devices_warnings,
@@ -296,7 +291,7 @@ static int any_call_fails(void)
         tap_check(devices_balanced(), "all memory was given back");
     }
     tap_check(n > 8, "%d calls were made to fail", (int)n - 1);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -321,11 +316,11 @@ static int cancelled(void)
     nb_simulator *sim;
     nb_status status;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, whole);
-    emulated.memory = 290000;
+    watched.memory = 290000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
+    ctx->driver = &gpu_watched;
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d launch: %s", told,
@@ -336,7 +331,7 @@ static int cancelled(void)
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -361,16 +356,16 @@ static int nothing_in_region(void)
 
         memcpy(scene.detector.roi, roi, sizeof roi);
         for (int i = 0; i < PIXELS; i++) image[i] = 7;
-        emulated_reset();
+        watched_reset();
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", precisions[k % 2]);
         there = devices_array(sim, there, image, sizeof image);
         renders_require(ctx, devices_image(sim, NULL, image));
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
         tap_check(light == 0, "measured %d pixels allowed 0 with light", light);
-        waits = emulated.waits;
+        waits = watched.waits;
         renders_require(ctx, nb_forward(sim, NULL, &there));
-        tap_check(emulated.waits > waits, "an image on the device is waited for");
+        tap_check(watched.waits > waits, "an image on the device is waited for");
         devices_give_back(sim, &there, image, sizeof image);
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
         tap_check(light == 0, "measured %d pixels allowed 0 with light there", light);
@@ -392,11 +387,11 @@ static int masked_panel(void)
     for (int i = 0; i < PIXELS; i++)
         mask[i] = tiled_panel_of(&t, i / NFAST, i % NFAST) != 1;
     scene.detector.mask = mask;
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_SINGLE, image);
-    tap_check(emulated.launches[GPU_IMAGE] == 1 && emulated.most_images == TILED_PANELS - 1,
+    tap_check(watched.launches[GPU_IMAGE] == 1 && watched.most_images == TILED_PANELS - 1,
               "measured %d launches expected 1, of %d panels",
-              (int)emulated.launches[GPU_IMAGE], emulated.most_images);
+              (int)watched.launches[GPU_IMAGE], watched.most_images);
     return TAP_PASS;
 }
 
@@ -410,10 +405,10 @@ static int few_rows(void)
     nb_scene scene = variant(0, &t);
 
     memcpy(scene.detector.roi, roi, sizeof roi);
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, image);
-    tap_check(emulated.downloaded <= allowed, "measured %d bytes allowed %d",
-              (int)emulated.downloaded, (int)allowed);
+    tap_check(watched.downloaded <= allowed, "measured %d bytes allowed %d",
+              (int)watched.downloaded, (int)allowed);
     return TAP_PASS;
 }
 
@@ -437,21 +432,21 @@ static int recordings(void)
         nb_simulator *sim;
         uint64_t first = 0;
 
-        emulated_reset();
-        emulated.memory = memory[k];
+        watched_reset();
+        watched.memory = memory[k];
         ctx = devices_context(NB_CUDA);
         sim = devices_make(ctx, &scene, "", NB_SINGLE);
         for (int i = 0; i < 5; i++) {
             renders_require(ctx, devices_image(sim, NULL, image));
-            if (i == 0) first = emulated.records;
+            if (i == 0) first = watched.records;
         }
-        tap_check(emulated.records == first,
-                  "measured %d recordings allowed %d, %d launches", (int)emulated.records,
-                  (int)first, (int)emulated.launches[GPU_IMAGE]);
+        tap_check(watched.records == first,
+                  "measured %d recordings allowed %d, %d launches", (int)watched.records,
+                  (int)first, (int)watched.launches[GPU_IMAGE]);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -469,9 +464,8 @@ static int dark_panel(void)
     scene.background.water = 0;
     scene.crystal.shape = NB_TOPHAT;
     t.panel[0].pixel = 0.0005; /* between the spots */
-    emulated_reset();
+    watched_reset();
     ctx = devices_context(NB_CUDA);
-    ctx->nvrtc = FAKE_NVRTC;
     ctx->env.cache_dir[0] = '\0';
     ctx->env.hot_threshold = 1;
     sim = devices_make(ctx, &scene, "", NB_DOUBLE);
@@ -481,13 +475,13 @@ static int dark_panel(void)
         renders_require(ctx, devices_image(sim, NULL, image));
         same += bits_same(image, first, PIXELS);
     }
-    tap_check(sim->device.scene.hot.promotions == 1 && emulated.own_launches > 0,
+    tap_check(sim->device.scene.hot.promotions == 1 && watched.own_launches > 0,
               "measured %d kernels in use expected 1, %d launches of it",
-              (int)sim->device.scene.hot.promotions, (int)emulated.own_launches);
+              (int)sim->device.scene.hot.promotions, (int)watched.own_launches);
     tap_check(same == 12, "%d of 12 images have the bits of the first", same);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }
 
@@ -503,7 +497,7 @@ static int batch(void)
         nb_scene scene = variant(2, &t);
 
         if (spread) scene.psf = (nb_psf){.kind = NB_PSF_GAUSS, .fwhm = 0.9};
-        emulated_reset();
+        watched_reset();
         for (int d = 0; d < 2; d++) {
             nb_context *ctx = devices_context(d ? NB_CUDA : NB_CPU);
             const nb_options options = {.strategy = NB_LANES};
@@ -516,8 +510,8 @@ static int batch(void)
             nb_simulator_free(sim);
             nb_context_free(ctx);
         }
-        tap_check(emulated.launches[GPU_IMAGE] == 3, "%d launches expected 3",
-                  (int)emulated.launches[GPU_IMAGE]);
+        tap_check(watched.launches[GPU_IMAGE] == 3, "%d launches expected 3",
+                  (int)watched.launches[GPU_IMAGE]);
         for (int i = 0; i < 3; i++)
             tap_close(spread ? "behind a point spread" : "of three images",
                       renders_compare(image[1][i], image[0][i], PIXELS).worst, 0,
@@ -544,5 +538,5 @@ int main(int argc, char **argv)
         {"batch", batch},
     };
 
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

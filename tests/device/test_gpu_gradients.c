@@ -152,6 +152,7 @@ static int losses(void)
         tap_close("its value", value, 0, 1e-12);
         tap_close("normal matrix", both_normal(kind), 0, both_double);
     }
+    tap_close("of squares", both_normal(-1), 0, both_double);
     check_device("losses");
     both_close();
     return TAP_PASS;
@@ -179,6 +180,7 @@ static int tangents(void)
     if (!has_device()) return TAP_SKIP;
     open_scene("list_of_sources", some, NB_DOUBLE);
     tap_close("tangents", both_jvp(64), 0, both_double);
+    tap_close("of float32", both_jvp(32), 0, 1e-7); /* rounded to float once: 2^-24 */
     check_device("tangents");
     both_close();
     return TAP_PASS;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/derivatives_subject.h"
 #include "support/files.h"
 #include "support/tap.h"
@@ -43,12 +43,12 @@ static void check_left(struct subject *s, const char *words)
     tap_check(status == NB_ERR_UNSUPPORTED && strstr(nb_context_message(s->t.ctx), words)
                   && s->t.ctx->fallbacks == before + 1,
               "%s", nb_context_message(s->t.ctx));
-    (void)unsetenv("FAKE_NVRTC");
+    (void)unsetenv("PTX_NVRTC_FAULT");
     (void)fail(s->t.ctx, NB_ERR_DEVICE, "another message");
     tap_check(run_small(s, 0) == NB_ERR_UNSUPPORTED
                   && strstr(nb_context_message(s->t.ctx), words)
                   && s->t.ctx->fallbacks == before + 1 && s->scene.hot.misses <= misses + 1
-                  && emulated.modules_held == 0,
+                  && watched.modules_held == 0,
               "and from then on");
 }
 
@@ -64,7 +64,7 @@ int not_to_be_had(void)
     begin_anew();
     for (size_t i = 0; i < COUNT(rows); i++) {
         open_small(&s);
-        (void)setenv("FAKE_NVRTC", rows[i].wrong, 1);
+        (void)setenv("PTX_NVRTC_FAULT", rows[i].wrong, 1);
         s.t.ctx->env.wait_timeout = 0.05;
         check_left(&s, rows[i].words);
         subject_close(&s);
@@ -82,10 +82,10 @@ int not_to_be_had(void)
     subject_close(&s);
     open_small(&s);
     /* mask and cotangents are reserved and sent by two calls each; load() is the next */
-    emulated.fail_at = emulated.calls + 5;
+    watched.fail_at = watched.calls + 5;
     check_left(&s, "jacobian_SQUARE_NEAREST_");
     subject_close(&s);
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -113,12 +113,12 @@ int stopped(void)
     open_small(&s);
     s.t.ctx->options.progress = on_progress;
     s.t.ctx->options.user = &handler;
-    (void)setenv("FAKE_NVRTC", "slow", 1);
+    (void)setenv("PTX_NVRTC_FAULT", "slow", 1);
     status = run_small(&s, 0);
     tap_check(status == NB_ERR_CANCELLED && handler.calls == 3 && s.t.ctx->fallbacks == 0
                   && s.scene.hot.builds == 0,
               "stopped while a kernel is built: %s", nb_context_message(s.t.ctx));
-    (void)unsetenv("FAKE_NVRTC");
+    (void)unsetenv("PTX_NVRTC_FAULT");
     s.t.ctx->options.progress = NULL;
     tap_check(run_small(&s, 0) == NB_OK && s.scene.hot.builds == 1, "built in the end");
     s.t.job.roi[3] = s.t.frame.nslow;
@@ -232,13 +232,13 @@ static void check_class(int turning, int crystal, int single, const char *name, 
     request.dot = dots;
     request.n = n;
     r = results_make(&s, &request, 0);
-    emulated_reset();
+    watched_reset();
     built[0] = '\0';
     status = subject_run(&s, single, &request, &r);
     tap_check(status == NB_OK && strstr(built, name)
-                  && emulated.launches[GPU_DERIVATIVES] == (uint64_t)passes,
+                  && watched.launches[GPU_DERIVATIVES] == (uint64_t)passes,
               "%d tangents, %d turn: %s, %d passes", n, turning, built,
-              (int)emulated.launches[GPU_DERIVATIVES]);
+              (int)watched.launches[GPU_DERIVATIVES]);
     free(dots);
     results_drop(&s, &r);
     subject_close(&s);
@@ -289,30 +289,6 @@ int time_to_wait(void)
         nb_context_free(made);
     }
     (void)unsetenv("NANOBRAG_COMPILE_TIMEOUT");
-    return TAP_PASS;
-}
-
-/* NVRTC itself compiles the texts with all that is asked for; the emulated device can not
- * load what comes */
-int of_nvrtc(void)
-{
-    struct subject s;
-    nb_status status;
-
-    begin_anew();
-    open_small(&s);
-    s.t.ctx->nvrtc = NULL;
-    s.t.ctx->env.wait_timeout = 500;
-    status = run_small(&s, 0);
-    if (strstr(nb_context_message(s.t.ctx), "NVRTC cannot be opened")) {
-        tap_note("%s", nb_context_message(s.t.ctx));
-        subject_close(&s);
-        return tap_skip("no NVRTC");
-    }
-    tap_check(status == NB_ERR_UNSUPPORTED && s.scene.hot.builds == 1
-                  && strstr(nb_context_message(s.t.ctx), "code that is none"),
-              "%d built: %s", (int)s.scene.hot.builds, nb_context_message(s.t.ctx));
-    subject_close(&s);
     return TAP_PASS;
 }
 
@@ -392,10 +368,10 @@ static int fails_at(uint64_t call, int end)
     request.end = (enum gpu_reduction)end;
     request.target.observed = request.target.weight = request.cotangent;
     r = results_make(&s, &request, end == REDUCE_COTANGENT);
-    emulated.fail_at = emulated.calls + call;
+    watched.fail_at = watched.calls + call;
     status = subject_run(&s, 0, &request, &r);
-    bad = emulated.calls >= emulated.fail_at;
-    emulated.fail_at = 0;
+    bad = watched.calls >= watched.fail_at;
+    watched.fail_at = 0;
     if (bad && status != NB_ERR_DEVICE && status != NB_ERR_MEMORY
         && status != NB_ERR_UNSUPPORTED)
         tap_check(0, "end %d, call %d: status %d", end, (int)call, status);
@@ -414,8 +390,8 @@ int any_call_fails(void)
         while (calls < 100 && fails_at((uint64_t)calls + 1, end)) calls++;
         tap_check(calls > 10 && calls < 100, "end %d: each of %d calls failed", end, calls);
     }
-    tap_check(devices_balanced() && emulated.modules_held == 0
-                  && emulated.recordings_held == 0,
+    tap_check(devices_balanced() && watched.modules_held == 0
+                  && watched.recordings_held == 0,
               "all was given back");
     return TAP_PASS;
 }

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "support/files.h"
 #include "support/plant.h"
 #include "support/scenes.h"
@@ -50,11 +50,9 @@ static void empty_cache(void)
 
 void begin_anew(void)
 {
-    (void)unsetenv("FAKE_NVRTC");
+    (void)unsetenv("PTX_NVRTC_FAULT");
     empty_cache();
-    emulated_reset();
-    emulated_jacobian[0] = &derivative_kernels_double;
-    emulated_jacobian[1] = &derivative_kernels_single;
+    watched_reset();
 }
 
 static void mask_away(struct subject *s)
@@ -64,12 +62,7 @@ static void mask_away(struct subject *s)
     s->mask = calloc(t->pixels, 1);
     if (!s->mask) abort();
     t->job.mask = s->mask;
-    for (size_t i = 0; i < t->pixels; i++) {
-        s->mask[i] = i % 7 != 3;
-        if (s->mask[i]) continue;
-        t->photons[i] = 0;
-        for (int d = 0; d < t->n; d++) t->change[(size_t)d * t->pixels + i] = 0;
-    }
+    for (size_t i = 0; i < t->pixels; i++) s->mask[i] = i % 7 != 3;
 }
 
 void subject_open(const char *name, int most_turning, struct subject *s)
@@ -78,19 +71,18 @@ void subject_open(const char *name, int most_turning, struct subject *s)
     struct device_run *t = &s->t;
 
     memset(s, 0, sizeof *s);
-    device_run_make(&scene, 1, t);
+    device_run_make(&scene, t);
     mask_away(s);
     t->frame.f_single = t->f_single;
     t->job.planned = 1;
     t->job.tolerance = 1e-5; /* float may be used */
-    t->ctx->nvrtc = FAKE_NVRTC;
     (void)snprintf(t->ctx->env.cache_dir, sizeof t->ctx->env.cache_dir, "%s",
                    in_folder("cache"));
     s->turning = t->turning < most_turning ? t->turning : most_turning;
     s->first = t->turning - s->turning;
     s->n = t->n - s->first;
     s->bar = draws(t->pixels, 5);
-    if (gpu_open(t->ctx, &gpu_emulated, 0, &s->gpu) != NB_OK) abort();
+    if (gpu_open(t->ctx, &gpu_watched, 0, &s->gpu) != NB_OK) abort();
     s->scene.gpu = s->gpu;
 }
 
@@ -101,7 +93,7 @@ void subject_close(struct subject *s)
     free(s->mask);
     free(s->bar);
     device_run_drop(&s->t);
-    if (!devices_balanced() || emulated.modules_held || emulated.recordings_held)
+    if (!devices_balanced() || watched.modules_held || watched.recordings_held)
         tap_check(0, "all was given back");
 }
 
@@ -174,7 +166,6 @@ int results_same(const struct subject *s, const struct results *a, const struct 
 nb_status subject_run(struct subject *s, int single,
                       const struct gpu_derivatives_job *request, struct results *r)
 {
-    const size_t n = (size_t)request->n;
     struct progress progress;
     nb_status status;
 
@@ -182,11 +173,6 @@ nb_status subject_run(struct subject *s, int single,
     status = gpu_derivatives(&progress, &s->scene, &s->t.job, single, request, &r->sums);
     if (status != NB_OK) return status;
     plant_numbers("loss", &r->sums.value, 1);
-    plant_numbers("gradient", r->sums.gradient, n);
-    plant_numbers("matrix", r->sums.matrix, n * n);
-    for (size_t d = 0; r->sums.change && d < n; d++)
-        plant_numbers("jacobian", r->sums.change[d], s->t.pixels);
-    plant_numbers("factors", r->sums.f, jacobian_places(&s->t));
     return NB_OK;
 }
 

@@ -1,14 +1,14 @@
 /*
  * derivatives_subject.h - what the cases of test_gpu_derivatives share: the tangents of a
- * scene, and an emulated device that takes on gpu_derivatives() of them.
+ * scene, and a watched device that takes on gpu_derivatives() of them.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_TESTS_DERIVATIVES_SUBJECT_H
 #define NB_TESTS_DERIVATIVES_SUBJECT_H
 
-#include "emulation/jacobian_runs.h"
 #include "gpu/derivatives/derivatives.h"
+#include "gpu/derivatives_run.h"
 
 struct subject {
     struct device_run t;
@@ -56,8 +56,6 @@ void run_well(struct subject *s, int single, const struct gpu_derivatives_job *r
 
 /* ---- gpu/derivatives_factors.c ---- */
 
-int structure_factors(void);
-int faint_factors(void);
 int factors_of_nothing(void);
 int constant_factor(void);
 
@@ -68,7 +66,6 @@ int stopped(void);
 int kept_on_disk(void);
 int limit(void);
 int classes(void);
-int of_nvrtc(void);
 int time_to_wait(void);
 int refusals(void);
 int any_call_fails(void);

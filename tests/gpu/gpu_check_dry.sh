@@ -35,7 +35,7 @@ tool cmake << 'END'
 echo "cmake $CUDA_DEVICE_ORDER $*" >> "$CALLS"
 [ "$1" = --build ] || exit 0
 mkdir -p "$2/bin"
-for program in test_gpu test_gpu_large test_gpu_gradients test_gpu_hot test_gpu_panels; do cp "$TOOLS/passes" "$2/bin/$program"; done
+for program in test_gpu test_gpu_large test_gpu_edges test_gpu_gradients test_gpu_hot test_gpu_panels; do cp "$TOOLS/passes" "$2/bin/$program"; done
 cp "$TOOLS/bench" "$2/bin/nanobrag_bench_gpu"
 END
 tool ctest << 'END'

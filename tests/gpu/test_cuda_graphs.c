@@ -1,6 +1,6 @@
 /*
  * test_cuda_graphs.c - launches recorded as CUDA graphs, with a libcuda that has no GPU
- * (emulation/fakes/fake_cuda.h): the order of its calls, every failure, and that everything
+ * (gpu/fake_cuda.h): the order of its calls, every failure, and that everything
  * is freed. Also kernels built at run time, and streams and memory of the caller's.
  *
  * SPDX-License-Identifier: MIT
@@ -12,8 +12,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/fakes/fake_cuda.h"
 #include "gpu/driver/cuda.h"
+#include "gpu/fake_cuda.h"
 #include "physics/spec.h"
 #include "support/tap.h"
 

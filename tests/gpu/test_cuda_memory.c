@@ -1,6 +1,6 @@
 /*
  * test_cuda_memory.c - memory, copies and contexts of CUDA's driver, with a libcuda that
- * has no GPU (emulation/fakes/fake_cuda.h) and does copies as late as it may.
+ * has no GPU (gpu/fake_cuda.h) and does copies as late as it may.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/fakes/fake_cuda.h"
 #include "gpu/driver/cuda.h"
+#include "gpu/fake_cuda.h"
 #include "support/tap.h"
 
 static const char code[2] = "x";

@@ -1,6 +1,6 @@
 /*
  * test_gpu_driver.c - the host side of CUDA, with a libcuda that has no GPU
- * (emulation/fakes/fake_cuda.h): the choices for a device, every failure, and that
+ * (gpu/fake_cuda.h): the choices for a device, every failure, and that
  * everything is freed.
  *
  * SPDX-License-Identifier: MIT
@@ -13,9 +13,9 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/fakes/fake_cuda.h"
 #include "gpu/driver/architecture.h"
 #include "gpu/driver/cuda.h"
+#include "gpu/fake_cuda.h"
 #include "gpu/text/block.h"
 #include "physics/spec.h"
 #include "support/tap.h"

@@ -1,5 +1,5 @@
 /*
- * test_graphs.c - launches of images on an emulated device (emulation/emulated.h) that are
+ * test_graphs.c - launches of images on a watched device (device/watched.h) that are
  * recorded once and replayed: when they are, that this changes no bit, and that recordings
  * are freed.
  *
@@ -14,8 +14,8 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "simulator.h"
 #include "support/compiled.h"
@@ -60,9 +60,8 @@ static void free_made(struct made *m)
 
 static void check_balance(void)
 {
-    tap_check(emulated.recordings_held == 0 && devices_balanced(),
-              "%d recordings are left, all memory was given back",
-              emulated.recordings_held);
+    tap_check(watched.recordings_held == 0 && devices_balanced(),
+              "%d recordings are left, all memory was given back", watched.recordings_held);
 }
 
 static void check_counts(const char *what, const nb_simulator *sim, uint64_t captures,
@@ -102,20 +101,21 @@ static void parameters_at(const nb_simulator *sim, int step, double *x)
 
 /* all parameters change in every call: one capture; replayed, launched plainly or
  * uncompiled, the bits are the same */
-static int hundred_calls(void)
+static int many_calls(void)
 {
+    enum { CALLS = 20 };
     static double graphs[PIXELS], plain[PIXELS], eager[PIXELS], before[PIXELS];
     const nb_scene scene = scenes_base();
     struct made a, b, c;
     double x[128];
     int same = 0, moved = 0;
 
-    emulated_reset();
+    watched_reset();
     a = make(&scene, "*", NB_DOUBLE);
     b = make_with("NANOBRAG_GRAPHS", "0", &scene, "*");
     c = make_with("NANOBRAGG_DISABLE_COMPILE", "1", &scene, "*");
     if (nb_nparam(a.sim) > sizeof x / sizeof *x) abort();
-    for (int step = 0; step < 100; step++) {
+    for (int step = 0; step < CALLS; step++) {
         parameters_at(a.sim, step, x);
         memcpy(before, graphs, sizeof before);
         image(&a, x, graphs);
@@ -124,19 +124,18 @@ static int hundred_calls(void)
         same += bits_same(graphs, plain, PIXELS) && bits_same(graphs, eager, PIXELS);
         moved += 0 < bits_differ(graphs, before, PIXELS);
     }
-    tap_check(same == 100 && moved == 100,
-              "%zu parameters change: %d images expected 100 of the same bits, %d of "
-              "others "
+    tap_check(same == CALLS && moved == CALLS,
+              "%zu parameters change: %d images of the same bits expected %d, %d of others "
               "than the one before",
-              nb_nparam(a.sim), same, moved);
-    check_counts("replayed", a.sim, 1, 100, 0);
+              nb_nparam(a.sim), same, (int)CALLS, moved);
+    check_counts("replayed", a.sim, 1, CALLS, 0);
     check_counts("NANOBRAG_GRAPHS=0", b.sim, 0, 0, 0);
     check_counts("uncompiled", c.sim, 0, 0, 0);
-    tap_check(emulated.records == 1 && emulated.replays == 100
-                  && emulated.launches[GPU_IMAGE] == 300,
+    tap_check(watched.records == 1 && watched.replays == CALLS
+                  && watched.launches[GPU_IMAGE] == 3 * CALLS,
               "the driver: %llu recorded, %llu replayed, %llu images",
-              (unsigned long long)emulated.records, (unsigned long long)emulated.replays,
-              (unsigned long long)emulated.launches[GPU_IMAGE]);
+              (unsigned long long)watched.records, (unsigned long long)watched.replays,
+              (unsigned long long)watched.launches[GPU_IMAGE]);
     free_made(&a);
     free_made(&b);
     free_made(&c);
@@ -152,21 +151,21 @@ static int strips(void)
     struct made m;
     uint64_t n;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
-    emulated_reset();
-    emulated.memory = 180000;
+    watched_reset();
+    watched.memory = 180000;
     m = make(&scene, "", NB_DOUBLE);
     for (int i = 1; i <= 2; i++) {
         image(&m, NULL, many);
-        n = emulated.launches[GPU_IMAGE];
+        n = watched.launches[GPU_IMAGE];
         check_counts("bands", m.sim, 2, n, 0);
         tap_check(n > 2 * (uint64_t)i && bits_same(one, many, DEVICES_MANY),
                   "%llu bands, the same bits", (unsigned long long)n);
     }
     free_made(&m);
     check_balance();
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -179,7 +178,7 @@ static int buffers_move(void)
     struct gpu_buffer old;
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     m = make(&scene, "", NB_DOUBLE);
     s = &m.sim->device.scene;
     image(&m, NULL, first);
@@ -197,8 +196,8 @@ static int buffers_move(void)
     image(&m, NULL, out);
     tap_check(bits_same(first, out, PIXELS), "the same bits");
     check_counts("parameters elsewhere", m.sim, 2, 4, 0);
-    tap_check(emulated.recordings_held == 1, "%d recording is kept",
-              emulated.recordings_held);
+    tap_check(watched.recordings_held == 1, "%d recording is kept",
+              watched.recordings_held);
     gpu_drop(s->gpu, &old);
     free_made(&m);
     check_balance();
@@ -213,7 +212,7 @@ static int back_and_forth(void)
     struct made one, other;
     double x[128];
 
-    emulated_reset();
+    watched_reset();
     one = make(&scene, "cell misset distance", NB_DOUBLE);
     round.crystal.shape = NB_GAUSS;
     other = make(&round, "", NB_SINGLE);
@@ -252,14 +251,14 @@ static int at_most_a_few(void)
     const nb_scene scene = scenes_base();
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     m = make(&scene, "", NB_DOUBLE);
     image(&m, NULL, out);
     for (unsigned i = 1; i <= GPU_RECORDINGS; i++) some_tiles(&m, i);
     check_counts("one more than are kept", m.sim, 1 + GPU_RECORDINGS, 1 + GPU_RECORDINGS,
                  0);
-    tap_check(emulated.recordings_held == GPU_RECORDINGS, "%d are kept",
-              emulated.recordings_held);
+    tap_check(watched.recordings_held == GPU_RECORDINGS, "%d are kept",
+              watched.recordings_held);
     some_tiles(&m, GPU_RECORDINGS);
     some_tiles(&m, 1);
     check_counts("those are replayed", m.sim, 1 + GPU_RECORDINGS, 3 + GPU_RECORDINGS, 0);
@@ -279,7 +278,7 @@ static int output_there(void)
     const struct gpu *gpu;
     gpu_address workspace;
 
-    emulated_reset();
+    watched_reset();
     m = make(&scene, "", NB_DOUBLE);
     gpu = m.sim->device.scene.gpu;
     image(&m, NULL, host);
@@ -315,7 +314,7 @@ static int switched_off(void)
     static double out[PIXELS];
     const nb_scene scene = scenes_base();
 
-    emulated_reset();
+    watched_reset();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct made m;
         uint64_t n = (uint64_t)rows[i].on;
@@ -389,7 +388,7 @@ static int mutated(void)
     const nb_scene scene = scenes_base();
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     m = make(&scene, "", NB_DOUBLE);
     image(&m, NULL, first);
     m.ctx->env.topics = TOPIC_CUDAGRAPHS;
@@ -413,7 +412,7 @@ static int lines(void)
     const nb_scene scene = scenes_base();
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     setenv("NANOBRAG_LOGS", "cudagraphs", 1);
     m = make(&scene, "", NB_DOUBLE);
     unsetenv("NANOBRAG_LOGS");
@@ -435,28 +434,28 @@ static int record_fails(void)
     nb_compile_stats stats;
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, first);
-    emulated_reset();
-    emulated.fail_record = 1;
+    watched_reset();
+    watched.fail_record = 1;
     m = make(&scene, "", NB_DOUBLE);
     m.ctx->env.topics = TOPIC_CUDAGRAPHS | TOPIC_FALLBACK;
     listen();
     for (int i = 0; i < 2; i++) image(&m, NULL, out);
     check_lines(
-        "nanobrag: [fallback] CUDA graphs: a recording: error 999 of the emulated device\n"
+        "nanobrag: [fallback] CUDA graphs: a recording: error 999 of the watched device\n"
         "nanobrag: [cudagraphs] skipping cudagraphs: a recording: error 999 of the "
-        "emulated device\n"
+        "watched device\n"
         "nanobrag: [cudagraphs] skipping cudagraphs: a recording: error 999 of the "
-        "emulated device\n");
+        "watched device\n");
     tap_check(bits_same(first, out, PIXELS), "the same bits");
     check_counts("no recording", m.sim, 0, 0, 2);
     stats = compiled_stats(m.sim);
-    tap_check(stats.fallbacks == 1 && emulated.records == 1, "%llu fallback, %llu try",
-              (unsigned long long)stats.fallbacks, (unsigned long long)emulated.records);
+    tap_check(stats.fallbacks == 1 && watched.records == 1, "%llu fallback, %llu try",
+              (unsigned long long)stats.fallbacks, (unsigned long long)watched.records);
     free_made(&m);
     check_balance();
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -467,18 +466,18 @@ static int one_record_fails(void)
     const nb_scene scene = devices_many_tiles();
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CUDA, NB_DOUBLE, first);
-    emulated_reset();
-    emulated.memory = 180000;
-    emulated.fail_record = 2;
+    watched_reset();
+    watched.memory = 180000;
+    watched.fail_record = 2;
     m = make(&scene, "", NB_DOUBLE);
     for (int i = 0; i < 2; i++) image(&m, NULL, out);
     tap_check(bits_same(first, out, DEVICES_MANY), "the same bits");
     check_counts("two images", m.sim, 1, 6, 2);
     free_made(&m);
     check_balance();
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -489,15 +488,15 @@ static int strict(void)
     struct made m;
     nb_status status;
 
-    emulated_reset();
-    emulated.fail_record = 1;
+    watched_reset();
+    watched.fail_record = 1;
     m = make_with("NANOBRAG_STRICT", "1", &scene, "");
     status = devices_image(m.sim, NULL, out);
     tap_check(status == NB_ERR_UNSUPPORTED, "NANOBRAG_STRICT=1: %s",
               nb_context_message(m.ctx));
     free_made(&m);
     check_balance();
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
@@ -508,27 +507,27 @@ static int replay_fails(void)
     const nb_scene scene = scenes_base();
     struct made m;
 
-    emulated_reset();
+    watched_reset();
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     m = make(&scene, "", NB_DOUBLE);
     image(&m, NULL, out);
-    emulated.fail_at = emulated.calls + 2; /* after the parameters */
+    watched.fail_at = watched.calls + 2; /* after the parameters */
     image(&m, NULL, out);
-    tap_check(emulated.replays == 2 && bits_same(host, out, PIXELS),
-              "replayed %llu times; the host's bits", (unsigned long long)emulated.replays);
-    tap_check(emulated.recordings_held == 0, "%d recordings are kept",
-              emulated.recordings_held);
+    tap_check(watched.replays == 2 && bits_same(host, out, PIXELS),
+              "replayed %llu times; the host's bits", (unsigned long long)watched.replays);
+    tap_check(watched.recordings_held == 0, "%d recordings are kept",
+              watched.recordings_held);
     check_counts("the second failed", m.sim, 1, 1, 0);
     free_made(&m);
     check_balance();
-    emulated_reset();
+    watched_reset();
     return TAP_PASS;
 }
 
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"hundred_calls", hundred_calls},
+        {"many_calls", many_calls},
         {"bands", strips},
         {"buffers_move", buffers_move},
         {"back_and_forth", back_and_forth},
@@ -546,5 +545,5 @@ int main(int argc, char **argv)
     compiled_environment();
     unsetenv("NANOBRAG_DEVICE");
     unsetenv("NANOBRAG_GRAPHS");
-    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+    return devices_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

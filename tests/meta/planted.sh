@@ -1,16 +1,17 @@
 #!/bin/sh
 # planted.sh - do the tests notice? Puts a NaN, or an error of ten times the tolerance, into
 # results (support/plant.h) and expects every program of the table below to fail, and to pass
-# without. Prints a table. `quick`: the lines that are marked so. SPDX-License-Identifier: MIT
+# without. Prints a table. `quick`, `device`: the lines that are marked so.
+# SPDX-License-Identifier: MIT
 #
-# usage: planted.sh BIN [quick]
+# usage: planted.sh BIN [quick | device]
 set -u
 bin=$1
 only=${2:-all}
 bad=0
 runs=0
 
-# program | cases | NaN in | AMOUNT:RESULT ... | quick or not
+# program | cases | NaN in | AMOUNT:RESULT ... | mark
 table() {
     grep -v '^#' <<'END'
 test_kernels|lanes_v2 roi_point_spread threads_same_bits|pixel|3e-8:pixel|
@@ -45,23 +46,20 @@ test_planes|matrices|matrix diagonal coupling gradient|1e-12:matrix 1e-12:diagon
 test_spots_vjp|masked tails dark_between_spots|gradient loss|1e-8:gradient 1e-10:loss|
 test_forward_calls|calls_leave_no_trace two_simulators_in_turn|pixel|1e-12:pixel|
 test_compile|same_as_uncompiled|pixel gradient|1e-12:pixel 1e-12:gradient|
-test_batch|named_scenes|pixel|1e-12:pixel|
-test_device_images|double regions cancelled|pixel|1e-11:pixel|
-test_device_derivatives|vjp|gradient|1e-9:gradient|quick
-test_device_derivatives|loss|gradient loss|1e-9:gradient 5e-12:loss|
-test_device_derivatives|normal|matrix diagonal|1e-11:matrix 1e-12:diagonal|
-test_device_derivatives|jvp|jacobian|1e-9:jacobian|
-test_device_loss|values|loss||
-test_graphs|hundred_calls back_and_forth|pixel|1e-12:pixel|
-test_hot|fifth_use|pixel|1e-12:pixel|
-test_emulated_images|sizes_of_detectors any_order|pixel|1e-4:pixel|quick
-test_gpu_derivatives|gradients losses|gradient loss|1e-11:gradient 1e-11:loss|
-test_gpu_derivatives|normal_matrices|matrix gradient loss|1e-10:matrix|
+test_batch|layouts|pixel|1e-12:pixel|device
+test_gpu|regions|pixel|1e-4:pixel|device
+test_gpu_edges|sizes_of_detectors|pixel|1e-4:pixel|device
+test_gpu_gradients|structure_factors|gradient|1e-9:gradient|device
+test_gpu_gradients|losses|gradient loss matrix|1e-10:gradient 1e-11:loss 1e-10:matrix|device
+test_gpu_gradients|tangents|jacobian|1e-9:jacobian|device
+test_device_images|cancelled|pixel|1e-11:pixel|device
+test_device_loss|lost_by_float|loss||device
+test_graphs|back_and_forth|pixel|1e-12:pixel|device
+test_hot|fifth_use|pixel|1e-12:pixel|device
+test_gpu_derivatives|corners|loss|1e-9:loss|device
 test_fcalc|one_atom|factors|1e-12:factors|quick
 test_gemmi_factors|p21_1yjp|factors|1e-4:factors|quick
 test_fcalc_gradients|transpose|gradient jacobian|1e-11:gradient 1e-11:jacobian|quick
-test_gpu_derivatives|changes|jacobian|5e-12:jacobian|
-test_gpu_derivatives|structure_factors faint_factors|factors|2e-11:factors|
 test_gradients|gradcheck.float.gradients|gradient jacobian|4e-4:gradient|
 test_gradients|gradcheck.replay.threads|gradient|1e-12:gradient|quick
 test_gradients|gradcheck.base.full|gradient jacobian|1e-3:gradient|

@@ -1,6 +1,6 @@
 /*
  * cubin_cases.h - what tests of stored machine code share: a job of which the code is made
- * by emulation/fakes/fake_nvrtc.c, a folder "cache", a context whose lines are counted.
+ * by gpu/fake_nvrtc.c, a folder "cache", a context whose lines are counted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,6 +44,7 @@ int limit_of_the_folder(void);
 int too_large(void);
 int second_process(void);
 int threads_at_once(void);
+int background_thread(void);
 int get_only(int argc, char **argv); /* the second process of the case of that name */
 
 #endif

@@ -6,6 +6,7 @@
  */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "compile/jit/build.h"
 #include "compile/jit/cubin_cases.h"
+#include "physics/spec.h"
 #include "support/files.h"
 #include "support/tap.h"
 
@@ -205,5 +208,31 @@ int threads_at_once(void)
     tap_check(failed == 0 && lost == 0 && count_cubins() == NUMBERS,
               "%d failures, %d of %d lost, %d files", failed, lost, (int)NUMBERS,
               count_cubins());
+    return TAP_PASS;
+}
+
+/* A kernel is built on a thread of its own, which is asked whether it is done; and one that
+ * is stopped meanwhile. */
+int background_thread(void)
+{
+    static const struct gpu_properties properties = {.major = 9};
+    static const struct gpu_kernel kernel = {GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 0, NULL};
+    static struct build build;
+
+    ctx->nvrtc = FAKE_NVRTC;
+    for (int slow = 0; slow < 2; slow++) {
+        begin_anew();
+        build_begin(ctx, &properties, "gpu/text/kernels.cu", &kernel, &build);
+        if (slow) nvrtc_option(&build.job.request, "-DSLOW");
+        tap_check(build_start(&build) == 0, "started");
+        while (!slow && !atomic_load(&build.done)) (void)sched_yield();
+        build_join(&build, slow);
+        (void)cubin_job_end(ctx, &build.job, &total);
+        tap_check((build.job.cubin.bytes != NULL) == !slow
+                      && (count_cubins() == 1) == !slow,
+                  "%s: %d file", slow ? "stopped" : "built", count_cubins());
+        cubin_free(&build.job.cubin);
+    }
+    ctx->nvrtc = NULL;
     return TAP_PASS;
 }

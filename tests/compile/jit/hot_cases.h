@@ -1,6 +1,5 @@
 /*
- * hot_cases.h - what the cases of test_hot share: a simulator on an emulated device, whose
- * kernels emulation/fakes/fake_nvrtc.c builds.
+ * hot_cases.h - what the cases of test_hot share: a simulator on a watched device.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -7,8 +7,8 @@
 
 #include "base/context.h"
 #include "compile/jit/hot_cases.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "support/files.h"
 #include "support/scenes.h"
@@ -25,6 +25,7 @@ static int use(nb_context *in, int shape, int oversample)
     const int warnings = devices_warnings;
     int promoted = 0;
 
+    memcpy(scene.detector.roi, (int[4]){17, 33, 17, 25}, sizeof scene.detector.roi);
     scene.crystal.shape = shape;
     scene.oversample = oversample < 3 ? oversample : 1;
     scene.oversample_omega = oversample == 3;
@@ -66,9 +67,9 @@ int limit(void)
     tap_check(!promoted && devices_warnings == 0, "one that is there counts no more");
     check_limit(in, NB_SQUARE);
     tap_check(!use(in, NB_ROUND, 3) && devices_warnings == 1, "and it is told once");
-    before = emulated.own_launches;
+    before = watched.own_launches;
     (void)use(in, NB_GAUSS, 2);
-    tap_check(emulated.own_launches > before, "what was made hot stays so");
+    tap_check(watched.own_launches > before, "what was made hot stays so");
     nb_context_free(in);
     in = context(1); /* what is on disk was not built */
     promoted = 0;
@@ -76,7 +77,7 @@ int limit(void)
     for (int i = 0; i < 8; i++) promoted += use(in, shapes[i % 4], 1 + i / 4);
     tap_check(promoted == 8, "%d of the disk beside a limit of 1", promoted);
     nb_context_free(in);
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "compile/jit/hot_cases.h"
-#include "emulation/devices.h"
-#include "emulation/emulated.h"
+#include "device/devices.h"
+#include "device/watched.h"
 #include "gpu/gpu.h"
 #include "gpu/text/frame_flags.h"
 #include "support/scenes.h"
@@ -62,15 +62,15 @@ int batches(void)
     tap_check(stats.promotions == 2 && stats.fallbacks == 0 && same == tries,
               "%d promoted (2), %d of %d batches of the same bits", (int)stats.promotions,
               same, tries);
-    emulated.own_launches = 0;
+    watched.own_launches = 0;
     batch(sim, out);
-    tap_check(emulated.own_launches == 2
+    tap_check(watched.own_launches == 2
                   && bits_same(first[0], out[0], sizeof first / sizeof first[0][0])
-                  && !(emulated.known & FLAG_SAME_SOURCES),
-              "%d launches of them (2), the same bits", (int)emulated.own_launches);
+                  && !(watched.known & FLAG_SAME_SOURCES),
+              "%d launches of them (2), the same bits", (int)watched.own_launches);
     nb_simulator_free(sim);
     nb_context_free(in);
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }
 
@@ -97,11 +97,11 @@ int losses(void)
         stats = compiled_stats(sim);
         wait_for_build(in);
     }
-    tap_check(stats.promotions == 1 && emulated.own_launches > 1 && same == tries,
+    tap_check(stats.promotions == 1 && watched.own_launches > 1 && same == tries,
               "%d promoted (1), %d of %d values of the same bits", (int)stats.promotions,
               same, tries);
     nb_simulator_free(sim);
     nb_context_free(in);
-    tap_check(devices_balanced() && emulated.modules_held == 0, "all was given back");
+    tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }

@@ -350,6 +350,7 @@ int main(int argc, char **argv)
         {"too_large", too_large},
         {"second_process", second_process},
         {"threads_at_once", threads_at_once},
+        {"background_thread", background_thread},
     };
     static const char *const variables[] = {"NANOBRAG_STRICT", "NANOBRAG_LOGS",
                                             "FAKE_NVRTC", "NANOBRAGG_DISABLE_COMPILE",

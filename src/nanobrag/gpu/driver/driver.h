@@ -1,6 +1,6 @@
 /*
  * driver.h - the interface to a machine that runs kernels. cuda.c implements it for CUDA's
- * driver; tests have one that runs the kernels' text on the CPU.
+ * driver; tests have one before it that counts calls and makes them fail.
  *
  * Work is done in the order in which it was requested. Every failure is NB_ERR_DEVICE (for
  * memory NB_ERR_MEMORY) with the driver's words in the context's message; none ends the

@@ -1,7 +1,7 @@
 /*
  * block.h - how a kernel is written: for a block of threads that work in steps. The same
- * text is a CUDA kernel and, for tests without a GPU, a C function that runs the threads
- * of each step one after the other.
+ * text is a CUDA kernel and, for checks of headers, C that runs the threads of each step
+ * one after the other.
  *
  * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
  * before the next step begins; after EACH_IN_WARP (t) only the threads of the same warp, 32
@@ -43,16 +43,12 @@ enum { BLOCK_OWN = 1 };
 #define BLOCK_ROLLED
 #define BLOCK_BY_TWO
 #define BLOCK_READ_AGAIN (void)0
-#if !defined(EACH_THREAD) /* tests define it, for other orders and for real threads */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
-#define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
-#endif
-#if !defined(EACH_IN_WARP)
-#define EACH_IN_WARP(t) EACH_THREAD(t)
-#define EACH_ALONE(t)   EACH_THREAD(t)
+#define EACH_THREAD(t)   for (int t = 0; t < BLOCK_THREADS; t++)
+#define EACH_IN_WARP(t)  EACH_THREAD(t)
+#define EACH_ALONE(t)    EACH_THREAD(t)
 enum { BLOCK_OWN = BLOCK_THREADS };
-#define OWN(t)          (t)
-#endif
+#define OWN(t)           (t)
 #endif
 
 #endif

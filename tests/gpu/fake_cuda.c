@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "emulation/fakes/fake_cuda.h"
+#include "gpu/fake_cuda.h"
 
 #include <stdint.h>
 #include <stdio.h>

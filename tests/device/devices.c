@@ -1,11 +1,12 @@
 /* devices.c - see devices.h. SPDX-License-Identifier: MIT */
-#include "emulation/devices.h"
+#include "device/devices.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/context.h"
-#include "emulation/emulated.h"
+#include "device/watched.h"
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -22,13 +23,27 @@ static void on_log(void *user, int level, const char *topic, const char *line)
     (void)snprintf(devices_warning, sizeof devices_warning, "%s", line);
 }
 
+int devices_found(void)
+{
+    char why[256];
+
+    return watched_found(why) || tap_skip("%s", why) == TAP_PASS;
+}
+
+int devices_main(int argc, char **argv, const struct tap_case *cases, size_t n)
+{
+    const int lists = argc == 2 && strcmp(argv[1], "--list") == 0;
+
+    return lists || devices_found() ? tap_main(argc, argv, cases, n) : TAP_SKIP;
+}
+
 nb_context *devices_context(int device)
 {
     const nb_context_options options = {.threads = 1, .device = device, .log = on_log};
     nb_context *ctx;
 
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
+    ctx->driver = &gpu_watched;
     ctx->env.hot_threshold = 0; /* NVRTC is for test_hot */
     return ctx;
 }
@@ -89,8 +104,8 @@ void devices_give_back(nb_simulator *sim, const nb_array *array, void *bytes, si
 
 int devices_balanced(void)
 {
-    return emulated.blocks_held == 0 && emulated.pinned == 0 && emulated.bytes == 0
-           && emulated.devices_open == 0;
+    return watched.blocks_held == 0 && watched.pinned == 0 && watched.bytes == 0
+           && watched.devices_open == 0;
 }
 
 nb_scene devices_many_tiles(void)

@@ -1,5 +1,5 @@
 /*
- * devices.h - simulators whose devices are emulated (emulated.h), and their warnings.
+ * devices.h - simulators whose devices are watched (watched.h), and their warnings.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,6 +7,14 @@
 #define NB_TESTS_DEVICES_H
 
 #include <nanobrag/nanobrag.h>
+
+#include "support/tap.h"
+
+/* Returns 1 where the interpreter of tests/ptx is the device; or skips the running case. */
+int devices_found(void);
+
+/* Run tap_main() there, or skip all. */
+int devices_main(int argc, char **argv, const struct tap_case *cases, size_t n);
 
 /* The number of warnings so far, and the last one, in contexts made by devices_context().
  */
