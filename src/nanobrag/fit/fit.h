@@ -5,7 +5,7 @@
  *   restraints.c  bounds and priors of parameters
  *   ask.c         which x is evaluated next; what comes back goes to the tracks
  *   track.c       Levenberg-Marquardt on one set of parameters
- *   normal_equations.c  as it says; system.c solves them, by eigen.c
+ *   normal_equations.c  the equations of a step; system.c solves them, by eigen.c
  *   lbfgs.c       the other minimiser
  *   evaluate.c    the shots of a request, shared out among threads
  *   exchange.c    the same, shared out among processes
