@@ -44,15 +44,15 @@ static void answer_machine(int quick)
     (void)nb_context_create(NB_API_VERSION, NULL, &ctx);
     (void)printf("version=%s isa=%s hertz=%.9g sines=%.9g double=%.9g float=%.9g "
                  "cores=%d sanitized=%d optimised=%d features=%s\n",
-                 nb_version(), m.isa, m.hertz, m.sines, m.peak[NB_DOUBLE],
-                 m.peak[NB_SINGLE], ctx ? nb_context_threads(ctx) : 1, SANITIZED, OPTIMISED,
-                 nb_features());
+                 nb_version(), m.isa, m.hertz, m.sines, m.peak[NB_PRECISION_DOUBLE],
+                 m.peak[NB_PRECISION_SINGLE], ctx ? nb_context_threads(ctx) : 1, SANITIZED,
+                 OPTIMISED, nb_features());
     nb_context_free(ctx);
 }
 
 static void answer_one(struct timed *t)
 {
-    const size_t size = t->is.options.precision == NB_SINGLE ? 4 : 8;
+    const size_t size = t->is.options.precision == NB_PRECISION_SINGLE ? 4 : 8;
     const size_t bytes = (size_t)t->about.nslow * (size_t)t->about.nfast * size;
     char words[NAME];
     nb_compile_stats stats;
@@ -64,9 +64,9 @@ static void answer_one(struct timed *t)
                  "boxes=%zu bits=%llx",
                  t->n, t->made, strategy_word(t->about.strategy), t->about.kernel,
                  t->about.evaluations, t->about.tiles, t->about.tiles_small,
-                 t->about.tiles_double, nb_nparam(t->sim), nb_ndense(t->sim),
-                 (unsigned long long)stats.bytes, t->is.of.scene.detector.nbox,
-                 timed_hash(t->photons, bytes));
+                 t->about.tiles_double, nb_simulator_nparam(t->sim),
+                 nb_simulator_ndense(t->sim), (unsigned long long)stats.bytes,
+                 t->is.of.scene.detector.nbox, timed_hash(t->photons, bytes));
     for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|")) {
         const int call = cases_place(timed_words, word);
 

@@ -163,22 +163,22 @@ nb_status cases_hkl(nb_context *ctx, struct cases_scene *of, nb_hkl **hkl)
         of->list == CASES_2ERL ? nb_hkl_read(ctx, BENCH_LIST, hkl) : make_list(ctx, hkl);
     c->hkl = *hkl;
     c->default_f = 0;
-    if (of->list == CASES_NEAREST) c->interpolate = NB_NEAREST;
-    if (of->list == CASES_TRICUBIC) c->interpolate = NB_TRICUBIC;
+    if (of->list == CASES_NEAREST) c->interpolate = NB_LOOKUP_NEAREST;
+    if (of->list == CASES_TRICUBIC) c->interpolate = NB_LOOKUP_TRICUBIC;
     return status;
 }
 
 const char *precision_word(int precision)
 {
-    return precision == NB_SINGLE ? "float" : "double";
+    return precision == NB_PRECISION_SINGLE ? "float" : "double";
 }
 
 const char *strategy_word(int strategy)
 {
     static const char *const words[] = {[NB_STRATEGY_AUTO] = "auto",
-                                        [NB_REFERENCE] = "reference",
-                                        [NB_LANES] = "lanes",
-                                        [NB_SPOTS] = "spots"};
+                                        [NB_STRATEGY_REFERENCE] = "reference",
+                                        [NB_STRATEGY_LANES] = "lanes",
+                                        [NB_STRATEGY_SPOTS] = "spots"};
 
     return words[strategy];
 }

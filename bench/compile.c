@@ -74,7 +74,7 @@ static double moved(const nb_param *p)
 static void make_points(struct pair *p)
 {
     const nb_simulator *const sim = p->side[EAGER].sim;
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
 
     for (int at = 0; at < POINTS; at++) {
         p->x[at] = calloc(n + 1, sizeof *p->x[at]);
@@ -83,7 +83,7 @@ static void make_points(struct pair *p)
     for (size_t i = 0; i < n; i++) {
         nb_param param;
 
-        (void)nb_param_at(sim, i, &param);
+        (void)nb_simulator_param(sim, i, &param);
         p->x[0][i] = param.value;
         p->x[1][i] = moved(&param);
     }
@@ -98,7 +98,8 @@ static void check_side(struct pair *p, int side, int operations)
     } calls[] = {{IMAGE, 0}, {IMAGE, 1},    {IMAGE, 0},   {GRADIENT, 0},
                  {IMAGE, 1}, {GRADIENT, 1}, {GRADIENT, 0}};
     struct timed *const t = p->side + side;
-    const size_t n[] = {(size_t)t->about.nslow * (size_t)t->about.nfast, nb_nparam(t->sim)};
+    const size_t n[] = {(size_t)t->about.nslow * (size_t)t->about.nfast,
+                        nb_simulator_nparam(t->sim)};
 
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         const int operation = calls[i].operation, point = calls[i].point;
@@ -200,10 +201,10 @@ static int compare(const char *name, const nb_scene *scene, int precision, int s
 /* Compare in both precisions, by lanes and by what the library chooses. */
 static void compare_ways(const char *name, const nb_scene *scene)
 {
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
-        if (compare(name, scene, precision, NB_STRATEGY_AUTO) != NB_LANES
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE; precision++)
+        if (compare(name, scene, precision, NB_STRATEGY_AUTO) != NB_STRATEGY_LANES
             && run.effort->least == 0)
-            (void)compare(name, scene, precision, NB_LANES);
+            (void)compare(name, scene, precision, NB_STRATEGY_LANES);
 }
 
 static void compare_all(void)

@@ -44,7 +44,7 @@ static nb_simulator *make(int panels)
                               .origin = {-0.5 * NFAST * pixel,
                                          ((HEIGHT + 10) * i - 0.5 * NSLOW) * pixel, 200}};
     if (panels > 0)
-        d->convention = NB_DIALS, d->npanel = panels, d->panel = panel;
+        d->convention = NB_CONVENTION_DIALS, d->npanel = panels, d->panel = panel;
     else
         d->nslow = NSLOW, d->nfast = NFAST, d->distance = 200;
     must(nb_simulator_create(ctx, &scene, "", NULL, &sim));

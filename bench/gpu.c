@@ -36,7 +36,8 @@ struct gpu_options {
 };
 
 /* of images that float and double make: a larger difference is an error */
-static const double allowed[2] = {[NB_DOUBLE] = 1e-10, [NB_SINGLE] = 1e-5};
+static const double allowed[2] =
+    {[NB_PRECISION_DOUBLE] = 1e-10, [NB_PRECISION_SINGLE] = 1e-5};
 
 /* seconds that an image of the host may take, and a part of it that stands for the whole */
 static const double host_most = 10;
@@ -217,15 +218,16 @@ static void measure_host(const struct bench_case *c, struct way way, struct host
     static struct timed t;
 
     memset(host, 0, sizeof *host);
-    way.device = NB_CPU;
-    for (way.precision = NB_DOUBLE; way.precision <= NB_SINGLE; way.precision++) {
+    way.device = NB_DEVICE_CPU;
+    for (way.precision = NB_PRECISION_DOUBLE; way.precision <= NB_PRECISION_SINGLE;
+         way.precision++) {
         struct bench_case part = *c;
         const int *const roi = part.is.scene.detector.roi;
 
-        way.strategy = NB_LANES;
+        way.strategy = NB_STRATEGY_LANES;
         host->lanes[way.precision] = time_lanes(&part, &way, &t);
         host->part[way.precision] = roi[1] > 0;
-        if (way.precision == NB_DOUBLE) {
+        if (way.precision == NB_PRECISION_DOUBLE) {
             host->image = t.photons;
             t.photons = NULL;
             host->first = roi[2];
@@ -235,7 +237,7 @@ static void measure_host(const struct bench_case *c, struct way way, struct host
             (void)fprintf(stderr, "nanobrag_bench_gpu: %c, host: %s\n", c->letter, t.said);
         timed_close(&t);
         way.strategy = NB_STRATEGY_AUTO;
-        if (open_way(&t, c, &way) && t.about.strategy == NB_SPOTS)
+        if (open_way(&t, c, &way) && t.about.strategy == NB_STRATEGY_SPOTS)
             host->spots[way.precision] = time_images(&t, 3, host_most / 4);
         timed_close(&t);
     }
@@ -311,7 +313,8 @@ static int measure_device(const struct bench_case *c, const struct host *host,
         timed_close(&t);
         return 0;
     }
-    worst = host->lanes[NB_DOUBLE] > 0 ? difference(host, d->nfast, t.photons) : HUGE_VAL;
+    worst = host->lanes[NB_PRECISION_DOUBLE] > 0 ? difference(host, d->nfast, t.photons)
+                                                 : HUGE_VAL;
     (void)snprintf(size, sizeof size, "%d x %d", d->nfast, d->nslow);
     (void)printf("%c %-6s %11s %8.1e %8s %8s %8s %8s %8.1e %7.1f %7.0e%s\n", c->letter,
                  precision_word(p), size, t.about.evaluations,
@@ -345,7 +348,7 @@ static int measure_calls(const struct bench_case *c, int repeat)
     static struct timed t;
     const nb_detector *const d = &c->is.scene.detector;
     struct timed_request request = {.of = c->is,
-                                    .device = NB_CUDA,
+                                    .device = NB_DEVICE_CUDA,
                                     .is_wide = 1,
                                     .clock = timing_seconds,
                                     .free_names = "cell misset ncells distance origin "
@@ -356,7 +359,8 @@ static int measure_calls(const struct bench_case *c, int repeat)
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         if (shown[i] != TIMED_BATCH || d->nslow * d->nfast <= 256 * 256)
             request.calls |= 1U << shown[i];
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
         nb_compile_stats stats;
 
         request.options.precision = precision;
@@ -387,7 +391,7 @@ static int measure_calls(const struct bench_case *c, int repeat)
 
 static int run_all(const struct gpu_options *options)
 {
-    struct way way = {.device = NB_CUDA, .threads = options->threads};
+    struct way way = {.device = NB_DEVICE_CUDA, .threads = options->threads};
     const double start = timing_seconds();
     static struct timed r;
     struct bench_case c;
@@ -406,9 +410,10 @@ static int run_all(const struct gpu_options *options)
 
         (void)cases_of(*letter, &c);
         measure_host(&c, way, &host);
-        for (way.precision = NB_DOUBLE; way.precision <= NB_SINGLE; way.precision++)
+        for (way.precision = NB_PRECISION_DOUBLE; way.precision <= NB_PRECISION_SINGLE;
+             way.precision++)
             good = measure_device(&c, &host, &way, options) && good;
-        way.precision = NB_DOUBLE;
+        way.precision = NB_PRECISION_DOUBLE;
         free(host.image);
     }
     (void)printf("\nevals: pixels x sub-pixels x sources x phi steps x domains; lanes, "

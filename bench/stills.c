@@ -105,7 +105,7 @@ static void open_scene(struct bench *b, int threads, const char *list)
                                   .ncells = {12, 28, 28},
                                   .mosaic = {0.2},
                                   .ndomains = 5,
-                                  .shape = NB_GAUSS,
+                                  .shape = NB_SHAPE_GAUSS,
                                   .scale = 4e3},
                       .beam = {.wavelength = 1.3, .fluence = 1e23},
                       .background = {.water = 5},
@@ -120,7 +120,7 @@ static void open_scene(struct bench *b, int threads, const char *list)
     scene.crystal.hkl = hkl;
     must(b, nb_simulator_create(b->ctx, &scene, "rotation fluence", NULL, &b->sim));
     nb_hkl_free(hkl);
-    if (nb_nparam(b->sim) != PARAMETERS) give_up(b->ctx);
+    if (nb_simulator_nparam(b->sim) != PARAMETERS) give_up(b->ctx);
     b->counts = malloc(b->pixels * sizeof *b->counts);
     if (!b->counts) give_up(NULL);
     for (int k = 0; k < BATCH; k++) {

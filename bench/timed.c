@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "timing.h"
 
 enum { DIRECTIONS = 16, BOX = 12 };
@@ -140,7 +142,7 @@ static int cut_panels(struct timed *t, nb_detector *d)
     }
     d->nfast = d->nslow = 0;
     d->distance = 0;
-    d->convention = NB_DIALS;
+    d->convention = NB_CONVENTION_DIALS;
     d->npanel = n;
     d->panel = t->panel;
     return 1;
@@ -157,7 +159,8 @@ static int choose_boxes(struct timed *t, nb_scene *scene)
     if (most == 0) return 1;
     if (!(t->box = calloc(most, sizeof *t->box))) return 0;
     good = nb_simulator_create(t->ctx, scene, NULL, NULL, &sim) == NB_OK
-           && nb_boxes(sim, NULL, BOX, most, *t->box, &found) == NB_OK && found > 0;
+           && nb_simulator_boxes(sim, NULL, BOX, most, *t->box, &found) == NB_OK
+           && found > 0;
     nb_simulator_free(sim);
     scene->detector.box = *t->box;
     scene->detector.nbox = found;
@@ -169,8 +172,8 @@ static int make_data(struct timed *t, size_t pixels)
 {
     if (nb_forward(t->sim, NULL, &t->data) != NB_OK) return 0;
     for (size_t i = 0; i < pixels; i++)
-        t->observed[i] = t->is.loss == NB_POISSON ? rint(t->observed[i] + t->is.planes)
-                                                  : 0.5 + 1e-3 * (double)(i % 1009);
+        t->observed[i] = t->is.loss == NB_LOSS_POISSON ? rint(t->observed[i] + t->is.planes)
+                                                       : 0.5 + 1e-3 * (double)(i % 1009);
     return 1;
 }
 
@@ -185,8 +188,8 @@ static int make_batch(struct timed *t, size_t pixels)
 static int make_room(struct timed *t)
 {
     const int64_t nslow = t->about.nslow, nfast = t->about.nfast;
-    const size_t pixels = (size_t)nslow * (size_t)nfast, n = nb_nparam(t->sim);
-    const size_t dense = nb_ndense(t->sim);
+    const size_t pixels = (size_t)nslow * (size_t)nfast, n = nb_simulator_nparam(t->sim);
+    const size_t dense = nb_simulator_ndense(t->sim);
 
     t->photons = calloc(pixels, sizeof *t->photons);
     t->slopes = calloc(n + 1, sizeof *t->slopes);
@@ -194,7 +197,7 @@ static int make_room(struct timed *t)
     t->directions = calloc(DIRECTIONS * n + 1, sizeof *t->directions);
     t->x = calloc(TIMED_IN_BATCH * n + 1, sizeof *t->x);
     if (!t->photons || !t->slopes || !t->matrix || !t->directions || !t->x) return 0;
-    t->image = t->is.options.precision == NB_SINGLE && !t->is.is_wide
+    t->image = t->is.options.precision == NB_PRECISION_SINGLE && !t->is.is_wide
                    ? nb_array_f32((float *)(void *)t->photons, nslow, nfast)
                    : nb_array_f64(t->photons, nslow, nfast);
     for (size_t d = 0; d < DIRECTIONS && n > 0; d++) {
@@ -205,7 +208,7 @@ static int make_room(struct timed *t)
         const size_t of_batch = i / n;
         nb_param p;
 
-        if (nb_param_at(t->sim, i % n, &p) != NB_OK) return 0;
+        if (nb_simulator_param(t->sim, i % n, &p) != NB_OK) return 0;
         t->x[i] = p.value * (1 + 1e-6 * (double)of_batch);
     }
     if (t->is.calls >> TIMED_NOISE & 1 && !(t->counts = calloc(pixels, sizeof *t->counts)))
@@ -233,7 +236,9 @@ int timed_open(struct timed *t, const struct timed_request *request)
         != NB_OK)
         return failed(t);
     t->made = t->is.clock() - t->made;
-    return nb_describe(t->sim, NULL, &t->about) == NB_OK && make_room(t) ? 1 : failed(t);
+    return nb_simulator_describe(t->sim, NULL, &t->about) == NB_OK && make_room(t)
+               ? 1
+               : failed(t);
 }
 
 void timed_close(struct timed *t)
@@ -267,14 +272,14 @@ double timed_run(struct timed *t, enum timed_call call)
 {
     const nb_target target = {.kind = t->is.loss,
                               .observed = &t->data,
-                              .background = t->is.planes > 0 ? NB_PLANES : 0};
+                              .background = t->is.planes > 0 ? NB_BACKGROUND_PLANES : 0};
     nb_normal gradient = {.gradient = t->slopes};
     nb_normal all = {.gradient = t->slopes, .matrix = t->matrix};
     nb_normal *const out = call == TIMED_MATRIX ? &all : &gradient;
     nb_status status;
     double start, value;
 
-    for (size_t i = 0; call == TIMED_MOVED && i < nb_nparam(t->sim); i++)
+    for (size_t i = 0; call == TIMED_MOVED && i < nb_simulator_nparam(t->sim); i++)
         t->x[i] += 1e-6 * (double)(i + 1);
     start = t->is.clock();
     if (call <= TIMED_MOVED)

@@ -1,6 +1,7 @@
 /*
- * fisher.c - the errors that a fit will have, before the experiment: nb_fisher() at several
- * distances of the detector. The nearer it stands, the more spots tell of the crystal.
+ * fisher.c - the errors that a fit will have, before the experiment:
+ * nb_fit_create_expected() at several distances of the detector. The nearer it stands, the
+ * more spots tell of the crystal.
  *
  *   cc fisher.c $(pkg-config --cflags --libs nanobrag) -lm && ./a.out
  * SPDX-License-Identifier: MIT
@@ -18,7 +19,7 @@ static nb_scene scene = {
                 .ncells = {8, 8, 8},
                 .mosaic = {0.3},
                 .ndomains = 30,
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
     .background = {.water = 0.02},
@@ -29,7 +30,7 @@ static nb_scene scene = {
 int main(void)
 {
     /* no image: what is expected at the values of the scene stands for it */
-    const nb_shot shot = {.scene = &scene, .target = {.kind = NB_POISSON}};
+    const nb_shot shot = {.scene = &scene, .target = {.kind = NB_LOSS_POISSON}};
     const nb_fit_options options = {.shared = "cell_a misset mosaic scale"};
     nb_context *ctx;
     int is_finite = 1;
@@ -41,7 +42,7 @@ int main(void)
         nb_fit_result r;
 
         scene.detector.distance = distance;
-        if (nb_fisher(ctx, 1, &shot, &options, &fit) != NB_OK
+        if (nb_fit_create_expected(ctx, 1, &shot, &options, &fit) != NB_OK
             || nb_fit_result_get(fit, &r) != NB_OK) {
             (void)fprintf(stderr, "fisher: %s\n", nb_context_message(ctx));
             return 1;

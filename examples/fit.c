@@ -21,10 +21,11 @@ static const nb_scene scene = {
                 .ncells = {8, 8, 8},
                 .mosaic = {0.3},
                 .ndomains = 30,
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
-    .background = {.water = 0.02}, /* um: some photons everywhere, as NB_POISSON expects */
+    .background = {.water =
+                       0.02}, /* um: some photons everywhere, as NB_LOSS_POISSON expects */
     .detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 0.6},
     .oversample = 2,
 };
@@ -70,13 +71,13 @@ int main(void)
     static uint16_t counts[PIXELS];
     double x[N] = {10.04, 19.97, 30.05, 50.04, 1.1}, inverse[N][N], step[N], loss;
     nb_array observed = nb_array_f64(photons, SIDE, SIDE), counted = observed;
-    const nb_target target = {.kind = NB_POISSON, .observed = &observed};
+    const nb_target target = {.kind = NB_LOSS_POISSON, .observed = &observed};
     const nb_digitizer counting = {.scale = 1, .noise = 1, .seed = 7};
     nb_context *ctx;
     nb_simulator *sim;
     int good = 0; /* values within four of their errors */
 
-    counted.data = counts, counted.type = NB_UINT, counted.bits = 16;
+    counted.data = counts, counted.type = NB_TYPE_UINT, counted.bits = 16;
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
         || nb_simulator_create(ctx, &scene, names, NULL, &sim) != NB_OK
         || nb_forward(sim, truth, &observed) != NB_OK

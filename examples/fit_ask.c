@@ -22,7 +22,7 @@ static nb_shot shots[SHOTS];
 static const nb_scene scene = {
     .crystal = {.cell = {50, 60, 70, 90, 90, 90},
                 .ncells = {8, 8, 8},
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
     .background = {.water = 0.02},
@@ -41,7 +41,7 @@ static nb_status observe(nb_context *ctx)
         scenes[i].crystal.misset[0] = 10 + 25 * i;
         observed[i] = nb_array_f64(photons[i], SIDE, SIDE);
         shots[i] = (nb_shot){.scene = scenes + i,
-                             .target = {.kind = NB_POISSON, .observed = observed + i}};
+                             .target = {.kind = NB_LOSS_POISSON, .observed = observed + i}};
         status = nb_simulator_create(ctx, scenes + i, NULL, NULL, &sim);
         if (status == NB_OK) status = nb_forward(sim, NULL, observed + i);
         nb_simulator_free(sim);

@@ -18,15 +18,16 @@ static uint16_t counts[PIXELS];
 
 static const nb_scene truth = {
     .crystal = {.cell = {50, 60, 70, 90, 90, 90},
-                .system = NB_ORTHORHOMBIC, /* "cell" is cell_a, cell_b and cell_c */
+                .system = NB_SYSTEM_ORTHORHOMBIC, /* "cell" is cell_a, cell_b and cell_c */
                 .misset = {10, 20, 30},
                 .ncells = {8, 8, 8},
                 .mosaic = {0.3},
                 .ndomains = 30,
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
-    .background = {.water = 0.02}, /* um: some photons everywhere, as NB_POISSON expects */
+    .background = {.water =
+                       0.02}, /* um: some photons everywhere, as NB_LOSS_POISSON expects */
     .detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 0.6},
     .oversample = 2,
 };
@@ -61,7 +62,7 @@ int main(void)
     nb_array image = nb_array_f64(photons, SIDE, SIDE);
     nb_scene start = truth; /* as indexing would give it */
     const nb_shot shot = {.scene = &start,
-                          .target = {.kind = NB_POISSON, .observed = &image}};
+                          .target = {.kind = NB_LOSS_POISSON, .observed = &image}};
     const nb_fit_options options = {.shared = "cell misset mosaic scale", .progress = show};
     nb_context *ctx;
     nb_fit *fit = NULL;

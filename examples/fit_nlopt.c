@@ -21,7 +21,7 @@ static const nb_scene truth = {
                 .ncells = {8, 8, 8},
                 .mosaic = {0.3},
                 .ndomains = 20,
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
     .background = {.water = 0.02},
@@ -71,7 +71,7 @@ int main(void)
     static double photons[PIXELS];
     nb_array image = nb_array_f64(photons, SIDE, SIDE);
     const nb_shot shot = {.scene = &truth,
-                          .target = {.kind = NB_POISSON, .observed = &image}};
+                          .target = {.kind = NB_LOSS_POISSON, .observed = &image}};
     const nb_fit_options options = {.shared = "misset cell_a scale"};
     double x[N] = {10.02, 19.98, 30.02, 50.03, 0.9}, diagonal[N] = {0}, loss, worst = 0;
     nb_normal out = {.diagonal = diagonal};

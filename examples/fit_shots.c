@@ -16,7 +16,7 @@ enum { SIDE = 96, PIXELS = SIDE * SIDE, STILLS = 5, MISSING = 3 };
 static const nb_scene scene = {
     .crystal = {.cell = {50, 60, 70, 90, 90, 90},
                 .ncells = {8, 8, 8},
-                .shape = NB_GAUSS,
+                .shape = NB_SHAPE_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
     .background = {.water = 0.02},
@@ -39,7 +39,7 @@ static nb_status load(void *user, int64_t still, nb_shot *out)
     if (status != NB_OK) free(image[still].data);
     nb_context_free(ctx);
     *out = (nb_shot){.scene = start + still,
-                     .target = {.kind = NB_POISSON, .observed = image + still},
+                     .target = {.kind = NB_LOSS_POISSON, .observed = image + still},
                      .name = name[still]};
     return status;
 }

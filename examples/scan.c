@@ -44,8 +44,8 @@ static nb_status scan(nb_simulator *sim)
     nb_param param;
 
     /* start from the values that the scene holds */
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
-        const nb_status status = nb_param_at(sim, i, &param);
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
+        const nb_status status = nb_simulator_param(sim, i, &param);
 
         if (status != NB_OK) return status;
         x[i] = param.value;

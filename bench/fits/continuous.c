@@ -27,7 +27,7 @@ static nb_scene example(const nb_hkl *list)
         .crystal = {.cell = {53.91, 23.1, 23.1, 90, 110.4, 90},
                     .misset = {10, 20, 30},
                     .ncells = {6, 6, 6},
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .mosaic = {0.5},
                     .hkl = list},
         .beam = {.wavelength = 1.2, .fluence = 1e28},
@@ -77,7 +77,7 @@ void campaign_bias(struct campaign *c, const char *name)
     enum { SIDE = 256 };
     static double photons[SIDE * SIDE];
     const nb_array observed = nb_array_f64(photons, SIDE, SIDE);
-    const nb_target target = {.kind = NB_POISSON,
+    const nb_target target = {.kind = NB_LOSS_POISSON,
                               .observed = &observed,
                               .saturation = STILL_OVERLOAD};
     nb_scene scene = example(c->list);
@@ -229,7 +229,7 @@ static void add_noise(nb_context *ctx, nb_simulator *sim, int64_t seed, size_t n
 void campaign_drawn(struct campaign *c, const char *name)
 {
     enum { SIDE = 1024, FITS_OF_A_DRAW = 25 };
-    const struct still still = {NB_GAUSS, 40, SIDE, {8, 18, 18}, 1e27, 0.12};
+    const struct still still = {NB_SHAPE_GAUSS, 40, SIDE, {8, 18, 18}, 1e27, 0.12};
     const size_t n = (size_t)SIDE * SIDE;
     const int runs = c->runs > 0 ? c->runs : 100;
     double *expected = malloc(n * sizeof *expected), *photons = malloc(n * sizeof *photons);
@@ -253,12 +253,12 @@ void campaign_drawn(struct campaign *c, const char *name)
     for (size_t i = 0; i < STILL_PARAMETERS; i++) {
         nb_param param;
 
-        must(c->ctx, nb_param_at(sim, i, &param));
+        must(c->ctx, nb_simulator_param(sim, i, &param));
         truth[i] = param.value;
     }
     for (int k = 0; k < runs; k++) {
         const nb_shot shot = {.scene = &scene,
-                              .target = {.kind = NB_POISSON,
+                              .target = {.kind = NB_LOSS_POISSON,
                                          .observed = &observed,
                                          .saturation = STILL_OVERLOAD}};
         const nb_fit_options options = {.shared = still_names};

@@ -22,7 +22,7 @@ static const struct named {
     {"pulls", campaign_pulls, "100 draws of noise: errors"},
     {"pulls_square", campaign_pulls, "the same of a square crystal"},
     {"pulls_saturated", campaign_pulls, "the same with 0.01 % of the pixels saturated"},
-    {"pulls_hot", campaign_pulls, "the same with 0.01 % hot pixels, by NB_CAUCHY"},
+    {"pulls_hot", campaign_pulls, "the same with 0.01 % hot pixels, by NB_LOSS_CAUCHY"},
     {"bias", campaign_bias, "data of other domains: errors by their number"},
     {"drawn", campaign_drawn, "pulls, data of 20000 normal domains"},
     {"drawn_osc", campaign_drawn, "the same turned by half a degree"},

@@ -17,7 +17,7 @@
 
 enum { SIDE = 512, PIXELS = SIDE * SIDE, STILLS = 8, STREAMED = 1000 };
 
-static const struct still small = {NB_GAUSS, 40, SIDE, {8, 18, 18}, 1e27, 0.12};
+static const struct still small = {NB_SHAPE_GAUSS, 40, SIDE, {8, 18, 18}, 1e27, 0.12};
 static const char shared[] = "cell ncells mosaic origin", own[] = "misset scale water";
 
 /* Returns the largest resident size so far, in bytes. */
@@ -80,7 +80,7 @@ static void make_stills(struct campaign *c, struct stills *s)
         still_observe(c->ctx, s->scene + i, 50 + i, s->photons + (size_t)i * PIXELS);
         s->shot[i] = (nb_shot){
             .scene = s->scene + i,
-            .target = {.kind = NB_POISSON,
+            .target = {.kind = NB_LOSS_POISSON,
                        .observed = s->observed + i,
                        .saturation = STILL_OVERLOAD},
         };
@@ -271,7 +271,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     nb_context_free(ctx);
     disturb(&l->scene, shot);
     *out = (nb_shot){.scene = &l->scene,
-                     .target = {.kind = NB_POISSON,
+                     .target = {.kind = NB_LOSS_POISSON,
                                 .observed = &l->observed,
                                 .saturation = STILL_OVERLOAD}};
     return NB_OK;
@@ -370,7 +370,8 @@ void campaign_memory(struct campaign *c, const char *name)
     double *photons = malloc(pixels * sizeof *photons), after;
     const nb_array observed = nb_array_f64(photons, SLOW, FAST);
     nb_scene scene = still_scene(&small, c->list);
-    nb_shot shot = {.scene = &scene, .target = {.kind = NB_POISSON, .observed = &observed}};
+    nb_shot shot = {.scene = &scene,
+                    .target = {.kind = NB_LOSS_POISSON, .observed = &observed}};
     const nb_fit_options options = {.shared = still_names,
                                     .passes = 3,
                                     .scaling = NB_FIT_SCALING_MISFIT};

@@ -29,7 +29,7 @@ static const struct kind {
 } kinds[] = {
     {"gauss",
      "gaussian spots",
-     {NB_GAUSS, 40, 1024, PROTEIN, 1e27, 0.12},
+     {NB_SHAPE_GAUSS, 40, 1024, PROTEIN, 1e27, 0.12},
      1,
      1,
      20,
@@ -37,7 +37,7 @@ static const struct kind {
      22},
     {"square",
      "square crystal",
-     {NB_SQUARE, 40, 1024, PROTEIN, 1e27, 0.12},
+     {NB_SHAPE_SQUARE, 40, 1024, PROTEIN, 1e27, 0.12},
      1,
      1,
      20,
@@ -45,7 +45,7 @@ static const struct kind {
      22},
     {"far",
      "misset 0.5 degree off",
-     {NB_GAUSS, 100, 1024, PROTEIN, 1e27, 0.12},
+     {NB_SHAPE_GAUSS, 100, 1024, PROTEIN, 1e27, 0.12},
      10. / 3,
      3.5,
      20,
@@ -53,7 +53,7 @@ static const struct kind {
      0},
     {"large",
      "three times the cells",
-     {NB_GAUSS, 100, 1024, LARGE, 1e26, 0.25},
+     {NB_SHAPE_GAUSS, 100, 1024, LARGE, 1e26, 0.25},
      1,
      1,
      18,
@@ -99,7 +99,7 @@ void campaign_starts(struct campaign *c, const char *name)
     const int side = kind->still.side, runs = c->runs > 0 ? c->runs : 20;
     double *photons = malloc((size_t)side * (size_t)side * sizeof *photons);
     const nb_array observed = nb_array_f64(photons, side, side);
-    const nb_target target = {.kind = NB_POISSON,
+    const nb_target target = {.kind = NB_LOSS_POISSON,
                               .observed = &observed,
                               .saturation = STILL_OVERLOAD};
     int good = 0, sum = 0, most = 0;
@@ -172,18 +172,19 @@ static void heat(double *photons, size_t n, int seed)
 static void compare_with_fisher(struct campaign *c, const nb_scene *scene,
                                 const nb_fit_result *r)
 {
-    const nb_shot shot = {.scene = scene, .target = {.kind = NB_POISSON}};
+    const nb_shot shot = {.scene = scene, .target = {.kind = NB_LOSS_POISSON}};
     const nb_fit_options options = {.shared = still_names,
                                     .scaling = NB_FIT_SCALING_MISFIT};
     nb_fit_result expected;
     nb_fit *fit;
     double most = 0;
 
-    must(c->ctx, nb_fisher(c->ctx, 1, &shot, &options, &fit));
+    must(c->ctx, nb_fit_create_expected(c->ctx, 1, &shot, &options, &fit));
     must(c->ctx, nb_fit_result_get(fit, &expected));
     for (size_t i = 0; i < STILL_PARAMETERS; i++)
         most = fmax(most, fabs(expected.value[i].error / r->value[i].error - 1));
-    (void)printf("  errors by nb_fisher() differ from the first fit's by %.2g %% at most "
+    (void)printf("  errors by nb_fit_create_expected() differ from the first fit's by %.2g "
+                 "%% at most "
                  "(wanted 5)\n",
                  100 * most);
     nb_fit_free(fit);
@@ -205,7 +206,7 @@ static void run_pulls(struct campaign *c, const struct still *still, int spoil, 
     for (int k = 0; k < runs; k++) {
         const nb_scene scene = still_at(c, &truth, NULL);
         nb_shot shot = {.scene = &scene,
-                        .target = {.kind = NB_POISSON,
+                        .target = {.kind = NB_LOSS_POISSON,
                                    .observed = &observed,
                                    .saturation = STILL_OVERLOAD}};
         const nb_fit_options options = {.shared = still_names,
@@ -217,7 +218,7 @@ static void run_pulls(struct campaign *c, const struct still *still, int spoil, 
         if (spoil == SATURATED) shot.target.saturation = saturate(photons, n);
         if (spoil == HOT) {
             heat(photons, n, k);
-            shot.target.kind = NB_CAUCHY;
+            shot.target.kind = NB_LOSS_CAUCHY;
             shot.target.weight = &weight;
             shot.target.delta = 100;
         }

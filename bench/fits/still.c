@@ -28,7 +28,7 @@ nb_scene still_scene(const struct still *still, const nb_hkl *list)
 {
     nb_scene scene = {
         .crystal = {.cell = {53.91, 23.1, 23.1, 90, 110.4, 90},
-                    .system = NB_MONOCLINIC,
+                    .system = NB_SYSTEM_MONOCLINIC,
                     .misset = {10, 20, 30},
                     .shape = still->shape,
                     .mosaic = {0.1},
@@ -74,7 +74,7 @@ void still_open(struct campaign *c, const struct still *still, struct truth *out
     for (size_t i = 0; i < STILL_PARAMETERS; i++) {
         nb_param param;
 
-        must(c->ctx, nb_param_at(out->sim, i, &param));
+        must(c->ctx, nb_simulator_param(out->sim, i, &param));
         out->values[i] = param.value;
     }
 }
@@ -83,7 +83,7 @@ nb_scene still_at(struct campaign *c, const struct truth *truth, const double *v
 {
     nb_scene scene;
 
-    must(c->ctx, nb_resolved(truth->sim, values, &scene));
+    must(c->ctx, nb_simulator_resolved(truth->sim, values, &scene));
     return scene;
 }
 

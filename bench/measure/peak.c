@@ -71,7 +71,7 @@ const char *peak_measure(double rate[2])
 {
     const struct set *set = best();
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE; precision++)
         rate[precision] = rate_of(set->loop[precision]);
     return set->name;
 }

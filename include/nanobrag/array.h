@@ -5,8 +5,8 @@
  * JAX, CuPy and numpy can be passed without a copy; add DLTensor's byte_offset to `data`.
  * The library holds no pointer to the memory after the call returns.
  *
- * Most calls take arrays in host memory (NB_CPU). These also take an array on a CUDA device
- * (NB_CUDA):
+ * Most calls take arrays in host memory (NB_DEVICE_CPU). These also take an array on a CUDA
+ * device (NB_DEVICE_CUDA):
  *
  *   with any strides   the images of nb_forward() and nb_forward_batch(), both arrays of
  *                      nb_digitize()
@@ -24,8 +24,15 @@
 
 NB_BEGIN_DECLS
 
-enum { NB_CPU = 1, NB_CUDA = 2 }; /* nb_array.device: values of DLDeviceType */
-enum { NB_INT = 0, NB_UINT = 1, NB_FLOAT = 2 }; /* nb_array.type: DLDataTypeCode */
+enum {
+    NB_DEVICE_CPU = 1,
+    NB_DEVICE_CUDA = 2
+}; /* nb_array.device: values of DLDeviceType */
+enum {
+    NB_TYPE_INT = 0,
+    NB_TYPE_UINT = 1,
+    NB_TYPE_FLOAT = 2
+}; /* nb_array.type: DLDataTypeCode */
 /*
  * Bits of nb_array.flags.
  *
@@ -40,10 +47,10 @@ enum { NB_DONATE = 1, NB_DONATED = 2 };
 typedef struct nb_array {
     void *data; /* address of element (0, 0) */
     const char *name; /* used in messages; may be NULL */
-    int device, device_id; /* NB_CPU, 0 for host memory; NB_CUDA and the device's number,
-                              only for the calls named above */
-    int type, bits; /* images: NB_FLOAT, 32 or 64 bits; counts: NB_UINT, 16 bits,
-                       or NB_INT, 32 bits */
+    int device, device_id; /* NB_DEVICE_CPU, 0 for host memory; NB_DEVICE_CUDA and the
+                              device's number, only for the calls named above */
+    int type, bits; /* images: NB_TYPE_FLOAT, 32 or 64 bits; counts: NB_TYPE_UINT, 16 bits,
+                       or NB_TYPE_INT, 32 bits */
     int ndim; /* 2 for an image; or 3: (panel, slow, fast) for equal panels stacked along
                  slow, or any equal division of the rows; a panel begins in memory where the
                  next row of the one before it would */

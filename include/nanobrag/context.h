@@ -21,8 +21,8 @@ NB_BEGIN_DECLS
 
 typedef struct nb_context nb_context;
 
-/* A value of nb_context_options.device besides NB_CPU and NB_CUDA (array.h): use a CUDA
- * device for scenes that it computes faster than the host. */
+/* A value of nb_context_options.device besides NB_DEVICE_CPU and NB_DEVICE_CUDA (array.h):
+ * use a CUDA device for scenes that it computes faster than the host. */
 enum { NB_DEVICE_AUTO = -1 };
 
 /*
@@ -43,9 +43,9 @@ typedef struct nb_context_options {
     /* Number of threads, at most 1024; 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else
      * every core that the process may use */
     int threads;
-    /* NB_CPU, NB_CUDA or NB_DEVICE_AUTO, and the number of the CUDA device; 0:
-     * NANOBRAG_DEVICE, else NB_CPU. nb_describe() reports where the images of a simulator
-     * are computed, and why. */
+    /* NB_DEVICE_CPU, NB_DEVICE_CUDA or NB_DEVICE_AUTO, and the number of the CUDA device;
+     * 0: NANOBRAG_DEVICE, else NB_DEVICE_CPU. nb_simulator_describe() reports where the
+     * images of a simulator are computed, and why. */
     int device, device_id;
     int compile; /* NB_COMPILE_... */
     /* Receives one line of the log, without a newline; `topic` names the part of the
@@ -76,7 +76,7 @@ NB_API nb_status nb_context_create(int api_version, const nb_context_options *op
  * Parse the name of a device.
  *
  *   name       [in]   "auto", "cpu", "cuda" (device 0) or "cuda:N"
- *   device     [out]  NB_DEVICE_AUTO, NB_CPU or NB_CUDA
+ *   device     [out]  NB_DEVICE_AUTO, NB_DEVICE_CPU or NB_DEVICE_CUDA
  *   device_id  [out]  N, or 0
  *
  * Errors: NB_ERR_ARGUMENT (a NULL or another name; nothing was written).

@@ -3,9 +3,9 @@
  * DIALS: beam, detector, rotation axis, scan and crystal.
  *
  * A file of DIALS (.expt) is JSON. Its frame is that of dxtbx; read from it, a vector
- * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_DIALS). A written file
- * is turned, as a whole, so that the beam is exactly that of dxtbx's default, -z. Positions
- * agree within rounding, 1e-9 mm.
+ * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_CONVENTION_DIALS). A
+ * written file is turned, as a whole, so that the beam is exactly that of dxtbx's default,
+ * -z. Positions agree within rounding, 1e-9 mm.
  *
  * A build without cJSON has no .expt (NB_ERR_UNSUPPORTED). Space groups need gemmi; without
  * it a written file says P 1, and of a file that is read the group is not known.
@@ -47,7 +47,8 @@ typedef struct nb_scan_points nb_scan_points;
 
 typedef struct nb_experiment {
     nb_scene scene; /* what the file states; the other members are 0, and convention is
-                       NB_DIALS or NB_XDS, whose frame the vectors are in */
+                       NB_CONVENTION_DIALS or NB_CONVENTION_XDS, whose frame the vectors are
+                       in */
     unsigned found; /* NB_FOUND_... */
     int count; /* experiments in the file */
     int images; /* images of the scan; 0: no scan */
@@ -153,8 +154,8 @@ NB_API void nb_scan_points_free(nb_scan_points *points);
 
 /*
  * Read a file XPARM.XDS or GXPARM.XDS, in the format of XDS since 2010 (first line
- * "XPARM.XDS ..."). It is turned by the smallest angle that takes its beam to +z (NB_XDS).
- * Of the scan, phi0 is that of the starting frame.
+ * "XPARM.XDS ..."). It is turned by the smallest angle that takes its beam to +z
+ * (NB_CONVENTION_XDS). Of the scan, phi0 is that of the starting frame.
  *
  *   out  [out]  the experiment
  *

@@ -55,17 +55,17 @@
  *
  *   sum of D / (sum of <D> - fitted values)
  *
- * with D the deviance 2 w (I - y + y ln(y/I)) of a pixel for NB_POISSON, twice its loss,
- * whose expectation <D> = 2 w (sum over y of P(y) y ln y - I ln I), P(y) = e^-I I^y/y!, is
- * about 1 above a few photons and falls as -2 w I ln I to 0 below. The sum is taken, and
- * from 30 photons on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6. D is w (y - I)^2/v,
- * whose expectation is w, for NB_POISSON_READOUT with its variance v, and for NB_GAUSSIAN
- * with weights 1/v. For other losses it is the sum of the squared slopes L'^2 over that of
- * <L'^2> (enum nb_fit_errors), less the share of the fitted values. The misfit of bright
- * pixels is the same with each term times I: a fit learns from these, while most pixels
- * hold background. Fitted values take tr((J^T W J)^-1 J^T W I J) of its
- * expectation, at most 0.9 of it; by L-BFGS, and of more than 200 values, the sum of the
- * ratios of the diagonals. nb_fit_options.scaling says what becomes of errors.
+ * with D the deviance of a pixel. For NB_LOSS_POISSON D is twice the loss,
+ * 2 w (I - y + y ln(y/I)). Its expectation <D> = 2 w (sum over y of P(y) y ln y - I ln I),
+ * P(y) = e^-I I^y/y!, is about 1 above a few photons and falls as -2 w I ln I to 0 below;
+ * the sum is taken up to 30 photons, 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3) from there on, to
+ * 1e-6. For NB_LOSS_READOUT with its variance v, and for NB_LOSS_GAUSS with weights 1/v, D
+ * is w (y - I)^2/v and <D> is w. Other losses take the squared slopes L'^2 over <L'^2>
+ * (enum nb_fit_errors), less the share of the fitted values. The misfit of bright pixels
+ * has each term times I: a fit learns from these pixels, while most hold background. Fitted
+ * values take tr((J^T W J)^-1 J^T W I J) of its expectation, at most 0.9; by L-BFGS, and
+ * for more than 200 values, the sum of the ratios of the diagonals. nb_fit_options.scaling
+ * says what becomes of errors.
  *
  * Mosaic domains that are drawn at random are a sample of those of a crystal, and the fit
  * with another sample ends elsewhere. How far is found once a fit by NB_FIT_LM has
@@ -130,7 +130,7 @@ enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
  *   NB_COARSE_AUTO  where a fit without them has failed: of a shot that would be left out,
  *                   because its loss stands out; and of all shots, if none were fitted
  *                   alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
- *                   more than 3/2), for NB_POISSON and NB_POISSON_READOUT. The fit begins
+ *                   more than 3/2), for NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins
  *                   anew from the start, and the lower loss of the two is kept
  *   NB_COARSE_OFF   never
  *   NB_COARSE_ON    always, before the first stage in which shots have free parameters
@@ -216,7 +216,7 @@ typedef struct nb_fit_options {
      * time; name and failure may be set, and are read before the next call. An error other
      * than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if there are others: in
      * nb_fit_create(), while shots are fitted alone, and in the first pass of all together.
-     * Later, by L-BFGS and in nb_fisher() it ends the run. NULL: the shots are in the array
+     * Later, by L-BFGS and without data it ends the run. NULL: the shots are in the array
      */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
@@ -252,7 +252,7 @@ enum nb_fit_end {
  *
  *   NB_FIT_ERRORS_CURVATURE  (J^T W J)^-1: the loss is a negative log-likelihood
  *   NB_FIT_ERRORS_VARIANCE   B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J:
- *                            the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without
+ *                            the loss is that of Huber or Cauchy, or NB_LOSS_GAUSS without
  *                            weights but 0 and 1, and so no likelihood (Huber, Proc.
  *                            5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel
  *                            is expected over a normal distribution, of variance
@@ -320,8 +320,8 @@ typedef struct nb_fit_result {
      * without before, that of these */
     double loss;
     /* pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
-     * for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
-     * and NB_GAUSSIAN with weights 1/variance */
+     * for a good model and NB_LOSS_POISSON, with some photons in each pixel,
+     * NB_LOSS_READOUT and NB_LOSS_GAUSS with weights 1/variance */
     int64_t freedom;
     double gain; /* as in nb_fit_state */
     const double *history; /* lowest loss after each pass of all shots together (joint) */
@@ -331,7 +331,7 @@ typedef struct nb_fit_result {
     int errors; /* enum nb_fit_errors: where errors and covariance come from */
     const char *errors_why; /* the same as a clause, with the reason */
     /* of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
-     * on, of nb_fisher() and with images on a device */
+     * on, of nb_fit_create_expected() and with images on a device */
     double misfit;
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
     double bright_misfit, bright_deviation; /* the same of bright pixels */
@@ -492,8 +492,8 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
  *   NB_FIT_MODEL     I, photons; with planes of background (nb_target)
  *   NB_FIT_RESIDUAL  y - I, photons
  *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
- *                    likelihoods of the right variance. NB_GAUSSIAN, NB_HUBER and
- *                    NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the variance of
+ *                    likelihoods of the right variance. NB_LOSS_GAUSS, NB_LOSS_HUBER and
+ *                    NB_LOSS_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the variance of
  *                    counting v = I + sigma_readout^2 where all weights are 0 or 1
  *
  *   what  [in]   enum nb_fit_image_kind
@@ -584,8 +584,8 @@ NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
  *
  * Errors: those of nb_fit_create() and nb_fit_run().
  */
-NB_API nb_status nb_fisher(nb_context *ctx, int64_t nshot, const nb_shot *shot,
-                           const nb_fit_options *options, nb_fit **out);
+NB_API nb_status nb_fit_create_expected(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                                        const nb_fit_options *options, nb_fit **out);
 
 /* Make the run in progress, or else the next one, return NB_ERR_CANCELLED as soon as the
  * library next asks (context.h, progress), or nb_fit_result_get() do without errors by

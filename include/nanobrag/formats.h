@@ -36,8 +36,8 @@ enum nb_compression {
 typedef struct nb_nxmx_options {
     int compression; /* enum nb_compression */
     int level; /* of NB_COMPRESSION_DEFLATE, 1 to 9; 0: 1 */
-    int type, bits; /* of the pixels: NB_INT 32, NB_UINT 16 or NB_FLOAT 32; bits 0: NB_INT
-                       32 */
+    int type, bits; /* of the pixels: NB_TYPE_INT 32, NB_TYPE_UINT 16 or NB_TYPE_FLOAT 32;
+                       bits 0: NB_TYPE_INT 32 */
     int stills; /* 1: frames are stills, whatever the scan */
     int master; /* 1: the pixels stay in other files, see nb_nxmx_append_file() */
     int64_t frames; /* most frames that will be appended; 0: not known */
@@ -46,7 +46,7 @@ typedef struct nb_nxmx_options {
     double start, step;
     double underload; /* smallest count that is valid */
     double overload; /* largest count that is valid; 0: one below the largest of the type,
-                        to which nb_digitize() clamps, and none for NB_FLOAT */
+                        to which nb_digitize() clamps, and none for NB_TYPE_FLOAT */
 } nb_nxmx_options;
 
 typedef struct nb_nxmx nb_nxmx;
@@ -102,7 +102,7 @@ NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *
  *
  *   path    [in]  as the master names it: without a slash at its start it begins in the
  *                 folder of the master, so that all may be moved together. Where the file
- *                 is absent later, readers find the fill value -1 (65535 for NB_UINT)
+ *                 is absent later, readers find the fill value -1 (65535 for NB_TYPE_UINT)
  *   nframe  [in]  number of frames, which must be that of the file; its pixels must have
  *                 the size of the image and the type of the options
  *   x       [in]  parameters of each frame; NULL: the values of the scene for all
@@ -170,7 +170,8 @@ NB_API int nb_nxmx_can_compress(int compression);
  *   x         [in]  parameters that the image was computed at; NULL: the values of the
  *                   scene                                              (nparam)
  *   overload  [in]  largest count that is valid; 0: one below the largest of the type
- *   counts    [in]  NB_INT 32 or NB_UINT 16, dense, on the host     (nslow x nfast)
+ *   counts    [in]  NB_TYPE_INT 32 or NB_TYPE_UINT 16, dense, on the host    (nslow x
+ * nfast)
  *
  * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a parameter outside its
  * bounds; NB_ERR_SHAPE, NB_ERR_DONATED (counts); NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives

@@ -58,12 +58,17 @@ NB_API const char *nb_verdict_text(int verdict);
  * The losses that are differentiated. Each is the sum over pixels of weight x image, with
  * these weights:
  *
- *   NB_LOSS_GIVEN     those of the caller, or all 1
- *   NB_LOSS_RANDOM    drawn at random from -1 to 1
- *   NB_LOSS_RANDOM_2  another such set
- *   NB_LOSS_BRIGHT    the image at x divided by its largest pixel
+ *   NB_GRADCHECK_GIVEN     those of the caller, or all 1
+ *   NB_GRADCHECK_RANDOM    drawn at random from -1 to 1
+ *   NB_GRADCHECK_RANDOM_2  another such set
+ *   NB_GRADCHECK_BRIGHT    the image at x divided by its largest pixel
  */
-enum nb_gradcheck_loss { NB_LOSS_GIVEN, NB_LOSS_RANDOM, NB_LOSS_RANDOM_2, NB_LOSS_BRIGHT };
+enum nb_gradcheck_loss {
+    NB_GRADCHECK_GIVEN,
+    NB_GRADCHECK_RANDOM,
+    NB_GRADCHECK_RANDOM_2,
+    NB_GRADCHECK_BRIGHT
+};
 enum { NB_GRADCHECK_LOSSES = 4 };
 
 /*
@@ -129,8 +134,8 @@ NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
  * parameter.
  *
  *   x          [in]   parameters; NULL: the values of the scene        (nparam)
- *   bar_image  [in]   weights of NB_LOSS_GIVEN, float32 or float64 on the host; NULL: all 1
- *                                                                      (nslow x nfast)
+ *   bar_image  [in]   weights of NB_GRADCHECK_GIVEN, float32 or float64, on the host;
+ *                     NULL: all 1                                      (nslow x nfast)
  *   options    [in]   NULL: all defaults
  *   rows       [out]  the losses of the first parameter, then of the next
  *                                                                (nb_gradcheck_rows())

@@ -110,7 +110,7 @@ typedef struct nb_digitizer {
  *
  *   how     [in]   the conversion; its pointers receive results
  *   image   [in]   photons, float32 or float64                         (nslow x nfast)
- *   counts  [out]  NB_UINT 16 or NB_INT 32                             (nslow x nfast)
+ *   counts  [out]  NB_TYPE_UINT 16 or NB_TYPE_INT 32                   (nslow x nfast)
  *
  * Both arrays lie on the host, or both on the CUDA device that computes the simulator's
  * images (nb_description.device). On the device the counts are complete when the call

@@ -222,7 +222,7 @@ NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
  *
  *   nfast  [out]  width, in pixels; 0 for smv = NULL
  *   nslow  [out]  height, in pixels; 0 for smv = NULL
- *   type   [out]  NB_UINT, NB_INT or NB_FLOAT, in the file
+ *   type   [out]  NB_TYPE_UINT, NB_TYPE_INT or NB_TYPE_FLOAT, in the file
  *   bits   [out]  8, 16, 32 or 64, in the file; 0 if it has fewer pixels than its header
  * says
  */
@@ -244,7 +244,7 @@ NB_API int nb_smv_pixels(const nb_smv *smv, double *pixels);
  *   header  [in]  lines "KEY=value;\n". The writer puts "{\nHEADER_BYTES=N;\n" before and
  *                 "}\f" after them and pads with blanks to a multiple of 512 bytes. Pixels
  *                 are big endian if BYTE_ORDER=big_endian is among the lines
- *   counts  [in]  NB_UINT 16, dense, on the host               (nslow x nfast)
+ *   counts  [in]  NB_TYPE_UINT 16, dense, on the host               (nslow x nfast)
  *
  * Errors: those of a writer; NB_ERR_ARGUMENT also for a header longer than 1 MB,
  * NB_ERR_SHAPE and NB_ERR_DONATED (counts).
@@ -257,7 +257,7 @@ NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *hea
 /*
  * Write the pixels of an image.
  *
- *   image  [in]  NB_INT, NB_UINT or NB_FLOAT, dense, on the host   (nslow x nfast)
+ *   image  [in]  any type of array.h, dense, on the host                   (nslow x nfast)
  *   bits   [in]  bits of a float in the file, 32 or 64; not used for integers
  *
  * Errors: those of a writer; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and
@@ -269,7 +269,7 @@ NB_API nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array 
 /*
  * Read the pixels of an image from a file of exactly its size.
  *
- *   image  [out]  NB_FLOAT, 32 or 64 bits, dense, on the host      (nslow x nfast)
+ *   image  [out]  NB_TYPE_FLOAT, 32 or 64 bits, dense, on the host      (nslow x nfast)
  *
  * Errors: those of a reader; NB_ERR_SHAPE and NB_ERR_DONATED (image).
  */

@@ -9,6 +9,7 @@
 #include <nanobrag/array.h>
 #include <nanobrag/compile.h>
 #include <nanobrag/context.h>
+#include <nanobrag/description.h>
 #include <nanobrag/experiment.h>
 #include <nanobrag/fit.h>
 #include <nanobrag/formats.h>

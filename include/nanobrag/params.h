@@ -22,8 +22,8 @@
  * of equivalents. x = NULL uses each structure factor as it was listed; a number in x is
  * used for every equivalent.
  *
- * Values are those of the resolved scene (nb_resolved()) in its units, so x = 0 is the
- * number 0 and never a default. Counts, seeds and steps are not parameters:
+ * Values are those of the resolved scene (nb_simulator_resolved()) in its units, so x = 0
+ * is the number 0 and never a default. Counts, seeds and steps are not parameters:
  * nb_simulator_create() fixes them.
  *
  * SPDX-License-Identifier: MIT

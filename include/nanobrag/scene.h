@@ -24,10 +24,16 @@ NB_BEGIN_DECLS
 
 /* How F is found between the listed reflections (docs/theory.md, 6). AUTO chooses by rule.
  */
-enum nb_interpolation { NB_INTERPOLATE_AUTO, NB_NEAREST, NB_TRICUBIC };
+enum nb_interpolation { NB_LOOKUP_AUTO, NB_LOOKUP_NEAREST, NB_LOOKUP_TRICUBIC };
 
 /* Lattice factor of the crystal (docs/theory.md, 5). */
-enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
+enum nb_shape {
+    NB_SHAPE_SQUARE,
+    NB_SHAPE_ROUND,
+    NB_SHAPE_GAUSS,
+    NB_SHAPE_TOPHAT,
+    NB_SHAPE_GAUSS_STAR
+};
 
 /*
  * How orientations, rotation, energies and directions are summed (docs/theory.md, 16).
@@ -37,7 +43,8 @@ enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
 enum nb_mosaic_model {
     NB_MOSAIC_AUTO,
     NB_MOSAIC_DOMAINS, /* random domains; steps of phi, wavelengths and directions */
-    NB_MOSAIC_GAUSS /* normal distributions, in closed form; for NB_GAUSS, NB_GAUSS_STAR */
+    NB_MOSAIC_GAUSS /* normal distributions, in closed form; for NB_SHAPE_GAUSS,
+                       NB_SHAPE_GAUSS_STAR */
 };
 
 /* Bits of nb_description.integrated: what NB_MOSAIC_GAUSS has no list of. */
@@ -49,21 +56,28 @@ enum {
 };
 
 /* Crystal system: which numbers of the cell are tied to others. Only the others are then
- * parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
- * trigonal crystals on hexagonal axes. */
+ * parameters (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also
+ * stands for trigonal crystals on hexagonal axes. */
 enum nb_system {
     NB_SYSTEM_NONE, /* no number is tied */
-    NB_TRICLINIC,
-    NB_MONOCLINIC, /* alpha = gamma = 90 */
-    NB_ORTHORHOMBIC, /* all angles 90 */
-    NB_TETRAGONAL, /* b = a, all angles 90 */
-    NB_HEXAGONAL, /* b = a, alpha = beta = 90, gamma = 120 */
-    NB_RHOMBOHEDRAL, /* c = b = a, gamma = beta = alpha */
-    NB_CUBIC /* c = b = a, all angles 90 */
+    NB_SYSTEM_TRICLINIC,
+    NB_SYSTEM_MONOCLINIC, /* alpha = gamma = 90 */
+    NB_SYSTEM_ORTHORHOMBIC, /* all angles 90 */
+    NB_SYSTEM_TETRAGONAL, /* b = a, all angles 90 */
+    NB_SYSTEM_HEXAGONAL, /* b = a, alpha = beta = 90, gamma = 120 */
+    NB_SYSTEM_RHOMBOHEDRAL, /* c = b = a, gamma = beta = alpha */
+    NB_SYSTEM_CUBIC /* c = b = a, all angles 90 */
 };
 
 /* Convention of the beam centre and of the default vectors (docs/conventions.md). */
-enum nb_convention { NB_MOSFLM, NB_DENZO, NB_ADXV, NB_XDS, NB_DIALS, NB_CUSTOM };
+enum nb_convention {
+    NB_CONVENTION_MOSFLM,
+    NB_CONVENTION_DENZO,
+    NB_CONVENTION_ADXV,
+    NB_CONVENTION_XDS,
+    NB_CONVENTION_DIALS,
+    NB_CONVENTION_CUSTOM
+};
 
 /* Meaning of nb_detector.origin. */
 enum nb_origin {
@@ -120,7 +134,7 @@ typedef struct nb_crystal {
                            angle                                             degree */
     double ncells[3]; /* N, unit cells along a b c, real numbers; 0: 1 */
     double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
-                             positive definite; 0 for NB_SQUARE              cells  */
+                             positive definite; 0 for NB_SHAPE_SQUARE              cells  */
     double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
                          about a, c* x a and c*, which turn with phi         degree */
     double mosaic_off[3]; /* elements ab, ac, bc of the symmetric matrix of spreads, which

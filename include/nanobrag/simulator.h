@@ -13,13 +13,13 @@
  *   point spread and in nb_forward_add() an                                  simulator
  *   image); workspace of tangents, gradients,
  *   normal matrices and planes of background
- *   lists of NB_SPOTS; sums of structure         a call needs more           kept, grown
- *   factors beside planes; copies for a device
+ *   lists of spots; sums of structure factors    a call needs more           kept, grown
+ *   beside planes; copies for a device
  *   or from it, images of nb_forward_batch()
  *   there
  *   the Jacobian of a normal matrix behind a     each call                   freed
  *   point spread (nb_jtj()); the reflections
- *   of nb_boxes(); on the host a copy of an
+ *   of nb_simulator_boxes(); on the host a copy of an
  *   image on a device (nb_forward_add())
  *
  * Calls do not write to inputs. Results have the same bits for any number of threads, and
@@ -46,36 +46,38 @@ NB_BEGIN_DECLS
 typedef struct nb_simulator nb_simulator;
 
 /* Precision of the arithmetic in the loops over pixels; everything before them is in
- * double. With NB_SINGLE a tile stores the Miller indices of its middle in double, so that
- * only their change across the tile is rounded (docs/theory.md, 13). */
-enum nb_precision { NB_DOUBLE, NB_SINGLE };
+ * double. With NB_PRECISION_SINGLE a tile stores the Miller indices of its middle in
+ * double, so that only their change across the tile is rounded (docs/theory.md, 13). */
+enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 
 /*
  * How the sum over samples is evaluated (docs/theory.md, 13).
  *
- *   NB_REFERENCE  one pixel after the other, in double; the other strategies are tested
- *                 against it
- *   NB_LANES      every sample, with SIMD lanes over pixels
- *   NB_SPOTS      only the samples near enough to a reflection to change the image by more
- *                 than the tolerance
- *   NB_STRATEGY_AUTO  NB_SPOTS if the crystal is gauss, gauss_star or tophat, its spots
- *                 fill less than a third of reciprocal space, and finding them is estimated
- *                 to cost less than NB_LANES; else NB_LANES, also for an x with more
- *                 reflections than can be listed
+ *   AUTO       spots if the crystal is gauss, gauss_star or tophat, its spots fill less
+ * than a third of reciprocal space, and finding them is estimated to cost less than lanes;
+ * else lanes, also for an x with more reflections than can be listed REFERENCE  one pixel
+ * after the other, in double; the others are tested against it LANES      every sample,
+ * with SIMD lanes over pixels SPOTS      only the samples near enough to a reflection to
+ * change the image by more than the tolerance
  */
-enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
+enum nb_strategy {
+    NB_STRATEGY_AUTO,
+    NB_STRATEGY_REFERENCE,
+    NB_STRATEGY_LANES,
+    NB_STRATEGY_SPOTS
+};
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
  * device, not on the number of threads. ROI and mask matter too: they decide which pixel is
- * the peak and what NB_STRATEGY_AUTO chooses. NB_SPOTS gives 0 for a pixel below 1e-300 of
- * what the crystal can scatter. */
+ * the peak and what NB_STRATEGY_AUTO chooses. Spots give 0 for a pixel below 1e-300 of what
+ * the crystal can scatter. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
     /* Allowed error of a pixel, as a fraction of the brightest pixel before a point spread,
-     * beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS
-     * drops at most this from a pixel. With NB_SINGLE a tile that would be rounded by more
-     * is divided, and computed in double if that is not enough. */
+     * beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 in single precision.
+     * Spots drop at most this from a pixel. In single precision a tile that would be
+     * rounded by more is divided, and computed in double if that is not enough. */
     double tolerance;
 } nb_options;
 
@@ -128,7 +130,7 @@ NB_API void nb_simulator_free(nb_simulator *sim);
 NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
 
 /* The number of free parameters, called nparam below; 0 for sim = NULL. */
-NB_API size_t nb_nparam(const nb_simulator *sim);
+NB_API size_t nb_simulator_nparam(const nb_simulator *sim);
 
 /*
  * Describe free parameter i, with its value in the scene.
@@ -138,7 +140,7 @@ NB_API size_t nb_nparam(const nb_simulator *sim);
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or there is no parameter i).
  */
-NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
+NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out);
 
 /*
  * Read the resolved scene at x: every default filled in and every count decided. Without
@@ -146,12 +148,13 @@ NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
  *   out  [out]  the scene. The simulator owns what it points to; the next call of
- *               nb_resolved() overwrites the lists of sources, domain weights and
+ *               nb_simulator_resolved() overwrites the lists of sources, domain weights and
  *               reflections
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds).
  */
-NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out);
+NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
+                                       nb_scene *out);
 
 /*
  * image = I(x).
@@ -173,8 +176,8 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  * gives an impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (an image on a device
  * and a point spread, or a feature that NANOBRAG_STRICT=1 does not allow to be replaced),
  * NB_ERR_DEVICE (the device failed and image lies on it; else the host computes instead),
- * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (also if NB_SPOTS was asked
- * for and the reflections are too many to list).
+ * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (also if NB_STRATEGY_SPOTS was
+ * asked for and the reflections are too many to list).
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
@@ -213,15 +216,16 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *                                                    (ndir arrays, nslow x nfast)
  *
  * Sixteen directions share a pass over the samples. With a point spread they do so only if
- * all images are dense float64. NB_REFERENCE differentiates sample by sample in double; the
- * other strategies use SIMD lanes in their precision, and NB_SPOTS skips samples that no
- * spot reaches, within its tolerance. At a jump of the image (a sample changes its nearest
- * reflection) the derivative is that of the side on which the sample lies.
+ * all images are dense float64. NB_STRATEGY_REFERENCE differentiates sample by sample in
+ * double; the other strategies use SIMD lanes in their precision, and NB_STRATEGY_SPOTS
+ * skips samples that no spot reaches, within its tolerance. At a jump of the image (a
+ * sample changes its nearest reflection) the derivative is that of the side on which the
+ * sample lies.
  *
  * On a CUDA device (nb_description.derivatives) the sum is over all samples, in the
  * precision of the device. NVRTC builds the kernels when a call first needs them; the call
  * waits some seconds, and the progress handler may stop it. The kernels are stored on disk.
- * The host computes derivatives instead, and nb_describe() says why,
+ * The host computes derivatives instead, and nb_simulator_describe() says why,
  *
  *   - with compiled mode off, or without NVRTC;
  *   - with a point spread;
@@ -248,9 +252,9 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_x      [in,out]  each gradient is added to its row         (ncot x nparam)
  *
  * Each cotangent takes one pass over the samples, whatever the number of parameters.
- * Strategy, precision and device are as in nb_jvp(), except that NB_SPOTS adds up the
- * adjoint spot by spot, unless F is interpolated or factors are evaluated for every sample.
- * On a device the cotangents may lie there too, dense.
+ * Strategy, precision and device are as in nb_jvp(), except that NB_STRATEGY_SPOTS adds up
+ * the adjoint spot by spot, unless F is interpolated or factors are evaluated for every
+ * sample. On a device the cotangents may lie there too, dense.
  *
  * Errors: those of nb_jvp(), for bar_image instead of dimage; NB_ERR_ARGUMENT also for
  * ncot < 1 or a NULL bar_x; NB_ERR_UNSUPPORTED also for a cotangent on a device while the
@@ -262,7 +266,7 @@ NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
 
 /* The number of free parameters that are not structure factors F[h,k,l], called ndense
  * below; 0 for sim = NULL. */
-NB_API size_t nb_ndense(const nb_simulator *sim);
+NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
 
 /* Results of nb_jtj() and nb_loss(). A member that is not NULL is added to. The dense
  * parameters are all but the nF structure factors F[h,k,l], in the order of x. An element
@@ -307,49 +311,57 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I
  * are the computed photons, y the observed photons and w the weight of the pixel.
  *
- *   NB_GAUSSIAN         w (I - y)^2/2                           curvature w
- *   NB_POISSON          w (I - y - y log(I/y))       curvature w/I, 0 for I < 1e-270
- *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
+ *   NB_LOSS_GAUSS         w (I - y)^2/2                           curvature w
+ *   NB_LOSS_POISSON          w (I - y - y log(I/y))       curvature w/I, 0 for I < 1e-270
+ *   NB_LOSS_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
  *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
- *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
+ *   NB_LOSS_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
  *                       else w (delta |I - y| - delta^2/2)      curvature
  *                                                               w delta/|I - y|
- *   NB_CAUCHY           w delta^2/2 log(1 + t^2), t = (I - y)/delta
+ *   NB_LOSS_CAUCHY           w delta^2/2 log(1 + t^2), t = (I - y)/delta
  *                                                               curvature w/(1 + t^2)
  *
- * NB_POISSON and NB_POISSON_READOUT are negative log-likelihoods of the Poisson
+ * NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson
  * distribution and of a normal distribution with variance v, less their values at I = y:
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where
  * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
- * NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2),
+ * NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2),
  * because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is
- * 0. NB_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch
- * (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a
- * hot pixel counts for nothing. The curvature of both is the weight of reweighted least
- * squares, |slope/(I - y)|: it is positive where the second derivative is not.
+ * 0. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by
+ * Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond
+ * delta, so that a hot pixel counts for nothing. The curvature of both is the weight of
+ * reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
+ * not.
  *
  * A pixel with y >= saturation held that many photons at the least. Up to I = saturation
  * its loss is that of y = saturation, beyond it is 0.
  */
-enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CAUCHY };
+enum nb_loss_kind {
+    NB_LOSS_GAUSS,
+    NB_LOSS_POISSON,
+    NB_LOSS_READOUT,
+    NB_LOSS_HUBER,
+    NB_LOSS_CAUCHY
+};
 
 /*
  * A background that is fitted with the image: for every x the one that makes the loss
  * least. It is no parameter, and the loss stays a function of x alone (variable projection:
  * Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15).
  *
- *   NB_PLANES  a plane in each box of nb_detector.box, which adds
+ *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box, which adds
  *              a + b (f - f0) + c (s - s0) photons to pixel (s, f), with (s0, f0) the
  *              middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel
  *              of several boxes belongs to the first of them
  *
- * NB_POISSON and NB_POISSON_READOUT count photons, so their planes are nowhere negative in
- * their box; where only such planes would be better, they are 0 in a corner, along an edge
- * or everywhere. Planes of the others may have any sign. That of NB_POISSON_READOUT is the
- * first minimum downhill from a plane of least squares; there is no other where no pixel is
- * saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is
- * convex. NB_CAUCHY may have several, of which the lower one of two is taken: that reached
- * while delta falls from the spread of the data, and that next to the plane of NB_HUBER.
+ * NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative
+ * in their box; where only such planes would be better, they are 0 in a corner, along an
+ * edge or everywhere. Planes of the others may have any sign. That of NB_LOSS_READOUT is
+ * the first minimum downhill from a plane of least squares; there is no other where no
+ * pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because the loss then
+ * is convex. NB_LOSS_CAUCHY may have several, of which the lower one of two is taken: that
+ * reached while delta falls from the spread of the data, and that next to the plane of
+ * NB_LOSS_HUBER.
  *
  * Masked pixels, those outside the ROI and those of weight 0 do not count. What the others
  * leave open is 0: all three terms if there is no pixel, and of the slopes, which saturated
@@ -357,17 +369,17 @@ enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CA
  * along another line, and both for a single pixel. If all are saturated, a is as large as
  * they demand, and the loss of the box is 0.
  */
-enum nb_background_kind { NB_PLANES = 1 };
+enum nb_background_kind { NB_BACKGROUND_PLANES = 1 };
 
 typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
     const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
     double sigma_readout; /* standard deviation of readout noise, photons */
-    double gain; /* factor of NB_POISSON_READOUT; 0: 1 */
-    double delta; /* limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1 */
+    double gain; /* factor of NB_LOSS_READOUT; 0: 1 */
+    double delta; /* limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1 */
     double saturation; /* photons; 0: none */
-    int background; /* 0: none; or NB_PLANES */
+    int background; /* 0: none; or NB_BACKGROUND_PLANES */
 } nb_target;
 
 /*
@@ -380,26 +392,26 @@ typedef struct nb_target {
  *                     to: gradient by dL/dx, the others by J^T W J with W = curvature of L,
  *                     which is never negative
  *
- * Value and gradient take one pass over the samples, with NB_SPOTS one for the image and
- * one for its adjoint. A device computes gradients as in nb_vjp(), normal matrices as in
- * nb_jtj(), and the value alone wherever it computes images. observed and weight may lie on
- * the device, dense.
+ * Value and gradient take one pass over the samples, with NB_STRATEGY_SPOTS one for the
+ * image and one for its adjoint. A device computes gradients as in nb_vjp(), normal
+ * matrices as in nb_jtj(), and the value alone wherever it computes images. observed and
+ * weight may lie on the device, dense.
  *
  * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is that
  * at fixed planes, and with J_P the derivatives by the planes the matrix is
  * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J, whose inverse holds the errors of x with
  * the planes free; planes that are 0 somewhere stay so in J_P. An image comes first, which
- * makes one pass more than NB_SPOTS needs otherwise for a matrix, or NB_LANES for both.
+ * makes one pass more than spots need otherwise for a matrix, or lanes for both.
  *
  * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
  * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
  * kind or background, a negative sigma_readout, gain, delta or saturation, an observed
- * number or an x that is not a number, and for planes without boxes, of NB_POISSON_READOUT
- * without sigma_readout, with a negative weight, or of NB_POISSON with a negative observed
- * number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step back: x is
- * outside its bounds, x makes the cell flat or the scene impossible, or the loss is
- * infinite (photons observed where NB_POISSON expects none, or a pixel without variance).
- * After an error nothing has been added.
+ * number or an x that is not a number, and for planes without boxes, of NB_LOSS_READOUT
+ * without sigma_readout, with a negative weight, or of NB_LOSS_POISSON with a negative
+ * observed number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step
+ * back: x is outside its bounds, x makes the cell flat or the scene impossible, or the loss
+ * is infinite (photons observed where NB_LOSS_POISSON expects none, or a pixel without
+ * variance). After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);
@@ -408,7 +420,7 @@ NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *ta
  * The planes of background at which nb_loss() has its value.
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
- *   target  [in]   as for nb_loss(), with background NB_PLANES
+ *   target  [in]   as for nb_loss(), with background NB_BACKGROUND_PLANES
  *   planes  [out]  a, photons, and b, c, photons/pixel, of each box, in the order of
  *                  nb_detector.box                                 (nbox x 3)
  *
@@ -417,180 +429,6 @@ NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *ta
  */
 NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                            double *planes);
-
-/* Derived numbers of a scene: its geometry in every convention, its counts, and what
- * computes it. */
-typedef struct nb_description {
-    /* ---- crystal, after misset, at phi = 0, not turned by a mosaic domain ---- */
-    double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
-    double volume; /*                                                           A^3    */
-    double real_axes[3][3]; /* a, b, c                                          A      */
-    double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
-    double misset[3]; /* about lab x, y, z                                      degree */
-    double ncells[3], spot_sum; /* cells along a, b, c; sum of a spot / of square ones */
-    double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
-    /* ---- detector, after its rotations ---- */
-    int npanel, panel; /* number, 0: one rectangle; that which the direct beam meets, or is
-                          nearest to, of which all below is but nslow and nfast */
-    int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
-    double pixel, size[2]; /* size: fast, slow                                  mm     */
-    double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
-    double origin[3]; /* outer corner of the first pixel (pix0)                 mm     */
-    double distance, close_distance; /* along the beam, along the normal        mm     */
-    double beam_fast, beam_slow; /* direct beam, from the outer corner          mm     */
-    double close_fast, close_slow; /* nearest point, from the outer corner      mm     */
-    double xbeam, ybeam; /* beam centre of the convention, as given or default  mm     */
-    /* beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF  mm     */
-    double adxv[2], mosflm[2], denzo[2], dials_origin[3];
-    double xds_org[2]; /* ORGX, ORGY of XDS                                     pixel  */
-    /* sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor */
-    double thickness, mu;
-    double layer_step, layer_depth; /* thickness of a layer, depth of the first um     */
-    /* ---- beam ---- */
-    double beam[3], polarization_axis[3], vertical[3], spindle[3]; /* unit vectors */
-    double fluence; /*                                                   photons/m^2   */
-    double dispersion, dispersion_step; /* fractions of the wavelength */
-    double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
-    /* ---- counts; ngrid: directions of generated sources, 0 for listed ones ---- */
-    int nsource, ngrid, ndispersion, nphi, ndomains, nlayers;
-    int mosaic_model, integrated; /* enum nb_mosaic_model, not AUTO; NB_INTEGRATED_... */
-    int oversample, oversample_wanted; /* used, and the number given by the rule */
-    int interpolate; /* NB_NEAREST or NB_TRICUBIC; no effect without listed reflections */
-    int interpolate_auto; /* 1: chosen by rule */
-    /* ---- what computes; the simulator owns the strings, valid until its next call ---- */
-    int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
-    const char *strategy_why; /* the reason, one clause */
-    const char *kernel; /* on the host: "scalar" "v2" "v3" "v4" "base" or "reference" */
-    const char *device; /* where images are computed: "cpu", or "cuda:0" and its name */
-    const char *device_why; /* the reason, one clause */
-    const char *derivatives; /* where derivatives are computed, as known so far */
-    const char *derivatives_why; /* the reason, one clause */
-    int precision; /* NB_SINGLE if any part of an image is in float, else NB_DOUBLE */
-    double tolerance; /* nb_options.tolerance, as a fraction of the peak */
-    /* Estimated rounding error of the image, as a fraction of its peak before a point
-     * spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
-     * A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak. */
-    double rounding;
-    /* tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance */
-    int tiles, tiles_small, tiles_double;
-    double phi_step; /*                                                         degree */
-    double sample_max, pixel_reciprocal; /* largest edge N |a| of the crystal; lambda x
-                                            distance/pixel                      A      */
-    double qmax; /* largest |q| on the detector                                 1/A    */
-    int64_t pixels; /* rendered pixels: inside the ROI and a box, and not masked */
-    double evaluations; /* pixels x sub-pixels x layers x sources x phi x domains */
-    double background_intensity; /* nanoBragg's I_bg with NB_QUIRK_WATER, else 0
-                                                                 photons/steradian     */
-} nb_description;
-
-/*
- * Describe the scene at x.
- *
- *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  the description
- *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds),
- * NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat cell).
- */
-NB_API nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out);
-
-/*
- * Read one source of the beam at x (docs/theory.md, 10).
- *
- *   x          [in]   parameters; NULL: the values of the scene    (nparam)
- *   i          [in]   index of the source, from 0
- *   out        [out]  unit direction, wavelength in A, and weight: as given, or 1/n for
- *                     each of n generated sources
- *   deviation  [out]  horizontal, vertical angle to the beam, radian; 0 for a listed
- *                     source; may be NULL                          (2)
- *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no source i, or a parameter is
- * outside its bounds), NB_ERR_SCENE (x gives the source no direction or wavelength).
- */
-NB_API nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
-                              double *deviation);
-
-/*
- * Read the crystal axes of one orientation at x (docs/theory.md, 8 and 9).
- *
- *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   i    [in]   index of the phi step, from 0
- *   j    [in]   index of the mosaic domain, from 0
- *   out  [out]  rows a, b, c in the laboratory frame, A            (3 x 3)
- *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, an index is out of range, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()).
- */
-NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
-                                   double out[9]);
-
-/*
- * Read panel i of the detector at x (NULL: the scene's), or the rectangle that it is: *out
- * becomes the panel in the laboratory with its place in the image and its pixel, after all
- * moves; these and its group become 0. Errors: those of nb_source_at(), for a panel.
- */
-NB_API nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out);
-
-/*
- * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
- * still needs little else of a large image.
- *
- *   x     [in]   parameters; NULL: the values of the scene         (nparam)
- *   edge  [in]   edge of a box, 1 pixel or more
- *   most  [in]   room for so many boxes
- *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
- *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter
- *
- * A reflection is as bright as the sum over sources, phi steps and mosaic domains of weight
- * x F^2 x F_latt^2 x the factors of polarization and B, where F_latt is that of the point
- * of the Ewald sphere nearest to it; a pair of source and domain that gives less than 1e-6
- * of the profile's peak does not count, nor does one that misses the detector. The direct
- * beam (0 0 0) is left out. Of equally bright reflections the one with the lower h, then k,
- * then l comes first. No image is computed, so neighbours, tails and the solid angle of
- * pixels do not count.
- *
- * The middle of a box is the reflection's place on the detector, the mean over these pairs
- * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
- * At the edge of a panel a box ends with it, and a reflection on two panels has two. Boxes
- * may overlap; those of the simulator do not matter. Threads do not change the result.
- *
- * Errors: NB_ERR_ARGUMENT (sim, box or n is NULL, edge is below 1, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()),
- * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if
- * reflections are too many to list), NB_ERR_CANCELLED.
- */
-NB_API nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most,
-                          int *box, size_t *n);
-
-/* The last sample of one pixel, and the sums over all its samples (docs/theory.md). */
-typedef struct nb_pixel_trace {
-    double stol; /* sin(theta)/lambda                                           1/A    */
-    double position[3]; /* position of the sample                               m      */
-    double h[3]; /* fractional Miller indices of the sample */
-    int hkl[3]; /* indices of the nearest reflection */
-    double f_cell; /* structure factor of the unit cell                       electron */
-    double f_latt; /* lattice factor, in unit cells */
-    double sum; /* of (F_cell F_latt)^2 over all samples                    electron^2 */
-    double steps; /* sources x domains x phi steps x sub-pixels */
-    double polarization, omega, capture; /* factors; omega in steradian */
-    double intensity; /* of the pixel, before the point spread               photons   */
-    double axes[3][3]; /* real-space axes a, b, c of the sample                 A      */
-} nb_pixel_trace;
-
-/*
- * Evaluate one pixel with the reference kernel and report its factors.
- *
- *   x      [in]   parameters; NULL: the values of the scene        (nparam)
- *   panel  [in]   index of the panel, from 0; 0 where the detector is one rectangle
- *   slow   [in]   pixel index along the slow axis of the panel, from 0
- *   fast   [in]   pixel index along its fast axis, from 0
- *   out    [out]  the trace
- *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()).
- */
-NB_API nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow,
-                                int fast, nb_pixel_trace *out);
 
 NB_END_DECLS
 

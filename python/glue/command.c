@@ -37,7 +37,8 @@ static void take_scene(nbpy_command *command)
 
     command->scene = command->settings.scene;
     if (command->run.params.nset == 0) return;
-    status = nb_resolved(command->run.sim, command->run.params.x, &command->scene);
+    status =
+        nb_simulator_resolved(command->run.sim, command->run.params.x, &command->scene);
     if (status != NB_OK)
         command->code = message_status(&command->messages, status,
                                        nb_context_message(command->run.ctx), 0);

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ._lib import ffi, lib
 
 _F64 = np.dtype(np.float64)
-KINDS = {"f": lib.NB_FLOAT, "i": lib.NB_INT, "u": lib.NB_UINT}
+KINDS = {"f": lib.NB_TYPE_FLOAT, "i": lib.NB_TYPE_INT, "u": lib.NB_TYPE_UINT}
 # what may be passed as what: letter of numpy and bits
 _TYPES = {
     "f": {("f", 32): "float32", ("f", 64): "float64"},
@@ -52,7 +52,7 @@ def _from_numpy(array: NDArray[Any], c: Any, name: str, kind: str, write: bool) 
     if write and not array.flags.writeable:
         raise ValueError(f"{name} is read-only; pass an array that may be written to")
     c.data = ffi.cast("void *", array.__array_interface__["data"][0])
-    c.device, c.device_id = lib.NB_CPU, 0
+    c.device, c.device_id = lib.NB_DEVICE_CPU, 0
     c.type, c.bits = KINDS[dtype.kind], 8 * dtype.itemsize
     c.ndim = array.ndim
     for axis in range(array.ndim):
@@ -101,7 +101,7 @@ def _from_dlpack(obj: Any, c: Any, name: str, kind: str, write: bool) -> Any:
     if tensor.ndim not in (2, 3):
         raise ValueError(f"{name} has {tensor.ndim} axes; expected {_AXES}")
     c.data = ffi.cast("char *", tensor.data) + tensor.byte_offset
-    c.device, c.device_id = (lib.NB_CUDA, device_id) if device == _DL_CUDA else (lib.NB_CPU, 0)
+    c.device, c.device_id = (lib.NB_DEVICE_CUDA, device_id) if device == _DL_CUDA else (lib.NB_DEVICE_CPU, 0)
     c.type, c.bits, c.ndim = KINDS[letter], tensor.bits, tensor.ndim
     for axis in range(tensor.ndim):
         c.shape[axis] = tensor.shape[axis]
@@ -126,7 +126,7 @@ def describe(obj: Any, c: Any, name: str, *, write: bool, kind: str = "f") -> An
         if flags.c_contiguous and (flags.writeable or not write):
             kept = ffi.from_buffer(obj)
             c.data = kept
-            c.device, c.device_id, c.type, c.bits, c.ndim = lib.NB_CPU, 0, lib.NB_FLOAT, 64, 2
+            c.device, c.device_id, c.type, c.bits, c.ndim = lib.NB_DEVICE_CPU, 0, lib.NB_TYPE_FLOAT, 64, 2
             c.shape[0], c.shape[1] = obj.shape
             c.stride[0] = c.stride[1] = 0
             c.name = _name(name)

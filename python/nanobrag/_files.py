@@ -220,7 +220,7 @@ def read_smv(path: Path) -> tuple[NDArray[np.generic], SmvHeader]:
         from ._errors import FormatError
 
         raise FormatError(f"{os.fspath(path)}: the file has fewer pixels than its header says")
-    name = {lib.NB_INT: "i", lib.NB_UINT: "u", lib.NB_FLOAT: "f"}[kind[0]]
+    name = {lib.NB_TYPE_INT: "i", lib.NB_TYPE_UINT: "u", lib.NB_TYPE_FLOAT: "f"}[kind[0]]
     return counts.astype(f"{name}{bits[0] // 8}"), header
 
 

@@ -262,7 +262,7 @@ class Fit:
         self._most = 0
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
-        self._ask.forecasts = _make is lib.nb_fisher
+        self._ask.forecasts = _make is lib.nb_fit_create_expected
         self._handle = ffi.new_handle(self._ask)
         keep: list[Any] = []
         c = ffi.new("nb_shot[]", max(len(self.shots), 1))
@@ -556,4 +556,4 @@ def fisher(
     >>> bool(0 < nanobrag.fisher(shot, "misset")["misset_x"].error < 0.1)
     True
     """
-    return Fit(shots, shared, own, _make=lib.nb_fisher, **options).result
+    return Fit(shots, shared, own, _make=lib.nb_fit_create_expected, **options).result

@@ -234,8 +234,8 @@ class Simulator:
         self._files: weakref.WeakSet[Any] = weakref.WeakSet()
         self._image = ffi.new("nb_array *")
         self._x: Floats | None = None
-        self.nparam = int(lib.nb_nparam(self._c))
-        self.ndense = int(lib.nb_ndense(self._c))
+        self.nparam = int(lib.nb_simulator_nparam(self._c))
+        self.ndense = int(lib.nb_simulator_ndense(self._c))
         # what an operator of torch or jax knows it by
         self.key = str(next(_numbers))
         _simulators[self.key] = self
@@ -314,7 +314,7 @@ class Simulator:
         with self._context.lock:
             c = ffi.new("nb_param *")
             for i in range(self.nparam):
-                self._context.run(lib.nb_param_at, self._pointer(), i, c)
+                self._context.run(lib.nb_simulator_param, self._pointer(), i, c)
                 rows.append(record(_structs.Parameter, c))
         return Parameters(rows)
 
@@ -610,7 +610,7 @@ class Simulator:
         out = ffi.new("nb_description *")
         with self._context.lock:
             at, keep = self._at(x)
-            self._context.run(lib.nb_describe, self._pointer(), at, out)
+            self._context.run(lib.nb_simulator_describe, self._pointer(), at, out)
             del keep
             return record(_structs.Description, out)
 
@@ -619,7 +619,7 @@ class Simulator:
         out = ffi.new("nb_scene *")
         with self._context.lock:
             at, keep = self._at(x)
-            self._context.run(lib.nb_resolved, self._pointer(), at, out)
+            self._context.run(lib.nb_simulator_resolved, self._pointer(), at, out)
             del keep
             return scene_of(out)
 
@@ -640,7 +640,9 @@ class Simulator:
         box, n = np.zeros((most, 4), dtype=np.intc), ffi.new("size_t *")
         with self._context.lock:
             at, keep = self._at(x)
-            self._run(lib.nb_boxes, self._pointer(), at, edge, most, ffi.from_buffer("int[]", box), n, what="boxes")
+            self._run(
+                lib.nb_simulator_boxes, self._pointer(), at, edge, most, ffi.from_buffer("int[]", box), n, what="boxes"
+            )
             del keep
         return box[: n[0]].copy()
 
@@ -649,7 +651,7 @@ class Simulator:
         out = ffi.new("nb_source *")
         with self._context.lock:
             at, keep = self._at(x)
-            self._context.run(lib.nb_source_at, self._pointer(), at, integer(i, "i"), out, ffi.NULL)
+            self._context.run(lib.nb_simulator_source, self._pointer(), at, integer(i, "i"), out, ffi.NULL)
             del keep
             return record(_structs.Source, out)
 
@@ -661,7 +663,7 @@ class Simulator:
         out = ffi.new("nb_panel *")
         with self._context.lock:
             at, keep = self._at(x)
-            self._context.run(lib.nb_panel_at, self._pointer(), at, integer(i, "i"), out)
+            self._context.run(lib.nb_simulator_panel, self._pointer(), at, integer(i, "i"), out)
             del keep
             return record(_structs.Panel, out)
 
@@ -672,7 +674,7 @@ class Simulator:
         with self._context.lock:
             at, keep = self._at(x)
             self._context.run(
-                lib.nb_orientation_at, self._pointer(), at, step, domain, ffi.from_buffer("double[]", out)
+                lib.nb_simulator_orientation, self._pointer(), at, step, domain, ffi.from_buffer("double[]", out)
             )
             del keep
         return out
@@ -683,7 +685,7 @@ class Simulator:
         panel, slow, fast = integer(panel, "panel"), integer(slow, "slow"), integer(fast, "fast")
         with self._context.lock:
             at, keep = self._at(x)
-            self._context.run(lib.nb_trace_pixel, self._pointer(), at, panel, slow, fast, out)
+            self._context.run(lib.nb_simulator_trace, self._pointer(), at, panel, slow, fast, out)
             del keep
             return record(_structs.PixelTrace, out)
 

@@ -98,7 +98,7 @@ class MosaicModel(IntEnum):
     DOMAINS = 1
     """random domains; steps of phi, wavelengths and directions"""
     GAUSS = 2
-    """normal distributions, in closed form; for NB_GAUSS, NB_GAUSS_STAR"""
+    """normal distributions, in closed form; for NB_SHAPE_GAUSS, NB_SHAPE_GAUSS_STAR"""
 
 
 class Integrated(IntFlag):
@@ -112,8 +112,8 @@ class Integrated(IntFlag):
 
 class System(IntEnum):
     """Crystal system: which numbers of the cell are tied to others. Only the others are then
-    parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
-    trigonal crystals on hexagonal axes."""
+    parameters (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also
+    stands for trigonal crystals on hexagonal axes."""
 
     NONE = 0
     """no number is tied"""
@@ -264,21 +264,20 @@ class Smooth(IntFlag):
 
 class Precision(IntEnum):
     """Precision of the arithmetic in the loops over pixels; everything before them is in double.
-    With NB_SINGLE a tile stores the Miller indices of its middle in double, so that only their
-    change across the tile is rounded (docs/theory.md, 13)."""
+    With NB_PRECISION_SINGLE a tile stores the Miller indices of its middle in double, so that
+    only their change across the tile is rounded (docs/theory.md, 13)."""
 
     DOUBLE = 0
     SINGLE = 1
 
 
 class Strategy(IntEnum):
-    """How the sum over samples is evaluated (docs/theory.md, 13). NB_REFERENCE one pixel after the
-    other, in double; the other strategies are tested against it NB_LANES every sample, with
-    SIMD lanes over pixels NB_SPOTS only the samples near enough to a reflection to change the
-    image by more than the tolerance NB_STRATEGY_AUTO NB_SPOTS if the crystal is gauss,
-    gauss_star or tophat, its spots fill less than a third of reciprocal space, and finding them
-    is estimated to cost less than NB_LANES; else NB_LANES, also for an x with more reflections
-    than can be listed"""
+    """How the sum over samples is evaluated (docs/theory.md, 13). AUTO spots if the crystal is
+    gauss, gauss_star or tophat, its spots fill less than a third of reciprocal space, and
+    finding them is estimated to cost less than lanes; else lanes, also for an x with more
+    reflections than can be listed REFERENCE one pixel after the other, in double; the others
+    are tested against it LANES every sample, with SIMD lanes over pixels SPOTS only the samples
+    near enough to a reflection to change the image by more than the tolerance"""
 
     AUTO = 0
     REFERENCE = 1
@@ -288,27 +287,27 @@ class Strategy(IntEnum):
 
 class LossKind(IntEnum):
     """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
-    the computed photons, y the observed photons and w the weight of the pixel. NB_GAUSSIAN w (I
-    - y)^2/2 curvature w NB_POISSON w (I - y - y log(I/y)) curvature w/I, 0 for I < 1e-270
-    NB_POISSON_READOUT w ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v =
-    I/gain + sigma_readout^2, v_y = v at I = y NB_HUBER w (I - y)^2/2 for |I - y| < delta
-    curvature w else w (delta |I - y| - delta^2/2) curvature w delta/|I - y| NB_CAUCHY w
-    delta^2/2 log(1 + t^2), t = (I - y)/delta curvature w/(1 + t^2) NB_POISSON and
-    NB_POISSON_READOUT are negative log-likelihoods of the Poisson distribution and of a normal
+    the computed photons, y the observed photons and w the weight of the pixel. NB_LOSS_GAUSS w
+    (I - y)^2/2 curvature w NB_LOSS_POISSON w (I - y - y log(I/y)) curvature w/I, 0 for I <
+    1e-270 NB_LOSS_READOUT w ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v =
+    I/gain + sigma_readout^2, v_y = v at I = y NB_LOSS_HUBER w (I - y)^2/2 for |I - y| < delta
+    curvature w else w (delta |I - y| - delta^2/2) curvature w delta/|I - y| NB_LOSS_CAUCHY w
+    delta^2/2 log(1 + t^2), t = (I - y)/delta curvature w/(1 + t^2) NB_LOSS_POISSON and
+    NB_LOSS_READOUT are negative log-likelihoods of the Poisson distribution and of a normal
     distribution with variance v, less their values at I = y: half a deviance (McCullagh &
     Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y. That of Poisson is never
-    below 0 for y >= 0, with y log(y) = 0 at y = 0. That of NB_POISSON_READOUT falls below 0
-    near I = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with I; v_y is taken
-    at y = 0 for negative y, and as 1 where it is 0. NB_HUBER is by Huber (Ann. Math. Statist.
-    35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of a
-    pixel falls again beyond delta, so that a hot pixel counts for nothing. The curvature of
+    below 0 for y >= 0, with y log(y) = 0 at y = 0. That of NB_LOSS_READOUT falls below 0 near I
+    = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with I; v_y is taken at y =
+    0 for negative y, and as 1 where it is 0. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35,
+    1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of
+    a pixel falls again beyond delta, so that a hot pixel counts for nothing. The curvature of
     both is the weight of reweighted least squares, |slope/(I - y)|: it is positive where the
     second derivative is not. A pixel with y >= saturation held that many photons at the least.
     Up to I = saturation its loss is that of y = saturation, beyond it is 0."""
 
-    GAUSSIAN = 0
+    GAUSS = 0
     POISSON = 1
-    POISSON_READOUT = 2
+    READOUT = 2
     HUBER = 3
     CAUCHY = 4
 
@@ -316,21 +315,22 @@ class LossKind(IntEnum):
 class BackgroundKind(IntEnum):
     """A background that is fitted with the image: for every x the one that makes the loss least.
     It is no parameter, and the loss stays a function of x alone (variable projection: Golub &
-    Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15). NB_PLANES a plane in each
-    box of nb_detector.box, which adds a + b (f - f0) + c (s - s0) photons to pixel (s, f), with
-    (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel of
-    several boxes belongs to the first of them NB_POISSON and NB_POISSON_READOUT count photons,
-    so their planes are nowhere negative in their box; where only such planes would be better,
-    they are 0 in a corner, along an edge or everywhere. Planes of the others may have any sign.
-    That of NB_POISSON_READOUT is the first minimum downhill from a plane of least squares;
-    there is no other where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 >
-    v, because the loss then is convex. NB_CAUCHY may have several, of which the lower one of
-    two is taken: that reached while delta falls from the spread of the data, and that next to
-    the plane of NB_HUBER. Masked pixels, those outside the ROI and those of weight 0 do not
-    count. What the others leave open is 0: all three terms if there is no pixel, and of the
-    slopes, which saturated pixels do not decide on, b if the pixels lie in one column, c if
-    they lie in one row or along another line, and both for a single pixel. If all are
-    saturated, a is as large as they demand, and the loss of the box is 0."""
+    Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15). NB_BACKGROUND_PLANES a
+    plane in each box of nb_detector.box, which adds a + b (f - f0) + c (s - s0) photons to
+    pixel (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1
+    - 1)/2. A pixel of several boxes belongs to the first of them NB_LOSS_POISSON and
+    NB_LOSS_READOUT count photons, so their planes are nowhere negative in their box; where only
+    such planes would be better, they are 0 in a corner, along an edge or everywhere. Planes of
+    the others may have any sign. That of NB_LOSS_READOUT is the first minimum downhill from a
+    plane of least squares; there is no other where no pixel is saturated and all have 2 (y +
+    gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY may have
+    several, of which the lower one of two is taken: that reached while delta falls from the
+    spread of the data, and that next to the plane of NB_LOSS_HUBER. Masked pixels, those
+    outside the ROI and those of weight 0 do not count. What the others leave open is 0: all
+    three terms if there is no pixel, and of the slopes, which saturated pixels do not decide
+    on, b if the pixels lie in one column, c if they lie in one row or along another line, and
+    both for a single pixel. If all are saturated, a is as large as they demand, and the loss of
+    the box is 0."""
 
     PLANES = 1
 
@@ -368,9 +368,9 @@ class Verdict(IntEnum):
 
 class GradcheckLoss(IntEnum):
     """The losses that are differentiated. Each is the sum over pixels of weight x image, with
-    these weights: NB_LOSS_GIVEN those of the caller, or all 1 NB_LOSS_RANDOM drawn at random
-    from -1 to 1 NB_LOSS_RANDOM_2 another such set NB_LOSS_BRIGHT the image at x divided by its
-    largest pixel"""
+    these weights: NB_GRADCHECK_GIVEN those of the caller, or all 1 NB_GRADCHECK_RANDOM drawn at
+    random from -1 to 1 NB_GRADCHECK_RANDOM_2 another such set NB_GRADCHECK_BRIGHT the image at
+    x divided by its largest pixel"""
 
     GIVEN = 0
     RANDOM = 1
@@ -417,7 +417,7 @@ class Coarse(IntEnum):
     spots overlap with those observed from farther away. NB_COARSE_AUTO where a fit without them
     has failed: of a shot that would be left out, because its loss stands out; and of all shots,
     if none were fitted alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
-    more than 3/2), for NB_POISSON and NB_POISSON_READOUT. The fit begins anew from the start,
+    more than 3/2), for NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins anew from the start,
     and the lower loss of the two is kept NB_COARSE_OFF never NB_COARSE_ON always, before the
     first stage in which shots have free parameters A scene without mosaic domains has 60 in
     these passes."""
@@ -480,8 +480,8 @@ class FitEnd(IntEnum):
 class FitErrors(IntEnum):
     """Where errors come from. NB_FIT_ERRORS_CURVATURE (J^T W J)^-1: the loss is a negative log-
     likelihood NB_FIT_ERRORS_VARIANCE B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>)
-    J: the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without weights but 0 and 1, and so no
-    likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
+    J: the loss is that of Huber or Cauchy, or NB_LOSS_GAUSS without weights but 0 and 1, and so
+    no likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
     expected over a normal distribution, of variance 1/weight, or where all weights are 0 or 1
     of that of counting, I + sigma_readout^2, I with the planes. Columns of J lose what planes
     of background take over, as they do for likelihoods NB_FIT_ERRORS_NONE such a loss while a
@@ -499,11 +499,11 @@ class FitImage(IntEnum):
     """Compute an image of one shot at the values found so far. NB_FIT_MODEL I, photons; with
     planes of background (nb_target) NB_FIT_RESIDUAL y - I, photons NB_FIT_Z (y - I)
     sqrt(curvature of the loss at I), which has variance 1 for likelihoods of the right
-    variance. NB_GAUSSIAN, NB_HUBER and NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the
-    variance of counting v = I + sigma_readout^2 where all weights are 0 or 1 what [in] enum
-    nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered; residual and z
-    are 0 also where the weight is 0 or the observation saturated (nslow x nfast) Errors:
-    NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
+    variance. NB_LOSS_GAUSS, NB_LOSS_HUBER and NB_LOSS_CAUCHY: (y - I)/sqrt(v) with v =
+    1/weight, or the variance of counting v = I + sigma_readout^2 where all weights are 0 or 1
+    what [in] enum nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered;
+    residual and z are 0 also where the weight is 0 or the observation saturated (nslow x nfast)
+    Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
 
     MODEL = 0
     RESIDUAL = 1
@@ -608,7 +608,7 @@ class Crystal(Struct):
             N, unit cells along a b c, real numbers; 0: 1
         ncells_off:
             elements ab, ac, bc of the symmetric matrix N, which must be positive definite; 0
-            for NB_SQUARE [cells]
+            for NB_SHAPE_SQUARE [cells]
         mosaic:
             mosaic spread: [0] in all directions if [1] and [2] are 0, else about a, c* x a and
             c*, which turn with phi [degree]
@@ -1089,8 +1089,8 @@ class SceneMembers(Struct):
 class Options(Struct):
     """The bits of an image depend on precision, strategy, tolerance, instruction set and device,
     not on the number of threads. ROI and mask matter too: they decide which pixel is the peak
-    and what NB_STRATEGY_AUTO chooses. NB_SPOTS gives 0 for a pixel below 1e-300 of what the
-    crystal can scatter.
+    and what NB_STRATEGY_AUTO chooses. Spots give 0 for a pixel below 1e-300 of what the crystal
+    can scatter.
 
     Attributes:
         precision:
@@ -1099,9 +1099,9 @@ class Options(Struct):
             enum nb_strategy
         tolerance:
             Allowed error of a pixel, as a fraction of the brightest pixel before a point
-            spread, beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 with NB_SINGLE.
-            NB_SPOTS drops at most this from a pixel. With NB_SINGLE a tile that would be
-            rounded by more is divided, and computed in double if that is not enough.
+            spread, beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 in single
+            precision. Spots drop at most this from a pixel. In single precision a tile that
+            would be rounded by more is divided, and computed in double if that is not enough.
     """
 
     _c = "nb_options"
@@ -1124,13 +1124,13 @@ class Target(Struct):
         sigma_readout:
             standard deviation of readout noise, photons
         gain:
-            factor of NB_POISSON_READOUT; 0: 1
+            factor of NB_LOSS_READOUT; 0: 1
         delta:
-            limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1
+            limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1
         saturation:
             photons; 0: none
         background:
-            0: none; or NB_PLANES
+            0: none; or NB_BACKGROUND_PLANES
     """
 
     _c = "nb_target"
@@ -1312,313 +1312,6 @@ class Parameter(Record):
     lower: float
     upper: float
     smooth: Smooth
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Description(Record):
-    """Derived numbers of a scene: its geometry in every convention, its counts, and what computes
-    it.
-
-    Attributes:
-        cell:
-            direct and reciprocal cell [A, 1/A, degree]
-        cell_star:
-            direct and reciprocal cell [A, 1/A, degree]
-        volume:
-            [A^3]
-        real_axes:
-            a, b, c [A]
-        star_axes:
-            a*, b*, c* [1/A]
-        misset:
-            about lab x, y, z [degree]
-        ncells:
-            cells along a, b, c; sum of a spot / of square ones
-        spot_sum:
-            cells along a, b, c; sum of a spot / of square ones
-        star_sines:
-            of the reciprocal angles, not clipped to 1
-        star_cosines:
-            of the reciprocal angles, not clipped to 1
-        npanel:
-            number, 0: one rectangle; that which the direct beam meets, or is nearest to, of
-            which all below is but nslow and nfast
-        panel:
-            number, 0: one rectangle; that which the direct beam meets, or is nearest to, of
-            which all below is but nslow and nfast
-        nslow:
-            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
-        nfast:
-            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
-        convention:
-            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
-        pivot:
-            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
-        pixel:
-            size: fast, slow [mm]
-        size:
-            size: fast, slow [mm]
-        fast:
-            unit vectors
-        slow:
-            unit vectors
-        normal:
-            unit vectors
-        twotheta_axis:
-            unit vectors
-        origin:
-            outer corner of the first pixel (pix0) [mm]
-        distance:
-            along the beam, along the normal [mm]
-        close_distance:
-            along the beam, along the normal [mm]
-        beam_fast:
-            direct beam, from the outer corner [mm]
-        beam_slow:
-            direct beam, from the outer corner [mm]
-        close_fast:
-            nearest point, from the outer corner [mm]
-        close_slow:
-            nearest point, from the outer corner [mm]
-        xbeam:
-            beam centre of the convention, as given or default [mm]
-        ybeam:
-            beam centre of the convention, as given or default [mm]
-        adxv:
-            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
-        mosflm:
-            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
-        denzo:
-            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
-        dials_origin:
-            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
-        xds_org:
-            ORGX, ORGY of XDS [pixel]
-        thickness:
-            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
-        mu:
-            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
-        layer_step:
-            thickness of a layer, depth of the first um
-        layer_depth:
-            thickness of a layer, depth of the first um
-        beam:
-            unit vectors
-        polarization_axis:
-            unit vectors
-        vertical:
-            unit vectors
-        spindle:
-            unit vectors
-        fluence:
-            [photons/m^2]
-        dispersion:
-            fractions of the wavelength
-        dispersion_step:
-            fractions of the wavelength
-        divergence:
-            horizontal, vertical [radian]
-        divergence_step:
-            horizontal, vertical [radian]
-        nsource:
-            see the type
-        ngrid:
-            see the type
-        ndispersion:
-            see the type
-        nphi:
-            see the type
-        ndomains:
-            see the type
-        nlayers:
-            see the type
-        mosaic_model:
-            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
-        integrated:
-            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
-        oversample:
-            used, and the number given by the rule
-        oversample_wanted:
-            used, and the number given by the rule
-        interpolate:
-            NB_NEAREST or NB_TRICUBIC; no effect without listed reflections
-        interpolate_auto:
-            1: chosen by rule
-        strategy:
-            enum nb_strategy on the host, never NB_STRATEGY_AUTO
-        strategy_why:
-            the reason, one clause
-        kernel:
-            on the host: "scalar" "v2" "v3" "v4" "base" or "reference"
-        device:
-            where images are computed: "cpu", or "cuda:0" and its name
-        device_why:
-            the reason, one clause
-        derivatives:
-            where derivatives are computed, as known so far
-        derivatives_why:
-            the reason, one clause
-        precision:
-            NB_SINGLE if any part of an image is in float, else NB_DOUBLE
-        tolerance:
-            nb_options.tolerance, as a fraction of the peak
-        rounding:
-            Estimated rounding error of the image, as a fraction of its peak before a point
-            spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
-            A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak.
-        tiles:
-            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
-        tiles_small:
-            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
-        tiles_double:
-            tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance
-        phi_step:
-            [degree]
-        sample_max:
-            largest edge N |a| of the crystal; lambda x distance/pixel [A]
-        pixel_reciprocal:
-            largest edge N |a| of the crystal; lambda x distance/pixel [A]
-        qmax:
-            largest |q| on the detector [1/A]
-        pixels:
-            rendered pixels: inside the ROI and a box, and not masked
-        evaluations:
-            pixels x sub-pixels x layers x sources x phi x domains
-        background_intensity:
-            nanoBragg's I_bg with NB_QUIRK_WATER, else 0 [photons/steradian]
-    """
-
-    _c = "nb_description"
-    cell: NDArray[np.float64]
-    cell_star: NDArray[np.float64]
-    volume: float
-    real_axes: NDArray[np.float64]
-    star_axes: NDArray[np.float64]
-    misset: NDArray[np.float64]
-    ncells: NDArray[np.float64]
-    spot_sum: float
-    star_sines: NDArray[np.float64]
-    star_cosines: NDArray[np.float64]
-    npanel: int
-    panel: int
-    nslow: int
-    nfast: int
-    convention: Convention
-    pivot: Pivot
-    pixel: float
-    size: NDArray[np.float64]
-    fast: NDArray[np.float64]
-    slow: NDArray[np.float64]
-    normal: NDArray[np.float64]
-    twotheta_axis: NDArray[np.float64]
-    origin: NDArray[np.float64]
-    distance: float
-    close_distance: float
-    beam_fast: float
-    beam_slow: float
-    close_fast: float
-    close_slow: float
-    xbeam: float
-    ybeam: float
-    adxv: NDArray[np.float64]
-    mosflm: NDArray[np.float64]
-    denzo: NDArray[np.float64]
-    dials_origin: NDArray[np.float64]
-    xds_org: NDArray[np.float64]
-    thickness: float
-    mu: float
-    layer_step: float
-    layer_depth: float
-    beam: NDArray[np.float64]
-    polarization_axis: NDArray[np.float64]
-    vertical: NDArray[np.float64]
-    spindle: NDArray[np.float64]
-    fluence: float
-    dispersion: float
-    dispersion_step: float
-    divergence: NDArray[np.float64]
-    divergence_step: NDArray[np.float64]
-    nsource: int
-    ngrid: int
-    ndispersion: int
-    nphi: int
-    ndomains: int
-    nlayers: int
-    mosaic_model: MosaicModel
-    integrated: Integrated
-    oversample: int
-    oversample_wanted: int
-    interpolate: Interpolation
-    interpolate_auto: int
-    strategy: Strategy
-    strategy_why: str
-    kernel: str
-    device: str
-    device_why: str
-    derivatives: str
-    derivatives_why: str
-    precision: Precision
-    tolerance: float
-    rounding: float
-    tiles: int
-    tiles_small: int
-    tiles_double: int
-    phi_step: float
-    sample_max: float
-    pixel_reciprocal: float
-    qmax: float
-    pixels: int
-    evaluations: float
-    background_intensity: float
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PixelTrace(Record):
-    """The last sample of one pixel, and the sums over all its samples (docs/theory.md).
-
-    Attributes:
-        stol:
-            sin(theta)/lambda [1/A]
-        position:
-            position of the sample [m]
-        h:
-            fractional Miller indices of the sample
-        hkl:
-            indices of the nearest reflection
-        f_cell:
-            structure factor of the unit cell [electron]
-        f_latt:
-            lattice factor, in unit cells
-        sum:
-            of (F_cell F_latt)^2 over all samples [electron^2]
-        steps:
-            sources x domains x phi steps x sub-pixels
-        polarization:
-            factors; omega in steradian
-        omega:
-            factors; omega in steradian
-        capture:
-            factors; omega in steradian
-        intensity:
-            of the pixel, before the point spread [photons]
-        axes:
-            real-space axes a, b, c of the sample [A]
-    """
-
-    _c = "nb_pixel_trace"
-    stol: float
-    position: NDArray[np.float64]
-    h: NDArray[np.float64]
-    hkl: NDArray[np.int64]
-    f_cell: float
-    f_latt: float
-    sum: float
-    steps: float
-    polarization: float
-    omega: float
-    capture: float
-    intensity: float
-    axes: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -2021,8 +1714,8 @@ class FitResultMembers(Record):
             without before, that of these
         freedom:
             pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
-            for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
-            and NB_GAUSSIAN with weights 1/variance
+            for a good model and NB_LOSS_POISSON, with some photons in each pixel,
+            NB_LOSS_READOUT and NB_LOSS_GAUSS with weights 1/variance
         gain:
             as in nb_fit_state
         history:
@@ -2039,7 +1732,7 @@ class FitResultMembers(Record):
             the same as a clause, with the reason
         misfit:
             of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
-            on, of nb_fisher() and with images on a device
+            on, of nb_fit_create_expected() and with images on a device
         misfit_deviation:
             standard deviation that the misfit of a right model has
         bright_misfit:

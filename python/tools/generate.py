@@ -44,15 +44,15 @@ ARGUMENTS = {
 # prefix of the constants; "Flag" for bits
 ENUMS = {
     "nb_mosaic_model": ("MosaicModel", "NB_MOSAIC_"),
-    "nb_status": ("Status", "NB_"), "nb_interpolation": ("Interpolation", "NB_"),
-    "nb_shape": ("Shape", "NB_"), "nb_system": ("System", "NB_"),
-    "nb_convention": ("Convention", "NB_"), "nb_origin": ("Origin", "NB_ORIGIN_"),
+    "nb_status": ("Status", "NB_"), "nb_interpolation": ("Interpolation", "NB_LOOKUP_"),
+    "nb_shape": ("Shape", "NB_SHAPE_"), "nb_system": ("System", "NB_SYSTEM_"),
+    "nb_convention": ("Convention", "NB_CONVENTION_"), "nb_origin": ("Origin", "NB_ORIGIN_"),
     "nb_pivot": ("Pivot", "NB_PIVOT_"), "nb_psf_kind": ("PointSpreadKind", "NB_PSF_"),
     "nb_merge": ("Merge", "NB_MERGE_"), "nb_material": ("Material", "NB_MATERIAL_"),
-    "nb_profile": ("Profile", "NB_PROFILE_"), "nb_precision": ("Precision", "NB_"),
-    "nb_strategy": ("Strategy", "NB_"), "nb_loss_kind": ("LossKind", "NB_"),
-    "nb_background_kind": ("BackgroundKind", "NB_"), "nb_verdict": ("Verdict", "NB_VERDICT_"),
-    "nb_gradcheck_loss": ("GradcheckLoss", "NB_LOSS_"), "nb_fit_method": ("FitMethod", "NB_FIT_"),
+    "nb_profile": ("Profile", "NB_PROFILE_"), "nb_precision": ("Precision", "NB_PRECISION_"),
+    "nb_strategy": ("Strategy", "NB_STRATEGY_"), "nb_loss_kind": ("LossKind", "NB_LOSS_"),
+    "nb_background_kind": ("BackgroundKind", "NB_BACKGROUND_"), "nb_verdict": ("Verdict", "NB_VERDICT_"),
+    "nb_gradcheck_loss": ("GradcheckLoss", "NB_GRADCHECK_"), "nb_fit_method": ("FitMethod", "NB_FIT_"),
     "nb_coarse": ("Coarse", "NB_COARSE_"), "nb_fit_stage": ("FitStage", "NB_FIT_"),
     "nb_fit_end": ("FitEnd", "NB_FIT_"), "nb_fit_image_kind": ("FitImage", "NB_FIT_"),
     "nb_fit_scaling": ("FitScaling", "NB_FIT_SCALING_"),
@@ -65,7 +65,7 @@ ENUMS = {
 }  # fmt: skip
 FLAGS = {"Given", "Quirk", "Smooth", "Found", "Integrated"}
 # constants that name no choice of a user
-NO_ENUM = {"NB_CPU", "NB_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
+NO_ENUM = {"NB_DEVICE_CPU", "NB_TYPE_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
            "NB_FIT_SHELLS", "NB_FIT_FITTED"}  # fmt: skip
 # enums of members whose comment does not say "enum nb_..."
 MEMBER_ENUMS = {

@@ -178,7 +178,7 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
                     "a tangent needs directions and images for them");
     for (int i = 0; i < ndir; i++)
         NB_TRY(array_check(sim->ctx, dimage + i, "dimage", sim->window.nslow,
-                           sim->window.nfast, NB_FLOAT, 32, 64));
+                           sim->window.nfast, NB_TYPE_FLOAT, 32, 64));
     for (size_t i = 0; i < sim->params.n * (size_t)ndir; i++)
         if (!isfinite(dx[i]))
             return fail(sim->ctx, NB_ERR_ARGUMENT, "dx[%zu] is not a number", i);

@@ -23,7 +23,8 @@ static double noise(int i)
 void subject_make(struct subject *t, const char *names, int strategy, int precision,
                   int threads)
 {
-    const nb_options options = {precision, strategy, precision == NB_DOUBLE ? 1e-14 : 0};
+    const nb_options options = {precision, strategy,
+                                precision == NB_PRECISION_DOUBLE ? 1e-14 : 0};
 
     t->ctx = renders_context(threads);
     if (nb_simulator_create(t->ctx, &t->scene, names, &options, &t->sim) != NB_OK) {
@@ -72,12 +73,12 @@ struct subject *subject_open(const char *name, const char *names, int strategy)
     t->scene.detector.mask = t->mask;
     t->scene.detector.box = subject_boxes[0];
     t->scene.detector.nbox = BOXES;
-    subject_make(t, NULL, strategy, NB_DOUBLE, 1);
+    subject_make(t, NULL, strategy, NB_PRECISION_DOUBLE, 1);
     render(t);
     subject_drop(t);
     t->scene.crystal.scale = 60 / worst_largest(t->image, PIXELS)
                              * (t->scene.crystal.scale > 0 ? t->scene.crystal.scale : 1);
-    subject_make(t, names, strategy, NB_DOUBLE, 2);
+    subject_make(t, names, strategy, NB_PRECISION_DOUBLE, 2);
     render(t);
     t->hand = (struct hand_scene){.nfast = FAST,
                                   .nslow = SLOW,
@@ -124,7 +125,7 @@ nb_target subject_target(struct subject *t, int kind)
                               .gain = 1.25,
                               .delta = 3,
                               .saturation = kind % 2 ? 25 : 0,
-                              .background = NB_PLANES};
+                              .background = NB_BACKGROUND_PLANES};
 
     t->hand.target = target;
     return target;

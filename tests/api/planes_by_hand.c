@@ -31,7 +31,7 @@ struct in_box {
 
 static int is_positive(const struct hand_scene *h)
 {
-    return h->target.kind == NB_POISSON || h->target.kind == NB_POISSON_READOUT;
+    return h->target.kind == NB_LOSS_POISSON || h->target.kind == NB_LOSS_READOUT;
 }
 
 /* The loss and its first two derivatives by the photons m, of weight 1; of Cauchy's, which
@@ -42,23 +42,23 @@ static void loss_of(const nb_target *t, real m, real y, real d[3])
     const real var = (real)t->sigma_readout * t->sigma_readout, off = m - y;
 
     d[0] = off * off / 2, d[1] = off, d[2] = 1;
-    if (t->kind == NB_POISSON) {
+    if (t->kind == NB_LOSS_POISSON) {
         d[0] = y > 0 ? m - y - y * logl(m / y) : m;
         d[1] = y > 0 ? 1 - y / m : 1;
         d[2] = y > 0 ? y / (m * m) : 0;
         if (y > 0 && !(m > 0)) d[0] = INFINITY;
-    } else if (t->kind == NB_POISSON_READOUT) {
+    } else if (t->kind == NB_LOSS_READOUT) {
         const real v = m / g + var,
                    c = (y + g * var) / g; /* off^2/v by partial fractions */
 
         d[0] = (off * off / v + logl(v / ((y > 0 ? y : 0) / g + var))) / 2;
         d[1] = (g * (1 - c * c / (v * v)) + 1 / (g * v)) / 2;
         d[2] = (2 * c * c / (v * v * v) - 1 / (g * g * v * v)) / 2;
-    } else if (t->kind == NB_HUBER && fabsl(off) >= delta) {
+    } else if (t->kind == NB_LOSS_HUBER && fabsl(off) >= delta) {
         d[0] = delta * fabsl(off) - delta * delta / 2;
         d[1] = off > 0 ? delta : -delta;
         d[2] = 0;
-    } else if (t->kind == NB_CAUCHY) {
+    } else if (t->kind == NB_LOSS_CAUCHY) {
         d[2] = 1 / (1 + off / delta * (off / delta));
         d[0] = delta * delta / 2 * log1pl(off / delta * (off / delta));
         d[1] = off * d[2];
@@ -92,10 +92,10 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
     add_pixel(h, photons, h->observed[at], w, d);
     *slope = (double)d[1];
     *curvature = (double)d[2];
-    if (t->kind == NB_POISSON && (d[1] != 0 || d[2] != 0))
+    if (t->kind == NB_LOSS_POISSON && (d[1] != 0 || d[2] != 0))
         *curvature = photons > 1e-250 ? w / photons : 0; /* (dI/dx)^2/I is 0 below it */
-    if (t->kind == NB_POISSON_READOUT && d[1] != 0) *curvature = w / v;
-    if (t->kind == NB_HUBER && d[1] != 0 && d[2] == 0)
+    if (t->kind == NB_LOSS_READOUT && d[1] != 0) *curvature = w / v;
+    if (t->kind == NB_LOSS_HUBER && d[1] != 0 && d[2] == 0)
         *curvature = *slope / (photons - fmin(h->observed[at], most));
     return (double)d[0];
 }
@@ -317,7 +317,7 @@ double hand_least(const struct hand_scene *h, int box, double *plane)
         if (!(in.barrier > 1e-15L)) break;
         in.barrier /= 4;
     }
-    if (h->target.kind == NB_CAUCHY && in.kept[0] && full < in.n) find_lowest(&in, x);
+    if (h->target.kind == NB_LOSS_CAUCHY && in.kept[0] && full < in.n) find_lowest(&in, x);
     in.barrier = 0;
     in.positive = 0;
     if (full > 0 && full == in.n) x[0] = find_level(&in);

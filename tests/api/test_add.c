@@ -37,7 +37,7 @@ static int on_progress(void *user, double fraction)
 static nb_context *context_of(int threads)
 {
     const nb_context_options options = {.threads = threads,
-                                        .device = NB_CPU,
+                                        .device = NB_DEVICE_CPU,
                                         .progress = on_progress};
     nb_context *made;
 
@@ -101,15 +101,17 @@ static void check_bits(const struct named_scene *named, const nb_options *how)
 static int bits_of_forward(void)
 {
     static const nb_options ways[] = {{.strategy = NB_STRATEGY_AUTO},
-                                      {.strategy = NB_REFERENCE},
-                                      {.strategy = NB_LANES},
-                                      {.strategy = NB_LANES, .precision = NB_SINGLE},
-                                      {.strategy = NB_SPOTS}};
+                                      {.strategy = NB_STRATEGY_REFERENCE},
+                                      {.strategy = NB_STRATEGY_LANES},
+                                      {.strategy = NB_STRATEGY_LANES,
+                                       .precision = NB_PRECISION_SINGLE},
+                                      {.strategy = NB_STRATEGY_SPOTS}};
     struct named_scene named;
 
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (size_t k = 0; k < COUNT(ways); k++)
-            if (ways[k].strategy != NB_SPOTS || named.scene.crystal.shape == NB_GAUSS)
+            if (ways[k].strategy != NB_STRATEGY_SPOTS
+                || named.scene.crystal.shape == NB_SHAPE_GAUSS)
                 check_bits(&named, ways + k);
     return TAP_PASS;
 }
@@ -144,7 +146,7 @@ static void check_sum(const char *what, const nb_scene *scene, int device, doubl
         expected[DEVICES_MANY];
     const size_t n = (size_t)scene->detector.nslow * (size_t)scene->detector.nfast;
     nb_context *ctx = devices_context(device);
-    nb_simulator *sim = devices_make(ctx, scene, "distance fluence", NB_DOUBLE);
+    nb_simulator *sim = devices_make(ctx, scene, "distance fluence", NB_PRECISION_DOUBLE);
     const double x[2] = {101, 3e24};
     struct worst worst = {0};
     size_t dark = 0, kept = 0;
@@ -184,7 +186,7 @@ static void check_sums(int device)
     cut.detector.mask = mask;
     boxes.detector.box = box;
     boxes.detector.nbox = 2;
-    gauss.crystal.shape = NB_GAUSS;
+    gauss.crystal.shape = NB_SHAPE_GAUSS;
     spread.detector.mask = mask;
     spread.psf.kind = NB_PSF_GAUSS;
     spread.psf.fwhm = 0.2;
@@ -199,7 +201,7 @@ static void check_sums(int device)
 
 static int sums(void)
 {
-    check_sums(NB_CPU);
+    check_sums(NB_DEVICE_CPU);
     return TAP_PASS;
 }
 
@@ -312,7 +314,7 @@ static void check_derivatives(const char *what, const nb_scene *scene,
         for (int i = 0; i < NPARAM; i++) {
             nb_param p;
 
-            if (nb_param_at(sim, (size_t)i, &p) != NB_OK) abort();
+            if (nb_simulator_param(sim, (size_t)i, &p) != NB_OK) abort();
             scale[TERMS + t * NPARAM + i] = p.scale;
             of[TERMS + t * NPARAM + i] = p.value + 1e-3 * t * p.scale;
         }
@@ -331,15 +333,17 @@ static int derivatives(void)
 {
     nb_scene scene = scenes_base();
 
-    scene.crystal.shape = NB_GAUSS;
-    check_derivatives("lanes", &scene, &(nb_options){.strategy = NB_LANES});
+    scene.crystal.shape = NB_SHAPE_GAUSS;
+    check_derivatives("lanes", &scene, &(nb_options){.strategy = NB_STRATEGY_LANES});
     check_derivatives("spots", &scene,
-                      &(nb_options){.strategy = NB_SPOTS, .tolerance = 1e-13});
-    check_derivatives("reference", &scene, &(nb_options){.strategy = NB_REFERENCE});
+                      &(nb_options){.strategy = NB_STRATEGY_SPOTS, .tolerance = 1e-13});
+    check_derivatives("reference", &scene,
+                      &(nb_options){.strategy = NB_STRATEGY_REFERENCE});
 #ifdef NANOBRAG_FFTW
     scene.psf.kind = NB_PSF_GAUSS;
     scene.psf.fwhm = 0.2;
-    check_derivatives("a point spread", &scene, &(nb_options){.strategy = NB_LANES});
+    check_derivatives("a point spread", &scene,
+                      &(nb_options){.strategy = NB_STRATEGY_LANES});
 #endif
     return TAP_PASS;
 }
@@ -402,7 +406,7 @@ static int sums_by_a_device(void)
 {
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    check_sums(NB_CUDA);
+    check_sums(NB_DEVICE_CUDA);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
@@ -432,7 +436,7 @@ static nb_status add_there(nb_simulator *sim, int bits, int step, double *out)
         abort();
     watched.fail_at = fails > 0 ? watched.calls + fails : 0;
     image.data = (void *)(uintptr_t)address;
-    image.device = NB_CUDA;
+    image.device = NB_DEVICE_CUDA;
     image.bits = bits;
     image.stride[0] = step > 1 ? step * scene->detector.nfast : 0;
     image.stride[1] = step > 1 ? step : 0;
@@ -457,8 +461,8 @@ static int images_on_a_device(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     if (devices_image(sim, NULL, host) != NB_OK) abort();
     for (int bits = 32; bits <= 64; bits += 32) {
         size_t wrong = 0;
@@ -491,15 +495,15 @@ static int any_call_fails(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     for (int i = 0; i < PIXELS; i++) host[i] = 7 + 0.5 * host[i];
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
 
         watched_reset();
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         fill(image, PIXELS, 7);
         watched.fail_at = watched.calls + (uint64_t)++n;
         if (add(sim, NULL, 0.5, image) != NB_OK) worst_fail(&worst);
@@ -517,8 +521,8 @@ static int any_call_fails(void)
         struct worst kept = {0};
 
         watched_reset();
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         watched.fail_at = (uint64_t)k;
         status = add_there(sim, 64, 1, image);
         errors += status != NB_OK;

@@ -85,7 +85,7 @@ static int call_all(nb_simulator *sim, int background)
     nb_array counts = nb_array_u16(counted, NSLOW, NFAST);
     const nb_array bar = nb_array_f64(ones, NSLOW, NFAST);
     const nb_target target = {.observed = &bar,
-                              .kind = NB_GAUSSIAN,
+                              .kind = NB_LOSS_GAUSS,
                               .sigma_readout = 3,
                               .background = background};
     const nb_digitizer how = {.noise = 1, .scale = 1, .seed = 3};
@@ -112,7 +112,7 @@ static int call_all(nb_simulator *sim, int background)
     normal.gradient = NULL;
     failed += nb_jtj(sim, NULL, &bar, NULL, &normal) != NB_OK;
     failed += nb_digitize(sim, &how, &image, &counts) != NB_OK;
-    failed += nb_describe(sim, NULL, &description) != NB_OK;
+    failed += nb_simulator_describe(sim, NULL, &description) != NB_OK;
     return failed;
 }
 
@@ -121,14 +121,15 @@ static int call_all(nb_simulator *sim, int background)
  * which is given back. */
 static int first_calls_alone(void)
 {
-    static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
+    static const int strategies[] = {NB_STRATEGY_REFERENCE, NB_STRATEGY_LANES,
+                                     NB_STRATEGY_SPOTS};
 
     if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
     for (int i = 0; i < 9; i++) {
         static const int box[2][4] = {{3, 15, 5, 20}, {10, 30, 12, 31}};
         enum { MATRICES = 2 }; /* of call_all() */
-        const nb_options options = {NB_DOUBLE, strategies[i % 3], 0};
-        const int spreads = i >= 3 && i < 6, background = i >= 6 ? NB_PLANES : 0;
+        const nb_options options = {NB_PRECISION_DOUBLE, strategies[i % 3], 0};
+        const int spreads = i >= 3 && i < 6, background = i >= 6 ? NB_BACKGROUND_PLANES : 0;
         const long expected = spreads ? 2 * MATRICES : 0;
         nb_context *ctx = renders_context(2);
         nb_scene scene = scenes_base();
@@ -136,7 +137,7 @@ static int first_calls_alone(void)
         long made, first, held;
         int failed;
 
-        scene.crystal.shape = NB_GAUSS;
+        scene.crystal.shape = NB_SHAPE_GAUSS;
         if (background) {
             memset(scene.detector.roi, 0, sizeof scene.detector.roi);
             scene.detector.box = box[0];
@@ -210,7 +211,7 @@ static int memory_refused(void)
  * do without, it does. */
 static int refuse_in_adjoint(long n, int *refusals, int *wrong)
 {
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0};
     static double weights[PIXELS], gradient[8];
     const nb_array bar = nb_array_f64(weights, NSLOW, NFAST);
     nb_context *ctx = renders_context(1);
@@ -220,7 +221,7 @@ static int refuse_in_adjoint(long n, int *refusals, int *wrong)
     nb_status status;
     long made, more;
 
-    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
     for (int i = 0; i < PIXELS; i++) weights[i] = 1 + i % 3;
     if (nb_simulator_create(ctx, &scene, "cell", &spots, &sim) != NB_OK) abort();
     made = allocations_made();

@@ -121,7 +121,7 @@ static int every_status(void)
     reached[nb_simulator_create(ctx, &flat, NULL, NULL, &none)]++;
     reached[nb_simulator_create(ctx, &torn, NULL, NULL, &none)]++;
     quirk = make(&curved, NULL);
-    reached[nb_boxes(quirk, NULL, 3, 1, box, &n)]++;
+    reached[nb_simulator_boxes(quirk, NULL, 3, 1, box, &n)]++;
     nb_simulator_free(quirk);
     reached[nb_hkl_read(ctx, in_folder("absent"), &hkl)]++;
     reached[nb_hkl_read(ctx, in_folder("words"), &hkl)]++;
@@ -163,7 +163,7 @@ static int context_misuse(void)
     options.device = 10; /* DLPack's ROCm */
     tap_check(nb_context_create(NB_API_VERSION, &options, &own) == NB_ERR_UNSUPPORTED,
               "a kind of device that no build has is refused");
-    options.device = NB_CPU;
+    options.device = NB_DEVICE_CPU;
     options.threads = 3;
     tap_check(nb_context_create(NB_API_VERSION, &options, &own) == NB_OK
                   && strcmp(nb_context_message(own), "") == 0
@@ -210,11 +210,12 @@ static int create_misuse(void)
                   "'cel'", "");
     tap_check(sim == NULL, "no simulator was handed out");
     sim = make(&scene, " \t cell_b,misset\n");
-    tap_check(nb_nparam(sim) == 4, "blanks and commas separate: %zu parameters",
-              nb_nparam(sim));
+    tap_check(nb_simulator_nparam(sim) == 4, "blanks and commas separate: %zu parameters",
+              nb_simulator_nparam(sim));
     nb_simulator_free(sim);
     sim = make(&scene, "");
-    tap_check(nb_nparam(sim) == 0 && nb_nparam(NULL) == 0, "no names, no parameters");
+    tap_check(nb_simulator_nparam(sim) == 0 && nb_simulator_nparam(NULL) == 0,
+              "no names, no parameters");
     nb_simulator_free(sim);
     return TAP_PASS;
 }
@@ -263,7 +264,10 @@ static int options_misuse(void)
         nb_status expected;
         const char *part, *other;
     } cases[] = {
-        {{NB_SINGLE, NB_REFERENCE, 0}, NB_ERR_UNSUPPORTED, "NB_REFERENCE", "NB_SINGLE"},
+        {{NB_PRECISION_SINGLE, NB_STRATEGY_REFERENCE, 0},
+         NB_ERR_UNSUPPORTED,
+         "NB_STRATEGY_REFERENCE",
+         "NB_PRECISION_SINGLE"},
         {{7, 0, 0}, NB_ERR_ARGUMENT, "precision", "7"},
         {{0, 99, 0}, NB_ERR_ARGUMENT, "strategy", "99"},
         {{0, -1, 0}, NB_ERR_ARGUMENT, "strategy", "-1"},
@@ -307,12 +311,12 @@ static int array_misuse(void)
     image.flags = NB_DONATED;
     refuse_image(sim, &image, NB_ERR_DONATED, "my_picture", "donated");
     image.flags = 0;
-    image.device = NB_CUDA;
+    image.device = NB_DEVICE_CUDA;
     refuse_image(sim, &image, NB_ERR_SHAPE, "my_picture", "device");
-    image.device = NB_CPU;
-    image.type = NB_INT;
+    image.device = NB_DEVICE_CPU;
+    image.type = NB_TYPE_INT;
     refuse_image(sim, &image, NB_ERR_SHAPE, "my_picture", "float");
-    image.type = NB_FLOAT;
+    image.type = NB_TYPE_FLOAT;
     image.bits = 16;
     refuse_image(sim, &image, NB_ERR_SHAPE, "my_picture", "16 bits");
     image.bits = 64;
@@ -416,34 +420,37 @@ static int query_misuse(void)
     double axes[9];
 
     tap_check(nb_forward(NULL, NULL, &image) == NB_ERR_ARGUMENT
-                  && nb_param_at(NULL, 0, &param) == NB_ERR_ARGUMENT
-                  && nb_param_at(sim, 0, NULL) == NB_ERR_ARGUMENT
-                  && nb_resolved(NULL, NULL, &resolved) == NB_ERR_ARGUMENT
-                  && nb_resolved(sim, NULL, NULL) == NB_ERR_ARGUMENT
-                  && nb_describe(NULL, NULL, &about) == NB_ERR_ARGUMENT
-                  && nb_describe(sim, NULL, NULL) == NB_ERR_ARGUMENT
-                  && nb_source_at(NULL, NULL, 0, &source, NULL) == NB_ERR_ARGUMENT
-                  && nb_source_at(sim, NULL, 0, NULL, NULL) == NB_ERR_ARGUMENT
-                  && nb_orientation_at(NULL, NULL, 0, 0, axes) == NB_ERR_ARGUMENT
-                  && nb_orientation_at(sim, NULL, 0, 0, NULL) == NB_ERR_ARGUMENT
-                  && nb_trace_pixel(NULL, NULL, 0, 0, 0, &trace) == NB_ERR_ARGUMENT
-                  && nb_trace_pixel(sim, NULL, 0, 0, 0, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_param(NULL, 0, &param) == NB_ERR_ARGUMENT
+                  && nb_simulator_param(sim, 0, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_resolved(NULL, NULL, &resolved) == NB_ERR_ARGUMENT
+                  && nb_simulator_resolved(sim, NULL, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_describe(NULL, NULL, &about) == NB_ERR_ARGUMENT
+                  && nb_simulator_describe(sim, NULL, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_source(NULL, NULL, 0, &source, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_source(sim, NULL, 0, NULL, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_orientation(NULL, NULL, 0, 0, axes) == NB_ERR_ARGUMENT
+                  && nb_simulator_orientation(sim, NULL, 0, 0, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_trace(NULL, NULL, 0, 0, 0, &trace) == NB_ERR_ARGUMENT
+                  && nb_simulator_trace(sim, NULL, 0, 0, 0, NULL) == NB_ERR_ARGUMENT
                   && nb_statistics_get(NULL, NULL, &image, &statistics) == NB_ERR_ARGUMENT
                   && nb_statistics_get(sim, NULL, &image, NULL) == NB_ERR_ARGUMENT,
               "no simulator, no place for the answer");
-    check_refused(nb_param_at(sim, 3, &param), NB_ERR_ARGUMENT, "parameter 3", "of 3");
-    check_refused(nb_source_at(sim, NULL, 1, &source, NULL), NB_ERR_ARGUMENT, "source 1",
-                  "of 1");
-    check_refused(nb_source_at(sim, NULL, -1, &source, NULL), NB_ERR_ARGUMENT, "source -1",
+    check_refused(nb_simulator_param(sim, 3, &param), NB_ERR_ARGUMENT, "parameter 3",
+                  "of 3");
+    check_refused(nb_simulator_source(sim, NULL, 1, &source, NULL), NB_ERR_ARGUMENT,
+                  "source 1", "of 1");
+    check_refused(nb_simulator_source(sim, NULL, -1, &source, NULL), NB_ERR_ARGUMENT,
+                  "source -1", "");
+    check_refused(nb_simulator_orientation(sim, NULL, 2, 0, axes), NB_ERR_ARGUMENT,
+                  "phi step 2", "");
+    check_refused(nb_simulator_orientation(sim, NULL, 0, 6, axes), NB_ERR_ARGUMENT,
+                  "domain 6", "of 6");
+    check_refused(nb_simulator_orientation(sim, NULL, -1, 0, axes), NB_ERR_ARGUMENT, "-1",
                   "");
-    check_refused(nb_orientation_at(sim, NULL, 2, 0, axes), NB_ERR_ARGUMENT, "phi step 2",
+    check_refused(nb_simulator_trace(sim, NULL, 0, NSLOW, 0, &trace), NB_ERR_ARGUMENT,
+                  "0 37", "40 x 37");
+    check_refused(nb_simulator_trace(sim, NULL, 0, 0, -1, &trace), NB_ERR_ARGUMENT, "-1 0",
                   "");
-    check_refused(nb_orientation_at(sim, NULL, 0, 6, axes), NB_ERR_ARGUMENT, "domain 6",
-                  "of 6");
-    check_refused(nb_orientation_at(sim, NULL, -1, 0, axes), NB_ERR_ARGUMENT, "-1", "");
-    check_refused(nb_trace_pixel(sim, NULL, 0, NSLOW, 0, &trace), NB_ERR_ARGUMENT, "0 37",
-                  "40 x 37");
-    check_refused(nb_trace_pixel(sim, NULL, 0, 0, -1, &trace), NB_ERR_ARGUMENT, "-1 0", "");
     nb_simulator_free(sim);
     return TAP_PASS;
 }
@@ -479,7 +486,7 @@ static int bad_x(void)
     nb_source source;
     double axes[9];
 
-    for (size_t i = 0; i < nb_nparam(sim); i++)
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++)
         for (int kind = 0; kind < 3; kind++) {
             double x[8] = {-33, 31.4, 37.2, 43.9, 81, 96, 103, 1.1};
             char name[8] = "x[0]";
@@ -487,14 +494,15 @@ static int bad_x(void)
             name[2] = (char)('0' + i);
             x[i] = kind == 0 ? NAN : kind == 1 ? HUGE_VAL : -HUGE_VAL;
             check_refused(nb_forward(sim, x, &image), NB_ERR_ARGUMENT, name, "");
-            check_refused(nb_describe(sim, x, &about), NB_ERR_ARGUMENT, name, "");
+            check_refused(nb_simulator_describe(sim, x, &about), NB_ERR_ARGUMENT, name, "");
             check_refused(nb_statistics_get(sim, x, &image, &statistics), NB_ERR_ARGUMENT,
                           name, "");
-            check_refused(nb_trace_pixel(sim, x, 0, 0, 0, &trace), NB_ERR_ARGUMENT, name,
-                          "");
-            check_refused(nb_orientation_at(sim, x, 0, 0, axes), NB_ERR_ARGUMENT, name, "");
-            check_refused(nb_source_at(sim, x, 0, &source, NULL), NB_ERR_ARGUMENT, name,
-                          "");
+            check_refused(nb_simulator_trace(sim, x, 0, 0, 0, &trace), NB_ERR_ARGUMENT,
+                          name, "");
+            check_refused(nb_simulator_orientation(sim, x, 0, 0, axes), NB_ERR_ARGUMENT,
+                          name, "");
+            check_refused(nb_simulator_source(sim, x, 0, &source, NULL), NB_ERR_ARGUMENT,
+                          name, "");
         }
     {
         const double x[8] = {-33, 31.4, 37.2, 43.9, 81, 96, 178, 1.1};

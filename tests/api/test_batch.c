@@ -36,13 +36,13 @@ static void *zeroed(size_t n, size_t size)
 /* n rows of parameters, each of them a little farther from the scene's */
 static double *jacobian_of(const nb_simulator *sim, int n)
 {
-    const size_t all = nb_nparam(sim);
+    const size_t all = nb_simulator_nparam(sim);
     double *x = zeroed((size_t)n * all, sizeof *x);
 
     for (size_t i = 0; i < all; i++) {
         nb_param p;
 
-        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
         for (int k = 0; k < n; k++) {
             const double change = 1e-5 * p.scale * k;
 
@@ -75,7 +75,7 @@ static nb_array *images_of(const nb_simulator *sim, int n, double **block)
 /* images of a batch that are those of nb_forward() to the bit */
 static int count_same(nb_simulator *sim, int n, const double *x, const double *batch)
 {
-    const size_t pixels = pixels_of(sim), all = nb_nparam(sim);
+    const size_t pixels = pixels_of(sim), all = nb_simulator_nparam(sim);
     double *one = zeroed(pixels, sizeof *one);
     int same = 0;
 
@@ -122,9 +122,9 @@ static int on_the_host(void)
     nb_scene scene = scenes_base();
 
     watched_reset();
-    check_scene("lanes", &scene, moving, NB_CPU, NB_DOUBLE, 0);
-    scene.crystal.shape = NB_GAUSS;
-    check_scene("spots", &scene, moving, NB_CPU, NB_SINGLE, 0);
+    check_scene("lanes", &scene, moving, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, 0);
+    scene.crystal.shape = NB_SHAPE_GAUSS;
+    check_scene("spots", &scene, moving, NB_DEVICE_CPU, NB_PRECISION_SINGLE, 0);
     return TAP_PASS;
 }
 
@@ -140,9 +140,9 @@ static int named_scenes(void)
 
         if (memcmp(named.scene.detector.roi, none, sizeof none) == 0)
             memcpy(named.scene.detector.roi, roi, sizeof roi);
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
-            check_scene(named.name, &named.scene, "distance fluence", NB_CUDA, precision,
-                        spread ? 1 : FEW);
+        for (int precision = 0; precision <= NB_PRECISION_SINGLE; precision++)
+            check_scene(named.name, &named.scene, "distance fluence", NB_DEVICE_CUDA,
+                        precision, spread ? 1 : FEW);
     }
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
@@ -159,20 +159,22 @@ static int one_after_another(void)
     for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
     watched_reset();
     listed.crystal.hkl = scenes_reflections();
-    check_scene("F[*]", &listed, "F[*]", NB_CUDA, NB_DOUBLE, 1);
-    check_scene("default_f", &listed, "distance default_f", NB_CUDA, NB_SINGLE, 1);
-    check_scene("a list that stays", &listed, moving, NB_CUDA, NB_SINGLE, FEW);
-    check_scene("many tiles", &many, moving, NB_CUDA, NB_DOUBLE, FEW);
+    check_scene("F[*]", &listed, "F[*]", NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, 1);
+    check_scene("default_f", &listed, "distance default_f", NB_DEVICE_CUDA,
+                NB_PRECISION_SINGLE, 1);
+    check_scene("a list that stays", &listed, moving, NB_DEVICE_CUDA, NB_PRECISION_SINGLE,
+                FEW);
+    check_scene("many tiles", &many, moving, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, FEW);
     memcpy(many.detector.roi, roi, sizeof roi);
     many.detector.mask = mask;
-    check_scene("region and mask", &many, moving, NB_CUDA, NB_DOUBLE, FEW);
+    check_scene("region and mask", &many, moving, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, FEW);
     watched.memory = 100000;
-    check_scene("too many tiles", &many, moving, NB_CUDA, NB_DOUBLE, 1);
+    check_scene("too many tiles", &many, moving, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, 1);
     watched.memory = 0;
     spread.psf.kind = NB_PSF_GAUSS;
     spread.psf.fwhm = 0.2;
 #ifdef NANOBRAG_FFTW
-    check_scene("a point spread", &spread, moving, NB_CUDA, NB_DOUBLE, 1);
+    check_scene("a point spread", &spread, moving, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, 1);
 #endif
     tap_check(devices_balanced(), "all memory was given back");
     watched_reset();
@@ -219,8 +221,8 @@ static int a_hundred(void)
     if (!devices_found()) return TAP_SKIP;
     scene.detector.nslow = scene.detector.nfast = 16;
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_SINGLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, moving, NB_PRECISION_SINGLE);
     x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
@@ -265,8 +267,8 @@ static int little_memory(void)
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
     watched.memory = 600000;
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
     x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
@@ -302,8 +304,8 @@ static int strips_there(void)
     memcpy(scene.detector.roi, roi, sizeof roi);
     watched_reset();
     watched.memory = 300000; /* as it is told */
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     watched.memory = 0;
     if (devices_image(sim, NULL, one) != NB_OK) abort();
     for (int k = 0; k < N; k++) {
@@ -342,8 +344,8 @@ static int any_images(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
     x = jacobian_of(sim, FEW);
     block = devices_array(sim, nb_array_f64(there, 2 * nslow, nfast), there, sizeof there);
     image[0] = nb_array_f32(single, nslow, nfast);
@@ -352,7 +354,7 @@ static int any_images(void)
     image[1].stride[1] = 2;
     for (int k = 2; k < 4; k++) {
         image[k] = nb_array_f64((double *)block.data + (k - 2) * PIXELS, nslow, nfast);
-        image[k].device = NB_CUDA;
+        image[k].device = NB_DEVICE_CUDA;
     }
     image[4] = nb_array_f64(one, nslow, nfast);
     if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
@@ -363,7 +365,8 @@ static int any_images(void)
     for (int k = 0; k < FEW; k++) {
         static double alone[PIXELS];
 
-        if (devices_image(sim, x + (size_t)k * nb_nparam(sim), alone) != NB_OK) abort();
+        if (devices_image(sim, x + (size_t)k * nb_simulator_nparam(sim), alone) != NB_OK)
+            abort();
         for (int i = 0; i < PIXELS; i++) {
             const double got[FEW] = {(double)single[i],
                                      workspace[i / nfast * (2 * nfast + 1) + i % nfast * 2],
@@ -393,8 +396,8 @@ static int layouts(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "b_factor fluence", NB_SINGLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "b_factor fluence", NB_PRECISION_SINGLE);
     x = jacobian_of(sim, FEW);
     for (int k = 0; k < FEW; k++) x[2 * k] = k < 2 ? 0 : 3;
     image = images_of(sim, FEW, &block);
@@ -409,7 +412,8 @@ static int layouts(void)
     nb_simulator_free(sim);
     scene = devices_tails();
     watched.launches[GPU_IMAGE] = 0;
-    check_scene("lost by float", &scene, "fluence", NB_CUDA, NB_SINGLE, FEW);
+    check_scene("lost by float", &scene, "fluence", NB_DEVICE_CUDA, NB_PRECISION_SINGLE,
+                FEW);
     /* together, then each in float and in double, in the batch and alone */
     tap_check(watched.launches[GPU_IMAGE] == 1 + 2 * 2 * FEW, "%llu launches expected %d",
               (unsigned long long)watched.launches[GPU_IMAGE], 1 + 2 * 2 * FEW);
@@ -440,8 +444,8 @@ static int any_call_fails(void)
         watched.fail_at = n < 2 ? 0 : n - 1;
         n++;
         devices_warnings = 0;
-        ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
-        sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
+        ctx = devices_context(n == 1 ? NB_DEVICE_CPU : NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
         x = jacobian_of(sim, FEW);
         image = images_of(sim, FEW, &block);
         if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
@@ -472,9 +476,9 @@ static int mistakes(void)
     const nb_scene scene = scenes_base();
 
     watched_reset();
-    for (int device = NB_CPU; device <= NB_CUDA; device++) {
+    for (int device = NB_DEVICE_CPU; device <= NB_DEVICE_CUDA; device++) {
         nb_context *ctx = devices_context(device);
-        nb_simulator *sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
+        nb_simulator *sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
         const size_t pixels = pixels_of(sim);
         double *x = jacobian_of(sim, FEW), *block;
         nb_array *image = images_of(sim, FEW, &block);
@@ -491,7 +495,7 @@ static int mistakes(void)
         tap_check(status == NB_ERR_SHAPE && touched == 0, "a shape: %s, %d pixels written",
                   nb_context_message(ctx), touched);
         image[4].shape[1]--;
-        x[3 * nb_nparam(sim)] = NAN;
+        x[3 * nb_simulator_nparam(sim)] = NAN;
         status = nb_forward_batch(sim, FEW, x, image);
         for (size_t i = 3 * pixels; i < FEW * pixels; i++) touched += block[i] != -7;
         tap_check(status == NB_ERR_ARGUMENT && touched == 0
@@ -534,7 +538,8 @@ static int progress(void)
     for (int way = 0; way < 4; way++) {
         struct told told = {0, 0, 0, way / 2};
         const nb_context_options options = {.threads = 1,
-                                            .device = way % 2 ? NB_CUDA : NB_CPU,
+                                            .device =
+                                                way % 2 ? NB_DEVICE_CUDA : NB_DEVICE_CPU,
                                             .progress = on_progress,
                                             .user = &told};
         nb_context *ctx;
@@ -547,7 +552,7 @@ static int progress(void)
         if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
         ctx->driver = &gpu_watched;
         ctx->env.hot_threshold = 0;
-        sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
+        sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
         x = jacobian_of(sim, MOST);
         image = images_of(sim, MOST, &block);
         status = nb_forward_batch(sim, MOST, x, image);

@@ -1,7 +1,7 @@
 /*
- * test_box_calls.c - what is said of boxes besides their pixels: which ones nb_boxes()
- * finds, which ones are refused, how much memory they take, and that derivatives in boxes
- * are those of the image.
+ * test_box_calls.c - what is said of boxes besides their pixels: which ones
+ * nb_simulator_boxes() finds, which ones are refused, how much memory they take, and that
+ * derivatives in boxes are those of the image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ static nb_simulator *make(nb_context *ctx, const nb_scene *s, const char *names)
     return sim;
 }
 
-/* ---- nb_boxes() ---- */
+/* ---- nb_simulator_boxes() ---- */
 
 enum { SIDE = 400, EDGE = 21, MOST = 30 };
 
@@ -45,7 +45,7 @@ static nb_scene still(void)
     memcpy(s.crystal.cell, cell, sizeof cell);
     memcpy(s.crystal.misset, misset, sizeof misset);
     for (int i = 0; i < 3; i++) s.crystal.ncells[i] = 9;
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.crystal.default_f = 100;
     s.crystal.mosaic[0] = 0.2;
     s.crystal.ndomains = 4;
@@ -98,8 +98,8 @@ static int brightest_first(void)
     size_t n = 0, half = 0;
     double last = 0, outside, peak;
 
-    require(ctx, nb_boxes(sim, NULL, EDGE, MOST, box[0], &n));
-    require(ctx, nb_boxes(sim, NULL, EDGE, MOST / 2, fewer[0], &half));
+    require(ctx, nb_simulator_boxes(sim, NULL, EDGE, MOST, box[0], &n));
+    require(ctx, nb_simulator_boxes(sim, NULL, EDGE, MOST / 2, fewer[0], &half));
     tap_check(n == MOST && half == MOST / 2 && memcmp(box, fewer, sizeof fewer) == 0,
               "%zu boxes, and %zu that are the first of them", n, half);
     require(ctx, nb_forward(sim, NULL, &whole));
@@ -133,18 +133,18 @@ static int places(void)
     int box[MOST][4], wrong = 0, cut = 0;
     size_t n;
 
-    require(ctx, nb_boxes(sim, NULL, 5, MOST, box[0], &n));
+    require(ctx, nb_simulator_boxes(sim, NULL, 5, MOST, box[0], &n));
     for (size_t i = 0; i < n; i++) {
         const int f = box[i][0] + 2, l = box[i][2] + 2;
         nb_pixel_trace trace;
 
         if (box[i][1] - box[i][0] < 5 || box[i][3] - box[i][2] < 5) continue;
-        require(ctx, nb_trace_pixel(sim, NULL, 0, l, f, &trace));
+        require(ctx, nb_simulator_trace(sim, NULL, 0, l, f, &trace));
         for (int k = 0; k < 3; k++) wrong += fabs(trace.h[k] - trace.hkl[k]) > 0.1;
     }
     tap_check(n == MOST && wrong == 0,
               "%d indices in the middle of %zu boxes are not whole", wrong, n);
-    require(ctx, nb_boxes(sim, NULL, 301, MOST, box[0], &n));
+    require(ctx, nb_simulator_boxes(sim, NULL, 301, MOST, box[0], &n));
     for (size_t i = 0; i < n; i++) {
         wrong += box[i][0] < 0 || box[i][1] > SIDE || box[i][2] < 0 || box[i][3] > SIDE;
         cut += box[i][1] - box[i][0] < 301 || box[i][3] - box[i][2] < 301;
@@ -177,7 +177,7 @@ static int what_counts(void)
         if (k >= 2) memcpy(s.detector.roi, roi, sizeof roi);
         if (k == 3) s.detector.mask = mask;
         sim = make(ctx, &s, "misset");
-        require(ctx, nb_boxes(sim, NULL, 9, MOST, k == 0 ? all[0] : box[0], &n));
+        require(ctx, nb_simulator_boxes(sim, NULL, 9, MOST, k == 0 ? all[0] : box[0], &n));
         if (k == 1)
             tap_check(memcmp(all, box, sizeof all) == 0,
                       "the same for three threads and in a box");
@@ -188,13 +188,13 @@ static int what_counts(void)
                        || (k == 3 && f >= 200);
         }
         if (k >= 2) tap_check(outside == 0 && n > 0, "%zu inside the window", n);
-        for (size_t i = 0; i < nb_nparam(sim); i++) {
+        for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
             nb_param param;
 
-            require(ctx, nb_param_at(sim, i, &param));
+            require(ctx, nb_simulator_param(sim, i, &param));
             x[i] = param.value + 3;
         }
-        require(ctx, nb_boxes(sim, x, 9, MOST, box[0], &count));
+        require(ctx, nb_simulator_boxes(sim, x, 9, MOST, box[0], &count));
         moved += memcmp(all, box, sizeof all) != 0;
         nb_simulator_free(sim);
         nb_context_free(ctx);
@@ -238,13 +238,14 @@ static int refused(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         refuse(ctx, wrong[i], 2, "box 2 is");
     refuse(ctx, NULL, 3, "detector.box is NULL");
-    tap_check(nb_boxes(sim, NULL, 0, 1, box, &n) == NB_ERR_ARGUMENT, "%s",
+    tap_check(nb_simulator_boxes(sim, NULL, 0, 1, box, &n) == NB_ERR_ARGUMENT, "%s",
               nb_context_message(ctx));
-    tap_check(nb_boxes(sim, NULL, 1, 1, NULL, &n) == NB_ERR_ARGUMENT
-                  && nb_boxes(sim, NULL, 1, 1, box, NULL) == NB_ERR_ARGUMENT
-                  && nb_boxes(NULL, NULL, 1, 1, box, &n) == NB_ERR_ARGUMENT,
+    tap_check(nb_simulator_boxes(sim, NULL, 1, 1, NULL, &n) == NB_ERR_ARGUMENT
+                  && nb_simulator_boxes(sim, NULL, 1, 1, box, NULL) == NB_ERR_ARGUMENT
+                  && nb_simulator_boxes(NULL, NULL, 1, 1, box, &n) == NB_ERR_ARGUMENT,
               "no place for boxes, and no simulator");
-    tap_check(nb_boxes(sim, NULL, 1, 0, box, &n) == NB_OK && n == 0, "no boxes wanted");
+    tap_check(nb_simulator_boxes(sim, NULL, 1, 0, box, &n) == NB_OK && n == 0,
+              "no boxes wanted");
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return TAP_PASS;
@@ -257,14 +258,15 @@ static int refused(void)
 static double bytes_after(const nb_scene *s, int strategy, int with_matrix)
 {
     nb_context *ctx = renders_context(1);
-    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
     const int side = s->detector.nfast;
     double *observed = calloc((size_t)side * (size_t)side, sizeof *observed);
     const nb_array data = nb_array_f64(observed, side, side);
-    const nb_target target = {.kind = NB_GAUSSIAN,
+    const nb_target target = {.kind = NB_LOSS_GAUSS,
                               .observed = &data,
                               .sigma_readout = 1,
-                              .background = s->detector.nbox > 0 ? NB_PLANES : 0};
+                              .background =
+                                  s->detector.nbox > 0 ? NB_BACKGROUND_PLANES : 0};
     double value, gradient[32] = {0}, matrix[32 * 32] = {0};
     nb_normal slopes = {.gradient = gradient}, normal = {.matrix = matrix};
     nb_compile_stats stats;
@@ -306,13 +308,13 @@ static double bytes_of_part(int side, int strategy, const int (*box)[4], size_t 
     s.detector.box = nbox > 0 ? box[0] : NULL;
     s.detector.nbox = nbox;
     s.detector.roi[1] = s.detector.roi[3] = roi;
-    return bytes_after(&s, strategy, strategy == NB_LANES);
+    return bytes_after(&s, strategy, strategy == NB_STRATEGY_LANES);
 }
 
 /* an ROI or boxes take the memory of their pixels, whatever the detector */
 static int memory(void)
 {
-    static const int strategies[] = {NB_LANES, NB_SPOTS};
+    static const int strategies[] = {NB_STRATEGY_LANES, NB_STRATEGY_SPOTS};
     int box[MOST][4];
 
     for (int i = 0; i < MOST; i++) {
@@ -345,7 +347,7 @@ static int memory_of_an_image(void)
 {
     const int side = 2496;
     const nb_scene s = finer_still(side);
-    const double bytes = bytes_after(&s, NB_SPOTS, 0);
+    const double bytes = bytes_after(&s, NB_STRATEGY_SPOTS, 0);
 
     /* sums and cotangents of spots: 16 bytes a pixel; the list of tiles: 0.2 */
     tap_check(bytes < 24.0 * side * side, "%.1f bytes a pixel", bytes / side / side);
@@ -362,8 +364,8 @@ static int memory_of_a_matrix(void)
 
     s.crystal.ndomains = 300;
     for (int i = 0; i < 3; i++) s.crystal.cell[i] *= 2;
-    without = bytes_after(&s, NB_SPOTS, 0);
-    with = bytes_after(&s, NB_SPOTS, 1);
+    without = bytes_after(&s, NB_STRATEGY_SPOTS, 0);
+    with = bytes_after(&s, NB_STRATEGY_SPOTS, 1);
     tap_check(with - without < 30e6 && with - without > 3e6,
               "%.1f MB, %.1f MB more with the matrix, less than 30 expected", without / 1e6,
               (with - without) / 1e6);

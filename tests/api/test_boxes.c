@@ -75,10 +75,10 @@ static nb_scene scene_of(int number)
 {
     nb_scene s = scenes_base();
 
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.background.water = 5;
     if (number == 1) s.oversample = 2;
-    if (number == 2) s.crystal.shape = NB_SQUARE;
+    if (number == 2) s.crystal.shape = NB_SHAPE_SQUARE;
     if (number == 3) {
         s.detector.thickness = 100;
         s.detector.attenuation = 200;
@@ -140,11 +140,11 @@ static const struct {
     const char *name;
     nb_options options;
     int bits; /* 1: to the bit; else within the tolerance */
-} ways[] = {{"reference", {NB_DOUBLE, NB_REFERENCE, 0}, 1},
-            {"lanes", {NB_DOUBLE, NB_LANES, 0}, 1},
-            {"lanes in float", {NB_SINGLE, NB_LANES, 0}, 1},
-            {"spots", {NB_DOUBLE, NB_SPOTS, 0}, 0},
-            {"spots in float", {NB_SINGLE, NB_SPOTS, 0}, 0}};
+} ways[] = {{"reference", {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0}, 1},
+            {"lanes", {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0}, 1},
+            {"lanes in float", {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0}, 1},
+            {"spots", {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0}, 0},
+            {"spots in float", {NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0}, 0}};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static void compare_images(const char *name, const struct pixels *p, int bits,
@@ -170,7 +170,7 @@ static void compare_images(const char *name, const struct pixels *p, int bits,
 
 static int is_possible(const nb_scene *s, const nb_options *options)
 {
-    return options->strategy != NB_SPOTS || s->crystal.shape == NB_GAUSS;
+    return options->strategy != NB_STRATEGY_SPOTS || s->crystal.shape == NB_SHAPE_GAUSS;
 }
 
 static int images(void)
@@ -184,7 +184,7 @@ static int images(void)
             const nb_scene s = scene_of(number);
             const nb_options *o = &ways[w].options;
             static struct pixels all, some;
-            const double tolerance = o->precision == NB_SINGLE ? 1e-5 : 1e-10;
+            const double tolerance = o->precision == NB_PRECISION_SINGLE ? 1e-5 : 1e-10;
 
             if (!is_possible(&s, o)) continue;
             all.choice = ALL;
@@ -271,17 +271,17 @@ static void find_results(nb_context *ctx, const nb_scene *s, struct pixels *p,
     const nb_array data = nb_array_f64(observed, NSLOW, NFAST);
     const nb_array bar = nb_array_f64(cotangent, NSLOW, NFAST);
     nb_array change = nb_array_f64(r->tangent, NSLOW, NFAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data, .sigma_readout = 3};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &data, .sigma_readout = 3};
     nb_normal gradient = {.gradient = r->gradient};
     nb_normal normal = {.gradient = r->by_matrix, .matrix = r->matrix};
     double dx[MOST_PARAMS];
 
     memset(r, 0, sizeof *r);
-    r->n = nb_nparam(sim);
+    r->n = nb_simulator_nparam(sim);
     for (size_t i = 0; i < r->n; i++) {
         nb_param param;
 
-        require(ctx, nb_param_at(sim, i, &param));
+        require(ctx, nb_simulator_param(sim, i, &param));
         dx[i] = param.scale;
     }
     require(ctx, nb_loss(sim, NULL, &target, &r->alone, NULL));
@@ -332,9 +332,9 @@ static void compare_results(const char *name, const struct results *a,
  * a point spread pixels under a mask are rendered too. Elsewhere sums are in double. */
 static double allowed_of(const nb_scene *s, const nb_options *o)
 {
-    const int others = o->strategy == NB_SPOTS || s->psf.kind != NB_PSF_NONE;
+    const int others = o->strategy == NB_STRATEGY_SPOTS || s->psf.kind != NB_PSF_NONE;
 
-    return o->precision == NB_SINGLE && others ? FLT_EPSILON / 2 : 1e-12;
+    return o->precision == NB_PRECISION_SINGLE && others ? FLT_EPSILON / 2 : 1e-12;
 }
 
 static int derivatives(void)

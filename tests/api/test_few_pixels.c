@@ -37,16 +37,19 @@ static void check_image(const char *name, int nfast, int nslow, int oversample)
 {
     static double image[MOST], truth[MOST];
     const nb_scene scene = small(name, nfast, nslow, oversample);
-    const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+    const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 1,
+                                          NULL};
     const size_t n = (size_t)nfast * (size_t)nslow;
 
     if (!renders_image(&scene, &reference, truth, NULL)) return;
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        const double allowed = precision == NB_DOUBLE ? double_allowed : single_allowed;
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        const double allowed =
+            precision == NB_PRECISION_DOUBLE ? double_allowed : single_allowed;
         double first[MOST];
 
         for (int threads = 1; threads <= 3; threads++) {
-            const struct renders_way way = {precision, NB_LANES, 0, threads, NULL};
+            const struct renders_way way = {precision, NB_STRATEGY_LANES, 0, threads, NULL};
             struct renders_gap gap;
 
             if (!renders_image(&scene, &way, image, NULL)) return;
@@ -99,7 +102,7 @@ static nb_status render(int strategy, int oversample, struct told *told)
 {
     static double data[64];
     const nb_scene scene = small("base", 8, 8, oversample);
-    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
     nb_context_options handler = {.threads = 2, .progress = tell, .user = told};
     nb_array image = nb_array_f64(data, 8, 8);
     nb_context *ctx;
@@ -120,7 +123,8 @@ static int within_a_tile(void)
     static const struct {
         int strategy, oversample;
         const char *name;
-    } ways[] = {{NB_LANES, 300, "lanes"}, {NB_REFERENCE, 120, "reference"}};
+    } ways[] = {{NB_STRATEGY_LANES, 300, "lanes"},
+                {NB_STRATEGY_REFERENCE, 120, "reference"}};
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct told whole = {.most = 1 << 30}, stopped = {.most = 3};

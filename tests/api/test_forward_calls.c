@@ -281,8 +281,8 @@ static int calls_leave_no_trace(void)
         nb_param param;
         int ok = 1;
 
-        for (size_t k = 0; k < nb_nparam(sim); k++) {
-            ok &= nb_param_at(sim, k, &param) == NB_OK;
+        for (size_t k = 0; k < nb_simulator_nparam(sim); k++) {
+            ok &= nb_simulator_param(sim, k, &param) == NB_OK;
             xa[k] = param.value;
             xb[k] = param.value + 3 * param.scale;
         }
@@ -503,7 +503,7 @@ static int environment_threads(void)
 static int environment_isa(void)
 {
     const nb_scene scene = scenes_base();
-    const nb_options reference = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     struct lines lines;
     nb_context *ctx = context_under("NANOBRAG_ISA", "v9", &lines);
     nb_simulator *sim;

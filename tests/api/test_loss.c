@@ -50,7 +50,7 @@ static nb_scene scene_of(const char *name)
 static nb_simulator *simulator_for(nb_context *ctx, const nb_scene *scene,
                                    const char *names, int strategy)
 {
-    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
     nb_simulator *sim;
 
     if (nb_simulator_create(ctx, scene, names, &options, &sim) != NB_OK) {
@@ -86,7 +86,7 @@ struct by_hand {
 
 static void take_jacobian(nb_simulator *sim, struct by_hand *hand)
 {
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double dx[MOST];
 
     if (n > MOST) abort();
@@ -114,7 +114,7 @@ static void take_losses(const nb_target *target, const double *image,
         hand->curvature[i] = is_inside(i) ? loss.curvature : 0;
         hand->value += is_inside(i) ? loss.value : 0;
         hand->rough[i] = 1;
-        if (target->kind == NB_HUBER && fabs(loss.slope) < weight[i] * fabs(off))
+        if (target->kind == NB_LOSS_HUBER && fabs(loss.slope) < weight[i] * fabs(off))
             hand->rough[i] += image[i] / fabs(off);
     }
 }
@@ -139,7 +139,7 @@ static double product(const double *w, const double *rough, const double *a,
 /* allocated and zeroed, for all parameters of a simulator */
 static nb_normal normal_for(const nb_simulator *sim)
 {
-    const size_t n = nb_nparam(sim), dense = nb_ndense(sim);
+    const size_t n = nb_simulator_nparam(sim), dense = nb_simulator_ndense(sim);
     nb_normal normal;
 
     normal.matrix = calloc(dense * dense + 1, sizeof(double));
@@ -162,14 +162,14 @@ static int is_f(const nb_simulator *sim, size_t i)
 {
     nb_param param;
 
-    if (nb_param_at(sim, i, &param) != NB_OK) abort();
+    if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
     return strncmp(param.name, "F[", 2) == 0;
 }
 
 static void check_normal(const char *what, const nb_simulator *sim,
                          const struct by_hand *hand, const nb_normal *found)
 {
-    const size_t n = nb_nparam(sim), dense = nb_ndense(sim);
+    const size_t n = nb_simulator_nparam(sim), dense = nb_simulator_ndense(sim);
     struct worst gradient = {0}, diagonal = {0}, coupling = {0}, matrix = {0}, mirror = {0};
     double size;
     size_t row = 0;
@@ -222,10 +222,10 @@ static void check_scene(const char *name, const char *names, int strategy)
     if (nb_forward(sim, NULL, &out) != NB_OK) abort();
     observe(image, observed, weight);
     take_jacobian(sim, &hand);
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++) {
         /* the curvature of a narrow one would multiply the rounding of the photons */
         const double peak = worst_largest(image, PIXELS);
-        const double width = kind == NB_CAUCHY ? 0.2 * peak : 0.05;
+        const double width = kind == NB_LOSS_CAUCHY ? 0.2 * peak : 0.05;
         const nb_target target = {kind, &y, &w, 0.5, 1.5, width, kind % 2 ? 0.5 * peak : 0,
                                   0};
         nb_normal all = normal_for(sim), alone = {NULL, NULL, NULL, NULL};
@@ -238,10 +238,10 @@ static void check_scene(const char *name, const char *names, int strategy)
         tap_check(fabs(value - hand.value) <= 1e-12 * fabs(hand.value),
                   "%s, kind %d: value %.15g, by hand %.15g", name, kind, value, hand.value);
         check_normal(name, sim, &hand, &all);
-        alone.gradient = calloc(nb_nparam(sim), sizeof(double));
+        alone.gradient = calloc(nb_simulator_nparam(sim), sizeof(double));
         if (nb_loss(sim, NULL, &target, &value, &alone) != NB_OK) abort();
         if (nb_loss(sim, NULL, &target, &plain, NULL) != NB_OK) abort();
-        for (size_t p = 0; p < nb_nparam(sim); p++) {
+        for (size_t p = 0; p < nb_simulator_nparam(sim); p++) {
             const double sum =
                 product(hand.slope, NULL, hand.jacobian + p * PIXELS, NULL, &size);
 
@@ -270,19 +270,20 @@ static void check_scene(const char *name, const char *names, int strategy)
 
 static int scenes_by_reference(void)
 {
-    check_scene("base", globals, NB_REFERENCE);
-    check_scene("layers", "cell distance attenuation default_f", NB_REFERENCE);
+    check_scene("base", globals, NB_STRATEGY_REFERENCE);
+    check_scene("layers", "cell distance attenuation default_f", NB_STRATEGY_REFERENCE);
     return TAP_PASS;
 }
 
 /* a scale of 0 leaves no photons, but a slope in it: alone as with the matrix */
 static int dark_scale(void)
 {
-    static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
+    static const int strategies[] = {NB_STRATEGY_REFERENCE, NB_STRATEGY_LANES,
+                                     NB_STRATEGY_SPOTS};
     static double observed[PIXELS];
     nb_scene scene = scene_of("gauss_constant");
     nb_array y = nb_array_f64(observed, SLOW, FAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &y};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &y};
     double truth = 0;
 
     for (int i = 0; i < PIXELS; i++) observed[i] = 1;
@@ -297,7 +298,7 @@ static int dark_scale(void)
         if (nb_loss(sim, &x, &target, &value, &gradient) != NB_OK
             || nb_loss(sim, &x, &target, &value, &all) != NB_OK)
             abort();
-        if (strategies[i] == NB_REFERENCE) truth = alone;
+        if (strategies[i] == NB_STRATEGY_REFERENCE) truth = alone;
         tap_check(alone < 0 && fabs(alone - truth) <= 1e-9 * fabs(truth)
                       && fabs(beside - truth) <= 1e-9 * fabs(truth),
                   "strategy %d: gradient %.12g alone, %.12g with the matrix, %.12g by the "
@@ -311,11 +312,12 @@ static int dark_scale(void)
 
 static int scenes_by_lanes(void)
 {
-    check_scene("base", globals, NB_LANES);
-    check_scene("grid_of_sources", "cell dispersion beam_direction", NB_LANES);
-    check_scene("gauss_constant", "cell fudge default_f ncells", NB_LANES);
-    check_scene("layers", "misset thickness attenuation origin water", NB_LANES);
-    check_scene("list_of_sources", "source_direction source_wavelength water", NB_LANES);
+    check_scene("base", globals, NB_STRATEGY_LANES);
+    check_scene("grid_of_sources", "cell dispersion beam_direction", NB_STRATEGY_LANES);
+    check_scene("gauss_constant", "cell fudge default_f ncells", NB_STRATEGY_LANES);
+    check_scene("layers", "misset thickness attenuation origin water", NB_STRATEGY_LANES);
+    check_scene("list_of_sources", "source_direction source_wavelength water",
+                NB_STRATEGY_LANES);
     return TAP_PASS;
 }
 
@@ -328,10 +330,10 @@ static size_t both_gradients(const nb_scene *scene, const char *names, int strat
     nb_context *ctx = renders_context(1);
     nb_simulator *sim = simulator_for(ctx, scene, names, strategy);
     nb_array y = nb_array_f64(observed, SLOW, FAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &y};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &y};
     const nb_normal alone = {NULL, NULL, NULL, adjoint},
                     beside = {matrix, NULL, NULL, jacobian};
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double value;
 
     for (int i = 0; i < PIXELS; i++) observed[i] = 1e-3 * (i % 17);
@@ -340,7 +342,7 @@ static size_t both_gradients(const nb_scene *scene, const char *names, int strat
     for (size_t i = 0; name && i < n; i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
         (void)snprintf(name[i], sizeof name[i], "%s", param.name);
     }
     if (nb_loss(sim, NULL, &target, &value, (nb_normal *)&alone) != NB_OK
@@ -375,11 +377,13 @@ static void check_each_alone(const char *scene_name, const char *names, int stra
 static int parameters_alone(void)
 {
     check_each_alone("base", "misset scale water origin wavelength polarization b_factor",
-                     NB_LANES);
-    check_each_alone("layers", "misset thickness attenuation origin water", NB_LANES);
-    check_each_alone("list_of_sources", "source_weight misset water distance", NB_LANES);
+                     NB_STRATEGY_LANES);
+    check_each_alone("layers", "misset thickness attenuation origin water",
+                     NB_STRATEGY_LANES);
+    check_each_alone("list_of_sources", "source_weight misset water distance",
+                     NB_STRATEGY_LANES);
     check_each_alone("gauss_constant", "misset mosaic water origin fluence scale",
-                     NB_SPOTS);
+                     NB_STRATEGY_SPOTS);
     return TAP_PASS;
 }
 
@@ -389,9 +393,9 @@ static void add_reflections(const char *scene_name, char *names, size_t size)
     static double one[PIXELS];
     nb_context *ctx = renders_context(1);
     const nb_scene scene = scene_of(scene_name);
-    nb_simulator *sim = simulator_for(ctx, &scene, "F[*]", NB_LANES);
+    nb_simulator *sim = simulator_for(ctx, &scene, "F[*]", NB_STRATEGY_LANES);
     nb_array bar = nb_array_f64(one, SLOW, FAST);
-    double *slope = calloc(nb_nparam(sim), sizeof *slope);
+    double *slope = calloc(nb_simulator_nparam(sim), sizeof *slope);
     size_t used = strlen(names);
 
     for (int i = 0; i < PIXELS; i++) one[i] = 1;
@@ -400,10 +404,10 @@ static void add_reflections(const char *scene_name, char *names, size_t size)
         nb_param param;
         size_t most = 0;
 
-        for (size_t i = 1; i < nb_nparam(sim); i++)
+        for (size_t i = 1; i < nb_simulator_nparam(sim); i++)
             if (fabs(slope[i]) > fabs(slope[most])) most = i;
         if (slope[most] == 0) break;
-        if (nb_param_at(sim, most, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, most, &param) != NB_OK) abort();
         used += (size_t)snprintf(names + used, size - used, " %s", param.name);
         if (used >= size) abort();
         slope[most] = 0;
@@ -419,8 +423,8 @@ static int scenes_with_reflections(void)
 
     add_reflections("square_nearest", nearest, sizeof nearest);
     add_reflections("square_tricubic", tricubic, sizeof tricubic);
-    check_scene("square_nearest", nearest, NB_LANES);
-    check_scene("square_tricubic", tricubic, NB_REFERENCE);
+    check_scene("square_nearest", nearest, NB_STRATEGY_LANES);
+    check_scene("square_tricubic", tricubic, NB_STRATEGY_REFERENCE);
     return TAP_PASS;
 }
 
@@ -434,18 +438,19 @@ static int threads_same_bits(void)
 
     for (int threads = 1; threads <= 3; threads++) {
         nb_context *ctx = renders_context(threads);
-        nb_simulator *sim = simulator_for(ctx, &scene, "cell F[*] distance", NB_LANES);
+        nb_simulator *sim =
+            simulator_for(ctx, &scene, "cell F[*] distance", NB_STRATEGY_LANES);
         nb_array out = nb_array_f64(image, SLOW, FAST);
         nb_array y = nb_array_f64(observed, SLOW, FAST);
-        const nb_target target = {.kind = NB_POISSON, .observed = &y};
+        const nb_target target = {.kind = NB_LOSS_POISSON, .observed = &y};
 
         if (nb_forward(sim, NULL, &out) != NB_OK) abort();
         observe(image, observed, weight);
         kept[threads - 1] = normal_for(sim);
         if (nb_loss(sim, NULL, &target, value + threads - 1, kept + threads - 1) != NB_OK)
             abort();
-        n = nb_nparam(sim);
-        dense = nb_ndense(sim);
+        n = nb_simulator_nparam(sim);
+        dense = nb_simulator_ndense(sim);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
@@ -466,10 +471,11 @@ static int point_spread(void)
     static double image[PIXELS], observed[PIXELS], weight[PIXELS], slope[PIXELS];
     nb_context *ctx = renders_context(1);
     const nb_scene scene = scene_of("point_spread");
-    nb_simulator *sim = simulator_for(ctx, &scene, "cell distance psf_fwhm", NB_LANES);
+    nb_simulator *sim =
+        simulator_for(ctx, &scene, "cell distance psf_fwhm", NB_STRATEGY_LANES);
     nb_array out = nb_array_f64(image, SLOW, FAST), bar = nb_array_f64(slope, SLOW, FAST);
     nb_array y = nb_array_f64(observed, SLOW, FAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &y};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &y};
     nb_normal normal = normal_for(sim), gradient = {NULL, NULL, NULL, NULL};
     char names[2000] = "cell default_f pixel";
     struct worst worst = {0};
@@ -482,15 +488,15 @@ static int point_spread(void)
     if (nb_vjp(sim, NULL, 1, &bar, expected) != NB_OK) abort();
     tap_check(nb_loss(sim, NULL, &target, &value, &gradient) == NB_OK, "nb_loss: %s",
               nb_context_message(ctx));
-    for (size_t p = 0; p < nb_nparam(sim); p++)
+    for (size_t p = 0; p < nb_simulator_nparam(sim); p++)
         worst_add(&worst, normal.gradient[p], expected[p], fabs(expected[p]));
     worst_check(&worst, 2e-13, "gradient with a point spread, of itself");
     free_normal(&normal);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    check_scene("point_spread", "cell distance psf_fwhm pixel", NB_LANES);
+    check_scene("point_spread", "cell distance psf_fwhm pixel", NB_STRATEGY_LANES);
     add_reflections("square_nearest", names, sizeof names);
-    check_scene("spread_nearest", names, NB_LANES);
+    check_scene("spread_nearest", names, NB_STRATEGY_LANES);
     return TAP_PASS;
 }
 

@@ -19,7 +19,7 @@ enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW };
 static nb_simulator *simulator_for(nb_context *ctx, const nb_scene *scene,
                                    const char *names)
 {
-    const nb_options options = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     nb_simulator *sim;
 
     if (nb_simulator_create(ctx, scene, names, &options, &sim) != NB_OK) abort();
@@ -42,7 +42,7 @@ static int misuse(void)
     nb_simulator *sim = simulator_for(ctx, &scene, "scale");
     nb_simulator *fixed = simulator_for(ctx, &scene, NULL);
     nb_array y = nb_array_f64(data, SLOW, FAST), small = nb_array_f64(data, 3, 3);
-    nb_target target = {.kind = NB_GAUSSIAN, .observed = &y}, wrong = target;
+    nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &y}, wrong = target;
     const double bad[1] = {NAN};
     double value, one[1] = {0}, zero[1] = {0};
     nb_normal out = {one, NULL, NULL, one};
@@ -77,12 +77,12 @@ static int misuse(void)
     check_refused(ctx, nb_vjp(sim, NULL, 1, &small, one), NB_ERR_SHAPE, "bar_image");
     check_refused(ctx, nb_vjp(sim, bad, 1, &y, one), NB_ERR_ARGUMENT, "scale");
     for (int i = 0; i < PIXELS; i++) data[i] = 1;
-    target.kind = NB_POISSON;
+    target.kind = NB_LOSS_POISSON;
     check_refused(ctx, nb_loss(sim, zero, &target, &value, &out), NB_ERR_DOMAIN,
                   "observed");
     check_refused(ctx, nb_loss(sim, bad, &target, &value, &out), NB_ERR_ARGUMENT, "scale");
     for (int i = FAST; i < PIXELS; i++) data[i] = NAN;
-    target.kind = NB_GAUSSIAN;
+    target.kind = NB_LOSS_GAUSS;
     check_refused(ctx, nb_loss(sim, NULL, &target, &value, &out), NB_ERR_ARGUMENT,
                   "] is nan, expected a number of photons");
     tap_check(one[0] == 0, "nothing was added by calls that failed: %g", one[0]);
@@ -104,7 +104,7 @@ static int outside(void)
     const nb_scene scene = scenes_base();
     nb_simulator *sim = simulator_for(ctx, &scene, "scale cell_alpha cell_beta");
     nb_array y = nb_array_f64(data, SLOW, FAST);
-    const nb_target target = {.kind = NB_POISSON, .observed = &y};
+    const nb_target target = {.kind = NB_LOSS_POISSON, .observed = &y};
     double matrix[9] = {0}, gradient[3] = {0};
     int added = 0;
     nb_normal full = {matrix, NULL, NULL, gradient}, slope = {NULL, NULL, NULL, gradient};
@@ -143,7 +143,7 @@ static int cancelled(void)
     nb_context *ctx;
     nb_simulator *sim;
     nb_array y = nb_array_f64(data, SLOW, FAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &y};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &y};
     double value, gradient[3] = {0}, matrix[9] = {0};
     nb_normal out = {matrix, NULL, NULL, gradient};
 

@@ -31,7 +31,7 @@ static double peak_of(const double *image)
 static int traces(void)
 {
     static double image[TILED_PIXELS];
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     nb_scene scene = tiled_scene();
     struct tiled t;
     nb_simulator *sim;
@@ -48,15 +48,15 @@ static int traces(void)
             const nb_panel *p = t.panel + i;
             const int s = k * p->nslow / 7, f = k * k * p->nfast / 49;
 
-            renders_require(ctx, nb_trace_pixel(sim, NULL, i, s, f, &trace));
+            renders_require(ctx, nb_simulator_trace(sim, NULL, i, s, f, &trace));
             worst_add(&off, trace.intensity,
                       image[(p->slow0 + s) * TILED_NFAST + p->fast0 + f], peak);
         }
     worst_check(&off, 1e-14, "traced pixels of all panels, of the peak");
-    tap_check(nb_trace_pixel(sim, NULL, TILED_PANELS, 0, 0, &trace) == NB_ERR_ARGUMENT
+    tap_check(nb_simulator_trace(sim, NULL, TILED_PANELS, 0, 0, &trace) == NB_ERR_ARGUMENT
                   && strstr(nb_context_message(ctx), "panel 5 of 5"),
               "there is no panel 5: %s", nb_context_message(ctx));
-    tap_check(nb_trace_pixel(sim, NULL, 1, 45, 0, &trace) == NB_ERR_ARGUMENT
+    tap_check(nb_simulator_trace(sim, NULL, 1, 45, 0, &trace) == NB_ERR_ARGUMENT
                   && strstr(nb_context_message(ctx), "the panel of 64 x 45"),
               "panel 1 has no row 45: %s", nb_context_message(ctx));
     nb_simulator_free(sim);
@@ -115,14 +115,14 @@ static int boxes(void)
 
     tiled_detector(&t, 1, &scene);
     sim = renders_simulator(ctx, &scene, NULL, NULL);
-    renders_require(ctx, nb_boxes(sim, NULL, 9, MOST, box[0], &n));
+    renders_require(ctx, nb_simulator_boxes(sim, NULL, 9, MOST, box[0], &n));
     for (int i = 0; i < TILED_PANELS; i++) {
         nb_panel p;
         const nb_scene s = tiled_alone(sim, NULL, &scene, i, &p);
         nb_simulator *other = renders_simulator(ctx, &s, NULL, NULL);
         size_t m;
 
-        renders_require(ctx, nb_boxes(other, NULL, 9, MOST, one[0], &m));
+        renders_require(ctx, nb_simulator_boxes(other, NULL, 9, MOST, one[0], &m));
         total += m;
         for (size_t k = 0; k < m; k++) {
             const int at[4] = {one[k][0] + t.panel[i].fast0, one[k][1] + t.panel[i].fast0,
@@ -259,9 +259,9 @@ static int parameters(void)
                   "refused: %s", nb_context_message(ctx));
     sim =
         renders_simulator(ctx, &scene, "panel_shift panel_rot group_shift group_rot", NULL);
-    tap_check(nb_nparam(sim) == 6 * (TILED_PANELS + TILED_GROUPS),
-              "six for each panel and group: %zu", nb_nparam(sim));
-    renders_require(ctx, nb_param_at(sim, 2, &p));
+    tap_check(nb_simulator_nparam(sim) == 6 * (TILED_PANELS + TILED_GROUPS),
+              "six for each panel and group: %zu", nb_simulator_nparam(sim));
+    renders_require(ctx, nb_simulator_param(sim, 2, &p));
     tap_check(!strcmp(p.name, "panel_shift_fast[2]") && !strcmp(p.unit, "mm"),
               "the third is panel_shift_fast[2], mm: %s, %s", p.name, p.unit);
     nb_simulator_free(sim);

@@ -142,7 +142,7 @@ static int places(void)
         long double at[3] = {0, 0, 0}, fast[3] = {1, 0, 0}, slow[3] = {0, 1, 0};
         nb_panel p;
 
-        renders_require(ctx, nb_panel_at(sim, NULL, i, &p));
+        renders_require(ctx, nb_simulator_panel(sim, NULL, i, &p));
         in_lab(&t, &scene.detector, i, 1, at);
         in_lab(&t, &scene.detector, i, 0, fast);
         in_lab(&t, &scene.detector, i, 0, slow);
@@ -177,12 +177,12 @@ static int stacked(void)
     for (int i = 0; i < TILED_PANELS; i++) {
         nb_panel p;
 
-        renders_require(ctx, nb_panel_at(sim, NULL, i, &p));
+        renders_require(ctx, nb_simulator_panel(sim, NULL, i, &p));
         tap_check(p.slow0 == row && p.fast0 == 0, "panel %d begins with row %d: %d", i, row,
                   p.slow0);
         row += p.nslow;
     }
-    renders_require(ctx, nb_describe(sim, NULL, &about));
+    renders_require(ctx, nb_simulator_describe(sim, NULL, &about));
     tap_check(about.nslow == row && about.nfast == 70 && about.npanel == TILED_PANELS,
               "the image has %d rows of 70: %d of %d", row, about.nslow, about.nfast);
     nb_simulator_free(sim);
@@ -196,11 +196,11 @@ static const struct way {
     nb_options options;
     double allowed; /* of the peak of the image, from a panel alone */
 } ways[] = {
-    {"reference", {NB_DOUBLE, NB_REFERENCE, 0}, 0},
-    {"lanes", {NB_DOUBLE, NB_LANES, 0}, 0},
-    {"lanes in float", {NB_SINGLE, NB_LANES, 0}, 1e-5},
-    {"spots", {NB_DOUBLE, NB_SPOTS, 0}, 1e-10},
-    {"spots in float", {NB_SINGLE, NB_SPOTS, 0}, 1e-5},
+    {"reference", {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0}, 0},
+    {"lanes", {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0}, 0},
+    {"lanes in float", {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0}, 1e-5},
+    {"spots", {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0}, 1e-10},
+    {"spots in float", {NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0}, 1e-5},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -277,7 +277,7 @@ static nb_scene variant(int number)
     }
     if (number == 4) s.background.water = 0;
     if (number == 5) {
-        s.crystal.shape = NB_SQUARE;
+        s.crystal.shape = NB_SHAPE_SQUARE;
         s.oversample_omega = s.oversample_polar = 1;
         s.oversample = 2;
     }
@@ -292,14 +292,14 @@ static void place_in_lab(nb_simulator *sim, struct tiled *t, nb_scene *scene)
                               .panel = t->panel,
                               .nslow = TILED_NSLOW,
                               .nfast = TILED_NFAST,
-                              .convention = NB_DIALS,
+                              .convention = NB_CONVENTION_DIALS,
                               .pixel = 0.3,
                               .thickness = scene->detector.thickness,
                               .attenuation = scene->detector.attenuation,
                               .nlayers = scene->detector.nlayers};
 
     for (int i = 0; i < TILED_PANELS; i++)
-        renders_require(ctx, nb_panel_at(sim, NULL, i, panel + i));
+        renders_require(ctx, nb_simulator_panel(sim, NULL, i, panel + i));
     memcpy(t->panel, panel, sizeof panel);
     scene->detector = none;
 }
@@ -312,7 +312,7 @@ static int alone(void)
     for (int number = 0; number < variants; number++)
         for (int w = 0; w < WAYS; w++) {
             nb_scene scene = variant(number);
-            const int square = scene.crystal.shape == NB_SQUARE;
+            const int square = scene.crystal.shape == NB_SHAPE_SQUARE;
             /* transforms of another size */
             const double spread = scene.psf.kind ? 1e-14 : 0;
             struct tiled t;
@@ -320,7 +320,7 @@ static int alone(void)
             char name[100];
             double peak;
 
-            if (square && ways[w].options.strategy == NB_SPOTS) continue;
+            if (square && ways[w].options.strategy == NB_STRATEGY_SPOTS) continue;
             tiled_detector(&t, 1, &scene);
             sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
             place_in_lab(sim, &t, &scene);
@@ -355,7 +355,7 @@ static int plane(void)
         nb_simulator *sim;
         struct worst off = {0};
 
-        scene.detector.convention = NB_DIALS;
+        scene.detector.convention = NB_CONVENTION_DIALS;
         scene.detector.nslow = 90, scene.detector.nfast = 110;
         scene.detector.pixel = 0.3;
         scene.detector.distance = 80;
@@ -416,7 +416,7 @@ static int windows(void)
             }
             sim = renders_simulator(ctx, &scene, NULL, &ways[w].options);
             renders_forward(ctx, sim, TILED_NSLOW, TILED_NFAST, image);
-            renders_require(ctx, nb_describe(sim, NULL, &about));
+            renders_require(ctx, nb_simulator_describe(sim, NULL, &about));
             nb_simulator_free(sim);
             for (int i = 0; i < TILED_PIXELS; i++) {
                 const int s = i / TILED_NFAST, f = i % TILED_NFAST;
@@ -451,7 +451,7 @@ static int stacks(void)
     nb_panel panel[PANELS] = {{.nslow = 0}};
     nb_scene scene = tiled_scene();
     nb_array plain = nb_array_f64(image, PANELS * SLOW, FAST), three, wide;
-    nb_target target = {.kind = NB_GAUSSIAN, .observed = &plain};
+    nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &plain};
     double value[2], g[2][9] = {{0}};
     nb_normal normal = {0};
     nb_simulator *sim;
@@ -463,7 +463,7 @@ static int stacks(void)
     }
     scene.detector.npanel = PANELS;
     scene.detector.panel = panel;
-    scene.detector.convention = NB_DIALS;
+    scene.detector.convention = NB_CONVENTION_DIALS;
     scene.detector.pixel = 0.3;
     renders_require(ctx, nb_simulator_create(ctx, &scene, "panel_shift", NULL, &sim));
     three = nb_array_f64(stack, PANELS, SLOW);

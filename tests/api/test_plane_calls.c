@@ -63,7 +63,7 @@ static struct subject *open_subject(const int (*box)[4], size_t n, const char *n
     t->target = (nb_target){.observed = &t->y,
                             .weight = &t->w,
                             .sigma_readout = 2,
-                            .background = NB_PLANES};
+                            .background = NB_BACKGROUND_PLANES};
     return t;
 }
 
@@ -117,11 +117,11 @@ static int planes_come_back(void)
                           + truth[b][1] * (f - (boxes[b][0] + boxes[b][1] - 1) / 2.)
                           + truth[b][2] * (s - (boxes[b][2] + boxes[b][3] - 1) / 2.);
     }
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++) {
         struct worst worst = {0};
         double value;
 
-        if (kind == NB_POISSON_READOUT) continue; /* least below the data */
+        if (kind == NB_LOSS_READOUT) continue; /* least below the data */
         t->target.kind = kind;
         memset(gradient, 0, sizeof gradient);
         value = loss(t, &out);
@@ -153,8 +153,8 @@ static int open_terms(void)
     make(t, "scale");
     for (int i = 0; i < PIXELS; i++)
         t->observed[i] = t->image[i] + 30 + 0.25 * (i % FAST) + 0.5 * (i / FAST);
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
-        const int has_least = kind != NB_POISSON_READOUT;
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++) {
+        const int has_least = kind != NB_LOSS_READOUT;
         struct worst worst = {0};
         const double truth[12] =
             {30 + 1.25 + 3.5, 0, 0, 30 + 14.5 * 0.25 + 4.5, 0.25, 0, 30 + 7.5 + 8.25, 0,
@@ -198,12 +198,12 @@ static int nothing_to_fit(void)
     for (int i = 0; i < PIXELS; i++)
         if (box_of(i / FAST, i % FAST) == 2 && t->image[i] < 60)
             darkest = fmin(darkest, t->image[i]);
-    for (int kind = NB_GAUSSIAN; kind <= NB_POISSON; kind++) {
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_POISSON; kind++) {
         t->target.kind = kind;
         matrix = gradient = plain = 0;
         t->target.background = 0;
         (void)loss(t, &none);
-        t->target.background = NB_PLANES;
+        t->target.background = NB_BACKGROUND_PLANES;
         found = loss(t, &out);
         find_planes(t, planes);
         tap_close("level of the saturated box", p[6], 60 - darkest, 1e-12);
@@ -223,7 +223,7 @@ static int nothing_to_fit(void)
 /* no photon observed: the planes are 0, and the loss is that without planes */
 static int no_photons(void)
 {
-    static const int kinds[] = {NB_POISSON, NB_POISSON_READOUT};
+    static const int kinds[] = {NB_LOSS_POISSON, NB_LOSS_READOUT};
     struct subject *t = open_subject(boxes, BOXES, "scale misset");
 
     memset(t->observed, 0, sizeof t->observed);
@@ -235,7 +235,7 @@ static int no_photons(void)
         struct worst worst = {0};
 
         t->target.kind = kinds[k];
-        t->target.background = NB_PLANES;
+        t->target.background = NB_BACKGROUND_PLANES;
         value = loss(t, &out);
         find_planes(t, planes);
         t->target.background = 0;
@@ -284,9 +284,9 @@ static int large_boxes(void)
     nb_context *ctx = renders_context(1);
     nb_scene scene = scenes_base();
     nb_array out = nb_array_f64(image, SIDE, SIDE), y = nb_array_f64(observed, SIDE, SIDE);
-    const nb_target target = {.kind = NB_POISSON,
+    const nb_target target = {.kind = NB_LOSS_POISSON,
                               .observed = &y,
-                              .background = NB_PLANES,
+                              .background = NB_BACKGROUND_PLANES,
                               .saturation = 400};
     nb_simulator *sim;
     double planes[3], value, slope = 0, across = 0, down = 0, size = 0;
@@ -358,17 +358,17 @@ static int refused(void)
     for (size_t i = 0; i < 4; i++) {
         nb_param param;
 
-        if (nb_param_at(t->sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(t->sim, i, &param) != NB_OK) abort();
         x[i] = param.value;
     }
     t->target.background = 2;
-    refuse(t, NULL, NB_ERR_ARGUMENT, "background 2 is neither 0 nor NB_PLANES");
+    refuse(t, NULL, NB_ERR_ARGUMENT, "background 2 is neither 0 nor NB_BACKGROUND_PLANES");
     t->target = good;
-    t->target.kind = NB_POISSON_READOUT;
+    t->target.kind = NB_LOSS_READOUT;
     t->target.sigma_readout = 0;
     refuse(t, NULL, NB_ERR_ARGUMENT, "target.sigma_readout");
     t->target = good;
-    t->target.kind = NB_POISSON;
+    t->target.kind = NB_LOSS_POISSON;
     t->observed[11 * FAST + 12] = -3;
     refuse(t, NULL, NB_ERR_ARGUMENT, "observed[11][12] is -3, expected 0 or more");
     t->observed[11 * FAST + 12] = NAN;

@@ -1,7 +1,7 @@
 /*
- * test_planes.c - planes of background in boxes: nb_loss() with NB_PLANES and nb_planes()
- * against planes found by hand, gradients against differences of the least loss, and the
- * matrix against columns of nb_jvp() made orthogonal to the planes.
+ * test_planes.c - planes of background in boxes: nb_loss() with NB_BACKGROUND_PLANES and
+ * nb_planes() against planes found by hand, gradients against differences of the least
+ * loss, and the matrix against columns of nb_jvp() made orthogonal to the planes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,8 @@
 #include "support/tap.h"
 #include "support/worst.h"
 
-static const int kinds[] = {NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER,
-                            NB_CAUCHY};
+static const int kinds[] = {NB_LOSS_GAUSS, NB_LOSS_POISSON, NB_LOSS_READOUT, NB_LOSS_HUBER,
+                            NB_LOSS_CAUCHY};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST = 48 };
 
 /* Counts the planes that are 0 nowhere, in a corner, along an edge, everywhere. */
@@ -91,14 +91,14 @@ static void check_kinds(const char *name, int strategy)
 
 static int least_losses(void)
 {
-    check_kinds("base", NB_REFERENCE);
-    check_kinds("square_nearest", NB_LANES);
-    check_kinds("gauss_nearest", NB_SPOTS);
-    check_kinds("faint", NB_REFERENCE);
-    check_kinds("faint", NB_LANES);
-    check_kinds("faint", NB_SPOTS);
+    check_kinds("base", NB_STRATEGY_REFERENCE);
+    check_kinds("square_nearest", NB_STRATEGY_LANES);
+    check_kinds("gauss_nearest", NB_STRATEGY_SPOTS);
+    check_kinds("faint", NB_STRATEGY_REFERENCE);
+    check_kinds("faint", NB_STRATEGY_LANES);
+    check_kinds("faint", NB_STRATEGY_SPOTS);
 #ifdef NANOBRAG_FFTW
-    check_kinds("point_spread", NB_LANES);
+    check_kinds("point_spread", NB_STRATEGY_LANES);
 #endif
     return TAP_PASS;
 }
@@ -139,8 +139,8 @@ static void check_few(const char *name, int strategy, int draws)
 
 static int few_photons(void)
 {
-    check_few("gauss_nearest", NB_SPOTS, 18);
-    check_few("faint", NB_LANES, 8);
+    check_few("gauss_nearest", NB_STRATEGY_SPOTS, 18);
+    check_few("faint", NB_STRATEGY_LANES, 8);
     return TAP_PASS;
 }
 
@@ -158,7 +158,7 @@ static long double loss_along(const void *context, double x)
     const struct at_x *a = context;
     double there[MOST];
 
-    memcpy(there, a->x, nb_nparam(a->t->sim) * sizeof *there);
+    memcpy(there, a->x, nb_simulator_nparam(a->t->sim) * sizeof *there);
     there[a->p] = x;
     return (long double)subject_loss(a->t, there, a->target, NULL);
 }
@@ -166,14 +166,14 @@ static long double loss_along(const void *context, double x)
 static void check_gradient(const char *name, const char *names, int strategy, int few)
 {
     struct subject *t = subject_open(name, names, strategy);
-    const size_t n = nb_nparam(t->sim);
+    const size_t n = nb_simulator_nparam(t->sim);
     double x[MOST] = {0};
 
     if (few) subject_draw_few(t, few);
     for (size_t p = 0; p < n; p++) {
         nb_param param;
 
-        if (nb_param_at(t->sim, p, &param) != NB_OK) abort();
+        if (nb_simulator_param(t->sim, p, &param) != NB_OK) abort();
         x[p] = param.value;
     }
     for (int k = 0; k < KINDS; k++) {
@@ -190,7 +190,7 @@ static void check_gradient(const char *name, const char *names, int strategy, in
             double off = 0;
             int agrees;
 
-            if (nb_param_at(t->sim, p, &param) != NB_OK) abort();
+            if (nb_simulator_param(t->sim, p, &param) != NB_OK) abort();
             ladder.length = fmin(param.scale, 0.2 * fabs(x[p]));
             found = ladder_run(&ladder);
             agrees = ladder_agrees(&found, gradient[p], &off);
@@ -203,15 +203,15 @@ static void check_gradient(const char *name, const char *names, int strategy, in
 
 static int gradients(void)
 {
-    check_gradient("base", "misset_z scale", NB_REFERENCE, 0);
-    check_gradient("gauss_constant", "misset_x cell_a mosaic scale", NB_LANES, 0);
-    check_gradient("gauss_nearest", "misset_y ncells_a scale", NB_SPOTS, 0);
-    check_gradient("gauss_nearest", "misset_y scale", NB_SPOTS, 3);
-    check_gradient("faint", "misset_x scale", NB_REFERENCE, 3);
-    check_gradient("faint", "misset_y scale", NB_LANES, 5);
-    check_gradient("faint", "misset_z scale", NB_SPOTS, 5);
+    check_gradient("base", "misset_z scale", NB_STRATEGY_REFERENCE, 0);
+    check_gradient("gauss_constant", "misset_x cell_a mosaic scale", NB_STRATEGY_LANES, 0);
+    check_gradient("gauss_nearest", "misset_y ncells_a scale", NB_STRATEGY_SPOTS, 0);
+    check_gradient("gauss_nearest", "misset_y scale", NB_STRATEGY_SPOTS, 3);
+    check_gradient("faint", "misset_x scale", NB_STRATEGY_REFERENCE, 3);
+    check_gradient("faint", "misset_y scale", NB_STRATEGY_LANES, 5);
+    check_gradient("faint", "misset_z scale", NB_STRATEGY_SPOTS, 5);
 #ifdef NANOBRAG_FFTW
-    check_gradient("point_spread", "scale psf_fwhm", NB_LANES, 0);
+    check_gradient("point_spread", "scale psf_fwhm", NB_STRATEGY_LANES, 0);
 #endif
     return TAP_PASS;
 }
@@ -221,8 +221,8 @@ static int gradients(void)
 /* `names`, and the structure factors that the boxes depend on most */
 static void add_reflections(const char *scene, char *names, size_t size)
 {
-    struct subject *t = subject_open(scene, "F[*]", NB_LANES);
-    const size_t n = nb_nparam(t->sim);
+    struct subject *t = subject_open(scene, "F[*]", NB_STRATEGY_LANES);
+    const size_t n = nb_simulator_nparam(t->sim);
     double *slope = calloc(n, sizeof *slope);
     size_t used = strlen(names);
 
@@ -234,7 +234,7 @@ static void add_reflections(const char *scene, char *names, size_t size)
         for (size_t i = 1; i < n; i++)
             if (fabs(slope[i]) > fabs(slope[best])) best = i;
         slope[best] = 0;
-        if (nb_param_at(t->sim, best, &param) != NB_OK) abort();
+        if (nb_simulator_param(t->sim, best, &param) != NB_OK) abort();
         used += (size_t)snprintf(names + used, size - used, " %s", param.name);
     }
     free(slope);
@@ -256,7 +256,7 @@ static double product(const double *a, const double *b, double *size)
 static void check_matrix(const char *name, const struct subject *t, const nb_normal *found,
                          const double *columns, const double *whole)
 {
-    const size_t n = nb_nparam(t->sim), dense = nb_ndense(t->sim);
+    const size_t n = nb_simulator_nparam(t->sim), dense = nb_simulator_ndense(t->sim);
     struct worst matrix = {0}, coupling = {0}, diagonal = {0}, mirror = {0};
     size_t row = 0;
 
@@ -267,12 +267,12 @@ static void check_matrix(const char *name, const struct subject *t, const nb_nor
 
         (void)product(whole + p * PIXELS, whole + p * PIXELS, &size);
         worst_add(&diagonal, found->diagonal[p], sum, size);
-        if (nb_param_at(t->sim, p, &param) != NB_OK) abort();
+        if (nb_simulator_param(t->sim, p, &param) != NB_OK) abort();
         if (strncmp(param.name, "F[", 2) == 0) continue;
         for (size_t q = 0; q < n; q++) {
             sum = product(columns + p * PIXELS, columns + q * PIXELS, &size);
             (void)product(whole + p * PIXELS, whole + q * PIXELS, &size);
-            if (nb_param_at(t->sim, q, &param) != NB_OK) abort();
+            if (nb_simulator_param(t->sim, q, &param) != NB_OK) abort();
             if (strncmp(param.name, "F[", 2) == 0) {
                 worst_add(&coupling, found->coupling[row * (n - dense) + f++], sum, size);
                 continue;
@@ -295,7 +295,7 @@ static void check_matrix(const char *name, const struct subject *t, const nb_nor
 /* Fills in the columns of the Jacobian. */
 static void take_columns(struct subject *t, double *columns)
 {
-    for (size_t p = 0; p < nb_nparam(t->sim); p++) {
+    for (size_t p = 0; p < nb_simulator_nparam(t->sim); p++) {
         nb_array column = nb_array_f64(columns + p * PIXELS, SLOW, FAST);
         double dx[MOST] = {0};
 
@@ -310,7 +310,7 @@ static void check_normal(const char *name, const char *names, int strategy, int 
     static double jacobian[MOST * PIXELS], columns[MOST * PIXELS], whole[MOST * PIXELS];
     static double m[4][MOST * MOST];
     struct subject *t = subject_open(name, names, strategy);
-    const size_t n = nb_nparam(t->sim);
+    const size_t n = nb_simulator_nparam(t->sim);
 
     int faces[4] = {0};
 
@@ -365,21 +365,21 @@ static int matrices(void)
 {
     char names[1000] = "misset scale ncells";
 
-    check_normal("base", "misset cell scale", NB_REFERENCE, 0);
-    check_normal("gauss_constant", "misset mosaic scale default_f", NB_LANES, 0);
+    check_normal("base", "misset cell scale", NB_STRATEGY_REFERENCE, 0);
+    check_normal("gauss_constant", "misset mosaic scale default_f", NB_STRATEGY_LANES, 0);
     add_reflections("gauss_nearest", names, sizeof names);
 #ifdef NANOBRAG_FFTW
-    check_normal("point_spread", "misset scale", NB_LANES, 0);
-    check_normal("spread_nearest", names, NB_LANES, 3);
-    check_normal("spread_faint", "misset scale", NB_LANES, 3);
+    check_normal("point_spread", "misset scale", NB_STRATEGY_LANES, 0);
+    check_normal("spread_nearest", names, NB_STRATEGY_LANES, 3);
+    check_normal("spread_faint", "misset scale", NB_STRATEGY_LANES, 3);
 #endif
-    check_normal("gauss_nearest", names, NB_SPOTS, 0);
-    check_normal("gauss_nearest", names, NB_LANES, 0);
-    check_normal("gauss_nearest", names, NB_SPOTS, 3);
-    check_normal("gauss_nearest", names, NB_LANES, 5);
-    check_normal("faint", "misset scale", NB_REFERENCE, 3);
-    check_normal("faint", "misset scale", NB_LANES, 3);
-    check_normal("faint", "misset scale", NB_SPOTS, 3);
+    check_normal("gauss_nearest", names, NB_STRATEGY_SPOTS, 0);
+    check_normal("gauss_nearest", names, NB_STRATEGY_LANES, 0);
+    check_normal("gauss_nearest", names, NB_STRATEGY_SPOTS, 3);
+    check_normal("gauss_nearest", names, NB_STRATEGY_LANES, 5);
+    check_normal("faint", "misset scale", NB_STRATEGY_REFERENCE, 3);
+    check_normal("faint", "misset scale", NB_STRATEGY_LANES, 3);
+    check_normal("faint", "misset scale", NB_STRATEGY_SPOTS, 3);
     return TAP_PASS;
 }
 
@@ -388,9 +388,9 @@ static int in_float(void)
 {
     enum { N = 4 };
 
-    for (int strategy = NB_LANES; strategy <= NB_SPOTS; strategy++) {
+    for (int strategy = NB_STRATEGY_LANES; strategy <= NB_STRATEGY_SPOTS; strategy++) {
         struct subject *t = subject_open("faint", "misset scale", strategy);
-        const nb_target target = subject_target(t, NB_POISSON);
+        const nb_target target = subject_target(t, NB_LOSS_POISSON);
         double value[2], gradient[2][N] = {{0}}, matrix[2][N * N] = {{0}};
         struct worst slopes = {0}, terms = {0};
 
@@ -399,7 +399,8 @@ static int in_float(void)
             nb_normal out = {.gradient = gradient[i], .matrix = matrix[i]};
 
             subject_drop(t);
-            subject_make(t, "misset scale", strategy, i ? NB_SINGLE : NB_DOUBLE, 2);
+            subject_make(t, "misset scale", strategy,
+                         i ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE, 2);
             value[i] = subject_loss(t, NULL, &target, &out);
         }
         for (int i = 0; i < N; i++)
@@ -423,14 +424,15 @@ static int in_float(void)
 
 static int threads(void)
 {
-    static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
+    static const int strategies[] = {NB_STRATEGY_REFERENCE, NB_STRATEGY_LANES,
+                                     NB_STRATEGY_SPOTS};
     char names[1000] = "misset scale";
 
     add_reflections("gauss_nearest", names, sizeof names);
     for (int k = 0; k < 10; k++) {
         static double found[4][3 + 3 * BOXES + 2 * MOST + 2 * MOST * MOST];
         const int strategy = strategies[k / 2 % 3], kind = kinds[k % KINDS];
-        const int single = k >= 6 && strategy != NB_REFERENCE;
+        const int single = k >= 6 && strategy != NB_STRATEGY_REFERENCE;
         struct subject *t = subject_open("gauss_nearest", names, strategy);
         const nb_target target = subject_target(t, kind);
 
@@ -440,7 +442,8 @@ static int threads(void)
             nb_normal slopes = {.gradient = at + 3}, all;
 
             subject_drop(t);
-            subject_make(t, names, strategy, single ? NB_SINGLE : NB_DOUBLE, i + 1);
+            subject_make(t, names, strategy,
+                         single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE, i + 1);
             all = (nb_normal){at + 3 + MOST, at + 3 + MOST + MOST * MOST,
                               at + 3 + 2 * MOST + MOST * MOST, NULL};
             at[0] = subject_loss(t, NULL, &target, NULL);

@@ -19,7 +19,7 @@ static nb_status fitted(nb_status (*call)(nb_fit *))
 {
     const nb_shot shot = {.scene = attacked_fits.scene,
                           .target = {.observed = attacked_fits.observed,
-                                     .kind = NB_GAUSSIAN}};
+                                     .kind = NB_LOSS_GAUSS}};
     const nb_shot shots[2] = {shot, shot};
     const nb_fit_options options = {.shared = "misset", .own = "scale", .passes = 2};
     nb_fit *fit;
@@ -120,10 +120,11 @@ nb_status attacked_fit_failed(void)
 }
 nb_status attacked_fit_expected(void)
 {
-    const nb_shot shot = {.scene = attacked_fits.scene, .target = {.kind = NB_GAUSSIAN}};
+    const nb_shot shot = {.scene = attacked_fits.scene, .target = {.kind = NB_LOSS_GAUSS}};
     const nb_fit_options options = {.shared = "misset"};
     nb_fit *fit = NULL;
-    const nb_status status = nb_fisher(attacked_fits.ctx, 1, &shot, &options, &fit);
+    const nb_status status =
+        nb_fit_create_expected(attacked_fits.ctx, 1, &shot, &options, &fit);
 
     nb_fit_free(fit);
     return status;

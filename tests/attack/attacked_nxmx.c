@@ -17,7 +17,7 @@ static nb_status stated(nb_status status)
 
 static nb_status write_one(void)
 {
-    const nb_nxmx_options how = {.type = NB_UINT, .bits = 16};
+    const nb_nxmx_options how = {.type = NB_TYPE_UINT, .bits = 16};
     nb_nxmx *made = NULL;
     nb_status status = nb_nxmx_create(attacked_nxmx.sim, in_folder("a.nxs"), &how, &made);
 
@@ -35,7 +35,7 @@ nb_status attacked_nxmx_written(void)
 /* A master of a file that is written first. */
 nb_status attacked_nxmx_master(void)
 {
-    const nb_nxmx_options how = {.type = NB_UINT, .bits = 16, .master = 1};
+    const nb_nxmx_options how = {.type = NB_TYPE_UINT, .bits = 16, .master = 1};
     nb_nxmx *made = NULL;
     nb_status status = write_one();
 

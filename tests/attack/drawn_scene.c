@@ -12,7 +12,7 @@ static void draw_crystal(struct attack *a, nb_crystal *c)
 {
     const double cell = attack_decades(a, 2, 1000), count = attack_decades(a, 1, 1000);
 
-    c->shape = attack_below(a, NB_GAUSS_STAR + 1);
+    c->shape = attack_below(a, NB_SHAPE_GAUSS_STAR + 1);
     for (int i = 0; i < 3; i++) {
         c->cell[i] = fmin(1000, fmax(2, cell * attack_decades(a, 0.4, 2.5)));
         c->cell[3 + i] = attack_once_in(a, 3) ? 90 : attack_between(a, 72, 115);
@@ -51,8 +51,8 @@ static void draw_beam(struct attack *a, nb_scene *s, nb_source *source)
         s->beam.source = source;
         s->beam.nsource = 1 + attack_below(a, 3);
         for (int i = 0; i < s->beam.nsource; i++) {
-            source[i].direction[0] = s->detector.convention == NB_DIALS ? 0 : 1;
-            source[i].direction[2] = s->detector.convention == NB_DIALS ? -1 : 0;
+            source[i].direction[0] = s->detector.convention == NB_CONVENTION_DIALS ? 0 : 1;
+            source[i].direction[2] = s->detector.convention == NB_CONVENTION_DIALS ? -1 : 0;
             source[i].direction[1] = attack_between(a, -0.01, 0.01);
             source[i].wavelength = s->beam.wavelength * attack_between(a, 0.98, 1.02);
             source[i].weight = attack_between(a, 0.1, 2);
@@ -69,7 +69,7 @@ static void draw_detector(struct attack *a, struct drawn_scene *out)
 {
     nb_detector *d = &out->scene.detector;
 
-    d->convention = attack_below(a, NB_DIALS + 1);
+    d->convention = attack_below(a, NB_CONVENTION_DIALS + 1);
     d->nfast = 4 + attack_below(a, DRAWN_EDGE - 3);
     d->nslow = 4 + attack_below(a, DRAWN_EDGE - 3);
     d->distance = attack_decades(a, 20, 2000);
@@ -145,9 +145,9 @@ static void describe(struct drawn_scene *out)
                    c->shape, c->cell[0], c->cell[1], c->cell[2], c->ncells[0], c->ncells[1],
                    c->ncells[2], s->beam.wavelength, s->detector.nfast, s->detector.nslow,
                    s->detector.pixel, s->detector.distance,
-                   !c->hkl                         ? "constant"
-                   : c->interpolate == NB_TRICUBIC ? "tricubic"
-                                                   : "list",
+                   !c->hkl                                ? "constant"
+                   : c->interpolate == NB_LOOKUP_TRICUBIC ? "tricubic"
+                                                          : "list",
                    s->beam.nsource, s->scan.nphi, c->ndomains, s->oversample);
 }
 
@@ -155,7 +155,7 @@ static void describe(struct drawn_scene *out)
  * the beam. */
 static int is_possible(const nb_scene *scene)
 {
-    const nb_options how = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options how = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     nb_context *ctx = renders_context(1);
     nb_simulator *sim = NULL;
     const nb_status status = nb_simulator_create(ctx, scene, NULL, &how, &sim);
@@ -188,7 +188,8 @@ static void draw_once(struct attack *attack, struct drawn_scene *out)
                           attack_between(attack, 0, 0.6), at);
     if (attack_once_in(attack, 2)) {
         s->crystal.hkl = out->hkl = list_about(attack, at);
-        s->crystal.interpolate = attack_once_in(attack, 2) ? NB_NEAREST : NB_TRICUBIC;
+        s->crystal.interpolate =
+            attack_once_in(attack, 2) ? NB_LOOKUP_NEAREST : NB_LOOKUP_TRICUBIC;
         describe(out);
     }
 }

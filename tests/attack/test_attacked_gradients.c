@@ -114,7 +114,7 @@ static void judge_losses(struct attack *attack, const struct drawn_scene *drawn,
 static void check_parameter(struct attack *attack, const struct drawn_scene *drawn,
                             const char *name, struct tally *tally)
 {
-    static const nb_options how = {NB_DOUBLE, NB_REFERENCE, 0};
+    static const nb_options how = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     nb_gradcheck_row rows[3 * NB_GRADCHECK_LOSSES] = {0};
     nb_simulator *sim = NULL;
     size_t n;
@@ -139,7 +139,7 @@ static void try_parameters(struct attack *attack, nb_simulator *sim,
 {
     static double weight[DRAWN_PIXELS], image[DRAWN_PIXELS];
     double x[MOST_PARAMETERS] = {0}, gradient[MOST_PARAMETERS] = {0}, size = 0;
-    const int n = (int)nb_nparam(sim);
+    const int n = (int)nb_simulator_nparam(sim);
     const int nslow = drawn->scene.detector.nslow, nfast = drawn->scene.detector.nfast;
     const nb_array bar = nb_array_f64(weight, nslow, nfast);
     struct weighted_sum sum = {sim, weight, x, image, 0, nslow, nfast};
@@ -148,7 +148,7 @@ static void try_parameters(struct attack *attack, nb_simulator *sim,
     if (n < 1 || n > MOST_PARAMETERS) return;
     for (int i = 0; i < drawn->npixel; i++) weight[i] = attack_between(attack, 0.5, 1.5);
     for (size_t i = 0; i < (size_t)n; i++)
-        if (nb_param_at(sim, i, &p) == NB_OK) x[i] = p.value;
+        if (nb_simulator_param(sim, i, &p) == NB_OK) x[i] = p.value;
     if (!attack_expect(attack, nb_vjp(sim, x, 1, &bar, gradient) == NB_OK,
                        "no gradient: %s", drawn->text))
         return;
@@ -158,7 +158,7 @@ static void try_parameters(struct attack *attack, nb_simulator *sim,
         int verdict;
 
         sum.at = (size_t)attack_below(attack, n);
-        if (nb_param_at(sim, sum.at, &p) != NB_OK) continue;
+        if (nb_simulator_param(sim, sum.at, &p) != NB_OK) continue;
         verdict = compare(&sum, &p, gradient[sum.at], size, &found);
         tally->agreed += verdict == 1;
         tally->inconclusive += verdict < 0;
@@ -175,13 +175,13 @@ static int is_smooth(const nb_scene *scene)
 {
     const double lambda = scene->beam.wavelength;
 
-    return scene->crystal.shape != NB_TOPHAT
+    return scene->crystal.shape != NB_SHAPE_TOPHAT
            && scene->crystal.b_factor > -20 * lambda * lambda;
 }
 
 static int is_tricubic(const nb_crystal *crystal)
 {
-    return crystal->hkl && crystal->interpolate == NB_TRICUBIC;
+    return crystal->hkl && crystal->interpolate == NB_LOOKUP_TRICUBIC;
 }
 
 static void draw_scene(struct attack *attack, struct drawn_scene *drawn, int tricubic)
@@ -194,7 +194,7 @@ static void draw_scene(struct attack *attack, struct drawn_scene *drawn, int tri
 
 static int gradients(void)
 {
-    static const nb_options how = {NB_DOUBLE, NB_REFERENCE, 0};
+    static const nb_options how = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     static struct drawn_scene drawn;
     struct attack attack = attack_begin(40);
     struct tally tally = {0, 0};

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "api/allocations.h"
 #include "attack/attack.h"
 #include "attack/attacked_fits.h"
@@ -115,7 +117,7 @@ static nb_status jtj(void)
 }
 static nb_status loss(void)
 {
-    const nb_target target = {.observed = &bar, .kind = NB_GAUSSIAN};
+    const nb_target target = {.observed = &bar, .kind = NB_LOSS_GAUSS};
     nb_normal normal = {.matrix = matrix, .gradient = gradient};
 
     return nb_loss(sim, NULL, &target, &value, &normal);
@@ -128,8 +130,8 @@ static nb_status planes(void)
     static const int box[2][4] = {{0, 3, 0, 4}, {1, 4, 1, 4}};
     static double normal_of[MOST], coupling[4 * MOST];
     const nb_target target = {.observed = &bar,
-                              .kind = NB_POISSON,
-                              .background = NB_PLANES};
+                              .kind = NB_LOSS_POISSON,
+                              .background = NB_BACKGROUND_PLANES};
     nb_normal normal = {.diagonal = normal_of, .gradient = normal_of, .coupling = coupling};
     nb_scene scene = drawn.scene;
     nb_simulator *boxed_sim;
@@ -142,7 +144,7 @@ static nb_status planes(void)
     status = nb_simulator_create(own, &scene, drawn.hkl ? "misset F[*]" : "misset", NULL,
                                  &boxed_sim);
     if (status != NB_OK) return status;
-    if (nb_nparam(boxed_sim) > MOST) abort();
+    if (nb_simulator_nparam(boxed_sim) > MOST) abort();
     status = nb_planes(boxed_sim, NULL, &target, found);
     if (status == NB_OK) status = nb_loss(boxed_sim, NULL, &target, &value, &normal);
     nb_simulator_free(boxed_sim);
@@ -165,51 +167,51 @@ static nb_status described(void)
 {
     nb_description out;
 
-    return nb_describe(sim, NULL, &out);
+    return nb_simulator_describe(sim, NULL, &out);
 }
 static nb_status boxed(void)
 {
     int box[4];
     size_t n;
 
-    return nb_boxes(sim, NULL, 3, 1, box, &n);
+    return nb_simulator_boxes(sim, NULL, 3, 1, box, &n);
 }
 static nb_status traced(void)
 {
     nb_pixel_trace out;
 
-    return nb_trace_pixel(sim, NULL, 0, 1, 1, &out);
+    return nb_simulator_trace(sim, NULL, 0, 1, 1, &out);
 }
 static nb_status placed(void)
 {
     nb_panel out;
 
-    return nb_panel_at(sim, NULL, 0, &out);
+    return nb_simulator_panel(sim, NULL, 0, &out);
 }
 static nb_status oriented(void)
 {
     double axes[9];
 
-    return nb_orientation_at(sim, NULL, 0, 0, axes);
+    return nb_simulator_orientation(sim, NULL, 0, 0, axes);
 }
 static nb_status lit(void)
 {
     nb_source source;
     double deviation;
 
-    return nb_source_at(sim, NULL, 0, &source, &deviation);
+    return nb_simulator_source(sim, NULL, 0, &source, &deviation);
 }
 static nb_status resolved(void)
 {
     nb_scene out;
 
-    return nb_resolved(sim, NULL, &out);
+    return nb_simulator_resolved(sim, NULL, &out);
 }
 static nb_status parameter(void)
 {
     nb_param out;
 
-    return nb_param_at(sim, 0, &out);
+    return nb_simulator_param(sim, 0, &out);
 }
 static nb_status device(void)
 {
@@ -428,7 +430,7 @@ static const struct call {
              {"nb_fit_misfit_get", attacked_fit_compared, 0},
              {"nb_fit_write", attacked_fit_filed, 0},
              {"nb_fit_read", attacked_fit_filed, 0},
-             {"nb_fisher", attacked_fit_expected, 0},
+             {"nb_fit_create_expected", attacked_fit_expected, 0},
              {"nb_digitize", digitize, 1},
              {"nb_nxmx_create", attacked_nxmx_written, 1},
              {"nb_nxmx_append", attacked_nxmx_written, 1},
@@ -439,15 +441,15 @@ static const struct call {
              {"nb_cbf_check", attacked_cbf_checked, 1},
              {"nb_cbf_write", attacked_cbf_written, 1},
              {"nb_statistics_get", statistics, 1},
-             {"nb_describe", described, 1},
-             {"nb_trace_pixel", traced, 1},
-             {"nb_panel_at", placed, 1},
-             {"nb_boxes", boxed, 1},
+             {"nb_simulator_describe", described, 1},
+             {"nb_simulator_trace", traced, 1},
+             {"nb_simulator_panel", placed, 1},
+             {"nb_simulator_boxes", boxed, 1},
              {"nb_simulator_explain", explained, 1},
-             {"nb_orientation_at", oriented, 1},
-             {"nb_source_at", lit, 1},
-             {"nb_resolved", resolved, 1},
-             {"nb_param_at", parameter, 1},
+             {"nb_simulator_orientation", oriented, 1},
+             {"nb_simulator_source", lit, 1},
+             {"nb_simulator_resolved", resolved, 1},
+             {"nb_simulator_param", parameter, 1},
              {"nb_simulator_set_stream", stream, 1},
              {"nb_device_named", device, 0},
              {"nb_gradcheck", gradcheck, 1},

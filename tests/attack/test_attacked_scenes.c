@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "attack/attack.h"
 #include "attack/drawn_scene.h"
 #include "kernels/rounding.h"
@@ -40,7 +42,7 @@ static nb_status render(nb_context *own, const nb_scene *scene, const nb_options
     nb_status status = nb_simulator_create(own, scene, NULL, how, &sim);
 
     if (status == NB_OK) status = nb_forward(sim, NULL, &array);
-    if (status == NB_OK && about) status = nb_describe(sim, NULL, about);
+    if (status == NB_OK && about) status = nb_simulator_describe(sim, NULL, about);
     if (status == NB_OK && brightest) *brightest = brightest_of(sim);
     nb_simulator_free(sim);
     return status;
@@ -60,7 +62,7 @@ struct truth {
 static int render_truth(struct attack *attack, const struct drawn_scene *drawn,
                         struct truth *truth)
 {
-    static const nb_options reference = {NB_DOUBLE, NB_REFERENCE, 0};
+    static const nb_options reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     const size_t n = (size_t)drawn->npixel;
     nb_scene sharp = drawn->scene;
     double least = 0, most = 0;
@@ -96,7 +98,7 @@ static int render_truth(struct attack *attack, const struct drawn_scene *drawn,
 static double allowed_of(const nb_description *about, const struct truth *truth)
 {
     const double underflow = 1e-280;
-    const double dropped = about->strategy == NB_SPOTS ? about->tolerance : 0;
+    const double dropped = about->strategy == NB_STRATEGY_SPOTS ? about->tolerance : 0;
     const double dark = fmin(0.01 * truth->brightest, 1e4 * truth->peak);
 
     return about->rounding * (truth->peak + dark) + dropped * truth->peak
@@ -108,10 +110,10 @@ static int strategies(void)
     static const struct {
         const char *name;
         nb_options options;
-    } ways[] = {{"lanes", {NB_DOUBLE, NB_LANES, 0}},
-                {"lanes in float", {NB_SINGLE, NB_LANES, 0}},
-                {"spots", {NB_DOUBLE, NB_SPOTS, 0}},
-                {"spots in float", {NB_SINGLE, NB_SPOTS, 0}}};
+    } ways[] = {{"lanes", {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0}},
+                {"lanes in float", {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0}},
+                {"spots", {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0}},
+                {"spots in float", {NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0}}};
     static double image[DRAWN_PIXELS];
     static struct truth truth;
     static struct drawn_scene drawn;
@@ -129,7 +131,8 @@ static int strategies(void)
             double allowed;
 
             /* the reflections may be too many to be listed */
-            if (status == NB_ERR_MEMORY && ways[i].options.strategy == NB_SPOTS) continue;
+            if (status == NB_ERR_MEMORY && ways[i].options.strategy == NB_STRATEGY_SPOTS)
+                continue;
             if (!attack_expect(&attack, status == NB_OK, "%s: %s (%s)", ways[i].name,
                                nb_context_message(ctx), drawn.text))
                 continue;
@@ -163,8 +166,9 @@ static int bits(void)
         nb_options how = {0};
 
         drawn_scene(&attack, &drawn);
-        how.strategy = attack_once_in(&attack, 4) ? NB_REFERENCE : NB_STRATEGY_AUTO;
-        if (how.strategy != NB_REFERENCE) how.precision = attack_below(&attack, 2);
+        how.strategy =
+            attack_once_in(&attack, 4) ? NB_STRATEGY_REFERENCE : NB_STRATEGY_AUTO;
+        if (how.strategy != NB_STRATEGY_REFERENCE) how.precision = attack_below(&attack, 2);
         for (int i = 0; i < 8; i++) {
             nb_context *own =
                 compiled_context(i < 4 ? NB_COMPILE_ON : NB_COMPILE_OFF, threads[i % 4]);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "attack/attack.h"
 #include "attack/drawn_scene.h"
 #include "support/compiled.h"
@@ -73,7 +75,7 @@ static double whole_peak(nb_scene scene, double *image, size_t n)
     scene.detector.mask = NULL;
     memset(scene.detector.roi, 0, sizeof scene.detector.roi);
     if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) == NB_OK
-        && nb_describe(sim, NULL, &about) == NB_OK) {
+        && nb_simulator_describe(sim, NULL, &about) == NB_OK) {
         array = nb_array_f64(image, about.nslow, about.nfast);
         if (nb_forward(sim, NULL, &array) == NB_OK) peak = worst_largest(image, n);
     }
@@ -91,7 +93,7 @@ static int check_image(struct attack *attack, nb_simulator *sim, const struct mu
     nb_array array;
     size_t n;
 
-    if (nb_describe(sim, NULL, &about) != NB_OK) return 0;
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) return 0;
     n = (size_t)about.nslow * (size_t)about.nfast;
     if (n > COUNT(image) || about.evaluations > most_samples) return 0;
     memset(image, 0, sizeof image);

@@ -39,7 +39,7 @@ static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, do
                != NB_OK)
         abort();
     image.data = (void *)(uintptr_t)address;
-    image.device = NB_CUDA;
+    image.device = NB_DEVICE_CUDA;
     image.bits = bits;
     image.stride[0] = rows;
     image.stride[1] = step;
@@ -84,16 +84,17 @@ static int device_arrays(void)
 
     for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
     watched_reset();
-    ctx = devices_context(NB_CUDA);
+    ctx = devices_context(NB_DEVICE_CUDA);
     for (int i = 0; i < 4; i++) {
         nb_simulator *sim;
 
-        scene.crystal.shape = i == 3 ? NB_GAUSS : NB_SQUARE;
+        scene.crystal.shape = i == 3 ? NB_SHAPE_GAUSS : NB_SHAPE_SQUARE;
         memcpy(scene.detector.roi, roi, sizeof roi);
         scene.detector.mask = mask;
         if (i == 0) memset(scene.detector.roi, 0, sizeof roi);
         if (i == 0) scene.detector.mask = NULL;
-        sim = devices_make(ctx, &scene, "", i < 2 ? NB_DOUBLE : NB_SINGLE);
+        sim = devices_make(ctx, &scene, "",
+                           i < 2 ? NB_PRECISION_DOUBLE : NB_PRECISION_SINGLE);
         check_output("float64", sim, 64, 0, 0);
         check_output("float32", sim, 32, 0, 0);
         check_output("float64, strides", sim, 64, 2 * 70 + 1, 2);
@@ -117,8 +118,8 @@ static int small_region(void)
 
     memcpy(scene.detector.roi, roi, sizeof roi);
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     if (into_device(sim, 64, 0, 0, image) != NB_OK) abort();
     for (int i = 0; i < DEVICES_MANY; i++) {
         const int f = i % scene.detector.nfast, s = i / scene.detector.nfast;
@@ -140,7 +141,7 @@ static void check_refusal(const char *what, int device, const nb_scene *scene,
                           const nb_array *image, nb_status expected, const char *words)
 {
     nb_context *ctx = devices_context(device);
-    nb_simulator *sim = devices_make(ctx, scene, "", NB_DOUBLE);
+    nb_simulator *sim = devices_make(ctx, scene, "", NB_PRECISION_DOUBLE);
     nb_array copy = *image;
     const nb_status status = nb_forward(sim, NULL, &copy);
 
@@ -156,35 +157,38 @@ static int device_refusals(void)
     nb_scene scene = scenes_base(), spread = scenes_base();
     nb_array image = nb_array_f64(workspace, scene.detector.nslow, scene.detector.nfast);
     nb_array other, missing, counts, given;
-    nb_context *ctx = devices_context(NB_CUDA);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
     nb_simulator *sim;
 
     watched_reset();
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     image = devices_array(sim, image, workspace, sizeof workspace);
     other = missing = counts = given = image;
     other.device_id = 1;
     missing.data = NULL;
-    counts.type = NB_UINT;
+    counts.type = NB_TYPE_UINT;
     given.flags = NB_DONATED;
     spread.psf.kind = NB_PSF_GAUSS;
     spread.psf.fwhm = 0.2;
-    check_refusal("on the host", NB_CPU, &scene, &image, NB_ERR_SHAPE,
+    check_refusal("on the host", NB_DEVICE_CPU, &scene, &image, NB_ERR_SHAPE,
                   "images are made on the cpu");
-    check_refusal("another device", NB_CUDA, &scene, &other, NB_ERR_SHAPE, "expected 0");
-    check_refusal("no memory", NB_CUDA, &scene, &missing, NB_ERR_ARGUMENT, "no array");
-    check_refusal("counts", NB_CUDA, &scene, &counts, NB_ERR_SHAPE, "expected float");
-    check_refusal("given away", NB_CUDA, &scene, &given, NB_ERR_DONATED, "donated");
+    check_refusal("another device", NB_DEVICE_CUDA, &scene, &other, NB_ERR_SHAPE,
+                  "expected 0");
+    check_refusal("no memory", NB_DEVICE_CUDA, &scene, &missing, NB_ERR_ARGUMENT,
+                  "no array");
+    check_refusal("counts", NB_DEVICE_CUDA, &scene, &counts, NB_ERR_SHAPE,
+                  "expected float");
+    check_refusal("given away", NB_DEVICE_CUDA, &scene, &given, NB_ERR_DONATED, "donated");
 #ifdef NANOBRAG_FFTW
-    check_refusal("a point spread", NB_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
+    check_refusal("a point spread", NB_DEVICE_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
                   "point spread");
 #endif
     watched.of_host = image.data;
-    check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
+    check_refusal("memory of the host", NB_DEVICE_CUDA, &scene, &image, NB_ERR_SHAPE,
                   "image is said to lie on CUDA device 0, but its address is not");
     watched.of_host = NULL;
     watched.fail_at = watched.calls + 7;
-    check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
+    check_refusal("a device that fails", NB_DEVICE_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
     devices_give_back(sim, &image, workspace, sizeof workspace);
     nb_simulator_free(sim);
@@ -222,15 +226,15 @@ static int streams(void)
     static double image[PIXELS];
     static char first, second, foreign;
     const nb_scene scene = scenes_base();
-    nb_context *ctx, *host = devices_context(NB_CPU);
-    nb_simulator *a, *b, *c = devices_make(host, &scene, "", NB_DOUBLE);
+    nb_context *ctx, *host = devices_context(NB_DEVICE_CPU);
+    nb_simulator *a, *b, *c = devices_make(host, &scene, "", NB_PRECISION_DOUBLE);
     nb_status status;
 
     watched_reset();
     watched.foreign = &foreign;
-    ctx = devices_context(NB_CUDA);
-    a = devices_make(ctx, &scene, "", NB_DOUBLE);
-    b = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    a = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    b = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     check_stream("at first", a, image, NULL);
     tap_check(nb_simulator_set_stream(a, &first) == NB_OK
                   && nb_simulator_set_stream(b, &second) == NB_OK,

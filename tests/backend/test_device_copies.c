@@ -26,7 +26,7 @@ static nb_scene gauss_scene(void)
 {
     nb_scene scene = devices_many_tiles();
 
-    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
     return scene;
 }
 
@@ -55,8 +55,8 @@ static int peak_alone(void)
     int differ = 0;
 
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_SINGLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
     bytes = bytes_back(sim, there);
     tap_check(bytes == sizeof(double), "%llu bytes came back, expected %zu",
               (unsigned long long)bytes, sizeof(double));
@@ -82,14 +82,14 @@ static int lost_there(void)
     int lit = 0, differ = 0;
 
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_SINGLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
     (void)bytes_back(sim, there);
     tap_check(watched.launches[GPU_IMAGE] == 2, "%llu images computed, expected 2",
               (unsigned long long)watched.launches[GPU_IMAGE]);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, here);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, here);
     for (size_t i = 0; i < pixels; i++) {
         differ += there[i] != here[i];
         lit += here[i] > 0;
@@ -113,10 +113,10 @@ static int one_copy_each_way(void)
     uint64_t bytes[2];
 
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    there = devices_context(NB_CPU);
-    sim = devices_make(ctx, &scene, "misset", NB_DOUBLE);
-    on_host = devices_make(there, &scene, "misset", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    there = devices_context(NB_DEVICE_CPU);
+    sim = devices_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE);
+    on_host = devices_make(there, &scene, "misset", NB_PRECISION_DOUBLE);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     for (int i = 0; i < 2; i++) {
         watched.uploads = watched.uploaded = watched.downloads = 0;
@@ -146,10 +146,11 @@ static int target_that_changes(void)
     static double observed[PIXELS];
     const nb_scene scene = scenes_base();
     nb_array array = nb_array_f64(observed, scene.detector.nslow, scene.detector.nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &array};
-    nb_context *ctx = devices_context(NB_CUDA), *there = devices_context(NB_CPU);
-    nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    nb_simulator *on_host = devices_make(there, &scene, "", NB_DOUBLE);
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &array};
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA),
+               *there = devices_context(NB_DEVICE_CPU);
+    nb_simulator *sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    nb_simulator *on_host = devices_make(there, &scene, "", NB_PRECISION_DOUBLE);
 
     watched_reset();
     for (int i = 0; i < 5; i++) {
@@ -185,7 +186,7 @@ static nb_scene long_rows(void)
 
     scene.detector.nfast = LONG_ROW;
     scene.detector.nslow = LONG_ROWS;
-    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
     memcpy(scene.detector.roi, roi, sizeof roi);
     return scene;
 }
@@ -201,9 +202,9 @@ static int strips_in_turn(void)
 
     if (!host || !image) abort();
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     for (int i = 0; i < 2; i++) {
         memset(image, 0xff, n * sizeof *image);
         watched.overlaps = 0;
@@ -237,9 +238,9 @@ static int out_of_memory(void)
     int failures = 0;
 
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     devices_warnings = 0;
     for (int i = 0; i < 3; i++) {
         const size_t there = watched.bytes;
@@ -260,7 +261,7 @@ static int out_of_memory(void)
     tap_check(failures == 3 && devices_warnings == 1,
               "%d images were the host's, expected 3; %d warnings, expected 1: %s",
               failures, devices_warnings, devices_warning);
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strncmp(about.device, "watched:0 ", 10) == 0, "images on %s", about.device);
     nb_simulator_free(sim);
     nb_context_free(ctx);

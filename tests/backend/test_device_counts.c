@@ -219,9 +219,10 @@ static void check_window(int part)
         {.offset = 10}, /* automatic scale */
     };
     const nb_scene scene = scene_of(NSLOW, NFAST, part);
-    nb_context *cpu = devices_context(NB_CPU), *gpu = devices_context(NB_CUDA);
-    nb_simulator *host = devices_make(cpu, &scene, "", NB_DOUBLE);
-    nb_simulator *device = devices_make(gpu, &scene, "", NB_DOUBLE);
+    nb_context *cpu = devices_context(NB_DEVICE_CPU),
+               *gpu = devices_context(NB_DEVICE_CUDA);
+    nb_simulator *host = devices_make(cpu, &scene, "", NB_PRECISION_DOUBLE);
+    nb_simulator *device = devices_make(gpu, &scene, "", NB_PRECISION_DOUBLE);
     static double photons[PIXELS], plain[PIXELS];
     char what[64];
 
@@ -261,10 +262,10 @@ static int nothing_bright(void)
     static double photons[PIXELS];
 
     watched_reset();
-    cpu = devices_context(NB_CPU);
-    gpu = devices_context(NB_CUDA);
-    host = devices_make(cpu, &scene, "", NB_DOUBLE);
-    device = devices_make(gpu, &scene, "", NB_DOUBLE);
+    cpu = devices_context(NB_DEVICE_CPU);
+    gpu = devices_context(NB_DEVICE_CUDA);
+    host = devices_make(cpu, &scene, "", NB_PRECISION_DOUBLE);
+    device = devices_make(gpu, &scene, "", NB_PRECISION_DOUBLE);
     for (size_t i = 0; i < COUNT(values); i++) {
         for (int k = 0; k < PIXELS; k++) photons[k] = values[i];
         check_there("nothing bright", host, device, &how, photons);
@@ -286,7 +287,7 @@ static void draw_large(int device, const nb_digitizer *how, int bits, struct dra
 {
     const nb_scene scene = scene_of(LARGE, LARGE, 0);
     nb_context *ctx = devices_context(device);
-    nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    nb_simulator *sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     const uint64_t before = watched.launches[GPU_COUNT];
     const nb_status status = draw(sim, how, large, bits, out);
 
@@ -308,15 +309,15 @@ static int sent_there(void)
         const int bits = way & 1 ? 64 : 32;
 
         count_bits = way & 2 ? 32 : 16;
-        draw_large(NB_CPU, &how, bits, &host, &none);
-        draw_large(NB_CUDA, &how, bits, &device, &launches);
+        draw_large(NB_DEVICE_CPU, &how, bits, &host, &none);
+        draw_large(NB_DEVICE_CUDA, &how, bits, &device, &launches);
         tap_check(same(&host, &device, LARGE * LARGE) && launches == 1 && none == 0,
                   "float%d: the same counts of %d bits, %llu launches expected 1", bits,
                   count_bits, (unsigned long long)launches);
     }
     count_bits = 16;
-    draw_large(NB_CPU, &rounded, 64, &host, &none);
-    draw_large(NB_CUDA, &rounded, 64, &device, &launches);
+    draw_large(NB_DEVICE_CPU, &rounded, 64, &host, &none);
+    draw_large(NB_DEVICE_CUDA, &rounded, 64, &device, &launches);
     tap_check(same(&host, &device, LARGE * LARGE) && launches == 0,
               "without noise they are not sent: %llu launches",
               (unsigned long long)launches);
@@ -339,7 +340,7 @@ static int not_sent(void)
         nb_scene scene = scene_of(n, n, 0);
         nb_array image = nb_array_f64(workspace, n, n);
         nb_array counts = nb_array_u16(counted, n, n);
-        nb_context *ctx = devices_context(NB_CUDA);
+        nb_context *ctx = devices_context(NB_DEVICE_CUDA);
         nb_simulator *sim;
 
         if (i == 1) counts.stride[0] = 2 * n;
@@ -347,7 +348,7 @@ static int not_sent(void)
         if (i == 2) counts.data = workspace;
         if (i == 2) image.flags = NB_DONATE;
         if (i == 3) scene.quirks |= NB_QUIRK_NOISE;
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         memcpy(workspace, large, sizeof workspace);
         tap_check(nb_digitize(sim, &how, &image, &counts) == NB_OK
                       && watched.launches[GPU_COUNT] == 0,
@@ -369,7 +370,7 @@ static int any_call_fails(void)
 
     watched_reset();
     for (int i = 0; i < LARGE * LARGE; i++) large[i] = i % 97;
-    draw_large(NB_CPU, &how, 64, &host, &none);
+    draw_large(NB_DEVICE_CPU, &how, 64, &host, &none);
     while (failed) {
         nb_compile_stats stats;
         nb_context *ctx;
@@ -377,8 +378,8 @@ static int any_call_fails(void)
 
         watched_reset();
         devices_warnings = 0;
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         watched.fail_at = watched.calls + ++n;
         if (draw(sim, &how, large, 64, &device) != NB_OK) abort();
         failed = watched.calls >= watched.fail_at;
@@ -412,8 +413,8 @@ static int any_call_fails_there(void)
     watched_reset();
     fill_plain(PIXELS, photons);
     while (failed) {
-        nb_context *ctx = devices_context(NB_CUDA);
-        nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        nb_context *ctx = devices_context(NB_DEVICE_CUDA);
+        nb_simulator *sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         nb_status status;
 
         watched_reset();
@@ -446,8 +447,8 @@ static int strict(void)
 
     watched_reset();
     setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     watched.fail_at = watched.calls + 3;
     tap_check(draw(sim, &how, large, 64, &out) == NB_ERR_UNSUPPORTED,
               "NANOBRAG_STRICT=1: %s", nb_context_message(ctx));
@@ -475,7 +476,7 @@ static void check_refusal(const char *what, int device, unsigned quirks,
     nb_status status;
 
     scene.quirks = quirks;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     status = nb_digitize(sim, &how, &a, &b);
     tap_check(status == expected && strstr(nb_context_message(ctx), words)
                   && !strchr(nb_context_message(ctx), '\n')
@@ -490,46 +491,47 @@ static int refused(void)
     const nb_array host_image = nb_array_f64(image_room, NSLOW, NFAST);
     const nb_array host_counts = nb_array_u16(counts_room, NSLOW, NFAST);
     const nb_scene scene = scene_of(NSLOW, NFAST, 0);
-    nb_context *ctx = devices_context(NB_CUDA);
-    nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
+    nb_simulator *sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     nb_array image = devices_array(sim, host_image, image_room, sizeof image_room);
     nb_array counts = devices_array(sim, host_counts, counts_room, sizeof counts_room);
     nb_array other;
 
     watched_reset();
-    check_refusal("counts on the host", NB_CUDA, 0, &image, &host_counts, NB_ERR_SHAPE,
-                  "image lies on a CUDA device and counts in host memory");
-    check_refusal("image on the host", NB_CUDA, 0, &host_image, &counts, NB_ERR_SHAPE,
-                  "counts lies on a CUDA device and image in host memory");
-    check_refusal("made on the host", NB_CPU, 0, &image, &counts, NB_ERR_SHAPE,
+    check_refusal("counts on the host", NB_DEVICE_CUDA, 0, &image, &host_counts,
+                  NB_ERR_SHAPE, "image lies on a CUDA device and counts in host memory");
+    check_refusal("image on the host", NB_DEVICE_CUDA, 0, &host_image, &counts,
+                  NB_ERR_SHAPE, "counts lies on a CUDA device and image in host memory");
+    check_refusal("made on the host", NB_DEVICE_CPU, 0, &image, &counts, NB_ERR_SHAPE,
                   "images are made on the cpu");
     other = image;
     other.device_id = 1;
-    check_refusal("another device", NB_CUDA, 0, &other, &counts, NB_ERR_SHAPE,
+    check_refusal("another device", NB_DEVICE_CUDA, 0, &other, &counts, NB_ERR_SHAPE,
                   "expected 0");
     other = counts;
     other.device_id = 1;
-    check_refusal("counts on another", NB_CUDA, 0, &image, &other, NB_ERR_SHAPE,
+    check_refusal("counts on another", NB_DEVICE_CUDA, 0, &image, &other, NB_ERR_SHAPE,
                   "counts lies on CUDA device 1");
     other = counts;
     other.bits = 32;
-    check_refusal("counts of 32 bits", NB_CUDA, 0, &image, &other, NB_ERR_SHAPE,
+    check_refusal("counts of 32 bits", NB_DEVICE_CUDA, 0, &image, &other, NB_ERR_SHAPE,
                   "expected uint16");
     other = image;
     other.data = NULL;
-    check_refusal("no image", NB_CUDA, 0, &other, &counts, NB_ERR_ARGUMENT, "no array");
+    check_refusal("no image", NB_DEVICE_CUDA, 0, &other, &counts, NB_ERR_ARGUMENT,
+                  "no array");
     other = image;
     other.flags = NB_DONATED;
-    check_refusal("given away before", NB_CUDA, 0, &other, &counts, NB_ERR_DONATED,
+    check_refusal("given away before", NB_DEVICE_CUDA, 0, &other, &counts, NB_ERR_DONATED,
                   "donated");
-    check_refusal("nanoBragg's noise", NB_CUDA, NB_QUIRK_NOISE, &image, &counts,
+    check_refusal("nanoBragg's noise", NB_DEVICE_CUDA, NB_QUIRK_NOISE, &image, &counts,
                   NB_ERR_UNSUPPORTED, "NB_QUIRK_NOISE");
     other = counts;
     other.data = image.data;
-    check_refusal("in the image's memory", NB_CUDA, 0, &image, &other, NB_ERR_ARGUMENT,
-                  "lies in the memory of image");
+    check_refusal("in the image's memory", NB_DEVICE_CUDA, 0, &image, &other,
+                  NB_ERR_ARGUMENT, "lies in the memory of image");
     image.flags = NB_DONATE;
-    check_refusal("and given away", NB_CUDA, 0, &image, &other, NB_ERR_UNSUPPORTED,
+    check_refusal("and given away", NB_DEVICE_CUDA, 0, &image, &other, NB_ERR_UNSUPPORTED,
                   "memory of its own");
     devices_give_back(sim, &image, image_room, sizeof image_room);
     devices_give_back(sim, &counts, counts_room, sizeof counts_room);
@@ -552,8 +554,8 @@ static int given_away(void)
 
     watched_reset();
     devices_warnings = 0;
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     image = on_device(sim, image, dense, image_room, sizeof image_room);
     counts = on_device(sim, counts, dense, counts_room, sizeof counts_room);
     image.flags = NB_DONATE;

@@ -28,7 +28,7 @@ enum { PIXELS = BOTH_PIXELS, MOST = BOTH_MOST };
 
 static nb_context *device_context(void)
 {
-    nb_context *ctx = devices_context(NB_CUDA);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
 
     ctx->env.cache_dir[0] = '\0';
     return ctx;
@@ -38,7 +38,7 @@ static void open_both(const nb_scene *scene, const char *names, int precision)
 {
     watched_reset();
     devices_warnings = 0;
-    both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
+    both_open(devices_context(NB_DEVICE_CPU), device_context(), scene, names, precision);
 }
 
 static void close_both(void)
@@ -54,7 +54,7 @@ static void check_on_device(const char *what)
 {
     nb_description d;
 
-    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &d) != NB_OK) abort();
     tap_check(watched.launches[GPU_DERIVATIVES] > 0 && devices_warnings == 0
                   && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
               "%s on %s: %d launches, %d warnings: %s", what, d.derivatives,
@@ -72,8 +72,8 @@ static int no_number(void)
     nb_target target;
     int touched = 0;
 
-    open_both(&scene, "cell distance", NB_DOUBLE);
-    target = both_target(NB_GAUSSIAN);
+    open_both(&scene, "cell distance", NB_PRECISION_DOUBLE);
+    target = both_target(NB_LOSS_GAUSS);
     for (int k = 0; k < PIXELS; k++) both.observed[k] = NAN;
     for (int k = 0; k < MOST; k++) x_bar[k] = 7;
     for (int k = 0; k < MOST * MOST; k++) matrix[k] = 7;
@@ -111,7 +111,7 @@ static void check_on_host(const char *what, const char *why, int warnings)
     for (size_t i = 0; i < both.n; i++) same += x_bar[0][i] == x_bar[1][i];
     tap_check(same == (int)both.n, "%s: %d of %d numbers have the host's bits", what, same,
               (int)both.n);
-    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &d) != NB_OK) abort();
     tap_check(strcmp(d.derivatives, "cpu") == 0 && strstr(d.derivatives_why, why)
                   && strcmp(d.device, "cpu") != 0,
               "%s: on %s: %s", what, d.derivatives, d.derivatives_why);
@@ -123,18 +123,18 @@ static int on_host(void)
 {
     nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
 
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, few, NB_PRECISION_DOUBLE);
     both.ctx[1]->env.disable_compile = 1;
     both.ctx[1]->options.compile = NB_COMPILE_OFF;
     check_on_host("without compiled mode", "compiled mode is off", 0);
     close_both();
     scene.psf.kind = NB_PSF_GAUSS;
     scene.psf.fwhm = 0.5;
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, few, NB_PRECISION_DOUBLE);
     check_on_host("with a point spread", "point spread", 1);
     close_both();
     scene.psf = (nb_psf){0};
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, few, NB_PRECISION_DOUBLE);
     both.ctx[1]->nvrtc = "no such library";
     check_on_host("without NVRTC", "no such library", 1);
     close_both();
@@ -154,7 +154,7 @@ static int kernels_of_the_build(void)
         const char *parameters = names[i / 2];
         nb_compile_stats stats;
 
-        open_both(&scene, parameters, single ? NB_SINGLE : NB_DOUBLE);
+        open_both(&scene, parameters, single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE);
         both.ctx[1]->nvrtc = "no such library";
         watched.built = 1;
         tap_close(parameters, both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
@@ -176,7 +176,7 @@ static int factors_on_host(void)
     double dx[MOST] = {0};
     int same = 0;
 
-    open_both(&scene, "distance F[1,2,3] F[0,1,2]", NB_DOUBLE);
+    open_both(&scene, "distance F[1,2,3] F[0,1,2]", NB_PRECISION_DOUBLE);
     dx[1] = 1;
     for (int i = 0; i < 2; i++) {
         nb_array image = nb_array_f64(change[i], COMPILED_SLOW, COMPILED_FAST);
@@ -204,7 +204,7 @@ static int faint_factors(void)
     nb_scene scene = scenes_named(SCENES_FEATURES, "gauss_nearest");
 
     scene.crystal.fudge = 80;
-    open_both(&scene, "default_f F[1,2,3] F[0,1,2] F[-2,1,0]", NB_DOUBLE);
+    open_both(&scene, "default_f F[1,2,3] F[0,1,2] F[-2,1,0]", NB_PRECISION_DOUBLE);
     tap_close("structure factors", both_vjp(64), 0, 2e-12);
     tap_check(watched.launches[GPU_F] == 2, "measured %d launches expected 2",
               (int)watched.launches[GPU_F]);
@@ -219,7 +219,7 @@ static int strict(void)
     double x_bar[MOST] = {0};
     const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
 
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, few, NB_PRECISION_DOUBLE);
     both.ctx[1]->env.strict = 1;
     both.ctx[1]->nvrtc = "no such library";
     for (int k = 0; k < 2; k++)
@@ -238,13 +238,13 @@ static int any_call_fails(void)
     struct worst worst = {0};
     int lost = 0, told = 0;
 
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, few, NB_PRECISION_DOUBLE);
     calls = watched.calls;
     worst_add(&worst, both_vjp(64), 0, 1);
     calls = watched.calls - calls;
     close_both();
     for (uint64_t k = 1; k <= calls; k++) {
-        open_both(&scene, few, NB_DOUBLE);
+        open_both(&scene, few, NB_PRECISION_DOUBLE);
         watched.fail_at = watched.calls + k;
         worst_add(&worst, both_vjp(64), 0, 1);
         watched.fail_at = 0;
@@ -265,7 +265,7 @@ static int no_cotangent(void)
     static double bar[PIXELS];
     const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
 
-    open_both(&scene, "cell distance", NB_DOUBLE);
+    open_both(&scene, "cell distance", NB_PRECISION_DOUBLE);
     bar[PIXELS / 2] = NAN;
     for (int i = 0; i < 2; i++) {
         double x_bar[MOST] = {0};
@@ -293,14 +293,14 @@ static void check_part_refused(const nb_array *image)
               "a matrix: %s", nb_context_message(both.ctx[1]));
     tap_check(nb_vjp(both.sim[1], NULL, 1, image, x_bar) == NB_OK, "a gradient: %s",
               nb_context_message(both.ctx[1]));
-    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &d) != NB_OK) abort();
     tap_check(strcmp(d.derivatives, d.device) == 0, "derivatives on %s", d.derivatives);
 }
 
 /* the value of a loss takes no kernel that is built at run time */
 static void check_value_alone(const nb_array *image)
 {
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = image};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = image};
     double value;
 
     tap_check(nb_loss(both.sim[1], NULL, &target, &value, NULL) == NB_OK && value > 0,
@@ -317,7 +317,7 @@ static int inputs_there(void)
     gpu_address address;
     int same = 0;
 
-    open_both(&scene, "cell misset distance ncells fluence F[1,2,3]", NB_DOUBLE);
+    open_both(&scene, "cell misset distance ncells fluence F[1,2,3]", NB_PRECISION_DOUBLE);
     gpu = both.sim[1]->device.scene.gpu;
     both_fill(bar, PIXELS, -1);
     if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[0]) != NB_OK
@@ -325,7 +325,7 @@ static int inputs_there(void)
         || gpu->driver->upload(both.ctx[1], gpu->device, address, bar, sizeof bar) != NB_OK)
         abort();
     image.data = (void *)(uintptr_t)address;
-    image.device = NB_CUDA;
+    image.device = NB_DEVICE_CUDA;
     tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_OK, "on the device: %s",
               nb_context_message(both.ctx[1]));
     for (size_t i = 0; i < both.n; i++) same += x_bar[0][i] == x_bar[1][i];
@@ -364,7 +364,7 @@ static int call_all(nb_simulator *sim)
     nb_array image[2] = {nb_array_f64(images, nslow, nfast),
                          nb_array_f64(images + PIXELS, nslow, nfast)};
     nb_array single = nb_array_f32(rounded, nslow, nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &view};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &view};
     double dx[MOST];
     nb_normal out = {.matrix = matrix}, slope = {.gradient = gradient};
     double value;
@@ -374,7 +374,7 @@ static int call_all(nb_simulator *sim)
     view.stride[1] = 2;
     for (int i = 0; i < 2 * PIXELS; i++) ones[i] = 1;
     for (int i = 0; i < MOST; i++) dx[i] = i + 1;
-    failed += nb_nparam(sim) > MOST;
+    failed += nb_simulator_nparam(sim) > MOST;
     failed += nb_forward(sim, NULL, image) != NB_OK;
     failed += nb_forward(sim, NULL, &single) != NB_OK;
     failed += nb_forward_batch(sim, 2, NULL, image) != NB_OK;
@@ -398,7 +398,8 @@ static int first_calls_alone(void)
         long made, held;
         int failed;
 
-        open_both(&scene, "misset default_f", single ? NB_SINGLE : NB_DOUBLE);
+        open_both(&scene, "misset default_f",
+                  single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE);
         both.ctx[1]->env.graphs = 0;
         failed = call_all(both.sim[1]);
         held = allocations_held();

@@ -26,16 +26,11 @@ static int by_environment(void)
     static const struct {
         const char *value;
         int device, id, warns;
-    } rows[] = {{"", NB_CPU, 0, 0},
-                {"cpu", NB_CPU, 0, 0},
-                {"auto", NB_DEVICE_AUTO, 0, 0},
-                {"cuda", NB_CUDA, 0, 0},
-                {"cuda:3", NB_CUDA, 3, 0},
-                {"cuda:", NB_CPU, 0, 1},
-                {"cuda:x", NB_CPU, 0, 1},
-                {"gpu", NB_CPU, 0, 1},
-                {"cuda:-1", NB_CPU, 0, 1},
-                {"cuda:99999", NB_CPU, 0, 1}};
+    } rows[] = {{"", NB_DEVICE_CPU, 0, 0},        {"cpu", NB_DEVICE_CPU, 0, 0},
+                {"auto", NB_DEVICE_AUTO, 0, 0},   {"cuda", NB_DEVICE_CUDA, 0, 0},
+                {"cuda:3", NB_DEVICE_CUDA, 3, 0}, {"cuda:", NB_DEVICE_CPU, 0, 1},
+                {"cuda:x", NB_DEVICE_CPU, 0, 1},  {"gpu", NB_DEVICE_CPU, 0, 1},
+                {"cuda:-1", NB_DEVICE_CPU, 0, 1}, {"cuda:99999", NB_DEVICE_CPU, 0, 1}};
     nb_context *ctx;
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -49,8 +44,8 @@ static int by_environment(void)
         nb_context_free(ctx);
     }
     setenv("NANOBRAG_DEVICE", "cuda", 1);
-    ctx = devices_context(NB_CPU);
-    tap_check(ctx->device == NB_CPU, "the options win over it");
+    ctx = devices_context(NB_DEVICE_CPU);
+    tap_check(ctx->device == NB_DEVICE_CPU, "the options win over it");
     nb_context_free(ctx);
     unsetenv("NANOBRAG_DEVICE");
     return TAP_PASS;
@@ -61,14 +56,14 @@ static int without_cuda(void)
 {
     static double host[PIXELS], image[PIXELS];
     const nb_scene scene = scenes_base();
-    nb_context *ctx = devices_context(NB_CUDA);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
     nb_simulator *sim;
     nb_description about;
 
     ctx->driver = NULL;
     devices_warnings = 0;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     if (strcmp(about.device, "cpu") != 0) {
         nb_simulator_free(sim);
         nb_context_free(ctx);
@@ -77,7 +72,7 @@ static int without_cuda(void)
     tap_check(devices_warnings == 1, "one warning: %s", devices_warning);
     tap_check(strlen(about.device_why) > 10, "and why: %s", about.device_why);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     tap_check(bits_same(image, host, sizeof host / sizeof *host), "the host's bits");
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -121,14 +116,14 @@ static const struct gpu_properties cards[] = {
 static int seconds_of_a_launch(void)
 {
     nb_scene scene = scenes_base();
-    nb_context *ctx = devices_context(NB_CPU);
+    nb_context *ctx = devices_context(NB_DEVICE_CPU);
     nb_simulator *sim;
     const struct phys_frame *frame;
     nb_scene at;
 
     scene.detector.nslow = scene.detector.nfast = 2048;
     scene.crystal.ndomains = 1000;
-    sim = devices_make(ctx, &scene, "", NB_SINGLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
     if (simulator_frame(sim, NULL, &at, &frame) != NB_OK) abort();
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         for (int single = 0; single < 2; single++) {

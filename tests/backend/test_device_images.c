@@ -31,13 +31,13 @@ static int strips(void)
     uint64_t launches;
 
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, one);
     launches = watched.launches[GPU_IMAGE];
     tap_check(launches == 1, "%llu launch where memory is plenty",
               (unsigned long long)launches);
     watched_reset();
     watched.memory = 100000;
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, many);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, many);
     launches = watched.launches[GPU_IMAGE];
     tap_check(launches > 5, "%llu launches in %zu bytes", (unsigned long long)launches,
               watched.memory);
@@ -50,10 +50,10 @@ static int strips(void)
 
 static void values_of(const nb_simulator *sim, double *x)
 {
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
         x[i] = param.value;
     }
 }
@@ -68,11 +68,11 @@ static int calls(void)
     watched_reset();
     scene.crystal.hkl = scenes_reflections();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        nb_context *on_host = devices_context(NB_CPU),
-                   *on_device = devices_context(NB_CUDA);
-        nb_simulator *a = devices_make(on_host, &scene, names[i], NB_DOUBLE);
-        nb_simulator *b = devices_make(on_device, &scene, names[i], NB_DOUBLE);
-        const size_t n = nb_nparam(a);
+        nb_context *on_host = devices_context(NB_DEVICE_CPU),
+                   *on_device = devices_context(NB_DEVICE_CUDA);
+        nb_simulator *a = devices_make(on_host, &scene, names[i], NB_PRECISION_DOUBLE);
+        nb_simulator *b = devices_make(on_device, &scene, names[i], NB_PRECISION_DOUBLE);
+        const size_t n = nb_simulator_nparam(a);
         double *x = calloc(n, sizeof *x);
         struct worst worst = {0};
 
@@ -107,7 +107,7 @@ static int any_call_fails(void)
     int failed = 1;
 
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
@@ -116,8 +116,8 @@ static int any_call_fails(void)
         watched_reset();
         watched.fail_at = ++n;
         devices_warnings = 0;
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         if (devices_image(sim, NULL, image) != NB_OK) abort();
         failed = watched.calls >= n;
         nb_simulator_stats(sim, &stats);
@@ -139,8 +139,8 @@ static int any_call_fails(void)
 static uint64_t calls_of_an_image(const nb_scene *scene)
 {
     static double image[PIXELS];
-    nb_context *ctx = devices_context(NB_CUDA);
-    nb_simulator *sim = devices_make(ctx, scene, "", NB_DOUBLE);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
+    nb_simulator *sim = devices_make(ctx, scene, "", NB_PRECISION_DOUBLE);
     const uint64_t before = watched.calls;
 
     if (devices_image(sim, NULL, image) != NB_OK) abort();
@@ -161,16 +161,16 @@ static int once_lost(void)
 
     watched_reset();
     calls = calls_of_an_image(&scene);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strncmp(about.device, "watched:0 ", 10) == 0, "images on %s: %s",
               about.device, about.device_why);
     watched.fail_at = watched.calls + calls;
     devices_warnings = 0;
     for (int i = 0; i < 3; i++)
         if (devices_image(sim, NULL, image) != NB_OK) abort();
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(devices_warnings == 1, "%d warning in three images", devices_warnings);
     tap_check(strcmp(about.device, "cpu") == 0, "images on %s: %s", about.device,
               about.device_why);
@@ -193,8 +193,8 @@ static int strict(void)
     watched_reset();
     calls = calls_of_an_image(&scene);
     setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     watched.fail_at = watched.calls + calls;
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_UNSUPPORTED, "NANOBRAG_STRICT=1: %s",
@@ -208,7 +208,7 @@ static int strict(void)
     nb_simulator_free(sim);
     nb_context_free(ctx);
     watched.devices = 0;
-    ctx = devices_context(NB_CUDA);
+    ctx = devices_context(NB_DEVICE_CUDA);
     status = nb_simulator_create(ctx, &scene, "", NULL, &sim);
     tap_check(status == NB_ERR_UNSUPPORTED, "and where there is no device: %s",
               nb_context_message(ctx));
@@ -232,7 +232,7 @@ static int cancelled(void)
     struct worst worst = {0};
     int told = 0;
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CUDA,
+                                        .device = NB_DEVICE_CUDA,
                                         .progress = stop_at_once,
                                         .user = &told};
     nb_context *ctx;
@@ -240,11 +240,11 @@ static int cancelled(void)
     nb_status status;
 
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     watched.memory = 100000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d band: %s", told,
               nb_status_text(status));
@@ -284,7 +284,7 @@ static int progress_when_lost(void)
     const nb_scene scene = devices_many_tiles();
     struct told told = {0, 0, 0};
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CUDA,
+                                        .device = NB_DEVICE_CUDA,
                                         .progress = listen,
                                         .user = &told};
     nb_context *ctx;
@@ -296,7 +296,7 @@ static int progress_when_lost(void)
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_watched;
     ctx->env.hot_threshold = 0;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     before = (int)watched.calls;
     told.last = 0;
@@ -329,8 +329,8 @@ static int gradcheck_on_host(void)
     nb_status status;
 
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "distance", NB_SINGLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "distance", NB_PRECISION_SINGLE);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     before = watched.calls;
     status = nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary);
@@ -358,7 +358,7 @@ static void check_device(const char *what, nb_context *ctx, const nb_scene *scen
     nb_description about;
 
     if (nb_simulator_create(ctx, scene, "", &options, &sim) != NB_OK
-        || nb_describe(sim, NULL, &about) != NB_OK) {
+        || nb_simulator_describe(sim, NULL, &about) != NB_OK) {
         tap_check(0, "%s: %s", what, nb_context_message(ctx));
         return;
     }
@@ -377,7 +377,7 @@ static int choices(void)
     large.detector.nslow = large.detector.nfast = 4000;
     large.crystal.ndomains = 1000;
     automatic = devices_context(NB_DEVICE_AUTO);
-    asked = devices_context(NB_CUDA);
+    asked = devices_context(NB_DEVICE_CUDA);
     host = devices_context(0);
     check_device("by default", host, &small, NB_STRATEGY_AUTO, "cpu", "default");
     check_device("auto, little work", automatic, &small, NB_STRATEGY_AUTO, "cpu",
@@ -385,11 +385,11 @@ static int choices(void)
     check_device("auto, much work", automatic, &large, NB_STRATEGY_AUTO, "watched:0",
                  "s estimated there");
     check_device("asked for", asked, &small, NB_STRATEGY_AUTO, "watched:0", "asked for");
-    check_device("the reference", asked, &small, NB_REFERENCE, "cpu", "reference");
-    check_device("spots", asked, &small, NB_SPOTS, "cpu", "spots were asked for");
+    check_device("the reference", asked, &small, NB_STRATEGY_REFERENCE, "cpu", "reference");
+    check_device("spots", asked, &small, NB_STRATEGY_SPOTS, "cpu", "spots were asked for");
     watched.memory = 2000;
     nb_context_free(asked);
-    asked = devices_context(NB_CUDA);
+    asked = devices_context(NB_DEVICE_CUDA);
     check_device("a device too small", asked, &small, NB_STRATEGY_AUTO, "cpu",
                  "a row of tiles alone");
     nb_context_free(automatic);

@@ -54,7 +54,7 @@ static void observe(const nb_scene *scene)
     const size_t n = (size_t)scene->detector.nslow * (size_t)scene->detector.nfast;
     uint32_t seed = 31;
 
-    devices_render(scene, NB_CPU, NB_DOUBLE, seen.photons);
+    devices_render(scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, seen.photons);
     seen.peak = 0;
     for (size_t i = 0; i < n; i++) seen.peak = fmax(seen.peak, seen.photons[i]);
     for (size_t i = 0; i < n; i++) {
@@ -136,8 +136,9 @@ static double value_of(nb_simulator *sim, const double *x, const nb_target *targ
 
 static void check_kinds(const char *what, const nb_scene *scene, int precision)
 {
-    nb_context *host = devices_context(NB_CPU), *there = devices_context(NB_CUDA);
-    nb_simulator *a = devices_make(host, scene, "", NB_DOUBLE);
+    nb_context *host = devices_context(NB_DEVICE_CPU),
+               *there = devices_context(NB_DEVICE_CUDA);
+    nb_simulator *a = devices_make(host, scene, "", NB_PRECISION_DOUBLE);
     nb_simulator *b = devices_make(there, scene, "", precision);
 
     observe(scene);
@@ -149,7 +150,7 @@ static void check_kinds(const char *what, const nb_scene *scene, int precision)
 
         /* of the image's peak; all photons may be off by it, all to the same side */
         bounds_of(scene, &target, 1e-5 * seen.peak, &change, &size);
-        allowed = precision == NB_SINGLE ? change : 1e-12 * size;
+        allowed = precision == NB_PRECISION_SINGLE ? change : 1e-12 * size;
         expected = value_of(a, NULL, &target);
         found = value_of(b, NULL, &target);
         tap_check(fabs(found - expected) <= allowed
@@ -185,7 +186,7 @@ static int values(void)
         nb_scene scene = scene_of(i % 2);
 
         check_kinds(i % 2 ? "region and mask" : "all", &scene,
-                    i < 2 ? NB_DOUBLE : NB_SINGLE);
+                    i < 2 ? NB_PRECISION_DOUBLE : NB_PRECISION_SINGLE);
     }
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
@@ -202,10 +203,10 @@ static int lost_by_float(void)
 
     watched_reset();
     observe(&scene);
-    target = target_of(&scene, NB_GAUSSIAN, WIDE, 0);
-    ctx = devices_context(NB_CUDA);
-    single = devices_make(ctx, &scene, "", NB_SINGLE);
-    twice = devices_make(ctx, &scene, "", NB_DOUBLE);
+    target = target_of(&scene, NB_LOSS_GAUSS, WIDE, 0);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    single = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
+    twice = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     a = value_of(single, NULL, &target);
     tap_check(watched.launches[GPU_LOSS] == 2, "%llu launches expected 2",
               (unsigned long long)watched.launches[GPU_LOSS]);
@@ -227,15 +228,15 @@ static int same_bits(void)
 
     watched_reset();
     observe(&scene);
-    target = target_of(&scene, NB_POISSON_READOUT, SINGLE, 1);
+    target = target_of(&scene, NB_LOSS_READOUT, SINGLE, 1);
     for (int i = 0; i < 3; i++) {
         nb_context *ctx;
         nb_simulator *sim;
 
         watched_reset();
         watched.memory = i == 0 ? 0 : 250000;
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         value[i] = value_of(sim, NULL, &target);
         tap_check(i == 0 ? watched.launches[GPU_LOSS] == 1 : watched.launches[GPU_LOSS] > 1,
                   "%llu bands, %.17g", (unsigned long long)watched.launches[GPU_LOSS],
@@ -268,9 +269,9 @@ static int numbers_alone(void)
 
         watched_reset();
         observe(scene);
-        target = target_of(scene, NB_POISSON, WIDE, 0);
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, scene, "fluence", NB_DOUBLE);
+        target = target_of(scene, NB_LOSS_POISSON, WIDE, 0);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, scene, "fluence", NB_PRECISION_DOUBLE);
         first = value_of(sim, NULL, &target);
         x = sim->scene.beam.fluence;
         watched.downloads = watched.downloaded = watched.uploads = 0;
@@ -309,9 +310,9 @@ static int observed_there(void)
 
     watched_reset();
     observe(&scene);
-    target = target_of(&scene, NB_HUBER, SINGLE, 0);
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    target = target_of(&scene, NB_LOSS_HUBER, SINGLE, 0);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     expected = value_of(sim, NULL, &target);
     if (gpu_watched.allocate(ctx, NULL, sizeof seen.single, &address) != NB_OK
         || gpu_watched.upload(ctx, NULL, address, seen.single, sizeof seen.single) != NB_OK)
@@ -357,10 +358,10 @@ static int told_again(void)
     static double dark[64 * 64];
     nb_scene scene = devices_tails();
     nb_array seen_dark = nb_array_f64(dark, 64, 64);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen_dark};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &seen_dark};
     int calls = 0;
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CUDA,
+                                        .device = NB_DEVICE_CUDA,
                                         .progress = count_calls,
                                         .user = &calls};
     nb_context *ctx;
@@ -372,7 +373,7 @@ static int told_again(void)
     watched.memory = 250000; /* strips */
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_SINGLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
     value = value_of(sim, NULL, &target);
     /* the last strip of each run is told of with the end, once */
     tap_check(value > 0 && watched.launches[GPU_LOSS] >= 4
@@ -398,7 +399,7 @@ static int any_call_fails(void)
 
     watched_reset();
     observe(&scene);
-    target = target_of(&scene, NB_POISSON, STRIDED, 1);
+    target = target_of(&scene, NB_LOSS_POISSON, STRIDED, 1);
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
@@ -408,8 +409,8 @@ static int any_call_fails(void)
         watched_reset();
         watched.fail_at = n++;
         devices_warnings = 0;
-        ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(n == 1 ? NB_DEVICE_CPU : NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         value = value_of(sim, NULL, &target);
         if (n == 1) host = value;
         failed = n == 1 || watched.calls >= n - 1;
@@ -432,7 +433,7 @@ static void words_of(int device, const nb_scene *scene, const nb_target *target,
                      nb_status *status, char words[512])
 {
     nb_context *ctx = devices_context(device);
-    nb_simulator *sim = devices_make(ctx, scene, "", NB_DOUBLE);
+    nb_simulator *sim = devices_make(ctx, scene, "", NB_PRECISION_DOUBLE);
     double value;
 
     *status = nb_loss(sim, NULL, target, &value, NULL);
@@ -452,12 +453,13 @@ static int no_number(void)
         nb_status a, b;
         nb_target target;
 
-        scene.crystal.shape = i ? NB_SQUARE : NB_TOPHAT; /* a tophat has dark pixels */
+        scene.crystal.shape =
+            i ? NB_SHAPE_SQUARE : NB_SHAPE_TOPHAT; /* a tophat has dark pixels */
         observe(&scene);
         for (int k = 0; k < MANY; k++) seen.single[k] = k == 77 && i ? NAN : 1;
-        target = target_of(&scene, i ? NB_GAUSSIAN : NB_POISSON, SINGLE, 0);
-        words_of(NB_CPU, &scene, &target, &a, host);
-        words_of(NB_CUDA, &scene, &target, &b, there);
+        target = target_of(&scene, i ? NB_LOSS_GAUSS : NB_LOSS_POISSON, SINGLE, 0);
+        words_of(NB_DEVICE_CPU, &scene, &target, &a, host);
+        words_of(NB_DEVICE_CUDA, &scene, &target, &b, there);
         tap_check(a == (i ? NB_ERR_ARGUMENT : NB_ERR_DOMAIN) && b == a
                       && strcmp(host, there) == 0,
                   "'%s' expected '%s'", there, host);
@@ -479,7 +481,7 @@ static int stopped_or_spread(void)
 {
     nb_scene scene = scene_of(0);
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CUDA,
+                                        .device = NB_DEVICE_CUDA,
                                         .progress = stop_at_once};
     nb_context *ctx;
     nb_simulator *sim;
@@ -489,11 +491,11 @@ static int stopped_or_spread(void)
 
     watched_reset();
     observe(&scene);
-    target = target_of(&scene, NB_GAUSSIAN, WIDE, 0);
+    target = target_of(&scene, NB_LOSS_GAUSS, WIDE, 0);
     watched.memory = 250000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     status = nb_loss(sim, NULL, &target, &value, NULL);
     tap_check(status == NB_ERR_CANCELLED, "stopped: %s", nb_status_text(status));
     nb_simulator_free(sim);
@@ -502,8 +504,8 @@ static int stopped_or_spread(void)
 #ifdef NANOBRAG_FFTW
     scene.psf.kind = NB_PSF_GAUSS;
     scene.psf.fwhm = 0.2;
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     value = value_of(sim, NULL, &target);
     tap_check(watched.launches[GPU_LOSS] == 0 && watched.launches[GPU_FINISH] == 1
                   && isfinite(value),

@@ -22,7 +22,7 @@
 /* Make a context whose device has kernels of derivatives. */
 static nb_context *device_context(void)
 {
-    nb_context *ctx = devices_context(NB_CUDA);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
 
     ctx->env.cache_dir[0] = '\0';
     return ctx;
@@ -32,7 +32,7 @@ static void open_both(const nb_scene *scene, const char *names, int precision)
 {
     watched_reset();
     devices_warnings = 0;
-    both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
+    both_open(devices_context(NB_DEVICE_CPU), device_context(), scene, names, precision);
 }
 
 /* Derivatives were computed by kernels of the device, once for each panel. */
@@ -40,7 +40,7 @@ static void close_both(const char *what)
 {
     nb_description d;
 
-    renders_require(both.ctx[1], nb_describe(both.sim[1], NULL, &d));
+    renders_require(both.ctx[1], nb_simulator_describe(both.sim[1], NULL, &d));
     tap_check(watched.launches[GPU_DERIVATIVES] >= 2 && devices_warnings == 0
                   && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
               "%s on %s: %d launches, %d warnings", what, d.derivatives,
@@ -57,7 +57,8 @@ static int vjp(void)
         for (int single = 0; single < 2; single++) {
             const nb_scene scene = panels_two(names[i], (i + single) % 2);
 
-            open_both(&scene, panels_moves, single ? NB_SINGLE : NB_DOUBLE);
+            open_both(&scene, panels_moves,
+                      single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE);
             tap_close(names[i], both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
             close_both(names[i]);
         }
@@ -69,7 +70,7 @@ static int structure_factors(void)
     const nb_scene scene = panels_two("square_nearest", 1);
 
     open_both(&scene, "panel_shift_normal default_f F[1,2,3] F[0,1,2] F[-2,1,0]",
-              NB_DOUBLE);
+              NB_PRECISION_DOUBLE);
     tap_close("structure factors", both_vjp(64), 0, 4e-14);
     close_both("structure factors");
     return TAP_PASS;
@@ -81,11 +82,11 @@ static int loss(void)
     nb_target target;
     double gradient, value, alone[2];
 
-    open_both(&scene, panels_moves, NB_DOUBLE);
-    gradient = both_loss(NB_POISSON_READOUT, &value);
+    open_both(&scene, panels_moves, NB_PRECISION_DOUBLE);
+    gradient = both_loss(NB_LOSS_READOUT, &value);
     tap_close("value", value, 0, 5e-13);
     tap_close("gradient", gradient, 0, 2e-13);
-    target = both_target(NB_POISSON_READOUT);
+    target = both_target(NB_LOSS_READOUT);
     for (int i = 0; i < 2; i++)
         renders_require(both.ctx[i], nb_loss(both.sim[i], NULL, &target, alone + i, NULL));
     tap_check(watched.launches[GPU_LOSS] >= 2, "a value without derivatives: %d launches",
@@ -110,15 +111,15 @@ static int regions(void)
 
         memcpy(scene.detector.roi, roi, sizeof roi);
         if (gaps) scene.detector.mask = mask;
-        open_both(&scene, panels_moves, NB_DOUBLE);
+        open_both(&scene, panels_moves, NB_PRECISION_DOUBLE);
         for (int again = 0; again < 2; again++) {
             double value;
 
             tap_close("tangents", both_jvp(64), 0, both_double);
             tap_close("gradient", both_vjp(64), 0, 4e-14);
-            tap_close("gradient of a loss", both_loss(NB_POISSON, &value), 0, 2e-13);
+            tap_close("gradient of a loss", both_loss(NB_LOSS_POISSON, &value), 0, 2e-13);
             tap_close("its value", value, 0, 5e-13);
-            tap_close("normal matrix", both_normal(NB_GAUSSIAN), 0, 1e-13);
+            tap_close("normal matrix", both_normal(NB_LOSS_GAUSS), 0, 1e-13);
         }
         close_both("regions");
     }
@@ -131,7 +132,7 @@ static int one_panel_moves(void)
     const nb_scene scene = panels_two("square_nearest", 1);
     uint64_t before;
 
-    open_both(&scene, "panel_shift_fast[1]", NB_DOUBLE);
+    open_both(&scene, "panel_shift_fast[1]", NB_PRECISION_DOUBLE);
     before = watched.launches[GPU_DERIVATIVES];
     tap_close("gradient", both_vjp(64), 0, 4e-14);
     tap_check(watched.launches[GPU_DERIVATIVES] == before + 1,
@@ -159,7 +160,7 @@ static int unlit_panel(void)
     scene.scan.osc = 1;
     scene.scan.nphi = 2;
     scene.scan.phi0 = 3;
-    open_both(&scene, names, NB_SINGLE);
+    open_both(&scene, names, NB_PRECISION_SINGLE);
     tap_check(both.n > 32, "%zu parameters", both.n);
     tap_close("normal matrix", both_normal(-1), 0, both_float); /* 3.3e-8 measured */
     tap_check(watched.launches[GPU_DERIVATIVES] == 1, "measured %d launches expected 1",
@@ -180,7 +181,7 @@ static int recordings(void)
     for (int equal = 0; equal < 2; equal++) {
         const nb_scene scene = equal ? panels_two("each_factor", 0) : panels_placed(&t);
         nb_array seen = nb_array_f64(observed, scene.detector.nslow, scene.detector.nfast);
-        const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen};
+        const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &seen};
         double gradient[TILED_PANELS + 3] = {0}, value;
         nb_normal out = {.gradient = gradient};
         nb_context *ctx;
@@ -189,7 +190,7 @@ static int recordings(void)
 
         watched_reset();
         ctx = device_context();
-        sim = devices_make(ctx, &scene, "misset panel_shift_fast", NB_DOUBLE);
+        sim = devices_make(ctx, &scene, "misset panel_shift_fast", NB_PRECISION_DOUBLE);
         for (int i = 0; i < 4; i++) {
             renders_require(ctx, nb_loss(sim, NULL, &target, &value, NULL));
             renders_require(ctx, nb_loss(sim, NULL, &target, &value, &out));
@@ -212,14 +213,14 @@ static int in_turn(void)
     static double image[2][BOTH_PIXELS], observed[BOTH_PIXELS];
     const nb_scene scene = panels_two("square_nearest", 1);
     nb_array seen = nb_array_f64(observed, COMPILED_SLOW, COMPILED_FAST);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &seen};
 
     for (int i = 0; i < BOTH_PIXELS; i++) observed[i] = 1 + i % 5;
     for (int single = 0; single < 2; single++) {
         const double allowed = single ? 2e-5 : 1e-12;
 
         open_both(&scene, "F[1,2,3] F[0,1,2] panel_shift_fast[1]",
-                  single ? NB_SINGLE : NB_DOUBLE);
+                  single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE);
         for (int k = 0; k < 4; k++) {
             const double x[3] = {50 + 30.0 * k, 70 + 40.0 * k, 0.1 * k};
             double gradient[2][3] = {{0}}, value[2];
@@ -252,7 +253,7 @@ static int any_call_fails(void)
     uint64_t n = 0, calls;
 
     do {
-        open_both(&scene, "panel_shift_normal F[1,2,3] F[0,1,2]", NB_DOUBLE);
+        open_both(&scene, "panel_shift_normal F[1,2,3] F[0,1,2]", NB_PRECISION_DOUBLE);
         watched.fail_at = watched.calls + ++n;
         calls = watched.calls;
         tap_close("gradient", both_vjp(64), 0, 4e-14);

@@ -42,7 +42,7 @@ static nb_scene variant(int number, struct tiled *t)
         s.detector.mask = mask;
     }
     if (number == 3) {
-        s.crystal.shape = NB_SQUARE;
+        s.crystal.shape = NB_SHAPE_SQUARE;
         s.background.water = 0;
         s.detector.thickness = 300;
         s.detector.attenuation = 200;
@@ -57,7 +57,7 @@ static struct panels_difference compare_alone(const nb_scene *scene, const struc
                                               int precision, const double *image)
 {
     const nb_options options = {.precision = precision};
-    nb_context *ctx = devices_context(NB_CUDA);
+    nb_context *ctx = devices_context(NB_DEVICE_CUDA);
     const struct panels_difference differ = panels_compare(ctx, scene, t, &options, image);
 
     nb_context_free(ctx);
@@ -67,8 +67,8 @@ static struct panels_difference compare_alone(const nb_scene *scene, const struc
 /* Render on the host, sample by sample. */
 static void render_host(const nb_scene *scene, int precision, double *image)
 {
-    const nb_options options = {.precision = precision, .strategy = NB_LANES};
-    nb_context *ctx = devices_context(NB_CPU);
+    const nb_options options = {.precision = precision, .strategy = NB_STRATEGY_LANES};
+    nb_context *ctx = devices_context(NB_DEVICE_CPU);
     nb_simulator *sim = renders_simulator(ctx, scene, "", &options);
 
     renders_require(ctx, devices_image(sim, NULL, image));
@@ -81,7 +81,7 @@ static int alone(void)
     static double image[PIXELS], host[PIXELS];
     static const char *const names[] = {"panels", "2 x 2 samples", "region and mask",
                                         "square, layers, mask"};
-    static const int precisions[] = {NB_DOUBLE, NB_SINGLE};
+    static const int precisions[] = {NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE};
 
     for (int number = 0; number < 4; number++)
         for (int single = 0; single < 2; single++) {
@@ -91,7 +91,7 @@ static int alone(void)
             struct panels_difference differ;
 
             watched_reset();
-            devices_render(&scene, NB_CUDA, precisions[single], image);
+            devices_render(&scene, NB_DEVICE_CUDA, precisions[single], image);
             /* in float some tiles need more anchors, which is another kernel */
             tap_check(watched.launches[GPU_IMAGE] <= (single ? 2 : 1)
                           && watched.most_images >= 3,
@@ -124,10 +124,10 @@ static int many_launches(void)
 
     scene.crystal.ndomains = 1030; /* three segments of pairs for each tile */
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, one);
     watched_reset();
     watched.memory = 400000;
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, many);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, many);
     tap_check(watched.launches[GPU_IMAGE] > TILED_PANELS,
               "%d launches where one may take a quarter of %zu bytes",
               (int)watched.launches[GPU_IMAGE], watched.memory);
@@ -150,10 +150,10 @@ static int lost(void)
     for (int i = 0; i < TILED_PANELS; i++) t.panel[i].pixel = 0.1; /* enough for float */
     t.panel[3].pixel = 0.005; /* between the spots */
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_SINGLE, image);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_SINGLE, image);
     tap_check(watched.launches[GPU_IMAGE] == 2, "measured %d launches expected 2",
               (int)watched.launches[GPU_IMAGE]);
-    differ = compare_alone(&scene, &t, NB_SINGLE, image);
+    differ = compare_alone(&scene, &t, NB_PRECISION_SINGLE, image);
     tap_check(differ.pixels == 0 && differ.light == 0,
               "measured %d pixels allowed 0 with other bits, %d with light in gaps",
               differ.pixels, differ.light);
@@ -175,9 +175,9 @@ static int calls(void)
 
     for (int k = 0; k < 4; k++) {
         watched_reset();
-        ctx = devices_context(NB_CUDA);
-        sim =
-            devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]",
+                           NB_PRECISION_DOUBLE);
         for (int i = 0; i <= k; i++) {
             x[0] = 0.1 * i;
             renders_require(ctx, devices_image(sim, x, image));
@@ -185,8 +185,8 @@ static int calls(void)
         tap_check(k == 0 || watched.replays > 0, "call %d: %d recordings, %d replays", k,
                   (int)watched.records, (int)watched.replays);
         nb_simulator_free(sim);
-        sim =
-            devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]", NB_DOUBLE);
+        sim = devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]",
+                           NB_PRECISION_DOUBLE);
         renders_require(ctx, devices_image(sim, x, fresh));
         same += bits_same(image, fresh, PIXELS);
         nb_simulator_free(sim);
@@ -219,8 +219,8 @@ static int there(void)
     int differ = 0, touched = 0, other = 0;
 
     watched_reset();
-    ctx = devices_context(NB_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     for (int i = 0; i < ROOM; i++) out[i] = 7;
     memset(counts, 0xa5, sizeof counts);
     renders_require(ctx, devices_image(sim, NULL, host));
@@ -246,8 +246,8 @@ static int there(void)
     nb_simulator_free(sim);
     nb_context_free(ctx);
     for (int i = 0; i < PIXELS; i++) host[i] = (double)(float)host[i];
-    ctx = devices_context(NB_CPU);
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_DEVICE_CPU);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     counted = nb_array_u16(counts[1], NSLOW, NFAST);
     renders_require(ctx, nb_digitize(sim, &how, &photons, &counted));
     for (int i = 0; i < PIXELS; i++) other += counts[0][i] != counts[1][i];
@@ -270,7 +270,7 @@ static int any_call_fails(void)
     int failed = 1;
 
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
@@ -278,8 +278,8 @@ static int any_call_fails(void)
         watched_reset();
         watched.fail_at = ++n;
         devices_warnings = 0;
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
         renders_require(ctx, devices_image(sim, NULL, image));
         failed = watched.calls >= n;
         if (failed)
@@ -309,7 +309,7 @@ static int cancelled(void)
     const nb_scene scene = variant(0, &t);
     int told = 0;
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CUDA,
+                                        .device = NB_DEVICE_CUDA,
                                         .progress = stop_at_once,
                                         .user = &told};
     nb_context *ctx;
@@ -317,11 +317,11 @@ static int cancelled(void)
     nb_status status;
 
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, whole);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, whole);
     watched.memory = 290000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d launch: %s", told,
               nb_status_text(status));
@@ -343,7 +343,7 @@ static int nothing_in_region(void)
 {
     static double image[PIXELS];
     static const int roi[4] = {72, 78, 10, 20};
-    static const int precisions[] = {NB_DOUBLE, NB_SINGLE};
+    static const int precisions[] = {NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE};
     struct tiled t;
 
     for (int k = 0; k < 4; k++) {
@@ -357,7 +357,7 @@ static int nothing_in_region(void)
         memcpy(scene.detector.roi, roi, sizeof roi);
         for (int i = 0; i < PIXELS; i++) image[i] = 7;
         watched_reset();
-        ctx = devices_context(NB_CUDA);
+        ctx = devices_context(NB_DEVICE_CUDA);
         sim = devices_make(ctx, &scene, "", precisions[k % 2]);
         there = devices_array(sim, there, image, sizeof image);
         renders_require(ctx, devices_image(sim, NULL, image));
@@ -388,7 +388,7 @@ static int masked_panel(void)
         mask[i] = tiled_panel_of(&t, i / NFAST, i % NFAST) != 1;
     scene.detector.mask = mask;
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_SINGLE, image);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_SINGLE, image);
     tap_check(watched.launches[GPU_IMAGE] == 1 && watched.most_images == TILED_PANELS - 1,
               "measured %d launches expected 1, of %d panels",
               (int)watched.launches[GPU_IMAGE], watched.most_images);
@@ -406,7 +406,7 @@ static int few_rows(void)
 
     memcpy(scene.detector.roi, roi, sizeof roi);
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, image);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, image);
     tap_check(watched.downloaded <= allowed, "measured %d bytes allowed %d",
               (int)watched.downloaded, (int)allowed);
     return TAP_PASS;
@@ -434,8 +434,8 @@ static int recordings(void)
 
         watched_reset();
         watched.memory = memory[k];
-        ctx = devices_context(NB_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_SINGLE);
+        ctx = devices_context(NB_DEVICE_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
         for (int i = 0; i < 5; i++) {
             renders_require(ctx, devices_image(sim, NULL, image));
             if (i == 0) first = watched.records;
@@ -462,13 +462,13 @@ static int dark_panel(void)
     int same = 0;
 
     scene.background.water = 0;
-    scene.crystal.shape = NB_TOPHAT;
+    scene.crystal.shape = NB_SHAPE_TOPHAT;
     t.panel[0].pixel = 0.0005; /* between the spots */
     watched_reset();
-    ctx = devices_context(NB_CUDA);
+    ctx = devices_context(NB_DEVICE_CUDA);
     ctx->env.cache_dir[0] = '\0';
     ctx->env.hot_threshold = 1;
-    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     renders_require(ctx, devices_image(sim, NULL, first));
     for (int i = 0; i < 12; i++) {
         while (hot_is_busy(sim->device.scene.gpu)) (void)sched_yield();
@@ -499,8 +499,8 @@ static int batch(void)
         if (spread) scene.psf = (nb_psf){.kind = NB_PSF_GAUSS, .fwhm = 0.9};
         watched_reset();
         for (int d = 0; d < 2; d++) {
-            nb_context *ctx = devices_context(d ? NB_CUDA : NB_CPU);
-            const nb_options options = {.strategy = NB_LANES};
+            nb_context *ctx = devices_context(d ? NB_DEVICE_CUDA : NB_DEVICE_CPU);
+            const nb_options options = {.strategy = NB_STRATEGY_LANES};
             nb_simulator *sim =
                 renders_simulator(ctx, &scene, "panel_shift_fast[1]", &options);
             nb_array array[3];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -14,7 +16,8 @@
 
 enum { PIXELS = SPOTS_NFAST * SPOTS_NSLOW };
 
-static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+static const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0,
+                                             1, NULL};
 
 static void check_choice(const char *name, const nb_scene *scene,
                          const struct renders_way *way, int expected, const char *why)
@@ -36,21 +39,27 @@ static int chosen_by_itself(void)
         int expected;
         const char *why;
     } cases[] = {
-        {"gauss", NB_GAUSS, 20, 0, NB_SPOTS, "few and fill less than a third"},
-        {"gauss_star", NB_GAUSS_STAR, 20, 0, NB_SPOTS, "few and fill less than a third"},
-        {"tophat", NB_TOPHAT, 20, 0, NB_SPOTS, "few and fill less than a third"},
-        {"gauss of 1 cell", NB_GAUSS, 1, 0, NB_LANES, "more than a third"},
-        {"gauss_star of 1 cell", NB_GAUSS_STAR, 1, 0, NB_LANES, "more than a third"},
-        {"tophat of 1 cell", NB_TOPHAT, 1, 0, NB_LANES, "more than a third"},
-        {"gauss of 7 cells to 1e-2", NB_GAUSS, 7, 1e-2, NB_SPOTS,
+        {"gauss", NB_SHAPE_GAUSS, 20, 0, NB_STRATEGY_SPOTS,
          "few and fill less than a third"},
-        {"gauss of 7 cells to 1e-12", NB_GAUSS, 7, 1e-12, NB_LANES, "more than a third"},
-        {"square", NB_SQUARE, 1000, 0, NB_LANES, "shape"},
-        {"round", NB_ROUND, 1000, 0, NB_LANES, "shape"},
+        {"gauss_star", NB_SHAPE_GAUSS_STAR, 20, 0, NB_STRATEGY_SPOTS,
+         "few and fill less than a third"},
+        {"tophat", NB_SHAPE_TOPHAT, 20, 0, NB_STRATEGY_SPOTS,
+         "few and fill less than a third"},
+        {"gauss of 1 cell", NB_SHAPE_GAUSS, 1, 0, NB_STRATEGY_LANES, "more than a third"},
+        {"gauss_star of 1 cell", NB_SHAPE_GAUSS_STAR, 1, 0, NB_STRATEGY_LANES,
+         "more than a third"},
+        {"tophat of 1 cell", NB_SHAPE_TOPHAT, 1, 0, NB_STRATEGY_LANES, "more than a third"},
+        {"gauss of 7 cells to 1e-2", NB_SHAPE_GAUSS, 7, 1e-2, NB_STRATEGY_SPOTS,
+         "few and fill less than a third"},
+        {"gauss of 7 cells to 1e-12", NB_SHAPE_GAUSS, 7, 1e-12, NB_STRATEGY_LANES,
+         "more than a third"},
+        {"square", NB_SHAPE_SQUARE, 1000, 0, NB_STRATEGY_LANES, "shape"},
+        {"round", NB_SHAPE_ROUND, 1000, 0, NB_STRATEGY_LANES, "shape"},
     };
 
     for (size_t i = 0; i < COUNT(cases); i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
             const struct renders_way way = {precision, NB_STRATEGY_AUTO, cases[i].tolerance,
                                             1, NULL};
             nb_scene scene = scenes_base_of(SCENES_SPOTS);
@@ -76,11 +85,12 @@ static int lanes_instead(void)
 
     scene.detector.curved = 1;
     scene.quirks = NB_QUIRK_CURVED;
-    for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy += NB_SPOTS) {
-        const struct renders_way way = {NB_DOUBLE, strategy, 0, 1, NULL};
+    for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_STRATEGY_SPOTS;
+         strategy += NB_STRATEGY_SPOTS) {
+        const struct renders_way way = {NB_PRECISION_DOUBLE, strategy, 0, 1, NULL};
 
-        check_choice("quirk of curvature", &scene, &way, NB_LANES,
-                     strategy == NB_SPOTS ? "flat" : "");
+        check_choice("quirk of curvature", &scene, &way, NB_STRATEGY_LANES,
+                     strategy == NB_STRATEGY_SPOTS ? "flat" : "");
         if (renders_image(&scene, &reference, truth, NULL)
             && renders_image(&scene, &way, image, NULL))
             tap_close("worst pixel over peak", renders_compare(image, truth, PIXELS).worst,
@@ -94,12 +104,14 @@ static int always_a_reason(void)
     struct named_scene named;
 
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
-        for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy++)
-            for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_STRATEGY_SPOTS; strategy++)
+            for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+                 precision++) {
                 const struct renders_way way = {precision, strategy, 0, 1, NULL};
                 nb_description about;
 
-                if (strategy == NB_REFERENCE && precision == NB_SINGLE) continue;
+                if (strategy == NB_STRATEGY_REFERENCE && precision == NB_PRECISION_SINGLE)
+                    continue;
                 about = renders_describe(&named.scene, &way);
                 tap_check(about.strategy_why && *about.strategy_why
                               && about.strategy != NB_STRATEGY_AUTO
@@ -116,7 +128,7 @@ static int always_a_reason(void)
 static int chosen_and_runs(void)
 {
     static double truth[PIXELS], image[PIXELS];
-    const struct renders_way way = {NB_DOUBLE, NB_STRATEGY_AUTO, 0, 2, NULL};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO, 0, 2, NULL};
     nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_description about;
 
@@ -152,17 +164,18 @@ static int chosen_and_left(void)
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
     scene.crystal.ndomains = 1;
     scene.oversample = 10;
-    for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy += NB_SPOTS) {
-        const nb_options options = {NB_DOUBLE, strategy, 0};
-        const nb_status expected = strategy == NB_SPOTS ? NB_ERR_MEMORY : NB_OK;
+    for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_STRATEGY_SPOTS;
+         strategy += NB_STRATEGY_SPOTS) {
+        const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
+        const nb_status expected = strategy == NB_STRATEGY_SPOTS ? NB_ERR_MEMORY : NB_OK;
         nb_description about;
         nb_simulator *sim;
 
         if (nb_simulator_create(ctx, &scene, "cell_a cell_b cell_c", &options, &sim)
                 != NB_OK
-            || nb_describe(sim, NULL, &about) != NB_OK)
+            || nb_simulator_describe(sim, NULL, &about) != NB_OK)
             abort();
-        tap_check(about.strategy == NB_SPOTS, "asked for %d: %s", strategy,
+        tap_check(about.strategy == NB_STRATEGY_SPOTS, "asked for %d: %s", strategy,
                   about.strategy_why);
         tap_check(nb_forward(sim, cell, &array) == expected, "at a cell of 30000 A: %s",
                   expected == NB_OK ? "an image" : nb_context_message(ctx));

@@ -77,7 +77,7 @@ static size_t compute(nb_context *context, const nb_scene *scene, const nb_optio
                       const nb_array *observed, double *out)
 {
     const char *names = "cell misset scale";
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = observed};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = observed};
     nb_array image = nb_array_f64(out, 37, 40), tangent;
     nb_normal normal = {0};
     nb_simulator *sim;
@@ -85,7 +85,7 @@ static size_t compute(nb_context *context, const nb_scene *scene, const nb_optio
     size_t n;
 
     if (nb_simulator_create(context, scene, names, options, &sim) != NB_OK) abort();
-    n = nb_nparam(sim);
+    n = nb_simulator_nparam(sim);
     for (size_t i = 0; i < n; i++) dx[i] = i % 2 ? 0x1p-10 : 0x1p-12; /* exact */
     memset(out, 0, 3 * SHARE * sizeof *out);
     tangent = nb_array_f64(out + PIXELS, 37, 40);
@@ -122,8 +122,8 @@ static void check_scene(nb_context *context, const struct named_scene *named, in
               "%s, %s, %s: %zu of %zu numbers differ, allowed 0; "
               "environment %s",
               named->name, strategies[strategy],
-              precision == NB_SINGLE ? "float" : "double", wrong, n * (COUNT(modes) - 1),
-              kept ? "kept" : "changed");
+              precision == NB_PRECISION_SINGLE ? "float" : "double", wrong,
+              n * (COUNT(modes) - 1), kept ? "kept" : "changed");
 }
 
 static int scenes(int precision)
@@ -135,9 +135,10 @@ static int scenes(int precision)
 
     if (nb_context_create(NB_API_VERSION, &how, &context) != NB_OK) abort();
     for (; scenes_at(SCENES_ROUNDING_MODES, (size_t)checked, &named); checked++) {
-        check_scene(context, &named, NB_REFERENCE, NB_DOUBLE);
-        check_scene(context, &named, NB_LANES, precision);
-        if (strstr(named.name, "gauss")) check_scene(context, &named, NB_SPOTS, precision);
+        check_scene(context, &named, NB_STRATEGY_REFERENCE, NB_PRECISION_DOUBLE);
+        check_scene(context, &named, NB_STRATEGY_LANES, precision);
+        if (strstr(named.name, "gauss"))
+            check_scene(context, &named, NB_STRATEGY_SPOTS, precision);
     }
     nb_context_free(context);
     tap_check(checked >= 6, "%d scenes were tried, at least 6", checked);
@@ -146,12 +147,12 @@ static int scenes(int precision)
 
 static int in_double(void)
 {
-    return scenes(NB_DOUBLE);
+    return scenes(NB_PRECISION_DOUBLE);
 }
 
 static int in_float(void)
 {
-    return scenes(NB_SINGLE);
+    return scenes(NB_PRECISION_SINGLE);
 }
 
 /* strtod() rounds as the environment says. */

@@ -31,8 +31,8 @@ static int same_as_uncompiled(void)
 
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (int way = 0; way < 4; way++) {
-            const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
-            const int strategy = way < 2 ? NB_LANES : NB_STRATEGY_AUTO;
+            const int precision = way % 2 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
+            const int strategy = way < 2 ? NB_STRATEGY_LANES : NB_STRATEGY_AUTO;
             const char *names =
                 named.scene.quirks & NB_QUIRK_CURVED ? NULL : "misset distance";
             nb_context *on = compiled_context(NB_COMPILE_ON, 2);
@@ -45,8 +45,8 @@ static int same_as_uncompiled(void)
             tap_check(bits_same(with, without, n) && compiled_stats(a).compiled_launches > 0
                           && compiled_stats(b).compiled_launches == 0,
                       "%s %s %s: relative mean difference %g, allowed the same bits",
-                      named.name, precision == NB_SINGLE ? "float" : "double",
-                      strategy == NB_LANES ? "lanes" : "auto",
+                      named.name, precision == NB_PRECISION_SINGLE ? "float" : "double",
+                      strategy == NB_STRATEGY_LANES ? "lanes" : "auto",
                       compiled_relative(with, without, n));
             nb_simulator_free(a);
             nb_simulator_free(b);
@@ -58,7 +58,8 @@ static int same_as_uncompiled(void)
 
 static int one_orientation(void)
 {
-    static const int shapes[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR};
+    static const int shapes[] = {NB_SHAPE_SQUARE, NB_SHAPE_ROUND, NB_SHAPE_GAUSS,
+                                 NB_SHAPE_TOPHAT, NB_SHAPE_GAUSS_STAR};
     static double with[COMPILED_MOST], without[COMPILED_MOST];
 
     for (size_t i = 0; i < COUNT(shapes) * PHYS_LOOKUPS * 2; i++) {
@@ -66,8 +67,8 @@ static int one_orientation(void)
         const nb_scene scene = compiled_lone(shapes[i / 2 / PHYS_LOOKUPS], lookup);
         nb_context *on = compiled_context(NB_COMPILE_ON, 1),
                    *off = compiled_context(NB_COMPILE_OFF, 1);
-        nb_simulator *a = compiled_make(on, &scene, NULL, (int)(i % 2), NB_LANES);
-        nb_simulator *b = compiled_make(off, &scene, NULL, (int)(i % 2), NB_LANES);
+        nb_simulator *a = compiled_make(on, &scene, NULL, (int)(i % 2), NB_STRATEGY_LANES);
+        nb_simulator *b = compiled_make(off, &scene, NULL, (int)(i % 2), NB_STRATEGY_LANES);
 
         (void)compiled_results(a, NULL, with);
         (void)compiled_results(b, NULL, without);
@@ -102,10 +103,10 @@ static int hundred_iterations(void)
                         "cell misset ncells distance wavelength rotation fluence scale "
                         "b_factor "
                         "default_f",
-                        NB_DOUBLE, NB_STRATEGY_AUTO);
+                        NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
     for (int step = 0; step < 100; step++) {
-        for (size_t i = 0; i < nb_nparam(sim); i++) {
-            if (nb_param_at(sim, i, &p) != NB_OK) return 1;
+        for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
+            if (nb_simulator_param(sim, i, &p) != NB_OK) return 1;
             x[i] = p.value + 1e-4 * p.scale * step;
         }
         (void)compiled_results(sim, x, out);
@@ -115,7 +116,7 @@ static int hundred_iterations(void)
                   && stats.recompiles == 0,
               "100 images and gradients while %zu parameters change: %llu plans (2 "
               "expected), found %llu times (198)",
-              nb_nparam(sim), (unsigned long long)stats.compiles,
+              nb_simulator_nparam(sim), (unsigned long long)stats.compiles,
               (unsigned long long)stats.hits);
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -163,12 +164,12 @@ static void change_water(nb_scene *s)
 }
 static void change_shape(nb_scene *s)
 {
-    s->crystal.shape = NB_ROUND;
+    s->crystal.shape = NB_SHAPE_ROUND;
 }
 static void change_lookup(nb_scene *s)
 {
     s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = NB_TRICUBIC;
+    s->crystal.interpolate = NB_LOOKUP_TRICUBIC;
 }
 
 static void change_table(nb_scene *s)
@@ -292,15 +293,15 @@ static int guards(void)
 
         scene.crystal.hkl = NULL;
         scene.crystal.default_f = 100;
-        scene.crystal.interpolate = NB_NEAREST;
+        scene.crystal.interpolate = NB_LOOKUP_NEAREST;
         scene.crystal.ndomains =
             6; /* with two phi steps 12 orientations, of a class of 16 */
         scene.detector.distance = 100;
         other = scene;
         changes[i].make(&other);
         if (other.psf.kind != NB_PSF_NONE && !strstr(nb_features(), "fftw")) continue;
-        first = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-        second = compiled_make(ctx, &other, NULL, NB_DOUBLE, NB_LANES);
+        first = compiled_make(ctx, &scene, NULL, NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
+        second = compiled_make(ctx, &other, NULL, NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
         (void)compiled_results(first, NULL, out);
         (void)compiled_results(second, NULL, out);
         stats = compiled_stats(second);
@@ -322,10 +323,14 @@ static int guards_of_calls(void)
     static double out[COMPILED_MOST], change[3][COMPILED_PIXELS];
     const nb_scene scene = scenes_base();
     nb_context *ctx = compiled_context(NB_COMPILE_ON, 1);
-    nb_simulator *a = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
-    nb_simulator *b = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
-    nb_simulator *c = compiled_make(ctx, &scene, "cell", NB_DOUBLE, NB_LANES);
-    nb_simulator *d = compiled_make(ctx, &scene, "misset", NB_SINGLE, NB_LANES);
+    nb_simulator *a =
+        compiled_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
+    nb_simulator *b =
+        compiled_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
+    nb_simulator *c =
+        compiled_make(ctx, &scene, "cell", NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
+    nb_simulator *d =
+        compiled_make(ctx, &scene, "misset", NB_PRECISION_SINGLE, NB_STRATEGY_LANES);
     const double dx[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     nb_array images[3];
 
@@ -398,9 +403,9 @@ static int back_and_forth(void)
         nb_context *ctx = compiled_context(NB_COMPILE_ON, 2),
                    *own = compiled_context(NB_COMPILE_ON, 2);
         nb_simulator *sim =
-            compiled_make(ctx, &named.scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+            compiled_make(ctx, &named.scene, names, NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
         nb_simulator *one =
-            compiled_make(own, &named.scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+            compiled_make(own, &named.scene, names, NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
         const size_t n = compiled_results(sim, names ? x : NULL, a);
         nb_array image = nb_array_f64(alone, COMPILED_SLOW, COMPILED_FAST);
 
@@ -439,10 +444,11 @@ static int read_only_inputs(void)
     const double x[3] = {11, -30, 70};
     double *at = read_only(x, sizeof x), gradient[3] = {0}, matrix[9] = {0}, value;
     nb_context *ctx = compiled_context(NB_COMPILE_ON, 2);
-    nb_simulator *sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
+    nb_simulator *sim =
+        compiled_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
     nb_array to = nb_array_f64(image, COMPILED_SLOW, COMPILED_FAST), bar;
     nb_normal normal = {matrix, NULL, NULL, gradient};
-    nb_target target = {.kind = NB_GAUSSIAN, .observed = &bar};
+    nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &bar};
 
     for (int i = 0; i < COMPILED_PIXELS; i++) observed[i] = sin(i);
     bar = nb_array_f64(read_only(observed, sizeof observed), COMPILED_SLOW, COMPILED_FAST);
@@ -500,9 +506,10 @@ static double call_time(int compile, int orientations, int gradient, double *fir
     scene.crystal.ndomains = orientations;
     scene.detector.mask = mask;
     if (gradient == 2) scene.crystal.hkl = scenes_reflections();
-    sim = compiled_make(ctx, &scene, names[gradient], NB_DOUBLE, NB_LANES);
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
-        if (nb_param_at(sim, i, &p) != NB_OK) exit(1);
+    sim =
+        compiled_make(ctx, &scene, names[gradient], NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
+        if (nb_simulator_param(sim, i, &p) != NB_OK) exit(1);
         x[i] = p.value;
     }
     for (int i = 0; i < CALLS; i++) {

@@ -35,7 +35,8 @@ static int switches(void)
             (void)setenv(names[v], "1", 1);
             ctx = compiled_context(compile, 2);
             (void)unsetenv(names[v]);
-            sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
+            sim =
+                compiled_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
             (void)compiled_results(sim, NULL, out);
             s = compiled_stats(sim);
             tap_check(s.compiles + s.hits + s.misses + s.compiled_launches + s.plan_hash
@@ -61,13 +62,13 @@ static int required(void)
     nb_context *ctx = compiled_context(NB_COMPILE_REQUIRE, 1);
     static double out[COMPILED_MOST];
 
-    sim = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
+    sim = compiled_make(ctx, &scene, NULL, NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
     (void)compiled_results(sim, NULL, out);
     tap_check(compiled_stats(sim).compiled_launches == 1, "lanes run compiled");
     nb_simulator_free(sim);
-    options.strategy = NB_REFERENCE;
+    options.strategy = NB_STRATEGY_REFERENCE;
     tap_check(nb_simulator_create(ctx, &scene, NULL, &options, &sim) == NB_ERR_UNSUPPORTED
-                  && strstr(nb_context_message(ctx), "NB_REFERENCE"),
+                  && strstr(nb_context_message(ctx), "NB_STRATEGY_REFERENCE"),
               "the reference kernel is refused: %s", nb_context_message(ctx));
     nb_context_free(ctx);
     (void)setenv("NANOBRAGG_DISABLE_COMPILE", "1", 1);
@@ -88,7 +89,8 @@ static int stage_breaks(void)
     const nb_scene scene = scenes_base();
     const nb_digitizer how = {.scale = 1};
     nb_context *ctx = compiled_context(NB_COMPILE_ON, 1);
-    nb_simulator *sim = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
+    nb_simulator *sim =
+        compiled_make(ctx, &scene, NULL, NB_PRECISION_DOUBLE, NB_STRATEGY_LANES);
     nb_array image = nb_array_f64(out, COMPILED_SLOW, COMPILED_FAST);
     nb_array to = nb_array_u16(counts, COMPILED_SLOW, COMPILED_FAST);
     nb_statistics statistics;
@@ -130,7 +132,7 @@ static int tune_is_on(void)
         if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
         tap_check((strstr(note, "tuning is the same as without") != NULL) == tune,
                   "the note: %s", note);
-        sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
+        sim = compiled_make(ctx, &scene, "misset", NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
         (void)compiled_results(sim, NULL, tune ? tuned : on);
         (void)snprintf(text[tune], sizeof text[tune], "%s", nb_simulator_explain(sim));
         nb_simulator_free(sim);

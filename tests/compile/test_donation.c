@@ -182,7 +182,7 @@ static int refused_afterwards(void)
     nb_array image = image_of(sim, 64, memory), fresh = nb_array_f64(other, NSLOW, NFAST);
     nb_array counts = nb_array_u16((uint16_t *)(void *)memory, NSLOW, NFAST);
     double bar_x[3] = {0}, value;
-    nb_target target = {.kind = NB_GAUSSIAN, .observed = &image};
+    nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &image};
     nb_normal normal = {0};
     nb_statistics statistics;
     nb_status status[6];

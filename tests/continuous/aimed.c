@@ -98,7 +98,7 @@ nb_scene aimed_scene(const struct aimed *a)
     const double distance = 100, wavelength = 1, cap = 0.4964;
     nb_scene scene = {
         .crystal = {.cell = {40, 45, 50, 85, 95, 100},
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .mosaic_model = NB_MOSAIC_GAUSS},
         .beam = {.wavelength = wavelength, .fluence = 1e24},

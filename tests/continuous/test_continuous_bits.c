@@ -46,7 +46,7 @@ static void compute(nb_simulator *sim, const double *weight, struct results *out
     const nb_array observed = nb_array_f64(data, COMPILED_SLOW, COMPILED_FAST);
     nb_array image = nb_array_f64(out->image, COMPILED_SLOW, COMPILED_FAST);
     nb_array tangent = nb_array_f64(out->tangent, COMPILED_SLOW, COMPILED_FAST);
-    const nb_target target = {.kind = NB_POISSON,
+    const nb_target target = {.kind = NB_LOSS_POISSON,
                               .observed = &observed,
                               .weight = weight ? &weights : NULL};
     nb_normal normal = {.matrix = out->matrix, .gradient = out->by_residual};
@@ -54,7 +54,7 @@ static void compute(nb_simulator *sim, const double *weight, struct results *out
     double dx[PARAMETERS];
 
     memset(out, 0, sizeof *out);
-    if (nb_nparam(sim) > PARAMETERS) abort();
+    if (nb_simulator_nparam(sim) > PARAMETERS) abort();
     for (int i = 0; i < PIXELS; i++) {
         bar[i] = (1 + i % 5) * (weight ? weight[i] : 1);
         data[i] = i * 7 % 13;
@@ -73,7 +73,7 @@ static nb_scene still(void)
     nb_scene s = scenes_base();
 
     s.crystal.mosaic_model = NB_MOSAIC_GAUSS;
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.crystal.ndomains = s.crystal.mosaic_seed = 0;
     s.crystal.b_factor = 3;
     s.scan.osc = s.scan.nphi = 0;
@@ -119,7 +119,7 @@ static void compute_with(const nb_scene *scene, int precision, int compiled, int
 
 static const char *name_of(int precision)
 {
-    return precision == NB_SINGLE ? "float" : "double";
+    return precision == NB_PRECISION_SINGLE ? "float" : "double";
 }
 
 static int same_for_threads(void)
@@ -129,7 +129,7 @@ static int same_for_threads(void)
 
     for (int way = 0; way < 2 * KINDS; way++) {
         const nb_scene scene = scene_of(way / 2);
-        const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
+        const int precision = way % 2 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
 
         compute_with(&scene, precision, NB_COMPILE_OFF, 1, NULL, &first);
         tap_check(worst_largest(first.tangent, PIXELS) > 0 && first.loss_matrix[0] > 0
@@ -139,7 +139,7 @@ static int same_for_threads(void)
         for (size_t i = 0; i < COUNT(threads); i++) {
             const int n = threads[i], compiled = modes[i];
 
-            if (precision == NB_SINGLE && i > 2) break;
+            if (precision == NB_PRECISION_SINGLE && i > 2) break;
             compute_with(&scene, precision, compiled ? NB_COMPILE_ON : NB_COMPILE_OFF, n,
                          NULL, &other);
             tap_check(bits_same((const double *)(const void *)&first,
@@ -191,7 +191,7 @@ static int same_in_boxes(void)
 
     for (int way = 0; way < 2 * KINDS; way++) {
         nb_scene scene = scene_of(way / 2);
-        const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
+        const int precision = way % 2 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
         struct worst tangent = {0};
         int lit = 0;
 
@@ -210,8 +210,9 @@ static int same_in_boxes(void)
         /* lanes of a row and what is left of it may round differently */
         worst_add_all(&tangent, boxed.tangent, whole.tangent, PIXELS,
                       worst_largest(whole.tangent, PIXELS));
-        worst_check(&tangent, precision == NB_SINGLE ? 1e-6 : 1e-15, "its tangent");
-        compare_sums(&boxed, &whole, precision == NB_SINGLE ? 1e-6 : 4e-15);
+        worst_check(&tangent, precision == NB_PRECISION_SINGLE ? 1e-6 : 1e-15,
+                    "its tangent");
+        compare_sums(&boxed, &whole, precision == NB_PRECISION_SINGLE ? 1e-6 : 4e-15);
     }
     return TAP_PASS;
 }

@@ -406,7 +406,7 @@ static void randomise(nb_scene *s, uint64_t *state)
     }
     if (uniform(state) < 0.5) s->crystal.mosaic[1] = s->crystal.mosaic[2] = 0;
     s->crystal.mosaic_model = NB_MOSAIC_GAUSS;
-    s->crystal.shape = NB_GAUSS;
+    s->crystal.shape = NB_SHAPE_GAUSS;
     s->crystal.ndomains = s->crystal.mosaic_seed = 0;
     s->scan.nphi = 0;
     s->scan.osc = 0;

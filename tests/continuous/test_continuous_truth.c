@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <nanobrag/description.h>
+
 #include "continuous/aimed.h"
 #include "continuous/truth.h"
 #include "scene/probe.h"
@@ -56,13 +58,13 @@ static int one_domain(void)
         scene.beam.unpolarised = i == 1;
         if (i == 2) scene.oversample = 3;
         if (i == 3) scene.crystal.b_factor = 20;
-        if (i == 4) scene.crystal.shape = NB_GAUSS_STAR;
+        if (i == 4) scene.crystal.shape = NB_SHAPE_GAUSS_STAR;
         if (i == 5) scene.crystal.fudge = 0.7, scene.crystal.scale = 3;
         if (i == 5)
             for (int k = 0; k < 3; k++) scene.crystal.ncells_off[k] = 1 + k;
         truth_of(&scene, &t);
         truth_pixels(&t, truth_coarse, N, aimed_places(), truth);
-        image_of(&scene, NB_REFERENCE, image);
+        image_of(&scene, NB_STRATEGY_REFERENCE, image);
         compare("one domain", image, truth, 1e-10);
         a.osc = 0.3; /* one step in the middle of the range */
         a.at = 0.5;
@@ -108,7 +110,7 @@ static int few_rotations(void)
         memset(scene.crystal.cell, 0, sizeof scene.crystal.cell);
         memset(scene.crystal.rotation, 0, sizeof scene.crystal.rotation);
         scene.scan.phi0 = 0;
-        image_of(&scene, NB_REFERENCE, image);
+        image_of(&scene, NB_STRATEGY_REFERENCE, image);
         for (int k = 0; k < N; k++) mean[k] += image[k] / 3;
     }
     compare("three rotations", mean, truth, 1e-10);
@@ -125,7 +127,7 @@ struct row {
     struct aimed a;
     double allowed; /* of a pixel, over the peak; 0: 1e-4 */
     enum spectrum spectrum;
-    int star; /* 1: NB_GAUSS_STAR */
+    int star; /* 1: NB_SHAPE_GAUSS_STAR */
     double ncells_off[3], mosaic_off[3], tail, strain, size; /* size: in pixels */
     size_t every; /* one pixel of so many; 0: all */
     double dispersion, divergence[2], drift[3];
@@ -270,7 +272,7 @@ static nb_scene scene_of(const struct row *row, nb_source *lines)
 {
     nb_scene scene = aimed_scene(&row->a);
 
-    scene.crystal.shape = row->star ? NB_GAUSS_STAR : NB_GAUSS;
+    scene.crystal.shape = row->star ? NB_SHAPE_GAUSS_STAR : NB_SHAPE_GAUSS;
     memcpy(scene.crystal.ncells_off, row->ncells_off, sizeof row->ncells_off);
     memcpy(scene.crystal.mosaic_off, row->mosaic_off, sizeof row->mosaic_off);
     scene.crystal.mosaic_tail = row->tail;
@@ -341,9 +343,10 @@ static void compare_row(const struct row *row)
     truth_pixels(&t, truth_coarse, n, place, truth);
     check_truth(row->name, &t, n, place, truth);
     tap_note("%.2g s", (double)(clock() - began) / CLOCKS_PER_SEC);
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
         const struct renders_way way = {.precision = precision};
-        const double single = precision == NB_SINGLE ? 1e-5 : 0;
+        const double single = precision == NB_PRECISION_SINGLE ? 1e-5 : 0;
         nb_description d;
         char name[64];
 
@@ -414,7 +417,7 @@ static int whole_detector(void)
         .crystal = {.cell = {53.91, 23.1, 23.1, 90, 110.4, 90},
                     .misset = {25, 40, 10},
                     .ncells = {8, 18, 18},
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .mosaic = {0.3},
                     .mosaic_model = NB_MOSAIC_GAUSS,
@@ -430,7 +433,7 @@ static int whole_detector(void)
     struct truth t;
     size_t n;
 
-    if (nb_boxes(sim, NULL, EDGE, SPOTS, box, &n) != NB_OK
+    if (nb_simulator_boxes(sim, NULL, EDGE, SPOTS, box, &n) != NB_OK
         || nb_forward(sim, NULL, &array) != NB_OK)
         abort();
     truth_of(&scene, &t);
@@ -469,7 +472,7 @@ static int direct_beam(void)
             .crystal = {.cell = {53.91, 43.1, 23.1, 90, 110.4, 90},
                         .misset = {25, 40, 10},
                         .ncells = {8, 9, 15},
-                        .shape = NB_GAUSS,
+                        .shape = NB_SHAPE_GAUSS,
                         .default_f = 100,
                         .mosaic = {1},
                         .mosaic_model = NB_MOSAIC_GAUSS},
@@ -515,7 +518,7 @@ static int sizes(void)
 
         scene.crystal.crystal_size = size[i / 2];
         scene.dmin = 13;
-        image_of(&scene, NB_SPOTS, image);
+        image_of(&scene, NB_STRATEGY_SPOTS, image);
         for (int k = 0; k < N; k++) finite &= isfinite(image[k]) && image[k] >= 0;
         tap_check(finite && image[N / 2] > 0, "%g mm, %g degree: %g photons in the middle",
                   size[i / 2], scene.scan.osc, image[N / 2]);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "continuous/truth.h"
 #include "support/renders.h"
 
@@ -92,7 +94,7 @@ static void crystal_of(const nb_crystal *crystal, struct truth *t)
                 - off[0] * (off[0] * n[2] - off[2] * off[1])
                 + off[1] * (off[0] * off[2] - n[1] * off[1]);
     for (int i = 0; i < 3; i++) cells *= n[i] * length(t->axes.row[i]);
-    for (int i = 0; crystal->shape == NB_GAUSS_STAR && i < 3; i++)
+    for (int i = 0; crystal->shape == NB_SHAPE_GAUSS_STAR && i < 3; i++)
         for (int k = 0; k < 3; k++) t->shape.row[i][k] = star[k][i] / volume * cbrt(cells);
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < 3; k++)

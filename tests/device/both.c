@@ -20,7 +20,7 @@ static double scale_of(size_t i)
 {
     nb_param param;
 
-    if (nb_param_at(both.sim[0], i, &param) != NB_OK) abort();
+    if (nb_simulator_param(both.sim[0], i, &param) != NB_OK) abort();
     return param.scale;
 }
 
@@ -51,8 +51,8 @@ void both_open(nb_context *host, nb_context *device, const nb_scene *scene,
     both.ctx[0] = host;
     both.ctx[1] = device;
     for (int i = 0; i < 2; i++) {
-        const nb_options options = {.precision = i ? precision : NB_DOUBLE,
-                                    .strategy = NB_LANES};
+        const nb_options options = {.precision = i ? precision : NB_PRECISION_DOUBLE,
+                                    .strategy = NB_STRATEGY_LANES};
 
         if (nb_simulator_create(both.ctx[i], scene, names, &options, &both.sim[i])
             != NB_OK) {
@@ -60,7 +60,7 @@ void both_open(nb_context *host, nb_context *device, const nb_scene *scene,
             abort();
         }
     }
-    both.n = nb_nparam(both.sim[0]);
+    both.n = nb_simulator_nparam(both.sim[0]);
     if (both.n > MOST) {
         (void)fprintf(stderr, "%zu parameters, room for %d\n", both.n, (int)MOST);
         abort();
@@ -183,7 +183,7 @@ double both_value(int kind)
 
 double both_normal(int kind)
 {
-    const nb_target target = both_target(kind < 0 ? NB_GAUSSIAN : kind);
+    const nb_target target = both_target(kind < 0 ? NB_LOSS_GAUSS : kind);
     static double matrix[2][MOST * MOST];
     double diagonal[2][MOST] = {{0}}, gradient[2][MOST] = {{0}}, value;
     struct worst worst = {0};

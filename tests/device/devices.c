@@ -87,7 +87,7 @@ nb_array devices_array(nb_simulator *sim, nb_array array, const void *bytes, siz
         || gpu->driver->upload(sim->ctx, gpu->device, address, bytes, n) != NB_OK)
         abort();
     array.data = (void *)(uintptr_t)address;
-    array.device = NB_CUDA;
+    array.device = NB_DEVICE_CUDA;
     return array;
 }
 
@@ -121,7 +121,7 @@ nb_scene devices_tails(void)
 {
     nb_scene scene = scenes_base();
 
-    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
     scene.crystal.ndomains = 1;
     scene.scan.nphi = 1;
     scene.scan.osc = 0;

@@ -21,8 +21,8 @@ int devices_main(int argc, char **argv, const struct tap_case *cases, size_t n);
 extern int devices_warnings;
 extern char devices_warning[512];
 
-/* Make a context with one thread; `device` is NB_CPU, NB_CUDA or NB_DEVICE_AUTO. Ends the
- * program if that fails. */
+/* Make a context with one thread; `device` is NB_DEVICE_CPU, NB_DEVICE_CUDA or
+ * NB_DEVICE_AUTO. Ends the program if that fails. */
 nb_context *devices_context(int device);
 
 /* Make a simulator; ends the program if the scene is refused. */

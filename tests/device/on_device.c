@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/compiled.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -45,12 +47,12 @@ nb_simulator *on_device_make(nb_context *ctx, const nb_scene *scene, const char 
 int on_device_found(void)
 {
     const nb_scene scene = scenes_base();
-    nb_context *ctx = on_device_context(NB_CUDA);
-    nb_simulator *sim = on_device_make(ctx, &scene, "", NB_DOUBLE);
+    nb_context *ctx = on_device_context(NB_DEVICE_CUDA);
+    nb_simulator *sim = on_device_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     nb_description about;
     int found;
 
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     found = strcmp(about.device, "cpu") != 0;
     if (found)
         tap_note("%s", about.device);
@@ -66,11 +68,11 @@ int on_device_image(nb_context *ctx, nb_simulator *sim, const double *x, double 
     nb_description about;
     nb_array array;
 
-    if (nb_describe(sim, x, &about) != NB_OK) abort();
+    if (nb_simulator_describe(sim, x, &about) != NB_OK) abort();
     array = nb_array_f64(image, about.nslow, about.nfast);
     if (nb_forward(sim, x, &array) != NB_OK)
         return tap_check(0, "an image: %s", nb_context_message(ctx));
-    if (nb_describe(sim, x, &about) != NB_OK) abort();
+    if (nb_simulator_describe(sim, x, &about) != NB_OK) abort();
     if (strcmp(about.device, "cpu") == 0)
         return tap_check(0, "the host computed it: %s", about.device_why);
     if (compiled_stats(sim).fallbacks > 0)
@@ -81,7 +83,7 @@ int on_device_image(nb_context *ctx, nb_simulator *sim, const double *x, double 
 
 int on_device_render(const nb_scene *scene, int precision, double *image)
 {
-    nb_context *ctx = on_device_context(NB_CUDA);
+    nb_context *ctx = on_device_context(NB_DEVICE_CUDA);
     nb_simulator *sim = on_device_make(ctx, scene, "", precision);
     const int ok = on_device_image(ctx, sim, NULL, image);
 
@@ -107,8 +109,8 @@ size_t on_device_size(const nb_scene *scene)
 /* an image of the host, by every core */
 static int host_image(const nb_scene *scene, int strategy, double *image)
 {
-    nb_context *ctx = on_device_context(NB_CPU);
-    const struct renders_way way = {.precision = NB_DOUBLE,
+    nb_context *ctx = on_device_context(NB_DEVICE_CPU);
+    const struct renders_way way = {.precision = NB_PRECISION_DOUBLE,
                                     .strategy = strategy,
                                     .threads = nb_context_threads(ctx)};
 
@@ -125,13 +127,14 @@ void on_device_check(const char *name, const nb_scene *scene, int strategy)
     char label[64];
 
     if (!host_image(scene, strategy, host)) abort();
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
         size_t lit = 0;
 
         if (!on_device_render(scene, precision, device)) continue;
         for (size_t i = 0; i < n; i++) lit += host[i] == 0 && device[i] != 0;
         (void)snprintf(label, sizeof label, "%s, %s", name,
-                       precision == NB_DOUBLE ? "double" : "float");
+                       precision == NB_PRECISION_DOUBLE ? "double" : "float");
         tap_close(label, renders_compare(device, host, n).worst, 0, allowed[precision]);
         if (lit > 0) tap_check(0, "%s: %zu pixels should be 0", label, lit);
     }
@@ -150,18 +153,18 @@ void on_device_domains(int nslow, int nfast, int side)
     for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 10;
     scene.crystal.ndomains = 500;
     scene.crystal.hkl = scenes_reflections();
-    scene.crystal.interpolate = NB_NEAREST;
+    scene.crystal.interpolate = NB_LOOKUP_NEAREST;
     scene.beam.dispersion = 0.01;
     scene.beam.ndispersion = 5;
     scene.detector.nslow = nslow;
     scene.detector.nfast = nfast;
     scene.detector.pixel = 0.15;
-    on_device_check("square", &scene, NB_LANES);
-    scene.crystal.shape = NB_GAUSS;
-    on_device_check("gauss", &scene, NB_LANES);
+    on_device_check("square", &scene, NB_STRATEGY_LANES);
+    scene.crystal.shape = NB_SHAPE_GAUSS;
+    on_device_check("gauss", &scene, NB_STRATEGY_LANES);
     scene.detector.nslow = scene.detector.nfast = side;
-    scene.crystal.interpolate = NB_TRICUBIC;
-    on_device_check("gauss, tricubic F", &scene, NB_LANES);
+    scene.crystal.interpolate = NB_LOOKUP_TRICUBIC;
+    on_device_check("gauss, tricubic F", &scene, NB_STRATEGY_LANES);
 }
 
 /* ---- bands: sums that wait would take more memory than a launch may ---- */
@@ -171,15 +174,18 @@ void on_device_bands(const nb_scene *scene)
     const size_t n = on_device_size(scene);
     double *host = on_device_pixels(n), *device = on_device_pixels(n);
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
         told = 0;
         if (!on_device_render(scene, precision, device)) break;
         tap_check(told > 1, "%s: %d bands, more than 1 expected",
-                  precision == NB_DOUBLE ? "double" : "float", told);
-        if (precision == NB_DOUBLE && !host_image(scene, NB_LANES, host)) abort();
+                  precision == NB_PRECISION_DOUBLE ? "double" : "float", told);
+        if (precision == NB_PRECISION_DOUBLE && !host_image(scene, NB_STRATEGY_LANES, host))
+            abort();
         tap_close("bands", renders_compare(device, host, n).worst, 0,
-                  precision == NB_DOUBLE ? fmax(on_device_double, renders_allowed(scene))
-                                         : on_device_float);
+                  precision == NB_PRECISION_DOUBLE
+                      ? fmax(on_device_double, renders_allowed(scene))
+                      : on_device_float);
     }
     free(host);
     free(device);
@@ -195,8 +201,8 @@ void on_device_cancelled(const nb_scene *scene)
     nb_status status;
 
     array = nb_array_f64(again, scene->detector.nslow, scene->detector.nfast);
-    ctx = on_device_context(NB_CUDA);
-    sim = on_device_make(ctx, scene, "", NB_SINGLE);
+    ctx = on_device_context(NB_DEVICE_CUDA);
+    sim = on_device_make(ctx, scene, "", NB_PRECISION_SINGLE);
     if (on_device_image(ctx, sim, NULL, once)) {
         told = 0;
         stop_at = 1;
@@ -235,13 +241,13 @@ void on_device_memory(const nb_scene *scene, int simulators, int contexts)
     double *first = on_device_pixels(n), *image = on_device_pixels(n), used;
     int differ = 0;
 
-    if (!on_device_render(scene, NB_SINGLE, first)) differ = 1;
+    if (!on_device_render(scene, NB_PRECISION_SINGLE, first)) differ = 1;
     used = memory_used();
     for (int i = 0; i < contexts && differ == 0; i++) {
-        nb_context *ctx = on_device_context(NB_CUDA);
+        nb_context *ctx = on_device_context(NB_DEVICE_CUDA);
 
         for (int k = 0; k < simulators / contexts; k++) {
-            nb_simulator *sim = on_device_make(ctx, scene, "", NB_SINGLE);
+            nb_simulator *sim = on_device_make(ctx, scene, "", NB_PRECISION_SINGLE);
 
             differ +=
                 !on_device_image(ctx, sim, NULL, image) || !bits_same(first, image, n);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/worst.h"
@@ -19,7 +21,7 @@ nb_scene panels_placed(struct tiled *t)
     tiled_detector(t, 1, &scene);
     sim = renders_simulator(ctx, &scene, NULL, NULL);
     for (int i = 0; i < TILED_PANELS; i++)
-        renders_require(ctx, nb_panel_at(sim, NULL, i, panel + i));
+        renders_require(ctx, nb_simulator_panel(sim, NULL, i, panel + i));
     nb_simulator_free(sim);
     nb_context_free(ctx);
     memcpy(t->panel, panel, sizeof panel);
@@ -27,7 +29,7 @@ nb_scene panels_placed(struct tiled *t)
                                    .panel = t->panel,
                                    .nslow = NSLOW,
                                    .nfast = NFAST,
-                                   .convention = NB_DIALS,
+                                   .convention = NB_CONVENTION_DIALS,
                                    .pixel = 0.3};
     return scene;
 }

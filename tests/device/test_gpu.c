@@ -30,7 +30,7 @@ static int scenes(void)
 
     if (!on_device_found()) return TAP_SKIP;
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
-        on_device_check(named.name, &named.scene, NB_REFERENCE);
+        on_device_check(named.name, &named.scene, NB_STRATEGY_REFERENCE);
     return TAP_PASS;
 }
 
@@ -52,11 +52,11 @@ static int regions(void)
 
     if (!on_device_found()) return TAP_SKIP;
     for (size_t i = 0; i < sizeof mask; i++) mask[i] = i % 7 != 3;
-    on_device_check("all", &scene, NB_REFERENCE);
+    on_device_check("all", &scene, NB_STRATEGY_REFERENCE);
     memcpy(scene.detector.roi, roi, sizeof roi);
-    on_device_check("region", &scene, NB_REFERENCE);
+    on_device_check("region", &scene, NB_STRATEGY_REFERENCE);
     scene.detector.mask = mask;
-    on_device_check("region and mask", &scene, NB_REFERENCE);
+    on_device_check("region and mask", &scene, NB_STRATEGY_REFERENCE);
     return TAP_PASS;
 }
 
@@ -115,7 +115,7 @@ static void check_bits(const struct named_scene *named, int precision)
 {
     const size_t n = on_device_size(&named->scene);
     double *first = on_device_pixels(n), *other = on_device_pixels(n);
-    nb_context *ctx = on_device_context(NB_CUDA);
+    nb_context *ctx = on_device_context(NB_DEVICE_CUDA);
     nb_simulator *a = on_device_make(ctx, &named->scene, "", precision),
                  *b = on_device_make(ctx, &named->scene, "", precision);
     int differ = 0;
@@ -127,7 +127,7 @@ static void check_bits(const struct named_scene *named, int precision)
     differ +=
         !on_device_render(&named->scene, precision, other) || !bits_same(first, other, n);
     tap_check(differ == 0, "%s, %s: of 3 runs measured %d allowed 0 that differ",
-              named->name, precision == NB_DOUBLE ? "double" : "float", differ);
+              named->name, precision == NB_PRECISION_DOUBLE ? "double" : "float", differ);
     nb_simulator_free(a);
     nb_simulator_free(b);
     nb_context_free(ctx);
@@ -141,7 +141,8 @@ static int same_bits(void)
 
     if (!on_device_found()) return TAP_SKIP;
     for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++)
             check_bits(&named, precision);
     return TAP_PASS;
 }
@@ -150,10 +151,10 @@ static int same_bits(void)
 
 static void values_of(const nb_simulator *sim, double *x)
 {
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
         x[i] = param.value;
     }
 }
@@ -165,23 +166,24 @@ static void check_calls(const nb_scene *scene, const char *names, int precision)
     const size_t n = on_device_size(scene);
     double *host = on_device_pixels(n), *device = on_device_pixels(n),
            *first = on_device_pixels(n);
-    nb_context *on_host = on_device_context(NB_CPU),
-               *on_device = on_device_context(NB_CUDA);
-    nb_simulator *a = on_device_make(on_host, scene, names, NB_DOUBLE);
+    nb_context *on_host = on_device_context(NB_DEVICE_CPU),
+               *on_device = on_device_context(NB_DEVICE_CUDA);
+    nb_simulator *a = on_device_make(on_host, scene, names, NB_PRECISION_DOUBLE);
     nb_simulator *b = on_device_make(on_device, scene, names, precision);
     nb_array array = nb_array_f64(host, scene->detector.nslow, scene->detector.nfast);
-    double *x = on_device_pixels(nb_nparam(a));
+    double *x = on_device_pixels(nb_simulator_nparam(a));
     struct worst worst = {0};
 
     for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
         values_of(a, x);
-        for (size_t k = 0; k < nb_nparam(a); k++) x[k] *= 1 + step[i];
+        for (size_t k = 0; k < nb_simulator_nparam(a); k++) x[k] *= 1 + step[i];
         if (nb_forward(a, x, &array) != NB_OK) abort();
         if (!on_device_image(on_device, b, x, device)) worst_fail(&worst);
         worst_add_all(&worst, device, host, n, worst_largest(host, n));
         if (i == 0) memcpy(first, device, n * sizeof *first);
     }
-    worst_check(&worst, precision == NB_DOUBLE ? on_device_double : on_device_float, "%s",
+    worst_check(&worst,
+                precision == NB_PRECISION_DOUBLE ? on_device_double : on_device_float, "%s",
                 names);
     tap_check(bits_same(first, device, n), "and back: the same bits");
     free(x);
@@ -201,7 +203,8 @@ static int calls(void)
 
     if (!on_device_found()) return TAP_SKIP;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
             nb_scene scene = scenes_base();
 
             scene.crystal.hkl = scenes_reflections();
@@ -222,7 +225,7 @@ static int image_there(nb_context *ctx, nb_simulator *sim, nb_array *array, size
 
     if (status != NB_OK) return tap_check(0, "memory: %s", nb_context_message(ctx));
     array->data = (void *)(uintptr_t)there;
-    array->device = NB_CUDA;
+    array->device = NB_DEVICE_CUDA;
     status = nb_forward(sim, NULL, array);
     if (status == NB_OK) status = driver->download(ctx, device, here, there, bytes);
     if (status == NB_OK) status = driver->wait(ctx, device);
@@ -238,8 +241,9 @@ static int arrays_there(void)
     const nb_scene scene = many_tiles();
 
     if (!on_device_found()) return TAP_SKIP;
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        nb_context *ctx = on_device_context(NB_CUDA);
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        nb_context *ctx = on_device_context(NB_DEVICE_CUDA);
         nb_simulator *sim = on_device_make(ctx, &scene, "", precision);
         nb_array wide = nb_array_f64(there, 100, 70),
                  narrow = nb_array_f32(single, 100, 70);
@@ -278,8 +282,8 @@ static int counts(void)
 
     if (!on_device_found()) return TAP_SKIP;
     window = windows_make(SIDE, SIDE, NULL, 0, SIDE, 0, SIDE);
-    ctx = on_device_context(NB_CUDA);
-    sim = on_device_make(ctx, &scene, "", NB_DOUBLE); /* which opens the device */
+    ctx = on_device_context(NB_DEVICE_CUDA);
+    sim = on_device_make(ctx, &scene, "", NB_PRECISION_DOUBLE); /* which opens the device */
     kept.gpu = ctx->gpu;
     fetched.data = there;
     for (int i = 0; i < PIXELS; i++) photons[i] = pow(10, -3 + 15.0 * i / PIXELS);
@@ -316,10 +320,11 @@ static int in_turn(void)
     int differ = 0;
 
     if (!on_device_found()) return TAP_SKIP;
-    ctx = on_device_context(NB_CUDA);
+    ctx = on_device_context(NB_DEVICE_CUDA);
     for (int i = 0; i < ALIVE; i++) {
         (void)scenes_at(SCENES_FEATURES, (size_t)i, &named);
-        sim[i] = on_device_make(ctx, &named.scene, "", i % 3 ? NB_DOUBLE : NB_SINGLE);
+        sim[i] = on_device_make(ctx, &named.scene, "",
+                                i % 3 ? NB_PRECISION_DOUBLE : NB_PRECISION_SINGLE);
     }
     for (int i = 0; i < ALIVE; i++) differ += !on_device_image(ctx, sim[i], NULL, image[i]);
     for (int i = ALIVE - 1; i >= 0; i--)
@@ -336,15 +341,15 @@ static int in_turn(void)
 static int no_such_device(void)
 {
     const nb_scene scene = scenes_base();
-    const nb_context_options options = {.device = NB_CUDA, .device_id = 99};
+    const nb_context_options options = {.device = NB_DEVICE_CUDA, .device_id = 99};
     nb_context *ctx;
     nb_simulator *sim;
     nb_description about;
 
     if (!on_device_found()) return TAP_SKIP;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    sim = on_device_make(ctx, &scene, "", NB_DOUBLE);
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    sim = on_device_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strcmp(about.device, "cpu") == 0 && strstr(about.device_why, "99"),
               "images on %s: %s", about.device, about.device_why);
     nb_simulator_free(sim);

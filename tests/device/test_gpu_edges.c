@@ -24,7 +24,8 @@ enum { VARIANTS = 12 };
 /* shape by look-up, all in the base scene */
 static nb_scene variant(int i)
 {
-    static const int shapes[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT};
+    static const int shapes[] = {NB_SHAPE_SQUARE, NB_SHAPE_ROUND, NB_SHAPE_GAUSS,
+                                 NB_SHAPE_TOPHAT};
     nb_scene s = scenes_base();
 
     s.crystal.shape = shapes[i / 3];
@@ -32,7 +33,7 @@ static nb_scene variant(int i)
         s.crystal.hkl = scenes_reflections();
         s.crystal.interpolate = i % 3;
     }
-    if (s.crystal.shape == NB_TOPHAT) /* wide enough for the samples to meet it */
+    if (s.crystal.shape == NB_SHAPE_TOPHAT) /* wide enough for the samples to meet it */
         for (int k = 0; k < 3; k++) s.crystal.ncells[k] = 2;
     return s;
 }
@@ -63,13 +64,15 @@ static int render(const nb_scene *scene, int precision, double *image)
 static void check(const nb_scene *scene, const char *name)
 {
     const size_t n = on_device_size(scene);
-    const double allowed[] = {[NB_DOUBLE] = fmax(on_device_double, renders_allowed(scene)),
-                              [NB_SINGLE] = on_device_float};
-    const struct renders_way way = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+    const double allowed[] = {[NB_PRECISION_DOUBLE] =
+                                  fmax(on_device_double, renders_allowed(scene)),
+                              [NB_PRECISION_SINGLE] = on_device_float};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 1, NULL};
     double *host = on_device_pixels(n), *device = on_device_pixels(n);
 
     if (!renders_image(scene, &way, host, NULL)) abort();
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
         size_t lit = 0;
 
         if (!render(scene, precision, device)) continue;
@@ -187,10 +190,10 @@ static int curved_far_and_near(void)
 
         if (i % 2 == 0) scene.quirks = NB_QUIRK_ALL;
         scene.crystal.hkl = scenes_reflections();
-        scene.crystal.interpolate = i / 2 % 2 ? NB_TRICUBIC : NB_NEAREST;
-        scene.crystal.shape = i / 4 % 2 ? NB_GAUSS : NB_SQUARE;
+        scene.crystal.interpolate = i / 2 % 2 ? NB_LOOKUP_TRICUBIC : NB_LOOKUP_NEAREST;
+        scene.crystal.shape = i / 4 % 2 ? NB_SHAPE_GAUSS : NB_SHAPE_SQUARE;
         scene.detector.curved = 1;
-        scene.detector.convention = NB_DIALS;
+        scene.detector.convention = NB_CONVENTION_DIALS;
         scene.detector.distance = 30 + 10 * i;
         (void)snprintf(name, sizeof name, "curved %d at %g mm", i, scene.detector.distance);
         check(&scene, name);
@@ -221,8 +224,9 @@ static int jumps(void)
     static const struct {
         int shape;
         double count, fudge;
-    } crystals[] = {{NB_SQUARE, 1, 1},   {NB_SQUARE, 2, 1}, {NB_ROUND, 2, 1},
-                    {NB_GAUSS, 3, 0.05}, {NB_GAUSS, 2, 1},  {NB_GAUSS_STAR, 2, 1}};
+    } crystals[] = {{NB_SHAPE_SQUARE, 1, 1}, {NB_SHAPE_SQUARE, 2, 1},
+                    {NB_SHAPE_ROUND, 2, 1},  {NB_SHAPE_GAUSS, 3, 0.05},
+                    {NB_SHAPE_GAUSS, 2, 1},  {NB_SHAPE_GAUSS_STAR, 2, 1}};
 
     if (!on_device_found()) return TAP_SKIP;
     for (size_t i = 0; i < COUNT(crystals); i++)
@@ -236,9 +240,9 @@ static int jumps(void)
                 s.crystal.ncells[k] = crystals[i].count;
                 s.crystal.misset[k] = 17 * rotation + 29 * k;
             }
-            if (rotation % 2 || s.crystal.shape != NB_GAUSS) {
+            if (rotation % 2 || s.crystal.shape != NB_SHAPE_GAUSS) {
                 s.crystal.hkl = scenes_reflections();
-                s.crystal.interpolate = NB_NEAREST;
+                s.crystal.interpolate = NB_LOOKUP_NEAREST;
             }
             s.detector.nfast = 40;
             s.detector.nslow = 16;
@@ -291,10 +295,12 @@ static nb_scene sparse(int v)
     nb_scene scene = variant(v);
 
     for (int k = 0; k < 3; k++)
-        scene.crystal.ncells[k] = (scene.crystal.shape == NB_TOPHAT ? 10 : 50) + 5 * k;
+        scene.crystal.ncells[k] =
+            (scene.crystal.shape == NB_SHAPE_TOPHAT ? 10 : 50) + 5 * k;
     if (v % 2) { /* rounding indices does not find the nearest point */
         for (int k = 3; k < 6; k++) scene.crystal.cell[k] = 62;
-        if (scene.crystal.shape == NB_GAUSS) scene.crystal.shape = NB_GAUSS_STAR;
+        if (scene.crystal.shape == NB_SHAPE_GAUSS)
+            scene.crystal.shape = NB_SHAPE_GAUSS_STAR;
     }
     scene.crystal.ndomains = 50;
     scene.crystal.mosaic[0] = 3;
@@ -314,7 +320,7 @@ static nb_scene oblique(double cells)
 {
     nb_scene scene = scenes_base();
 
-    scene.crystal.shape = NB_GAUSS_STAR;
+    scene.crystal.shape = NB_SHAPE_GAUSS_STAR;
     scene.crystal.hkl = NULL;
     scene.crystal.default_f = 100;
     scene.crystal.cell[3] = scene.crystal.cell[4] = 90;
@@ -338,13 +344,13 @@ static void check_each(const char *name, const nb_scene *scene)
 {
     static const double allowed = 1e-10;
     const size_t n = on_device_size(scene);
-    const struct renders_way way = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 1, NULL};
     double *host = on_device_pixels(n), *device = on_device_pixels(n);
     struct worst worst = {0};
     size_t lit = 0;
 
     if (!renders_image(scene, &way, host, NULL)) abort();
-    if (render(scene, NB_DOUBLE, device)) {
+    if (render(scene, NB_PRECISION_DOUBLE, device)) {
         for (size_t i = 0; i < n; i++) {
             lit += host[i] > 1e-290;
             worst_add(&worst, device[i], host[i], fmax(host[i], 1e-290));
@@ -391,7 +397,7 @@ int main(int argc, char **argv)
     int status;
 
     compiled_device_environment();
-    ctx = on_device_context(NB_CUDA);
+    ctx = on_device_context(NB_DEVICE_CUDA);
     status = tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
     nb_context_free(ctx);
     return status;

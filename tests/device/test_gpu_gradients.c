@@ -33,7 +33,8 @@ static void open_scene(const char *name, const char *names, int precision)
 {
     const nb_scene scene = scenes_named(SCENES_FEATURES, name);
 
-    both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene, names, precision);
+    both_open(context_of(NB_DEVICE_CPU), context_of(NB_DEVICE_CUDA), &scene, names,
+              precision);
 }
 
 static int nvrtc_is_there(const nb_context *ctx)
@@ -51,7 +52,7 @@ static void check_device(const char *what)
 {
     nb_description about;
 
-    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     tap_check(strcmp(about.derivatives, "cpu") != 0
                   || (strncmp(about.derivatives_why, "f_", 2) == 0
                       && !nvrtc_is_there(both.ctx[1])),
@@ -64,8 +65,8 @@ static int has_device(void)
     nb_description about;
     int found;
 
-    open_scene("base", "distance", NB_DOUBLE);
-    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    open_scene("base", "distance", NB_PRECISION_DOUBLE);
+    if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     found = strcmp(about.device, "cpu") != 0;
     if (found)
         tap_note("%s", about.device);
@@ -81,7 +82,7 @@ static const char some[] = "cell misset distance ncells fluence";
 
 static int gradients_in(int precision)
 {
-    const double allowed = precision == NB_SINGLE ? both_float : both_double;
+    const double allowed = precision == NB_PRECISION_SINGLE ? both_float : both_double;
     struct named_scene named;
 
     if (!has_device()) return TAP_SKIP;
@@ -96,12 +97,12 @@ static int gradients_in(int precision)
 
 static int gradients_double(void)
 {
-    return gradients_in(NB_DOUBLE);
+    return gradients_in(NB_PRECISION_DOUBLE);
 }
 
 static int gradients_float(void)
 {
-    return gradients_in(NB_SINGLE);
+    return gradients_in(NB_PRECISION_SINGLE);
 }
 
 static const char factors[] = "cell default_f F[1,2,3] F[0,1,2]";
@@ -109,7 +110,7 @@ static const char factors[] = "cell default_f F[1,2,3] F[0,1,2]";
 static int structure_factors(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene("square_nearest", factors, NB_DOUBLE);
+    open_scene("square_nearest", factors, NB_PRECISION_DOUBLE);
     tap_close("structure factors", both_vjp(64), 0, both_double);
     check_device("structure factors");
     both_close();
@@ -124,13 +125,13 @@ static int without_nvrtc(void)
 
     if (!has_device()) return TAP_SKIP;
     for (int of_factors = 0; of_factors < 2; of_factors++) {
-        nb_context *device = context_of(NB_CUDA);
+        nb_context *device = context_of(NB_DEVICE_CUDA);
 
         device->nvrtc = "libnvrtc-none.so.1";
-        both_open(context_of(NB_CPU), device, &scene, of_factors ? factors : some,
-                  NB_DOUBLE);
+        both_open(context_of(NB_DEVICE_CPU), device, &scene, of_factors ? factors : some,
+                  NB_PRECISION_DOUBLE);
         tap_close("gradient", both_vjp(64), 0, both_double);
-        if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+        if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
         tap_check((strcmp(about.derivatives, "cpu") == 0) == of_factors
                       && (!of_factors || strstr(about.derivatives_why, "NVRTC")),
                   "%s: derivatives on %s: %s", of_factors ? factors : some,
@@ -144,8 +145,8 @@ static int without_nvrtc(void)
 static int losses(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene("each_factor", some, NB_DOUBLE);
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
+    open_scene("each_factor", some, NB_PRECISION_DOUBLE);
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++) {
         double value;
 
         tap_close("gradient of a loss", both_loss(kind, &value), 0, both_double);
@@ -161,14 +162,16 @@ static int losses(void)
 /* values alone, by a kernel of their own */
 static int values(void)
 {
-    static const double allowed[2] = {[NB_DOUBLE] = 1e-12, [NB_SINGLE] = 2e-5};
+    static const double allowed[2] =
+        {[NB_PRECISION_DOUBLE] = 1e-12, [NB_PRECISION_SINGLE] = 2e-5};
     struct named_scene named;
 
     if (!has_device()) return TAP_SKIP;
     for (size_t i = 0; scenes_at(SCENES_SUMS, i, &named); i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
             open_scene(named.name, "", precision);
-            for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
+            for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++)
                 tap_close(named.name, both_value(kind), 0, allowed[precision]);
             both_close();
         }
@@ -178,7 +181,7 @@ static int values(void)
 static int tangents(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene("list_of_sources", some, NB_DOUBLE);
+    open_scene("list_of_sources", some, NB_PRECISION_DOUBLE);
     tap_close("tangents", both_jvp(64), 0, both_double);
     tap_close("of float32", both_jvp(32), 0, 1e-7); /* rounded to float once: 2^-24 */
     check_device("tangents");
@@ -226,13 +229,13 @@ static int every_barrier(void)
 
     if (!has_device()) return TAP_SKIP;
     for (int of_factors = 0; of_factors < 2; of_factors++) {
-        both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene,
-                  of_factors ? factors : some, NB_SINGLE);
-        tap_close("gradient of a loss", both_loss(NB_POISSON, &value), 0, both_float);
+        both_open(context_of(NB_DEVICE_CPU), context_of(NB_DEVICE_CUDA), &scene,
+                  of_factors ? factors : some, NB_PRECISION_SINGLE);
+        tap_close("gradient of a loss", both_loss(NB_LOSS_POISSON, &value), 0, both_float);
         if (!of_factors) {
             tap_close("image", image_off(), 0, 1e-5);
-            tap_close("value", both_value(NB_POISSON), 0, 2e-5);
-            tap_close("normal matrix", both_normal(NB_GAUSSIAN), 0, both_float);
+            tap_close("value", both_value(NB_LOSS_POISSON), 0, 2e-5);
+            tap_close("normal matrix", both_normal(NB_LOSS_GAUSS), 0, both_float);
             tap_close("tangents", both_jvp(64), 0, both_float);
         }
         check_device("every barrier");
@@ -250,7 +253,7 @@ static void check_bits(const char *scene, const char *names)
 
     both_fill(bar, BOTH_PIXELS, -1);
     for (int k = 0; k < 3; k++) {
-        if (k != 1) open_scene(scene, names, NB_SINGLE);
+        if (k != 1) open_scene(scene, names, NB_PRECISION_SINGLE);
         if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[k]) != NB_OK)
             tap_check(0, "%s", nb_context_message(both.ctx[1]));
         check_device("gradient");

@@ -66,8 +66,8 @@ static void check_scene(nb_context *ctx, const char *name, int precision)
     }
     tap_check(status == NB_OK && stats.promotions > 0 && compiled_stats(sim).fallbacks == 0,
               "%s in %s: %d kernel in use after %d images, %d fallbacks: %s", name,
-              precision == NB_SINGLE ? "float" : "double", (int)stats.promotions, images,
-              (int)stats.fallbacks, nb_context_message(ctx));
+              precision == NB_PRECISION_SINGLE ? "float" : "double", (int)stats.promotions,
+              images, (int)stats.fallbacks, nb_context_message(ctx));
     tap_check(differ == 0, "%d images of other bits", differ);
     nb_simulator_free(sim);
 }
@@ -75,7 +75,7 @@ static void check_scene(nb_context *ctx, const char *name, int precision)
 static int reached(void)
 {
     static const char *const names[] = {"square_nearest", "gauss_nearest"};
-    const nb_context_options options = {.device = NB_CUDA};
+    const nb_context_options options = {.device = NB_DEVICE_CUDA};
     nb_context *ctx;
     nb_simulator *sim;
     nb_description about;
@@ -83,14 +83,15 @@ static int reached(void)
     int found;
 
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    sim = compiled_make(ctx, &scene, "", NB_DOUBLE, NB_STRATEGY_AUTO);
-    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    sim = compiled_make(ctx, &scene, "", NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO);
+    if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     found = strcmp(about.device, "cpu") != 0;
     if (!found) (void)tap_skip("no device: %s", about.device_why);
     nb_simulator_free(sim);
     found = found && has_nvrtc();
     for (size_t i = 0; i < sizeof names / sizeof *names && found; i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++)
             check_scene(ctx, names[i], precision);
     nb_context_free(ctx);
     return found ? TAP_PASS : TAP_SKIP;

@@ -30,18 +30,18 @@ static const char *const variants[] = {
 static void check_variant(const char *name, const char *parameters, int precision)
 {
     static const int roi[4] = {17, 31, 17, 23};
-    const double allowed = precision == NB_SINGLE ? both_float : both_double;
+    const double allowed = precision == NB_PRECISION_SINGLE ? both_float : both_double;
     nb_scene scene = scenes_named(SCENES_FEATURES, name);
     nb_description about;
     char label[96];
 
     memcpy(scene.detector.roi, roi, sizeof roi);
     (void)snprintf(label, sizeof label, "%s, %s", name,
-                   precision == NB_SINGLE ? "float" : "double");
-    both_open(on_device_context(NB_CPU), on_device_context(NB_CUDA), &scene, parameters,
-              precision);
+                   precision == NB_PRECISION_SINGLE ? "float" : "double");
+    both_open(on_device_context(NB_DEVICE_CPU), on_device_context(NB_DEVICE_CUDA), &scene,
+              parameters, precision);
     tap_close(label, both_vjp(64), 0, allowed);
-    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     tap_check(strcmp(about.derivatives, "cpu") != 0, "%s: derivatives on %s: %s", label,
               about.derivatives, about.derivatives_why);
     both_close();
@@ -55,7 +55,8 @@ static int each_variant(const char *parameters)
     if (!on_device_found()) return TAP_SKIP;
     if (nvrtc_open(NULL, 0, &nvrtc, why) != NB_OK) return tap_skip("%s", why);
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++)
             check_variant(variants[i], parameters, precision);
     return TAP_PASS;
 }
@@ -96,7 +97,7 @@ static int is_of_host(const char *name)
 static void check_scene(const struct named_scene *named, int precision)
 {
     static const int roi[4] = {17, 31, 17, 23}, none[4] = {0, 0, 0, 0};
-    const double allowed = precision == NB_SINGLE ? both_float : both_double;
+    const double allowed = precision == NB_PRECISION_SINGLE ? both_float : both_double;
     nb_scene scene = named->scene;
     nb_description about;
     double value, off;
@@ -105,17 +106,17 @@ static void check_scene(const struct named_scene *named, int precision)
     if (memcmp(scene.detector.roi, none, sizeof none) == 0)
         memcpy(scene.detector.roi, roi, sizeof roi);
     (void)snprintf(label, sizeof label, "%s, %s", named->name,
-                   precision == NB_SINGLE ? "float" : "double");
-    both_open(on_device_context(NB_CPU), on_device_context(NB_CUDA), &scene, "*",
-              precision);
+                   precision == NB_PRECISION_SINGLE ? "float" : "double");
+    both_open(on_device_context(NB_DEVICE_CPU), on_device_context(NB_DEVICE_CUDA), &scene,
+              "*", precision);
     tap_close(label, both_vjp(64), 0, allowed);
     tap_close("of float32", both_vjp(32), 0, allowed);
-    tap_close("a loss", both_loss(NB_POISSON, &value), 0, allowed);
-    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    tap_close("a loss", both_loss(NB_LOSS_POISSON, &value), 0, allowed);
+    if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     tap_check((strcmp(about.derivatives, "cpu") == 0) == is_of_host(named->name),
               "%s: derivatives on %s: %s", label, about.derivatives, about.derivatives_why);
     off = both_jvp(64);
-    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    if (nb_simulator_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     /* changes along structure factors are the host's */
     if (strcmp(about.derivatives, "cpu") != 0) tap_close("changes", off, 0, allowed);
     both_close();
@@ -171,7 +172,8 @@ static int mixtures(void)
 {
     if (!on_device_found()) return TAP_SKIP;
     for (int i = 0; i < 8; i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
             struct named_scene named = {.scene = mixed(i)};
             char name[24];
 
@@ -184,12 +186,12 @@ static int mixtures(void)
 
 static int scenes_double(void)
 {
-    return scenes_in(NB_DOUBLE);
+    return scenes_in(NB_PRECISION_DOUBLE);
 }
 
 static int scenes_float(void)
 {
-    return scenes_in(NB_SINGLE);
+    return scenes_in(NB_PRECISION_SINGLE);
 }
 
 int main(int argc, char **argv)

@@ -33,7 +33,7 @@ static int is_on_device(const nb_context *ctx, nb_simulator *sim)
 {
     nb_description about;
 
-    renders_require(ctx, nb_describe(sim, NULL, &about));
+    renders_require(ctx, nb_simulator_describe(sim, NULL, &about));
     if (strcmp(about.device, "cpu") == 0) {
         (void)tap_skip("no device: %s", about.device_why);
         return 0;
@@ -48,8 +48,9 @@ static void check_image(nb_context *ctx, nb_simulator *sim, const nb_scene *scen
                         const struct tiled *t, int precision)
 {
     static double image[PIXELS], again[PIXELS], truth[PIXELS];
-    const nb_options options = {.precision = precision}, host = {.strategy = NB_REFERENCE};
-    nb_context *cpu = context_of(NB_CPU);
+    const nb_options options = {.precision = precision},
+                     host = {.strategy = NB_STRATEGY_REFERENCE};
+    nb_context *cpu = context_of(NB_DEVICE_CPU);
     nb_simulator *reference = renders_simulator(cpu, scene, NULL, &host);
     struct panels_difference differ;
     nb_compile_stats stats;
@@ -67,21 +68,21 @@ static void check_image(nb_context *ctx, nb_simulator *sim, const nb_scene *scen
               differ.pixels, differ.light);
     renders_forward(cpu, reference, TILED_NSLOW, TILED_NFAST, truth);
     tap_close("of the reference", renders_compare(image, truth, PIXELS).worst, 0,
-              precision == NB_SINGLE ? allowed_float : allowed_double);
+              precision == NB_PRECISION_SINGLE ? allowed_float : allowed_double);
     nb_simulator_free(reference);
     nb_context_free(cpu);
 }
 
 static int images(void)
 {
-    static const int precisions[] = {NB_DOUBLE, NB_SINGLE};
+    static const int precisions[] = {NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE};
     struct tiled t;
     const nb_scene scene = panels_placed(&t);
     int found = 1;
 
     for (int i = 0; i < 2 && found; i++) {
         const nb_options options = {.precision = precisions[i]};
-        nb_context *ctx = context_of(NB_CUDA);
+        nb_context *ctx = context_of(NB_DEVICE_CUDA);
         nb_simulator *sim = renders_simulator(ctx, &scene, NULL, &options);
 
         found = is_on_device(ctx, sim);
@@ -101,11 +102,11 @@ static void check_derivatives(void)
     double value;
 
     tap_close("gradient", both_vjp(64), 0, both_double);
-    tap_close("gradient of a loss", both_loss(NB_POISSON, &value), 0, both_double);
+    tap_close("gradient of a loss", both_loss(NB_LOSS_POISSON, &value), 0, both_double);
     tap_close("its value", value, 0, 1e-12);
-    tap_close("normal matrix", both_normal(NB_GAUSSIAN), 0, both_double);
+    tap_close("normal matrix", both_normal(NB_LOSS_GAUSS), 0, both_double);
     tap_close("tangents", both_jvp(64), 0, both_double);
-    renders_require(both.ctx[1], nb_describe(both.sim[1], NULL, &about));
+    renders_require(both.ctx[1], nb_simulator_describe(both.sim[1], NULL, &about));
     tap_check(strcmp(about.derivatives, "cpu") != 0, "derivatives on %s: %s",
               about.derivatives, about.derivatives_why);
 }
@@ -117,7 +118,8 @@ static int derivatives(void)
     for (int gaps = 0; gaps < 2 && found; gaps++) {
         const nb_scene scene = panels_two("gauss_nearest", gaps);
 
-        both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene, panels_moves, NB_DOUBLE);
+        both_open(context_of(NB_DEVICE_CPU), context_of(NB_DEVICE_CUDA), &scene,
+                  panels_moves, NB_PRECISION_DOUBLE);
         found = is_on_device(both.ctx[1], both.sim[1]);
         if (found) check_derivatives();
         both_close();

@@ -32,7 +32,7 @@ nb_scene stills_scene(const double *x, int still)
                     .ncells = {8, 8, 8},
                     .mosaic = {x[1]},
                     .ndomains = 12,
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .scale = own[3]},
         .beam = {.fluence = 1e28},
@@ -76,8 +76,9 @@ void stills_make(struct stills *s, nb_context *ctx, int n, int noise, double off
     for (int i = 0; i < n; i++) {
         observe(s, ctx, i, noise);
         s->scene[i] = stills_scene(start, i);
-        s->shot[i] = (nb_shot){.scene = s->scene + i,
-                               .target = {.kind = NB_POISSON, .observed = s->observed + i}};
+        s->shot[i] =
+            (nb_shot){.scene = s->scene + i,
+                      .target = {.kind = NB_LOSS_POISSON, .observed = s->observed + i}};
     }
 }
 

@@ -235,7 +235,7 @@ static int overlapping(void)
                 if (b % ROW > 0) list[4 * b] -= SIDE;
             stills.scene[0].detector.box = list;
             stills.scene[0].detector.nbox = k == 1 ? 2 * NBOX : NBOX;
-            if (planes) stills.shot[0].target.background = NB_PLANES;
+            if (planes) stills.shot[0].target.background = NB_BACKGROUND_PLANES;
             r = fitted(ctx, &how, &fit);
             renders_require(ctx, nb_fit_misfit_get(fit, 0, &m));
             tap_check(r.errors == NB_FIT_ERRORS_BOXES, "%s", r.errors_why);
@@ -291,7 +291,7 @@ static int without(void)
               "%s", r.errors_why);
     nb_fit_free(fit);
     how.seconds = 0;
-    renders_require(ctx, nb_fisher(ctx, 1, stills.shot, &how, &fit));
+    renders_require(ctx, nb_fit_create_expected(ctx, 1, stills.shot, &how, &fit));
     renders_require(ctx, nb_fit_result_get(fit, &r));
     tap_check(r.value[3].error > 0 && strstr(r.errors_why, "nothing was observed"), "%s",
               r.errors_why);

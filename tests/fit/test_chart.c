@@ -53,7 +53,7 @@ static nb_scene still_of(double cells, double size)
                     .ncells = {cells, cells, cells},
                     .mosaic = {0.4},
                     .mosaic_model = NB_MOSAIC_GAUSS,
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .crystal_size = size,
                     .default_f = 100,
                     .scale = 30 / (cells * cells * cells)},
@@ -86,7 +86,7 @@ static void fit_widths(double size, double from, const char *names)
     const nb_scene truth = still_of(16, size), start = still_of(from, 0);
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
     const nb_shot shot = {.scene = &start,
-                          .target = {.kind = NB_POISSON, .observed = &image}};
+                          .target = {.kind = NB_LOSS_POISSON, .observed = &image}};
     const nb_fit_options options = {.shared = names, .coarse = NB_COARSE_OFF};
     const double allowed = 3; /* errors */
     nb_fit_result r;
@@ -217,7 +217,7 @@ static int spread_of_none(void)
                                               {0.4, 0.4, 0.4, -0.3, 0.2, -0.2}};
     const nb_scene truth = spread_still(flat);
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
-    const nb_target target = {.kind = NB_POISSON, .observed = &image};
+    const nb_target target = {.kind = NB_LOSS_POISSON, .observed = &image};
     nb_context *ctx = renders_context(1);
     int said = 0;
 
@@ -278,7 +278,7 @@ static int said_once(void)
     const nb_scene start = still_of(16, 0);
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
     const nb_shot shot = {.scene = &start,
-                          .target = {.kind = NB_POISSON, .observed = &image}};
+                          .target = {.kind = NB_LOSS_POISSON, .observed = &image}};
     static const char *const names[] = {"scale crystal_size strain", "scale mosaic"};
 
     observe(quiet, &start, 5);

@@ -318,7 +318,7 @@ static void make_sharp(nb_context *ctx)
     nb_simulator *sim;
 
     make(ctx, 1, 3, 3);
-    scene->crystal.shape = NB_TOPHAT;
+    scene->crystal.shape = NB_SHAPE_TOPHAT;
     scene->background.water = 0;
     renders_require(ctx, nb_simulator_create(ctx, scene, NULL, NULL, &sim));
     renders_require(ctx, nb_forward(sim, NULL, stills.observed));
@@ -354,7 +354,7 @@ static int lacking_is_said(void)
         lacks(&r, "L-BFGS");
         nb_fit_free(fit);
     }
-    renders_require(ctx, nb_fisher(ctx, 1, stills.shot, &plain, &fit));
+    renders_require(ctx, nb_fit_create_expected(ctx, 1, stills.shot, &plain, &fit));
     renders_require(ctx, nb_fit_result_get(fit, &r));
     lacks(&r, "it is that of a fit");
     nb_fit_free(fit);

@@ -61,8 +61,8 @@ static void use_boxes(nb_scene *scene)
     scene->detector.nbox = BOXES;
 }
 
-/* Pulls of repeated experiments, and, for water, the errors that nb_fisher() expects
- * before. */
+/* Pulls of repeated experiments, and, for water, the errors that nb_fit_create_expected()
+ * expects before. */
 static void repeat(nb_context *ctx, nb_target target, int hot, const char *name)
 {
     const nb_fit_options options = {.shared = free_names};
@@ -97,7 +97,7 @@ static void repeat(nb_context *ctx, nb_target target, int hot, const char *name)
     tap_check(sqrt(all) > 0.8 && sqrt(all) < 1.25,
               "%s: pulls of %.3f rms, 0.8 to 1.25 allowed", name, sqrt(all));
     if (target.background) return; /* which nobody knows before */
-    if (nb_fisher(ctx, 1, stills.shot, &options, &fit) != NB_OK
+    if (nb_fit_create_expected(ctx, 1, stills.shot, &options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK)
         abort();
     for (size_t i = 0; i < VALUES; i++)
@@ -111,15 +111,15 @@ static int pulls(void)
     nb_context *ctx = renders_context(1);
     const nb_array w = nb_array_f32(weight, STILLS_SIDE, STILLS_SIDE);
 
-    repeat(ctx, (nb_target){.kind = NB_GAUSSIAN}, 0, "gauss");
-    repeat(ctx, (nb_target){.kind = NB_HUBER, .delta = 100}, 0, "huber");
-    repeat(ctx, (nb_target){.kind = NB_CAUCHY, .delta = 200}, 0, "cauchy");
+    repeat(ctx, (nb_target){.kind = NB_LOSS_GAUSS}, 0, "gauss");
+    repeat(ctx, (nb_target){.kind = NB_LOSS_HUBER, .delta = 100}, 0, "huber");
+    repeat(ctx, (nb_target){.kind = NB_LOSS_CAUCHY, .delta = 200}, 0, "cauchy");
     stills_make(&stills, ctx, 1, 0, 0);
     for (int p = 0; p < STILLS_PIXELS; p++)
         weight[p] = (float)(1 / fmax(stills.photons[0][p], 1));
-    repeat(ctx, (nb_target){.kind = NB_HUBER, .delta = 30, .weight = &w}, 0,
+    repeat(ctx, (nb_target){.kind = NB_LOSS_HUBER, .delta = 30, .weight = &w}, 0,
            "weighted huber");
-    repeat(ctx, (nb_target){.kind = NB_CAUCHY, .delta = 40, .weight = &w}, 0,
+    repeat(ctx, (nb_target){.kind = NB_LOSS_CAUCHY, .delta = 40, .weight = &w}, 0,
            "weighted cauchy");
     nb_context_free(ctx);
     return TAP_PASS;
@@ -129,9 +129,13 @@ static int pulls(void)
 static int planes(void)
 {
     nb_context *ctx = renders_context(1);
-    const nb_target squares = {.background = NB_PLANES, .kind = NB_GAUSSIAN};
-    const nb_target huber = {.background = NB_PLANES, .kind = NB_HUBER, .delta = 12};
-    const nb_target cauchy = {.background = NB_PLANES, .kind = NB_CAUCHY, .delta = 25};
+    const nb_target squares = {.background = NB_BACKGROUND_PLANES, .kind = NB_LOSS_GAUSS};
+    const nb_target huber = {.background = NB_BACKGROUND_PLANES,
+                             .kind = NB_LOSS_HUBER,
+                             .delta = 12};
+    const nb_target cauchy = {.background = NB_BACKGROUND_PLANES,
+                              .kind = NB_LOSS_CAUCHY,
+                              .delta = 25};
 
     repeat(ctx, squares, 0, "gauss, planes");
     repeat(ctx, huber, 0, "huber, planes");
@@ -185,8 +189,8 @@ static int beside_a_spot(void)
     stills.photons[0][(box[2] + 4) * STILLS_SIDE + box[0] + 3] = 1;
     stills.scene[0].detector.box = box;
     stills.scene[0].detector.nbox = 1;
-    stills.shot[0].target.kind = NB_POISSON;
-    stills.shot[0].target.background = NB_PLANES;
+    stills.shot[0].target.kind = NB_LOSS_POISSON;
+    stills.shot[0].target.background = NB_BACKGROUND_PLANES;
     fit = stills_fit(&stills, ctx, &options);
     r = stills_run(fit, NB_OK);
     for (size_t i = 0; i < r.nvalue; i++) held += r.value[i].is_held;
@@ -219,7 +223,7 @@ static int weighted(void)
         nb_fit_result r;
         nb_fit *fit;
 
-        stills.shot[0].target = (nb_target){.kind = k == 1 ? NB_HUBER : NB_GAUSSIAN,
+        stills.shot[0].target = (nb_target){.kind = k == 1 ? NB_LOSS_HUBER : NB_LOSS_GAUSS,
                                             .delta = 1e9,
                                             .observed = stills.observed,
                                             .weight = &w};
@@ -240,7 +244,7 @@ static int weighted(void)
 /* z is that of counting for losses that know no variance. */
 static int counted_z(void)
 {
-    static const int kinds[] = {NB_GAUSSIAN, NB_HUBER, NB_CAUCHY};
+    static const int kinds[] = {NB_LOSS_GAUSS, NB_LOSS_HUBER, NB_LOSS_CAUCHY};
     nb_context *ctx = renders_context(1);
     const nb_fit_options options = {.shared = free_names};
 
@@ -278,7 +282,7 @@ static int mixed(void)
         for (int p = 0; p < STILLS_PIXELS; p++)
             weight[p] = (float)(1 / stills.photons[1][p]);
         if (k == 1)
-            stills.shot[1].target = (nb_target){.kind = NB_HUBER,
+            stills.shot[1].target = (nb_target){.kind = NB_LOSS_HUBER,
                                                 .delta = 1e9,
                                                 .observed = stills.observed + 1,
                                                 .weight = &w};
@@ -303,7 +307,7 @@ static int none(void)
     nb_fit *fit;
 
     stills_make(&stills, ctx, 1, 1, 1);
-    stills.shot[0].target.kind = NB_GAUSSIAN;
+    stills.shot[0].target.kind = NB_LOSS_GAUSS;
     fit = stills_fit(&stills, ctx, &options);
     for (int k = 0; k < 2; k++) {
         double *part;

@@ -70,7 +70,7 @@ static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **h
             s->crystal.misset[axis] = stills_truth(STILLS_SHARED + 4 * i + axis);
         }
         s->crystal.mosaic[0] = 1.0;
-        s->crystal.system = NB_ORTHORHOMBIC;
+        s->crystal.system = NB_SYSTEM_ORTHORHOMBIC;
         s->crystal.point_group = "-1";
         s->crystal.hkl = hkl[0];
         if (nb_simulator_create(ctx, s, NULL, NULL, &sim) != NB_OK) {
@@ -181,7 +181,7 @@ static int first_step(void)
     stills_make(&stills, ctx, 1, 0, 0);
     factor_stills(ctx, &set, hkl, 5e28);
     for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 1e-2;
-    stills.shot[0].target.kind = NB_GAUSSIAN;
+    stills.shot[0].target.kind = NB_LOSS_GAUSS;
     stills.shot[0].target.weight = &weight;
     fit = stills_fit(&stills, ctx, &options);
     must(ctx, nb_fit_evaluate(fit, NULL, &loss, &out));
@@ -224,7 +224,7 @@ static void keep_seen(struct factors *set, nb_context *ctx)
     nb_fit *fit;
     size_t n = 0;
 
-    if (nb_fisher(ctx, 1, stills.shot, &options, &fit) != NB_OK
+    if (nb_fit_create_expected(ctx, 1, stills.shot, &options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK)
         abort();
     for (size_t i = 0; i < set->n; i++) {
@@ -300,7 +300,7 @@ static int factors_beside_dense(void)
     size_t n;
 
     seen_stills(ctx, 2, &set, hkl);
-    if (nb_fisher(ctx, 2, stills.shot, &options, &fit) != NB_OK
+    if (nb_fit_create_expected(ctx, 2, stills.shot, &options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK || r.nvalue > MOST || !r.covariance)
         abort();
     n = r.nvalue;
@@ -348,7 +348,7 @@ static int free_fluence(void)
 
     seen_stills(ctx, 1, &set, hkl);
     stills.scene[0].background.water = 0;
-    stills.shot[0].target.kind = NB_GAUSSIAN;
+    stills.shot[0].target.kind = NB_LOSS_GAUSS;
     for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 0.5; /* variances of 2 */
     stills.shot[0].target.weight = &weight;
     for (int k = 0; k < 3; k++) {

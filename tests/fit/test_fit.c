@@ -33,7 +33,7 @@ static nb_scene scene_at(const double *x, int shot)
                     .ncells = {8, 8, 8},
                     .mosaic = {x[1]},
                     .ndomains = 12,
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .scale = x[5 + 4 * shot]},
         .beam = {.fluence = 1e28},
@@ -67,7 +67,7 @@ static nb_context *prepare(const double *start, int noise, int threads)
         for (int p = 0; noise && p < PIXELS; p++) photons[i][p] = counts[p];
         scenes[i] = scene_at(start, i);
         shots[i] = (nb_shot){.scene = scenes + i,
-                             .target = {.kind = NB_POISSON, .observed = observed + i}};
+                             .target = {.kind = NB_LOSS_POISSON, .observed = observed + i}};
     }
     return ctx;
 }
@@ -185,7 +185,7 @@ static int at_a_bound(void)
     nb_fit_result r;
 
     for (int p = 0; p < PIXELS; p++) photons[0][p] *= p % SIDE < SIDE / 4 ? 2 : 0.5;
-    shots[0].target.kind = NB_GAUSSIAN;
+    shots[0].target.kind = NB_LOSS_GAUSS;
     fit = NULL;
     if (nb_fit_create(ctx, 1, shots, &options, &fit) != NB_OK) abort();
     r = run(ctx, fit, NB_OK);
@@ -351,7 +351,7 @@ static int left_free(void)
     scenes[0] = scene_at(truth, 0);
     scenes[0].crystal.cell[0] = 50.05;
     scenes[0].background.water = 0;
-    shots[0].target.kind = NB_GAUSSIAN;
+    shots[0].target.kind = NB_LOSS_GAUSS;
     if (nb_fit_create(ctx, 1, shots, &options, &fit) != NB_OK) abort();
     r = run(ctx, fit, NB_OK);
     tap_check(r.end == NB_FIT_CONVERGED && r.nfree == 1, "end %d after %d passes, %zu free",
@@ -481,7 +481,7 @@ static int bad_input(void)
                   && nb_fit_result_get(NULL, NULL) == NB_ERR_ARGUMENT,
               "a fit NULL is refused");
     nb_fit_cancel(NULL);
-    scenes[1].crystal.system = NB_ORTHORHOMBIC;
+    scenes[1].crystal.system = NB_SYSTEM_ORTHORHOMBIC;
     refused(ctx, 2, (nb_fit_options){.own = "cell"}, NB_ERR_ARGUMENT, "shot 1");
     scenes[1].crystal.system = 0;
     shots[1].scene = NULL;

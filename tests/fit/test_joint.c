@@ -403,7 +403,7 @@ static int shared_against_own(void)
         for (int i = 0; i < 3; i++) {
             stills.scene[i].background.water = 0;
             stills.scene[i].crystal.scale *= 1.1;
-            stills.shot[i].target.kind = NB_GAUSSIAN;
+            stills.shot[i].target.kind = NB_LOSS_GAUSS;
         }
         fit = stills_fit(&stills, ctx, &options);
         r = stills_run(fit, NB_OK);

@@ -88,7 +88,7 @@ static int lbfgs_bounds(void)
         stills.scene[0].crystal.scale = 0.7;
         stills.scene[0].background.water = 0; /* whose density counts for nothing */
         stills.scene[0].background.density = 1.234567;
-        stills.shot[0].target.kind = NB_GAUSSIAN;
+        stills.shot[0].target.kind = NB_LOSS_GAUSS;
         if (nb_fit_create(ctx, 1, stills.shot, &options, &fit) == NB_ERR_UNSUPPORTED) {
             tap_note("%s", nb_context_message(ctx));
             return tap_skip("this build has no NLopt");

@@ -57,7 +57,7 @@ static void refused(nb_context *ctx, const nb_array *weight, const char *word)
     nb_fit *fit = NULL;
     nb_status status;
 
-    stills.shot[0].target.kind = NB_GAUSSIAN;
+    stills.shot[0].target.kind = NB_LOSS_GAUSS;
     stills.shot[0].target.weight = weight;
     status = nb_fit_create(ctx, 1, stills.shot, &options, &fit);
     tap_check(status == NB_ERR_ARGUMENT && !fit && strstr(nb_context_message(ctx), word),

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
@@ -199,7 +201,7 @@ static int huber_from_afar(void)
 
     stills_make(&stills, ctx, 1, 0, 0);
     s->background.water = 0.06, s->crystal.scale = 1.5; /* true: 0.02 and 1 */
-    stills.shot[0].target.kind = NB_HUBER;
+    stills.shot[0].target.kind = NB_LOSS_HUBER;
     stills.shot[0].target.delta = 1e-2;
     fit = stills_fit(&stills, ctx, &options);
     if (nb_fit_evaluate(fit, NULL, &before, NULL) != NB_OK) abort();
@@ -235,8 +237,8 @@ static int hidden_by_planes(void)
         stills.scene[0].crystal.scale = 0.9;
         stills.scene[0].detector.box = boxes;
         stills.scene[0].detector.nbox = 8;
-        stills.shot[0].target.kind = NB_GAUSSIAN;
-        stills.shot[0].target.background = NB_PLANES;
+        stills.shot[0].target.kind = NB_LOSS_GAUSS;
+        stills.shot[0].target.background = NB_BACKGROUND_PLANES;
         fit = stills_fit(&stills, ctx, &options);
         r = stills_run(fit, NB_OK);
         for (int i = 0; i < 2; i++) {
@@ -401,8 +403,8 @@ static int images(void)
     }
     if (nb_fit_misfit_get(fit, 0, &misfit) != NB_OK
         || nb_simulator_create(ctx, stills.scene, "misset scale", NULL, &sim) != NB_OK
-        || nb_forward(sim, x, &image) != NB_OK || nb_describe(sim, x, &d) != NB_OK
-        || nb_resolved(sim, x, &resolved) != NB_OK
+        || nb_forward(sim, x, &image) != NB_OK || nb_simulator_describe(sim, x, &d) != NB_OK
+        || nb_simulator_resolved(sim, x, &resolved) != NB_OK
         || nb_loss(sim, x, &stills.shot[0].target, &loss, NULL) != NB_OK)
         abort();
     seen = look(model, weights, got, &d, resolved.beam.wavelength);
@@ -477,7 +479,7 @@ static int expected_errors(void)
         blind[i] = stills.shot[i];
         blind[i].target.observed = NULL;
     }
-    if (nb_fisher(ctx, 2, blind, &stills_options, &fit) != NB_OK
+    if (nb_fit_create_expected(ctx, 2, blind, &stills_options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK)
         abort();
     for (size_t i = 0; i < r.nvalue; i++) {
@@ -488,13 +490,16 @@ static int expected_errors(void)
     worst_promised(&off, 0.05, "error before, beside that of the fit");
     tap_check(r.end == NB_FIT_CONVERGED && fabs(r.loss) < 1e-6, "loss %g", r.loss);
     nb_fit_free(fit);
-    tap_check(nb_fisher(ctx, 2, blind, &stills_options, NULL) == NB_ERR_ARGUMENT
-                  && nb_fisher(NULL, 2, blind, &stills_options, &fit) == NB_ERR_ARGUMENT
-                  && nb_fisher(ctx, 0, blind, &stills_options, &fit) == NB_ERR_ARGUMENT,
+    tap_check(nb_fit_create_expected(ctx, 2, blind, &stills_options, NULL)
+                      == NB_ERR_ARGUMENT
+                  && nb_fit_create_expected(NULL, 2, blind, &stills_options, &fit)
+                         == NB_ERR_ARGUMENT
+                  && nb_fit_create_expected(ctx, 0, blind, &stills_options, &fit)
+                         == NB_ERR_ARGUMENT,
               "refused: %s", nb_context_message(ctx));
     stills.scene[1].background.water = 0;
     stills.scene[1].crystal.default_f = 0;
-    if (nb_fisher(ctx, 2, blind, &stills_options, &fit) != NB_OK
+    if (nb_fit_create_expected(ctx, 2, blind, &stills_options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK)
         abort();
     tap_check(isinf(r.value[6].error) && r.value[6].is_held && isfinite(r.value[2].error),

@@ -127,7 +127,7 @@ static int deviance_expected(void)
         nb_fit_result r;
 
         draw(ctx, &how, 3);
-        r = fitted(ctx, (nb_target){.kind = NB_POISSON}, NB_FIT_SCALING_AUTO, &fit);
+        r = fitted(ctx, (nb_target){.kind = NB_LOSS_POISSON}, NB_FIT_SCALING_AUTO, &fit);
         if (nb_fit_image(fit, 0, NB_FIT_MODEL, &image) != NB_OK) abort();
         for (int p = 0; p < STILLS_PIXELS; p++) {
             double m, v;
@@ -156,11 +156,11 @@ static const struct {
     nb_target target;
     double readout;
 } losses[] = {
-    {"poisson", {.kind = NB_POISSON}, 0},
-    {"readout", {.kind = NB_POISSON_READOUT, .sigma_readout = 3}, 3},
-    {"gauss", {.kind = NB_GAUSSIAN}, 0},
-    {"huber", {.kind = NB_HUBER, .delta = 300}, 0},
-    {"cauchy", {.kind = NB_CAUCHY, .delta = 600}, 0},
+    {"poisson", {.kind = NB_LOSS_POISSON}, 0},
+    {"readout", {.kind = NB_LOSS_READOUT, .sigma_readout = 3}, 3},
+    {"gauss", {.kind = NB_LOSS_GAUSS}, 0},
+    {"huber", {.kind = NB_LOSS_HUBER, .delta = 300}, 0},
+    {"cauchy", {.kind = NB_LOSS_CAUCHY, .delta = 600}, 0},
 };
 enum { LOSSES = sizeof losses / sizeof *losses };
 
@@ -210,7 +210,7 @@ static int noise_alone(void)
         double off;
 
         draw(ctx, &how, 100 + seed);
-        r = fitted(ctx, (nb_target){.kind = NB_POISSON}, NB_FIT_SCALING_AUTO, &fit);
+        r = fitted(ctx, (nb_target){.kind = NB_LOSS_POISSON}, NB_FIT_SCALING_AUTO, &fit);
         off = (r.misfit - 1) / r.misfit_deviation;
         sum += off;
         square += off * off;
@@ -319,7 +319,7 @@ static int bright_noise(void)
 
         for (unsigned seed = 0; seed < DRAWS; seed++) {
             const struct draws how = {.fluence = rows[k].fluence, .lump = 1};
-            nb_target target = {.kind = NB_POISSON};
+            nb_target target = {.kind = NB_LOSS_POISSON};
             nb_fit_result r;
             nb_fit *fit;
 
@@ -354,7 +354,7 @@ static int uneven_pixels(void)
     nb_context *ctx = renders_context(1);
     double rms[2];
 
-    pull(ctx, (nb_target){.kind = NB_POISSON}, &how, 40, rms);
+    pull(ctx, (nb_target){.kind = NB_LOSS_POISSON}, &how, 40, rms);
     tap_check(rms[0] > 2 && rms[1] < 1.4, "pulls %g rms, %g by counting", rms[1], rms[0]);
     nb_context_free(ctx);
     return TAP_PASS;
@@ -441,7 +441,7 @@ static int bound_beside(void)
     static const double weight[12] = {1.1, 1, 0.9, 1.2, 0.8, 1, 1.3, 0.7, 1, 1.1, 0.8, 1.1};
     static const char *const names[] = {"cell_a misset scale mosaic",
                                         "cell_a misset scale"};
-    static const int kinds[] = {NB_POISSON, NB_HUBER};
+    static const int kinds[] = {NB_LOSS_POISSON, NB_LOSS_HUBER};
     nb_context *ctx = renders_context(1);
 
     for (int k = 0; k < 4; k++) {
@@ -500,7 +500,7 @@ static int bound_beside(void)
  * its error would be hundreds of degrees: the data do not tell it. */
 static int bound_untold(void)
 {
-    static const int kinds[] = {NB_POISSON, NB_HUBER};
+    static const int kinds[] = {NB_LOSS_POISSON, NB_LOSS_HUBER};
     nb_context *ctx = renders_context(1);
 
     for (int k = 0; k < 2; k++) {

@@ -161,7 +161,7 @@ static int with_planes(void)
         stills.scene[0].background.water = 0;
         stills.scene[0].detector.box = box;
         stills.scene[0].detector.nbox = BOXES;
-        stills.shot[0].target.background = NB_PLANES;
+        stills.shot[0].target.background = NB_BACKGROUND_PLANES;
         fit = stills_fit(&stills, ctx, &options);
         r = stills_run(fit, NB_OK);
         tap_check(r.end == NB_FIT_CONVERGED, "%s", r.why);

@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status != NB_ERR_UNSUPPORTED) fuzz_check(ctx, status);
     fuzz_require((status == NB_OK) == (g != NULL));
     if (status != NB_OK) return 0;
-    check_scene(g, NB_MOSFLM);
-    check_scene(g, NB_XDS);
+    check_scene(g, NB_CONVENTION_MOSFLM);
+    check_scene(g, NB_CONVENTION_XDS);
     nb_geometry_free(g);
     return 0;
 }

@@ -37,7 +37,7 @@ static void swap(struct device_run *t, int a, int b)
 
 static void find_tangents(struct device_run *t)
 {
-    const size_t n = nb_nparam(t->sim);
+    const size_t n = nb_simulator_nparam(t->sim);
     struct lattice_at at;
 
     t->n = (int)n;

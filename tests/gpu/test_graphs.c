@@ -35,7 +35,7 @@ static struct made make(const nb_scene *scene, const char *names, int precision)
 {
     struct made m;
 
-    m.ctx = devices_context(NB_CUDA);
+    m.ctx = devices_context(NB_DEVICE_CUDA);
     m.sim = devices_make(m.ctx, scene, names, precision);
     return m;
 }
@@ -47,7 +47,7 @@ static struct made make_with(const char *variable, const char *value, const nb_s
     struct made m;
 
     setenv(variable, value, 1);
-    m = make(scene, names, NB_DOUBLE);
+    m = make(scene, names, NB_PRECISION_DOUBLE);
     unsetenv(variable);
     return m;
 }
@@ -87,11 +87,11 @@ static void image(const struct made *m, const double *x, double *out)
 /* every parameter `step` hundred-thousandths of what matters away from its value */
 static void parameters_at(const nb_simulator *sim, int step, double *x)
 {
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
         nb_param p;
         double change;
 
-        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
         change = 1e-5 * p.scale * step;
         x[i] = p.value + (p.value + change > p.upper ? -change : change);
     }
@@ -111,10 +111,10 @@ static int many_calls(void)
     int same = 0, moved = 0;
 
     watched_reset();
-    a = make(&scene, "*", NB_DOUBLE);
+    a = make(&scene, "*", NB_PRECISION_DOUBLE);
     b = make_with("NANOBRAG_GRAPHS", "0", &scene, "*");
     c = make_with("NANOBRAGG_DISABLE_COMPILE", "1", &scene, "*");
-    if (nb_nparam(a.sim) > sizeof x / sizeof *x) abort();
+    if (nb_simulator_nparam(a.sim) > sizeof x / sizeof *x) abort();
     for (int step = 0; step < CALLS; step++) {
         parameters_at(a.sim, step, x);
         memcpy(before, graphs, sizeof before);
@@ -127,7 +127,7 @@ static int many_calls(void)
     tap_check(same == CALLS && moved == CALLS,
               "%zu parameters change: %d images of the same bits expected %d, %d of others "
               "than the one before",
-              nb_nparam(a.sim), same, (int)CALLS, moved);
+              nb_simulator_nparam(a.sim), same, (int)CALLS, moved);
     check_counts("replayed", a.sim, 1, CALLS, 0);
     check_counts("NANOBRAG_GRAPHS=0", b.sim, 0, 0, 0);
     check_counts("uncompiled", c.sim, 0, 0, 0);
@@ -152,10 +152,10 @@ static int strips(void)
     uint64_t n;
 
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, one);
     watched_reset();
     watched.memory = 180000;
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     for (int i = 1; i <= 2; i++) {
         image(&m, NULL, many);
         n = watched.launches[GPU_IMAGE];
@@ -179,7 +179,7 @@ static int buffers_move(void)
     struct made m;
 
     watched_reset();
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     s = &m.sim->device.scene;
     image(&m, NULL, first);
     for (int i = 0; i < 2; i++) {
@@ -213,9 +213,9 @@ static int back_and_forth(void)
     double x[128];
 
     watched_reset();
-    one = make(&scene, "cell misset distance", NB_DOUBLE);
-    round.crystal.shape = NB_GAUSS;
-    other = make(&round, "", NB_SINGLE);
+    one = make(&scene, "cell misset distance", NB_PRECISION_DOUBLE);
+    round.crystal.shape = NB_SHAPE_GAUSS;
+    other = make(&round, "", NB_PRECISION_SINGLE);
     parameters_at(one.sim, 1000, x);
     image(&one, NULL, a);
     image(&one, x, b);
@@ -252,7 +252,7 @@ static int at_most_a_few(void)
     struct made m;
 
     watched_reset();
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     image(&m, NULL, out);
     for (unsigned i = 1; i <= GPU_RECORDINGS; i++) some_tiles(&m, i);
     check_counts("one more than are kept", m.sim, 1 + GPU_RECORDINGS, 1 + GPU_RECORDINGS,
@@ -279,7 +279,7 @@ static int output_there(void)
     gpu_address workspace;
 
     watched_reset();
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     gpu = m.sim->device.scene.gpu;
     image(&m, NULL, host);
     if (gpu->driver->allocate(m.ctx, gpu->device, 3 * sizeof out, &workspace) != NB_OK)
@@ -289,7 +289,7 @@ static int output_there(void)
         nb_array array = nb_array_f64((double *)(uintptr_t)at, scene.detector.nslow,
                                       scene.detector.nfast);
 
-        array.device = NB_CUDA;
+        array.device = NB_DEVICE_CUDA;
         if (nb_forward(m.sim, NULL, &array) != NB_OK
             || gpu->driver->download(m.ctx, gpu->device, out, at, sizeof out) != NB_OK
             || gpu->driver->wait(m.ctx, gpu->device) != NB_OK)
@@ -389,7 +389,7 @@ static int mutated(void)
     struct made m;
 
     watched_reset();
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     image(&m, NULL, first);
     m.ctx->env.topics = TOPIC_CUDAGRAPHS;
     listen();
@@ -414,7 +414,7 @@ static int lines(void)
 
     watched_reset();
     setenv("NANOBRAG_LOGS", "cudagraphs", 1);
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     unsetenv("NANOBRAG_LOGS");
     listen();
     image(&m, NULL, out);
@@ -435,10 +435,10 @@ static int record_fails(void)
     struct made m;
 
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, first);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, first);
     watched_reset();
     watched.fail_record = 1;
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     m.ctx->env.topics = TOPIC_CUDAGRAPHS | TOPIC_FALLBACK;
     listen();
     for (int i = 0; i < 2; i++) image(&m, NULL, out);
@@ -467,11 +467,11 @@ static int one_record_fails(void)
     struct made m;
 
     watched_reset();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, first);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, first);
     watched_reset();
     watched.memory = 180000;
     watched.fail_record = 2;
-    m = make(&scene, "", NB_DOUBLE);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     for (int i = 0; i < 2; i++) image(&m, NULL, out);
     tap_check(bits_same(first, out, DEVICES_MANY), "the same bits");
     check_counts("two images", m.sim, 1, 6, 2);
@@ -508,8 +508,8 @@ static int replay_fails(void)
     struct made m;
 
     watched_reset();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
-    m = make(&scene, "", NB_DOUBLE);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
+    m = make(&scene, "", NB_PRECISION_DOUBLE);
     image(&m, NULL, out);
     watched.fail_at = watched.calls + 2; /* after the parameters */
     image(&m, NULL, out);

@@ -26,9 +26,9 @@ static const struct way {
     nb_options options;
     double allowed;
 } ways[] = {
-    {"reference", {NB_DOUBLE, NB_REFERENCE, 0}, 1e-12},
-    {"lanes", {NB_DOUBLE, NB_LANES, 0}, 1e-12},
-    {"spots", {NB_DOUBLE, NB_SPOTS, 0}, 1e-12},
+    {"reference", {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0}, 1e-12},
+    {"lanes", {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0}, 1e-12},
+    {"spots", {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0}, 1e-12},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -171,7 +171,7 @@ static double inner(size_t n, const double *a, const double *b)
 /* The columns of the Jacobian by nb_jvp(). */
 static double *columns_of(nb_simulator *sim)
 {
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double *columns = zeros(n * TILED_PIXELS), *dx = zeros(n * n);
     nb_array *change = calloc(n, sizeof *change);
 
@@ -204,7 +204,8 @@ static int each(void (*check)(const struct made *made))
             const nb_scene s = variant(number, &t);
             nb_simulator *sim = renders_simulator(ctx, &s, all, &ways[w].options);
             double *columns = columns_of(sim);
-            const struct made made = {number, ways + w, sim, nb_nparam(sim), columns};
+            const struct made made = {number, ways + w, sim, nb_simulator_nparam(sim),
+                                      columns};
 
             check(&made);
             free(columns);
@@ -279,7 +280,7 @@ static int directions(void)
     struct tiled t;
     const nb_scene s = variant(1, &t);
     nb_simulator *sim = renders_simulator(ctx, &s, all, &ways[1].options);
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double *columns = columns_of(sim), *dx = zeros(n), *sum = zeros(TILED_PIXELS);
     double *change = zeros(TILED_PIXELS);
     struct worst off = {0};
@@ -289,7 +290,7 @@ static int directions(void)
     for (size_t i = 0; i < n; i++) {
         nb_param p;
 
-        renders_require(ctx, nb_param_at(sim, i, &p));
+        renders_require(ctx, nb_simulator_param(sim, i, &p));
         dx[i] = p.scale * random_number(&state);
         for (int k = 0; k < TILED_PIXELS; k++)
             sum[k] += dx[i] * columns[i * TILED_PIXELS + (size_t)k];
@@ -311,7 +312,7 @@ static int elsewhere(void)
     struct tiled t;
     const nb_scene s = variant(0, &t);
     nb_simulator *sim = renders_simulator(ctx, &s, moves, &ways[1].options);
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double *columns = columns_of(sim);
     int wrong = 0, right = 0;
 
@@ -319,7 +320,7 @@ static int elsewhere(void)
         nb_param p;
         int index, of_group;
 
-        renders_require(ctx, nb_param_at(sim, i, &p));
+        renders_require(ctx, nb_simulator_param(sim, i, &p));
         of_group = !strncmp(p.name, "group", 5);
         index = atoi(strchr(p.name, '[') + 1);
         for (int k = 0; k < TILED_PIXELS; k++) {
@@ -358,7 +359,7 @@ static int losses(void)
             struct tiled t;
             nb_scene s = variant(scene_variants[kind], &t);
             nb_array to = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
-            nb_target target = {.kind = NB_GAUSSIAN, .observed = &to};
+            nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &to};
             double value, x[MOST], g[MOST] = {0}, again[MOST] = {0}, *matrix;
             struct worst off = {0}, beside = {0};
             double most = 0;
@@ -370,16 +371,16 @@ static int losses(void)
             if (kind > 0) s.detector.box = box[0], s.detector.nbox = 3;
             sim = renders_simulator(ctx, &s, "panel_shift panel_rot group_shift misset",
                                     &ways[w].options);
-            n = nb_nparam(sim);
+            n = nb_simulator_nparam(sim);
             renders_require(ctx, nb_forward(sim, NULL, &to));
             for (int i = 0; i < TILED_PIXELS; i++)
                 image[i] += (kind == 2 ? 3 + 0.01 * (i % 7) : 0)
                             + 0.05 * random_number(&state) * sqrt(image[i] + 1);
-            target.background = kind == 2 ? NB_PLANES : 0;
+            target.background = kind == 2 ? NB_BACKGROUND_PLANES : 0;
             for (size_t i = 0; i < n; i++) {
                 nb_param p;
 
-                renders_require(ctx, nb_param_at(sim, i, &p));
+                renders_require(ctx, nb_simulator_param(sim, i, &p));
                 x[i] = p.value + 0.3 * p.scale;
             }
             renders_require(ctx, nb_loss(sim, x, &target, &value, &normal));
@@ -425,7 +426,7 @@ static int threads(void)
             struct tiled t;
             const nb_scene s = variant(1, &t);
             const nb_array to = nb_array_f64(image, TILED_NSLOW, TILED_NFAST);
-            const nb_target target = {.kind = NB_GAUSSIAN, .observed = &to};
+            const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &to};
             nb_normal gradient = {.gradient = g[k]}, normal = {.matrix = matrix[k]};
             nb_simulator *sim;
             double value;
@@ -434,7 +435,7 @@ static int threads(void)
                 || nb_loss(sim, NULL, &target, &value, &gradient) != NB_OK
                 || nb_loss(sim, NULL, &target, &value, &normal) != NB_OK)
                 tap_check(0, "%s", nb_context_message(own));
-            n = nb_nparam(sim);
+            n = nb_simulator_nparam(sim);
             nb_simulator_free(sim);
             nb_context_free(own);
         }
@@ -463,8 +464,9 @@ static void check_misfit(nb_fit *fit, const nb_scene *s, int64_t pixels)
         for (int corner = 0; corner < 4; corner++) {
             nb_pixel_trace trace;
 
-            renders_require(ctx, nb_trace_pixel(sim, NULL, i, corner & 1 ? p->nslow - 1 : 0,
-                                                corner & 2 ? p->nfast - 1 : 0, &trace));
+            renders_require(ctx,
+                            nb_simulator_trace(sim, NULL, i, corner & 1 ? p->nslow - 1 : 0,
+                                               corner & 2 ? p->nfast - 1 : 0, &trace));
             finest = fmin(finest, 0.5 / trace.stol);
         }
     }
@@ -510,7 +512,8 @@ static int fit_of_shifts(void)
     }
     found = s; /* the fit ends there, nearly */
     s.detector.panel = off.panel;
-    shot.target = (nb_target){.kind = NB_POISSON, .observed = &photons, .weight = &weights};
+    shot.target =
+        (nb_target){.kind = NB_LOSS_POISSON, .observed = &photons, .weight = &weights};
     renders_require(ctx, nb_fit_create(ctx, 1, &shot, &options, &fit));
     renders_require(ctx, nb_fit_run(fit));
     renders_require(ctx, nb_fit_result_get(fit, &result));

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include <nanobrag/description.h>
+
 #include "grad/grad.h"
 #include "scene/probe.h"
 #include "scene/reflections/symmetry.h"
@@ -31,8 +33,8 @@ static void check_names(const nb_scene *scene, const char *names, const char *ex
     size_t used = 0;
     nb_param p;
 
-    for (size_t i = 0; i < nb_nparam(sim) && used < 900; i++) {
-        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+    for (size_t i = 0; i < nb_simulator_nparam(sim) && used < 900; i++) {
+        if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
         used += (size_t)snprintf(found + used, sizeof found - used, "%s%s",
                                  i > 0 ? " " : "", p.name);
     }
@@ -114,16 +116,16 @@ static void check_f(const char *name, int precision)
     if (nb_simulator_create(probe_context(), &s, "default_f F[*] scale", &options, &sim)
         != NB_OK)
         abort();
-    n = nb_nparam(sim);
+    n = nb_simulator_nparam(sim);
     x = calloc(n, sizeof *x);
-    tap_check(nb_ndense(sim) == 2 && n > 1000, "%s: %zu parameters, %zu are not F", name, n,
-              nb_ndense(sim));
+    tap_check(nb_simulator_ndense(sim) == 2 && n > 1000,
+              "%s: %zu parameters, %zu are not F", name, n, nb_simulator_ndense(sim));
     for (size_t i = 0; i < n; i++) {
         nb_param p;
         double listed = 0;
         int at[3];
 
-        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
         x[i] = i == 7 ? 0 : 150 * probe_uniform(&state);
         if (sscanf(p.name, "F[%d,%d,%d]", at, at + 1, at + 2) != 3) continue;
         wrong += !nb_hkl_get(s.crystal.hkl, at[0], at[1], at[2], &listed)
@@ -132,7 +134,7 @@ static void check_f(const char *name, int precision)
     tap_check(wrong == 0, "values and scales: %zu are wrong", wrong);
     probe_forward(sim, NULL, before);
     probe_forward(sim, x, at_x);
-    if (nb_resolved(sim, x, &resolved) != NB_OK
+    if (nb_simulator_resolved(sim, x, &resolved) != NB_OK
         || nb_simulator_create(probe_context(), &resolved, NULL, &options, &second)
                != NB_OK)
         abort();
@@ -143,10 +145,10 @@ static void check_f(const char *name, int precision)
     probe_forward(sim, NULL, after);
     tap_check(bits_same(before, after, sizeof before / sizeof *before),
               "nothing is remembered");
-    if (nb_resolved(sim, NULL, &resolved) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, NULL, &resolved) != NB_OK) abort();
     nb_simulator_free(second);
     second = probe_make(&resolved, "F");
-    tap_check(nb_nparam(second) == n - 2, "what is not listed stays so");
+    tap_check(nb_simulator_nparam(second) == n - 2, "what is not listed stays so");
     nb_simulator_free(second);
     nb_simulator_free(sim);
     free(x);
@@ -154,10 +156,10 @@ static void check_f(const char *name, int precision)
 
 static int structure_factors(void)
 {
-    check_f("square_nearest", NB_DOUBLE);
-    check_f("square_tricubic", NB_DOUBLE);
-    check_f("gauss_nearest", NB_DOUBLE);
-    check_f("square_nearest", NB_SINGLE);
+    check_f("square_nearest", NB_PRECISION_DOUBLE);
+    check_f("square_tricubic", NB_PRECISION_DOUBLE);
+    check_f("gauss_nearest", NB_PRECISION_DOUBLE);
+    check_f("square_nearest", NB_PRECISION_SINGLE);
     return TAP_PASS;
 }
 
@@ -175,19 +177,19 @@ static int change_with_f(void)
         double forwards = 0, backwards = 0, *bar_x, *bar_f;
         nb_param p;
 
-        for (size_t i = 0; i < nb_nparam(sim); i++) {
-            if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
+            if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
             dx[i] = probe_uniform(&state) - 0.5;
             x[i] = p.value + dx[i];
         }
         probe_forward(sim, x, up);
-        for (size_t i = 0; i < nb_nparam(sim); i++) x[i] -= 2 * dx[i];
+        for (size_t i = 0; i < nb_simulator_nparam(sim); i++) x[i] -= 2 * dx[i];
         probe_forward(sim, x, down);
         for (int i = 0; i < PIXELS; i++) up[i] = (up[i] - down[i]) / 2;
         if (nb_jvp(sim, NULL, 1, dx, &array) != NB_OK) abort();
         tap_close("tangent in all F", probe_off(change, up, PIXELS), 0, 4e-13);
 
-        bar_x = calloc(nb_nparam(sim), sizeof *bar_x);
+        bar_x = calloc(nb_simulator_nparam(sim), sizeof *bar_x);
         bar_f = calloc(hkl_box_size(&sim->hkl), sizeof *bar_f);
         memset(sim->box, 0, hkl_box_size(&sim->hkl) * sizeof *sim->box);
         (void)params_write_f(&sim->params, dx, sim->box, NULL);
@@ -196,7 +198,7 @@ static int change_with_f(void)
             forwards += bar_f[i] * sim->box[i];
         }
         params_gather_f(&sim->params, bar_f, bar_x);
-        for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
+        for (size_t i = 0; i < nb_simulator_nparam(sim); i++) backwards += bar_x[i] * dx[i];
         tap_close("to the box and back", forwards / backwards, 1, 1e-14);
         free(bar_x);
         free(bar_f);
@@ -232,9 +234,10 @@ static int many_structure_factors(void)
     s.crystal.hkl = list;
     s.detector.nfast = s.detector.nslow = 4;
     sim = probe_make(&s, names);
-    for (size_t i = 0; i < nb_nparam(sim); i++)
-        if (nb_param_at(sim, i, &p) != NB_OK) abort();
-    tap_check(nb_nparam(sim) == N && p.value == N - 1, "%zu parameters", nb_nparam(sim));
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++)
+        if (nb_simulator_param(sim, i, &p) != NB_OK) abort();
+    tap_check(nb_simulator_nparam(sim) == N && p.value == N - 1, "%zu parameters",
+              nb_simulator_nparam(sim));
     tap_note("in %.2f s", (double)(clock() - start) / CLOCKS_PER_SEC);
     nb_simulator_free(sim);
     nb_hkl_free(list);
@@ -253,12 +256,12 @@ static int point_groups(void)
         const char *rotations, *laue;
         int order, system;
     } cases[] = {
-        {"1", "-1", 1, NB_TRICLINIC},       {"2", "2/m", 2, NB_MONOCLINIC},
-        {"222", "mmm", 4, NB_ORTHORHOMBIC}, {"4", "4/m", 4, NB_TETRAGONAL},
-        {"422", "4/mmm", 8, NB_TETRAGONAL}, {"3", "-3", 3, NB_HEXAGONAL},
-        {"32", "-3m", 6, NB_HEXAGONAL},     {"6", "6/m", 6, NB_HEXAGONAL},
-        {"622", "6/mmm", 12, NB_HEXAGONAL}, {"23", "m-3", 12, NB_CUBIC},
-        {"432", "m-3m", 24, NB_CUBIC},
+        {"1", "-1", 1, NB_SYSTEM_TRICLINIC},       {"2", "2/m", 2, NB_SYSTEM_MONOCLINIC},
+        {"222", "mmm", 4, NB_SYSTEM_ORTHORHOMBIC}, {"4", "4/m", 4, NB_SYSTEM_TETRAGONAL},
+        {"422", "4/mmm", 8, NB_SYSTEM_TETRAGONAL}, {"3", "-3", 3, NB_SYSTEM_HEXAGONAL},
+        {"32", "-3m", 6, NB_SYSTEM_HEXAGONAL},     {"6", "6/m", 6, NB_SYSTEM_HEXAGONAL},
+        {"622", "6/mmm", 12, NB_SYSTEM_HEXAGONAL}, {"23", "m-3", 12, NB_SYSTEM_CUBIC},
+        {"432", "m-3m", 24, NB_SYSTEM_CUBIC},
     };
     static const double cell[] = {30, 40, 50, 80, 100, 95};
 
@@ -333,13 +336,14 @@ static int tied_structure_factors(void)
 
     s.crystal.point_group = "-3m";
     sim = probe_make(&s, "scale F[1,0,2]");
-    tap_check(nb_nparam(sim) == 2 && nb_ndense(sim) == 1, "two parameters, one is not F");
-    if (nb_param_at(sim, 1, &p) != NB_OK) abort();
+    tap_check(nb_simulator_nparam(sim) == 2 && nb_simulator_ndense(sim) == 1,
+              "two parameters, one is not F");
+    if (nb_simulator_param(sim, 1, &p) != NB_OK) abort();
     tap_close("the mean of its equivalents", p.value, (10 + 20 + 60 + 50) / 4.0, 0);
     x[0] = 1.5;
     x[1] = 33;
     probe_forward(sim, x, own);
-    if (nb_resolved(sim, x, &resolved) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, x, &resolved) != NB_OK) abort();
     for (int i = 0; i < 6; i++) {
         const double expected = i == 2 || i == 4 ? f[i] : 33;
 
@@ -367,19 +371,22 @@ static int crystal_systems(void)
          {30},
          "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma",
          "30 30 30 90 90 90"},
-        {NB_TRICLINIC,
+        {NB_SYSTEM_TRICLINIC,
          {30, 40, 50, 80},
          "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma",
          "30 40 50 80 90 90"},
-        {NB_MONOCLINIC,
+        {NB_SYSTEM_MONOCLINIC,
          {30, 40, 50, 0, 100},
          "cell_a cell_b cell_c cell_beta",
          "30 40 50 90 100 90"},
-        {NB_ORTHORHOMBIC, {30, 40, 50, 90}, "cell_a cell_b cell_c", "30 40 50 90 90 90"},
-        {NB_TETRAGONAL, {30, 30.00001, 50}, "cell_a cell_c", "30 30 50 90 90 90"},
-        {NB_HEXAGONAL, {30, 0, 50}, "cell_a cell_c", "30 30 50 90 90 120"},
-        {NB_RHOMBOHEDRAL, {30, 0, 0, 75}, "cell_a cell_alpha", "30 30 30 75 75 75"},
-        {NB_CUBIC, {30}, "cell_a", "30 30 30 90 90 90"},
+        {NB_SYSTEM_ORTHORHOMBIC,
+         {30, 40, 50, 90},
+         "cell_a cell_b cell_c",
+         "30 40 50 90 90 90"},
+        {NB_SYSTEM_TETRAGONAL, {30, 30.00001, 50}, "cell_a cell_c", "30 30 50 90 90 90"},
+        {NB_SYSTEM_HEXAGONAL, {30, 0, 50}, "cell_a cell_c", "30 30 50 90 90 120"},
+        {NB_SYSTEM_RHOMBOHEDRAL, {30, 0, 0, 75}, "cell_a cell_alpha", "30 30 30 75 75 75"},
+        {NB_SYSTEM_CUBIC, {30}, "cell_a", "30 30 30 90 90 90"},
     };
     nb_scene s = scenes_base(), resolved;
     const double x = 33;
@@ -398,7 +405,7 @@ static int crystal_systems(void)
         tap_check(strcmp(found, cases[i].resolved) == 0, "%s", found);
     }
     sim = probe_make(&s, "cell_a"); /* cubic */
-    if (nb_resolved(sim, &x, &resolved) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, &x, &resolved) != NB_OK) abort();
     tap_check(resolved.crystal.cell[2] == 33, "c follows a");
     nb_simulator_free(sim);
     check_refused(&s, "cell_b", "cell_b is free, but a cubic crystal ties it to cell_a");
@@ -412,7 +419,7 @@ static int crystal_systems(void)
     memset(s.crystal.cell, 0, sizeof s.crystal.cell);
     s.crystal.matrix[0] = s.crystal.matrix[4] = s.crystal.matrix[8] = 0.03;
     probe_refused(&s, NB_ERR_SCENE, "a cubic crystal needs a unit cell");
-    s.crystal.system = NB_CUBIC + 1;
+    s.crystal.system = NB_SYSTEM_CUBIC + 1;
     probe_refused(&s, NB_ERR_ARGUMENT, "crystal.system");
     return TAP_PASS;
 }
@@ -528,7 +535,8 @@ static double tilted(const char *name, double close, const double *x, double *im
     scene.beam.direction[1] = 0.1;
     scene.beam.direction[2] = -0.3;
     sim = probe_make(&scene, name);
-    if (nb_describe(sim, x, &d) != NB_OK || nb_forward(sim, x, &out) != NB_OK) abort();
+    if (nb_simulator_describe(sim, x, &d) != NB_OK || nb_forward(sim, x, &out) != NB_OK)
+        abort();
     if (slope && nb_jvp(sim, x, 1, &one, &dot) != NB_OK) abort();
     nb_simulator_free(sim);
     return d.distance;

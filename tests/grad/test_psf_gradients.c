@@ -274,7 +274,7 @@ static void check_image(nb_context *ctx, const nb_scene *scene, const char *name
 {
     static struct imaged w;
     static double change[FAST * SLOW], image[FAST * SLOW];
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     nb_array dimage = nb_array_f64(change, SLOW, FAST);
     nb_array array = nb_array_f64(image, SLOW, FAST);
     struct ladder ladder = {image_sum, &w, 0, 0, 0, 0};
@@ -284,7 +284,7 @@ static void check_image(nb_context *ctx, const nb_scene *scene, const char *name
     nb_param param;
 
     if (nb_simulator_create(ctx, scene, name, &options, &w.sim) != NB_OK
-        || nb_param_at(w.sim, 0, &param) != NB_OK
+        || nb_simulator_param(w.sim, 0, &param) != NB_OK
         || nb_forward(w.sim, NULL, &array) != NB_OK) {
         tap_check(0, "%s: %s", name, nb_context_message(ctx));
         return;

@@ -16,8 +16,8 @@ static nb_scene still(void)
     nb_scene s = scenes_base();
 
     s.crystal.mosaic_model = NB_MOSAIC_GAUSS;
-    s.crystal.shape = NB_GAUSS;
-    s.crystal.interpolate = NB_NEAREST;
+    s.crystal.shape = NB_SHAPE_GAUSS;
+    s.crystal.interpolate = NB_LOOKUP_NEAREST;
     s.crystal.ndomains = 0;
     s.crystal.mosaic_seed = 0;
     for (int i = 0; i < 3; i++) s.crystal.ncells[i] = 12 + i;
@@ -39,7 +39,7 @@ static void set3(double *to, double x, double y, double z)
 static int check_pieces(const char *name, const nb_scene *scene)
 {
     enum { ROWS = 64 };
-    const nb_options options = {NB_DOUBLE, NB_SPOTS, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0};
     const nb_gradcheck_options how = {20, 4, 0};
     nb_context *ctx = harness_context();
     char *names = harness_names(ctx, scene);
@@ -122,7 +122,7 @@ int continuous_tensor(void)
 {
     nb_scene s = still();
 
-    s.crystal.shape = NB_GAUSS_STAR;
+    s.crystal.shape = NB_SHAPE_GAUSS_STAR;
     s.crystal.normalise = 1;
     widen(&s);
     return check("continuous tensor", &s);

@@ -172,7 +172,7 @@ static void check(const char *scene, nb_simulator *sim, struct tally *tally,
     struct ladder ladder;
     char what[100];
 
-    if (nb_param_at(sim, 0, &param) != NB_OK) abort();
+    if (nb_simulator_param(sim, 0, &param) != NB_OK) abort();
     frame = frame_at(sim, param.value);
     values = members_of(&frame);
     changes = tangent_at(sim, param.value);
@@ -248,8 +248,8 @@ static struct named_scene wide(const char *name, int domains)
     if (domains) return named;
     s->scan.nphi = 0;
     s->crystal.mosaic_model = NB_MOSAIC_GAUSS;
-    s->crystal.shape = NB_GAUSS;
-    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.shape = NB_SHAPE_GAUSS;
+    s->crystal.interpolate = NB_LOOKUP_NEAREST;
     s->crystal.ndomains = 0;
     s->crystal.mosaic_seed = 0;
     s->crystal.mosaic_tail = 0.1;
@@ -271,7 +271,7 @@ int continuous_tangents(void)
 
     check_scene(&named, &tally, &state);
     named.name = "all widths, star, square divergence";
-    named.scene.crystal.shape = NB_GAUSS_STAR;
+    named.scene.crystal.shape = NB_SHAPE_GAUSS_STAR;
     named.scene.beam.square_divergence = 1;
     named.scene.scan.osc = 4;
     check_scene(&named, &tally, &state);

@@ -51,7 +51,7 @@ static void append_steepest(nb_context *ctx, const nb_scene *scene, const char *
     size_t n;
 
     if (nb_simulator_create(ctx, scene, list, NULL, &sim) != NB_OK) abort();
-    n = nb_nparam(sim);
+    n = nb_simulator_nparam(sim);
     ones = calloc((size_t)nslow * (size_t)nfast, sizeof *ones);
     gradient = calloc(n, sizeof *gradient);
     if (!ones || !gradient) abort();
@@ -64,7 +64,7 @@ static void append_steepest(nb_context *ctx, const nb_scene *scene, const char *
 
         for (size_t i = 0; i < n; i++)
             if (fabs(gradient[i]) > fabs(gradient[best])) best = i;
-        if (nb_param_at(sim, best, &param) != NB_OK || gradient[best] == 0) break;
+        if (nb_simulator_param(sim, best, &param) != NB_OK || gradient[best] == 0) break;
         append(names, param.name);
         gradient[best] = 0;
     }
@@ -122,7 +122,7 @@ static void check_strategy(nb_context *ctx, const char *name, const nb_scene *sc
                            const char *names, int strategy, int ndirection)
 {
     static const char *const strategy_name[] = {"auto", "reference", "lanes", "spots"};
-    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
     const nb_gradcheck_options how = {seed, ndirection, 0};
     nb_gradcheck_summary summary;
     nb_gradcheck_row *rows;
@@ -172,7 +172,7 @@ void harness_check(const char *name, const nb_scene *scene, int strategies, int 
     nb_context *ctx = harness_context();
     char *names = harness_names(ctx, scene);
 
-    for (int s = NB_REFERENCE; s <= NB_SPOTS; s++)
+    for (int s = NB_STRATEGY_REFERENCE; s <= NB_STRATEGY_SPOTS; s++)
         if (strategies & (1 << s)) check_strategy(ctx, name, scene, names, s, ndirection);
     free(names);
     nb_context_free(ctx);

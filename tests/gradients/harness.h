@@ -17,12 +17,12 @@ nb_context *harness_context(void);
  * the three that the image depends on most. Freed by the caller. */
 char *harness_names(nb_context *ctx, const nb_scene *scene);
 
-/* Check all parameters of a scene in the strategies named by bits 1 << NB_REFERENCE etc.;
- * ndirection 0: each by itself. */
+/* Check all parameters of a scene in the strategies named by bits 1 <<
+ * NB_STRATEGY_REFERENCE etc.; ndirection 0: each by itself. */
 enum {
-    HARNESS_REFERENCE = 1 << NB_REFERENCE,
-    HARNESS_LANES = 1 << NB_LANES,
-    HARNESS_SPOTS = 1 << NB_SPOTS,
+    HARNESS_REFERENCE = 1 << NB_STRATEGY_REFERENCE,
+    HARNESS_LANES = 1 << NB_STRATEGY_LANES,
+    HARNESS_SPOTS = 1 << NB_STRATEGY_SPOTS,
     HARNESS_ALL = HARNESS_REFERENCE | HARNESS_LANES | HARNESS_SPOTS
 };
 void harness_check(const char *name, const nb_scene *scene, int strategies, int ndirection);

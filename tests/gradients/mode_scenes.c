@@ -88,7 +88,7 @@ static int state_of(nb_context *ctx, const char *scene_name, const nb_scene *sce
         report_state(scene_name, row->name, REPORT_NOT_APPLICABLE, nb_context_message(ctx));
         return REPORT_NOT_APPLICABLE;
     }
-    if (nb_param_at(sim, 0, &param) == NB_OK)
+    if (nb_simulator_param(sim, 0, &param) == NB_OK)
         state = reason || param.smooth == NB_SMOOTH_ZERO ? REPORT_ZERO : REPORT_CHECKED;
     report_state(scene_name, row->name, state, reason ? reason : "");
     nb_simulator_free(sim);

@@ -73,7 +73,8 @@ nb_scene modes_base(void)
 
 static void set_crystal(const struct modes *m, nb_crystal *c)
 {
-    static const int shape[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
+    static const int shape[] = {NB_SHAPE_SQUARE, NB_SHAPE_ROUND, NB_SHAPE_GAUSS,
+                                NB_SHAPE_GAUSS_STAR, NB_SHAPE_TOPHAT};
     /* a*, b*, c* of the base cell, in columns, turned by nothing */
     static const double matrix[9] = {0.0331,  0.0069,  0.0021, 0.0007, 0.0268,
                                      -0.0039, -0.0013, 0.0011, 0.0227};
@@ -106,7 +107,7 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     c->ndomains = m->is.mosaic < MANY ? 1 : 2;
     if (m->is.lookup == CONSTANT) return;
     c->hkl = scenes_reflections_outside();
-    c->interpolate = m->is.lookup == NEAREST ? NB_NEAREST : NB_TRICUBIC;
+    c->interpolate = m->is.lookup == NEAREST ? NB_LOOKUP_NEAREST : NB_LOOKUP_TRICUBIC;
 }
 
 static void set_beam(const struct modes *m, nb_scene *s)
@@ -213,7 +214,7 @@ static const char *zero_width(const nb_scene *s, const char *name)
         || (strcmp(name, "crystal_size") == 0 && c->crystal_size == 0)
         || (strcmp(name, "dispersion") == 0 && s->beam.dispersion == 0))
         return "a width of 0 has no slope";
-    if (is_among(name, "ncells_ab ncells_ac ncells_bc") && c->shape == NB_GAUSS_STAR)
+    if (is_among(name, "ncells_ab ncells_ac ncells_bc") && c->shape == NB_SHAPE_GAUSS_STAR)
         return "the shape has no such number";
     return NULL;
 }
@@ -226,7 +227,7 @@ const char *modes_zero(const nb_scene *s, const char *name)
         "rotation_x rotation_y rotation_z mosaic mosaic_b mosaic_c mosaic_ab mosaic_ac "
         "mosaic_bc phi0 osc spindle_x spindle_y spindle_z rotation_drift_x "
         "rotation_drift_y rotation_drift_z";
-    const int tricubic = s->crystal.hkl && s->crystal.interpolate == NB_TRICUBIC;
+    const int tricubic = s->crystal.hkl && s->crystal.interpolate == NB_LOOKUP_TRICUBIC;
 
     if (strcmp(name, "water") == 0 && s->background.water == 0)
         return "the image grows with the cube of the thickness";
@@ -245,7 +246,7 @@ const char *modes_zero(const nb_scene *s, const char *name)
         || (is_among(name, "spindle_x spindle_y spindle_z") && is_default(s->scan.axis)))
         return "a direction along an axis has no slope in its own length";
     if (s->crystal.mosaic_model == NB_MOSAIC_GAUSS) return zero_width(s, name);
-    if (s->crystal.shape != NB_TOPHAT) return NULL;
+    if (s->crystal.shape != NB_SHAPE_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0 && !s->crystal.normalise)
         return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))

@@ -40,7 +40,7 @@ int base_figures(void)
         const nb_gradcheck_row *r = rows + i;
         const double off = fabs(r->vjp - r->fd) / fabs(r->fd);
 
-        if (r->loss == NB_LOSS_BRIGHT) continue;
+        if (r->loss == NB_GRADCHECK_BRIGHT) continue;
         tap_check(r->verdict == NB_VERDICT_PASS && off <= 1e-10,
                   "%s, %s: %.12e, off by %.1e of it, 1e-10 allowed (%s)", r->param.name,
                   nb_gradcheck_loss_name(r->loss), r->vjp, off,
@@ -95,7 +95,7 @@ static void one_cell(nb_scene *s)
 {
     for (int i = 0; i < 3; i++) s->crystal.ncells[i] = 1;
     s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = NB_TRICUBIC;
+    s->crystal.interpolate = NB_LOOKUP_TRICUBIC;
 }
 
 static void no_rotations(nb_scene *s)
@@ -156,7 +156,7 @@ static void fibre(nb_scene *s)
 /* spots that are painted, and their adjoint with them */
 static void painted(nb_scene *s)
 {
-    s->crystal.shape = NB_GAUSS;
+    s->crystal.shape = NB_SHAPE_GAUSS;
     s->oversample = 2;
     s->beam.ndispersion = 2;
     s->beam.dispersion = 0.02;
@@ -165,9 +165,9 @@ static void painted(nb_scene *s)
 
 static void painted_list(nb_scene *s)
 {
-    s->crystal.shape = NB_GAUSS;
+    s->crystal.shape = NB_SHAPE_GAUSS;
     s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.interpolate = NB_LOOKUP_NEAREST;
 }
 
 /* at 0 the volume of a crystal whose cells are not sheared has no slope in them */
@@ -181,14 +181,14 @@ static void shear(nb_scene *s)
 static void painted_round(nb_scene *s)
 {
     painted(s);
-    s->crystal.shape = NB_ROUND;
+    s->crystal.shape = NB_SHAPE_ROUND;
 }
 
 static void painted_tophat(nb_scene *s)
 {
     painted_list(s);
     shear(s);
-    s->crystal.shape = NB_TOPHAT;
+    s->crystal.shape = NB_SHAPE_TOPHAT;
     for (int i = 0; i < 3; i++) s->crystal.ncells[i] = 2; /* wide enough to be met */
 }
 
@@ -199,7 +199,7 @@ static void painted_star(nb_scene *s)
                                         {{0.999, -0.003, 0.002}, 1.12, 0.7}};
 
     shear(s);
-    s->crystal.shape = NB_GAUSS_STAR;
+    s->crystal.shape = NB_SHAPE_GAUSS_STAR;
     s->detector.curved = 1;
     s->crystal.mosaic[1] = 0.5, s->crystal.mosaic[2] = 1.1;
     s->beam.source = source;
@@ -210,7 +210,7 @@ static void painted_star(nb_scene *s)
 static void further_lattices(nb_scene *s)
 {
     s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.interpolate = NB_LOOKUP_NEAREST;
     s->crystal.ndomains = 2;
     scenes_lattices(s);
 }
@@ -223,8 +223,8 @@ static int check(const char *name, void (*change)(nb_scene *scene))
     if (scene.psf.kind != NB_PSF_NONE && !modes_has_psf())
         return tap_skip("this build was made without FFTW");
     harness_check(name, &scene,
-                  scene.crystal.shape == NB_SQUARE ? HARNESS_REFERENCE | HARNESS_LANES
-                                                   : HARNESS_ALL,
+                  scene.crystal.shape == NB_SHAPE_SQUARE ? HARNESS_REFERENCE | HARNESS_LANES
+                                                         : HARNESS_ALL,
                   0);
     return TAP_PASS;
 }
@@ -253,15 +253,16 @@ int float_gradients(void)
         size_t n = 0;
 
         for (size_t k = 0; k < pixels; k++) bar[k] = 2 * random_number(&state) - 1;
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-            const nb_options options = {precision, NB_LANES, 0};
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
+            const nb_options options = {precision, NB_STRATEGY_LANES, 0};
             nb_array array = nb_array_f64(bar, scene.detector.nslow, scene.detector.nfast);
 
             if (nb_simulator_create(ctx, &scene, names, &options, &sim) != NB_OK) abort();
-            n = nb_nparam(sim);
+            n = nb_simulator_nparam(sim);
             gradient[precision] = calloc(n, sizeof(double));
             if (nb_vjp(sim, NULL, 1, &array, gradient[precision]) != NB_OK) abort();
-            if (precision == NB_DOUBLE) nb_simulator_free(sim);
+            if (precision == NB_PRECISION_DOUBLE) nb_simulator_free(sim);
         }
         for (size_t p = 0; p < n; p++) {
             nb_array array =

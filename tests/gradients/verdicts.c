@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/context.h"
 #include "check/verdict_text.h"
 #include "gradients/gradients.h"
@@ -31,7 +33,7 @@ struct found {
 
 static struct found run(nb_context *ctx, const nb_scene *scene, const char *names)
 {
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     struct found found;
     nb_simulator *sim;
 
@@ -126,13 +128,13 @@ int verdict_mask(void)
 
     for (int i = 0; i < 6; i++) scene.crystal.cell[i] = i < 3 ? 40 : 90;
     scene.crystal.hkl = scenes_reflections();
-    scene.crystal.interpolate = NB_NEAREST;
+    scene.crystal.interpolate = NB_LOOKUP_NEAREST;
     scene.crystal.mosaic[0] = scene.scan.osc = scene.scan.phi0 = 0;
     scene.crystal.ndomains = scene.scan.nphi = 1;
     scene.detector.roi[0] = scene.detector.roi[2] = 9;
     scene.detector.roi[1] = scene.detector.roi[3] = 10;
     if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK
-        || nb_trace_pixel(sim, NULL, 0, 9, 9, &trace) != NB_OK)
+        || nb_simulator_trace(sim, NULL, 0, 9, 9, &trace) != NB_OK)
         abort();
     nb_simulator_free(sim);
     scene.crystal.cell[0] *= (floor(trace.h[0]) + 0.5) / trace.h[0];
@@ -249,19 +251,20 @@ int replay_threads(void)
         if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
         names = harness_names(ctx, &scene);
         if (nb_simulator_create(ctx, &scene, names, NULL, &sim) != NB_OK
-            || nb_nparam(sim) > LENGTH(gradient))
+            || nb_simulator_nparam(sim) > LENGTH(gradient))
             abort();
         for (size_t k = 0; k < LENGTH(bar); k++) bar[k] = random_number(&state) - 0.5;
         if (nb_vjp(sim, NULL, 1, &array, gradient) != NB_OK) abort();
         if (i == 0)
             memcpy(first, gradient, sizeof first);
         else
-            tap_check(bits_same(first, gradient, nb_nparam(sim)),
+            tap_check(bits_same(first, gradient, nb_simulator_nparam(sim)),
                       "%d threads: the same %zu derivatives to the bit", threads[i],
-                      nb_nparam(sim));
-        for (size_t k = 0; k < nb_nparam(sim); k++) moved += gradient[k] != 0;
-        tap_check(moved > 0 && isfinite(worst_largest(gradient, nb_nparam(sim))),
-                  "%d threads: %zu of %zu are not 0", threads[i], moved, nb_nparam(sim));
+                      nb_simulator_nparam(sim));
+        for (size_t k = 0; k < nb_simulator_nparam(sim); k++) moved += gradient[k] != 0;
+        tap_check(moved > 0 && isfinite(worst_largest(gradient, nb_simulator_nparam(sim))),
+                  "%d threads: %zu of %zu are not 0", threads[i], moved,
+                  nb_simulator_nparam(sim));
         free(names);
         nb_simulator_free(sim);
         nb_context_free(ctx);

@@ -1,7 +1,7 @@
 /*
  * wrong.c - derivatives that are wrong on purpose, and the verdict of nb_gradcheck() on
- * them. The program is linked so that calls of nb_vjp(), nb_jvp() and nb_param_at() pass
- * through this file (--wrap in tests/CMakeLists.txt) instead of support/plant.c, whose
+ * them. The program is linked so that calls of nb_vjp(), nb_jvp() and nb_simulator_param()
+ * pass through this file (--wrap in tests/CMakeLists.txt) instead of support/plant.c, whose
  * errors it plants too; the calls of other cases pass unchanged.
  *
  * SPDX-License-Identifier: MIT
@@ -41,8 +41,8 @@ nb_status __real_nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
                         nb_array *dimage);
 nb_status __wrap_nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
-nb_status __real_nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
-nb_status __wrap_nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
+nb_status __real_nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out);
+nb_status __wrap_nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out);
 // NOLINTEND(readability-identifier-naming)
 
 static long double inner(const double *a, const double *b)
@@ -86,10 +86,11 @@ nb_status __wrap_nb_vjp(nb_simulator *sim, const double *x, int ncot,
     const nb_status status = __real_nb_vjp(sim, x, ncot, bar_image, bar_x);
 
     for (int i = 0; status == NB_OK && i < ncot; i++)
-        plant_numbers("gradient", bar_x + (size_t)i * nb_nparam(sim), nb_nparam(sim));
+        plant_numbers("gradient", bar_x + (size_t)i * nb_simulator_nparam(sim),
+                      nb_simulator_nparam(sim));
     if (mistake == NO_MISTAKE) return status;
     for (int i = 0; i < ncot; i++) {
-        double *first = bar_x + (size_t)i * nb_nparam(sim);
+        double *first = bar_x + (size_t)i * nb_simulator_nparam(sim);
 
         if (mistake == SCALED_ADJOINT) *first *= 1 + amount;
         if (mistake == SHIFTED_ADJOINT) *first += amount;
@@ -110,9 +111,9 @@ nb_status __wrap_nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
     return status;
 }
 
-nb_status __wrap_nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
+nb_status __wrap_nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out)
 {
-    const nb_status status = __real_nb_param_at(sim, i, out);
+    const nb_status status = __real_nb_simulator_param(sim, i, out);
 
     if (mistake == DECLARED_ZERO && i == 0) out->smooth = NB_SMOOTH_ZERO;
     return status;
@@ -127,7 +128,7 @@ struct found {
 /* checks one parameter of the base scene, with a mistake */
 static struct found run(const char *name, enum mistake what, double by)
 {
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     const nb_scene scene = modes_base();
     nb_context *ctx = harness_context();
     struct found found;
@@ -169,12 +170,13 @@ static void expect(const char *what, const struct found *found, int verdict)
 int verdict_dot(void)
 {
     struct found found = run("misset_x", NO_MISTAKE, 0);
-    const double s = found.row[NB_LOSS_RANDOM].scale;
+    const double s = found.row[NB_GRADCHECK_RANDOM].scale;
     const nb_gradcheck_summary *whole = &found.summary;
 
     expect("as it is", &found, NB_VERDICT_PASS);
     found = run("misset_x", SCALED_ADJOINT, 5e-11);
-    expect_row("an adjoint times 1 + 5e-11", found.row + NB_LOSS_RANDOM, NB_VERDICT_PASS);
+    expect_row("an adjoint times 1 + 5e-11", found.row + NB_GRADCHECK_RANDOM,
+               NB_VERDICT_PASS);
     expect_whole("an adjoint times 1 + 5e-11", whole, NB_VERDICT_FAIL_DOT);
     tap_check(whole->dot > 1e-12 && whole->linearity <= 1e-13
                   && strstr(whole->message, "transpose"),

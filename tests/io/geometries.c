@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "io/experiments.h"
 #include "io/geometry/geom.h"
 #include "support/files.h"
@@ -109,7 +111,7 @@ nb_scene geom_scene(const nb_geometry *g, int convention)
     nb_scene s = {.crystal = {.cell = {40, 50, 60, 80, 95, 100},
                               .misset = {10, 20, 30},
                               .ncells = {5, 5, 5},
-                              .shape = NB_GAUSS,
+                              .shape = NB_SHAPE_GAUSS,
                               .default_f = 100},
                   .beam = {.fluence = 1e28},
                   .detector = {.convention = convention},
@@ -135,7 +137,7 @@ nb_panel geom_panel_of(nb_simulator *sim, int i)
 {
     nb_panel p = {0};
 
-    check_ok(nb_panel_at(sim, NULL, i, &p), "panel");
+    check_ok(nb_simulator_panel(sim, NULL, i, &p), "panel");
     return p;
 }
 

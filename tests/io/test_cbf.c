@@ -144,7 +144,7 @@ static int header_numbers(void)
     size_t n;
     char *text;
 
-    check_ok(nb_describe(sim, NULL, &d), "describe");
+    check_ok(nb_simulator_describe(sim, NULL, &d), "describe");
     check_ok(nb_cbf_write(sim, &phi, in_folder("b_1.cbf"), 1e6, &image), "write");
     text = slurp(in_folder("b_1.cbf"), &n);
     tap_check(strncmp(text, "###CBF: VERSION 1.5", 19) == 0, "magic");
@@ -199,18 +199,18 @@ static int geometry_refused(void)
         double twotheta, osc;
         double axis[3];
     } row[] = {
-        {"a tilted detector", NB_MOSFLM, 1, 0, 0, 0, 1, {0}},
-        {"a tilted detector", NB_XDS, 0, 0, 0, 20, 1, {0}},
-        {"seen from behind", NB_ADXV, 0, 0, 0, 0, 1, {0}},
-        {"a spindle", NB_DIALS, 0, 0, 0, 0, 1, {0}},
-        {"turns backwards", NB_MOSFLM, 0, 0, 0, 0, -1, {0}},
-        {"turns backwards", NB_MOSFLM, 0, 0, 0, 0, 1, {0, 0, -1}},
-        {"a curved detector", NB_MOSFLM, 0, 1, 0, 0, 1, {0}},
-        {"right angles", NB_MOSFLM, 0, 0, 1, 0, 1, {0}},
-        {NULL, NB_MOSFLM, 0, 0, 0, 0, -1, {0, 0, -1}},
-        {NULL, NB_DIALS, 0, 0, 0, 0, 0, {0}},
-        {NULL, NB_XDS, 0, 0, 0, 0, 1, {0}},
-        {NULL, NB_DENZO, 0, 0, 0, 0, 1, {0}},
+        {"a tilted detector", NB_CONVENTION_MOSFLM, 1, 0, 0, 0, 1, {0}},
+        {"a tilted detector", NB_CONVENTION_XDS, 0, 0, 0, 20, 1, {0}},
+        {"seen from behind", NB_CONVENTION_ADXV, 0, 0, 0, 0, 1, {0}},
+        {"a spindle", NB_CONVENTION_DIALS, 0, 0, 0, 0, 1, {0}},
+        {"turns backwards", NB_CONVENTION_MOSFLM, 0, 0, 0, 0, -1, {0}},
+        {"turns backwards", NB_CONVENTION_MOSFLM, 0, 0, 0, 0, 1, {0, 0, -1}},
+        {"a curved detector", NB_CONVENTION_MOSFLM, 0, 1, 0, 0, 1, {0}},
+        {"right angles", NB_CONVENTION_MOSFLM, 0, 0, 1, 0, 1, {0}},
+        {NULL, NB_CONVENTION_MOSFLM, 0, 0, 0, 0, -1, {0, 0, -1}},
+        {NULL, NB_CONVENTION_DIALS, 0, 0, 0, 0, 0, {0}},
+        {NULL, NB_CONVENTION_XDS, 0, 0, 0, 0, 1, {0}},
+        {NULL, NB_CONVENTION_DENZO, 0, 0, 0, 0, 1, {0}},
     };
     int32_t counts[NPIX] = {0};
     const nb_array image = nb_array_i32(counts, NSLOW, NFAST);

@@ -51,7 +51,7 @@ static int plain(void)
     e = read_text(expt_text);
     s = &e.scene;
     tap_check(e.found == 255 && e.count == 1 && e.images == 30, "all is found");
-    tap_check(s->detector.convention == NB_DIALS, "the frame is that of dials");
+    tap_check(s->detector.convention == NB_CONVENTION_DIALS, "the frame is that of dials");
     tap_close("wavelength", s->beam.wavelength, 0.98, 0);
     same_vector("beam", s->beam.direction, VECTOR(0, 0, 1), 0);
     tap_close("Kahn factor", s->beam.polarization, 0.9, EXPERIMENT_UNIT);

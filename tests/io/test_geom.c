@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "io/experiments.h"
 #include "io/geometries.h"
 #include "support/files.h"
@@ -17,7 +19,7 @@ static int plain(void)
 {
     nb_geometry *g = geom_parsed(geom_text);
     nb_geometry_info info;
-    nb_scene s = geom_scene(g, NB_XDS);
+    nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
     nb_simulator *sim = geom_simulator(&s);
     nb_panel p = geom_panel_of(sim, 0), q = geom_panel_of(sim, 1);
 
@@ -50,8 +52,9 @@ static int plain(void)
 /* (x, y, z) of the file is (z, y, -x) where the beam is +x: the image is the same one. */
 static int frames(void)
 {
-    static const int conventions[] = {NB_MOSFLM, NB_DENZO, NB_ADXV,
-                                      NB_XDS,    NB_DIALS, NB_CUSTOM};
+    static const int conventions[] = {NB_CONVENTION_MOSFLM, NB_CONVENTION_DENZO,
+                                      NB_CONVENTION_ADXV,   NB_CONVENTION_XDS,
+                                      NB_CONVENTION_DIALS,  NB_CONVENTION_CUSTOM};
     nb_geometry *g = geom_parsed(geom_text);
 
     for (size_t i = 0; i < COUNT(conventions); i++) {
@@ -60,7 +63,7 @@ static int frames(void)
         const nb_panel p = geom_panel_of(sim, 0), q = geom_panel_of(sim, 1);
         nb_description d;
 
-        check_ok(nb_describe(sim, NULL, &d), "describe");
+        check_ok(nb_simulator_describe(sim, NULL, &d), "describe");
         if (d.beam[0] > 0.5) {
             same_vector("corner 0", p.origin, VECTOR(80, 0.25, 0.5), EXPERIMENT_LENGTH);
             same_vector("fast 0", p.fast, VECTOR(0, 0, -1), 0);
@@ -103,7 +106,7 @@ static int numbers_and_units(void)
         tap_close(rows[i].by, info.wavelength, rows[i].wavelength, 1e-15);
         tap_close(rows[i].by, info.distance, rows[i].distance, EXPERIMENT_LENGTH);
         if (strstr(rows[i].by, "shift")) {
-            const nb_scene s = geom_scene(g, NB_XDS);
+            const nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
 
             same_vector("shifted", s.detector.origin, VECTOR(1, -2, 80), EXPERIMENT_LENGTH);
         }
@@ -118,7 +121,7 @@ static int panels_differ(void)
 {
     nb_geometry *g = geom_changed("coffset = 0.001\n", "res = 5000\np0/clen = 90 mm\n"
                                                        "p1/clen = 0.095\np0/res = 10000\n");
-    const nb_scene s = geom_scene(g, NB_XDS);
+    const nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
     nb_geometry_info info;
     nb_simulator *sim = geom_simulator(&s);
     const nb_panel p = geom_panel_of(sim, 0), q = geom_panel_of(sim, 1);
@@ -130,7 +133,7 @@ static int panels_differ(void)
     nb_simulator_free(sim);
     nb_geometry_free(g);
     g = geom_changed("res = 10000", "pixel_pitch = 0.0001");
-    tap_close("pixel_pitch", geom_scene(g, NB_XDS).detector.pixel, 0.1, 1e-16);
+    tap_close("pixel_pitch", geom_scene(g, NB_CONVENTION_XDS).detector.pixel, 0.1, 1e-16);
     nb_geometry_free(g);
     g = geom_changed("clen = 0.08\n", "");
     nb_geometry_info_get(g, &info);
@@ -144,7 +147,7 @@ static int places_in_data(void)
 {
     nb_geometry *g = geom_changed("0.08", "/LCLS/detector_1/EncoderValue mm");
     nb_geometry_info info;
-    nb_scene s = {.detector = {.convention = NB_XDS}};
+    nb_scene s = {.detector = {.convention = NB_CONVENTION_XDS}};
 
     nb_geometry_info_get(g, &info);
     tap_check(info.distance_from
@@ -189,7 +192,7 @@ static int stacked(void)
     static const char two[] = "data = /a\n";
     nb_geometry *g = geom_sample(GEOMETRIES "agipd.geom");
     nb_geometry_info info;
-    nb_scene s = geom_scene(g, NB_XDS);
+    nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
 
     nb_geometry_info_get(g, &info);
     tap_check(info.npanel == 8 && info.nslow == 512 && info.nfast == 32,
@@ -200,7 +203,7 @@ static int stacked(void)
     nb_geometry_free(g);
     g = geom_changed("res = 10000\n", "res = 10000\ndata = /a\np1/data = /b/%/c\n");
     nb_geometry_info_get(g, &info);
-    s = geom_scene(g, NB_XDS);
+    s = geom_scene(g, NB_CONVENTION_XDS);
     tap_check(info.nslow == 10 && s.detector.panel[1].slow0 == 5, "%s and another one",
               two);
     nb_geometry_free(g);
@@ -209,7 +212,7 @@ static int stacked(void)
                      "res = 10000\ndim0 = %\ndim1 = 1\ndim2 = 1\ndim3 = ss\n"
                      "dim4 = fs\np1/dim1 = 3\np1/dim2 = 0\n");
     nb_geometry_info_get(g, &info);
-    s = geom_scene(g, NB_XDS);
+    s = geom_scene(g, NB_CONVENTION_XDS);
     tap_check(info.nslow == 8 * 5 && s.detector.panel[0].slow0 == 6 * 5
                   && s.detector.panel[1].slow0 == 3 * 5,
               "fixed axes count like those of an array");
@@ -222,7 +225,7 @@ static int stacked(void)
 static int groups(void)
 {
     nb_geometry *g = geom_sample(JUNGFRAU);
-    const nb_scene s = geom_scene(g, NB_XDS);
+    const nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
     const nb_detector *d = &s.detector;
     double middle[3] = {0, 0, 0}, chain[3] = {0, 0, 0};
 
@@ -279,7 +282,7 @@ static int trees(void)
 
         (void)snprintf(whole, sizeof whole, "%s%s", geom_text, groupings[i].lines);
         g = geom_parsed(whole);
-        s = geom_scene(g, NB_XDS);
+        s = geom_scene(g, NB_CONVENTION_XDS);
         tap_check(s.detector.ngroup == groupings[i].ngroup, "%d groups of\n%s",
                   s.detector.ngroup, groupings[i].lines);
         for (int k = 0; k < 2; k++)
@@ -305,7 +308,7 @@ static int overlapping_groups(void)
 
     (void)snprintf(whole, sizeof whole, "%s%s", geom_text, third);
     g = geom_parsed(whole);
-    s = geom_scene(g, NB_XDS);
+    s = geom_scene(g, NB_CONVENTION_XDS);
     tap_check(s.detector.ngroup == 2
                   && !strcmp(geom_group_name(&s, s.detector.panel[1].group), "a")
                   && !strcmp(geom_group_name(&s, s.detector.panel[2].group), "c"),
@@ -324,7 +327,7 @@ static int axes_of_few_digits(void)
 {
     nb_geometry *g = geom_changed("+1.0x +0.0y\np0/ss = +0.0x +1.0y",
                                   "+0.999x +0.005y -0.002z\np0/ss = -0.006 x + 0.999 y");
-    const nb_scene s = geom_scene(g, NB_XDS);
+    const nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
     const double *f = s.detector.panel[0].fast, *l = s.detector.panel[0].slow;
     double dot = 0, ff = 0, ll = 0, turned[2] = {0, 0};
     const double given[2][3] = {{0.999, 0.005, -0.002}, {-0.006, 0.999, 0}};
@@ -372,7 +375,7 @@ static int masks(void)
 {
     nb_geometry *g = geom_sample(JUNGFRAU);
     nb_geometry_info info;
-    nb_scene s = geom_scene(g, NB_XDS);
+    nb_scene s = geom_scene(g, NB_CONVENTION_XDS);
     size_t bad = 0, wrong = 0;
 
     for (int row = 0; row < 4096; row++)
@@ -388,7 +391,7 @@ static int masks(void)
     nb_geometry_free(g);
     /* a panel that is not to be used, and rows of data of one module */
     g = geom_sample(GEOMETRIES "agipd.geom");
-    s = geom_scene(g, NB_XDS);
+    s = geom_scene(g, NB_CONVENTION_XDS);
     wrong = 0;
     for (int row = 0; row < 512; row++)
         for (int f = 0; f < 32; f++)

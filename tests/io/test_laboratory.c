@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "io/laboratory.h"
 #include "scene/probe.h"
 #include "support/tap.h"
@@ -80,7 +82,7 @@ static int conventions(void)
         {"custom", {1, 0, 0}, {0, -1, 0}, {0, 1, 0}, {1, 0, 0}},
     };
 
-    for (int i = NB_MOSFLM; i <= NB_CUSTOM; i++) {
+    for (int i = NB_CONVENTION_MOSFLM; i <= NB_CONVENTION_CUSTOM; i++) {
         nb_scene s = plate(i);
         struct found f;
 
@@ -104,7 +106,7 @@ static int conventions(void)
 /* The direct beam hits 11 mm along fast and 8 mm along slow, at 70 mm. */
 static int origins(void)
 {
-    nb_scene s = plate(NB_MOSFLM);
+    nb_scene s = plate(NB_CONVENTION_MOSFLM);
     double expected[3];
 
     s.detector.origin_kind = NB_ORIGIN_BEAM;
@@ -113,11 +115,11 @@ static int origins(void)
     same("mosflm's origin", find(&s).panel.origin, VECTOR(-11, 8, -70), mm_allowed);
     memcpy(expected, probe_describe(&s).dials_origin, sizeof expected);
     same("mosflm's origin as described", find(&s).panel.origin, expected, mm_allowed);
-    s.detector.convention = NB_DIALS;
+    s.detector.convention = NB_CONVENTION_DIALS;
     s.detector.origin[0] = 11;
     s.detector.origin[1] = 8;
     same("dials' origin", find(&s).panel.origin, VECTOR(11, -8, -70), mm_allowed);
-    s.detector.convention = NB_ADXV;
+    s.detector.convention = NB_CONVENTION_ADXV;
     s.detector.origin[1] = 25 - 8;
     same("adxv's origin", find(&s).panel.origin, VECTOR(11, 8, -70), mm_allowed);
     return 0;
@@ -128,13 +130,13 @@ static int origins(void)
 static int crystals(void)
 {
     const double lean = 10 * PROBE_RADIAN;
-    nb_scene s = plate(NB_MOSFLM);
+    nb_scene s = plate(NB_CONVENTION_MOSFLM);
     struct found f = find(&s);
 
     same("a", f.of.real_axes[0], VECTOR(-40 * sin(lean), 0, -40 * cos(lean)), mm_allowed);
     same("b", f.of.real_axes[1], VECTOR(0, 50, 0), mm_allowed);
     same("c", f.of.real_axes[2], VECTOR(60, 0, 0), mm_allowed);
-    s.detector.convention = NB_XDS;
+    s.detector.convention = NB_CONVENTION_XDS;
     s.crystal.misset[0] = 90; /* y to z, z to -y */
     f = find(&s);
     same("a, turned", f.of.real_axes[0], VECTOR(-40 * cos(lean), 40 * sin(lean), 0),
@@ -201,7 +203,8 @@ static int beams_off_axis(void)
                                       {-1, 0, 0},       {0, 3, 0},      {1e-9, 0, 2}};
     char what[64];
 
-    for (int convention = NB_MOSFLM; convention <= NB_DIALS; convention++)
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_DIALS;
+         convention++)
         for (size_t i = 0; i < COUNT(beams); i++) {
             nb_scene s = plate(convention);
 
@@ -224,7 +227,7 @@ static int beams_off_axis(void)
 /* The turn is the smallest one: an axis at right angles to both beams stays. */
 static int smallest_turn(void)
 {
-    nb_scene s = plate(NB_XDS);
+    nb_scene s = plate(NB_CONVENTION_XDS);
 
     s.beam.direction[0] = 0.1;
     s.beam.direction[2] = 1;
@@ -235,7 +238,7 @@ static int smallest_turn(void)
 
 static int polarizations(void)
 {
-    nb_scene s = plate(NB_MOSFLM);
+    nb_scene s = plate(NB_CONVENTION_MOSFLM);
 
     s.beam.unpolarised = 1;
     s.beam.polarization = 0.9;
@@ -252,7 +255,7 @@ static int polarizations(void)
 
 static int other_panels(void)
 {
-    const nb_scene s = plate(NB_MOSFLM), resolved = probe_resolve(&s);
+    const nb_scene s = plate(NB_CONVENTION_MOSFLM), resolved = probe_resolve(&s);
     struct found f = find(&s);
 
     for (int i = -1; i <= 1; i += 2)

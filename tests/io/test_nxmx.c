@@ -177,8 +177,8 @@ static int other_types(void)
 {
     const nb_scene scene = plate(NFAST, NSLOW);
     nb_simulator *sim = make(&scene, "");
-    const nb_nxmx_options narrow = {.type = NB_UINT, .bits = 16, .underload = 3};
-    const nb_nxmx_options photons = {.type = NB_FLOAT, .bits = 32, .level = 9};
+    const nb_nxmx_options narrow = {.type = NB_TYPE_UINT, .bits = 16, .underload = 3};
+    const nb_nxmx_options photons = {.type = NB_TYPE_FLOAT, .bits = 32, .level = 9};
     uint16_t counts[NPIX];
     float floats[NPIX];
     const nb_array as_counts = nb_array_u16(counts, NSLOW, NFAST);
@@ -332,8 +332,8 @@ static int options_refused(void)
         {{.compression = 4}, "compression 4"},
         {{.compression = -1}, "compression -1"},
         {{.level = 10}, "level 10"},
-        {{.type = NB_FLOAT, .bits = 64}, "64 bits"},
-        {{.type = NB_UINT, .bits = 32}, "32 bits"},
+        {{.type = NB_TYPE_FLOAT, .bits = 64}, "64 bits"},
+        {{.type = NB_TYPE_UINT, .bits = 32}, "32 bits"},
         {{.frames = -1}, "-1 frames"},
         {{.step = INFINITY}, "step inf"},
         {{.overload = -2}, "to -2"},
@@ -415,7 +415,7 @@ static int frames_refused(void)
     bad.shape[0] = NSLOW + 1;
     check_refused(nb_nxmx_append(nxmx, second, &bad), NB_ERR_SHAPE, "8 x 11", "7 x 11");
     bad = image;
-    bad.type = NB_UINT;
+    bad.type = NB_TYPE_UINT;
     check_refused(nb_nxmx_append(nxmx, second, &bad), NB_ERR_SHAPE, "int32", "");
     bad = image;
     bad.stride[0] = 1, bad.stride[1] = NSLOW;

@@ -160,7 +160,7 @@ static void refused_file(nb_simulator *sim, const nb_nxmx_options *how, const ch
 static int files_refused(void)
 {
     nb_simulator *sim = make();
-    const nb_nxmx_options floats = {.master = 1, .type = NB_FLOAT, .bits = 32};
+    const nb_nxmx_options floats = {.master = 1, .type = NB_TYPE_FLOAT, .bits = 32};
     const double moved[N] = {12.75, 1.2, 71};
     nb_nxmx *nxmx = NULL;
 

@@ -29,9 +29,9 @@ static void expose(nb_simulator *sim, struct exposure *out)
     nb_scene scene;
     nb_source source;
 
-    check_ok(nb_describe(sim, NULL, &d), "describe");
-    check_ok(nb_resolved(sim, NULL, &scene), "resolve");
-    check_ok(nb_source_at(sim, NULL, 0, &source, NULL), "source");
+    check_ok(nb_simulator_describe(sim, NULL, &d), "describe");
+    check_ok(nb_simulator_resolved(sim, NULL, &scene), "resolve");
+    check_ok(nb_simulator_source(sim, NULL, 0, &source, NULL), "source");
     check_ok(exposure_of(ctx, &scene, &d, &source, &sim->window, out), "exposure");
     free(out->panel);
     out->panel = calloc(PANELS, sizeof *out->panel);
@@ -66,7 +66,10 @@ static int panels_are_stacked(void)
     check_refused(cbf_write(ctx, in_folder("p_1.cbf"), &exposure, 9, &image),
                   NB_ERR_UNSUPPORTED, "several panels", ".nxs");
 #ifdef NANOBRAG_HDF5
-    const nb_nxmx_options how = {.level = 1, .type = NB_INT, .bits = 32, .overload = 9};
+    const nb_nxmx_options how = {.level = 1,
+                                 .type = NB_TYPE_INT,
+                                 .bits = 32,
+                                 .overload = 9};
     struct nxmx *nxmx = NULL;
     struct exposure again;
     hid_t file;
@@ -119,7 +122,7 @@ static int panels_with_gaps(void)
 {
 #ifdef NANOBRAG_HDF5
     static int32_t counts[2][TILED_PIXELS], found[2][TILED_PIXELS];
-    const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+    const nb_nxmx_options how = {.type = NB_TYPE_INT, .bits = 32};
     nb_scene scene = tiled_scene();
     struct tiled t;
     nb_simulator *sim = NULL;
@@ -175,7 +178,7 @@ static int names_in_order(void)
         static int32_t counts[1001];
         const int n = cases[k].panels;
         const nb_array image = nb_array_i32(counts, n, 1);
-        const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+        const nb_nxmx_options how = {.type = NB_TYPE_INT, .bits = 32};
         nb_scene scene = tiled_scene();
         nb_simulator *sim = NULL;
         nb_nxmx *nxmx = NULL;
@@ -191,7 +194,7 @@ static int names_in_order(void)
                                   .nslow = 1,
                                   .nfast = 1,
                                   .slow0 = i};
-        scene.detector.convention = NB_DIALS;
+        scene.detector.convention = NB_CONVENTION_DIALS;
         scene.detector.panel = panel;
         scene.detector.npanel = n;
         scene.detector.pixel = 0.1;

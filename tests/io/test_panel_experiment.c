@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "io/experiments.h"
 #include "scene/probe.h"
 #include "support/files.h"
@@ -57,8 +59,8 @@ static double off_by(nb_simulator *a, nb_simulator *b, int i)
     nb_panel p, q;
     struct worst off = {0};
 
-    check_ok(nb_panel_at(a, NULL, i, &p), "panel");
-    check_ok(nb_panel_at(b, NULL, i, &q), "panel");
+    check_ok(nb_simulator_panel(a, NULL, i, &p), "panel");
+    check_ok(nb_simulator_panel(b, NULL, i, &q), "panel");
     worst_add_all(&off, q.origin, p.origin, 3, 1);
     worst_add_all(&off, q.fast, p.fast, 3, 1);
     worst_add_all(&off, q.slow, p.slow, 3, 1);
@@ -132,7 +134,7 @@ static int round_trip(void)
 static int conventions(void)
 {
     static double first[TILED_PIXELS], again[TILED_PIXELS];
-    static const int list[] = {NB_XDS, NB_MOSFLM};
+    static const int list[] = {NB_CONVENTION_XDS, NB_CONVENTION_MOSFLM};
     struct tiled t;
     nb_scene scene = scene_of(&t, 0);
 
@@ -175,7 +177,7 @@ static int applied(void)
     struct tiled t;
     const nb_scene scene = scene_of(&t, 0);
     const char *path = in_folder("applied.expt");
-    nb_scene other = {.detector = {.convention = NB_DIALS, .distance = 100}};
+    nb_scene other = {.detector = {.convention = NB_CONVENTION_DIALS, .distance = 100}};
     nb_experiment e;
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
@@ -296,7 +298,7 @@ static void write_nxmx(const nb_scene *scene, const char *path)
 {
     static int32_t counts[TILED_PIXELS];
     const nb_array image = nb_array_i32(counts, TILED_NSLOW, TILED_NFAST);
-    const nb_nxmx_options how = {.type = NB_INT, .bits = 32};
+    const nb_nxmx_options how = {.type = NB_TYPE_INT, .bits = 32};
     nb_simulator *sim = probe_make(scene, NULL);
     nb_nxmx *nxmx = NULL;
 

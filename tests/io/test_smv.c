@@ -235,7 +235,7 @@ static nb_status read_dtrek(const char *from, const char *to, nb_experiment *out
     return status;
 }
 
-/* The frame of NB_DIALS is (-x, y, -z) of that of d*TREK. */
+/* The frame of NB_CONVENTION_DIALS is (-x, y, -z) of that of d*TREK. */
 static int dtrek_read(void)
 {
     const unsigned all = NB_FOUND_BEAM | NB_FOUND_DETECTOR | NB_FOUND_AXIS | NB_FOUND_SCAN;

@@ -220,7 +220,7 @@ static int raw_refused(void)
     check_refused(nb_raw_write(ctx, in_folder("r"), &image, 32), NB_ERR_DONATED, "image",
                   "");
     image.flags = 0;
-    image.device = NB_CUDA;
+    image.device = NB_DEVICE_CUDA;
     check_refused(nb_raw_write(ctx, in_folder("r"), &image, 32), NB_ERR_SHAPE, "device",
                   "");
     tap_close("pixels untouched", (double)pixels[0], 42, 0);

@@ -22,7 +22,7 @@ static nb_scene base(void)
 {
     return (nb_scene){.crystal = {.cell = {50, 60, 70, 90, 100, 90},
                                   .ncells = {5, 5, 5},
-                                  .shape = NB_GAUSS,
+                                  .shape = NB_SHAPE_GAUSS,
                                   .misset = {10, 20, 30},
                                   .default_f = 100},
                       .beam = {.polarization = 0.7, .fluence = 1e28, .wavelength = 1.1},
@@ -91,7 +91,8 @@ static int round_trip(void)
     char what[64];
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
-    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         nb_scene s = base();
 
         s.detector.convention = convention;
@@ -103,10 +104,11 @@ static int round_trip(void)
         (void)snprintf(what, sizeof what, "convention %d, tilted", convention);
         back(what, &s);
         for (int i = 0; i < 3; i++)
-            s.beam.direction[i] =
-                convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM
-                    ? ((const double[3]){1, 0.04, -0.03})[i]
-                    : ((const double[3]){0.04, -0.03, 1})[i];
+            s.beam.direction[i] = convention == NB_CONVENTION_MOSFLM
+                                          || convention == NB_CONVENTION_DENZO
+                                          || convention == NB_CONVENTION_CUSTOM
+                                      ? ((const double[3]){1, 0.04, -0.03})[i]
+                                      : ((const double[3]){0.04, -0.03, 1})[i];
         (void)snprintf(what, sizeof what, "convention %d, beam off its axis", convention);
         back(what, &s);
         s.scan.osc = 0;
@@ -306,7 +308,8 @@ static int fast_along_x(void)
     const nb_expt_options options = {.fast_along_x = 1};
 
     if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
-    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         static double first[PIXELS], again[PIXELS];
         struct worst image = {0}, axis = {0};
         nb_scene s = base(), read;

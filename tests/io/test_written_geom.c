@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "io/experiments.h"
 #include "io/geometries.h"
 #include "support/files.h"
@@ -41,10 +43,10 @@ static void four_panels(nb_scene *s, nb_panel panel[4], nb_panel_group group[2])
     *s = (nb_scene){.crystal = {.cell = {40, 50, 60, 80, 95, 100},
                                 .misset = {10, 20, 30},
                                 .ncells = {5, 5, 5},
-                                .shape = NB_GAUSS,
+                                .shape = NB_SHAPE_GAUSS,
                                 .default_f = 100},
                     .beam = {.fluence = 1e28, .wavelength = 1.21},
-                    .detector = {.convention = NB_XDS,
+                    .detector = {.convention = NB_CONVENTION_XDS,
                                  .pixel = 0.2,
                                  .npanel = 4,
                                  .panel = panel,
@@ -142,7 +144,7 @@ static int round_trip(void)
 static int samples_again(void)
 {
     static const char *const paths[] = {JUNGFRAU, GEOMETRIES "agipd.geom"};
-    static const int conventions[] = {NB_MOSFLM, NB_XDS};
+    static const int conventions[] = {NB_CONVENTION_MOSFLM, NB_CONVENTION_XDS};
 
     for (int i = 0; i < 4; i++) {
         nb_geometry *g = geom_sample(paths[i / 2]), *h;
@@ -189,7 +191,7 @@ static int rectangle(void)
     nb_simulator *sim = geom_simulator(&s), *back;
     nb_geometry *g;
     nb_scene again = {.crystal = {.cell = {40}, .default_f = 1},
-                      .detector = {.convention = NB_XDS}};
+                      .detector = {.convention = NB_CONVENTION_XDS}};
     nb_description a, b;
 
     check_ok(nb_geom_write(sim, NULL, in_folder("one.geom")), "written");
@@ -200,8 +202,8 @@ static int rectangle(void)
                   && !strcmp(again.detector.panel[0].name, "p0"),
               "one panel, p0, in no group");
     back = geom_simulator(&again);
-    check_ok(nb_describe(sim, NULL, &a), "describe");
-    check_ok(nb_describe(back, NULL, &b), "describe");
+    check_ok(nb_simulator_describe(sim, NULL, &a), "describe");
+    check_ok(nb_simulator_describe(back, NULL, &b), "describe");
     tap_promised("distance", b.distance, a.distance, 1e-9);
     tap_promised("near point, fast", b.close_fast, a.close_fast, 1e-9);
     tap_promised("near point, slow", b.close_slow, a.close_slow, 1e-9);

@@ -25,7 +25,7 @@ static int plain(void)
                   == (NB_FOUND_BEAM | NB_FOUND_DETECTOR | NB_FOUND_AXIS | NB_FOUND_SCAN
                       | NB_FOUND_CRYSTAL),
               "all is found");
-    tap_check(s->detector.convention == NB_XDS, "the frame is that of xds");
+    tap_check(s->detector.convention == NB_CONVENTION_XDS, "the frame is that of xds");
     tap_close("wavelength", s->beam.wavelength, 0.98, 0);
     same_vector("beam", s->beam.direction, VECTOR(0, 0, 1), 0);
     same_vector("fast axis", s->detector.vectors[0], VECTOR(1, 0, 0), 0);

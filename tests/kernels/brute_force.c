@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 static const double pi = 3.14159265358979323846;
 
 static double dot(const double *a, const double *b)
@@ -164,7 +166,8 @@ void oracle_image(const nb_scene *scene, nb_simulator *sim, double *image)
     struct oracle o = {0};
     nb_scene resolved;
 
-    if (nb_describe(sim, NULL, &o.d) != NB_OK || nb_resolved(sim, NULL, &resolved) != NB_OK)
+    if (nb_simulator_describe(sim, NULL, &o.d) != NB_OK
+        || nb_simulator_resolved(sim, NULL, &resolved) != NB_OK)
         abort();
     resolved.crystal.hkl = scene->crystal.hkl;
     o.scene = &resolved;
@@ -172,11 +175,12 @@ void oracle_image(const nb_scene *scene, nb_simulator *sim, double *image)
     o.source = calloc((size_t)o.d.nsource, sizeof *o.source);
     if (!o.axes || !o.source) abort();
     for (int i = 0; i < o.d.nphi * o.d.ndomains; i++)
-        if (nb_orientation_at(sim, NULL, i / o.d.ndomains, i % o.d.ndomains, o.axes + 9 * i)
+        if (nb_simulator_orientation(sim, NULL, i / o.d.ndomains, i % o.d.ndomains,
+                                     o.axes + 9 * i)
             != NB_OK)
             abort();
     for (int i = 0; i < o.d.nsource; i++) {
-        if (nb_source_at(sim, NULL, i, o.source + i, NULL) != NB_OK) abort();
+        if (nb_simulator_source(sim, NULL, i, o.source + i, NULL) != NB_OK) abort();
         o.weights += o.source[i].weight;
     }
     for (int s = 0; s < o.d.nslow; s++)

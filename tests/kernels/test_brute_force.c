@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "kernels/brute_force.h"
 #include "scene/probe.h"
 #include "support/scenes.h"
@@ -23,7 +25,7 @@ static nb_pixel_trace trace(nb_simulator *sim, int i)
 {
     nb_pixel_trace t;
 
-    if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+    if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
     return t;
 }
 
@@ -31,8 +33,8 @@ static void check_oracle(const char *what, const nb_scene *scene)
 {
     static double image[PIXELS], plain[PIXELS];
 
-    for (int strategy = NB_REFERENCE; strategy <= NB_LANES; strategy++) {
-        const nb_options options = {NB_DOUBLE, strategy, 0};
+    for (int strategy = NB_STRATEGY_REFERENCE; strategy <= NB_STRATEGY_LANES; strategy++) {
+        const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
         nb_array array = nb_array_f64(image, 37, 40);
         nb_simulator *sim;
 
@@ -41,7 +43,7 @@ static void check_oracle(const char *what, const nb_scene *scene)
             abort();
         oracle_image(scene, sim, plain);
         tap_check(probe_peak(plain, PIXELS) > 0, "%s is not dark", what);
-        tap_close(strategy == NB_LANES ? "lanes" : "reference",
+        tap_close(strategy == NB_STRATEGY_LANES ? "lanes" : "reference",
                   probe_off(image, plain, PIXELS), 0, 1e-11);
         nb_simulator_free(sim);
     }
@@ -61,7 +63,8 @@ static int third_opinion(void)
     scene.oversample = 3;
     scene.detector.distance = 25;
     check_oracle("dmin", &scene);
-    for (int convention = NB_DENZO; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_DENZO; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         scene = scenes_named(SCENES_FEATURES, "each_factor");
         scene.detector.convention = convention;
         scene.crystal.hkl = scenes_reflections();
@@ -88,7 +91,7 @@ static nb_scene single(const nb_scene *scene, nb_simulator *sim, const int at[3]
     memset(s.crystal.mosaic, 0, sizeof s.crystal.mosaic);
     memset(&s.scan, 0, sizeof s.scan);
     s.crystal.ndomains = 1;
-    if (nb_source_at(sim, NULL, at[2], source, NULL) != NB_OK) abort();
+    if (nb_simulator_source(sim, NULL, at[2], source, NULL) != NB_OK) abort();
     s.beam.nsource = 1;
     s.beam.source = source;
     return s;
@@ -103,7 +106,7 @@ static void check_mean(const char *what, const nb_scene *scene)
     nb_description d;
     int at[3];
 
-    if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
     memset(mean, 0, sizeof mean);
     for (at[2] = 0; at[2] < d.nsource; at[2]++)
         for (at[0] = 0; at[0] < d.nphi; at[0]++)
@@ -134,7 +137,7 @@ static int mean_of_singles(void)
     s.crystal.interpolate = 1;
     s.crystal.ndomains = 3;
     check_mean("with reflections", &s);
-    s.crystal.shape = NB_ROUND;
+    s.crystal.shape = NB_SHAPE_ROUND;
     s.scan.osc = -3; /* backwards, through phi = 0 */
     s.scan.phi0 = 1.5;
     s.scan.nphi = 3;
@@ -144,7 +147,7 @@ static int mean_of_singles(void)
     s.crystal.ndomains = 2;
     s.scan.nphi = 1;
     check_mean("grid of sources", &s);
-    s.crystal.shape = NB_GAUSS_STAR;
+    s.crystal.shape = NB_SHAPE_GAUSS_STAR;
     check_mean("gauss_star", &s);
     return TAP_PASS;
 }
@@ -295,7 +298,8 @@ static int b_factor_and_scale(void)
 /* psi = -atan2(d.B, d.E) of section 15.7, and what textbooks give without polarization */
 static int polarization(void)
 {
-    for (int convention = NB_MOSFLM; convention <= NB_DIALS; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_DIALS;
+         convention++) {
         nb_scene s = scenes_base();
         struct worst worst = {0}, textbook = {0};
         nb_description d;
@@ -305,7 +309,7 @@ static int polarization(void)
         s.detector.distance = 8; /* two theta to 60 degrees */
         s.detector.twotheta = 20;
         sim = probe_make(&s, NULL);
-        if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+        if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
         s.beam.polarization = 0;
         for (int i = 0; i < PIXELS; i++) {
             const nb_pixel_trace t = trace(sim, i);
@@ -448,7 +452,7 @@ static int quirk_of_curvature(void)
         nb_pixel_trace t;
         double p[3];
 
-        if (nb_trace_pixel(sim, NULL, 0, i / SIDE, i % SIDE, &t) != NB_OK) abort();
+        if (nb_simulator_trace(sim, NULL, 0, i / SIDE, i % SIDE, &t) != NB_OK) abort();
         probe_turn(slow, y / 0.3 / PROBE_RADIAN, beam, p);
         probe_turn(fast, z / 0.3 / PROBE_RADIAN, p, p);
         for (int k = 0; k < 3; k++) worst_add(&worst, p[k], t.position[k], 1);

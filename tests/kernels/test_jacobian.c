@@ -56,7 +56,7 @@ static struct jacobian jacobian_of(const nb_scene *s, const char *names, int pre
         (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
         abort();
     }
-    j.n = nb_nparam(sim);
+    j.n = nb_simulator_nparam(sim);
     j.column = numbers(j.n * j.pixels);
     j.name = calloc(j.n + 1, sizeof *j.name);
     image = calloc(j.n + 1, sizeof *image);
@@ -69,7 +69,7 @@ static struct jacobian jacobian_of(const nb_scene *s, const char *names, int pre
     for (size_t i = 0; i < j.n; i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
         (void)snprintf(j.name[i], sizeof j.name[i], "%s", param.name);
         image[i] =
             nb_array_f64(j.column + i * j.pixels, s->detector.nslow, s->detector.nfast);
@@ -164,8 +164,8 @@ static struct worst worst_by(int precision, double allowed)
         struct worst worst;
 
         (void)names_of(&s, names);
-        truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
-        found = jacobian_of(&s, names, precision, NB_LANES, 0, 2, 100);
+        truth = jacobian_of(&s, names, NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 2, 8);
+        found = jacobian_of(&s, names, precision, NB_STRATEGY_LANES, 0, 2, 100);
         worst = worst_of(&found, &truth);
         worst_check(&worst, allowed, "%s: %zu columns, of their largest, %s", named.name,
                     found.n, name_of(&found, &worst));
@@ -180,13 +180,13 @@ static struct worst worst_by(int precision, double allowed)
 static int lanes_as_reference(void)
 {
     /* rounding of N h, some 100 periods, in the slope of a sine: 3.6e-14 measured */
-    (void)worst_by(NB_DOUBLE, 6e-13);
+    (void)worst_by(NB_PRECISION_DOUBLE, 6e-13);
     return TAP_PASS;
 }
 
 static int float_lanes(void)
 {
-    const struct worst worst = worst_by(NB_SINGLE, 5e-5); /* 4.6e-6 measured */
+    const struct worst worst = worst_by(NB_PRECISION_SINGLE, 5e-5); /* 4.6e-6 measured */
 
     tap_check(worst.error > 1e-8, "float was used: %.1e off, more than 1e-8 expected",
               worst.error);
@@ -206,13 +206,13 @@ static int spots_as_lanes(void)
         char names[MOST_NAME];
         struct jacobian truth;
 
-        s.crystal.shape = i % 2 ? NB_TOPHAT : NB_GAUSS;
+        s.crystal.shape = i % 2 ? NB_SHAPE_TOPHAT : NB_SHAPE_GAUSS;
         for (int k = 0; k < 3; k++) s.crystal.ncells[k] *= 4;
         (void)names_of(&s, names);
-        truth = jacobian_of(&s, names, NB_DOUBLE, NB_LANES, 0, 2, 100);
+        truth = jacobian_of(&s, names, NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0, 2, 100);
         for (size_t t = 0; t < 2; t++) {
-            struct jacobian found =
-                jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, tolerances[t], 2, 100);
+            struct jacobian found = jacobian_of(&s, names, NB_PRECISION_DOUBLE,
+                                                NB_STRATEGY_SPOTS, tolerances[t], 2, 100);
             const struct worst worst = worst_of(&found, &truth);
 
             /* rounding of N h; a pair that is passed over is small in its slope
@@ -223,7 +223,8 @@ static int spots_as_lanes(void)
             drop(&found);
         }
         {
-            struct jacobian found = jacobian_of(&s, names, NB_SINGLE, NB_SPOTS, 0, 2, 100);
+            struct jacobian found =
+                jacobian_of(&s, names, NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0, 2, 100);
             const struct worst worst = worst_of(&found, &truth);
 
             /* rounding of a spot's profile in float: 2.0e-7 measured */
@@ -242,7 +243,8 @@ static int spots_as_lanes(void)
  * and have the same bits on any number of threads. */
 static int rows_of_shapes(void)
 {
-    static const int shapes[] = {NB_GAUSS, NB_GAUSS_STAR, NB_ROUND, NB_TOPHAT};
+    static const int shapes[] = {NB_SHAPE_GAUSS, NB_SHAPE_GAUSS_STAR, NB_SHAPE_ROUND,
+                                 NB_SHAPE_TOPHAT};
     static const char *const shape_names[] = {"gauss", "gauss_star", "round", "tophat"};
     static const char *const scenes[] = {"gauss_constant", "gauss_nearest", "rotated"};
 
@@ -256,9 +258,11 @@ static int rows_of_shapes(void)
         s.crystal.shape = shapes[shape];
         for (int k = 0; k < 3; k++) s.crystal.ncells[k] *= 4;
         (void)names_of(&s, names);
-        truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
-        found = jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, 1e-14, 1, 100);
-        more = jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, 1e-14, 3, 100);
+        truth = jacobian_of(&s, names, NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 2, 8);
+        found =
+            jacobian_of(&s, names, NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 1e-14, 1, 100);
+        more =
+            jacobian_of(&s, names, NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 1e-14, 3, 100);
         worst = worst_of(&found, &truth);
         /* rounding of N h: 9.8e-14 measured */
         worst_check(&worst, 2e-12, "%s, %s: %zu columns, of their largest, %s",
@@ -278,26 +282,26 @@ static int same_bits(void)
     static const struct {
         const char *name;
         int strategy;
-    } scenes[] = {{"base", NB_LANES},
-                  {"square_tricubic", NB_LANES},
-                  {"gauss_constant", NB_LANES},
-                  {"gauss_constant", NB_SPOTS},
-                  {"weighted_domains", NB_SPOTS},
-                  {"rotated", NB_SPOTS}};
+    } scenes[] = {{"base", NB_STRATEGY_LANES},
+                  {"square_tricubic", NB_STRATEGY_LANES},
+                  {"gauss_constant", NB_STRATEGY_LANES},
+                  {"gauss_constant", NB_STRATEGY_SPOTS},
+                  {"weighted_domains", NB_STRATEGY_SPOTS},
+                  {"rotated", NB_STRATEGY_SPOTS}};
 
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
         const int strategy = scenes[k].strategy;
         nb_scene s = scenes_named(SCENES_FEATURES, scenes[k].name);
         struct jacobian one;
 
-        if (strategy == NB_SPOTS) {
-            s.crystal.shape = NB_GAUSS;
+        if (strategy == NB_STRATEGY_SPOTS) {
+            s.crystal.shape = NB_SHAPE_GAUSS;
             for (int i = 0; i < 3; i++) s.crystal.ncells[i] *= 4;
         }
-        one = jacobian_of(&s, "*", NB_DOUBLE, strategy, 0, 1, 1);
+        one = jacobian_of(&s, "*", NB_PRECISION_DOUBLE, strategy, 0, 1, 1);
         for (int threads = 1; threads <= 3; threads++) {
             struct jacobian all =
-                jacobian_of(&s, "*", NB_DOUBLE, strategy, 0, threads, 100);
+                jacobian_of(&s, "*", NB_PRECISION_DOUBLE, strategy, 0, threads, 100);
 
             tap_check(all.n > 16 && bits_same(all.column, one.column, all.n * all.pixels),
                       "%s: %zu directions at once on %d threads, the bits of one by one",
@@ -346,21 +350,22 @@ static int many_columns(void)
     nb_hkl *hkl;
     nb_scene s = crowded(ctx, 12, &hkl);
 
-    for (int lookup = NB_NEAREST; lookup <= NB_TRICUBIC; lookup++) {
+    for (int lookup = NB_LOOKUP_NEAREST; lookup <= NB_LOOKUP_TRICUBIC; lookup++) {
         struct worst worst = {0};
         double *change[2], most;
         size_t n = 0;
 
         s.crystal.interpolate = lookup;
         for (int way = 0; way < 2; way++) {
-            const nb_options options = {NB_DOUBLE, way ? NB_LANES : NB_REFERENCE, 0};
+            const nb_options options = {NB_PRECISION_DOUBLE,
+                                        way ? NB_STRATEGY_LANES : NB_STRATEGY_REFERENCE, 0};
             nb_simulator *sim;
             nb_array image;
             double *dx;
 
             if (nb_simulator_create(ctx, &s, "F[*] default_f cell", &options, &sim))
                 abort();
-            n = nb_nparam(sim);
+            n = nb_simulator_nparam(sim);
             dx = numbers(n);
             change[way] = numbers(pixels_of(&s));
             image = nb_array_f64(change[way], s.detector.nslow, s.detector.nfast);
@@ -373,7 +378,7 @@ static int many_columns(void)
         worst_add_all(&worst, change[1], change[0], pixels_of(&s), most);
         /* the sum of some 15000 columns: 2.7e-13 measured */
         worst_check(&worst, 5e-12, "%s, %zu parameters, of the largest",
-                    lookup == NB_TRICUBIC ? "tricubic" : "nearest", n);
+                    lookup == NB_LOOKUP_TRICUBIC ? "tricubic" : "nearest", n);
         tap_check(most > 0, "the largest is %g", most);
         free(change[0]);
         free(change[1]);
@@ -468,7 +473,7 @@ static void check_progress(const char *name, const char *names)
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK
         || nb_simulator_create(ctx, &s, names, NULL, &sim) != NB_OK)
         abort();
-    n = nb_nparam(sim), d = nb_ndense(sim);
+    n = nb_simulator_nparam(sim), d = nb_simulator_ndense(sim);
     dx = numbers(n * n);
     bar_x = numbers(2 * n);
     normal.matrix = numbers(d * d);
@@ -485,7 +490,7 @@ static void check_progress(const char *name, const char *names)
     two[0] = two[1] = dense[0];
     for (int call = 0; call < CALLS; call++)
         for (int stop = 0; stop < 2; stop++) {
-            const nb_target target = {.kind = NB_GAUSSIAN, .observed = two};
+            const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = two};
             const int whole = told.calls;
             nb_status status = NB_OK;
             double most = 0;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "kernels/kernels.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -20,17 +22,18 @@
 
 enum { NFAST = 40, NSLOW = 37, PIXELS = NFAST * NSLOW };
 
-static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+static const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0,
+                                             1, NULL};
 
 /* all ways but the reference */
 static const struct {
     const char *name;
     struct renders_way way;
 } ways[] = {
-    {"lanes in double", {NB_DOUBLE, NB_LANES, 0, 1, NULL}},
-    {"lanes in float", {NB_SINGLE, NB_LANES, 0, 1, NULL}},
-    {"spots in double", {NB_DOUBLE, NB_SPOTS, 0, 1, NULL}},
-    {"spots in float", {NB_SINGLE, NB_SPOTS, 0, 1, NULL}},
+    {"lanes in double", {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0, 1, NULL}},
+    {"lanes in float", {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0, 1, NULL}},
+    {"spots in double", {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0, 1, NULL}},
+    {"spots in float", {NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0, 1, NULL}},
 };
 
 /* ---- against the reference ---- */
@@ -63,16 +66,16 @@ static void check_scene(const char *name, const nb_scene *scene,
     gap = renders_compare(image, truth, PIXELS);
     tap_check(gap.peak > 0 && has_contrast(truth), "%s has a picture: peak %g", name,
               gap.peak);
-    if (way->precision == NB_DOUBLE && way->strategy == NB_LANES)
+    if (way->precision == NB_PRECISION_DOUBLE && way->strategy == NB_STRATEGY_LANES)
         tap_close(name, gap.worst, 0, renders_allowed(scene));
     else
         tap_promised(name, gap.worst, 0,
-                     (way->precision == NB_SINGLE ? 1e-5 : 1e-12)
-                         + (way->strategy == NB_SPOTS ? about.tolerance : 0));
-    if (way->precision == NB_SINGLE)
+                     (way->precision == NB_PRECISION_SINGLE ? 1e-5 : 1e-12)
+                         + (way->strategy == NB_STRATEGY_SPOTS ? about.tolerance : 0));
+    if (way->precision == NB_PRECISION_SINGLE)
         tap_promised("1 - correlation", gap.uncorrelated, 0, 1e-10);
     /* what spots drop comes on top */
-    estimate = about.rounding + (about.strategy == NB_SPOTS ? about.tolerance : 0);
+    estimate = about.rounding + (about.strategy == NB_STRATEGY_SPOTS ? about.tolerance : 0);
     tap_check(gap.worst <= estimate, "%s: off %.2g estimated %.2g", name, gap.worst,
               estimate);
     tap_check(!way->isa || strcmp(about.kernel, way->isa) == 0, "%s: ran on %s", name,
@@ -199,7 +202,7 @@ static void check_part(const char *name, nb_scene scene, const struct renders_wa
 
 static int roi_same_bits(void)
 {
-    for (int shape = NB_SQUARE; shape <= NB_GAUSS_STAR; shape++)
+    for (int shape = NB_SHAPE_SQUARE; shape <= NB_SHAPE_GAUSS_STAR; shape++)
         for (size_t w = 0; w < COUNT(ways); w++) {
             nb_scene scene = scenes_base();
             char name[80];
@@ -216,7 +219,7 @@ static int mask_same_bits(void)
     static uint8_t shows[PIXELS];
 
     for (int i = 0; i < PIXELS; i++) shows[i] = i % 7 != 0;
-    for (int shape = NB_SQUARE; shape <= NB_GAUSS_STAR; shape++)
+    for (int shape = NB_SHAPE_SQUARE; shape <= NB_SHAPE_GAUSS_STAR; shape++)
         for (size_t w = 0; w < COUNT(ways); w++) {
             nb_scene scene = scenes_base();
             char name[80];
@@ -245,7 +248,7 @@ static int roi_point_spread(void)
         struct worst worst = {0};
         double peak;
 
-        scene.crystal.shape = NB_GAUSS;
+        scene.crystal.shape = NB_SHAPE_GAUSS;
         scene.psf.kind = NB_PSF_GAUSS;
         scene.psf.fwhm = 1.2;
         if (!renders_image(&scene, &ways[w].way, whole, NULL)) continue;
@@ -307,7 +310,8 @@ static int float32_is_rounded(void)
  * look up F inside the list may not be judged by the tile */
 static int curved_quirk_and_list(void)
 {
-    static const struct renders_way lanes = {NB_DOUBLE, NB_LANES, 0, 1, NULL};
+    static const struct renders_way lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0, 1,
+                                             NULL};
     char name[64];
 
     for (int i = 0; i < 16; i++) {
@@ -315,9 +319,9 @@ static int curved_quirk_and_list(void)
 
         scene.quirks = NB_QUIRK_ALL;
         scene.crystal.hkl = scenes_reflections();
-        scene.crystal.interpolate = i % 2 ? NB_TRICUBIC : NB_NEAREST;
+        scene.crystal.interpolate = i % 2 ? NB_LOOKUP_TRICUBIC : NB_LOOKUP_NEAREST;
         scene.detector.curved = 1;
-        scene.detector.convention = NB_DIALS;
+        scene.detector.convention = NB_CONVENTION_DIALS;
         scene.detector.distance = 60 + 10 * i;
         (void)snprintf(name, sizeof name, "curved at %g mm, interpolation %d",
                        scene.detector.distance, i % 2);

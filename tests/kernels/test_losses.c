@@ -31,7 +31,7 @@ static int formulas(void)
 {
     static const double photons[] = {0.3, 1, 2.9, 4.1, 40, 1e4};
 
-    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
+    for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++)
         for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
             struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0, 0}, 3, 0.7};
             const struct phys_loss loss =
@@ -40,7 +40,7 @@ static int formulas(void)
                                           &p,
                                           photons[i],
                                           photons[i],
-                                          kind == NB_HUBER
+                                          kind == NB_LOSS_HUBER
                                               ? fabs(fabs(photons[i] - 3) - 2.1)
                                               : 0,
                                           0};
@@ -50,7 +50,7 @@ static int formulas(void)
             tap_check(ladder_agrees(&found, loss.slope, NULL) && loss.curvature > 0,
                       "kind %d at %g: slope %.12g, differences %.12g +- %.1e", kind,
                       photons[i], loss.slope, found.slope, found.bar);
-            if (kind == NB_HUBER || kind == NB_CAUCHY)
+            if (kind == NB_LOSS_HUBER || kind == NB_LOSS_CAUCHY)
                 tap_close("curvature, that of reweighted squares", loss.curvature,
                           loss.slope / (photons[i] - 3), 4e-16);
         }
@@ -255,7 +255,7 @@ static int losses_by_lanes(void)
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
         if (!kernels_lanes(sets[k]).precise) continue;
         run++;
-        for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
+        for (int kind = NB_LOSS_GAUSS; kind <= NB_LOSS_CAUCHY; kind++) {
             const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8, 0};
             const struct phys_loss_model model = target_model(&target);
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -20,15 +22,16 @@
 
 enum { NFAST = 64, NSLOW = 40, PIXELS = NFAST * NSLOW, AT_FAST = 49, AT_SLOW = 29 };
 
-static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+static const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0,
+                                             1, NULL};
 
 enum { WAYS = 4 };
 static const char *const way_names[WAYS] = {"double", "float", "spots", "spots float"};
 static const struct renders_way ways[WAYS] = {
-    {NB_DOUBLE, NB_LANES, 0, 1, NULL},
-    {NB_SINGLE, NB_LANES, 0, 1, NULL},
-    {NB_DOUBLE, NB_SPOTS, 0, 1, NULL},
-    {NB_SINGLE, NB_SPOTS, 0, 1, NULL},
+    {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0, 1, NULL},
+    {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0, 1, NULL},
+    {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0, 1, NULL},
+    {NB_PRECISION_SINGLE, NB_STRATEGY_SPOTS, 0, 1, NULL},
 };
 
 /* ---- the grid ---- */
@@ -58,7 +61,7 @@ static nb_scene scene_of(int shape, double count, size_t cell, double wavelength
     s.crystal.default_f = 100;
     s.beam.wavelength = wavelength;
     s.beam.polarization = 0.9;
-    s.detector.convention = NB_XDS; /* two theta turns about the crystal */
+    s.detector.convention = NB_CONVENTION_XDS; /* two theta turns about the crystal */
     s.detector.nfast = NFAST;
     s.detector.nslow = NSLOW;
     s.detector.distance = places[place].distance;
@@ -141,17 +144,18 @@ static void look(const nb_scene *scene, const char *name, const double *truth,
     static double image[PIXELS];
 
     for (int w = 0; w < WAYS; w++) {
-        const double allowed = ways[w].precision == NB_SINGLE ? 1e-5 : rounding;
+        const double allowed = ways[w].precision == NB_PRECISION_SINGLE ? 1e-5 : rounding;
         struct found *f = found + w;
         nb_description about;
         struct renders_gap gap;
         double dropped;
 
-        if (ways[w].strategy == NB_SPOTS
-            && (scene->crystal.shape == NB_SQUARE || scene->crystal.shape == NB_ROUND))
+        if (ways[w].strategy == NB_STRATEGY_SPOTS
+            && (scene->crystal.shape == NB_SHAPE_SQUARE
+                || scene->crystal.shape == NB_SHAPE_ROUND))
             continue;
         if (!renders_image(scene, &ways[w], image, &about)) continue;
-        dropped = about.strategy == NB_SPOTS ? about.tolerance : 0;
+        dropped = about.strategy == NB_STRATEGY_SPOTS ? about.tolerance : 0;
         gap = renders_compare(image, truth, PIXELS);
         f->images++;
         f->small += about.tiles_small > 0;
@@ -167,14 +171,14 @@ static void try_scene(nb_scene scene, const char *name, int lookup, struct found
 {
     static double truth[PIXELS];
     /* half way down: the metric of gauss_star is not that of the indices */
-    const double off = scene.crystal.shape == NB_GAUSS_STAR ? 0.08 : 0.3;
+    const double off = scene.crystal.shape == NB_SHAPE_GAUSS_STAR ? 0.08 : 0.3;
     int at[3];
     nb_hkl *list = NULL;
 
     if (!renders_aim(&scene, AT_SLOW, AT_FAST, off, at)) return;
     if (lookup > 0) {
         scene.crystal.hkl = list = reflections_about(at);
-        scene.crystal.interpolate = lookup == 1 ? NB_NEAREST : NB_TRICUBIC;
+        scene.crystal.interpolate = lookup == 1 ? NB_LOOKUP_NEAREST : NB_LOOKUP_TRICUBIC;
     }
     if (renders_image(&scene, &reference, truth, NULL))
         look(&scene, name, truth, renders_allowed(&scene), found);
@@ -191,7 +195,7 @@ static void report(double count, const struct found *found)
         (void)snprintf(name, sizeof name, "N = %g, %s", count, way_names[w]);
         check_image(name, "pixels, rounding", &f->pixel);
         check_image(name, "pixels, the estimate", &f->estimate);
-        if (ways[w].precision == NB_SINGLE)
+        if (ways[w].precision == NB_PRECISION_SINGLE)
             check_image(name, "1 - correlation", &f->correlation);
         tap_note("%s: tiles divided in %d of %d images, in double in %d", name, f->small,
                  f->images, f->precise);
@@ -205,7 +209,7 @@ static int grid(void)
                                         "grid_tophat", "grid_gauss_star"};
     static const char *const lookups[] = {"constant", "nearest", "tricubic"};
     struct found found[WAYS];
-    int rotation = 0, shape = NB_SQUARE;
+    int rotation = 0, shape = NB_SHAPE_SQUARE;
 
     while (strcmp(tap_running(), cases[shape]) != 0) shape++;
     for (size_t n = 0; n < COUNT(counts); n++) {
@@ -236,8 +240,9 @@ static int thin_sensor(void)
 
     for (size_t i = 0; i < COUNT(thickness); i++)
         for (int layers = 1; layers <= 4; layers += 3) {
-            const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
-            nb_scene s = scene_of(NB_SQUARE, 5, 1, 1, 0);
+            const struct renders_way way = {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0, 1,
+                                            NULL};
+            nb_scene s = scene_of(NB_SHAPE_SQUARE, 5, 1, 1, 0);
             struct worst worst = {0};
 
             s.detector.thickness = thickness[i];
@@ -261,11 +266,12 @@ static int jumps(void)
     static const struct {
         int shape;
         double count, fudge;
-    } crystals[] = {{NB_SQUARE, 1, 1},      {NB_SQUARE, 2, 1}, {NB_ROUND, 2, 1},
-                    {NB_GAUSS, 3, 0.05},    {NB_GAUSS, 2, 1},  {NB_GAUSS_STAR, 2, 1},
-                    {NB_GAUSS_STAR, 3, 0.3}};
+    } crystals[] = {{NB_SHAPE_SQUARE, 1, 1},      {NB_SHAPE_SQUARE, 2, 1},
+                    {NB_SHAPE_ROUND, 2, 1},       {NB_SHAPE_GAUSS, 3, 0.05},
+                    {NB_SHAPE_GAUSS, 2, 1},       {NB_SHAPE_GAUSS_STAR, 2, 1},
+                    {NB_SHAPE_GAUSS_STAR, 3, 0.3}};
     static double truth[PIXELS], image[PIXELS];
-    const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
+    const struct renders_way way = {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0, 1, NULL};
     static const int origin[3] = {0, 0, 0};
     nb_hkl *list = reflections_about(origin);
 
@@ -278,7 +284,7 @@ static int jumps(void)
             s.crystal.fudge = crystals[i].fudge;
             for (int k = 0; k < 3; k++) s.crystal.misset[k] = 17 * rotation + 29 * k;
             s.crystal.hkl = list;
-            s.crystal.interpolate = NB_NEAREST;
+            s.crystal.interpolate = NB_LOOKUP_NEAREST;
             s.oversample = 4;
             if (renders_image(&s, &reference, truth, NULL)
                 && renders_image(&s, &way, image, NULL))

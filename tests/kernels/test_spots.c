@@ -21,7 +21,8 @@
 
 enum { PIXELS = SPOTS_PIXELS };
 
-static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+static const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0,
+                                             1, NULL};
 static const double tolerances[] = {1e-2, 1e-3, 1e-5, 1e-8, 1e-12};
 
 /* ---- the bound ---- */
@@ -34,9 +35,11 @@ static void check_bound(const char *name, const nb_scene *scene, double rounding
 
     if (!renders_image(scene, &reference, truth, NULL)) return;
     for (size_t t = 0; t < COUNT(tolerances); t++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-            const struct renders_way way = {precision, NB_SPOTS, tolerances[t], 1, NULL};
-            const double single = precision == NB_SINGLE ? 1e-5 : 0;
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
+            const struct renders_way way = {precision, NB_STRATEGY_SPOTS, tolerances[t], 1,
+                                            NULL};
+            const double single = precision == NB_PRECISION_SINGLE ? 1e-5 : 0;
             nb_description about;
             struct renders_gap gap;
             char what[80];
@@ -45,9 +48,10 @@ static void check_bound(const char *name, const nb_scene *scene, double rounding
             if (!renders_image(scene, &way, image, &about)) continue;
             gap = renders_compare(image, truth, PIXELS);
             (void)snprintf(what, sizeof what, "%s, %s to %g", name,
-                           precision == NB_SINGLE ? "float" : "double", tolerances[t]);
-            tap_check(gap.peak > 0 && about.strategy == NB_SPOTS, "%s: spots, peak %g",
-                      what, gap.peak);
+                           precision == NB_PRECISION_SINGLE ? "float" : "double",
+                           tolerances[t]);
+            tap_check(gap.peak > 0 && about.strategy == NB_STRATEGY_SPOTS,
+                      "%s: spots, peak %g", what, gap.peak);
             tap_promised(what, gap.worst, 0, tolerances[t] + single + rounding);
         }
 }
@@ -70,7 +74,7 @@ static void check_shape(int shape)
 {
     static const char *const names[] = {"square", "round", "gauss", "tophat", "gauss_star"};
 
-    for (int lookup = 0; lookup <= NB_TRICUBIC; lookup++)
+    for (int lookup = 0; lookup <= NB_LOOKUP_TRICUBIC; lookup++)
         for (int count = 3; count <= 12; count += 9) {
             nb_scene scene = scenes_base_of(SCENES_SPOTS);
             char name[80];
@@ -87,16 +91,16 @@ static void check_shape(int shape)
 
 static int bound_shapes(void)
 {
-    check_shape(NB_GAUSS);
-    check_shape(NB_TOPHAT);
-    check_shape(NB_GAUSS_STAR);
+    check_shape(NB_SHAPE_GAUSS);
+    check_shape(NB_SHAPE_TOPHAT);
+    check_shape(NB_SHAPE_GAUSS_STAR);
     return TAP_PASS;
 }
 
 static int bound_on_request(void)
 {
-    check_shape(NB_SQUARE);
-    check_shape(NB_ROUND);
+    check_shape(NB_SHAPE_SQUARE);
+    check_shape(NB_SHAPE_ROUND);
     return TAP_PASS;
 }
 
@@ -107,12 +111,12 @@ static int bound_of_tails(void)
     static const double off[] = {0.7, 1.5, 2.5, 3.5, 5, 7};
 
     for (size_t i = 0; i < COUNT(off); i++)
-        for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape += 2) {
+        for (int shape = NB_SHAPE_GAUSS; shape <= NB_SHAPE_GAUSS_STAR; shape += 2) {
             const nb_scene scene = scenes_beside_spot(shape, 30, off[i]);
             char name[80];
 
             (void)snprintf(name, sizeof name, "%s, %g/N off",
-                           shape == NB_GAUSS ? "gauss" : "gauss_star", off[i]);
+                           shape == NB_SHAPE_GAUSS ? "gauss" : "gauss_star", off[i]);
             /* the slope of a gaussian's logarithm grows with the distance */
             check_bound(name, &scene, renders_allowed(&scene) * (1 + off[i]));
         }
@@ -129,7 +133,7 @@ static int bound_beside_roi(void)
     double most;
 
     if (!strstr(nb_features(), "fftw")) return tap_skip("this build has no FFTW");
-    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.shape = NB_SHAPE_GAUSS;
     if (!renders_image(&scene, &reference, truth, NULL)) return TAP_PASS;
     for (size_t i = 0; i < PIXELS; i++)
         if (truth[i] > truth[brightest]) brightest = i;
@@ -159,7 +163,7 @@ static int bound_beside_roi(void)
 static int bound_of_wide_spots(void)
 {
     for (int fine = 1; fine >= 0; fine--) {
-        nb_scene scene = scenes_beside_spot(NB_GAUSS, 10, 0.6);
+        nb_scene scene = scenes_beside_spot(NB_SHAPE_GAUSS, 10, 0.6);
 
         scene.oversample = fine ? 64 : 3;
         check_bound(fine ? "wide" : "wide, few samples", &scene, renders_allowed(&scene));
@@ -174,8 +178,9 @@ static int tails_in_lanes(void)
     static double truth[PIXELS], image[PIXELS];
 
     for (size_t i = 0; i < COUNT(off); i++)
-        for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape += 2) {
-            const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
+        for (int shape = NB_SHAPE_GAUSS; shape <= NB_SHAPE_GAUSS_STAR; shape += 2) {
+            const struct renders_way way = {NB_PRECISION_SINGLE, NB_STRATEGY_LANES, 0, 1,
+                                            NULL};
             const nb_scene scene = scenes_beside_spot(shape, 30, off[i]);
             struct renders_gap gap;
             char name[80];
@@ -185,7 +190,8 @@ static int tails_in_lanes(void)
                 continue;
             gap = renders_compare(image, truth, PIXELS);
             (void)snprintf(name, sizeof name, "%s, %g/N off, peak %.2g",
-                           shape == NB_GAUSS ? "gauss" : "gauss_star", off[i], gap.peak);
+                           shape == NB_SHAPE_GAUSS ? "gauss" : "gauss_star", off[i],
+                           gap.peak);
             tap_close(name, gap.worst, 0, 3e-10); /* 1.7e-11 measured */
         }
     return TAP_PASS;
@@ -195,12 +201,13 @@ static int tails_in_lanes(void)
 static int nothing_to_see(void)
 {
     static double truth[PIXELS], image[PIXELS];
-    const nb_scene scenes[] = {scenes_beside_spot(NB_TOPHAT, 30, 2),
-                               scenes_beside_spot(NB_GAUSS, 2000, 300)};
+    const nb_scene scenes[] = {scenes_beside_spot(NB_SHAPE_TOPHAT, 30, 2),
+                               scenes_beside_spot(NB_SHAPE_GAUSS, 2000, 300)};
 
     for (size_t i = 0; i < COUNT(scenes); i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-            const struct renders_way way = {precision, NB_SPOTS, 0, 2, NULL};
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
+            const struct renders_way way = {precision, NB_STRATEGY_SPOTS, 0, 2, NULL};
             double most;
 
             if (!renders_image(&scenes[i], &reference, truth, NULL)
@@ -236,7 +243,7 @@ static int halfway_counts_once(void)
     scene.beam.wavelength = 16;
     scene.beam.direction[0] = 1; /* the pixel lies at 90 degrees, along y */
     scene.beam.polarization_axis[2] = 1;
-    scene.detector.convention = NB_CUSTOM;
+    scene.detector.convention = NB_CONVENTION_CUSTOM;
     memcpy(scene.detector.vectors, vectors, sizeof vectors);
     scene.detector.pixel = 1000.0 / 1024;
     scene.detector.origin_kind = NB_ORIGIN_PIX0;
@@ -245,14 +252,15 @@ static int halfway_counts_once(void)
     scene.detector.origin[2] = -(fast + 0.5) * scene.detector.pixel;
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
         || nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK
-        || nb_trace_pixel(sim, NULL, 0, slow, fast, &trace) != NB_OK)
+        || nb_simulator_trace(sim, NULL, 0, slow, fast, &trace) != NB_OK)
         abort();
     tap_check(trace.h[0] == -0.5 && trace.h[1] == 0.5 && trace.h[2] == 0,
               "the sample lies at %.17g %.17g %.17g", trace.h[0], trace.h[1], trace.h[2]);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        const struct renders_way way = {precision, NB_SPOTS, 1e-5, 1, NULL};
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        const struct renders_way way = {precision, NB_STRATEGY_SPOTS, 1e-5, 1, NULL};
 
         if (renders_image(&scene, &reference, truth, NULL)
             && renders_image(&scene, &way, image, NULL))
@@ -298,25 +306,28 @@ static int forward_at_x(void)
     nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_context *ctx = context_with(NULL);
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        const nb_options options = {precision, NB_SPOTS, 0}, exact = {0, NB_REFERENCE, 0};
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        const nb_options options = {precision, NB_STRATEGY_SPOTS, 0},
+                         exact = {0, NB_STRATEGY_REFERENCE, 0};
         nb_simulator *sim = make(ctx, &scene, names, &options);
 
         for (size_t g = 0; g < COUNT(grown); g++) {
-            double x[11], allowed = precision == NB_SINGLE ? 2e-5 : 1e-10 + 1e-11;
+            double x[11], allowed = precision == NB_PRECISION_SINGLE ? 2e-5 : 1e-10 + 1e-11;
             nb_simulator *second;
             nb_scene resolved;
             nb_param param;
 
-            for (size_t i = 0; i < nb_nparam(sim); i++) {
-                if (nb_param_at(sim, i, &param) != NB_OK) abort();
+            for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
+                if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
                 x[i] =
                     param.value
                     * (strncmp(param.name, "cell_", 5) == 0 && strstr("abc", param.name + 5)
                            ? grown[g]
                            : 1 + 0.02 * (grown[g] - 1));
             }
-            if (!tap_check(forward(sim, x, at_x) && nb_resolved(sim, x, &resolved) == NB_OK,
+            if (!tap_check(forward(sim, x, at_x)
+                               && nb_simulator_resolved(sim, x, &resolved) == NB_OK,
                            "cell x %g: renders", grown[g]))
                 continue;
             second = make(ctx, &resolved, NULL, &options);
@@ -369,8 +380,9 @@ static int threads_same_bits(void)
     static double one[TALL_PIXELS], many[TALL_PIXELS];
     const nb_scene scene = tall();
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        struct renders_way way = {precision, NB_SPOTS, 0, 1, NULL};
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        struct renders_way way = {precision, NB_STRATEGY_SPOTS, 0, 1, NULL};
 
         if (!renders_image(&scene, &way, one, NULL)) continue;
         for (size_t i = 0; i < COUNT(threads); i++) {
@@ -388,8 +400,8 @@ static int threads_same_bits(void)
 static int progress_and_cancelling(void)
 {
     static double expected[TALL_PIXELS], image[TALL_PIXELS];
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
-    nb_scene scenes[] = {tall(), scenes_beside_spot(NB_GAUSS, 30, 4)};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0};
+    nb_scene scenes[] = {tall(), scenes_beside_spot(NB_SHAPE_GAUSS, 30, 4)};
 
     scenes[1].detector.nslow = TALL;
     for (size_t i = 0; i < COUNT(scenes); i++)
@@ -441,7 +453,7 @@ static int memory_of_many_pairs(void)
 {
     static const double allowed = 24; /* MB: image, lists of two threads, stacks */
     static double image[PIXELS];
-    const struct renders_way way = {NB_DOUBLE, NB_SPOTS, 0, 2, NULL};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0, 2, NULL};
     nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_description about;
     double before, after;

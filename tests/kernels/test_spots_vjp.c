@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "simulator.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -74,17 +76,17 @@ static struct gradients gradients_of(const nb_scene *s, const nb_options *option
     const nb_array seen = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
     nb_target target = {0};
     nb_normal normal = {0};
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     struct gradients g = {n, n, numbers(n), numbers(n), 0, 0};
 
     for (size_t i = 0; i < n; i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) == NB_OK && !strcmp(param.name, "default_f"))
+        if (nb_simulator_param(sim, i, &param) == NB_OK && !strcmp(param.name, "default_f"))
             g.default_f = i;
     }
 
-    target.kind = NB_GAUSSIAN;
+    target.kind = NB_LOSS_GAUSS;
     target.observed = &seen;
     normal.gradient = g.loss;
     if (nb_vjp(sim, NULL, 1, &bar, g.linear) != NB_OK
@@ -101,14 +103,14 @@ static struct gradients gradients_of(const nb_scene *s, const nb_options *option
 /* S of each parameter, sum |weight| |dI|, and the sum itself, from tangents */
 static void tangents_of(const nb_scene *s, double *sum, double *scale)
 {
-    const nb_options options = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     nb_context *ctx = renders_context(1);
     nb_simulator *sim = simulator_of(ctx, s, &options);
     double *w = weights_of(s), *change = numbers(pixels_of(s));
     nb_array dimage = nb_array_f64(change, s->detector.nslow, s->detector.nfast);
 
-    for (size_t p = 0; p < nb_nparam(sim); p++) {
-        double *d = numbers(nb_nparam(sim));
+    for (size_t p = 0; p < nb_simulator_nparam(sim); p++) {
+        double *d = numbers(nb_simulator_nparam(sim));
 
         d[p] = 1;
         if (nb_jvp(sim, NULL, 1, d, &dimage) != NB_OK) abort();
@@ -128,7 +130,7 @@ static void tangents_of(const nb_scene *s, double *sum, double *scale)
  * other two shapes. 0 where the list ends. */
 static int local_scene(size_t i, nb_scene *s, char *name, size_t size)
 {
-    static const int shapes[] = {NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
+    static const int shapes[] = {NB_SHAPE_GAUSS, NB_SHAPE_GAUSS_STAR, NB_SHAPE_TOPHAT};
     static const char *const names[] = {"gauss", "gauss_star", "tophat"};
 
     struct named_scene named;
@@ -146,18 +148,19 @@ static int local_scene(size_t i, nb_scene *s, char *name, size_t size)
 static int is_painted(const nb_scene *s)
 {
     nb_context *ctx = renders_context(1);
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0};
     nb_simulator *sim = simulator_of(ctx, s, &spots);
     nb_description about;
     nb_scene r;
     int painted;
 
-    if (nb_resolved(sim, NULL, &r) != NB_OK || nb_describe(sim, NULL, &about) != NB_OK)
+    if (nb_simulator_resolved(sim, NULL, &r) != NB_OK
+        || nb_simulator_describe(sim, NULL, &about) != NB_OK)
         abort();
-    painted = about.strategy == NB_SPOTS && r.dmin == 0 && r.crystal.b_factor == 0
+    painted = about.strategy == NB_STRATEGY_SPOTS && r.dmin == 0 && r.crystal.b_factor == 0
               && !(r.detector.thickness > 0) && !r.oversample_omega
               && (!r.oversample_polar || r.beam.unpolarised)
-              && !(r.crystal.hkl && r.crystal.interpolate == NB_TRICUBIC)
+              && !(r.crystal.hkl && r.crystal.interpolate == NB_LOOKUP_TRICUBIC)
               && !(r.quirks & NB_QUIRK_WATER && r.background.water > 0);
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -188,7 +191,8 @@ static double worst_of_loss(size_t n, const double *a, const double *b, const do
  */
 static int painted_as_lanes(void)
 {
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 1e-14}, lanes = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 1e-14},
+                     lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     char name[80];
     nb_scene s;
 
@@ -219,7 +223,7 @@ static int painted_as_lanes(void)
  * change, places of samples and factors, is then left out; in every second scene. */
 static int alone(void)
 {
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 1e-14};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 1e-14};
     char name[80];
     nb_scene s;
     int checked = 0;
@@ -237,7 +241,7 @@ static int alone(void)
             nb_simulator *one;
             nb_param param;
 
-            if (nb_param_at(sim, k, &param) != NB_OK
+            if (nb_simulator_param(sim, k, &param) != NB_OK
                 || nb_simulator_create(ctx, &s, param.name, &spots, &one) != NB_OK
                 || nb_vjp(one, NULL, 1, &bar, own + k) != NB_OK)
                 abort();
@@ -284,8 +288,8 @@ static void dirty_memory(void)
  * them. */
 static double worst_to(int precision, double tolerance, int cells, double *worst_loss)
 {
-    const nb_options spots = {precision, NB_SPOTS, tolerance},
-                     lanes = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options spots = {precision, NB_STRATEGY_SPOTS, tolerance},
+                     lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     struct worst worst = {0}, losses = {0};
     char name[80];
     nb_scene s;
@@ -329,7 +333,7 @@ static int tolerance_kept(void)
     for (size_t i = 0; i < COUNT(tolerances); i++) {
         const double allowed = tolerances[i] / 100 + 1e-10;
         double loss;
-        const double worst = worst_to(NB_DOUBLE, tolerances[i], 0, &loss);
+        const double worst = worst_to(NB_PRECISION_DOUBLE, tolerances[i], 0, &loss);
 
         tap_promised("to a tolerance, of S", worst, 0, allowed);
         tap_promised("to a tolerance, of a loss", loss, 0, allowed);
@@ -341,7 +345,7 @@ static int float_painted(void)
 {
     /* so long a crystal that its spots lie apart, as float needs */
     double loss;
-    const double worst = worst_to(NB_SINGLE, 0, 24, &loss);
+    const double worst = worst_to(NB_PRECISION_SINGLE, 0, 24, &loss);
 
     /* Rounding in float of N h, 24 cells to an index of 10, is 1e-5 of the slope of a
      * profile's steepest part; 2.5e-6 and 4.4e-6 are measured. */
@@ -355,8 +359,8 @@ static int float_painted(void)
 static double check_as_lanes(const char *name, const nb_scene *s, double tolerance,
                              double allowed)
 {
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, tolerance},
-                     lanes = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, tolerance},
+                     lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     struct gradients a, b;
     double *sum, *scale, linear, loss, value;
 
@@ -390,7 +394,7 @@ static int masked(void)
         unsigned char *mask = numbers(pixels_of(&s));
         double value;
 
-        s.crystal.shape = NB_GAUSS;
+        s.crystal.shape = NB_SHAPE_GAUSS;
         s.detector.mask = mask;
         for (int k = 0; k < rows[i] * s.detector.nfast; k++) mask[k] = k % 5 != 1;
         value = check_as_lanes("masked", &s, 1e-14, 1.5e-12); /* 1.1e-13 measured */
@@ -405,10 +409,10 @@ static int masked(void)
  * measured, 2.3e-12 in a build without optimisation and vectors. */
 static int tails(void)
 {
-    nb_scene s = scenes_beside_spot(NB_GAUSS, 10, 0.4);
+    nb_scene s = scenes_beside_spot(NB_SHAPE_GAUSS, 10, 0.4);
 
     tap_check(check_as_lanes("gauss", &s, 1e-8, 2e-11) > 0, "a loss");
-    s = scenes_beside_spot(NB_GAUSS_STAR, 10, 0.4);
+    s = scenes_beside_spot(NB_SHAPE_GAUSS_STAR, 10, 0.4);
     tap_check(check_as_lanes("gauss_star", &s, 1e-8, 2e-11) > 0, "a loss");
     return TAP_PASS;
 }
@@ -416,7 +420,7 @@ static int tails(void)
 /* cells of 8 x 8 pixels without a photon; *light: those with some */
 static int dark_cells(const nb_scene *s, int *light)
 {
-    const nb_options lanes = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     nb_context *ctx = renders_context(1);
     nb_simulator *sim = simulator_of(ctx, s, &lanes);
     double *image = numbers(pixels_of(s));
@@ -445,9 +449,9 @@ static double loss_of(const nb_scene *s, const nb_options *options)
 {
     nb_context *ctx = renders_context(2);
     nb_simulator *sim = simulator_of(ctx, s, options);
-    double *observed = numbers(pixels_of(s)), *gradient = numbers(nb_nparam(sim));
+    double *observed = numbers(pixels_of(s)), *gradient = numbers(nb_simulator_nparam(sim));
     const nb_array seen = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &seen};
     nb_normal normal = {NULL, NULL, NULL, gradient};
     double value;
 
@@ -462,7 +466,8 @@ static double loss_of(const nb_scene *s, const nb_options *options)
 
 static void check_dark(const char *name, const nb_scene *s)
 {
-    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0}, lanes = {NB_DOUBLE, NB_LANES, 0};
+    const nb_options spots = {NB_PRECISION_DOUBLE, NB_STRATEGY_SPOTS, 0},
+                     lanes = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0};
     struct gradients a = gradients_of(s, &spots, 2), b = gradients_of(s, &lanes, 2);
     double *sum = numbers(a.n), *scale = numbers(a.n), linear, loss;
     int light, dark = dark_cells(s, &light);
@@ -488,7 +493,7 @@ static int dark_between_spots(void)
 {
     nb_scene s = scenes_base();
 
-    s.crystal.shape = NB_TOPHAT;
+    s.crystal.shape = NB_SHAPE_TOPHAT;
     for (int k = 0; k < 3; k++) s.crystal.ncells[k] = 7;
     s.detector.nfast = s.detector.nslow = 64;
     s.detector.pixel = 0.3;
@@ -505,15 +510,16 @@ static int threads_same_bits(void)
 {
     nb_scene s = scenes_base();
 
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.crystal.hkl = scenes_reflections();
-    s.crystal.interpolate = NB_NEAREST;
+    s.crystal.interpolate = NB_LOOKUP_NEAREST;
     s.detector.nslow = 700;
     s.detector.nfast = 150;
     s.detector.pixel /= 10;
     s.oversample = 1;
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        const nb_options options = {precision, NB_SPOTS, 0};
+    for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+         precision++) {
+        const nb_options options = {precision, NB_STRATEGY_SPOTS, 0};
         struct gradients one = gradients_of(&s, &options, 1);
 
         for (int threads = 2; threads <= 3; threads++) {

@@ -29,9 +29,9 @@ struct found {
 static struct found loss_of(const nb_scene *s, int threads, int strategy)
 {
     static double observed[CROWDED * CROWDED];
-    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, strategy, 0};
     const nb_array data = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &data};
     nb_context *ctx = renders_context(threads);
     struct found found = {{0}, {0}, {0}, 0, 0};
     nb_normal normal = {.matrix = found.matrix, .gradient = found.gradient};
@@ -72,7 +72,7 @@ static nb_scene crowded(int side, int ndomains)
 static int bands(void)
 {
     const nb_scene s = crowded(CROWDED, 300);
-    const struct found one = loss_of(&s, 1, NB_SPOTS);
+    const struct found one = loss_of(&s, 1, NB_STRATEGY_SPOTS);
 
     tap_check(one.row > 0, "one thread lists the last spots from row %d of the tiles on",
               one.row);
@@ -82,7 +82,7 @@ static int bands(void)
         tap_close("gradient with the matrix", one.gradient[i], one.adjoint[i],
                   4e-12 * worst_largest(one.adjoint, PARAMETERS));
     for (int threads = 3; threads <= 7; threads += 4) {
-        const struct found some = loss_of(&s, threads, NB_SPOTS);
+        const struct found some = loss_of(&s, threads, NB_STRATEGY_SPOTS);
 
         tap_check(threads == 3 ? some.row > 0 : some.row == 0,
                   "%d threads: from row %d of the tiles on", threads, some.row);
@@ -98,7 +98,8 @@ static int bands(void)
 static int too_many(void)
 {
     const nb_scene s = crowded(ONE_STRIP, 26000);
-    const struct found spots = loss_of(&s, 2, NB_SPOTS), lanes = loss_of(&s, 2, NB_LANES);
+    const struct found spots = loss_of(&s, 2, NB_STRATEGY_SPOTS),
+                       lanes = loss_of(&s, 2, NB_STRATEGY_LANES);
 
     tap_check(spots.by_lanes, "by lanes");
     for (int i = 0; i < PARAMETERS * PARAMETERS; i++) /* 1.3e-13 measured */

@@ -25,14 +25,14 @@ static const struct {
     int nphi, ndomains, oversample;
     int shape, most; /* reflections with -most <= h, k, l <= most */
 } scenes[] = {
-    {"few cells", 0.1, 1.5, 2, 3, 2, NB_SQUARE, FAR},
-    {"few cells, gaussian spots", 0.2, 1.5, 2, 3, 1, NB_GAUSS, FAR},
+    {"few cells", 0.1, 1.5, 2, 3, 2, NB_SHAPE_SQUARE, FAR},
+    {"few cells, gaussian spots", 0.2, 1.5, 2, 3, 1, NB_SHAPE_GAUSS, FAR},
     /* 3 indices for each step of phi where h is 20: 40 steps meet hundreds of cells */
-    {"more cells than are kept", 0.44, 80, 40, 2, 1, NB_SQUARE, FAR},
+    {"more cells than are kept", 0.44, 80, 40, 2, 1, NB_SHAPE_SQUARE, FAR},
     /* 80 orientations are more than are added up in float */
-    {"many orientations", 0.05, 2, 40, 2, 1, NB_ROUND, FAR},
-    {"a cell for every lane", 1.5, 1.5, 2, 3, 1, NB_SQUARE, FAR},
-    {"the edge of the list", 0.44, 1.5, 2, 3, 1, NB_SQUARE, 7},
+    {"many orientations", 0.05, 2, 40, 2, 1, NB_SHAPE_ROUND, FAR},
+    {"a cell for every lane", 1.5, 1.5, 2, 3, 1, NB_SHAPE_SQUARE, FAR},
+    {"the edge of the list", 0.44, 1.5, 2, 3, 1, NB_SHAPE_SQUARE, 7},
 };
 enum { SCENES = sizeof scenes / sizeof *scenes };
 
@@ -59,7 +59,7 @@ static nb_scene scene_of(size_t i, const nb_hkl *list)
     nb_scene s = scenes_base();
 
     s.crystal.hkl = list;
-    s.crystal.interpolate = NB_TRICUBIC;
+    s.crystal.interpolate = NB_LOOKUP_TRICUBIC;
     s.crystal.shape = scenes[i].shape;
     s.crystal.ndomains = scenes[i].ndomains;
     s.scan.osc = scenes[i].osc;
@@ -93,14 +93,14 @@ static struct results results_of(nb_context *ctx, const nb_scene *scene,
     static double weights[PIXELS], seen[PIXELS];
     struct results r = {0};
     nb_array image, bar, data;
-    nb_target target = {.kind = NB_GAUSSIAN};
+    nb_target target = {.kind = NB_LOSS_GAUSS};
     nb_normal normal = {0};
     nb_simulator *sim;
     double value;
 
     (void)setenv("NANOBRAG_ISA", way->isa ? way->isa : "", 1);
     if (nb_simulator_create(ctx, scene, "F[*] default_f", &options, &sim) != NB_OK) abort();
-    r.n = nb_nparam(sim);
+    r.n = nb_simulator_nparam(sim);
     r.image = numbers(PIXELS), r.sum = numbers(r.n), r.loss = numbers(r.n);
     image = nb_array_f64(r.image, NSLOW, NFAST);
     if (nb_forward(sim, NULL, &image) != NB_OK) abort();
@@ -140,7 +140,8 @@ static void check(const char *what, const double *found, const double *truth, si
 
 static int agree(const char *isa)
 {
-    static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+    static const struct renders_way reference = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE,
+                                                 0, 1, NULL};
     nb_context *ctx;
 
     if (!kernels_lanes(isa).precise)
@@ -151,13 +152,15 @@ static int agree(const char *isa)
         const nb_scene scene = scene_of(i, list);
         struct results truth = results_of(ctx, &scene, &reference, NULL);
 
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-            const struct renders_way way = {precision, NB_LANES, 0, 1, isa};
+        for (int precision = NB_PRECISION_DOUBLE; precision <= NB_PRECISION_SINGLE;
+             precision++) {
+            const struct renders_way way = {precision, NB_STRATEGY_LANES, 0, 1, isa};
             struct results found = results_of(ctx, &scene, &way, truth.image);
-            const double image = precision == NB_SINGLE ? 1e-5 : 1e-12;
-            const double slopes = precision == NB_SINGLE ? 3e-5 : 1e-12;
+            const double image = precision == NB_PRECISION_SINGLE ? 1e-5 : 1e-12;
+            const double slopes = precision == NB_PRECISION_SINGLE ? 3e-5 : 1e-12;
 
-            tap_note("%s, %s", scenes[i].name, precision == NB_SINGLE ? "float" : "double");
+            tap_note("%s, %s", scenes[i].name,
+                     precision == NB_PRECISION_SINGLE ? "float" : "double");
             check("image", found.image, truth.image, PIXELS, image);
             check("gradient of a sum", found.sum, truth.sum, truth.n, slopes);
             check("gradient of a loss", found.loss, truth.loss, truth.n, slopes);

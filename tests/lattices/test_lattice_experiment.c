@@ -404,7 +404,7 @@ static nb_scene written(const nb_lattice *lattice, int n)
 {
     return (nb_scene){.crystal = {.cell = {50, 60, 70, 90, 100, 90},
                                   .ncells = {5, 5, 5},
-                                  .shape = NB_GAUSS,
+                                  .shape = NB_SHAPE_GAUSS,
                                   .misset = {10, 20, 30},
                                   .default_f = 100,
                                   .nlattice = n,

@@ -17,10 +17,10 @@
 enum { MOST = 40, PIXELS_MOST = 2 * TWO_PIXELS };
 
 static const nb_options ways[] = {
-    {NB_DOUBLE, NB_STRATEGY_AUTO, 0},
-    {NB_DOUBLE, NB_REFERENCE, 0},
-    {NB_DOUBLE, NB_LANES, 0},
-    {NB_SINGLE, NB_STRATEGY_AUTO, 0},
+    {NB_PRECISION_DOUBLE, NB_STRATEGY_AUTO, 0},
+    {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0},
+    {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0},
+    {NB_PRECISION_SINGLE, NB_STRATEGY_AUTO, 0},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
@@ -45,11 +45,11 @@ static struct trio *make(int kind, const nb_options *options)
     t->sum = renders_simulator(t->ctx, &t->both, TWO_OF_BOTH, options);
     for (int i = 0; i < 2; i++)
         t->part[i] = renders_simulator(t->ctx, t->one + i, TWO_OF_ONE, options);
-    renders_require(t->ctx, nb_resolved(t->sum, NULL, &resolved));
+    renders_require(t->ctx, nb_simulator_resolved(t->sum, NULL, &resolved));
     t->nslow = resolved.detector.nslow;
     t->nfast = resolved.detector.nfast;
     t->pixels = (size_t)t->nslow * (size_t)t->nfast;
-    t->n = nb_nparam(t->sum);
+    t->n = nb_simulator_nparam(t->sum);
     if (t->pixels > PIXELS_MOST || t->n > MOST) abort();
     return t;
 }
@@ -75,7 +75,7 @@ static int in_part(const struct trio *t, size_t i, int part, double *factor)
     const char *name;
     char of_part[sizeof p.name];
 
-    if (nb_param_at(t->sum, i, &p) != NB_OK) abort();
+    if (nb_simulator_param(t->sum, i, &p) != NB_OK) abort();
     name = p.name;
     *factor = 1;
     if (part == 1 && !strcmp(name, "scale")) *factor = 0.6;
@@ -87,8 +87,8 @@ static int in_part(const struct trio *t, size_t i, int part, double *factor)
         if (!strcmp(name, "scale")) *factor = 1.3;
     } else if (part == 1 && (!strcmp(p.group, "cell") || !strcmp(p.group, "misset")))
         return -1;
-    for (size_t k = 0; k < nb_nparam(t->part[part]); k++)
-        if (nb_param_at(t->part[part], k, &q) == NB_OK && !strcmp(q.name, name))
+    for (size_t k = 0; k < nb_simulator_nparam(t->part[part]); k++)
+        if (nb_simulator_param(t->part[part], k, &q) == NB_OK && !strcmp(q.name, name))
             return (int)k;
     return -1;
 }
@@ -119,7 +119,7 @@ static int images(void)
                           peak);
             worst_check(&off, kind == TWO_SPREAD ? 1e-14 : 1e-15, "%s, strategy %d, %s",
                         two_name(kind), ways[w].strategy,
-                        ways[w].precision == NB_SINGLE ? "float" : "double");
+                        ways[w].precision == NB_PRECISION_SINGLE ? "float" : "double");
             tap_check(worst_largest(t->photons[2], t->pixels) > 0.01 * peak,
                       "the second lattice is seen");
             drop(t);
@@ -131,7 +131,7 @@ static int images(void)
 static void jacobian_of(const struct trio *t, nb_simulator *sim,
                         double (*column)[PIXELS_MOST])
 {
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     double dx[MOST * MOST] = {0};
     nb_array change[MOST];
 
@@ -215,7 +215,7 @@ static int losses(void)
              planes++) {
             struct trio *t = make(kind, ways);
             const nb_array observed = image_of(t, counts);
-            nb_target target = {.kind = NB_POISSON, .observed = &observed};
+            nb_target target = {.kind = NB_LOSS_POISSON, .observed = &observed};
             double matrix[MOST * MOST] = {0}, gradient[2][MOST] = {{0}}, value[2];
             nb_normal out = {.matrix = matrix, .gradient = gradient[0]},
                       alone = {.gradient = gradient[1]};
@@ -223,7 +223,7 @@ static int losses(void)
             nb_array image = image_of(t, t->photons[0]);
 
             observe(t, counts);
-            if (planes) target.background = NB_PLANES;
+            if (planes) target.background = NB_BACKGROUND_PLANES;
             for (size_t p = 0; p < t->pixels && planes; p++) counts[p] += 3;
             renders_require(t->ctx, nb_loss(t->sum, NULL, &target, value, &out));
             renders_require(t->ctx, nb_loss(t->sum, NULL, &target, value + 1, &alone));

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -23,7 +25,7 @@ static nb_scene scene_of(int lattice)
         .crystal = {.cell = {50, 60, 70, 90, 90, 90},
                     .ncells = {14, 14, 14},
                     .mosaic = {0.15},
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .scale = scale[lattice]},
         .beam = {.fluence = 1e28, .wavelength = 1.2},
@@ -69,7 +71,7 @@ static nb_fit_result find(nb_context *ctx, const nb_scene *scene, double *counts
 {
     const nb_array observed = nb_array_f64(counts, SIDE, SIDE);
     const nb_shot shot = {.scene = scene,
-                          .target = {.kind = NB_POISSON, .observed = &observed}};
+                          .target = {.kind = NB_LOSS_POISSON, .observed = &observed}};
     const nb_fit_options options = {.shared = names};
     nb_fit_result r;
 
@@ -146,12 +148,12 @@ static int boxes(void)
     nb_scene s = scene_of(0);
     nb_simulator *sim = renders_simulator(ctx, &s, NULL, NULL);
 
-    renders_require(ctx, nb_boxes(sim, NULL, 5, MOST, own, &n));
+    renders_require(ctx, nb_simulator_boxes(sim, NULL, 5, MOST, own, &n));
     nb_simulator_free(sim);
     s.crystal.lattice = &further;
     s.crystal.nlattice = 1;
     sim = renders_simulator(ctx, &s, NULL, NULL);
-    renders_require(ctx, nb_boxes(sim, NULL, 5, MOST, all, &total));
+    renders_require(ctx, nb_simulator_boxes(sim, NULL, 5, MOST, all, &total));
     nb_simulator_free(sim);
     for (size_t i = 0; i < total; i++)
         for (size_t k = 0; k < n; k++)

@@ -25,7 +25,7 @@ int two_is_sampled(int kind)
 
 static void continuous(nb_scene *s)
 {
-    s->crystal.shape = NB_GAUSS;
+    s->crystal.shape = NB_SHAPE_GAUSS;
     s->crystal.mosaic[0] = 0.5;
     s->background.water = 0.05;
 }
@@ -50,8 +50,8 @@ static void set_kind(int kind, nb_scene *s)
     }
     if (kind == TWO_TRICUBIC) {
         sampled(s);
-        s->crystal.shape = NB_GAUSS;
-        s->crystal.interpolate = NB_TRICUBIC;
+        s->crystal.shape = NB_SHAPE_GAUSS;
+        s->crystal.interpolate = NB_LOOKUP_TRICUBIC;
         return;
     }
     continuous(s);

@@ -40,7 +40,7 @@ static nb_scene scene_at(int shot, double off)
                     .ncells = {8, 8, 8},
                     .mosaic = {0.4},
                     .ndomains = 6,
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100,
                     .scale = 1 + 0.2 * shot + 0.1 * off},
         .beam = {.fluence = 1e28},
@@ -67,7 +67,7 @@ static void observe(nb_context *ctx)
         for (int p = 0; p < PIXELS; p++) photons[i][p] = counts[p];
         scenes[i] = scene_at(i, is("other_start") && rank == 1 ? 1.1 : 1);
         shots[i] = (nb_shot){.scene = scenes + i,
-                             .target = {.kind = NB_POISSON, .observed = observed + i}};
+                             .target = {.kind = NB_LOSS_POISSON, .observed = observed + i}};
     }
 }
 

@@ -75,7 +75,7 @@ static struct site {
 static int nsites;
 
 static nb_context *ctx;
-static nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+static nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
 
 /* lanes times a mutant's factor */
 const double *mutation_scaled(int n, double factor, const double *lanes)
@@ -244,7 +244,7 @@ static void name_reflections(const nb_scene *scene, char *names, size_t size)
 
     for (int i = 0; i < MOST_PIXELS; i++) ones[i] = 1;
     if (nb_simulator_create(ctx, scene, "F", &options, &sim) != NB_OK) fail("F");
-    n = nb_nparam(sim);
+    n = nb_simulator_nparam(sim);
     gradient = calloc(n + 1, sizeof *gradient);
     if (!gradient || nb_vjp(sim, NULL, 1, &all, gradient) != NB_OK) fail("F");
     for (size_t i = 0; i < n; i++) {
@@ -254,7 +254,7 @@ static void name_reflections(const nb_scene *scene, char *names, size_t size)
     for (size_t i = low;; i = high) {
         size_t used = strlen(names);
 
-        if (gradient[i] != 0 && nb_param_at(sim, i, &param) == NB_OK)
+        if (gradient[i] != 0 && nb_simulator_param(sim, i, &param) == NB_OK)
             (void)snprintf(names + used, size - used, "%s ", param.name);
         if (i == high) break;
     }
@@ -292,7 +292,7 @@ static void add_scene(const struct named_scene *named, int *checks)
         name_reflections(&s->scene, names + length, sizeof names - length);
     if (nb_simulator_create(ctx, &s->scene, names, &options, &s->sim) != NB_OK)
         fail(s->name);
-    s->nparam = (int)nb_nparam(s->sim);
+    s->nparam = (int)nb_simulator_nparam(s->sim);
     s->pixels = s->scene.detector.nfast * s->scene.detector.nslow;
     if (s->nparam > MOST_PARAMS || s->pixels > MOST_PIXELS) fail("too large");
     image = nb_array_f64(s->image, s->scene.detector.nslow, s->scene.detector.nfast);
@@ -301,14 +301,14 @@ static void add_scene(const struct named_scene *named, int *checks)
     for (int i = 0; i < s->pixels; i++) s->weight[i] = cos(1 + 1.7 * i);
     weighted(s, s->sums);
     for (int p = 0; p < s->nparam; p++) {
-        if (nb_param_at(s->sim, (size_t)p, &param) != NB_OK) fail(s->name);
+        if (nb_simulator_param(s->sim, (size_t)p, &param) != NB_OK) fail(s->name);
         (void)snprintf(s->names[p], sizeof s->names[p], "%s", param.name);
         wanted[p] = 1;
         s->size[p] = worst_largest(s->healthy.tangent[p], (size_t)s->pixels);
         if (!isfinite(s->size[p])) fail(s->name);
         if (s->size[p] == 0) s->size[p] = 1e-300;
     }
-    if (options.strategy != NB_REFERENCE) {
+    if (options.strategy != NB_STRATEGY_REFERENCE) {
         double off;
 
         s->normal = normal_start(s->sim, s->scene.detector.nslow, s->scene.detector.nfast,
@@ -472,8 +472,8 @@ int main(int argc, char **argv)
     FILE *results;
 
     if (argc != 6) return 2;
-    if (!strcmp(argv[5], "lanes")) options.strategy = NB_LANES;
-    if (!strcmp(argv[5], "spots")) options.strategy = NB_SPOTS;
+    if (!strcmp(argv[5], "lanes")) options.strategy = NB_STRATEGY_LANES;
+    if (!strcmp(argv[5], "spots")) options.strategy = NB_STRATEGY_SPOTS;
     options.tolerance = 1e-16; /* what nb_gradcheck() sets */
     for (int i = 0; i < SITES; i++) mutation[i] = 1;
     if (nb_context_create(NB_API_VERSION, &one_thread, &ctx) != NB_OK) return 1;
@@ -482,7 +482,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; scenes_at(SCENES_ORACLE, i, &named); i++) add_scene(&named, &checks);
     for (size_t i = 0; scenes_at(SCENES_MUTATION, i, &named); i++)
         add_scene(&named, &checks);
-    if (options.strategy != NB_REFERENCE)
+    if (options.strategy != NB_STRATEGY_REFERENCE)
         (void)printf("# healthy normal matrices are off by %.1e\n", worst_normal.error);
     (void)printf("# %d scenes; the healthy code passes %d checks\n", nscenes, checks);
     (void)fflush(stdout);

@@ -21,10 +21,10 @@ static int find(const struct normal *n, double out[2][NUMBERS])
     nb_array weight = nb_array_f64((double *)n->weight, n->nslow, n->nfast);
     nb_array residual = nb_array_f64((double *)n->residual, n->nslow, n->nfast);
     nb_array observed = nb_array_f64((double *)n->observed, n->nslow, n->nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN,
+    const nb_target target = {.kind = NB_LOSS_GAUSS,
                               .observed = &observed,
                               .weight = &weight};
-    const size_t dense = nb_ndense(n->sim), all = nb_nparam(n->sim);
+    const size_t dense = nb_simulator_ndense(n->sim), all = nb_simulator_nparam(n->sim);
     int found = 1;
     double value;
 
@@ -55,7 +55,7 @@ static void sum_up(struct normal *n, const double *a, const double *b, size_t to
 struct normal *normal_start(nb_simulator *sim, int nslow, int nfast, const double *image,
                             double tangent[][MOST_PIXELS])
 {
-    const size_t dense = nb_ndense(sim), all = nb_nparam(sim);
+    const size_t dense = nb_simulator_ndense(sim), all = nb_simulator_nparam(sim);
     struct normal *n = calloc(1, sizeof *n);
     double peak = 0;
     size_t to = 0;

@@ -15,13 +15,13 @@ static void direct_beam(const struct truth *t, struct dual at[2])
     const struct dual *x = &t->x.origin[0], *y = &t->x.origin[1];
 
     switch (t->scene.detector.convention) {
-    case NB_MOSFLM:
+    case NB_CONVENTION_MOSFLM:
         at[0] = dual_add(*y, half), at[1] = dual_add(*x, half);
         break;
-    case NB_DENZO:
+    case NB_CONVENTION_DENZO:
         at[0] = *y, at[1] = *x;
         break;
-    case NB_ADXV:
+    case NB_CONVENTION_ADXV:
         at[0] = *x;
         at[1] = dual_sub(dual_of(t->scene.detector.size[1]), *y);
         break;

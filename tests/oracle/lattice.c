@@ -67,7 +67,7 @@ static struct dual radius(const struct truth *t, const struct dual_vec axes[3],
 {
     struct dual sum = dual_of(0);
 
-    if (t->scene.crystal.shape == NB_GAUSS_STAR) {
+    if (t->scene.crystal.shape == NB_SHAPE_GAUSS_STAR) {
         struct dual_vec g = vec_times(away[0], t->star[0]);
         struct dual volume = dual_of(1);
 
@@ -92,11 +92,11 @@ static struct dual spot_sum(const struct truth *t, const struct dual_vec axes[3]
     const quad pi = quad_pi(), gauss = (quad)0.63 / 2 * pi, ball = (quad)0.723601254558268,
                edge = (quad)0.63;
     const int shape = t->scene.crystal.shape;
-    struct dual sum = dual_of(shape == NB_ROUND    ? 6 * ball * ball / pi
-                              : shape == NB_TOPHAT ? 4 * pi / 3 * edge * edge * edge
-                                                   : gauss * sqrtq(gauss));
+    struct dual sum = dual_of(shape == NB_SHAPE_ROUND    ? 6 * ball * ball / pi
+                              : shape == NB_SHAPE_TOPHAT ? 4 * pi / 3 * edge * edge * edge
+                                                         : gauss * sqrtq(gauss));
 
-    if (shape == NB_GAUSS_STAR) {
+    if (shape == NB_SHAPE_GAUSS_STAR) {
         sum = dual_mul(sum, dual_abs(vec_dot(axes[0], vec_cross(axes[1], axes[2]))));
         for (int i = 0; i < 3; i++)
             sum = dual_div(sum, dual_sqrt(vec_dot(axes[i], axes[i])));
@@ -111,7 +111,7 @@ static struct dual shape_factor(const struct truth *t, const struct dual_vec axe
     struct dual out = vec_dot(cells_row(t, 0), vec_cross(cells_row(t, 1), cells_row(t, 2)));
     struct dual u;
 
-    if (t->scene.crystal.shape == NB_SQUARE) {
+    if (t->scene.crystal.shape == NB_SHAPE_SQUARE) {
         out = dual_of(1);
         for (int i = 0; i < 3; i++) {
             quad value, slope_v, slope_n;
@@ -124,10 +124,10 @@ static struct dual shape_factor(const struct truth *t, const struct dual_vec axe
     u = radius(t, axes, away);
     if (t->scene.crystal.normalise) out = dual_div(out, dual_sqrt(spot_sum(t, axes)));
     switch (t->scene.crystal.shape) {
-    case NB_ROUND:
+    case NB_SHAPE_ROUND:
         return dual_mul(dual_times((quad)0.723601254558268, out),
                         ball(dual_times(quad_pi() * quad_pi(), u)));
-    case NB_TOPHAT:
+    case NB_SHAPE_TOPHAT:
         return u.v < (quad)0.3969 ? out : dual_of(0);
     default:
         if (u.v >= 223) return dual_of(0);
@@ -188,7 +188,7 @@ static struct dual cell_factor(const struct truth *t, const struct dual h[3],
     nb_hkl_info box;
     int inside = 1;
 
-    if (!t->scene.crystal.hkl || t->counts.interpolate != NB_TRICUBIC)
+    if (!t->scene.crystal.hkl || t->counts.interpolate != NB_LOOKUP_TRICUBIC)
         return f_at(t, nearest);
     nb_hkl_info_get(t->scene.crystal.hkl, &box);
     for (int i = 0; i < 3; i++)

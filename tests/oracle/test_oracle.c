@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "oracle/slopes.h"
 #include "oracle/truth.h"
 #include "support/renders.h"
@@ -52,7 +54,7 @@ static void append_reflections(nb_context *ctx, const nb_scene *scene, char *nam
         nb_pixel_trace trace;
         char name[40], whole[48];
 
-        if (nb_trace_pixel(sim, NULL, 0, slow, i, &trace) != NB_OK) abort();
+        if (nb_simulator_trace(sim, NULL, 0, slow, i, &trace) != NB_OK) abort();
         (void)snprintf(name, sizeof name, "F[%d,%d,%d]", trace.hkl[0], trace.hkl[1],
                        trace.hkl[2]);
         (void)snprintf(whole, sizeof whole, "%s ", name);
@@ -193,7 +195,7 @@ static int compare(const char *name, const nb_scene *scene)
 {
     static struct both both;
     static char names[NAMES];
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
     nb_context *ctx;
     nb_simulator *sim;
     const double allowed = column_allowed(scene);
@@ -207,7 +209,7 @@ static int compare(const char *name, const nb_scene *scene)
     free_names(ctx, scene, names);
     if (nb_simulator_create(ctx, scene, names, &options, &sim) != NB_OK)
         return tap_check(0, "%s: %s", name, nb_context_message(ctx));
-    both.n = (int)nb_nparam(sim);
+    both.n = (int)nb_simulator_nparam(sim);
     both.nslow = scene->detector.nslow, both.nfast = scene->detector.nfast;
     pixels = both.nslow * both.nfast;
     if (both.n > DUAL_MOST || pixels > MOST_PIXELS) abort();
@@ -221,7 +223,7 @@ static int compare(const char *name, const nb_scene *scene)
         nb_param param;
         double largest;
 
-        if (nb_param_at(sim, (size_t)p, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, (size_t)p, &param) != NB_OK) abort();
         both.value[p] = param.value;
         both.natural[p] = peak / fmax(fabs(param.value), param.scale);
         away = off(both.jacobian[p], both.slopes[p], pixels, both.natural[p], &largest);

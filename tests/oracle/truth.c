@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 static const struct place {
     const char *name;
     size_t dual, member; /* in truth_numbers, in nb_scene */
@@ -128,10 +130,10 @@ int truth_knows(const char *name)
 /* which free parameter has this name, or -1 */
 static int seed_of(nb_simulator *sim, const char *name, double *value)
 {
-    for (size_t i = 0; i < nb_nparam(sim); i++) {
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        if (nb_simulator_param(sim, i, &param) != NB_OK) abort();
         if (strcmp(param.name, name) != 0) continue;
         *value = param.value;
         return (int)i;
@@ -150,12 +152,13 @@ struct truth *truth_create(const nb_scene *scene, nb_simulator *sim)
 {
     struct truth *t = calloc(1, sizeof *t);
 
-    if (!t || nb_resolved(sim, NULL, &t->scene) != NB_OK
-        || nb_describe(sim, NULL, &t->counts) != NB_OK || nb_nparam(sim) > DUAL_MOST)
+    if (!t || nb_simulator_resolved(sim, NULL, &t->scene) != NB_OK
+        || nb_simulator_describe(sim, NULL, &t->counts) != NB_OK
+        || nb_simulator_nparam(sim) > DUAL_MOST)
         abort();
     t->scene.crystal.hkl = scene->crystal.hkl;
     t->sim = sim;
-    dual_carry((int)nb_nparam(sim));
+    dual_carry((int)nb_simulator_nparam(sim));
     for (int i = 0; i < PLACES; i++) {
         double value;
 
@@ -187,17 +190,17 @@ void truth_free(struct truth *t)
 struct dual_vec truth_vector(const struct truth *t, enum truth_vector which)
 {
     static const double table[][7][3] = {
-        [NB_MOSFLM] =
+        [NB_CONVENTION_MOSFLM] =
             {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 1}},
-        [NB_DENZO] =
+        [NB_CONVENTION_DENZO] =
             {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 1}},
-        [NB_ADXV] =
+        [NB_CONVENTION_ADXV] =
             {{0, 0, 1}, {1, 0, 0}, {0, -1, 0}, {0, 0, 1}, {-1, 0, 0}, {1, 0, 0}, {1, 0, 0}},
-        [NB_XDS] =
+        [NB_CONVENTION_XDS] =
             {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}},
-        [NB_DIALS] =
+        [NB_CONVENTION_DIALS] =
             {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}},
-        [NB_CUSTOM] =
+        [NB_CONVENTION_CUSTOM] =
             {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
     };
     const nb_scene *scene = &t->scene;

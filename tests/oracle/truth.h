@@ -3,8 +3,8 @@
  * docs/theory.md and docs/conventions.md written as they stand with the numbers of dual.h.
  * Nothing is shared with the library but its public headers.
  *
- * Counts, defaults and the vectors of the scene are taken from nb_resolved() and
- * nb_describe(); no quirks, no point spread, no table of amorphous scattering.
+ * Counts, defaults and the vectors of the scene are taken from nb_simulator_resolved() and
+ * nb_simulator_describe(); no quirks, no point spread, no table of amorphous scattering.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 #include "physics/lattice.h"
 #include "scene/probe.h"
 #include "support/scenes.h"
@@ -149,13 +151,13 @@ static double lattice_formula(const nb_scene *scene, nb_description *d,
     }
     x = PROBE_PI * sqrt(fudge * rho2);
     switch (scene->crystal.shape) {
-    case NB_SQUARE:
+    case NB_SHAPE_SQUARE:
         return f;
-    case NB_ROUND:
+    case NB_SHAPE_ROUND:
         return peak * 0.723601254558268 * 3 * (sin(x) / x - cos(x)) / (x * x);
-    case NB_GAUSS_STAR:
+    case NB_SHAPE_GAUSS_STAR:
         return peak * exp(-probe_dot(g, g) * pow(edge, 2.0 / 3) / 0.63 * fudge);
-    case NB_GAUSS:
+    case NB_SHAPE_GAUSS:
         return peak * exp(-rho2 / 0.63 * fudge);
     default:
         return rho2 * fudge < 0.3969 ? peak : 0;
@@ -164,7 +166,7 @@ static double lattice_formula(const nb_scene *scene, nb_description *d,
 
 static int shapes_on_the_detector(void)
 {
-    for (int shape = NB_SQUARE; shape <= NB_GAUSS_STAR; shape++) {
+    for (int shape = NB_SHAPE_SQUARE; shape <= NB_SHAPE_GAUSS_STAR; shape++) {
         nb_scene scene = scenes_base();
         nb_simulator *sim;
         nb_description d;
@@ -173,14 +175,14 @@ static int shapes_on_the_detector(void)
 
         scene.crystal.shape = shape;
         scene.crystal.ncells[0] = 4, scene.crystal.ncells[2] = 3;
-        if (shape == NB_ROUND || shape == NB_TOPHAT) scene.crystal.fudge = 0.4;
+        if (shape == NB_SHAPE_ROUND || shape == NB_SHAPE_TOPHAT) scene.crystal.fudge = 0.4;
         sim = probe_make(&scene, NULL);
-        if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+        if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
         for (int i = 0; i < 40 * 37; i++) {
             nb_pixel_trace t;
             double f;
 
-            if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+            if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
             f = lattice_formula(&scene, &d, &t);
             lit += f != 0;
             for (int k = 0; k < 3; k++)
@@ -252,7 +254,7 @@ static void check_structure_factors(int most, int gaps, int interpolate)
         double f;
         int fits = interpolate == 2 && most >= 2;
 
-        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         for (int k = 0; k < 3; k++) fits = fits && fabs(t.h[k]) <= most - 2;
         f = fits ? cubic(t.h[0], t.h[1], t.h[2]) : nearest_formula(most, gaps, 77, t.h);
         inside += fits;
@@ -308,7 +310,7 @@ static int tricubic_image(void)
         double f;
         int fits = 1;
 
-        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         for (int k = 0; k < 3; k++) fits = fits && fabs(t.h[k]) <= 3;
         f = fits ? cubic(t.h[0], t.h[1], t.h[2]) : nearest_formula(5, 0, 77, t.h);
         worst_add(&worst, image[i], f * f * one[i], peak);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -69,7 +71,7 @@ nb_scene probe_gauss(int mosaic_model)
 {
     nb_scene s = scenes_base();
 
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.crystal.mosaic[0] = 0;
     s.crystal.mosaic_model = mosaic_model;
     s.crystal.ndomains = 0;
@@ -86,7 +88,7 @@ void probe_image(const nb_scene *scene, double *image)
     nb_scene resolved;
     nb_array array;
 
-    must(nb_resolved(sim, NULL, &resolved));
+    must(nb_simulator_resolved(sim, NULL, &resolved));
     array = nb_array_f64(image, resolved.detector.nslow, resolved.detector.nfast);
     must(nb_forward(sim, NULL, &array));
     nb_simulator_free(sim);
@@ -97,7 +99,7 @@ nb_description probe_describe(const nb_scene *scene)
     nb_simulator *sim = probe_make(scene, NULL);
     nb_description d;
 
-    must(nb_describe(sim, NULL, &d));
+    must(nb_simulator_describe(sim, NULL, &d));
     nb_simulator_free(sim);
     return d;
 }
@@ -108,7 +110,7 @@ nb_scene probe_resolve(const nb_scene *scene)
     nb_simulator *sim = probe_make(scene, NULL);
     nb_scene resolved;
 
-    must(nb_resolved(sim, NULL, &resolved));
+    must(nb_simulator_resolved(sim, NULL, &resolved));
     resolved.crystal.hkl = scene->crystal.hkl;
     resolved.beam.source = scene->beam.source;
     resolved.detector.mask = scene->detector.mask;
@@ -133,7 +135,7 @@ void probe_orientation(nb_simulator *sim, int phi, int domain, double axes[3][3]
 {
     double rows[9];
 
-    must(nb_orientation_at(sim, NULL, phi, domain, rows));
+    must(nb_simulator_orientation(sim, NULL, phi, domain, rows));
     memcpy(axes[0], rows, 3 * sizeof *rows);
     memcpy(axes[1], rows + 3, 3 * sizeof *rows);
     memcpy(axes[2], rows + 6, 3 * sizeof *rows);
@@ -224,8 +226,8 @@ void probe_transposed(const char *what, nb_simulator *sim, const double *dx, dou
     static double change[PIXELS], bar[PIXELS];
     nb_array change_array = nb_array_f64(change, SLOW, FAST);
     nb_array bar_array = nb_array_f64(bar, SLOW, FAST);
-    double *bar_x = calloc(nb_nparam(sim), sizeof *bar_x), forwards = 0, backwards = 0,
-           size = 0;
+    double *bar_x = calloc(nb_simulator_nparam(sim), sizeof *bar_x), forwards = 0,
+           backwards = 0, size = 0;
     uint64_t state = 9;
 
     for (int i = 0; i < PIXELS; i++) bar[i] = probe_uniform(&state);
@@ -236,7 +238,7 @@ void probe_transposed(const char *what, nb_simulator *sim, const double *dx, dou
         forwards += bar[i] * change[i];
         size += fabs(bar[i] * change[i]);
     }
-    for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
+    for (size_t i = 0; i < nb_simulator_nparam(sim); i++) backwards += bar_x[i] * dx[i];
     tap_check(size > 0, "%s: sizes add up to %g", what, size);
     tap_close(what, backwards / size, forwards / size, allowed);
     free(bar_x);

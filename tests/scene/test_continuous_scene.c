@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "physics/frame.h"
 #include "scene/probe.h"
 #include "simulator.h"
@@ -333,7 +335,7 @@ static int resolved_again(void)
     tap_check(f->broad.tail == 0.1 && f->broad.tail_width == 5, "tail %g, %g wide",
               f->broad.tail, f->broad.tail_width);
     tap_check(f->broad.spacing == 2e-3 && f->broad.size == 0.05 / 1000, "strain and size");
-    if (nb_resolved(sim, NULL, &first) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, NULL, &first) != NB_OK) abort();
     again = probe_make(&first, NULL);
     tap_check(memcmp(&f->broad, &frame_of(again)->broad, sizeof f->broad) == 0,
               "the same widths");

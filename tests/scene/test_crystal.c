@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/probe.h"
 #include "support/scenes.h"
 #include "support/tap.h"

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "physics/pixel_position.h"
 #include "scene/probe.h"
 #include "support/scenes.h"
@@ -50,13 +52,13 @@ static void centre_to_beam(const nb_scene *s, double x, double y, double out[2])
 
     out[0] = x, out[1] = y;
     switch (s->detector.convention) {
-    case NB_ADXV:
+    case NB_CONVENTION_ADXV:
         out[1] = s->detector.nslow * p - y;
         break;
-    case NB_MOSFLM:
+    case NB_CONVENTION_MOSFLM:
         out[0] = y + p / 2, out[1] = x + p / 2;
         break;
-    case NB_DENZO:
+    case NB_CONVENTION_DENZO:
         out[0] = y, out[1] = x;
         break;
     default:
@@ -112,7 +114,9 @@ static void add_placement(struct worst *off, const nb_description *d,
 
 static int own_pivot(int convention)
 {
-    return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE : NB_PIVOT_BEAM;
+    return convention == NB_CONVENTION_XDS || convention == NB_CONVENTION_DIALS
+               ? NB_PIVOT_SAMPLE
+               : NB_PIVOT_BEAM;
 }
 
 /* all pivots and statements of one scene that has its rotations and distance */
@@ -156,7 +160,8 @@ static void check_placements(const char *name, nb_scene scene, double allowed)
 
 static int placement(void)
 {
-    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         nb_scene scene = plate(convention);
 
         tap_note("convention %d", convention);
@@ -175,7 +180,8 @@ static int placement(void)
 
 static int default_centres(void)
 {
-    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         const nb_scene scene = plate(convention); /* 30 x 25 mm, pixel 0.5 */
         const nb_description d = probe_describe(&scene);
         /* Xbeam, Ybeam of section 5.2 */
@@ -196,7 +202,7 @@ static int default_centres(void)
 /* a beam that does not run along the normal of the unrotated detector */
 static nb_scene oblique(void)
 {
-    nb_scene s = plate(NB_CUSTOM);
+    nb_scene s = plate(NB_CONVENTION_CUSTOM);
     const double beam[3] = {1, 0.1, -0.05};
 
     memcpy(s.beam.direction, beam, sizeof beam);
@@ -258,7 +264,8 @@ static int two_statements(void)
 
 static int pix0_given(void)
 {
-    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+    for (int convention = NB_CONVENTION_MOSFLM; convention <= NB_CONVENTION_CUSTOM;
+         convention++) {
         nb_scene scene = plate(convention);
         struct worst off = {0};
         double along[3];
@@ -286,7 +293,7 @@ static int pix0_given(void)
 
 static int normals(void)
 {
-    nb_scene scene = plate(NB_MOSFLM);
+    nb_scene scene = plate(NB_CONVENTION_MOSFLM);
     nb_description d;
 
     scene.detector.vectors[2][0] = 3;
@@ -299,7 +306,7 @@ static int normals(void)
     scene.quirks = NB_QUIRK_NORMAL_SIGN;
     d = probe_describe(&scene); /* z x -y = x */
     tap_check(d.normal[0] == 1, "nanoBragg: fast x slow");
-    scene = plate(NB_XDS);
+    scene = plate(NB_CONVENTION_XDS);
     scene.detector.pivot = NB_PIVOT_BEAM;
     scene.detector.twotheta = 100;
     probe_refused(&scene, NB_ERR_SCENE, "behind");
@@ -344,7 +351,7 @@ static int solid_angle_of_a_plate(void)
     double off[2], bare;
 
     for (int fine = 0; fine < 2; fine++) {
-        nb_scene scene = plate(NB_XDS);
+        nb_scene scene = plate(NB_CONVENTION_XDS);
         nb_description d;
         double u[2], v[2], exact;
 
@@ -372,7 +379,7 @@ static int solid_angle_of_a_plate(void)
     tap_close("half the pixel, a quarter of the error", off[1] / off[0], 0.25,
               1e-4); /* the next order: 6.5e-6 measured */
     { /* a point pixel has neither area nor obliquity */
-        nb_scene scene = plate(NB_XDS);
+        nb_scene scene = plate(NB_CONVENTION_XDS);
 
         scene.detector.point_pixel = 1;
         scene.detector.roi[1] = scene.detector.roi[3] = 1;
@@ -440,7 +447,7 @@ static int layers_of_a_sensor(void)
     scene.crystal.default_f = 0;
     scene.background.water = 100; /* taken at the centre of a pixel */
     scene.oversample = 1;
-    scene.detector.convention = NB_XDS;
+    scene.detector.convention = NB_CONVENTION_XDS;
     bare = scene;
     scene.detector.thickness = 450;
     scene.detector.attenuation = 300;
@@ -448,7 +455,7 @@ static int layers_of_a_sensor(void)
     probe_image(&scene, with);
     probe_image(&bare, without);
     sim = probe_make(&scene, NULL);
-    if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
     tap_close("layer step, um", d.layer_step, 450.0 / 7, 2e-13);
     for (int i = 0; i < 40 * 37; i++) {
         double p[3], front[3], sum = 0, cosine;
@@ -477,7 +484,7 @@ static int layers_of_a_sensor(void)
             sum *= polar[0] / polar[1];
         }
         worst_add(&worst, with[i] / without[i] / sum, 1, 1);
-        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         sample_at(&d, i, 6, 1, p);
         for (int j = 0; j < 3; j++) worst_add(&far, t.position[j], p[j], 1);
     }
@@ -509,12 +516,12 @@ static int curved_detector(void)
         scene.detector.nlayers = 1; /* in the middle */
         scene.oversample = 3;
         sim = probe_make(&scene, NULL);
-        if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+        if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
         for (int i = 0; i < 40 * 37; i++) {
             nb_pixel_trace t;
             double flat[3], at[3];
 
-            if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+            if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
             sample_at(&d, i, 0, 1, flat);
             probe_unit(flat, flat);
             worst_add(&r, sqrt(probe_dot(t.position, t.position)), d.distance / 1000, 1);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/detector/layers.h"
 #include "scene/probe.h"
 #include "support/renders.h"
@@ -89,7 +91,7 @@ static nb_scene plate(double thickness, double attenuation, double pixel, double
     s.crystal.cell[0] = 40;
     s.crystal.default_f = 1;
     for (int i = 0; i < 3; i++) s.crystal.ncells[i] = 3;
-    s.detector.convention = NB_XDS;
+    s.detector.convention = NB_CONVENTION_XDS;
     s.detector.nfast = s.detector.nslow = 200;
     s.detector.pixel = pixel;
     s.detector.distance = 100 * sqrt(2) * pixel / steepest;
@@ -224,9 +226,9 @@ static nb_scene one_spot(double steepest, nb_hkl **list)
     c->cell[3] = c->cell[4] = c->cell[5] = 90;
     c->misset[0] = 20, c->misset[1] = 30, c->misset[2] = 40;
     for (int i = 0; i < 3; i++) c->ncells[i] = 5;
-    c->shape = NB_GAUSS;
+    c->shape = NB_SHAPE_GAUSS;
     c->default_f = 1;
-    s.detector.convention = NB_XDS;
+    s.detector.convention = NB_CONVENTION_XDS;
     s.detector.nfast = s.detector.nslow = EDGE;
     s.detector.pixel = 0.1;
     s.detector.distance = 60;
@@ -237,7 +239,7 @@ static nb_scene one_spot(double steepest, nb_hkl **list)
     if (!renders_aim(&s, EDGE / 2, EDGE / 2, 0, hkl)) abort();
     if (nb_hkl_create(probe_context(), 1, hkl, &f, list) != NB_OK) abort();
     c->hkl = *list;
-    c->interpolate = NB_NEAREST;
+    c->interpolate = NB_LOOKUP_NEAREST;
     c->default_f = 0;
     return s;
 }
@@ -354,7 +356,7 @@ static int at_other_parameters(void)
     s.beam.wavelength = 1;
     r = probe_resolve(&s);
     sim = probe_make(&s, names);
-    if (nb_describe(sim, x, &d) != NB_OK) abort();
+    if (nb_simulator_describe(sim, x, &d) != NB_OK) abort();
     depth = 180 * at_1[2] / at_half[2];
     tap_close("attenuation", 1e6 / d.mu, depth, 1e-9);
     tap_close("depth of the layer", d.layer_depth,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/probe.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -28,13 +30,15 @@ static int domain_weights(void)
     static const char *const scenes[] = {"base", "gauss_nearest", "each_factor"};
 
     for (size_t i = 0; i < COUNT(scenes); i++)
-        for (int strategy = NB_REFERENCE; strategy <= NB_SPOTS; strategy++) {
-            const nb_options options = {NB_DOUBLE, strategy, 1e-14};
+        for (int strategy = NB_STRATEGY_REFERENCE; strategy <= NB_STRATEGY_SPOTS;
+             strategy++) {
+            const nb_options options = {NB_PRECISION_DOUBLE, strategy, 1e-14};
             nb_scene s = scenes_named(SCENES_FEATURES, scenes[i]);
             nb_simulator *sim;
             char what[80];
 
-            if (strategy == NB_SPOTS && s.crystal.shape == NB_SQUARE) continue;
+            if (strategy == NB_STRATEGY_SPOTS && s.crystal.shape == NB_SHAPE_SQUARE)
+                continue;
             s.crystal.domain_weight = weight;
             if (nb_simulator_create(probe_context(), &s, "domain_weight", &options, &sim)
                 != NB_OK)
@@ -334,8 +338,9 @@ static int written_two_ways(void)
     static double one[PIXELS], other[PIXELS];
 
     for (int anisotropic = 0; anisotropic < 2; anisotropic++)
-        for (int strategy = NB_REFERENCE; strategy <= NB_SPOTS; strategy++) {
-            const nb_options options = {NB_DOUBLE, strategy, 1e-14};
+        for (int strategy = NB_STRATEGY_REFERENCE; strategy <= NB_STRATEGY_SPOTS;
+             strategy++) {
+            const nb_options options = {NB_PRECISION_DOUBLE, strategy, 1e-14};
             nb_scene s = scenes_named(SCENES_FEATURES, "gauss_nearest");
             nb_simulator *sim;
 
@@ -393,7 +398,7 @@ static int anisotropic_limits(void)
     nb_simulator_free(sim);
     s = scenes_named(SCENES_FEATURES, "anisotropic");
     sim = probe_make(&s, "mosaic_axes cell misset rotation ncells_off");
-    if (nb_nparam(sim) != COUNT(all)) abort();
+    if (nb_simulator_nparam(sim) != COUNT(all)) abort();
     probe_transposed("change and pull", sim, all, 6e-13);
     nb_simulator_free(sim);
     return TAP_PASS;
@@ -404,7 +409,7 @@ static int anisotropic_limits(void)
 static int sheared_cells(void)
 {
     static double one[PIXELS], other[PIXELS];
-    static const int shapes[] = {NB_ROUND, NB_GAUSS, NB_TOPHAT};
+    static const int shapes[] = {NB_SHAPE_ROUND, NB_SHAPE_GAUSS, NB_SHAPE_TOPHAT};
     const double c = cos(0.3), w = sin(0.3), n[2] = {4, 7};
 
     for (size_t i = 0; i < COUNT(shapes); i++) {

@@ -119,13 +119,13 @@ static void with_seed_0(nb_scene *s)
 static void square(nb_scene *s)
 {
     with_mosaic(s);
-    s->crystal.shape = NB_SQUARE;
+    s->crystal.shape = NB_SHAPE_SQUARE;
 }
 
 static void star(nb_scene *s)
 {
     with_mosaic(s);
-    s->crystal.shape = NB_GAUSS_STAR;
+    s->crystal.shape = NB_SHAPE_GAUSS_STAR;
 }
 
 static void few_cells(nb_scene *s)
@@ -137,7 +137,7 @@ static void few_cells(nb_scene *s)
 static void few_cells_nearest(nb_scene *s)
 {
     few_cells(s);
-    s->crystal.interpolate = NB_NEAREST;
+    s->crystal.interpolate = NB_LOOKUP_NEAREST;
 }
 
 static void profile(nb_scene *s)
@@ -180,7 +180,7 @@ static int model_of(nb_simulator *sim)
 {
     nb_scene resolved;
 
-    if (nb_resolved(sim, NULL, &resolved) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, NULL, &resolved) != NB_OK) abort();
     return resolved.crystal.mosaic_model;
 }
 
@@ -240,7 +240,7 @@ static int refusals(void)
     refused(s, with_tail, "-mosaic_tail needs -mosaic_model gauss");
     refused(s, with_strain, "-strain needs -mosaic_model gauss");
     refused(s, with_size, "-crystal_size needs -mosaic_model gauss");
-    s.crystal.shape = NB_SQUARE;
+    s.crystal.shape = NB_SHAPE_SQUARE;
     refused(s, with_strain, "which needs a gaussian crystal, -gauss_xtal or -gauss_star");
     s = probe_gauss(NB_MOSAIC_AUTO);
     s.crystal.mosaic_model = NB_MOSAIC_DOMAINS;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/probe.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -37,7 +39,7 @@ static void check_round_trip(const char *what, const nb_scene *scene, const char
     nb_status status;
 
     forward(sim, x, own);
-    if (nb_resolved(sim, x, &resolved) != NB_OK) abort();
+    if (nb_simulator_resolved(sim, x, &resolved) != NB_OK) abort();
     status = nb_simulator_create(probe_context(), &resolved, NULL, NULL, &second);
     if (tap_check(status == NB_OK, "%s: accepted%s%s", what, status ? ": " : "",
                   status ? nb_context_message(probe_context()) : "")) {
@@ -63,7 +65,7 @@ static int round_trips(void)
     s.crystal.misset_seed = 3;
     s.crystal.size[0] = 3e-5;
     s.beam.flux = 1e10;
-    s.detector.convention = NB_ADXV;
+    s.detector.convention = NB_CONVENTION_ADXV;
     s.scan.nphi = 0; /* by rule */
     s.oversample = 0;
     check_round_trip("drawn and decided by rule", &s, NULL, NULL);
@@ -304,7 +306,7 @@ static size_t scenes_of_all(nb_scene scenes[7])
     nb_description d;
 
     scenes[0] = scenes_named(SCENES_FEATURES, "each_factor");
-    scenes[0].crystal.shape = NB_GAUSS;
+    scenes[0].crystal.shape = NB_SHAPE_GAUSS;
     scenes[0].crystal.ndomains = 2;
     scenes[0].beam.polarization_axis[1] = 0.3;
     scenes[0].beam.polarization_axis[2] = 1;
@@ -326,7 +328,7 @@ static size_t scenes_of_all(nb_scene scenes[7])
     memcpy(scenes[1].detector.origin, d.origin, sizeof d.origin);
     scenes[2] = scenes_named(SCENES_FEATURES, "round_nearest");
     scenes[2].detector.close_distance = 78;
-    scenes[2].detector.convention = NB_DIALS;
+    scenes[2].detector.convention = NB_CONVENTION_DIALS;
     scenes[3] = scenes_named(SCENES_FEATURES, "list_of_sources");
     scenes[4] = scenes_named(SCENES_FEATURES, "anisotropic");
     scenes[5] = scenes_named(SCENES_FEATURES, "gauss_constant");
@@ -367,7 +369,8 @@ static int forward_at_x(void)
                 != NB_OK)
                 continue;
             applied++;
-            if (nb_resolved(sim, NULL, &s) != NB_OK || nb_param_at(sim, 0, &p) != NB_OK)
+            if (nb_simulator_resolved(sim, NULL, &s) != NB_OK
+                || nb_simulator_param(sim, 0, &p) != NB_OK)
                 abort();
             tap_check(p.value == *number(&s, p.name), "%s is %g", p.name, p.value);
             x = p.value + p.scale * (p.value + p.scale <= p.upper ? 1 : -1);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/probe.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -37,7 +39,7 @@ static void check_phi(const nb_scene *scene, int n, double first, double step)
     struct worst worst = {0};
     nb_description d;
 
-    if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
     tap_check(d.nphi == n, "%d steps, expected %d", d.nphi, n);
     for (int t = 0; t < n && d.nphi == n; t++) {
         double axes[3][3], turned[3];
@@ -166,7 +168,7 @@ static void check_grid(const nb_scene *scene, const int n[2], const double step[
     nb_description d;
     int count = 0;
 
-    if (nb_describe(sim, NULL, &d) != NB_OK) abort();
+    if (nb_simulator_describe(sim, NULL, &d) != NB_OK) abort();
     for (int k = 0; k < 2; k++) range[k] = d.divergence[k] * 1000;
     for (int h = 0; h < n[0]; h++)
         for (int v = 0; v < n[1]; v++) {
@@ -180,7 +182,7 @@ static void check_grid(const nb_scene *scene, const int n[2], const double step[
                     q += (x[k] * x[k] - (n[k] % 2 ? 0 : step[k] * step[k] / 4))
                          / (range[k] * range[k]);
             if (round && 4 * q > 1.1) continue;
-            if (nb_source_at(sim, NULL, count++, &source, deviation) != NB_OK) {
+            if (nb_simulator_source(sim, NULL, count++, &source, deviation) != NB_OK) {
                 tap_check(0, "source %d is missing", count);
                 continue;
             }
@@ -280,7 +282,7 @@ static int dispersion_grid(void)
             const double step = n > 1 ? 0.04 / (n - 1) : 0;
             nb_source source;
 
-            if (nb_source_at(sim, NULL, i, &source, NULL) != NB_OK) abort();
+            if (nb_simulator_source(sim, NULL, i, &source, NULL) != NB_OK) abort();
             worst_add(&worst, source.wavelength, 1.3 * (1 + step * (i % n - (n - 1) / 2.0)),
                       1);
             worst_add(&worst, source.weight, 0.5 / n, 1);

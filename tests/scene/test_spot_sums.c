@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "physics/lattice.h"
 #include "scene/probe.h"
 #include "simulator.h"
@@ -155,7 +157,7 @@ static void shear(nb_scene *s)
 /* the sum as it is, as it is described and as it is normalised */
 static void check_sum(const char *what, nb_scene scene, double expected, double allowed)
 {
-    const int is_sharp = scene.crystal.shape == NB_TOPHAT;
+    const int is_sharp = scene.crystal.shape == NB_SHAPE_TOPHAT;
     const double described = probe_describe(&scene).spot_sum;
     struct lattice plain = lattice_of(&scene), normalised;
 
@@ -175,14 +177,15 @@ static int sums_of_shapes(void)
     const double gauss = pow(PROBE_PI * 0.63 / 2, 1.5);
     const double tophat = 4 * PROBE_PI / 3 * pow(0.63, 3);
 
-    check_sum("plain", scene_of(NB_SQUARE), 1, 1e-13);
-    for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape++) {
-        const double allowed = shape == NB_TOPHAT ? 1e-12 : 1e-13;
+    check_sum("plain", scene_of(NB_SHAPE_SQUARE), 1, 1e-13);
+    for (int shape = NB_SHAPE_GAUSS; shape <= NB_SHAPE_GAUSS_STAR; shape++) {
+        const double allowed = shape == NB_SHAPE_TOPHAT ? 1e-12 : 1e-13;
         nb_scene s = scene_of(shape);
         const nb_description d = probe_describe(&s);
         const double *a = d.cell;
-        const double skew = shape == NB_GAUSS_STAR ? d.volume / (a[0] * a[1] * a[2]) : 1;
-        const double sum = (shape == NB_TOPHAT ? tophat : gauss) * skew;
+        const double skew =
+            shape == NB_SHAPE_GAUSS_STAR ? d.volume / (a[0] * a[1] * a[2]) : 1;
+        const double sum = (shape == NB_SHAPE_TOPHAT ? tophat : gauss) * skew;
 
         check_sum("plain", s, sum, allowed);
         s.crystal.fudge = 1.7;
@@ -226,7 +229,7 @@ static nb_scene cube_of(int shape, double n)
 static int gauss_of_few_cells(void)
 {
     for (int n = 1; n <= 5; n++) {
-        const nb_scene s = cube_of(NB_GAUSS, n);
+        const nb_scene s = cube_of(NB_SHAPE_GAUSS, n);
         const struct lattice l = lattice_of(&s);
         const double share = pow(erf(n / 2.0 * sqrt(2 / 0.63)), 3);
 
@@ -243,7 +246,7 @@ static int round_tails(void)
     const double per_n = 9 * 2 * sqrt(2) * atan(sqrt(0.5)) / pow(PROBE_PI, 3);
 
     for (int n = 4; n <= 32; n *= 2) {
-        const nb_scene s = cube_of(NB_ROUND, n);
+        const nb_scene s = cube_of(NB_SHAPE_ROUND, n);
         const struct lattice l = lattice_of(&s);
         const double outside = 1 - by_gauss(&l, n < 8 ? 1 : n / 8);
 
@@ -272,7 +275,7 @@ static double photons_of(int shape, double fudge, int normalise)
     s.crystal.cell[0] = 50;
     for (int i = 0; i < 3; i++) s.crystal.ncells[i] = 12;
     s.crystal.hkl = list;
-    s.crystal.interpolate = NB_NEAREST;
+    s.crystal.interpolate = NB_LOOKUP_NEAREST;
     s.crystal.shape = shape;
     s.crystal.fudge = fudge;
     s.crystal.normalise = normalise;
@@ -294,7 +297,7 @@ static double photons_of(int shape, double fudge, int normalise)
 static void check_image(int shape, double fudge, double plain, double normalised,
                         double allowed)
 {
-    const double square = photons_of(NB_SQUARE, 1, 1);
+    const double square = photons_of(NB_SHAPE_SQUARE, 1, 1);
 
     tap_note("%s, fudge %g", names[shape], fudge);
     tap_close("photons over those of square blocks",
@@ -308,12 +311,12 @@ static int spots_in_images(void)
 {
     const double gauss = 0.984443, tophat = 1.047394, round = 1 - 0.5053 / 12;
 
-    check_image(NB_SQUARE, 0.5, 1, 1, 1e-13);
-    check_image(NB_GAUSS, 1, gauss, 1, 4e-4);
-    check_image(NB_GAUSS, 0.7, gauss / pow(0.7, 1.5), 1, 4e-4);
-    check_image(NB_GAUSS_STAR, 1, gauss, 1, 4e-4);
-    check_image(NB_ROUND, 1, round, round, 4e-4);
-    check_image(NB_TOPHAT, 0.06, tophat / pow(0.06, 1.5), 1, 5e-3);
+    check_image(NB_SHAPE_SQUARE, 0.5, 1, 1, 1e-13);
+    check_image(NB_SHAPE_GAUSS, 1, gauss, 1, 4e-4);
+    check_image(NB_SHAPE_GAUSS, 0.7, gauss / pow(0.7, 1.5), 1, 4e-4);
+    check_image(NB_SHAPE_GAUSS_STAR, 1, gauss, 1, 4e-4);
+    check_image(NB_SHAPE_ROUND, 1, round, round, 4e-4);
+    check_image(NB_SHAPE_TOPHAT, 0.06, tophat / pow(0.06, 1.5), 1, 5e-3);
     return TAP_PASS;
 }
 
@@ -321,7 +324,7 @@ static int spots_in_images(void)
 
 static int refused(void)
 {
-    nb_scene s = scene_of(NB_GAUSS);
+    nb_scene s = scene_of(NB_SHAPE_GAUSS);
 
     s.crystal.normalise = 1;
     s.given |= NB_GIVEN_FUDGE;

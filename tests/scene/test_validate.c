@@ -214,7 +214,8 @@ CHANGE(panels, s->detector.npanel = 2)
 CHANGE(negative_panels, s->detector.npanel = -1)
 CHANGE(sheared, s->crystal.ncells_off[2] = 0.1)
 CHANGE(sheared_nan, s->crystal.ncells_off[0] = NAN)
-CHANGE(sheared_too_far, (s->crystal.shape = NB_GAUSS, s->crystal.ncells_off[0] = 5.01))
+CHANGE(sheared_too_far,
+       (s->crystal.shape = NB_SHAPE_GAUSS, s->crystal.ncells_off[0] = 5.01))
 CHANGE(anisotropic_nan, s->crystal.mosaic[2] = NAN)
 
 CHANGE(no_cell, memset(s->crystal.cell, 0, sizeof s->crystal.cell))

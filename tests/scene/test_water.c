@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 #include "scene/probe.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -21,7 +23,7 @@ static nb_pixel_trace trace(nb_simulator *sim, int i)
 {
     nb_pixel_trace t;
 
-    if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
+    if (nb_simulator_trace(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
     return t;
 }
 
@@ -182,7 +184,7 @@ static void image_by(const nb_scene *scene, int strategy, double *image)
  * water is gone, or 1 where -nopolar switched it off, and the water stays. */
 static int quirk_of_dmin(void)
 {
-    static const int strategies[] = {NB_REFERENCE, NB_LANES};
+    static const int strategies[] = {NB_STRATEGY_REFERENCE, NB_STRATEGY_LANES};
 
     for (size_t k = 0; k < 2 * COUNT(strategies); k++) {
         static double cut[PIXELS], uncut[PIXELS];

@@ -305,8 +305,8 @@ static double *gradient_by_pixels(const struct chain *c)
 
     scene.crystal.hkl = c->s.list;
     check_ok(nb_simulator_create(ctx, &scene, "F", NULL, &sim), "a simulator, F free");
-    tap_check(nb_nparam(sim) == c->s.n, "%zu free structure factors of %zu", nb_nparam(sim),
-              c->s.n);
+    tap_check(nb_simulator_nparam(sim) == c->s.n, "%zu free structure factors of %zu",
+              nb_simulator_nparam(sim), c->s.n);
     check_ok(nb_vjp(sim, NULL, 1, &bar, bar_f), "nb_vjp");
     check_ok(nb_structure_vjp(ctx, c->s.structure, &c->s.how, NULL, c->s.list, bar_f,
                               bar_x),
@@ -331,7 +331,7 @@ static int pixels_to_atoms(void)
     c.s = make("1yjp", (nb_fcalc){.dmin = 2.2, .wavelength = 1.3, .method = LAST_METHOD});
     nb_structure_crystal(c.s.structure, &crystal);
     memcpy(c.scene.crystal.cell, crystal.cell, sizeof crystal.cell);
-    c.scene.crystal.shape = NB_GAUSS;
+    c.scene.crystal.shape = NB_SHAPE_GAUSS;
     for (int k = 0; k < 3; k++) {
         c.scene.crystal.ncells[k] = 3;
         c.scene.crystal.misset[k] = 20 + 30 * k;

@@ -72,7 +72,7 @@ nb_compile_stats compiled_stats(const nb_simulator *sim)
 size_t compiled_results(nb_simulator *sim, const double *x, double *out)
 {
     double weight[COMPILED_PIXELS];
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     nb_array image = nb_array_f64(out, COMPILED_SLOW, COMPILED_FAST);
     const nb_array bar = nb_array_f64(weight, COMPILED_SLOW, COMPILED_FAST);
 
@@ -104,7 +104,8 @@ nb_scene compiled_lone(int shape, int lookup)
         scene.crystal.hkl = scenes_reflections();
     else
         scene.crystal.hkl = NULL, scene.crystal.default_f = 100;
-    scene.crystal.interpolate = lookup == PHYS_TRICUBIC ? NB_TRICUBIC : NB_NEAREST;
+    scene.crystal.interpolate =
+        lookup == PHYS_TRICUBIC ? NB_LOOKUP_TRICUBIC : NB_LOOKUP_NEAREST;
     return scene;
 }
 

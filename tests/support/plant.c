@@ -75,7 +75,7 @@ void plant_array(const char *result, nb_array *a)
     const size_t n = (size_t)a->shape[0] * (size_t)a->shape[1];
     double *copy;
 
-    if (asked(result) == 0 || n == 0 || a->ndim != 2 || a->device == NB_CUDA) return;
+    if (asked(result) == 0 || n == 0 || a->ndim != 2 || a->device == NB_DEVICE_CUDA) return;
     copy = calloc(n, sizeof *copy);
     if (!copy) abort();
     for (size_t i = 0; i < n; i++)
@@ -92,7 +92,7 @@ void plant_array(const char *result, nb_array *a)
 
 static void plant_normal(const nb_simulator *sim, const nb_normal *out)
 {
-    const size_t n = nb_nparam(sim), dense = nb_ndense(sim);
+    const size_t n = nb_simulator_nparam(sim), dense = nb_simulator_ndense(sim);
 
     if (!out) return;
     plant_numbers("matrix", out->matrix, dense * dense);
@@ -149,7 +149,7 @@ WRAPPED(nb_vjp, nb_simulator *sim, const double *x, int ncot, const nb_array *ba
         double *bar_x)
 {
     const nb_status status = __real_nb_vjp(sim, x, ncot, bar_image, bar_x);
-    const size_t n = status == NB_OK ? nb_nparam(sim) : 0;
+    const size_t n = status == NB_OK ? nb_simulator_nparam(sim) : 0;
 
     for (int i = 0; n > 0 && i < ncot; i++)
         plant_numbers("gradient", bar_x + (size_t)i * n, n);
@@ -197,18 +197,18 @@ static void plant_trace(nb_pixel_trace *out)
     plant_numbers("trace", number[atomic_fetch_add(&traces, 1u) % n], 1);
 }
 
-WRAPPED(nb_trace_pixel, nb_simulator *sim, const double *x, int panel, int slow, int fast,
-        nb_pixel_trace *out)
+WRAPPED(nb_simulator_trace, nb_simulator *sim, const double *x, int panel, int slow,
+        int fast, nb_pixel_trace *out)
 {
-    const nb_status status = __real_nb_trace_pixel(sim, x, panel, slow, fast, out);
+    const nb_status status = __real_nb_simulator_trace(sim, x, panel, slow, fast, out);
 
     if (status == NB_OK) plant_trace(out);
     return status;
 }
 
-WRAPPED(nb_describe, nb_simulator *sim, const double *x, nb_description *out)
+WRAPPED(nb_simulator_describe, nb_simulator *sim, const double *x, nb_description *out)
 {
-    const nb_status status = __real_nb_describe(sim, x, out);
+    const nb_status status = __real_nb_simulator_describe(sim, x, out);
 
     if (status != NB_OK) return status;
     plant_numbers("geometry", out->cell, 6);
@@ -223,18 +223,19 @@ WRAPPED(nb_describe, nb_simulator *sim, const double *x, nb_description *out)
     return status;
 }
 
-WRAPPED(nb_source_at, nb_simulator *sim, const double *x, int i, nb_source *out,
+WRAPPED(nb_simulator_source, nb_simulator *sim, const double *x, int i, nb_source *out,
         double *deviation)
 {
-    const nb_status status = __real_nb_source_at(sim, x, i, out, deviation);
+    const nb_status status = __real_nb_simulator_source(sim, x, i, out, deviation);
 
     if (status == NB_OK) plant_numbers("geometry", out->direction, 3);
     return status;
 }
 
-WRAPPED(nb_orientation_at, nb_simulator *sim, const double *x, int i, int j, double out[9])
+WRAPPED(nb_simulator_orientation, nb_simulator *sim, const double *x, int i, int j,
+        double out[9])
 {
-    const nb_status status = __real_nb_orientation_at(sim, x, i, j, out);
+    const nb_status status = __real_nb_simulator_orientation(sim, x, i, j, out);
 
     if (status == NB_OK) plant_numbers("geometry", out, 9);
     return status;

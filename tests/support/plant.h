@@ -15,8 +15,9 @@
  *   factors   cotangents of structure factors by kernels; structure factors of models
  *   loss      the value of nb_loss() and of kernels
  *   planes    the first plane of nb_planes()
- *   trace     numbers of nb_trace_pixel(), a different one in each call
- *   geometry  numbers of nb_describe(), nb_source_at(), nb_orientation_at(): each of them
+ *   trace     numbers of nb_simulator_trace(), a different one in each call
+ *   geometry  each number of nb_simulator_describe(), nb_simulator_source() and
+ *             nb_simulator_orientation()
  *
  * Each call gets an error at another place or of another size, so that two results that are
  * compared with one another never agree on it.

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 #include "support/tap.h"
 #include "support/worst.h"
 
@@ -60,7 +62,7 @@ int renders_image(const nb_scene *scene, const struct renders_way *way, double *
     nb_status status = nb_simulator_create(ctx, scene, NULL, &options, &sim);
 
     if (status == NB_OK) status = nb_forward(sim, NULL, &array);
-    if (status == NB_OK && about) status = nb_describe(sim, NULL, about);
+    if (status == NB_OK && about) status = nb_simulator_describe(sim, NULL, about);
     if (status != NB_OK) tap_check(0, "renders: %s", nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -75,7 +77,7 @@ nb_description renders_describe(const nb_scene *scene, const struct renders_way 
     nb_simulator *sim;
 
     if (nb_simulator_create(ctx, scene, NULL, &options, &sim) != NB_OK
-        || nb_describe(sim, NULL, &about) != NB_OK) {
+        || nb_simulator_describe(sim, NULL, &about) != NB_OK) {
         tap_check(0, "describes: %s", nb_context_message(ctx));
         exit(1);
     }
@@ -133,7 +135,7 @@ static double shortest_wavelength(const nb_scene *scene)
 
 double renders_phase(const nb_scene *scene)
 {
-    const struct renders_way way = {NB_DOUBLE, NB_LANES, 0, 1, NULL};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_LANES, 0, 1, NULL};
     const nb_description about = renders_describe(scene, &way);
     const double q = fmax(about.qmax, 1 / shortest_wavelength(scene));
     double most = 0;
@@ -178,8 +180,8 @@ static void orient(nb_crystal *crystal, const double axes[3][3])
 
 int renders_aim(nb_scene *scene, int slow, int fast, double off, int hkl[3])
 {
-    const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
-    const struct renders_way way = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+    const nb_options options = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0};
+    const struct renders_way way = {NB_PRECISION_DOUBLE, NB_STRATEGY_REFERENCE, 0, 1, NULL};
     nb_context *ctx = context_of(&way);
     nb_description about;
     nb_pixel_trace trace;
@@ -188,8 +190,8 @@ int renders_aim(nb_scene *scene, int slow, int fast, double off, int hkl[3])
     int ok;
 
     ok = nb_simulator_create(ctx, scene, NULL, &options, &sim) == NB_OK
-         && nb_describe(sim, NULL, &about) == NB_OK
-         && nb_trace_pixel(sim, NULL, 0, slow, fast, &trace) == NB_OK;
+         && nb_simulator_describe(sim, NULL, &about) == NB_OK
+         && nb_simulator_trace(sim, NULL, 0, slow, fast, &trace) == NB_OK;
     nb_simulator_free(sim);
     nb_context_free(ctx);
     if (!ok || (trace.hkl[0] == 0 && trace.hkl[1] == 0 && trace.hkl[2] == 0)) return 0;

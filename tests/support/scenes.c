@@ -64,13 +64,13 @@ static nb_scene spots_base(void)
     cell(&s.crystal, 70, 80, 90, 85, 95, 105);
     set(s.crystal.ncells, 10, 10, 10);
     set(s.crystal.misset, 10, 20, 30);
-    s.crystal.shape = NB_GAUSS;
+    s.crystal.shape = NB_SHAPE_GAUSS;
     s.crystal.default_f = 100;
     s.crystal.mosaic[0] = 0.5;
     s.crystal.ndomains = 20;
     s.beam.wavelength = 1;
     s.beam.polarization = 0.9;
-    s.detector.convention = NB_XDS; /* two theta turns about the crystal */
+    s.detector.convention = NB_CONVENTION_XDS; /* two theta turns about the crystal */
     s.detector.nfast = SPOTS_NFAST;
     s.detector.nslow = SPOTS_NSLOW;
     s.detector.pixel = 0.5;
@@ -470,10 +470,10 @@ size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_par
     if (!nb_param_registry(row, &param)) return 0;
     param.name[strcspn(param.name, "[")] = 0; /* all members of a list */
     if (nb_simulator_create(ctx, scene, param.name, NULL, &sim) != NB_OK) return 0;
-    n = nb_nparam(sim);
+    n = nb_simulator_nparam(sim);
     count = n < most ? n : most;
     for (size_t i = 0; i < count; i++)
-        if (nb_param_at(sim, i * n / count, out + i) != NB_OK) abort();
+        if (nb_simulator_param(sim, i * n / count, out + i) != NB_OK) abort();
     nb_simulator_free(sim);
     return count;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "support/tap.h"
 
 /* Axes turned about z by `turn`, then about x by `tilt`, degree. */
@@ -66,7 +68,7 @@ void tiled_detector(struct tiled *t, int moved, nb_scene *scene)
         d->origin_kind = NB_ORIGIN_PIX0;
         d->origin[0] = 0.2, d->origin[1] = -0.3, d->origin[2] = 1.5;
     }
-    d->convention = NB_DIALS;
+    d->convention = NB_CONVENTION_DIALS;
     d->npanel = TILED_PANELS;
     d->panel = t->panel;
     d->ngroup = TILED_GROUPS;
@@ -84,7 +86,7 @@ nb_scene tiled_scene(void)
                     .ncells = {10, 9, 8},
                     .mosaic = {0.5},
                     .ndomains = 5,
-                    .shape = NB_GAUSS,
+                    .shape = NB_SHAPE_GAUSS,
                     .default_f = 100},
         .beam = {.fluence = 1e28},
         .background = {.water = 0.02},
@@ -112,7 +114,7 @@ nb_scene tiled_alone(nb_simulator *sim, const double *x, const nb_scene *scene, 
     nb_scene alone = *scene;
     nb_detector *d = &alone.detector;
 
-    if (nb_panel_at(sim, x, i, panel) != NB_OK) {
+    if (nb_simulator_panel(sim, x, i, panel) != NB_OK) {
         tap_check(0, "panel %d", i);
         exit(1);
     }

@@ -61,7 +61,7 @@ static nb_status add_on_device(nb_simulator *sim, const nb_scene *scene,
     nb_array here = *image;
     nb_status status = gpu_begin(sim->ctx, &sim->device.scene);
 
-    here.device = NB_CPU;
+    here.device = NB_DEVICE_CPU;
     here.data = malloc(bytes);
     if (!here.data) return fail_memory(sim->ctx, "a copy of an image");
     if (status == NB_OK)

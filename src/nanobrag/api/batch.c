@@ -119,7 +119,7 @@ static nb_status flush_failed(struct batch_call *call, nb_status failed)
 static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
-    const int single = sim->policy.precision == NB_SINGLE;
+    const int single = sim->policy.precision == NB_PRECISION_SINGLE;
     const int k = call->first + call->batch->n;
     const nb_array *image = call->image + k;
     const int there = array_is_on_device(image);

@@ -1,10 +1,13 @@
 /*
- * api/find_boxes.c - nb_boxes(), boxes of pixels around the brightest reflections.
+ * api/find_boxes.c - nb_simulator_boxes(), boxes of pixels around the brightest
+ * reflections.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
+
+#include <nanobrag/description.h>
 
 #include "backend/backend.h"
 #include "base/context.h"
@@ -75,8 +78,8 @@ static nb_status find_all(nb_simulator *sim, const struct job *job, struct brigh
     return NB_OK;
 }
 
-nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most, int *box,
-                   size_t *n)
+nb_status nb_simulator_boxes(nb_simulator *sim, const double *x, int edge, size_t most,
+                             int *box, size_t *n)
 {
     STANDARD_FLOATS;
     struct bright *list;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
 #include <nanobrag/experiment.h>
 #include <nanobrag/formats.h>
 #include <nanobrag/geometry.h>
@@ -41,14 +42,14 @@ static nb_status expose_lattice(nb_simulator *sim, const double *x, int lattice,
     nb_status status;
 
     *out = (struct exposure){0};
-    NB_TRY(nb_describe(sim, x, &d));
-    NB_TRY(nb_resolved(sim, x, &all));
+    NB_TRY(nb_simulator_describe(sim, x, &d));
+    NB_TRY(nb_simulator_resolved(sim, x, &all));
     lattices_scene(&all, lattice, &scene);
     source = malloc((size_t)d.nsource * sizeof *source);
     if (!source) return fail_memory(sim->ctx, "the sources of the beam");
     status = NB_OK;
     for (int i = 0; i < d.nsource && status == NB_OK; i++)
-        status = nb_source_at(sim, x, i, source + i, NULL);
+        status = nb_simulator_source(sim, x, i, source + i, NULL);
     if (status == NB_OK)
         status = exposure_of(sim->ctx, &scene, &d, source, &sim->window, out);
     free(source);
@@ -89,7 +90,7 @@ static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
     nb_scene scene;
 
     *n = numbers + FINGERPRINT_SUMS;
-    NB_TRY(nb_resolved(sim, NULL, &scene));
+    NB_TRY(nb_simulator_resolved(sim, NULL, &scene));
     *out = malloc(*n * sizeof **out);
     if (!*out) return fail_memory(sim->ctx, "the numbers of a scene");
     return fingerprint_take(sim->ctx, &scene, *out, *out + numbers);
@@ -98,7 +99,7 @@ static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
 /* One below the largest count, to which nb_digitize() clamps; none for floats. */
 static double default_overload(int type, int bits)
 {
-    if (type == NB_FLOAT) return 0;
+    if (type == NB_TYPE_FLOAT) return 0;
     return bits == 16 ? 65534 : 2147483646;
 }
 
@@ -106,7 +107,7 @@ static double default_overload(int type, int bits)
 
 static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
 {
-    if (o->bits == 0) o->type = NB_INT, o->bits = 32;
+    if (o->bits == 0) o->type = NB_TYPE_INT, o->bits = 32;
     if (o->level == 0) o->level = 1;
     if (o->compression < 0 || o->compression > NB_COMPRESSION_BSLZ4)
         return fail(ctx, NB_ERR_ARGUMENT, "NXmx: there is no compression %d",
@@ -114,8 +115,9 @@ static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
     if (o->level < 1 || o->level > 9)
         return fail(ctx, NB_ERR_ARGUMENT, "NXmx: level %d of deflate, expected 1 to 9",
                     o->level);
-    if (!((o->type == NB_INT && o->bits == 32) || (o->type == NB_UINT && o->bits == 16)
-          || (o->type == NB_FLOAT && o->bits == 32)))
+    if (!((o->type == NB_TYPE_INT && o->bits == 32)
+          || (o->type == NB_TYPE_UINT && o->bits == 16)
+          || (o->type == NB_TYPE_FLOAT && o->bits == 32)))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "NXmx: element type %d of %d bits, expected int32, uint16 or float32",
                     o->type, o->bits);
@@ -338,7 +340,7 @@ static nb_status expose_shot(nb_simulator *sim, const double *x, int lattice,
     nb_scene scene;
 
     NB_TRY(expose_lattice(sim, x, lattice, &out->exposure));
-    NB_TRY(nb_resolved(sim, x, &scene));
+    NB_TRY(nb_simulator_resolved(sim, x, &scene));
     out->unpolarised = scene.beam.unpolarised;
     out->mosaicity =
         scene.crystal.ndomains > 1 || scene.crystal.mosaic_model == NB_MOSAIC_GAUSS
@@ -401,7 +403,7 @@ nb_status nb_geom_write(nb_simulator *sim, const double *x, const char *path)
     if (!sim) return NB_ERR_ARGUMENT;
     if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "a .geom needs a path");
     status = expose(sim, x, &exposure);
-    if (status == NB_OK) status = nb_resolved(sim, x, &scene);
+    if (status == NB_OK) status = nb_simulator_resolved(sim, x, &scene);
     if (status == NB_OK) status = geom_write(sim->ctx, path, &exposure, &scene);
     exposure_free(&exposure);
     return status;

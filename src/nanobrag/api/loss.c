@@ -7,7 +7,7 @@
  * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
  * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
  * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point
- * spread, several lattices, the adjoint of NB_SPOTS and planes of background
+ * spread, several lattices, the adjoint of NB_STRATEGY_SPOTS and planes of background
  * (kernels/planes/planes.h) need the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
@@ -241,7 +241,7 @@ nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
     if (!target->background)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "a target without planes has none to report; set its background to "
-                    "NB_PLANES");
+                    "NB_BACKGROUND_PLANES");
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, &value));
     value = 0;
     status = loss_of(sim, &scene, frame, &objective, &value, NULL);

@@ -60,17 +60,17 @@ const char *nb_features(void)
            "double single";
 }
 
-size_t nb_nparam(const nb_simulator *sim)
+size_t nb_simulator_nparam(const nb_simulator *sim)
 {
     return sim ? sim->params.n : 0;
 }
 
-size_t nb_ndense(const nb_simulator *sim)
+size_t nb_simulator_ndense(const nb_simulator *sim)
 {
     return sim ? params_dense(&sim->params) : 0;
 }
 
-nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
+nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out)
 {
     if (!sim || !out) return NB_ERR_ARGUMENT;
     if (i >= sim->params.n)
@@ -79,7 +79,7 @@ nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
     return NB_OK;
 }
 
-nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
+nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
     STANDARD_FLOATS;
     if (!sim || !out) return NB_ERR_ARGUMENT;
@@ -102,7 +102,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
 {
     const struct policy *policy = &sim->policy;
     const struct job job = simulator_job(sim, scene, frame, NULL);
-    const int spots = policy->strategy == NB_SPOTS;
+    const int spots = policy->strategy == NB_STRATEGY_SPOTS;
     struct tiles_summary tiles = {0};
 
     if (spots && policy->kernels.single)
@@ -119,9 +119,9 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->derivatives_why = backend_derivatives_why(sim);
     out->derivatives = out->derivatives_why && sim->device.scene.gpu ? "cpu" : out->device;
     if (!out->derivatives_why) out->derivatives_why = "as images";
-    out->precision = NB_DOUBLE;
+    out->precision = NB_PRECISION_DOUBLE;
     if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
-        out->precision = NB_SINGLE;
+        out->precision = NB_PRECISION_SINGLE;
     out->tolerance = policy->tolerance;
     out->rounding = tiles.rounding;
     out->tiles = tiles.tiles;
@@ -129,7 +129,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->tiles_double = tiles.precise;
 }
 
-nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
+nb_status nb_simulator_describe(nb_simulator *sim, const double *x, nb_description *out)
 {
     STANDARD_FLOATS;
     nb_scene scene;
@@ -140,7 +140,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
     describe_policy(sim, &scene, frame, out);
     if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
-        out->interpolate = NB_NEAREST;
+        out->interpolate = NB_LOOKUP_NEAREST;
     out->pixels = sim->window.count;
     out->evaluations = (double)out->pixels * frame->oversample * frame->oversample
                        * frame->nlayers * frame->nsource * frame->norientation
@@ -148,8 +148,8 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     return NB_OK;
 }
 
-nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
-                       double *deviation)
+nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i, nb_source *out,
+                              double *deviation)
 {
     STANDARD_FLOATS;
     nb_scene scene;
@@ -168,7 +168,8 @@ nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out
     return NB_OK;
 }
 
-nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, double out[9])
+nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, int i, int j,
+                                   double out[9])
 {
     STANDARD_FLOATS;
     nb_scene scene;
@@ -194,7 +195,7 @@ static nb_status check_panel(const nb_simulator *sim, int i)
     return fail(sim->ctx, NB_ERR_ARGUMENT, "panel %d of %d", i, n);
 }
 
-nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out)
+nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i, nb_panel *out)
 {
     STANDARD_FLOATS;
     const nb_detector *d;
@@ -221,8 +222,8 @@ nb_status nb_panel_at(nb_simulator *sim, const double *x, int i, nb_panel *out)
     return NB_OK;
 }
 
-nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow, int fast,
-                         nb_pixel_trace *out)
+nb_status nb_simulator_trace(nb_simulator *sim, const double *x, int panel, int slow,
+                             int fast, nb_pixel_trace *out)
 {
     STANDARD_FLOATS;
     nb_scene scene;
@@ -286,7 +287,7 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
 
     if (!sim || !out) return NB_ERR_ARGUMENT;
     NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
-                       NB_FLOAT, 32, 64));
+                       NB_TYPE_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     quirk = (scene.quirks & NB_QUIRK_STATISTICS) != 0;
     statistics_of(&sim->window, image, quirk, out, at);

@@ -13,7 +13,7 @@
 
 int array_is_on_device(const nb_array *array)
 {
-    return array && array->device == NB_CUDA;
+    return array && array->device == NB_DEVICE_CUDA;
 }
 
 static nb_status check_place(const nb_simulator *sim, const nb_array *array,
@@ -56,7 +56,7 @@ struct gpu_input backend_input(const nb_array *array)
     input.bits = array->bits;
     input.stride[0] = array_stride(array, 0);
     input.stride[1] = array_stride(array, 1);
-    if (array->device == NB_CUDA)
+    if (array->device == NB_DEVICE_CUDA)
         input.device = (gpu_address)(uintptr_t)array->data;
     else
         input.host = array->data;
@@ -69,7 +69,7 @@ nb_status backend_check_output(const nb_simulator *sim, const nb_array *image)
     const char *name = "image";
 
     if (!array_is_on_device(image))
-        return array_check(sim->ctx, image, name, nslow, nfast, NB_FLOAT, 32, 64);
+        return array_check(sim->ctx, image, name, nslow, nfast, NB_TYPE_FLOAT, 32, 64);
     NB_TRY(array_check_on_device(sim->ctx, image, name, nslow, nfast));
     NB_TRY(check_place(sim, image, name));
     if (image->name) name = image->name;
@@ -93,7 +93,7 @@ nb_status backend_check_input(const nb_simulator *sim, const nb_array *array,
 
     if (!array) return NB_OK;
     if (!array_is_on_device(array))
-        return array_check(sim->ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
+        return array_check(sim->ctx, array, name, nslow, nfast, NB_TYPE_FLOAT, 32, 64);
     NB_TRY(array_check_on_device(sim->ctx, array, name, nslow, nfast));
     if (array->name) name = array->name;
     if (why)
@@ -163,7 +163,7 @@ static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer
     }
     NB_TRY(array_check_on_device(sim->ctx, without_donation(image, &copy), "image", nslow,
                                  nfast));
-    NB_TRY(array_check_counts(sim->ctx, counts, NB_CUDA, nslow, nfast));
+    NB_TRY(array_check_counts(sim->ctx, counts, NB_DEVICE_CUDA, nslow, nfast));
     NB_TRY(check_place(sim, image, "image"));
     NB_TRY(check_place(sim, counts, "counts"));
     if (how->noise && (sim->scene.quirks & NB_QUIRK_NOISE))
@@ -187,7 +187,7 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
     if (array_is_on_device(image) || array_is_on_device(counts))
         return check_device_counts(sim, how, image, counts, in_place);
     NB_TRY(array_check(sim->ctx, without_donation(image, &copy), "image", nslow, nfast,
-                       NB_FLOAT, 32, 64));
-    NB_TRY(array_check_counts(sim->ctx, counts, NB_CPU, nslow, nfast));
+                       NB_TYPE_FLOAT, 32, 64));
+    NB_TRY(array_check_counts(sim->ctx, counts, NB_DEVICE_CPU, nslow, nfast));
     return donate_check(sim->ctx, image, counts, in_place);
 }

@@ -160,7 +160,7 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
 
 /* Solve the planes of an objective that has some for photons, an image or packed. Then
  * objective_settled() sets *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight,
- * or a negative observed number for NB_POISSON). */
+ * or a negative observed number for NB_LOSS_POISSON). */
 void objective_settle(const struct host_objective *of, const double *photons, int packed);
 nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
                             double *value);

@@ -44,10 +44,11 @@ static struct gpu *open_gpu(nb_context *ctx, int *passing)
 /* Returns why images stay on the host whatever the device, or NULL. */
 static const char *needs_host(const nb_simulator *sim)
 {
-    if (sim->policy.strategy == NB_REFERENCE) return "the reference runs on the host";
+    if (sim->policy.strategy == NB_STRATEGY_REFERENCE)
+        return "the reference runs on the host";
     if (sim->scene.crystal.nlattice > 0) return "several lattices are computed on the host";
     if (sim->frames->continuous) return "the mosaic model gauss is computed on the host";
-    if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
+    if (sim->policy.strategy == NB_STRATEGY_SPOTS && !sim->policy.automatic)
         return "spots were asked for, which run on the host";
     if (sim->window.boxed) return "boxes are rendered on the host";
     return NULL;
@@ -60,14 +61,14 @@ static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
 {
     const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
     const struct job panel = job_of_panel(&job, 0);
-    const int asked = sim->policy.precision == NB_SINGLE;
+    const int asked = sim->policy.precision == NB_PRECISION_SINGLE;
     const int there = gpu_layout_of(properties, &panel, asked, 0).single;
     const int single = sim->policy.kernels.single != NULL;
     const double pairs = (double)frame->nsource * frame->norientation;
     const double cores = (single ? core_single : core_double) * sim->ctx->threads;
     const double spots = 1e-9 * sim->policy.spots_work / sim->ctx->threads;
     const double lanes = samples * pairs / cores;
-    const double host = sim->policy.strategy == NB_SPOTS ? spots : lanes;
+    const double host = sim->policy.strategy == NB_STRATEGY_SPOTS ? spots : lanes;
     const double device = fixed + samples * pairs / gpu_rate(properties, there);
 
     (void)snprintf(out, n, "%.2g s estimated there, %.2g s on the host", device, host);
@@ -102,14 +103,14 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
 {
     const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
     nb_context *ctx = sim->ctx;
-    const int asked = ctx->device == NB_CUDA;
+    const int asked = ctx->device == NB_DEVICE_CUDA;
     const char *refused = needs_host(sim);
     char why[100] = "asked for";
     struct gpu *gpu;
     int passing;
 
     stay(sim, "asked for, or by default");
-    if (ctx->device == NB_CPU) return NB_OK;
+    if (ctx->device == NB_DEVICE_CPU) return NB_OK;
     if (refused) return go_without(sim, asked, refused);
     gpu = open_gpu(ctx, &passing);
     if (!gpu) {
@@ -118,7 +119,8 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
         if (passing) ctx->no_gpu[0] = '\0'; /* the next simulator tries again */
         return status;
     }
-    refused = gpu_refuses(&gpu->properties, &job, sim->policy.precision == NB_SINGLE);
+    refused =
+        gpu_refuses(&gpu->properties, &job, sim->policy.precision == NB_PRECISION_SINGLE);
     if (refused) return go_without(sim, asked, refused);
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->properties, why, sizeof why)) {
         stay(sim, why);

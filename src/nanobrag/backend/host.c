@@ -29,7 +29,7 @@ static nb_status lattice_image(nb_simulator *sim, struct progress *progress,
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
-    if (sim->policy.strategy == NB_SPOTS) {
+    if (sim->policy.strategy == NB_STRATEGY_SPOTS) {
         const nb_status status = spots_forward(progress, kernels, job, sim->spots + l);
 
         if (!needs_lanes(sim, status)) return status;
@@ -135,7 +135,7 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
     const struct kernel_set *kernels = &sim->policy.kernels;
     const struct objective *objective = &call->of->objective;
 
-    if (sim->policy.strategy == NB_SPOTS) {
+    if (sim->policy.strategy == NB_STRATEGY_SPOTS) {
         const nb_status status = spots_vjp(progress, kernels, job, objective, &sim->adjoint,
                                            sim->spots + call->lattice);
 
@@ -173,7 +173,7 @@ static nb_status host_adjoint(struct request *r)
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
     struct host_objective of;
     struct adjoint_call call = {sim, &of, 0};
-    const int splats = sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job);
+    const int splats = sim->policy.strategy == NB_STRATEGY_SPOTS && spots_vjp_splats(&job);
 
     objective_start(sim, &r->objective, &of);
     if (of.planes && !splats) NB_TRY(settle_before(r, &of));
@@ -198,7 +198,7 @@ static nb_status run_jacobian(const struct jacobian_call *call, struct progress 
     nb_simulator *sim = call->sim;
     const struct kernel_set *kernels = &sim->policy.kernels;
 
-    if (sim->policy.strategy == NB_SPOTS) {
+    if (sim->policy.strategy == NB_STRATEGY_SPOTS) {
         const nb_status status =
             jacobian_run(progress, kernels, job, call->n, call->work, reader, sim->spots);
 

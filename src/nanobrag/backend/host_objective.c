@@ -113,7 +113,8 @@ nb_status objective_settled(const nb_simulator *sim, const struct host_objective
                     wrong->slow, wrong->fast,
                     array_get(t->weight, wrong->slow, wrong->fast));
     return fail(sim->ctx, NB_ERR_ARGUMENT,
-                "observed[%d][%d] is %g, expected 0 or more for NB_POISSON with planes",
+                "observed[%d][%d] is %g, expected 0 or more for NB_LOSS_POISSON with "
+                "planes",
                 wrong->slow, wrong->fast, array_get(t->observed, wrong->slow, wrong->fast));
 }
 

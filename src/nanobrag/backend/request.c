@@ -46,14 +46,14 @@ static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;
     nb_context *ctx = sim->ctx;
-    const int insists = ctx->device == NB_CUDA && ctx->env.strict;
+    const int insists = ctx->device == NB_DEVICE_CUDA && ctx->env.strict;
 
     if (insists && !counted)
         return context_fall_back(ctx, "derivatives on %s: %s", d->name, why);
     (void)snprintf(d->derivatives_why, sizeof d->derivatives_why, "%s", why);
     if (!is_new(d, d->derivatives_why)) return NB_OK;
     if (!counted) (void)context_fall_back(ctx, "derivatives on %s: %s", d->name, why);
-    if (ctx->device == NB_CUDA && !is_off(sim))
+    if (ctx->device == NB_DEVICE_CUDA && !is_off(sim))
         log_line(ctx, NB_LOG_WARNING, "device", "the host computes derivatives: %s",
                  d->derivatives_why);
     return NB_OK;
@@ -69,7 +69,7 @@ const char *backend_derivatives_why(const nb_simulator *sim)
 /* Returns 1 if the host can and may compute what a device failed to. */
 static int host_may(const struct request *r, nb_status status)
 {
-    const int insists = r->sim->ctx->env.strict && r->sim->ctx->device == NB_CUDA;
+    const int insists = r->sim->ctx->env.strict && r->sim->ctx->device == NB_DEVICE_CUDA;
 
     if (array_is_on_device(r->output) || array_is_on_device(r->counts)) return 0;
     if (r->batch && r->batch->on_device) return 0;

@@ -27,5 +27,5 @@ const char *device_never_derives(const nb_simulator *sim)
 
 int device_is_single(const nb_simulator *sim)
 {
-    return sim->policy.precision == NB_SINGLE;
+    return sim->policy.precision == NB_PRECISION_SINGLE;
 }

@@ -16,7 +16,7 @@ static nb_array backend_host_image(void *data, int64_t nslow, int64_t nfast, int
     nb_array array = {0};
 
     array.data = data;
-    array.device = NB_CPU;
+    array.device = NB_DEVICE_CPU;
     array.type = type;
     array.bits = bits;
     array.ndim = 2;
@@ -27,22 +27,22 @@ static nb_array backend_host_image(void *data, int64_t nslow, int64_t nfast, int
 
 nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast)
 {
-    return backend_host_image(data, nslow, nfast, NB_FLOAT, 32);
+    return backend_host_image(data, nslow, nfast, NB_TYPE_FLOAT, 32);
 }
 
 nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast)
 {
-    return backend_host_image(data, nslow, nfast, NB_FLOAT, 64);
+    return backend_host_image(data, nslow, nfast, NB_TYPE_FLOAT, 64);
 }
 
 nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
 {
-    return backend_host_image(data, nslow, nfast, NB_UINT, 16);
+    return backend_host_image(data, nslow, nfast, NB_TYPE_UINT, 16);
 }
 
 nb_array nb_array_i32(int32_t *data, int64_t nslow, int64_t nfast)
 {
-    return backend_host_image(data, nslow, nfast, NB_INT, 32);
+    return backend_host_image(data, nslow, nfast, NB_TYPE_INT, 32);
 }
 
 static const char *name_of(const nb_array *array, const char *otherwise)
@@ -62,7 +62,7 @@ static nb_status check_place(nb_context *ctx, const nb_array *array, const char 
     if (array->device != device)
         return fail(ctx, NB_ERR_SHAPE, "%s lies on device type %d, expected %d (%s)", name,
                     array->device, device,
-                    device == NB_CPU ? "host memory" : "a CUDA device");
+                    device == NB_DEVICE_CPU ? "host memory" : "a CUDA device");
     return NB_OK;
 }
 
@@ -130,15 +130,15 @@ static nb_status check_form(nb_context *ctx, const nb_array *array, const char *
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
 {
-    NB_TRY(check_place(ctx, array, name, NB_CPU));
+    NB_TRY(check_place(ctx, array, name, NB_DEVICE_CPU));
     return check_form(ctx, array, name, nslow, nfast, type, bits_a, bits_b);
 }
 
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast)
 {
-    NB_TRY(check_place(ctx, array, name, NB_CUDA));
-    return check_form(ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
+    NB_TRY(check_place(ctx, array, name, NB_DEVICE_CUDA));
+    return check_form(ctx, array, name, nslow, nfast, NB_TYPE_FLOAT, 32, 64);
 }
 
 nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
@@ -148,8 +148,8 @@ nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
 
     NB_TRY(check_place(ctx, array, "counts", device));
     if (!array) return NB_ERR_ARGUMENT;
-    known = (array->type == NB_UINT && array->bits == 16)
-            || (array->type == NB_INT && array->bits == 32);
+    known = (array->type == NB_TYPE_UINT && array->bits == 16)
+            || (array->type == NB_TYPE_INT && array->bits == 32);
     if (!known)
         return fail(ctx, NB_ERR_SHAPE,
                     "%s: element type %d of %d bits, expected uint16 or int32",
@@ -195,7 +195,7 @@ int array_is_dense(const nb_array *array)
 
 int array_is_dense_f64(const nb_array *array)
 {
-    return array->type == NB_FLOAT && array->bits == 64 && array_is_dense(array);
+    return array->type == NB_TYPE_FLOAT && array->bits == 64 && array_is_dense(array);
 }
 
 double array_get(const nb_array *array, int64_t s, int64_t f)
@@ -218,9 +218,10 @@ void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
 {
     const void *from = (const char *)array->data + bytes_to(array, s, f);
 
-    if (array_stride(array, 1) == 1 && array->type == NB_FLOAT && array->bits == 64)
+    if (array_stride(array, 1) == 1 && array->type == NB_TYPE_FLOAT && array->bits == 64)
         memcpy(out, from, sizeof *out * (size_t)n);
-    else if (array_stride(array, 1) == 1 && array->type == NB_FLOAT && array->bits == 32)
+    else if (array_stride(array, 1) == 1 && array->type == NB_TYPE_FLOAT
+             && array->bits == 32)
         for (int i = 0; i < n; i++) out[i] = (double)((const float *)from)[i];
     else
         for (int i = 0; i < n; i++) out[i] = array_get(array, s, f + i);

@@ -21,7 +21,8 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
-/* Checks in the same way counts, NB_UINT 16 or NB_INT 32, on a device: NB_CPU, NB_CUDA. */
+/* Checks in the same way counts, NB_TYPE_UINT 16 or NB_TYPE_INT 32, on a device:
+ * NB_DEVICE_CPU, NB_DEVICE_CUDA. */
 nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
                              int64_t nslow, int64_t nfast);
 

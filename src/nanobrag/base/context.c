@@ -40,7 +40,7 @@ static void choose_device(nb_context *ctx)
 
     ctx->device = given ? ctx->options.device : ctx->env.device;
     ctx->device_id = given ? ctx->options.device_id : ctx->env.device_id;
-    if (ctx->device == 0) ctx->device = NB_CPU;
+    if (ctx->device == 0) ctx->device = NB_DEVICE_CPU;
 }
 
 nb_status nb_context_create(int api_version, const nb_context_options *options,
@@ -56,8 +56,8 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
         && (options->threads < 0 || options->threads > CONTEXT_THREADS_MOST
             || options->compile < NB_COMPILE_ON || options->compile > NB_COMPILE_REQUIRE))
         return NB_ERR_ARGUMENT;
-    if (options && options->device != 0 && options->device != NB_CPU
-        && options->device != NB_CUDA && options->device != NB_DEVICE_AUTO)
+    if (options && options->device != 0 && options->device != NB_DEVICE_CPU
+        && options->device != NB_DEVICE_CUDA && options->device != NB_DEVICE_AUTO)
         return NB_ERR_UNSUPPORTED;
     ctx = calloc(1, sizeof *ctx);
     if (!ctx) return NB_ERR_MEMORY;
@@ -89,9 +89,9 @@ nb_status nb_device_named(const char *name, int *device, int *device_id)
     if (strcmp(name, "auto") == 0)
         *device = NB_DEVICE_AUTO;
     else if (strcmp(name, "cpu") == 0)
-        *device = NB_CPU;
+        *device = NB_DEVICE_CPU;
     else if (strcmp(name, "cuda") == 0 || (end && !*end && id <= DEVICES_MOST))
-        *device = NB_CUDA;
+        *device = NB_DEVICE_CUDA;
     else
         return NB_ERR_ARGUMENT;
     *device_id = (int)id;

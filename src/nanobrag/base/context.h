@@ -25,7 +25,8 @@ struct nb_context {
     uint64_t launches, compiled_launches; /* kernel launches, and those by a plan */
     uint64_t fallbacks; /* calls of context_fall_back() */
     char fallback[CONTEXT_MESSAGE / 2]; /* text of the last fallback */
-    int device, device_id; /* device asked for: NB_CPU, NB_CUDA or NB_DEVICE_AUTO */
+    int device,
+        device_id; /* device asked for: NB_DEVICE_CPU, NB_DEVICE_CUDA or NB_DEVICE_AUTO */
     const struct gpu_driver *driver; /* driver of the devices; NULL: CUDA */
     const char *nvrtc; /* file name of the NVRTC library; NULL: that of CUDA */
     struct gpu *gpu; /* the device; NULL until it is first needed */

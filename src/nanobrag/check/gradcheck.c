@@ -44,7 +44,7 @@ static nb_gradcheck_options with_defaults(const nb_gradcheck_options *options)
 
 static size_t count_items(const nb_simulator *sim, const nb_gradcheck_options *o)
 {
-    return o->ndirection > 0 ? (size_t)o->ndirection : nb_nparam(sim);
+    return o->ndirection > 0 ? (size_t)o->ndirection : nb_simulator_nparam(sim);
 }
 
 size_t nb_gradcheck_rows(const nb_simulator *sim, const nb_gradcheck_options *options)
@@ -259,8 +259,8 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
                                nb_gradcheck_summary *summary)
 {
     const double a = 0.75, b = -1.25;
-    const double *first = c->gradient + NB_LOSS_RANDOM * c->nparam;
-    const double *second = c->gradient + NB_LOSS_RANDOM_2 * c->nparam;
+    const double *first = c->gradient + NB_GRADCHECK_RANDOM * c->nparam;
+    const double *second = c->gradient + NB_GRADCHECK_RANDOM_2 * c->nparam;
     uint64_t state = seed ^ 0x5555555555555555u;
     size_t worst = 0;
     struct check_item item;
@@ -271,21 +271,22 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
     if (!sum) return fail_memory(c->ctx, "a check of derivatives");
     choose_direction(c, &state, &item);
     status = call_jvp(c, item.d);
-    off = weighted_sum(c, NB_LOSS_RANDOM, NULL, c->tangent);
+    off = weighted_sum(c, NB_GRADCHECK_RANDOM, NULL, c->tangent);
     for (size_t p = 0; p < c->nparam; p++) {
         off -= (long double)first[p] * (long double)item.d[p];
-        scale += fabs(item.d[p]) * c->sensitivity[p * LOSSES + NB_LOSS_RANDOM];
+        scale += fabs(item.d[p]) * c->sensitivity[p * LOSSES + NB_GRADCHECK_RANDOM];
     }
     summary->dot = scale > 0 ? (double)fabsl(off) / scale : 0;
     if (!(summary->dot <= adjoint_rounding))
         judge(summary, NB_VERDICT_FAIL_DOT, "nb_vjp is not the transpose of nb_jvp");
     for (size_t i = 0; i < c->n; i++)
         c->cotangent[c->rendered[i]] =
-            a * c->weight[NB_LOSS_RANDOM][i] + b * c->weight[NB_LOSS_RANDOM_2][i];
+            a * c->weight[NB_GRADCHECK_RANDOM][i] + b * c->weight[NB_GRADCHECK_RANDOM_2][i];
     if (status == NB_OK) status = call_vjp(c, 1, sum);
     for (size_t p = 0; p < c->nparam && status == NB_OK; p++) {
         const double *s = c->sensitivity + p * LOSSES;
-        const double all = fabs(a) * s[NB_LOSS_RANDOM] + fabs(b) * s[NB_LOSS_RANDOM_2];
+        const double all =
+            fabs(a) * s[NB_GRADCHECK_RANDOM] + fabs(b) * s[NB_GRADCHECK_RANDOM_2];
         const double miss = fabs(sum[p] - a * first[p] - b * second[p]);
 
         if (miss > 0 && c->length[p] > 0 && miss / all > summary->linearity) {
@@ -483,7 +484,7 @@ static nb_status first_image(struct check *c, const double *x, const nb_array *b
     double peak = 0;
 
     for (size_t p = 0; p < c->nparam; p++) {
-        NB_TRY(nb_param_at(c->sim, p, c->param + p));
+        NB_TRY(nb_simulator_param(c->sim, p, c->param + p));
         c->x[p] = x ? x[p] : c->param[p].value;
         c->param[p].value = c->x[p];
     }
@@ -504,11 +505,11 @@ static nb_status first_image(struct check *c, const double *x, const nb_array *b
     for (size_t i = 0; i < c->n; i++) {
         const int at = c->rendered[i];
 
-        c->weight[NB_LOSS_GIVEN][i] =
+        c->weight[NB_GRADCHECK_GIVEN][i] =
             bar_image ? array_get(bar_image, at / nfast, at % nfast) : 1;
-        c->weight[NB_LOSS_RANDOM][i] = draw_uniform(&seed);
-        c->weight[NB_LOSS_RANDOM_2][i] = draw_uniform(&seed);
-        c->weight[NB_LOSS_BRIGHT][i] = peak > 0 ? c->at_x[i] / peak : 0;
+        c->weight[NB_GRADCHECK_RANDOM][i] = draw_uniform(&seed);
+        c->weight[NB_GRADCHECK_RANDOM_2][i] = draw_uniform(&seed);
+        c->weight[NB_GRADCHECK_BRIGHT][i] = peak > 0 ? c->at_x[i] / peak : 0;
     }
     return NB_OK;
 }
@@ -541,7 +542,7 @@ static nb_status refuse(nb_simulator *sim, const nb_array *bar_image,
             "Cannot call gradcheck on donated buffer '%s'; keep it (leave NB_DONATE "
             "out), or set NANOBRAGG_DISABLE_COMPILE=1, with which nothing is given away",
             bar_image->name ? bar_image->name : "bar_image");
-    if (nb_nparam(sim) == 0 || !rows)
+    if (nb_simulator_nparam(sim) == 0 || !rows)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "gradcheck needs free parameters and rows for the results");
     if (!(o->coverage > 0) || !isfinite(o->coverage) || o->ndirection < 0)
@@ -551,7 +552,7 @@ static nb_status refuse(nb_simulator *sim, const nb_array *bar_image,
                     o->ndirection, o->coverage);
     if (!bar_image) return NB_OK;
     return array_check(sim->ctx, bar_image, "bar_image", sim->window.nslow,
-                       sim->window.nfast, NB_FLOAT, 32, 64);
+                       sim->window.nfast, NB_TYPE_FLOAT, 32, 64);
 }
 
 nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_image,
@@ -572,7 +573,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     memset(summary, 0, sizeof *summary);
     check.sim = sim;
     check.ctx = sim->ctx;
-    check.nparam = nb_nparam(sim);
+    check.nparam = nb_simulator_nparam(sim);
     policy = sim->policy;
     gpu = sim->device.scene.gpu;
     check_set_handlers(&check);

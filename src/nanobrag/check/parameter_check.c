@@ -40,7 +40,7 @@ static int has_equal_lattice_points(const struct check *check, const nb_scene *o
     int same =
         check->sim->spec.shape == PHYS_SQUARE && check->sim->spec.lookup == PHYS_CONSTANT;
 
-    if (nb_resolved(check->sim, check->x, &start) != NB_OK) start = *scene;
+    if (nb_simulator_resolved(check->sim, check->x, &start) != NB_OK) start = *scene;
     for (int i = 0; i < 3; i++)
         same &= start.crystal.ncells[i] == other->crystal.ncells[i]
                 && other->crystal.ncells_off[i] == 0 && start.crystal.ncells_off[i] == 0;
@@ -147,7 +147,7 @@ static nb_status sample(struct check *check, const struct check_item *item, doub
     }
     for (size_t i = 0; i < check->n; i++) values[i] = check->image[check->rendered[i]];
     if (!unsmooth) return NB_OK;
-    NB_TRY(nb_resolved(check->sim, check->moved, &scene));
+    NB_TRY(nb_simulator_resolved(check->sim, check->moved, &scene));
     repeating = has_equal_lattice_points(check, &scene);
     if (check->repeating != repeating)
         NB_TRY(signature_at(check, check->x, repeating, check->signature_at_x));

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
@@ -20,7 +22,7 @@ static double spot_width(const struct run *run)
     const int shape = run->resolved.crystal.shape;
     const double *n = d->ncells;
     double edge = d->sample_max;
-    if ((shape == NB_GAUSS || shape == NB_TOPHAT)
+    if ((shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT)
         && (run->resolved.quirks & NB_QUIRK_GAUSS_METRIC))
         edge = n[0] * n[1] * n[2];
     return edge > 0 ? fabs(d->pixel_reciprocal) / edge : INFINITY;
@@ -101,7 +103,7 @@ static double part_of_panel(const struct run *run, int i, nb_description *seen, 
     memcpy(part, roi, 4 * sizeof *part);
     *seen = run->description;
     if (seen->npanel > 0) {
-        if (nb_panel_at(run->sim, run->params.x, i, &panel) != NB_OK) return 0;
+        if (nb_simulator_panel(run->sim, run->params.x, i, &panel) != NB_OK) return 0;
         const int first[2] = {panel.fast0, panel.slow0};
         const int size[2] = {panel.nfast, panel.nslow};
         for (int k = 0; k < 4; k++) {
@@ -122,7 +124,7 @@ static double outside_share(const struct run *run, int phi)
 {
     const int n = run->description.npanel > 0 ? run->description.npanel : 1;
     double axes[9], outside = 0, pixels = 0;
-    if (nb_orientation_at(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
+    if (nb_simulator_orientation(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
     for (int i = 0; i < n; i++) {
         nb_description seen;
         int part[4];
@@ -225,7 +227,7 @@ static void check_reach(struct run *run)
                         "-lambda, -distance and -cell",
                         1 / reach, longest);
     else if (run->inputs.hkl && run->resolved.crystal.default_f == 0
-             && nb_orientation_at(run->sim, run->params.x, 0, 0, axes) == NB_OK
+             && nb_simulator_orientation(run->sim, run->params.x, 0, 0, axes) == NB_OK
              && !list_reaches(run, axes, reach))
         message_warning(run->messages,
                         "no listed reflection can reach the detector, which sees spacings "
@@ -240,8 +242,8 @@ static int tolerance_decides(const struct run *run)
     const int shape = run->resolved.crystal.shape;
     const int bent =
         run->resolved.detector.curved && (run->resolved.quirks & NB_QUIRK_CURVED);
-    return run->s->how.strategy == NB_STRATEGY_AUTO && shape != NB_SQUARE
-           && shape != NB_ROUND && !bent;
+    return run->s->how.strategy == NB_STRATEGY_AUTO && shape != NB_SHAPE_SQUARE
+           && shape != NB_SHAPE_ROUND && !bent;
 }
 
 /* Warn when -precision or -tolerance has no effect: only spots and float use the tolerance,
@@ -254,8 +256,8 @@ static void check_loop(struct run *run)
                         "-precision float has no effect: float would pass -tolerance %.3g, "
                         "so the run is in double",
                         d->tolerance);
-    else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
-             && d->strategy != NB_SPOTS && !tolerance_decides(run))
+    else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_PRECISION_DOUBLE
+             && d->strategy != NB_STRATEGY_SPOTS && !tolerance_decides(run))
         message_warning(run->messages,
                         "-tolerance has no effect: every sample is summed in double");
 }
@@ -338,7 +340,7 @@ static void check_whole(struct run *run)
     const double *n = run->description.ncells;
     int is_whole = 1;
     for (int i = 0; i < 3; i++) is_whole &= n[i] == floor(n[i]);
-    if (run->resolved.crystal.shape != NB_SQUARE || is_whole) return;
+    if (run->resolved.crystal.shape != NB_SHAPE_SQUARE || is_whole) return;
     message_warning(run->messages,
                     "a square crystal of %g x %g x %g cells: its image jumps between "
                     "reflections unless these are whole; -gauss_xtal and other shapes take "

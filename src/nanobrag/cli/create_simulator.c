@@ -5,6 +5,8 @@
  */
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/derivatives/run_derivatives.h"
 #include "cli/run.h"
 #include "cli/share/share.h"
@@ -62,8 +64,8 @@ static int find_boxes(struct run *run, const char *names)
     struct nb_detector *detector = &s->scene.detector;
     int *box = run->inputs.box;
     if (s->boxes_most == 0) return 0;
-    nb_status status = nb_boxes(run->sim, run->params.x, s->boxes_edge,
-                                (size_t)s->boxes_most, box, &detector->nbox);
+    nb_status status = nb_simulator_boxes(run->sim, run->params.x, s->boxes_edge,
+                                          (size_t)s->boxes_most, box, &detector->nbox);
     if (status != NB_OK) return library_failed(run, status);
     if (detector->nbox == 0)
         return message_usage(run->messages,
@@ -113,8 +115,9 @@ int run_simulator(struct run *run, const struct event_list *events)
     code = create_named(run, events, names);
     free(names);
     if (code) return code;
-    nb_status status = nb_resolved(run->sim, run->params.x, &run->resolved);
-    if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
+    nb_status status = nb_simulator_resolved(run->sim, run->params.x, &run->resolved);
+    if (status == NB_OK)
+        status = nb_simulator_describe(run->sim, run->params.x, &run->description);
     if (status != NB_OK) return library_failed(run, status);
     drop_statements(run);
     return derivatives_asked(run->s) ? derivatives_start(run) : 0;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 
 static int failed(struct messages *messages, nb_context *ctx, nb_status status, int writing)
@@ -127,9 +129,9 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
     scene.crystal.hkl = NULL;
     if (scene.crystal.default_f == 0) scene.crystal.default_f = 1;
     nb_status status = nb_simulator_create(ctx, &scene, "", &how, &sim);
-    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) {
-        const double reach = d.interpolate == NB_TRICUBIC ? 2 : 0.5;
+        const double reach = d.interpolate == NB_LOOKUP_TRICUBIC ? 2 : 0.5;
         *dmin = 1 / (d.qmax + reach * sum_of_stars(&d));
     }
     nb_simulator_free(sim);
@@ -141,7 +143,7 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
 static int find_corner(struct settings *s, struct messages *messages, double *dmin)
 {
     const nb_context_options options = {.threads = 1,
-                                        .device = NB_CPU,
+                                        .device = NB_DEVICE_CPU,
                                         .compile = NB_COMPILE_OFF};
     nb_context *ctx;
     nb_status status = nb_context_create(NB_API_VERSION, &options, &ctx);

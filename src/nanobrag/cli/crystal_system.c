@@ -20,7 +20,7 @@ void crystal_system_set(struct run *run)
     }
     if (!run->scene_only && !fit_asked(s)) return;
     const int system = nb_crystal_system(group, s->scene.crystal.cell);
-    if (system <= NB_TRICLINIC) return;
+    if (system <= NB_SYSTEM_TRICLINIC) return;
     s->scene.crystal.system = system;
     message_note(run->messages,
                  "the unit cell of the fit is %s, by the space group %s; -crystal_system "

@@ -9,12 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 #include "cli/share/team.h"
 #include "cli/timing.h"
 
 /* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
- * (0.4 million a second). NB_SPOTS visits a few of them only. */
+ * (0.4 million a second). NB_STRATEGY_SPOTS visits a few of them only. */
 static const double measured_from = 1e8, spots_measured_from = 1e11;
 
 static const double longest = 600; /* seconds */
@@ -60,7 +62,7 @@ static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int
     scene->oversample = oversample;
     status = nb_simulator_create(estimate->ctx, scene, NULL, &run->s->how, &sim);
     if (status != NB_OK) return status;
-    status = nb_describe(sim, NULL, &d);
+    status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) trial->pixels = (double)d.pixels;
     for (int i = 0; i < 2 && status == NB_OK; i++) {
         const double start = timing_seconds();
@@ -85,7 +87,8 @@ static nb_status measure(struct estimate *estimate)
     double share, b;
     int k = 1;
 
-    if (d->strategy != NB_SPOTS) crop(scene.detector.roi, trial_evaluations / per_pixel);
+    if (d->strategy != NB_STRATEGY_SPOTS)
+        crop(scene.detector.roi, trial_evaluations / per_pixel);
     for (;; k *= 2) {
         nb_status status = try_image(estimate, &scene, k, &now);
 
@@ -121,7 +124,8 @@ static void write_time(double seconds, char *out, size_t size)
 int estimate_check(struct run *run)
 {
     const nb_description *d = &run->description;
-    const double least = d->strategy == NB_SPOTS ? spots_measured_from : measured_from;
+    const double least =
+        d->strategy == NB_STRATEGY_SPOTS ? spots_measured_from : measured_from;
     const int ranks = run->team ? run->team->ranks : 1;
     const int n = d->oversample, images = (run->s->images + ranks - 1) / ranks;
     struct estimate e = {.run = run};

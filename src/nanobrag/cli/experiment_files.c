@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 #include "cli/share/share.h"
 #include "cli/shots/shots.h"

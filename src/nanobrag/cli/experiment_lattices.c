@@ -245,7 +245,7 @@ void lattices_warn(const struct run *run, nb_simulator *sim, const double *x)
 {
     nb_scene scene;
     int differ = 0;
-    if (nb_resolved(sim, x, &scene) != NB_OK) return;
+    if (nb_simulator_resolved(sim, x, &scene) != NB_OK) return;
     for (int i = 0; i < scene.crystal.nlattice; i++)
         differ |= scene.crystal.lattice[i].scale != 1;
     if (differ)

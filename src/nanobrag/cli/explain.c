@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/output/pixel_view.h"
 #include "cli/run.h"
 
@@ -49,19 +51,20 @@ static void explain_geometry(const struct run *run)
 
 const char *strategy_word(const nb_description *d)
 {
-    return d->strategy == NB_REFERENCE ? "reference"
-           : d->strategy == NB_SPOTS   ? "spots"
-                                       : "lanes";
+    return d->strategy == NB_STRATEGY_REFERENCE ? "reference"
+           : d->strategy == NB_STRATEGY_SPOTS   ? "spots"
+                                                : "lanes";
 }
 
 const char *precision_word(const nb_description *d)
 {
-    return d->precision == NB_SINGLE ? "float" : "double";
+    return d->precision == NB_PRECISION_SINGLE ? "float" : "double";
 }
 
 int float_is_idle(const struct run *run)
 {
-    return run->s->how.precision == NB_SINGLE && run->description.precision == NB_DOUBLE;
+    return run->s->how.precision == NB_PRECISION_SINGLE
+           && run->description.precision == NB_PRECISION_DOUBLE;
 }
 
 static void explain_loop(const struct run *run)
@@ -69,7 +72,7 @@ static void explain_loop(const struct run *run)
     const nb_description *d = &run->description;
     printf("  images on                   %s: %s\n", d->device, d->device_why);
     printf("  derivatives on              %s: %s\n", d->derivatives, d->derivatives_why);
-    const int asked_float = run->s->how.precision == NB_SINGLE;
+    const int asked_float = run->s->how.precision == NB_PRECISION_SINGLE;
     const int threads = nb_context_threads(run->ctx); /* at most; a plan may use fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
@@ -78,7 +81,7 @@ static void explain_loop(const struct run *run)
     if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
     printf("  tolerance                   %.3g of the peak, rounding about %.2g\n",
            d->tolerance, d->rounding);
-    if (asked_float && d->strategy == NB_LANES)
+    if (asked_float && d->strategy == NB_STRATEGY_LANES)
         printf("  tiles                       %d, of which %d are divided and %d done in "
                "double\n",
                d->tiles, d->tiles_small, d->tiles_double);
@@ -112,7 +115,7 @@ static void explain_work(const struct run *run)
            "x %d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
            d->nphi, d->ndomains);
-    if (d->strategy == NB_SPOTS)
+    if (d->strategy == NB_STRATEGY_SPOTS)
         printf("%30sin the sum; spots visit only those near a reflection\n", "");
     explain_loop(run);
     printf("  images                      %d\n", run->s->images);

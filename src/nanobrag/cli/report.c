@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/derivatives/run_derivatives.h"
 #include "cli/output/pixel_view.h"
 #include "cli/run.h"
@@ -24,8 +26,9 @@ static const char *plural(double n)
 static void report_crystal(const struct run *run)
 {
     static const char *const shapes[] = {
-        [NB_SQUARE] = "square", [NB_ROUND] = "round",           [NB_GAUSS] = "gauss",
-        [NB_TOPHAT] = "tophat", [NB_GAUSS_STAR] = "gauss_star",
+        [NB_SHAPE_SQUARE] = "square",         [NB_SHAPE_ROUND] = "round",
+        [NB_SHAPE_GAUSS] = "gauss",           [NB_SHAPE_TOPHAT] = "tophat",
+        [NB_SHAPE_GAUSS_STAR] = "gauss_star",
     };
     const nb_description *d = &run->description;
     const nb_crystal *crystal = &run->resolved.crystal;
@@ -47,7 +50,7 @@ static void report_crystal(const struct run *run)
                    l->cell[3], l->cell[4], l->cell[5]);
         printf("\n");
     }
-    if (crystal->normalise && crystal->shape != NB_SQUARE)
+    if (crystal->normalise && crystal->shape != NB_SHAPE_SQUARE)
         printf("           spots sum to those of square blocks (-normalise on)\n");
     else if (fabs(d->spot_sum - 1) > 1e-9)
         printf("           spots sum to %.4g of those of square blocks (-normalise on: to "

@@ -7,7 +7,7 @@
 int call_is_compiled(const struct plans *plans)
 {
     return context_compile(plans->ctx) != NB_COMPILE_OFF
-           && plans->policy->strategy != NB_REFERENCE;
+           && plans->policy->strategy != NB_STRATEGY_REFERENCE;
 }
 
 static struct signature signature_of(const struct plans *plans, const struct call *call)

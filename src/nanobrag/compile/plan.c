@@ -174,7 +174,7 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.lookup = (int)signature->lookup;
     out->spec.single_orientation = (int)signature->single_orientation;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
-    if (signature->strategy == NB_SPOTS)
+    if (signature->strategy == NB_STRATEGY_SPOTS)
         /* the spot strategy chooses its own number of threads */
         threads = signature->threads;
     out->schedule.threads = (int)fmin(threads, signature->threads);

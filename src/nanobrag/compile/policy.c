@@ -12,13 +12,14 @@ static nb_status use_reference(nb_context *ctx, struct policy *out)
                                                 .adjoint_precise =
                                                     &adjoint_kernels_reference};
 
-    if (out->precision == NB_SINGLE)
+    if (out->precision == NB_PRECISION_SINGLE)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "options.strategy NB_REFERENCE computes in double, not with "
-                    "options.precision NB_SINGLE");
+                    "options.strategy NB_STRATEGY_REFERENCE computes in double, not with "
+                    "options.precision NB_PRECISION_SINGLE");
     if (ctx->options.compile == NB_COMPILE_REQUIRE)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "compiled mode is required, but options.strategy NB_REFERENCE never "
+                    "compiled mode is required, but options.strategy NB_STRATEGY_REFERENCE "
+                    "never "
                     "runs compiled");
     out->kernels = out->all = reference;
     return NB_OK;
@@ -31,7 +32,7 @@ static nb_status use_lanes(nb_context *ctx, struct policy *out)
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "NANOBRAG_ISA=%s is not among what this machine can run: %s",
                     ctx->env.isa, kernels_lanes_names());
-    if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
+    if (out->precision == NB_PRECISION_DOUBLE) out->kernels.single = NULL;
     out->all = out->kernels;
     return NB_OK;
 }
@@ -41,7 +42,8 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     static const nb_options defaults = {0};
 
     if (!options) options = &defaults;
-    if (options->precision != NB_DOUBLE && options->precision != NB_SINGLE)
+    if (options->precision != NB_PRECISION_DOUBLE
+        && options->precision != NB_PRECISION_SINGLE)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "options.precision %d is none of enum nb_precision",
                     options->precision);
@@ -53,18 +55,18 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
         return fail(ctx, NB_ERR_ARGUMENT, "options.tolerance is %g, expected 0 to 1",
                     options->tolerance);
     out->precision = options->precision;
-    out->tolerance = options->tolerance > 0            ? options->tolerance
-                     : options->precision == NB_SINGLE ? 1e-5
-                                                       : 1e-10;
+    out->tolerance = options->tolerance > 0                      ? options->tolerance
+                     : options->precision == NB_PRECISION_SINGLE ? 1e-5
+                                                                 : 1e-10;
     out->tolerance_given = options->tolerance > 0;
     out->strategy = options->strategy;
     out->why = "asked for";
     switch (options->strategy) {
-    case NB_REFERENCE:
+    case NB_STRATEGY_REFERENCE:
         return use_reference(ctx, out);
     case NB_STRATEGY_AUTO:
-    case NB_LANES:
-    case NB_SPOTS:
+    case NB_STRATEGY_LANES:
+    case NB_STRATEGY_SPOTS:
         return use_lanes(ctx, out);
     default:
         return fail(ctx, NB_ERR_ARGUMENT, "options.strategy %d is none of enum nb_strategy",
@@ -90,7 +92,7 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
 
     policy->lanes_work = lanes;
     policy->spots_work = INFINITY;
-    policy->strategy = NB_LANES;
+    policy->strategy = NB_STRATEGY_LANES;
     if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
         policy->why = "the spots of this crystal shape reach everywhere";
     else if (share > full)
@@ -101,7 +103,7 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
                                         fmin(samples, around * share), 10 * lanes);
         policy->why = "to find the spots would cost more than to sum every sample";
         if (policy->spots_work > lanes) return;
-        policy->strategy = NB_SPOTS;
+        policy->strategy = NB_STRATEGY_SPOTS;
         policy->why = "the spots are few and fill less than a third of reciprocal space";
     }
 }
@@ -111,11 +113,11 @@ static void use_continuous(struct policy *policy)
 {
     policy->automatic = 0;
     if (!policy->tolerance_given)
-        policy->tolerance = policy->precision == NB_SINGLE ? 1e-5 : 1e-6;
-    if (policy->strategy == NB_REFERENCE) policy->all = kernels_lanes("scalar");
-    if (policy->precision == NB_DOUBLE) policy->all.single = NULL;
+        policy->tolerance = policy->precision == NB_PRECISION_SINGLE ? 1e-5 : 1e-6;
+    if (policy->strategy == NB_STRATEGY_REFERENCE) policy->all = kernels_lanes("scalar");
+    if (policy->precision == NB_PRECISION_DOUBLE) policy->all.single = NULL;
     policy->kernels = policy->all;
-    policy->strategy = NB_SPOTS;
+    policy->strategy = NB_STRATEGY_SPOTS;
     policy->why = "the mosaic model gauss is computed spot by spot";
 }
 
@@ -128,11 +130,11 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame, int 
     }
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
     if (policy->automatic) choose_strategy(policy, frame, panels, spec, samples, around);
-    if (!policy->automatic && policy->strategy == NB_SPOTS
+    if (!policy->automatic && policy->strategy == NB_STRATEGY_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
         policy->why = "asked for, though spots of this crystal shape reach everywhere";
-    if (policy->strategy == NB_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
-        policy->strategy = NB_LANES;
+    if (policy->strategy == NB_STRATEGY_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
+        policy->strategy = NB_STRATEGY_LANES;
         policy->why = "spots need a detector that is flat, or curved about the crystal";
         policy->spots_work = INFINITY;
     }
@@ -145,7 +147,7 @@ void policy_set_strategy(struct policy *policy, int strategy, const char *why,
     policy->strategy = strategy;
     policy->why = why;
     policy->kernels = policy->all;
-    if (policy->strategy == NB_SPOTS && policy->kernels.single
+    if (policy->strategy == NB_STRATEGY_SPOTS && policy->kernels.single
         && spots_rounding(frame, spec, policy->tolerance) > policy->tolerance)
         policy->kernels.single = NULL;
 }

@@ -40,9 +40,9 @@ static void explain_plan(struct text *text, const struct plan *plan)
         return;
     }
     append(text, "%s, %d of %u threads, %d tile%s at a time%s\n",
-           plan->signature.strategy == NB_SPOTS ? "spots"
-           : plan->spec.single_orientation      ? "one-orientation kernel"
-                                                : "general kernel",
+           plan->signature.strategy == NB_STRATEGY_SPOTS ? "spots"
+           : plan->spec.single_orientation               ? "one-orientation kernel"
+                                                         : "general kernel",
            s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
            plan->used > 0 ? "" : ", not yet made");
 }
@@ -52,7 +52,7 @@ static const char *why_off(const nb_context *ctx, const struct policy *policy)
 {
     if (ctx->env.disabled_by) return ctx->env.disabled_by;
     if (context_compile(ctx) == NB_COMPILE_OFF) return "asked for";
-    if (policy->strategy == NB_REFERENCE)
+    if (policy->strategy == NB_STRATEGY_REFERENCE)
         return "the strategy reference always runs uncompiled";
     return NULL;
 }

@@ -22,8 +22,9 @@ static int is_wide(const nb_hkl *hkl)
 struct phys_spec specialize_scene(const nb_scene *scene)
 {
     static const int shape[] = {
-        [NB_SQUARE] = PHYS_SQUARE, [NB_ROUND] = PHYS_ROUND,      [NB_GAUSS] = PHYS_GAUSS,
-        [NB_TOPHAT] = PHYS_TOPHAT, [NB_GAUSS_STAR] = PHYS_GAUSS,
+        [NB_SHAPE_SQUARE] = PHYS_SQUARE,    [NB_SHAPE_ROUND] = PHYS_ROUND,
+        [NB_SHAPE_GAUSS] = PHYS_GAUSS,      [NB_SHAPE_TOPHAT] = PHYS_TOPHAT,
+        [NB_SHAPE_GAUSS_STAR] = PHYS_GAUSS,
     };
     const nb_crystal *c = &scene->crystal;
     struct phys_spec spec;
@@ -32,7 +33,8 @@ struct phys_spec specialize_scene(const nb_scene *scene)
     spec.inside = spec.single_orientation = 0;
     spec.lookup = PHYS_CONSTANT;
     if (c->hkl)
-        spec.lookup =
-            c->interpolate == NB_TRICUBIC && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
+        spec.lookup = c->interpolate == NB_LOOKUP_TRICUBIC && is_wide(c->hkl)
+                          ? PHYS_TRICUBIC
+                          : PHYS_NEAREST;
     return spec;
 }

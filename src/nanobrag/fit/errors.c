@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/array.h"
 #include "base/context.h"
 #include "fit/fit.h"
@@ -33,10 +35,10 @@ nb_status errors_normal(struct fit_worker *w, nb_simulator *sim, const nb_target
     nb_status status;
     double *photons, value;
 
-    NB_TRY(nb_describe(sim, w->x, &d));
+    NB_TRY(nb_simulator_describe(sim, w->x, &d));
     if (target->weight)
-        NB_TRY(array_check(w->ctx, target->weight, "weight", d.nslow, d.nfast, NB_FLOAT, 32,
-                           64));
+        NB_TRY(array_check(w->ctx, target->weight, "weight", d.nslow, d.nfast,
+                           NB_TYPE_FLOAT, 32, 64));
     matrices.gradient = NULL;
     if (target->background && errors_need_variance(target))
         return plane_errors_normal(w, sim, target, wants, &matrices);

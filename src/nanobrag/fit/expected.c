@@ -24,8 +24,8 @@ static nb_status evaluate(nb_fit *fit)
     return fit_note_history(fit);
 }
 
-nb_status nb_fisher(nb_context *ctx, int64_t nshot, const nb_shot *shot,
-                    const nb_fit_options *options, nb_fit **out)
+nb_status nb_fit_create_expected(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                                 const nb_fit_options *options, nb_fit **out)
 {
     STANDARD_FLOATS;
     nb_fit *fit;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/context.h"
 #include "base/floats.h"
 #include "fit/boxes/boxes.h"
@@ -73,12 +75,12 @@ static nb_status count_parameters(nb_fit *fit, const nb_shot *shot, const char *
     size_t ndense_shared;
 
     NB_TRY(simulator(fit, shot, shared, &sim));
-    l->ns = nb_nparam(sim);
-    ndense_shared = nb_ndense(sim);
+    l->ns = nb_simulator_nparam(sim);
+    ndense_shared = nb_simulator_ndense(sim);
     nb_simulator_free(sim);
     NB_TRY(simulator(fit, shot, fit->names, &sim));
-    l->m = nb_nparam(sim);
-    l->md = nb_ndense(sim);
+    l->m = nb_simulator_nparam(sim);
+    l->md = nb_simulator_ndense(sim);
     nb_simulator_free(sim);
     if (l->m == 0) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs free parameters");
     l->no = l->m - l->ns;
@@ -265,7 +267,7 @@ static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
         const size_t first = fit->named ? fit_index(l, fit->named - 1, i) : i;
         nb_param param;
 
-        if (nb_nparam(sim) != l->m || nb_param_at(sim, i, &param) != NB_OK
+        if (nb_simulator_nparam(sim) != l->m || nb_simulator_param(sim, i, &param) != NB_OK
             || (fit->named && strcmp(param.name, fit->value[first].param.name) != 0))
             return fail(fit->ctx, NB_ERR_ARGUMENT,
                         "its parameters are not those of the shots before it: it lacks %s "
@@ -280,12 +282,12 @@ static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
 
 static int is_likelihood(const nb_target *target)
 {
-    return target->kind == NB_POISSON || target->kind == NB_POISSON_READOUT;
+    return target->kind == NB_LOSS_POISSON || target->kind == NB_LOSS_READOUT;
 }
 
 static int is_on_device(const nb_array *image)
 {
-    return image && image->device != NB_CPU;
+    return image && image->device != NB_DEVICE_CPU;
 }
 
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
@@ -294,7 +296,7 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
     nb_status status = simulator(fit, loaded, fit->names, &sim);
     nb_description d;
 
-    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) {
         fit->has_domains |= d.mosaic_model == NB_MOSAIC_DOMAINS;
         status = take_start(fit, shot, sim);
@@ -315,7 +317,7 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->needs_variance |= errors_need_variance(&loaded->target);
         fit->is_robust |=
-            loaded->target.kind == NB_HUBER || loaded->target.kind == NB_CAUCHY;
+            loaded->target.kind == NB_LOSS_HUBER || loaded->target.kind == NB_LOSS_CAUCHY;
         fit->on_device |= is_on_device(loaded->target.weight);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }
@@ -429,7 +431,7 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     for (size_t i = 0; i < l->ns; i++) {
         nb_param param;
 
-        if (nb_param_at(sim, i, &param) != NB_OK) continue;
+        if (nb_simulator_param(sim, i, &param) != NB_OK) continue;
         l->is_f[i] = (unsigned char)is_f(param.name);
         l->row[i] = l->is_f[i] ? nf : nd;
         if (l->is_f[i])
@@ -455,7 +457,7 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
         || shot->scene->crystal.default_f != 0)
         return NB_OK;
     NB_TRY(simulator(fit, shot, "F", &sim));
-    all = nb_nparam(sim);
+    all = nb_simulator_nparam(sim);
     nb_simulator_free(sim);
     fit->has_gauge = l->nf == all;
     return NB_OK;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/array.h"
 #include "base/context.h"
 #include "fit/fit.h"
@@ -90,7 +92,7 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
                                      nb_target target, nb_normal *out, double *loss)
 {
     nb_description d;
-    nb_status status = nb_describe(sim, w->x, &d);
+    nb_status status = nb_simulator_describe(sim, w->x, &d);
     nb_array image;
     double *photons;
 
@@ -111,7 +113,7 @@ static nb_status check_spread(struct fit_worker *w, const nb_simulator *sim)
 {
     nb_scene scene;
 
-    if (nb_resolved(sim, w->x, &scene) != NB_OK) return NB_OK;
+    if (nb_simulator_resolved(sim, w->x, &scene) != NB_OK) return NB_OK;
     return mosaic_check(w->ctx, &scene.crystal, NB_ERR_DOMAIN);
 }
 

@@ -290,10 +290,10 @@ static int star_edge_tangent(const nb_scene *scene, const struct crystal_axes *a
     const int shape = scene->crystal.shape;
     double cube = cells[0], log_dot = cells[1] / cells[0]; /* d log(cube) */
 
-    if (shape != NB_GAUSS_STAR) {
+    if (shape != NB_SHAPE_GAUSS_STAR) {
         edge[0] = cells[0];
         edge[1] = cells[1];
-        return (shape == NB_GAUSS || shape == NB_TOPHAT)
+        return (shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT)
                && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
     }
     for (int i = 0; i < 3; i++) {
@@ -325,7 +325,7 @@ static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
     out->peak = cells[1];
     out->fudge = dot->crystal.fudge;
     if (is_star) star_metric_tangent(axes, strain, stretch, edge, out->metric);
-    if (!c->normalise || c->shape == NB_SQUARE) return;
+    if (!c->normalise || c->shape == NB_SHAPE_SQUARE) return;
     sum_dot = -1.5 * dot->crystal.fudge / c->fudge;
     if (is_star)
         sum_dot += cells[1] / cells[0] - 3 * edge[1] / edge[0] - 3 * stretch + strain[0]

@@ -151,7 +151,7 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
     case PSF:
         return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
     case SHEAR:
-        return scene->crystal.shape != NB_SQUARE ? NULL : "a shape other than square";
+        return scene->crystal.shape != NB_SHAPE_SQUARE ? NULL : "a shape other than square";
     case ISOTROPIC:
         return !mosaic_is_anisotropic(scene) ? NULL : "one spread in all directions";
     case ANISOTROPIC:
@@ -211,7 +211,7 @@ int nb_param_registry(int i, nb_param *out)
 static int has_jumps(const nb_scene *scene)
 {
     const nb_crystal *c = &scene->crystal;
-    int jumps = c->shape != NB_SQUARE || c->hkl != NULL || scene->dmin > 0;
+    int jumps = c->shape != NB_SHAPE_SQUARE || c->hkl != NULL || scene->dmin > 0;
 
     if (continuous_is_on(scene)) return scene->dmin > 0;
     for (int i = 0; i < 3; i++) jumps |= c->ncells[i] != floor(c->ncells[i]);
@@ -260,7 +260,7 @@ static int has_no_influence(const nb_scene *scene, const struct registry_row *ro
 {
     const nb_beam *b = &scene->beam;
 
-    return (has_name(row, "fudge") && scene->crystal.shape == NB_SQUARE)
+    return (has_name(row, "fudge") && scene->crystal.shape == NB_SHAPE_SQUARE)
            || (!strncmp(row->group, "mosaic", 6) && scene->crystal.ndomains == 1
                && !continuous_is_on(scene))
            || (has_name(row, "polarization") && b->unpolarised)

@@ -20,10 +20,10 @@ enum { BUFFER = 1 << 15 /* pixels */ };
 static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
 {
     const char *name = image->name ? image->name : "image";
-    const int whole = image->type == NB_INT || image->type == NB_UINT;
+    const int whole = image->type == NB_TYPE_INT || image->type == NB_TYPE_UINT;
     const int bits = image->bits;
 
-    if (!(image->type == NB_FLOAT && (bits == 32 || bits == 64))
+    if (!(image->type == NB_TYPE_FLOAT && (bits == 32 || bits == 64))
         && (floats || !whole || (bits != 8 && bits != 16 && bits != 32 && bits != 64)))
         return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s", name,
                     image->type, bits,
@@ -80,11 +80,11 @@ nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
     if (!path || !image)
         return fail(ctx, NB_ERR_ARGUMENT, "raw image: %s is NULL", path ? "image" : "path");
     NB_TRY(check_image(ctx, image, 0));
-    if (image->type == NB_FLOAT && bits != 32 && bits != 64)
+    if (image->type == NB_TYPE_FLOAT && bits != 32 && bits != 64)
         return fail(ctx, NB_ERR_ARGUMENT, "raw image: floats of %d bits, expected 32 or 64",
                     bits);
     n = count_pixels(image);
-    converted = image->type == NB_FLOAT && image->bits != bits;
+    converted = image->type == NB_TYPE_FLOAT && image->bits != bits;
     bytes = (size_t)(converted ? bits : image->bits) / 8;
     if (converted) {
         part = malloc(part_size(n, 0) * bytes);

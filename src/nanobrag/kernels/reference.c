@@ -1,7 +1,7 @@
 /*
  * reference.c - the photons and their derivatives in double, one pixel after the other.
- * All other kernels are tested against this one; NB_REFERENCE and gradcheck select it,
- * and derivatives use it where the lanes cannot compute them. It is compiled without
+ * All other kernels are tested against this one; NB_STRATEGY_REFERENCE and gradcheck select
+ * it, and derivatives use it where the lanes cannot compute them. It is compiled without
  * contraction.
  *
  * SPDX-License-Identifier: MIT

@@ -251,8 +251,9 @@ void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3])
     static const double from_z[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
     static const double forward[3] = {0, 0, -1};
     const int convention = scene->detector.convention;
-    const int along_x =
-        convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM;
+    const int along_x = convention == NB_CONVENTION_MOSFLM
+                        || convention == NB_CONVENTION_DENZO
+                        || convention == NB_CONVENTION_CUSTOM;
     double beam[3];
 
     /* the beam of a convention is turned without rounding */

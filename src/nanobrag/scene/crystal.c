@@ -239,7 +239,7 @@ nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene)
                     "-normalise on needs a -fudge above 0, as spots without an end have no "
                     "sum");
     if (linear_is_zero(off)) return NB_OK;
-    if (c->shape == NB_SQUARE)
+    if (c->shape == NB_SHAPE_SQUARE)
         return fail(ctx, NB_ERR_SCENE,
                     "a square crystal has no off-diagonal N (crystal.ncells_off); take "
                     "another shape");
@@ -274,10 +274,10 @@ static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
 {
     const int shape = scene->crystal.shape;
 
-    if (shape == NB_GAUSS_STAR)
+    if (shape == NB_SHAPE_GAUSS_STAR)
         return cbrt(cells * linear_norm(axes->real[0]) * linear_norm(axes->real[1])
                     * linear_norm(axes->real[2]));
-    return (shape == NB_GAUSS || shape == NB_TOPHAT)
+    return (shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT)
                    && (scene->quirks & NB_QUIRK_GAUSS_METRIC)
                ? cells
                : 0;
@@ -287,15 +287,15 @@ double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
 {
     /* of the square of each profile of u = x^2 + y^2 + z^2, over x, y and z */
     static const double integral[] = {
-        [NB_ROUND] = 1, /* 0.7236^2 6/pi */
-        [NB_GAUSS] = 0.98444314621763005, /* (0.315 pi)^(3/2) */
-        [NB_TOPHAT] = 1.0473944243362227, /* 4/3 pi 0.63^3 */
-        [NB_GAUSS_STAR] = 0.98444314621763005,
+        [NB_SHAPE_ROUND] = 1, /* 0.7236^2 6/pi */
+        [NB_SHAPE_GAUSS] = 0.98444314621763005, /* (0.315 pi)^(3/2) */
+        [NB_SHAPE_TOPHAT] = 1.0473944243362227, /* 4/3 pi 0.63^3 */
+        [NB_SHAPE_GAUSS_STAR] = 0.98444314621763005,
     };
     const nb_crystal *c = &scene->crystal;
     double metric[6], sum;
 
-    if (c->shape == NB_SQUARE) return 1;
+    if (c->shape == NB_SHAPE_SQUARE) return 1;
     sum = integral[c->shape] / (c->fudge * sqrt(c->fudge));
     const double cells = crystal_cells_metric(c, metric);
     const double edge = star_edge(scene, axes, cells);

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/context.h"
 #include "scene/background.h"
 #include "scene/beam.h"
@@ -53,9 +55,9 @@ static void describe_centres(nb_description *out)
 {
     const double pixel = out->pixel, fast = out->beam_fast, slow = out->beam_slow;
 
-    detector_beam_centre(NB_ADXV, out->size, pixel, fast, slow, out->adxv);
-    detector_beam_centre(NB_MOSFLM, out->size, pixel, fast, slow, out->mosflm);
-    detector_beam_centre(NB_DENZO, out->size, pixel, fast, slow, out->denzo);
+    detector_beam_centre(NB_CONVENTION_ADXV, out->size, pixel, fast, slow, out->adxv);
+    detector_beam_centre(NB_CONVENTION_MOSFLM, out->size, pixel, fast, slow, out->mosflm);
+    detector_beam_centre(NB_CONVENTION_DENZO, out->size, pixel, fast, slow, out->denzo);
     out->xds_org[0] = out->close_fast / pixel + 0.5;
     out->xds_org[1] = out->close_slow / pixel + 0.5;
 }

@@ -335,7 +335,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                      "samples a pixel; use a smaller crystal%s, or -oversample",
                      scene->oversample, wanted / 3,
                      (double)scene->oversample * scene->oversample,
-                     scene->crystal.shape == NB_SQUARE ? ", -gauss_xtal" : "");
+                     scene->crystal.shape == NB_SHAPE_SQUARE ? ", -gauss_xtal" : "");
     }
     if ((double)scene->oversample * (d->nfast > d->nslow ? d->nfast : d->nslow)
         > SUB_PIXELS_MOST)
@@ -344,7 +344,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                     "sub-pixels along an edge (-oversample)",
                     d->nfast, d->nslow, scene->oversample, scene->oversample,
                     SUB_PIXELS_MOST);
-    fixed->interpolate_auto = scene->crystal.interpolate == NB_INTERPOLATE_AUTO;
+    fixed->interpolate_auto = scene->crystal.interpolate == NB_LOOKUP_AUTO;
     fixed->interpolate = sampling_interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
     NB_TRY(layers_resolve(ctx, scene, scale, &fixed->layer));

@@ -21,7 +21,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct detector_scale *scale,
                                   struct scene_fixed *fixed);
 
-/* Returns NB_NEAREST or NB_TRICUBIC, once N is resolved. */
+/* Returns NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC, once N is resolved. */
 int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixed);
 
 /* Returns the angle of phi step i, degree. */

@@ -16,6 +16,6 @@ int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixe
     const double *n =
         scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked : c->ncells;
 
-    if (c->interpolate != NB_INTERPOLATE_AUTO) return c->interpolate;
-    return n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_TRICUBIC : NB_NEAREST;
+    if (c->interpolate != NB_LOOKUP_AUTO) return c->interpolate;
+    return n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_LOOKUP_TRICUBIC : NB_LOOKUP_NEAREST;
 }

@@ -13,6 +13,7 @@
 #ifndef NB_SCENE_SCENE_H
 #define NB_SCENE_SCENE_H
 
+#include <nanobrag/description.h>
 #include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 
@@ -48,7 +49,7 @@ struct scene_fixed {
     double ncells_asked[3]; /* N before sizes; for nanoBragg's rule of interpolation */
     /* of each direction of a continuous divergence, for a full width of 1 */
     double divergence_variance[2];
-    int interpolate; /* NB_NEAREST or NB_TRICUBIC */
+    int interpolate; /* NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC */
     int interpolate_auto; /* 1: chosen by rule */
     int oversample_wanted; /* sub-pixels by rule, also if another number is given */
     const double *f; /* F of the box of reflections, default_f if unlisted; or NULL */

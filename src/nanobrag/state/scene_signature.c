@@ -60,7 +60,7 @@ void simulator_sign(nb_simulator *sim)
     s->shape = (uint32_t)sim->spec.shape;
     s->lookup = (uint32_t)sim->spec.lookup;
     s->strategy = (uint32_t)sim->policy.strategy;
-    s->precision = sim->policy.kernels.single ? NB_SINGLE : NB_DOUBLE;
+    s->precision = sim->policy.kernels.single ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
     s->device = device_class(sim);
     s->kernel = (uint32_t)plan_hash(kernel, strlen(kernel));
     s->switches = switches_of(sim);
@@ -71,7 +71,7 @@ void simulator_sign(nb_simulator *sim)
     s->orientations = plan_class((double)scene->scan.nphi * scene->crystal.ndomains);
     s->box = plan_class(scene->crystal.hkl ? (double)hkl_box_size(&sim->hkl) : 0);
     plans->single_orientation =
-        sim->policy.strategy == NB_LANES && has_one_orientation(sim);
+        sim->policy.strategy == NB_STRATEGY_LANES && has_one_orientation(sim);
     memset(plans->free, 0, sizeof plans->free);
     for (size_t i = 0; i < params->n; i++) {
         const uint32_t row = (uint32_t)params->at[i].row;

@@ -168,7 +168,8 @@ struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t t
     n.sources = (size_t)sim->fixed.nsource;
     n.orientations = (size_t)sim->scene.scan.nphi * (size_t)sim->scene.crystal.ndomains;
     n.box = wants_f ? hkl_box_size(&sim->hkl) + 1 : 0;
-    n.by_pixel = sim->policy.strategy == NB_REFERENCE || sim->scene.quirks != 0 ? n.box : 0;
+    n.by_pixel =
+        sim->policy.strategy == NB_STRATEGY_REFERENCE || sim->scene.quirks != 0 ? n.box : 0;
     n.threads = (size_t)sim->ctx->threads;
     n.lattices = (size_t)lattices_count(&sim->scene);
     return n;

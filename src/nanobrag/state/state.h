@@ -40,7 +40,7 @@ struct tangents_work {
 /* dL/dx of an objective L, in two parts: the parameters that are not structure factors, in
  * their order in x, and the structure factors by their places in the box. */
 struct gradient {
-    double *dense; /* (nb_ndense()) */
+    double *dense; /* (nb_simulator_ndense()) */
     double *f; /* (box), of the adjoint; NULL: not asked for */
 };
 
@@ -99,7 +99,7 @@ struct nb_simulator {
     struct normal_work normal;
     double *unspread; /* photons before the point spread, if there is one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
-    struct params_lists resolved; /* what nb_resolved() returned last */
+    struct params_lists resolved; /* what nb_simulator_resolved() returned last */
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work *spots; /* one for each lattice */
     struct continuous_work *continuous; /* one for each lattice */
@@ -149,8 +149,8 @@ nb_status simulator_lattice(const nb_simulator *sim, const nb_scene *scene,
 void simulator_tangent(nb_simulator *sim, const struct lattice_at *at, size_t first,
                        size_t n, const double *dx, struct phys_frame_tangent *out);
 
-/* Write the nb_ndense() tangents of a lattice's frame, one along each parameter that is not
- * a structure factor, and those of its panels. */
+/* Write the nb_simulator_ndense() tangents of a lattice's frame, one along each parameter
+ * that is not a structure factor, and those of its panels. */
 void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at,
                                   struct phys_frame_tangent *out);
 void simulator_parameters_on_panels(nb_simulator *sim, const nb_scene *scene,

@@ -29,7 +29,7 @@ static int use(nb_context *in, int shape, int oversample)
     scene.crystal.shape = shape;
     scene.oversample = oversample < 3 ? oversample : 1;
     scene.oversample_omega = oversample == 3;
-    sim = devices_make(in, &scene, "", NB_DOUBLE);
+    sim = devices_make(in, &scene, "", NB_PRECISION_DOUBLE);
     for (int i = 0; i < 100 && !promoted; i++) {
         if (devices_image(sim, NULL, image) != NB_OK) abort();
         promoted = compiled_stats(sim).promotions > 0;
@@ -53,7 +53,8 @@ static void check_limit(nb_context *in, int shape)
 
 int limit(void)
 {
-    static const int shapes[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT};
+    static const int shapes[] = {NB_SHAPE_SQUARE, NB_SHAPE_ROUND, NB_SHAPE_GAUSS,
+                                 NB_SHAPE_TOPHAT};
     nb_context *in;
     uint64_t before;
     int promoted = 0;
@@ -63,12 +64,12 @@ int limit(void)
     tap_check(in->env.recompile_limit == 8, "the limit is %d", in->env.recompile_limit);
     for (int i = 0; i < 8; i++) promoted += use(in, shapes[i % 4], 1 + i / 4);
     tap_check(promoted == 8 && devices_warnings == 0, "%d promoted", promoted);
-    promoted = use(in, NB_SQUARE, 1);
+    promoted = use(in, NB_SHAPE_SQUARE, 1);
     tap_check(!promoted && devices_warnings == 0, "one that is there counts no more");
-    check_limit(in, NB_SQUARE);
-    tap_check(!use(in, NB_ROUND, 3) && devices_warnings == 1, "and it is told once");
+    check_limit(in, NB_SHAPE_SQUARE);
+    tap_check(!use(in, NB_SHAPE_ROUND, 3) && devices_warnings == 1, "and it is told once");
     before = watched.own_launches;
-    (void)use(in, NB_GAUSS, 2);
+    (void)use(in, NB_SHAPE_GAUSS, 2);
     tap_check(watched.own_launches > before, "what was made hot stays so");
     nb_context_free(in);
     in = context(1); /* what is on disk was not built */
@@ -118,7 +119,7 @@ static void check_nothing(nb_context *in, const char *what)
     const nb_scene scene = scenes_base();
     struct subject s = {.ctx = in};
 
-    s.sim = devices_make(in, &scene, "", NB_DOUBLE);
+    s.sim = devices_make(in, &scene, "", NB_PRECISION_DOUBLE);
     for (int i = 0; i < 10; i++) (void)take(&s);
     tap_check(in->gpu && !in->gpu->hot && files_kept() == 0
                   && compiled_stats(s.sim).builds == 0,

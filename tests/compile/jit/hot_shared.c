@@ -46,13 +46,13 @@ int batches(void)
     int same = 0, tries = 0;
 
     begin_anew();
-    in = devices_context(NB_CUDA);
-    sim = devices_make(in, &scene, "b_factor fluence", NB_DOUBLE);
+    in = devices_context(NB_DEVICE_CUDA);
+    sim = devices_make(in, &scene, "b_factor fluence", NB_PRECISION_DOUBLE);
     batch(sim, first);
     nb_simulator_free(sim);
     nb_context_free(in);
     in = context(2);
-    sim = devices_make(in, &scene, "b_factor fluence", NB_DOUBLE);
+    sim = devices_make(in, &scene, "b_factor fluence", NB_PRECISION_DOUBLE);
     for (; tries < 2000 && stats.promotions < 2; tries++) {
         batch(sim, out);
         same += bits_same(first[0], out[0], sizeof first / sizeof first[0][0]);
@@ -80,7 +80,7 @@ int losses(void)
     const nb_scene scene = scenes_base();
     const nb_array array =
         nb_array_f64(observed, scene.detector.nslow, scene.detector.nfast);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &array};
+    const nb_target target = {.kind = NB_LOSS_GAUSS, .observed = &array};
     nb_compile_stats stats = {0};
     nb_context *in;
     nb_simulator *sim;
@@ -89,7 +89,7 @@ int losses(void)
 
     begin_anew();
     in = context(2);
-    sim = devices_make(in, &scene, "", NB_DOUBLE);
+    sim = devices_make(in, &scene, "", NB_PRECISION_DOUBLE);
     for (; tries < 2000 && stats.promotions == 0; tries++) {
         if (nb_loss(sim, NULL, &target, &value, NULL) != NB_OK) abort();
         if (tries == 0) first = value;

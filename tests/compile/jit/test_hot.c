@@ -57,7 +57,7 @@ static void empty_cache(void)
 
 nb_context *context(int threshold)
 {
-    nb_context *made = devices_context(NB_CUDA);
+    nb_context *made = devices_context(NB_DEVICE_CUDA);
 
     made->env.hot_threshold = threshold;
     (void)snprintf(made->env.cache_dir, sizeof made->env.cache_dir, "%s",
@@ -76,7 +76,7 @@ static struct subject open_in(const nb_scene *scene, int threshold, int precisio
 
 static struct subject open_subject(const nb_scene *scene, int threshold)
 {
-    return open_in(scene, threshold, NB_DOUBLE);
+    return open_in(scene, threshold, NB_PRECISION_DOUBLE);
 }
 
 nb_compile_stats take(struct subject *s)
@@ -217,7 +217,7 @@ static int every_scene(void)
 
         if (named.scene.detector.roi[1] == 0)
             memcpy(named.scene.detector.roi, (int[4]){17, 33, 17, 25}, 4 * sizeof(int));
-        s = open_in(&named.scene, 1, i % 2 ? NB_SINGLE : NB_DOUBLE);
+        s = open_in(&named.scene, 1, i % 2 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE);
         (void)take(&s);
         memcpy(first, s.image, sizeof first);
         stats = take_until_promoted(&s);
@@ -250,7 +250,7 @@ static int found_again(void)
     begin_anew();
     s = open_subject(&scene, 3);
     (void)take_until_promoted(&s);
-    other = devices_make(s.ctx, &scene, "", NB_DOUBLE);
+    other = devices_make(s.ctx, &scene, "", NB_PRECISION_DOUBLE);
     before = watched.own_launches;
     if (devices_image(other, NULL, s.image) != NB_OK) abort();
     tap_check(watched.own_launches > before && compiled_stats(other).promotions == 0,
@@ -308,7 +308,7 @@ static void check_left(struct subject *s, const char *words)
     tap_check(stats.fallbacks == 1 && strstr(s->ctx->fallback, words), "%d fallback: %s",
               (int)stats.fallbacks, s->ctx->fallback);
     tap_check(stats.promotions == 0 && watched.modules_held == 0, "not promoted");
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, host);
     tap_check(bits_same(s->image, host, sizeof host / sizeof *host),
               "the bits of the build's kernel");
 }
@@ -338,11 +338,11 @@ static int other_scene(void)
     uint64_t before, blocks;
 
     begin_anew();
-    devices_render(&scene, NB_CUDA, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, host);
     s = open_subject(&scene, 1);
     (void)take_until_promoted(&s);
-    good = devices_make(s.ctx, &scene, "", NB_DOUBLE);
-    bad = devices_make(s.ctx, &scene, "", NB_DOUBLE);
+    good = devices_make(s.ctx, &scene, "", NB_PRECISION_DOUBLE);
+    bad = devices_make(s.ctx, &scene, "", NB_PRECISION_DOUBLE);
     before = watched.own_launches;
     blocks = watched.blocks[GPU_IMAGE];
     if (devices_image(good, NULL, s.image) != NB_OK) abort();
@@ -396,7 +396,8 @@ static int not_built(void)
     s = open_subject(&scene, 1);
     s.ctx->nvrtc = "libnvrtc-none.so.1";
     check_left(&s, "libnvrtc-none.so.1");
-    other = devices_make(s.ctx, &scene, "", NB_SINGLE); /* nor for another kernel */
+    other =
+        devices_make(s.ctx, &scene, "", NB_PRECISION_SINGLE); /* nor for another kernel */
     for (int i = 0; i < 5; i++) {
         if (devices_image(other, NULL, s.image) != NB_OK) abort();
         wait_for_build(s.ctx);
@@ -438,7 +439,7 @@ static int any_call_fails(void)
     int lost = 0;
 
     begin_anew();
-    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     for (int k = 1; k <= CALLS; k++) {
         struct subject s = open_subject(&scene, 1);
 

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/derivatives/run_derivatives.h"
 
 /* larger images are checked in the brightest window of this edge, pixels */
@@ -113,7 +115,7 @@ static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
     for (size_t i = 0; i < n; i += NB_GRADCHECK_LOSSES) {
         const nb_gradcheck_row *w = worst(rows + i);
         const nb_gradcheck_row *r =
-            w->verdict == rows[i].verdict ? rows + i + NB_LOSS_GIVEN : w;
+            w->verdict == rows[i].verdict ? rows + i + NB_GRADCHECK_GIVEN : w;
         const int flat = r->param.smooth == NB_SMOOTH_ZERO && r->verdict == NB_VERDICT_PASS;
         const int skipped = all && is_zero(r);
         bad += r->verdict != NB_VERDICT_PASS && !skipped;

@@ -61,11 +61,11 @@ static int check_name(const struct run *run, struct scan *scan)
     if (status != NB_OK)
         code = message_usage(run->messages, "-fisher_scan %s: %s", scan->name,
                              nb_context_message(run->ctx));
-    else if (nb_nparam(sim) != 1 || nb_param_at(sim, 0, &p) != NB_OK) {
-        (void)nb_param_at(sim, 0, &p);
+    else if (nb_simulator_nparam(sim) != 1 || nb_simulator_param(sim, 0, &p) != NB_OK) {
+        (void)nb_simulator_param(sim, 0, &p);
         code = message_usage(run->messages,
                              "-fisher_scan %s: it is %zu parameters; name one, as %s",
-                             scan->name, nb_nparam(sim), p.name);
+                             scan->name, nb_simulator_nparam(sim), p.name);
     } else if (!(fmin(scan->from, last) >= p.lower && fmax(scan->from, last) <= p.upper))
         code = message_usage(run->messages, "-fisher_scan %s: expected values of %g to %g",
                              scan->name, p.lower, p.upper);
@@ -123,7 +123,7 @@ static nb_status set_scene(struct point *point, const char *name, double value)
         scene.detector.nbox = 0;
     }
     PASS(nb_simulator_create(run->ctx, &scene, name, &run->s->how, &point->source));
-    PASS(nb_resolved(point->source, &value, &scene));
+    PASS(nb_simulator_resolved(point->source, &value, &scene));
     reopen_counts(user, &scene);
     for (int i = 0; i < 3 && strncmp(name, "ncells", 6) != 0; i++)
         scene.crystal.size[i] = user->crystal.size[i];
@@ -224,7 +224,8 @@ static int compute(struct fit_job *job, const struct scan *scan, double value)
     nb_fit_result result;
     nb_fit *fit = NULL;
     *job->why = 0;
-    nb_status status = nb_fisher(run->ctx, (int64_t)job->sources.n, NULL, &options, &fit);
+    nb_status status =
+        nb_fit_create_expected(run->ctx, (int64_t)job->sources.n, NULL, &options, &fit);
     if (status == NB_OK) status = nb_fit_result_get(fit, &result);
     for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
     if (status != NB_OK) {

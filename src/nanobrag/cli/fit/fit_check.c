@@ -68,7 +68,7 @@ static int check_boxes(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "%s needs boxes: give -boxes auto:200:12 or a file of boxes",
                              s->fit.planes ? "-planes" : "-errors boxes");
-    if (by_boxes && s->fit.loss != NB_POISSON && s->fit.loss != NB_POISSON_READOUT)
+    if (by_boxes && s->fit.loss != NB_LOSS_POISSON && s->fit.loss != NB_LOSS_READOUT)
         return message_usage(messages,
                              "-errors boxes needs a likelihood, -loss poisson or readout");
     return 0;
@@ -121,12 +121,12 @@ static void check_effects(const struct settings *s, struct messages *messages)
     static const int runs[] = {OPT_COARSE, OPT_ERRORS, OPT_FIT_PASSES, OPT_FIT_SECONDS,
                                OPT_HOLDOUT};
     const int *const given = s->given;
-    const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
-    warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
-              OPT_READOUT, "without -loss readout");
+    const int spares = s->fit.loss == NB_LOSS_HUBER || s->fit.loss == NB_LOSS_CAUCHY;
+    warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_LOSS_READOUT, OPT_READOUT,
+              "without -loss readout");
     warn_idle(messages, given[OPT_DELTA] && !spares, OPT_DELTA,
               "without -loss huber or cauchy");
-    if (s->fit.loss == NB_POISSON_READOUT && !(s->fit.readout > 0))
+    if (s->fit.loss == NB_LOSS_READOUT && !(s->fit.readout > 0))
         message_warning(messages,
                         "-loss readout without -readout: the read-out noise is 0 photons");
     if (s->fit.planes && s->scene.background.water > 0)

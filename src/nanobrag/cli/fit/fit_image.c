@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/fit/fit_run.h"
 
 /* ---- SMV ---- */
@@ -33,8 +35,8 @@ static double largest_count(const nb_smv *smv)
 {
     int type, bits;
     nb_smv_image(smv, NULL, NULL, &type, &bits);
-    if (type == NB_FLOAT) return INFINITY;
-    return ldexp(1, type == NB_INT ? bits - 1 : bits) - 1;
+    if (type == NB_TYPE_FLOAT) return INFINITY;
+    return ldexp(1, type == NB_TYPE_INT ? bits - 1 : bits) - 1;
 }
 
 static struct counting counting_of(const struct settings *s, const nb_smv *smv)
@@ -206,7 +208,7 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
         nb_description own;
         convert(pixels, (size_t)d->nfast * (size_t)d->nslow, &c, out);
         free(pixels);
-        if (nb_describe(out->sim, source->values, &own) == NB_OK)
+        if (nb_simulator_describe(out->sim, source->values, &own) == NB_OK)
             find_mismatch(smv, out, &own, out->mismatch);
     }
     nb_smv_free(smv);
@@ -316,8 +318,8 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
  * wrong pedestal. Read-out noise makes fewer than 0, but hardly by six times itself. */
 static double least_photons(const struct run *run)
 {
-    if (run->s->fit.loss == NB_POISSON) return 0;
-    return run->s->fit.loss == NB_POISSON_READOUT && run->s->fit.readout > 0
+    if (run->s->fit.loss == NB_LOSS_POISSON) return 0;
+    return run->s->fit.loss == NB_LOSS_READOUT && run->s->fit.readout > 0
                ? -6 * run->s->fit.readout
                : -INFINITY;
 }
@@ -422,7 +424,8 @@ static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene 
 {
     const nb_status status =
         nb_simulator_create(ctx, base, source->names, &run->s->how, &out->sim);
-    return status == NB_OK ? nb_resolved(out->sim, source->values, &out->scene) : status;
+    return status == NB_OK ? nb_simulator_resolved(out->sim, source->values, &out->scene)
+                           : status;
 }
 
 /* Makes the scene of an image, with what the scan of -expt has at its angle. */

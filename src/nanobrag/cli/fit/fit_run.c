@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 /* Bytes of images, with their weights, that stay in memory; more are read again for each
  * pass. */
 enum { KEPT_BYTES = 1 << 30 };
@@ -93,7 +95,7 @@ static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_ima
                      .target = {.kind = s->fit.loss,
                                 .observed = file ? &image->observed : NULL,
                                 .weight = image->weight ? &image->weights : NULL,
-                                .background = s->fit.planes ? NB_PLANES : 0,
+                                .background = s->fit.planes ? NB_BACKGROUND_PLANES : 0,
                                 .sigma_readout = s->fit.readout,
                                 .delta = s->fit.delta,
                                 .saturation = file ? image->saturation : 0}};
@@ -285,9 +287,9 @@ static int create(struct fit_job *job)
     struct run *const run = job->run;
     const nb_fit_options options = fit_options_of(job);
     const int64_t n = (int64_t)job->sources.n;
-    const nb_status status = run->s->fit.fisher
-                                 ? nb_fisher(run->ctx, n, NULL, &options, &job->fit)
-                                 : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
+    const nb_status status =
+        run->s->fit.fisher ? nb_fit_create_expected(run->ctx, n, NULL, &options, &job->fit)
+                           : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
     warn_of_images(job);
     if (!run->s->fit.resume) return 0;

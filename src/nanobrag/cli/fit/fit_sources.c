@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #ifdef NANOBRAG_CJSON
 #include <cjson/cJSON.h>
 #endif
@@ -121,7 +123,7 @@ static int check_bounds(struct run *run, size_t entry, struct fit_source *source
 {
     nb_param p;
     char what[300];
-    for (size_t i = 0; i < source->nvalue && nb_param_at(sim, i, &p) == NB_OK; i++) {
+    for (size_t i = 0; i < source->nvalue && nb_simulator_param(sim, i, &p) == NB_OK; i++) {
         const double value = source->values[i];
         if (strcmp(p.name, "phi0") == 0) source->phi0 = value;
         if (value >= p.lower && value <= p.upper) continue;
@@ -139,7 +141,7 @@ static int check_names(struct run *run, size_t entry, struct fit_source *source)
     if (!source->names) return 0;
     const nb_status status =
         nb_simulator_create(run->ctx, &run->resolved, source->names, &run->s->how, &sim);
-    const size_t n = nb_nparam(sim);
+    const size_t n = nb_simulator_nparam(sim);
     int code = 0;
     if (status != NB_OK)
         code = wrong(run, entry, nb_context_message(run->ctx));

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 
 #define RADIAN (3.14159265358979323846 / 180)
@@ -31,8 +33,9 @@ static void note_pivot(struct run *run)
     const struct settings *s = run->s;
     const nb_description *d = &run->description;
     int theirs = NB_PIVOT_BEAM;
-    if (d->convention == NB_XDS || d->convention == NB_DIALS) theirs = NB_PIVOT_SAMPLE;
-    if (d->convention == NB_CUSTOM) theirs = s->reference_pivot;
+    if (d->convention == NB_CONVENTION_XDS || d->convention == NB_CONVENTION_DIALS)
+        theirs = NB_PIVOT_SAMPLE;
+    if (d->convention == NB_CONVENTION_CUSTOM) theirs = s->reference_pivot;
     if (d->pivot == theirs || !is_turned(&run->resolved.detector)) return;
     if (d->pivot == NB_PIVOT_SAMPLE)
         note_difference(run, 1, "the detector is turned about the crystal",
@@ -73,7 +76,7 @@ static void notes_geometry(struct run *run)
     const struct settings *s = run->s;
     const nb_description *d = &run->description;
     const int *given = s->given;
-    const int beam_convention = d->convention <= NB_ADXV;
+    const int beam_convention = d->convention <= NB_CONVENTION_ADXV;
     const int near_options =
         given[OPT_ORGX] || given[OPT_ORGY] || given[OPT_XCLOSE] || given[OPT_YCLOSE];
     const int beam_options = given[OPT_XBEAM] || given[OPT_YBEAM];
@@ -82,7 +85,8 @@ static void notes_geometry(struct run *run)
                     "the point nearest to the crystal fixes the detector",
                     "ignores it under this convention");
     note_difference(run,
-                    (d->convention == NB_XDS || d->convention == NB_DIALS)
+                    (d->convention == NB_CONVENTION_XDS
+                     || d->convention == NB_CONVENTION_DIALS)
                         && (beam_options || given[OPT_XCLOSE] || given[OPT_YCLOSE]),
                     "the beam centre or near point fixes the detector",
                     "uses -ORGX and -ORGY only under this convention");
@@ -191,7 +195,7 @@ static void notes_crystal(struct run *run)
                     "ignores the angles");
     note_difference(run, d->ndomains > 1, "mosaic domains fill their cap evenly",
                     "draws them at random");
-    note_difference(run, shape == NB_GAUSS || shape == NB_TOPHAT,
+    note_difference(run, shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT,
                     "the width of a spot follows Na, Nb and Nc axis by axis",
                     "multiplies all three");
 }

@@ -7,11 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 
 static const char *const convention_names[] = {
-    [NB_MOSFLM] = "mosflm", [NB_DENZO] = "denzo", [NB_ADXV] = "adxv",
-    [NB_XDS] = "xds",       [NB_DIALS] = "dials", [NB_CUSTOM] = "custom",
+    [NB_CONVENTION_MOSFLM] = "mosflm", [NB_CONVENTION_DENZO] = "denzo",
+    [NB_CONVENTION_ADXV] = "adxv",     [NB_CONVENTION_XDS] = "xds",
+    [NB_CONVENTION_DIALS] = "dials",   [NB_CONVENTION_CUSTOM] = "custom",
 };
 
 static double dot(const double a[3], const double b[3])
@@ -34,8 +37,8 @@ static void report_banner(const struct run *run)
         return;
     }
     const double *normal = s->scene.detector.vectors[2];
-    if (s->scene.detector.convention == NB_CUSTOM && s->vector_given[VECTOR_NORMAL]
-        && norm(normal) != 1)
+    if (s->scene.detector.convention == NB_CONVENTION_CUSTOM
+        && s->vector_given[VECTOR_NORMAL] && norm(normal) != 1)
         printf("WARNING: auto-generating odet_vector\n");
     printf("nanoBragg nanocrystal diffraction simulator - James Holton and Ken Frankel "
            "5-17-17\n");
@@ -55,8 +58,9 @@ static void report_convention(const struct run *run)
     printf("XDS incident beam: %g %g %g\n", dot(d->beam, d->fast), dot(d->beam, d->slow),
            dot(d->beam, d->normal));
     const double *n = run->s->ncells;
-    const int few = run->s->compat ? n[0] <= 2 || n[1] <= 2 || n[2] <= 2
-                                   : run->resolved.crystal.interpolate == NB_TRICUBIC;
+    const int few = run->s->compat
+                        ? n[0] <= 2 || n[1] <= 2 || n[2] <= 2
+                        : run->resolved.crystal.interpolate == NB_LOOKUP_TRICUBIC;
     if (run->s->scene.crystal.interpolate == 0)
         printf("auto-selected %s\n",
                few ? "tricubic interpolation of structure factors" : "no interpolation");
@@ -160,7 +164,8 @@ static void report_source(const struct run *run, int i)
     const nb_description *d = &run->description;
     nb_source source;
     double deviation[2], place[3];
-    if (nb_source_at(run->sim, run->params.x, i, &source, deviation) != NB_OK) return;
+    if (nb_simulator_source(run->sim, run->params.x, i, &source, deviation) != NB_OK)
+        return;
     for (int k = 0; k < 3; k++)
         place[k] = !run->inputs.nsource ? -10 * d->beam[k]
                    : run->params.nset   ? -10 * source.direction[k]
@@ -185,10 +190,11 @@ static void report_steps(const struct run *run)
     nb_source source;
     double deviation[2];
     for (int i = 0; i < d->ngrid; i++)
-        if (nb_source_at(run->sim, run->params.x, i * step, &source, deviation) == NB_OK)
+        if (nb_simulator_source(run->sim, run->params.x, i * step, &source, deviation)
+            == NB_OK)
             printf("divergence deviation: %g %g\n", deviation[0], deviation[1]);
     for (int i = 0; i < step && d->ngrid > 0; i++)
-        if (nb_source_at(run->sim, run->params.x, i, &source, NULL) == NB_OK)
+        if (nb_simulator_source(run->sim, run->params.x, i, &source, NULL) == NB_OK)
             printf("lambda%d = %g\n", i, source.wavelength * 1e-10);
     printf("  created a total of %d sources:\n", d->nsource);
     for (int i = 0; i < d->nsource; i++) report_source(run, i);
@@ -241,7 +247,7 @@ static int print_pixel(struct run *run, int fast, int slow)
     const int panel = panel_of(run, on, on + 1);
     if (panel < 0) return 0;
     const nb_status status =
-        nb_trace_pixel(run->sim, run->params.x, panel, on[1], on[0], &t);
+        nb_simulator_trace(run->sim, run->params.x, panel, on[1], on[0], &t);
     if (status != NB_OK)
         return message_status(run->messages, status, nb_context_message(run->ctx), 0);
     printf("%4d %4d : stol = %g or %g\n", fast, slow, t.stol * 1e10,

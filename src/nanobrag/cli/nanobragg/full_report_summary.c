@@ -7,18 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 
 static const char *shape_word(int shape)
 {
     switch (shape) {
-    case NB_ROUND:
+    case NB_SHAPE_ROUND:
         return "ellipsoidal";
-    case NB_GAUSS:
+    case NB_SHAPE_GAUSS:
         return "gaussian";
-    case NB_TOPHAT:
+    case NB_SHAPE_TOPHAT:
         return "tophat-spot";
-    case NB_GAUSS_STAR:
+    case NB_SHAPE_GAUSS_STAR:
         return "gaussian-star";
     default:
         return "parallelpiped";

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/run.h"
 
 struct text {

@@ -14,7 +14,8 @@
 
 static int is_beam_convention(int convention)
 {
-    return convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_ADXV;
+    return convention == NB_CONVENTION_MOSFLM || convention == NB_CONVENTION_DENZO
+           || convention == NB_CONVENTION_ADXV;
 }
 
 void settings_pixels(const struct settings *s, int count[2])
@@ -59,7 +60,7 @@ static void default_beam(const struct settings *s, int convention, double out[2]
     const double fast = detector_length(s, 0), slow = detector_length(s, 1), p = s->pixel;
     out[0] = fast / 2;
     out[1] = slow / 2;
-    if (convention == NB_ADXV) {
+    if (convention == NB_CONVENTION_ADXV) {
         out[0] = (fast + p) / 2;
         out[1] = (slow - p) / 2;
     } else if (is_beam_convention(convention)) {
@@ -73,10 +74,10 @@ static void default_near(const struct settings *s, int convention, double out[2]
 {
     double xy[2];
     default_beam(s, convention, xy);
-    const double shift = convention == NB_MOSFLM ? s->pixel / 2 : 0;
-    out[0] = convention >= NB_ADXV ? xy[0] : xy[1] + shift;
-    out[1] = convention >= NB_ADXV ? xy[1] : xy[0] + shift;
-    if (convention == NB_ADXV) out[1] = detector_length(s, 1) - xy[1];
+    const double shift = convention == NB_CONVENTION_MOSFLM ? s->pixel / 2 : 0;
+    out[0] = convention >= NB_CONVENTION_ADXV ? xy[0] : xy[1] + shift;
+    out[1] = convention >= NB_CONVENTION_ADXV ? xy[1] : xy[0] + shift;
+    if (convention == NB_CONVENTION_ADXV) out[1] = detector_length(s, 1) - xy[1];
 }
 
 static void set_origin(nb_detector *detector, int kind, const double value[2])
@@ -107,7 +108,7 @@ static void compat_origin(struct settings *s)
     }
     fill(&s->beam, close, beam);
     detector->pivot = s->reference_pivot;
-    if (convention == NB_CUSTOM) {
+    if (convention == NB_CONVENTION_CUSTOM) {
         const int on_beam = detector->pivot == NB_PIVOT_BEAM;
         set_origin(detector, on_beam ? NB_ORIGIN_BEAM : NB_ORIGIN_CLOSE, beam);
         return;
@@ -190,7 +191,7 @@ static int finish_vectors(struct settings *s, struct messages *messages)
                                           scene->beam.direction,
                                           scene->beam.polarization_axis,
                                           scene->scan.axis};
-    if (s->compat && s->convention != NB_CUSTOM) return 0;
+    if (s->compat && s->convention != NB_CONVENTION_CUSTOM) return 0;
     for (int i = 0; i < VECTOR_COUNT; i++) {
         const double *v = s->vector[i];
         if (!s->vector_given[i]) continue;

@@ -185,7 +185,7 @@ int settings_finish(struct settings *s, struct messages *messages)
         s->scene.crystal.nlattice = s->nlattice;
         s->scene.crystal.lattice = s->nlattice > 0 ? s->lattice : NULL;
     }
-    if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
+    if (s->how.strategy == NB_STRATEGY_REFERENCE && s->how.precision == NB_PRECISION_SINGLE)
         return message_usage(messages, "-strategy reference is in double; leave out "
                                        "-precision float");
     const int status = finish_beam(s, messages);

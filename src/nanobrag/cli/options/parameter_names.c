@@ -322,14 +322,14 @@ static int set_one(struct params *params, struct messages *messages, const char 
 int params_set(struct params *params, struct messages *messages, const nb_simulator *sim,
                const struct event_list *events)
 {
-    params->n = nb_nparam(sim);
+    params->n = nb_simulator_nparam(sim);
     params->at = malloc(params->n * sizeof *params->at);
     params->x = malloc(params->n * sizeof *params->x);
     params->set = calloc(params->n, 1);
     if (!params->at || !params->x || !params->set)
         return message_failure(messages, "out of memory for %zu parameters", params->n);
     for (size_t i = 0; i < params->n; i++) {
-        if (nb_param_at(sim, i, &params->at[i]) != NB_OK)
+        if (nb_simulator_param(sim, i, &params->at[i]) != NB_OK)
             return message_failure(messages, "parameter %zu is not known", i);
         params->x[i] = params->at[i].value;
     }

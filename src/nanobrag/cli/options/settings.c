@@ -17,7 +17,7 @@ void settings_start(struct settings *s, int compat)
     *s = (struct settings){.compat = compat};
     nb_scene_set_profile(&s->scene, compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
     s->named = s->frame = -1;
-    s->convention = NB_MOSFLM;
+    s->convention = NB_CONVENTION_MOSFLM;
     s->reference_pivot = NB_PIVOT_BEAM;
     s->pixel = 0.1;
     s->size[0] = s->size[1] = 102.4;
@@ -28,7 +28,7 @@ void settings_start(struct settings *s, int compat)
     s->stol_factor = 1;
     s->adc = 40;
     s->images = 1;
-    s->fit.loss = NB_POISSON;
+    s->fit.loss = NB_LOSS_POISSON;
     s->progress = 1;
     s->compile = NB_COMPILE_ON;
     s->printout_pixel[0] = s->printout_pixel[1] = -1;
@@ -137,7 +137,7 @@ static void set_vector(struct settings *s, int vector, const double *value)
 {
     memcpy(s->vector[vector], value, sizeof s->vector[vector]);
     s->vector_given[vector] = 1;
-    s->convention = NB_CUSTOM;
+    s->convention = NB_CONVENTION_CUSTOM;
 }
 
 static void set_convention(struct settings *s, int convention, int pivot)
@@ -195,15 +195,15 @@ static int psf_named(const char *word)
 
 static int precision_named(const char *word)
 {
-    return strcmp(word, "float") == 0 ? NB_SINGLE : NB_DOUBLE;
+    return strcmp(word, "float") == 0 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
 }
 
 static int strategy_named(const char *word)
 {
     return strcmp(word, "auto") == 0    ? NB_STRATEGY_AUTO
-           : strcmp(word, "spots") == 0 ? NB_SPOTS
-           : strcmp(word, "lanes") == 0 ? NB_LANES
-                                        : NB_REFERENCE;
+           : strcmp(word, "spots") == 0 ? NB_STRATEGY_SPOTS
+           : strcmp(word, "lanes") == 0 ? NB_STRATEGY_LANES
+                                        : NB_STRATEGY_REFERENCE;
 }
 
 static int compiling_named(const char *word)
@@ -215,11 +215,11 @@ static int compiling_named(const char *word)
 
 static int loss_named(const char *word)
 {
-    return strcmp(word, "readout") == 0  ? NB_POISSON_READOUT
-           : strcmp(word, "gauss") == 0  ? NB_GAUSSIAN
-           : strcmp(word, "huber") == 0  ? NB_HUBER
-           : strcmp(word, "cauchy") == 0 ? NB_CAUCHY
-                                         : NB_POISSON;
+    return strcmp(word, "readout") == 0  ? NB_LOSS_READOUT
+           : strcmp(word, "gauss") == 0  ? NB_LOSS_GAUSS
+           : strcmp(word, "huber") == 0  ? NB_LOSS_HUBER
+           : strcmp(word, "cauchy") == 0 ? NB_LOSS_CAUCHY
+                                         : NB_LOSS_POISSON;
 }
 
 static int system_named(const char *word)
@@ -227,7 +227,7 @@ static int system_named(const char *word)
     static const char *const names[] = {"auto",         "triclinic",  "monoclinic",
                                         "orthorhombic", "tetragonal", "hexagonal",
                                         "rhombohedral", "cubic"};
-    int i = NB_CUBIC;
+    int i = NB_SYSTEM_CUBIC;
     while (i > NB_SYSTEM_NONE && strcmp(word, names[i]) != 0) i--;
     return i;
 }
@@ -305,8 +305,8 @@ void settings_beam_direction(const struct settings *s, double out[3])
     const double length =
         sqrt(given[0] * given[0] + given[1] * given[1] + given[2] * given[2]);
     const int convention = s->scene.detector.convention;
-    const int along_z =
-        convention == NB_ADXV || convention == NB_XDS || convention == NB_DIALS;
+    const int along_z = convention == NB_CONVENTION_ADXV || convention == NB_CONVENTION_XDS
+                        || convention == NB_CONVENTION_DIALS;
     out[0] = along_z ? 0 : 1;
     out[1] = 0;
     out[2] = along_z ? 1 : 0;

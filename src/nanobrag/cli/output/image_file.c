@@ -52,7 +52,7 @@ static int begin_nxmx(struct run *run, int i)
     const struct settings *s = run->s;
     struct image_file *const file = run->image_file;
     const nb_nxmx_options options = {.compression = s->compression,
-                                     .type = s->plain ? NB_FLOAT : NB_INT,
+                                     .type = s->plain ? NB_TYPE_FLOAT : NB_TYPE_INT,
                                      .bits = 32,
                                      .stills = run->shots != NULL,
                                      .frames = s->images};
@@ -167,7 +167,7 @@ int image_file_write(struct run *run, struct result *result, int i)
     nb_status status = convert(run, result, i, &pixels);
     if (run->s->full_report)
         printf("writing %s as 4-byte %s\n", name,
-               pixels.type == NB_FLOAT ? "floats" : "integers");
+               pixels.type == NB_TYPE_FLOAT ? "floats" : "integers");
     if (status == NB_OK)
         status = file->nxmx ? nb_nxmx_append(file->nxmx, run->params.x, &pixels)
                             : nb_cbf_write(run->sim, run->params.x, name, 0, &pixels);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/fit/fit_run.h"
 #include "cli/output/json_writer.h"
 #include "cli/run.h"
@@ -53,7 +55,8 @@ static void add_crystal(cJSON *root, const struct run *run)
         json_text(f, "space_group", run->inputs.crystal.space_group);
     json_whole(f, "count", (long long)run->inputs.hkl_info.count);
     json_real(f, "default_f", c->default_f);
-    json_text(f, "interpolate", d->interpolate == NB_TRICUBIC ? "tricubic" : "nearest");
+    json_text(f, "interpolate",
+              d->interpolate == NB_LOOKUP_TRICUBIC ? "tricubic" : "nearest");
     json_real(f, "dmin", run->resolved.dmin);
 }
 
@@ -77,7 +80,7 @@ static void add_panels(cJSON *to, const struct run *run)
     cJSON *list = n > 0 ? json_array(to, "panels") : NULL;
     for (int i = 0; i < n; i++) {
         nb_panel panel;
-        if (nb_panel_at(run->sim, run->params.x, i, &panel) != NB_OK) return;
+        if (nb_simulator_panel(run->sim, run->params.x, i, &panel) != NB_OK) return;
         cJSON *entry = json_entry(list);
         json_text(entry, "name", panel.name);
         json_whole(entry, "fast_pixels", panel.nfast);
@@ -159,7 +162,7 @@ static void add_loop(cJSON *to, const struct run *run)
     json_text(to, "strategy_why", d->strategy_why);
     json_text(to, "precision", precision_word(d));
     json_text(to, "precision_asked",
-              run->s->how.precision == NB_SINGLE ? "float" : "double");
+              run->s->how.precision == NB_PRECISION_SINGLE ? "float" : "double");
     json_text(to, "device", d->device);
     json_text(to, "device_why", d->device_why);
     json_text(to, "derivatives", d->derivatives);

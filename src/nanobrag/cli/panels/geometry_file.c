@@ -38,7 +38,7 @@ int geometry_inherit(struct settings *s, struct messages *messages, nb_context *
         const nb_status status = nb_geom_read(ctx, s->geom, &in->geometry);
         if (status != NB_OK)
             return message_status(messages, status, nb_context_message(ctx), 0);
-        s->frame = NB_XDS;
+        s->frame = NB_CONVENTION_XDS;
     }
     if (!in->geometry) return 0;
     nb_geometry_info_get(in->geometry, &info);

@@ -248,7 +248,7 @@ static int name_all(struct run *run, const char *path)
 static int write_master(struct run *run, const struct parts *parts)
 {
     const nb_nxmx_options options = {.master = 1,
-                                     .type = run->s->plain ? NB_FLOAT : NB_INT,
+                                     .type = run->s->plain ? NB_TYPE_FLOAT : NB_TYPE_INT,
                                      .bits = 32,
                                      .stills = run->shots != NULL};
     char *const path = output_name_of(run->s, OUT_IMAGE, 0);

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/fit/steady_file.h"
 #include "cli/run.h"
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "cli/derivatives/run_derivatives.h"
 #include "cli/fit/fit_run.h"
 #include "cli/shots/spectrum_table.h"
@@ -248,8 +250,9 @@ int shots_set(struct run *run, int i)
 {
     write_row(run, run->shots->first + i, run->params.x);
     if (!is_described(run->s)) return 0;
-    nb_status status = nb_resolved(run->sim, run->params.x, &run->resolved);
-    if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
+    nb_status status = nb_simulator_resolved(run->sim, run->params.x, &run->resolved);
+    if (status == NB_OK)
+        status = nb_simulator_describe(run->sim, run->params.x, &run->description);
     return status == NB_OK ? 0 : failed(run, status);
 }
 

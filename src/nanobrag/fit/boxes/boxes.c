@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/clock.h"
 #include "base/context.h"
 #include "fit/fit.h"
@@ -65,7 +67,7 @@ static nb_status make_mask(nb_fit *fit, struct part_shot *s)
     nb_status status;
 
     NB_TRY(nb_simulator_create(fit->ctx, scene, fit->names, s->loaded.options, &sim));
-    status = nb_describe(sim, NULL, &d);
+    status = nb_simulator_describe(sim, NULL, &d);
     nb_simulator_free(sim);
     NB_TRY(status);
     pixels = (size_t)d.nslow * (size_t)d.nfast;

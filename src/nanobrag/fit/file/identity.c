@@ -92,7 +92,7 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
     double *const rest = out + fingerprint_numbers();
     nb_scene s;
 
-    NB_TRY(nb_resolved(sim, NULL, &s));
+    NB_TRY(nb_simulator_resolved(sim, NULL, &s));
     NB_TRY(fingerprint_take(fit->ctx, &s, out, rest + NOTHERS + NIMAGES));
     take_others(shot, &s.crystal, rest);
     rest[NOTHERS] = fit->is_expected ? 0 : sum_of_image(t->observed);

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/array.h"
 #include "base/context.h"
 #include "base/window.h"
@@ -276,12 +278,12 @@ nb_status plane_errors_normal(struct fit_worker *worker, nb_simulator *sim,
                            .sim = sim,
                            .x = worker->x,
                            .target = target,
-                           .n = (size_t)nb_nparam(sim)};
+                           .n = (size_t)nb_simulator_nparam(sim)};
     struct window_pixels pixels;
     nb_status status;
 
-    NB_TRY(nb_describe(sim, w.x, &w.d));
-    NB_TRY(nb_resolved(sim, w.x, &w.scene));
+    NB_TRY(nb_simulator_describe(sim, w.x, &w.d));
+    NB_TRY(nb_simulator_resolved(sim, w.x, &w.scene));
     pixels = window_pixels_of(&w.scene.detector);
     status = window_make(&pixels, &w.window) ? find(&w, wants, out)
                                              : fail_memory(w.ctx, "the pixels of a shot");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/array.h"
 #include "base/context.h"
 #include "base/floats.h"
@@ -36,7 +38,8 @@ static void take_model(struct compared *c)
     const nb_target *t = &c->loaded.target;
 
     c->model = target_model(t);
-    c->by_variance = t->kind == NB_HUBER || t->kind == NB_CAUCHY || t->kind == NB_GAUSSIAN;
+    c->by_variance =
+        t->kind == NB_LOSS_HUBER || t->kind == NB_LOSS_CAUCHY || t->kind == NB_LOSS_GAUSS;
     c->has_variances = errors_has_variances(t);
 }
 
@@ -87,7 +90,7 @@ static nb_status render_planes(struct compared *c)
     double *planes;
     nb_status status;
 
-    if (c->loaded.target.background != NB_PLANES) return NB_OK;
+    if (c->loaded.target.background != NB_BACKGROUND_PLANES) return NB_OK;
     planes = calloc(n + pixels, sizeof *planes);
     if (!planes) return fail_memory(c->ctx, "the planes of a shot");
     status = nb_planes(c->sim, c->x, &c->loaded.target, planes);
@@ -101,8 +104,8 @@ static nb_status render_at(struct compared *c)
 {
     size_t pixels;
 
-    NB_TRY(nb_describe(c->sim, c->x, &c->d));
-    NB_TRY(nb_resolved(c->sim, c->x, &c->scene));
+    NB_TRY(nb_simulator_describe(c->sim, c->x, &c->d));
+    NB_TRY(nb_simulator_resolved(c->sim, c->x, &c->scene));
     NB_TRY(make_window(c));
     pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
     c->photons = malloc(pixels * sizeof *c->photons);
@@ -131,11 +134,11 @@ static nb_status check_observed(const struct compared *c)
     nb_context *ctx = c->ctx;
 
     NB_TRY(target_check(ctx, target));
-    NB_TRY(array_check(ctx, target->observed, "observed", c->d.nslow, c->d.nfast, NB_FLOAT,
-                       32, 64));
+    NB_TRY(array_check(ctx, target->observed, "observed", c->d.nslow, c->d.nfast,
+                       NB_TYPE_FLOAT, 32, 64));
     if (!target->weight) return NB_OK;
-    return array_check(ctx, target->weight, "weight", c->d.nslow, c->d.nfast, NB_FLOAT, 32,
-                       64);
+    return array_check(ctx, target->weight, "weight", c->d.nslow, c->d.nfast, NB_TYPE_FLOAT,
+                       32, 64);
 }
 
 static nb_status check_shot(const nb_fit *fit, int64_t shot)
@@ -198,7 +201,7 @@ static void write_compared(const struct compared *c, int what, const nb_array *o
 
 static nb_status image(struct compared *c, int what, const nb_array *out)
 {
-    NB_TRY(array_check(c->ctx, out, "out", c->d.nslow, c->d.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(array_check(c->ctx, out, "out", c->d.nslow, c->d.nfast, NB_TYPE_FLOAT, 32, 64));
     if (what == NB_FIT_MODEL) {
         array_write(out, c->photons);
         return NB_OK;
@@ -387,7 +390,8 @@ static nb_status visit_pixels(struct compared *c, double *qmax, const struct fou
     for (int t = 0; t < c->window.ntile; t++) {
         const struct tile *tile = c->window.tile + t;
 
-        if (tile->panel != at) NB_TRY(nb_panel_at(c->sim, c->x, tile->panel, &panel));
+        if (tile->panel != at)
+            NB_TRY(nb_simulator_panel(c->sim, c->x, tile->panel, &panel));
         at = tile->panel;
         for (int r = 0; r < tile->height; r++)
             for (int i = 0; i < tile->width; i++) {

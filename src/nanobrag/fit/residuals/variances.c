@@ -15,9 +15,9 @@
 
 int errors_can_read(const nb_array *image)
 {
-    return image && image->device == NB_CPU && image->data
+    return image && image->device == NB_DEVICE_CPU && image->data
            && (image->ndim == 2 || (image->ndim == 3 && array_is_stack(image)))
-           && image->type == NB_FLOAT && (image->bits == 32 || image->bits == 64);
+           && image->type == NB_TYPE_FLOAT && (image->bits == 32 || image->bits == 64);
 }
 
 int errors_has_variances(const nb_target *target)
@@ -56,8 +56,8 @@ nb_status errors_check_weights(nb_context *ctx, const nb_target *target)
 
 int errors_need_variance(const nb_target *target)
 {
-    if (target->kind == NB_GAUSSIAN) return !errors_has_variances(target);
-    return target->kind == NB_HUBER || target->kind == NB_CAUCHY;
+    if (target->kind == NB_LOSS_GAUSS) return !errors_has_variances(target);
+    return target->kind == NB_LOSS_HUBER || target->kind == NB_LOSS_CAUCHY;
 }
 
 double errors_variance(const nb_target *target, int has_variances, double photons,

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/array.h"
 #include "base/context.h"
 #include "base/window.h"
@@ -44,10 +46,10 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
 /* Whether weights can be read here; nb_loss() reports other ones. */
 static int is_readable(const nb_array *weight, const nb_description *d)
 {
-    return weight && weight->device == NB_CPU && weight->data
+    return weight && weight->device == NB_DEVICE_CPU && weight->data
            && (weight->ndim == 2 || (weight->ndim == 3 && array_is_stack(weight)))
            && array_extent(weight, 0) == d->nslow && array_extent(weight, 1) == d->nfast
-           && weight->type == NB_FLOAT && (weight->bits == 32 || weight->bits == 64);
+           && weight->type == NB_TYPE_FLOAT && (weight->bits == 32 || weight->bits == 64);
 }
 
 nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
@@ -58,10 +60,10 @@ nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *
     struct window_pixels pixels;
     struct window window;
 
-    NB_TRY(nb_describe(sim, NULL, &d));
+    NB_TRY(nb_simulator_describe(sim, NULL, &d));
     *out = d.pixels;
     if (!is_readable(target->weight, &d)) return NB_OK;
-    NB_TRY(nb_resolved(sim, NULL, &scene));
+    NB_TRY(nb_simulator_resolved(sim, NULL, &scene));
     pixels = window_pixels_of(&scene.detector);
     if (!window_make(&pixels, &window)) return fail_memory(ctx, "the pixels of a shot");
     for (int t = 0; t < window.ntile; t++) {
@@ -82,7 +84,8 @@ void draws_note(struct fit_draws *draws, nb_simulator *sim)
 {
     nb_scene scene;
 
-    if (nb_resolved(sim, NULL, &scene) != NB_OK || scene.crystal.ndomains < 2) return;
+    if (nb_simulator_resolved(sim, NULL, &scene) != NB_OK || scene.crystal.ndomains < 2)
+        return;
     if (draws->ndomains == 0 || scene.crystal.ndomains < draws->ndomains)
         draws->ndomains = scene.crystal.ndomains;
 }

@@ -273,7 +273,7 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
                     request->i, n);
     out->count = n;
     NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, &source, out));
-    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, out));
+    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_CONVENTION_DIALS, out));
     out->scene.detector.mask = out->mask;
     NB_TRY(scan_points_read(&e, &source, &models, out->images, from_dxtbx, &out->points));
     (void)nb_scan_points_set(out->points, models.phi0 + models.osc / 2, ~0U, &out->scene,

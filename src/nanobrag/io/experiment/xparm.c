@@ -149,7 +149,8 @@ static nb_status to_experiment(nb_context *ctx, const char *name, const struct x
     NB_TRY(place_detector(ctx, name, x, &m));
     linear_unit(m.beam, beam);
     linear_rotate_to_z(beam, forward, turn);
-    NB_TRY(models_to_scene(ctx, name, &m, (const double(*)[3])turn, NB_XDS, out));
+    NB_TRY(
+        models_to_scene(ctx, name, &m, (const double(*)[3])turn, NB_CONVENTION_XDS, out));
     out->count = out->images = 1;
     if (x->cell[0] >= 1 && x->cell[0] < 1e5) {
         (void)snprintf(number, sizeof number, "%d", (int)x->cell[0]);

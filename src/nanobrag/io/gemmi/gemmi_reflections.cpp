@@ -416,16 +416,18 @@ int gemmi_system(const char *space_group)
     const gemmi::SpaceGroup *group = gemmi::find_spacegroup_by_name(space_group);
 
     // in the order of gemmi::CrystalSystem
-    static const int systems[] = {NB_TRICLINIC,  NB_MONOCLINIC, NB_ORTHORHOMBIC,
-                                  NB_TETRAGONAL, NB_HEXAGONAL,  NB_HEXAGONAL,
-                                  NB_CUBIC};
+    static const int systems[] = {NB_SYSTEM_TRICLINIC,    NB_SYSTEM_MONOCLINIC,
+                                  NB_SYSTEM_ORTHORHOMBIC, NB_SYSTEM_TETRAGONAL,
+                                  NB_SYSTEM_HEXAGONAL,    NB_SYSTEM_HEXAGONAL,
+                                  NB_SYSTEM_CUBIC};
 
     if (!group) return NB_SYSTEM_NONE;
     const int system = systems[static_cast<int>(group->crystal_system())];
 
-    if (system == NB_MONOCLINIC && !std::strchr(group->qualifier, 'b'))
+    if (system == NB_SYSTEM_MONOCLINIC && !std::strchr(group->qualifier, 'b'))
         return NB_SYSTEM_NONE;
-    return system == NB_HEXAGONAL && group->ext == 'R' ? NB_RHOMBOHEDRAL : system;
+    return system == NB_SYSTEM_HEXAGONAL && group->ext == 'R' ? NB_SYSTEM_RHOMBOHEDRAL
+                                                              : system;
 }
 
 int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])

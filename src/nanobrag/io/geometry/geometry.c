@@ -86,8 +86,8 @@ nb_status nb_geometry_apply(const nb_geometry *g, nb_scene *scene)
         || (g->info.wavelength_from && scene->beam.wavelength == 0
             && scene->beam.nsource == 0))
         return NB_ERR_SCENE;
-    frame = d->convention == NB_MOSFLM || d->convention == NB_DENZO
-                    || d->convention == NB_CUSTOM
+    frame = d->convention == NB_CONVENTION_MOSFLM || d->convention == NB_CONVENTION_DENZO
+                    || d->convention == NB_CONVENTION_CUSTOM
                 ? ALONG_X
                 : ALONG_Z;
     origin[0] = g->shift[0];

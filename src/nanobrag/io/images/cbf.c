@@ -284,7 +284,8 @@ nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *ex
     size_t n;
     nb_status status;
 
-    NB_TRY(array_check_counts(ctx, counts, NB_CPU, exposure->nslow, exposure->nfast));
+    NB_TRY(
+        array_check_counts(ctx, counts, NB_DEVICE_CPU, exposure->nslow, exposure->nfast));
     if (!array_is_dense(counts))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image",
                     counts->name ? counts->name : "counts");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <nanobrag/description.h>
+
 #include "base/context.h"
 #include "base/log.h"
 #include "scene/detector/attenuation.h"

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <nanobrag/description.h>
 #include <nanobrag/simulator.h>
 
 #include "base/window.h"
@@ -47,7 +48,7 @@ struct exposure {
 /*
  * Describes an image of a simulator whose resolved scene and description these are.
  *
- *   source   the sources of the beam, with the weights of nb_source_at()
+ *   source   the sources of the beam, with the weights of nb_simulator_source()
  *   window   kept by the exposure
  *
  * Returns NB_OK, NB_ERR_MEMORY, or the errors of laboratory_of(); exposure_free() is right

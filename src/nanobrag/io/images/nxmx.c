@@ -227,14 +227,15 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
 
 static hid_t type_in_file(const nb_nxmx_options *options)
 {
-    if (options->type == NB_FLOAT) return *hdf5.H5T_IEEE_F32LE_g;
-    return options->type == NB_INT ? *hdf5.H5T_STD_I32LE_g : *hdf5.H5T_STD_U16LE_g;
+    if (options->type == NB_TYPE_FLOAT) return *hdf5.H5T_IEEE_F32LE_g;
+    return options->type == NB_TYPE_INT ? *hdf5.H5T_STD_I32LE_g : *hdf5.H5T_STD_U16LE_g;
 }
 
 static hid_t type_in_memory(const nb_nxmx_options *options)
 {
-    if (options->type == NB_FLOAT) return *hdf5.H5T_NATIVE_FLOAT_g;
-    return options->type == NB_INT ? *hdf5.H5T_NATIVE_INT32_g : *hdf5.H5T_NATIVE_UINT16_g;
+    if (options->type == NB_TYPE_FLOAT) return *hdf5.H5T_NATIVE_FLOAT_g;
+    return options->type == NB_TYPE_INT ? *hdf5.H5T_NATIVE_INT32_g
+                                        : *hdf5.H5T_NATIVE_UINT16_g;
 }
 
 /* Makes the array of the pixels, without a frame. */
@@ -314,7 +315,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     nxmx_tree_detector(&nxmx->tree, &nxmx->first);
     /* A reader takes the two largest numbers of a depth of readout to mark bad pixels, and
      * counts of 16 bits use them all. */
-    nxmx_tree_range(&nxmx->tree, o->type == NB_INT ? o->bits : 0, o->underload,
+    nxmx_tree_range(&nxmx->tree, o->type == NB_TYPE_INT ? o->bits : 0, o->underload,
                     o->overload);
     enough = nxmx_tree_mask(nxmx->ctx, &nxmx->tree, &nxmx->first);
     if (!o->master) create_data(nxmx);

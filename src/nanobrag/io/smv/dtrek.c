@@ -321,7 +321,7 @@ nb_status nb_smv_experiment(nb_context *ctx, const nb_smv *smv, const char *name
     NB_TRY(read_detector(&d, &models, &axes));
     read_beam(&d, &models);
     read_scan(&d, &models);
-    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_DIALS, out));
+    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_CONVENTION_DIALS, out));
     set_swing(&axes, &out->scene.detector);
     out->count = out->images = 1;
     return NB_OK;

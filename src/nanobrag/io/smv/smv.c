@@ -374,7 +374,7 @@ void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, int *type, int *bit
 {
     if (nfast) *nfast = smv ? smv->nfast : 0;
     if (nslow) *nslow = smv ? smv->nslow : 0;
-    if (type) *type = smv ? smv->type : NB_UINT;
+    if (type) *type = smv ? smv->type : NB_TYPE_UINT;
     if (bits) *bits = smv && smv->bytes ? smv->bits : 0;
 }
 
@@ -395,17 +395,17 @@ static double number_of(const nb_smv *smv, uint64_t bits)
     float single;
     double wide;
 
-    if (smv->type == NB_FLOAT && smv->bits == 32) {
+    if (smv->type == NB_TYPE_FLOAT && smv->bits == 32) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
-    if (smv->type == NB_FLOAT) {
+    if (smv->type == NB_TYPE_FLOAT) {
         memcpy(&wide, &bits, sizeof wide);
         return wide;
     }
     if (smv->ratio > 0 && bits >= half) return (double)(bits - half) * smv->ratio;
-    return smv->type == NB_INT && bits >= half ? (double)(bits - half) - (double)half
-                                               : (double)bits;
+    return smv->type == NB_TYPE_INT && bits >= half ? (double)(bits - half) - (double)half
+                                                    : (double)bits;
 }
 
 int nb_smv_pixels(const nb_smv *smv, double *pixels)
@@ -482,7 +482,7 @@ nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                     : !header ? "header"
                               : "counts");
     NB_TRY(array_check(ctx, counts, "counts", array_extent(counts, 0),
-                       array_extent(counts, 1), NB_UINT, 16, 16));
+                       array_extent(counts, 1), NB_TYPE_UINT, 16, 16));
     if (array_extent(counts, 0) < 1 || array_extent(counts, 1) < 1
         || !array_is_dense(counts))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image with pixels",

@@ -18,8 +18,8 @@ static const struct word {
     const char *word;
     int type, bits; /* type: one of nb_array + 1 */
 } words[] = {
-    {"unsigned", NB_UINT + 1, 0},
-    {"signed", NB_INT + 1, 0},
+    {"unsigned", NB_TYPE_UINT + 1, 0},
+    {"signed", NB_TYPE_INT + 1, 0},
     {"char", 0, 8},
     {"byte", 0, 8},
     {"short", 0, 16},
@@ -27,17 +27,17 @@ static const struct word {
     {"int", 0, 0},
     {"integer", 0, 0},
     {"ieee", 0, 0},
-    {"float", NB_FLOAT + 1, 32},
-    {"real", NB_FLOAT + 1, 32},
-    {"double", NB_FLOAT + 1, 64},
-    {"int8", NB_INT + 1, 8},
-    {"int16", NB_INT + 1, 16},
-    {"int32", NB_INT + 1, 32},
-    {"uint8", NB_UINT + 1, 8},
-    {"uint16", NB_UINT + 1, 16},
-    {"uint32", NB_UINT + 1, 32},
-    {"float32", NB_FLOAT + 1, 32},
-    {"float64", NB_FLOAT + 1, 64},
+    {"float", NB_TYPE_FLOAT + 1, 32},
+    {"real", NB_TYPE_FLOAT + 1, 32},
+    {"double", NB_TYPE_FLOAT + 1, 64},
+    {"int8", NB_TYPE_INT + 1, 8},
+    {"int16", NB_TYPE_INT + 1, 16},
+    {"int32", NB_TYPE_INT + 1, 32},
+    {"uint8", NB_TYPE_UINT + 1, 8},
+    {"uint16", NB_TYPE_UINT + 1, 16},
+    {"uint32", NB_TYPE_UINT + 1, 32},
+    {"float32", NB_TYPE_FLOAT + 1, 32},
+    {"float64", NB_TYPE_FLOAT + 1, 64},
 };
 
 static int is_letter(char c)
@@ -71,7 +71,7 @@ static int read_words(struct span value, int *type, int *bits)
         if (words[i].type) *type = words[i].type;
         if (words[i].bits) *bits = words[i].bits;
     }
-    if (!*type) *type = NB_INT + 1;
+    if (!*type) *type = NB_TYPE_INT + 1;
     if (!*bits) *bits = 32;
     (*type)--;
     return 1;
@@ -102,7 +102,7 @@ nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv)
     static const char *const keys[] = {"TYPE", "Data_type"};
     int found = 0;
 
-    smv->type = NB_UINT;
+    smv->type = NB_TYPE_UINT;
     smv->bits = 16;
     NB_TRY(check_compression(ctx, name, smv->header));
     for (int i = 0; i < 2; i++) {
@@ -126,6 +126,6 @@ nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv)
     }
     smv->ratio = 0;
     (void)smv_numbers(smv->header, "RAXIS_COMPRESSION_RATIO", 1, &smv->ratio);
-    if (!(smv->ratio > 1 && smv->bits == 16 && smv->type != NB_FLOAT)) smv->ratio = 0;
+    if (!(smv->ratio > 1 && smv->bits == 16 && smv->type != NB_TYPE_FLOAT)) smv->ratio = 0;
     return NB_OK;
 }

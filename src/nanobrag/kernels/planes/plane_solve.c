@@ -2,7 +2,7 @@
  * plane_solve.c - the planes of a loss, box by box, by Newton's method in three unknowns.
  *
  * The losses of Gauss, Poisson and Huber are convex, so that a box has one least loss; a
- * step is halved until the slope along it is. That of NB_POISSON_READOUT is not convex far
+ * step is halved until the slope along it is. That of NB_LOSS_READOUT is not convex far
  * from the data, where what is found is the first minimum downhill from least squares. That
  * of Cauchy may have several, of which the lower one of two is taken: that reached while
  * its width falls from the spread of the data, and that next to Huber's plane.

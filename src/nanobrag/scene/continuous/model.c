@@ -32,13 +32,13 @@ static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fi
     const nb_crystal *c = &scene->crystal;
 
     if (scene->quirks) return "the library's own profile, not -compat nanobragg";
-    if (c->shape != NB_GAUSS && c->shape != NB_GAUSS_STAR)
+    if (c->shape != NB_SHAPE_GAUSS && c->shape != NB_SHAPE_GAUSS_STAR)
         return "a gaussian crystal, -gauss_xtal or -gauss_star";
     if (c->ndomains > 1) return "no number of domains (-mosaic_domains)";
     if (scene->oversample_omega || scene->oversample_polar)
         return "factors once a pixel, not -oversample_omega or -oversample_polar";
     if (c->domain_weight) return "no weights of domains (crystal.domain_weight)";
-    if (sampling_interpolation(scene, fixed) == NB_TRICUBIC)
+    if (sampling_interpolation(scene, fixed) == NB_LOOKUP_TRICUBIC)
         return "F of the nearest reflection, -nointerpolate";
     return NULL;
 }

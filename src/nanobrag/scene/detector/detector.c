@@ -155,7 +155,9 @@ static nb_status resolve_vectors(nb_context *ctx, nb_scene *scene)
 
 static int convention_pivot(int convention)
 {
-    return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE : NB_PIVOT_BEAM;
+    return convention == NB_CONVENTION_XDS || convention == NB_CONVENTION_DIALS
+               ? NB_PIVOT_SAMPLE
+               : NB_PIVOT_BEAM;
 }
 
 /* Replaces a default origin by that of the convention, and an origin in pixels by one in
@@ -170,13 +172,13 @@ static void resolve_origin(nb_detector *d)
     }
     if (d->origin_kind != NB_ORIGIN_DEFAULT) return;
     switch (d->convention) {
-    case NB_MOSFLM:
-    case NB_DENZO:
+    case NB_CONVENTION_MOSFLM:
+    case NB_CONVENTION_DENZO:
         d->origin_kind = NB_ORIGIN_BEAM;
         d->origin[0] = (size[1] + p) / 2;
         d->origin[1] = (size[0] + p) / 2;
         break;
-    case NB_ADXV:
+    case NB_CONVENTION_ADXV:
         d->origin_kind = NB_ORIGIN_BEAM;
         d->origin[0] = (size[0] + p) / 2;
         d->origin[1] = (size[1] - p) / 2;
@@ -194,15 +196,15 @@ void detector_beam_from_centre(int convention, const nb_detector *d, const doubl
     const double x = xy[0] / 1000, y = xy[1] / 1000, p = d->pixel / 1000;
 
     switch (convention) {
-    case NB_ADXV:
+    case NB_CONVENTION_ADXV:
         *fast = x;
         *slow = d->size[1] / 1000 - y;
         break;
-    case NB_MOSFLM:
+    case NB_CONVENTION_MOSFLM:
         *fast = y + p / 2;
         *slow = x + p / 2;
         break;
-    case NB_DENZO:
+    case NB_CONVENTION_DENZO:
         *fast = y;
         *slow = x;
         break;
@@ -216,15 +218,15 @@ void detector_beam_centre(int convention, const double size[2], double pixel, do
                           double slow, double xy[2])
 {
     switch (convention) {
-    case NB_ADXV:
+    case NB_CONVENTION_ADXV:
         xy[0] = fast;
         xy[1] = size[1] - slow;
         break;
-    case NB_MOSFLM:
+    case NB_CONVENTION_MOSFLM:
         xy[0] = slow - pixel / 2;
         xy[1] = fast - pixel / 2;
         break;
-    case NB_DENZO:
+    case NB_CONVENTION_DENZO:
         xy[0] = slow;
         xy[1] = fast;
         break;
@@ -441,7 +443,7 @@ static void place_origin(const nb_scene *scene, struct detector_place *place)
 static void place_centre(const nb_detector *d, struct detector_place *place)
 {
     const double size[2] = {d->size[0] / 1000, d->size[1] / 1000};
-    const int near_convention = d->convention >= NB_XDS;
+    const int near_convention = d->convention >= NB_CONVENTION_XDS;
     double xy[2];
 
     if (d->origin_kind == NB_ORIGIN_BEAM) {

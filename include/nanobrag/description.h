@@ -1,0 +1,199 @@
+/*
+ * description.h - numbers that a simulator derives from its scene: geometry, counts,
+ * sources, orientations, panels, boxes, the sums of one pixel.
+ *
+ * Numbers are those at x; a call with x = NULL takes the values of the scene.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_DESCRIPTION_H
+#define NANOBRAG_DESCRIPTION_H
+
+#include <stdint.h>
+
+#include <nanobrag/context.h>
+#include <nanobrag/scene.h>
+#include <nanobrag/simulator.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+/* Derived numbers of a scene: its geometry in every convention, its counts, and what
+ * computes it. */
+typedef struct nb_description {
+    /* ---- crystal, after misset, at phi = 0, not turned by a mosaic domain ---- */
+    double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
+    double volume; /*                                                           A^3    */
+    double real_axes[3][3]; /* a, b, c                                          A      */
+    double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
+    double misset[3]; /* about lab x, y, z                                      degree */
+    double ncells[3], spot_sum; /* cells along a, b, c; sum of a spot / of square ones */
+    double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
+    /* ---- detector, after its rotations ---- */
+    int npanel, panel; /* number, 0: one rectangle; the panel that the direct beam meets or
+                          comes nearest to; all below describes it, but nslow and nfast */
+    int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
+    double pixel, size[2]; /* size: fast, slow                                  mm     */
+    double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
+    double origin[3]; /* outer corner of the first pixel (pix0)                 mm     */
+    double distance, close_distance; /* along the beam, along the normal        mm     */
+    double beam_fast, beam_slow; /* direct beam, from the outer corner          mm     */
+    double close_fast, close_slow; /* nearest point, from the outer corner      mm     */
+    double xbeam, ybeam; /* beam centre of the convention, as given or default  mm     */
+    /* beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF  mm     */
+    double adxv[2], mosflm[2], denzo[2], dials_origin[3];
+    double xds_org[2]; /* ORGX, ORGY of XDS                                     pixel  */
+    /* sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor */
+    double thickness, mu;
+    double layer_step, layer_depth; /* thickness of a layer, depth of the first um     */
+    /* ---- beam ---- */
+    double beam[3], polarization_axis[3], vertical[3], spindle[3]; /* unit vectors */
+    double fluence; /*                                                   photons/m^2   */
+    double dispersion, dispersion_step; /* fractions of the wavelength */
+    double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
+    /* ---- counts; ngrid: directions of generated sources, 0 for listed ones ---- */
+    int nsource, ngrid, ndispersion, nphi, ndomains, nlayers;
+    int mosaic_model, integrated; /* enum nb_mosaic_model, not AUTO; NB_INTEGRATED_... */
+    int oversample, oversample_wanted; /* used, and the number given by the rule */
+    int interpolate; /* enum nb_interpolation; no effect without listed reflections */
+    int interpolate_auto; /* 1: chosen by rule */
+    /* ---- what computes; the simulator owns the strings, valid until its next call ---- */
+    int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
+    const char *strategy_why; /* the reason, one clause */
+    const char *kernel; /* on the host: "scalar" "v2" "v3" "v4" "base" or "reference" */
+    const char *device; /* where images are computed: "cpu", or "cuda:0" and its name */
+    const char *device_why; /* the reason, one clause */
+    const char *derivatives; /* where derivatives are computed, as known so far */
+    const char *derivatives_why; /* the reason, one clause */
+    int precision; /* NB_PRECISION_SINGLE if any part of an image is in float */
+    double tolerance; /* nb_options.tolerance, as a fraction of the peak */
+    /* Estimated rounding error of the image, as a fraction of its peak before a point
+     * spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
+     * A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak. */
+    double rounding;
+    /* tiles of lanes; tiles divided, and tiles computed in double, for the tolerance */
+    int tiles, tiles_small, tiles_double;
+    double phi_step; /*                                                         degree */
+    double sample_max, pixel_reciprocal; /* largest edge N |a| of the crystal; lambda x
+                                            distance/pixel                      A      */
+    double qmax; /* largest |q| on the detector                                 1/A    */
+    int64_t pixels; /* rendered pixels: inside the ROI and a box, and not masked */
+    double evaluations; /* pixels x sub-pixels x layers x sources x phi x domains */
+    double background_intensity; /* nanoBragg's I_bg with NB_QUIRK_WATER, else 0
+                                                                 photons/steradian     */
+} nb_description;
+
+/*
+ * Describe the scene at x.
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   out  [out]  the description
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds),
+ * NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat cell).
+ */
+NB_API nb_status nb_simulator_describe(nb_simulator *sim, const double *x,
+                                       nb_description *out);
+
+/*
+ * Read one source of the beam at x (docs/theory.md, 10).
+ *
+ *   x          [in]   parameters; NULL: the values of the scene    (nparam)
+ *   i          [in]   index of the source, from 0
+ *   out        [out]  unit direction, wavelength in A, and weight: as given, or 1/n for
+ *                     each of n generated sources
+ *   deviation  [out]  horizontal, vertical angle to the beam, radian; 0 for a listed
+ *                     source; may be NULL                          (2)
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no source i, or a parameter is
+ * outside its bounds), NB_ERR_SCENE (x gives the source no direction or wavelength).
+ */
+NB_API nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i,
+                                     nb_source *out, double *deviation);
+
+/*
+ * Read the crystal axes of one orientation at x (docs/theory.md, 8 and 9).
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   i    [in]   index of the phi step, from 0
+ *   j    [in]   index of the mosaic domain, from 0
+ *   out  [out]  rows a, b, c in the laboratory frame, A            (3 x 3)
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, an index is out of range, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()).
+ */
+NB_API nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, int i, int j,
+                                          double out[9]);
+
+/*
+ * Read panel i of the detector at x (NULL: the scene's), or the rectangle that it is: *out
+ * becomes the panel in the laboratory with its place in the image and its pixel, after all
+ * moves; these and its group become 0. Errors: those of nb_simulator_source(), for a panel.
+ */
+NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
+                                    nb_panel *out);
+
+/*
+ * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
+ * still needs little else of a large image.
+ *
+ *   x     [in]   parameters; NULL: the values of the scene         (nparam)
+ *   edge  [in]   edge of a box, 1 pixel or more
+ *   most  [in]   room for so many boxes
+ *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
+ *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter
+ *
+ * A reflection is as bright as the sum over sources, phi steps and mosaic domains of weight
+ * x F^2 x F_latt^2 x the factors of polarization and B, where F_latt is that of the point
+ * of the Ewald sphere nearest to it; a pair of source and domain that gives less than 1e-6
+ * of the profile's peak does not count, nor does one that misses the detector. The direct
+ * beam (0 0 0) is left out. Of equally bright reflections the one with the lower h, then k,
+ * then l comes first. No image is computed, so neighbours, tails and the solid angle of
+ * pixels do not count.
+ *
+ * The middle of a box is the reflection's place on the detector, the mean over these pairs
+ * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
+ * At the edge of a panel a box ends with it, and a reflection on two panels has two. Boxes
+ * may overlap; the simulator's own boxes do not matter. Threads do not change the result.
+ *
+ * Errors: NB_ERR_ARGUMENT (sim, box or n is NULL, edge is below 1, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()),
+ * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if
+ * reflections are too many to list), NB_ERR_CANCELLED.
+ */
+NB_API nb_status nb_simulator_boxes(nb_simulator *sim, const double *x, int edge,
+                                    size_t most, int *box, size_t *n);
+
+/* The last sample of one pixel, and the sums over all its samples (docs/theory.md). */
+typedef struct nb_pixel_trace {
+    double stol; /* sin(theta)/lambda                                           1/A    */
+    double position[3]; /* position of the sample                               m      */
+    double h[3]; /* fractional Miller indices of the sample */
+    int hkl[3]; /* indices of the nearest reflection */
+    double f_cell; /* structure factor of the unit cell                       electron */
+    double f_latt; /* lattice factor, in unit cells */
+    double sum; /* of (F_cell F_latt)^2 over all samples                    electron^2 */
+    double steps; /* sources x domains x phi steps x sub-pixels */
+    double polarization, omega, capture; /* factors; omega in steradian */
+    double intensity; /* of the pixel, before the point spread               photons   */
+    double axes[3][3]; /* real-space axes a, b, c of the sample                 A      */
+} nb_pixel_trace;
+
+/*
+ * Evaluate one pixel with the reference kernel and report its factors.
+ *
+ *   x      [in]   parameters; NULL: the values of the scene        (nparam)
+ *   panel  [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   slow   [in]   pixel index along the slow axis of the panel, from 0
+ *   fast   [in]   pixel index along its fast axis, from 0
+ *   out    [out]  the trace
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()).
+ */
+NB_API nb_status nb_simulator_trace(nb_simulator *sim, const double *x, int panel, int slow,
+                                    int fast, nb_pixel_trace *out);
+
+NB_END_DECLS
+
+#endif
