@@ -9,9 +9,9 @@ install(FILES LICENSE CITATION.cff README.md TYPE DOC)
 # README's links and commands work there too
 install(DIRECTORY docs examples TYPE DOC PATTERN CMakeLists.txt EXCLUDE
         PATTERN development EXCLUDE)
-install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.1
+install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag_program/nanobrag.1
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.bash RENAME nanobrag
+install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag_program/nanobrag.bash RENAME nanobrag
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 
 set(nanobrag_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nanobrag)

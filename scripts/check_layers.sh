@@ -9,26 +9,25 @@ cd "$(dirname "$0")/.."
 
 # one line for each symbol: @symbol FILE NAME TYPE
 symbols() {
-    [ $# -eq 0 ] || find "$1/src" -path '*.dir/*' -name '*.o' -print0 | xargs -0 nm -g -P -A |
-        sed -e 's/^[^:]*\/nanobrag_mpi\.dir\//mpi\//' -e 's/^[^:]*\.dir\///' \
-            -e 's/^embedded_sources/gpu\/text\/&/' -e 's/\.o: / /' -e 's/^/@symbol /'
+    [ $# -eq 0 ] || (cd "$1" && find src -path '*.dir/*' -name '*.o' -print0) |
+        (cd "$1" && xargs -0 nm -g -P -A) |
+        sed -e 's/CMakeFiles\/[^:]*\.dir\///' -e 's/\/embedded_sources/\/gpu\/text&/' \
+            -e 's/\.o: / /' -e 's/^/@symbol /'
 }
 listed=$(mktemp)
 trap 'rm -f "$listed"' EXIT
 symbols "$@" > "$listed"
 
-{ find src/nanobrag src/nanobrag_mpi \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) | sort; echo "$listed"; } | xargs awk '
+{ find src \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) | sort; echo "$listed"; } | xargs awk '
 BEGIN {
     # folder   may include (itself is always allowed; "public" is <nanobrag/...>, "root"
     # simulator.h). A folder without a row of its own belongs to the folder above it.
     may["physics"]     = ""
     may["base"]        = "public"
     may["scene"]       = "public base physics"
-    may["io"]          = "public base scene"
     may["image"]       = "public base scene physics"
     may["grad"]        = "public base physics scene image"
     may["kernels"]     = "base physics"
-    may["structure"]   = "public base scene io kernels"
     may["gpu/driver"]  = "base physics kernels gpu/text"
     may["gpu/text"]    = "physics kernels"
     may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
@@ -37,29 +36,37 @@ BEGIN {
     may["state"]       = "public base physics scene image grad kernels gpu gpu/driver compile"
     may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state"
     may["root"]        = "public base physics scene image grad kernels state backend"
-    may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
+    may["api"]         = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
     may["check"]       = "public base physics scene grad kernels compile gpu state"
-    may["fit"]         = "public base physics scene io image"
-    may["cli"]         = "public"
+    # the rooms beside the engine, src/nanobrag_io and so on
+    may["io"]          = "public base scene root"
+    may["model"]       = "public base scene kernels io"
+    may["fit"]         = "public base physics scene image io"
+    may["program"]     = "public"
     may["mpi"]         = "public"
     # these may call every public function; the others none of root and api
-    client["check"] = client["fit"] = client["cli"] = client["mpi"] = 1
+    client["check"] = client["io"] = client["fit"] = client["program"] = client["mpi"] = 1
+}
+# The path below its room, and the name of the room unless it is the engine.
+function inside(path) {
+    sub(/^src\//, "", path)
+    if (!sub(/^nanobrag_/, "", path)) sub(/^nanobrag\//, "", path)
+    return path
 }
 function folder(path) {
+    path = inside(path)
     while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
     return path ~ /\.(c|h|cpp|cu|def)$/ ? "root" : path
 }
 $1 == "@symbol" {
-    source = $2
-    if (!sub(/^mpi\//, "src/nanobrag_mpi/", source)) source = "src/nanobrag/" source
-    if (!(source in seen) && $2 !~ /embedded_sources/) next # an object of a file that is gone
+    if (!($2 in seen) && $2 !~ /embedded_sources/) next # an object of a file that is gone
     if ($4 == "U" || $4 == "w") uses[$2] = uses[$2] " " $3
-    else defined[folder($2) == "cli", $3] = $2 # the program is linked with the library
+    else defined[folder($2) == "program", $3] = $2 # the program is linked with the library
     next
 }
 FNR == 1 {
     seen[FILENAME] = 1
-    from = FILENAME ~ /^src\/nanobrag_mpi\// ? "mpi" : folder(substr(FILENAME, length("src/nanobrag/") + 1))
+    from = folder(FILENAME)
     files++
     if (!(from in may)) { printf "%s: folder %s is not in the layer table\n", FILENAME, from; bad++ }
 }
@@ -76,7 +83,8 @@ FNR == 1 {
         }
         to = "public"
     }
-    else if (target ~ /\.\./) { printf "%s:%d: include from src/nanobrag/, not %s\n", FILENAME, FNR, target; bad++; next }
+    else if (target ~ /\.\./) { printf "%s:%d: include from src/ or src/nanobrag/, not %s\n", FILENAME, FNR, target; bad++; next }
+    else if (target == "simulator.h") to = "root"
     else if (target !~ /\//) next                  # same folder
     else to = folder(target)
     if (to == from || !(from in may)) next
@@ -98,7 +106,7 @@ END {
         n = split(uses[file], name, " ")
         from = folder(file)
         for (i = 1; i <= n; i++) {
-            target = defined[from == "cli", name[i]]
+            target = defined[from == "program", name[i]]
             if (target == "") target = defined[0, name[i]]
             if (target == "" || target == file) continue
             to = folder(target)

@@ -44,7 +44,7 @@ def texts(root: pathlib.Path) -> dict[str, list[tuple[pathlib.Path, str]]]:
     kinds = {
         "docs": ([root / "README.md", root / "arch.md", *root.glob("docs/**/*.md")], "md"),
         "headers": (root.glob("include/nanobrag/*.h"), "c"),
-        "comments": (root.glob("src/nanobrag/**/*.[ch]"), "c"),
+        "comments": (root.glob("src/**/*.[ch]"), "c"),
     }
     out = {}
     for kind, (files, form) in kinds.items():

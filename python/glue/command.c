@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/run.h"
 #include "glue.h"
+#include "nanobrag_program/run.h"
 
 struct nbpy_command {
     struct run run;

@@ -42,7 +42,7 @@ static const struct row {
 } options[] = {
 #define OPTION(id, name, aliases, nanoBragg, min, max, kind, range, values, ...)           \
     {name, min, max, kind, values},
-#include "cli/options/options.def"
+#include "nanobrag_program/options/options.def"
 #undef OPTION
 };
 

@@ -12,7 +12,7 @@
 
 #include <nanobrag/description.h>
 
-#include "cli/picture/picture.h"
+#include "nanobrag_program/picture/picture.h"
 #include "support/tap.h"
 
 enum { PIXELS = 40000, EDGE = 512 };

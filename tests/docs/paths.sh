@@ -28,13 +28,13 @@ named_in()
         -e '^(src|include|tests|scripts|docs|reports|examples|bench|cmake|\.ci)/.' | sort -u
 }
 
-# exists NAME FOLDER: from the root, from src/nanobrag, from the document, or a bare name
+# exists NAME FOLDER: from the root, from src, from src/nanobrag, from the document, or a bare name
 exists()
 {
     case $1 in
     *\**) [ -n "$(find src tests scripts docs bench -path "*/$1" -print)" ] && return 0 ;;
     esac
-    for place in "" src/nanobrag/ "$2/"; do
+    for place in "" src/ src/nanobrag/ "$2/"; do
         [ -e "$place$1" ] && return 0
     done
     case $names in *" $1 "*) return 0 ;; esac

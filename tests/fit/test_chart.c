@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/fit.h"
+#include "nanobrag_fit/fit.h"
 #include "scene/mosaic.h"
 #include "support/renders.h"
 #include "support/tap.h"

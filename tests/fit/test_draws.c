@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "fit/draws/draws.h"
 #include "fit/stills.h"
+#include "nanobrag_fit/draws/draws.h"
 #include "support/renders.h"
 #include "support/tap.h"
 #include "support/worst.h"

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/fit.h"
 #include "fit/stills.h"
+#include "nanobrag_fit/fit.h"
 #include "physics/loss.h"
 #include "support/renders.h"
 #include "support/tap.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/allocations.h"
-#include "fit/fit.h"
+#include "nanobrag_fit/fit.h"
 #include "support/tap.h"
 
 enum { MOST = 9, LENGTH = 3 };

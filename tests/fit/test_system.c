@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/eigen.h"
-#include "fit/fit.h"
+#include "nanobrag_fit/eigen.h"
+#include "nanobrag_fit/fit.h"
 #include "support/tap.h"
 #include "support/worst.h"
 

@@ -12,7 +12,7 @@
 
 #include <nanobrag/context.h>
 
-#include "io/parse.h"
+#include "nanobrag_io/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "io/experiment/models.h"
+#include "nanobrag_io/experiment/models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

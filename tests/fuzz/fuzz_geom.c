@@ -8,7 +8,7 @@
 #include <nanobrag/geometry.h>
 
 #include "fuzz.h"
-#include "io/geometry/geom.h"
+#include "nanobrag_io/geometry/geom.h"
 
 /* Returns 1 if no number has four digits in a row: an image of more pixels takes its time
  * to mask, and finds nothing new. */

@@ -9,8 +9,8 @@
 #include <nanobrag/structure.h>
 
 #include "fuzz.h"
-#include "io/gzip.h"
-#include "structure/read.h"
+#include "nanobrag_io/gzip.h"
+#include "nanobrag_model/read.h"
 
 enum { ATOMS = 20, EXPANDED = 1 << 20 };
 

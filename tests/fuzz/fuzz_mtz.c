@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "io/mtz.h"
+#include "nanobrag_io/mtz.h"
 
 static void read_reflections(const uint8_t *data, size_t size, const char *label)
 {

@@ -10,7 +10,7 @@
 #include <nanobrag/description.h>
 
 #include "io/experiments.h"
-#include "io/geometry/geom.h"
+#include "nanobrag_io/geometry/geom.h"
 #include "support/files.h"
 
 /* Two panels of an array of 5 x 10; the second is turned by 90 degrees. */

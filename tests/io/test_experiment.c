@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/experiment/models.h"
-#include "io/experiment/mosaicity.h"
 #include "io/experiments.h"
+#include "nanobrag_io/experiment/models.h"
+#include "nanobrag_io/experiment/mosaicity.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/worst.h"

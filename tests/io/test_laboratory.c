@@ -10,7 +10,7 @@
 
 #include <nanobrag/description.h>
 
-#include "io/laboratory.h"
+#include "nanobrag_io/laboratory.h"
 #include "scene/probe.h"
 #include "support/tap.h"
 #include "support/worst.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/mtz.h"
+#include "nanobrag_io/mtz.h"
 #include "structure/models.h"
 #include "support/files.h"
 #include "support/worst.h"

@@ -11,10 +11,10 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "io/images/cbf.h"
-#include "io/images/exposure.h"
-#include "io/images/nxmx.h"
 #include "io/nxmx_files.h"
+#include "nanobrag_io/images/cbf.h"
+#include "nanobrag_io/images/exposure.h"
+#include "nanobrag_io/images/nxmx.h"
 #include "simulator.h"
 #include "support/files.h"
 #include "support/tap.h"

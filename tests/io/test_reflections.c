@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/gemmi/gemmi.h"
-#include "io/mtz.h"
+#include "nanobrag_io/gemmi/gemmi.h"
+#include "nanobrag_io/mtz.h"
 #include "structure/models.h"
 #include "support/files.h"
 

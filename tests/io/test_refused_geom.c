@@ -8,7 +8,7 @@
 
 #include "io/experiments.h"
 #include "io/geometries.h"
-#include "io/geometry/geom.h"
+#include "nanobrag_io/geometry/geom.h"
 #include "support/files.h"
 
 static const struct {

@@ -8,8 +8,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "io/parse.h"
-#include "io/smv/smv.h"
+#include "nanobrag_io/parse.h"
+#include "nanobrag_io/smv/smv.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -9,7 +9,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "io/parse.h"
+#include "nanobrag_io/parse.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/text.h"
+#include "nanobrag_io/text.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/experiment/models.h"
 #include "io/experiments.h"
+#include "nanobrag_io/experiment/models.h"
 #include "support/files.h"
 
 static nb_status parse(const char *text, nb_experiment *out)

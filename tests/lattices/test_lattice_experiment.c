@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/experiment/models.h"
 #include "io/experiments.h"
+#include "nanobrag_io/experiment/models.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/worst.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """fits.py BUILD [NAME...] - are wrong minimisers noticed? Makes one change at a time to a
-copy of a file of src/nanobrag/fit, links it into the test programs of fits, and expects one
+copy of a file of src/nanobrag_fit, links it into the test programs of fits, and expects one
 of them to fail. Prints a table of the changes with the program and the case that notice
 each; exit status 1 if one is not noticed. BUILD is a configured and built folder of Ninja.
 For developers. SPDX-License-Identifier: MIT"""
@@ -211,11 +211,11 @@ def compile_all(build, source_root, folder, names):
     entries = json.load(open(os.path.join(build, "compile_commands.json")))
     objects = []
     for name in names:
-        entry = next(e for e in entries if e["file"].endswith(f"src/nanobrag/fit/{name}"))
+        entry = next(e for e in entries if e["file"].endswith(f"src/nanobrag_fit/{name}"))
         command = shlex.split(entry["command"])
         output = os.path.join(folder, name + ".o")
         command[command.index("-o") + 1] = output
-        command[-1] = os.path.join(folder, "src", "fit", name)
+        command[-1] = os.path.join(folder, "src", "nanobrag_fit", name)
         command.insert(-2, "-w")
         command.insert(command.index("-w"), "-Wno-error")
         command.insert(1 if "ccache" not in command[0] else 2, "-I" + os.path.join(folder, "src"))
@@ -227,9 +227,9 @@ def compile_all(build, source_root, folder, names):
 def judge(build, root, folder, mutant):
     """Returns the program and case that notice a mutant, or None."""
     what, name, old, new = mutant
-    source = os.path.join(folder, "src", "fit")
+    source = os.path.join(folder, "src", "nanobrag_fit")
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(os.path.join(root, "src/nanobrag/fit"), source)
+    shutil.copytree(os.path.join(root, "src/nanobrag_fit"), source)
     path = os.path.join(source, name)
     text = open(path).read()
     if text.count(old) != 1:

@@ -85,7 +85,7 @@ judge()
     ${CC:-cc} -std=c11 -O1 -fopenmp -I"$tree/include" -Itests tests/mutation/judge.c \
         tests/mutation/normal.c tests/support/scenes.c tests/support/renders.c \
         tests/support/tap.c tests/support/worst.c \
-        "$tree/build/src/nanobrag/libnanobrag_internal.a" -lm $names -o "$folder/judge"
+        "$tree/build/src/libnanobrag_internal.a" -lm $names -o "$folder/judge"
     strategy=$part
     [ "$part" != physics ] || strategy=reference
     nice "$folder/judge" "$tree/mutation_sites.txt" "$folder/results.txt" "$sample" "$seed" \

@@ -9,8 +9,8 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "nanobrag_model/read.h"
 #include "scene/reflections/hkl_table.h"
-#include "structure/read.h"
 #include "support/plant.h"
 
 static const struct model models[] = {

@@ -1,0 +1,442 @@
+/*
+ * nanobrag_fit/ask.c - a run of a fit as a sequence of requests: which x is evaluated next,
+ * and what becomes of the answer. nb_fit_run() answers them itself; so may processes that
+ * share out the shots.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/floats.h"
+#include "nanobrag_fit/chart/cone.h"
+#include "nanobrag_fit/fit.h"
+
+/* ---- which shots and parameters a track has ---- */
+
+/* ---- the next request ---- */
+
+/* Scale and structure factors are one number too many. The steps leave one scale as it is;
+ * here the mean of F becomes what it was at the start, and all scales take up the rest,
+ * which changes no image. */
+static void fix_gauge(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    double before = 0, now = 0, factor;
+
+    if (!fit->has_gauge) return;
+    for (size_t f = 0; f < l->nf; f++) {
+        before += fit->start[l->f[f]];
+        now += fit->trial.x[l->f[f]];
+    }
+    factor = before / now;
+    if (!(factor > 0) || isinf(factor)) return;
+    for (size_t i = 0; i < l->n; i++) {
+        const double scale = fit->trial.x[i] / (factor * factor);
+
+        if (fit->is_scale[i] && !(scale >= fit->lower[i] && scale <= fit->upper[i])) return;
+    }
+    for (size_t f = 0; f < l->nf; f++) fit->trial.x[l->f[f]] *= factor;
+    for (size_t i = 0; i < l->n; i++)
+        if (fit->is_scale[i]) fit->trial.x[i] /= factor * factor;
+}
+
+static size_t propose_alone(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    size_t live = 0;
+
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        struct fit_track *track = fit->track + shot;
+
+        if (fit->left_out[shot] || track->end != NB_FIT_NOT_RUN) continue;
+        if (!track_propose(fit, track)) continue;
+        memcpy(fit->trial.x + l->ns + shot * l->no, fit->best.x + l->ns + shot * l->no,
+               l->no * sizeof *fit->trial.x);
+        if (!track->fresh) chart_trial(fit, l->ns + shot * l->no, l->no);
+        live++;
+    }
+    return live;
+}
+
+static int propose_joint(nb_fit *fit)
+{
+    if (fit->track->end != NB_FIT_NOT_RUN || !track_propose(fit, fit->track)) return 0;
+    /* only now: the track may have gone back to its start */
+    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    if (fit->track->fresh) return 1;
+    chart_trial(fit, 0, fit->layout.n);
+    fix_gauge(fit);
+    return 1;
+}
+
+static int is_beyond_limits(nb_fit *fit)
+{
+    if (fit->passes == 0) return 0;
+    if (fit->run_passes >= fit->options.passes)
+        fit->end = NB_FIT_PASSES;
+    else if (fit->options.seconds > 0 && fit->seconds > fit->options.seconds)
+        fit->end = NB_FIT_SECONDS;
+    else
+        return 0;
+    return 1;
+}
+
+/* Ends the stage in which shots are fitted alone, unless some are to be fitted again. */
+static nb_status begin_joint(nb_fit *fit)
+{
+    size_t again;
+
+    NB_TRY(fit_judge_outliers(fit, &again));
+    if (again > 0) return NB_OK;
+    fit->alone = 0;
+    fit->was_alone = 1;
+    track_begin(fit->track);
+    return NB_OK;
+}
+
+static nb_status check_left(nb_fit *fit)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
+                fit->left_out[0]);
+}
+
+/* All shots have their scale now, and are fitted alone. */
+static void begin_alone(nb_fit *fit)
+{
+    fit->alone = 1;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) track_begin(fit->track + shot);
+}
+
+/* Asks for the misfit at the values found so far. */
+static void weigh(nb_fit *fit)
+{
+    for (size_t i = 0; i < fit->layout.n; i++) fit->trial.x[i] = fit_value_now(fit, i);
+    fit->beside = FIT_WEIGH;
+}
+
+/* Asks for what errors need at the end: the misfit, then other draws. */
+static void ask_at_end(nb_fit *fit)
+{
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;
+    weigh(fit);
+    if (!misfit_is_known(fit, fit->trial.x)) return;
+    fit->beside = draws_next(fit) ? FIT_DRAW : 0;
+}
+
+/* Sets the trial, or fit->end. */
+static nb_status next(nb_fit *fit)
+{
+    NB_TRY(check_left(fit));
+    fit->beside = 0;
+    if (fit->reload) {
+        const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
+
+        memcpy(fit->trial.x, at->x, fit->layout.n * sizeof *at->x);
+        return NB_OK;
+    }
+    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    if (track_ended_prelude(fit)) begin_alone(fit);
+    while (fit->alone) {
+        if (propose_alone(fit) == 0)
+            NB_TRY(begin_joint(fit));
+        else {
+            (void)is_beyond_limits(fit);
+            return NB_OK;
+        }
+    }
+    if (track_wants_misfit(fit, fit->track)) {
+        weigh(fit);
+        return NB_OK;
+    }
+    if (!propose_joint(fit))
+        fit->end = fit->track->end;
+    else
+        (void)is_beyond_limits(fit);
+    ask_at_end(fit);
+    return NB_OK;
+}
+
+static void begin_run(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+
+    fit->is_running = 1;
+    fit->run_passes = 0;
+    fit->restart = clock_seconds(CLOCK_MONOTONIC);
+    fit->seconds = 0;
+    fit->end = NB_FIT_NOT_RUN;
+    if (fit->alone || track->end == NB_FIT_NOT_RUN) return;
+    if (track->end == NB_FIT_CONVERGED
+        && (fit->options.enough == 0 || track->gain < fit->options.enough))
+        return;
+    track->end = NB_FIT_NOT_RUN;
+    track->damping = fmin(track->damping, 1);
+}
+
+static nb_status ask(nb_fit *fit, nb_fit_request *out)
+{
+    memset(out, 0, sizeof *out);
+    if (fit->method == NB_FIT_LBFGS)
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "a fit by L-BFGS cannot be asked; use nb_fit_run()");
+    if (!fit->is_running) begin_run(fit);
+    choices_tell(fit);
+    NB_TRY(next(fit));
+    out->done = fit->end != NB_FIT_NOT_RUN && !fit->beside;
+    if (out->done) {
+        if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
+        fit->is_running = 0;
+        fit->request = 0;
+        return NB_OK;
+    }
+    fit->request = ++fit->requests;
+    out->x = fit->trial.x;
+    out->nvalue = fit->layout.n;
+    out->nshot = (int64_t)fit->layout.nshot;
+    out->most = part_most(fit);
+    return NB_OK;
+}
+
+nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out)
+{
+    STANDARD_FLOATS;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a request needs a place to go");
+    return fit_stopped(fit, ask(fit, out));
+}
+
+/* ---- the answer ---- */
+
+static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
+{
+    return fit_leave_out(fit, shot,
+                         fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
+}
+
+/* Whether a trial failed by where its step led: the loss is infinite, or no number though
+ * it was one before. */
+static int is_refused_step(const struct fit_track *track, nb_status status)
+{
+    return !track->fresh && (status == NB_ERR_DOMAIN || status == NB_ERR_ARGUMENT);
+}
+
+static nb_status take_alone(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        struct fit_track *track = fit->track + shot;
+        const nb_status status = (nb_status)fit->trial.status[shot];
+        double loss = INFINITY;
+
+        if (!fit_wants(fit, shot, FIT_ASKED)) continue;
+        if (status != NB_OK && !is_refused_step(track, status)) {
+            NB_TRY(leave_out(fit, shot, status));
+            continue;
+        }
+        if (status == NB_OK)
+            loss = fit->trial.own[shot * fit->at.own_end]
+                   + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
+        if (track_judge(track, loss)) fit_copy_point(fit, track, &fit->trial, &fit->best);
+        track_advance(fit, track);
+    }
+    return check_left(fit);
+}
+
+/* Leaves out shots that fail in the very first evaluation; later failures end the run. */
+static nb_status check_joint(nb_fit *fit, int *is_refused)
+{
+    const int is_first = fit->passes == 0 && fit->layout.nshot > 1;
+
+    *is_refused = 0;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        const nb_status status = (nb_status)fit->trial.status[shot];
+
+        if (fit->left_out[shot] || status == NB_OK) continue;
+        if (is_first)
+            NB_TRY(leave_out(fit, shot, status));
+        else if (is_refused_step(fit->track, status))
+            *is_refused = 1;
+        else
+            return fit_shot_failed(fit, &fit->trial);
+    }
+    return check_left(fit);
+}
+
+static nb_status take_joint(nb_fit *fit)
+{
+    int is_refused;
+    double loss = INFINITY;
+
+    NB_TRY(check_joint(fit, &is_refused));
+    if (!is_refused) loss = fit_total(fit, &fit->trial);
+    if (track_judge(fit->track, loss)) fit_accept(fit);
+    track_advance(fit, fit->track);
+    return track_is_prelude(fit) ? NB_OK : fit_note_history(fit);
+}
+
+/* The end of the fit is judged anew, in units of its misfit. */
+static void take_weighed(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+    struct fit_verdict verdict;
+
+    misfit_take(fit);
+    if (fit->end != NB_FIT_NOT_RUN || track->misfit > 0) return;
+    verdict = misfit_judge(fit);
+    track->misfit = verdict.factor;
+    track_advance(fit, track);
+}
+
+/* Takes the loss of a track at the values that were read; and whether it has ended. */
+static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = (size_t)(track - fit->track);
+    const int is_kept = fit->reload == RELOAD_KEPT;
+    double *there = is_kept ? &track->kept_loss : &track->loss;
+    double here = fit_total(fit, &fit->trial);
+
+    if (fit->alone) {
+        here = fit->trial.own[shot * fit->at.own_end]
+               + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
+        if (fit->trial.status[shot] == FIT_SKIPPED) return NB_OK;
+    }
+    if (is_kept ? track->attempt == 1 : !track->fresh) {
+        NB_TRY(fit_check_loss(fit, *there, here, fit->alone ? fit->name[shot] : ""));
+        *there = here;
+    }
+    fit_copy_point(fit, track, &fit->trial, is_kept ? &fit->kept : &fit->best);
+    if (!is_kept && fit->method == NB_FIT_LM) track_check_end(fit, track);
+    return NB_OK;
+}
+
+/* A misfit that a file says was measured near the values that it has. */
+static nb_status check_misfit(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+    double here;
+
+    if (fit->alone || !(track->misfit > 1)) return NB_OK;
+    NB_TRY(misfit_find(fit));
+    here = misfit_judge(fit).factor;
+    if (fabs(track->misfit - here) < 0.1 * here) return NB_OK;
+    track->misfit = 0;
+    track_check_end(fit, track);
+    return NB_OK;
+}
+
+/* After nb_fit_read(): loss and derivatives at the values that were read. */
+static nb_status take_reloaded(nb_fit *fit)
+{
+    NB_TRY(fit_shot_failed(fit, &fit->trial));
+    for (size_t i = 0; i < (fit->alone ? fit->layout.nshot : 1); i++)
+        NB_TRY(take_reloaded_track(fit, fit->track + i));
+    fit->reload--;
+    if (fit->reload || fit->method != NB_FIT_LM) return NB_OK;
+    NB_TRY(check_misfit(fit));
+    if (fit->end == NB_FIT_CONVERGED && fit->track->end != NB_FIT_CONVERGED)
+        fit->end = NB_FIT_NOT_RUN;
+    return NB_OK;
+}
+
+static nb_status report(nb_fit *fit)
+{
+    nb_fit_state state = {.passes = fit->passes, .stage = NB_FIT_ALL_FREE};
+    const size_t n = fit->alone ? fit->layout.nshot : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct fit_track *track = fit->track + i;
+        const int stage = track_stage(fit, track).kind;
+
+        if (fit->alone && fit->left_out[i]) continue;
+        state.loss += track_loss(fit, track);
+        if (track->end != NB_FIT_NOT_RUN) continue;
+        state.gain += track->gain;
+        state.alone += fit->alone;
+        if (stage < state.stage) state.stage = stage;
+    }
+    if (!fit->options.progress || !fit->options.progress(fit->options.user, &state))
+        return NB_OK;
+    return fail(fit->ctx, NB_ERR_CANCELLED, "the progress handler stopped the fit");
+}
+
+nb_status fit_take(nb_fit *fit)
+{
+    fit->request = 0;
+    memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
+    if (fit->beside != FIT_WEIGH) fit_restrain(fit, &fit->trial);
+    if (!fit->beside) cone_hold(fit, &fit->trial);
+    if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
+    if (fit->beside == FIT_WEIGH) take_weighed(fit);
+    if (fit->beside == FIT_DRAW) draws_take(fit);
+    if (fit->beside) {
+        fit->beside = 0;
+        return NB_OK;
+    }
+    NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
+    fit->passes++;
+    fit->run_passes += !fit->alone && !track_is_prelude(fit);
+    return fit_stopped(fit, report(fit));
+}
+
+/* Answers a request, unless the time is over before it is whole: then the next one ends the
+ * run. */
+static nb_status answer(nb_fit *fit)
+{
+    const int is_pass = fit->passes > 0 && !fit->beside && !fit->reload;
+    nb_status status;
+
+    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
+    fit->deadline = is_pass ? fit_deadline(fit) : 0;
+    status = fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot, FIT_ASKED,
+                                &fit->sums, &fit->trial);
+    fit->deadline = 0;
+    fit->seconds = fit_seconds(fit);
+    if (fit->is_late) {
+        fit->is_late = 0;
+        fit->request = 0;
+        return NB_OK;
+    }
+    NB_TRY(fit_stopped(fit, status));
+    return fit_take(fit);
+}
+
+static nb_status run_lm(nb_fit *fit)
+{
+    nb_fit_request request;
+
+    for (;;) {
+        NB_TRY(nb_fit_ask(fit, &request));
+        if (request.done) return NB_OK;
+        NB_TRY(answer(fit));
+    }
+}
+
+nb_status fit_reload(nb_fit *fit)
+{
+    while (fit->reload) {
+        NB_TRY(next(fit));
+        NB_TRY(answer(fit));
+    }
+    return NB_OK;
+}
+
+nb_status nb_fit_run(nb_fit *fit)
+{
+    STANDARD_FLOATS;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    return fit->method == NB_FIT_LBFGS ? fit_run_lbfgs(fit) : run_lm(fit);
+}
+
+void nb_fit_cancel(nb_fit *fit)
+{
+    if (fit) atomic_store(&fit->cancelled, 1);
+}

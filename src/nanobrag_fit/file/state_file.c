@@ -1,0 +1,529 @@
+/*
+ * nanobrag_fit/file/state_file.c - where a fit stands, as JSON: what was found, for the
+ * reader, and the state of the minimiser, from which another run goes on as if this one had
+ * not stopped. Matrices are not written: they are computed again from the values, with the
+ * same bits.
+ *
+ * Reals are written with 17 digits, which read back exactly, and with 12 where they only
+ * tell one scene from another; those that are not finite are null.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "nanobrag_fit/file/identity.h"
+#include "nanobrag_fit/fit.h"
+#include "nanobrag_io/file.h"
+
+#ifdef NANOBRAG_CJSON
+#include "nanobrag_fit/file/findings.h"
+
+enum { FORMAT = 2 };
+static const size_t file_limit = (size_t)1 << 30;
+
+/* ---- writing ---- */
+
+/* The members of a track, in the order of a file. */
+enum { TRACK_NUMBERS = 12 };
+
+static void track_numbers(const struct fit_track *t, double *out)
+{
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,  t->fresh,
+                                           t->end,       t->passes,   t->damping,
+                                           t->loss,      t->gain,     t->kept_loss,
+                                           t->kept_gain, t->kept_end, t->misfit};
+
+    memcpy(out, numbers, sizeof numbers);
+}
+
+static void put_state(struct document *d, const nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    cJSON *state = document_object(d, d->root, "state"), *tracks;
+
+    document_real(d, state, "alone", fit->alone);
+    document_real(d, state, "was_alone", fit->was_alone);
+    document_reals(d, state, "x", fit->best.x, l->n);
+    document_reals(d, state, "kept", fit->kept.x, l->n);
+    document_reals(d, state, "lower", fit->lower, l->n);
+    document_reals(d, state, "upper", fit->upper, l->n);
+    document_reals(d, state, "centre", fit->centre, l->n);
+    document_reals(d, state, "weight", fit->weight, l->n);
+    document_reals(d, state, "history", fit->history, (size_t)fit->joint);
+    tracks = document_array(d, state, "tracks");
+    for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
+        double numbers[TRACK_NUMBERS];
+
+        track_numbers(fit->track + i, numbers);
+        document_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
+    }
+}
+
+/* Makes the document; what it lacks for want of memory, it counts. */
+static struct document compose(const nb_fit *fit, const nb_fit_result *r,
+                               const nb_fit_misfit *misfit)
+{
+    struct document d = document_begin();
+
+    document_real(&d, d.root, "nanobrag_fit", FORMAT);
+    document_text(&d, d.root, "nanobrag", nb_version());
+    document_text(&d, d.root, "names", fit->names);
+    document_real(&d, d.root, "method", fit->method);
+    document_real(&d, d.root, "end", fit->end);
+    document_real(&d, d.root, "passes", fit->passes);
+    findings_put(&d, fit, r, misfit);
+    put_state(&d, fit);
+    return d;
+}
+
+/* Compares images with their data once a run has ended; a shot that cannot be has none. */
+static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
+{
+    const size_t n = fit->layout.nshot;
+
+    *out = NULL;
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected) return NB_OK;
+    *out = calloc(n, sizeof **out);
+    if (!*out) return fail_memory(fit->ctx, "the file of a fit");
+    for (size_t i = 0; i < n; i++)
+        if ((!fit->left_out[i] || fit->is_held_out[i])
+            && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
+            memset(*out + i, 0, sizeof **out);
+    return NB_OK;
+}
+
+nb_status nb_fit_write(nb_fit *fit, const char *path)
+{
+    STANDARD_FLOATS;
+    nb_fit_misfit *misfit;
+    nb_fit_result r;
+    struct document d;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
+    NB_TRY(nb_fit_result_get(fit, &r));
+    NB_TRY(compare_all(fit, &misfit));
+    status = nb_fit_result_get(fit, &r);
+    if (status == NB_OK) {
+        d = compose(fit, &r, misfit);
+        status = document_write(fit->ctx, &d, path, "the file of a fit");
+    }
+    free(misfit);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static nb_status refuse(nb_fit *fit, const char *path, const char *what)
+{
+    return fail(fit->ctx, NB_ERR_FORMAT,
+                "%s: %s is missing or wrong; expected the file of a fit", path, what);
+}
+
+/* Reads n numbers, where null is infinite. Returns 0 if they are not there. */
+static int get_reals(const cJSON *from, const char *key, double *out, size_t n)
+{
+    const cJSON *array = key ? cJSON_GetObjectItemCaseSensitive(from, key) : from;
+    const cJSON *item;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(array) || (size_t)cJSON_GetArraySize(array) != n) return 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsNumber(item) && !cJSON_IsNull(item)) return 0;
+        out[i++] = cJSON_IsNull(item) ? INFINITY : item->valuedouble;
+    }
+    return 1;
+}
+
+static int get_whole(const cJSON *from, const char *key, int least, int most, int *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
+
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= least)
+        || !(item->valuedouble <= most))
+        return 0;
+    *out = (int)item->valuedouble;
+    return 1;
+}
+
+/* What a file holds, read as a whole before any of it is taken. */
+struct stored {
+    int passes, end, alone, was_alone, njoint;
+    double *x, *kept, *history;
+    struct fit_track *track;
+    char **left_out;
+    double *scratch; /*                                      (n + identity_count()) */
+    unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
+};
+
+static void stored_free(struct stored *stored, size_t nshot)
+{
+    for (size_t i = 0; stored->left_out && i < nshot; i++) free(stored->left_out[i]);
+    free(stored->left_out);
+    free(stored->x);
+    free(stored->kept);
+    free(stored->history);
+    free(stored->track);
+    free(stored->scratch);
+    free(stored->is_known);
+}
+
+static int stored_make(const nb_fit *fit, struct stored *stored)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    stored->x = calloc(l->n, sizeof *stored->x);
+    stored->kept = calloc(l->n, sizeof *stored->kept);
+    stored->track = calloc(l->nshot, sizeof *stored->track);
+    stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
+    stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
+    stored->is_known = calloc(l->nshot, 1);
+    return stored->x && stored->kept && stored->track && stored->left_out && stored->scratch
+           && stored->is_known;
+}
+
+/* ---- is it the same fit? ---- */
+
+static nb_status check_names(nb_fit *fit, const char *path, const cJSON *root)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(root, "names");
+
+    if (!cJSON_IsString(names)) return refuse(fit, path, "\"names\"");
+    if (!strcmp(names->valuestring, fit->names)) return NB_OK;
+    return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of \"%.200s\", not of \"%.200s\"",
+                path, names->valuestring, fit->names);
+}
+
+static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, size_t shot,
+                            struct stored *stored)
+{
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "left_out");
+    const cJSON *identity = cJSON_GetObjectItemCaseSensitive(entry, "identity");
+    const double *own = fit->identity + shot * identity_count();
+    char what[200];
+
+    if (!cJSON_IsNull(identity)
+        && !get_reals(identity, NULL, stored->scratch, identity_count()))
+        return refuse(fit, path, "\"identity\" of a shot");
+    /* of a shot that could not be loaded, there or here, nothing is known */
+    stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
+    if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
+                    path, fit->name[shot], what);
+    if (!cJSON_IsString(why)) return NB_OK;
+    stored->left_out[shot] = strdup(why->valuestring);
+    return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
+}
+
+static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
+                             struct stored *stored)
+{
+    const cJSON *shots = cJSON_GetObjectItemCaseSensitive(root, "shots"), *entry;
+    const cJSON *every = cJSON_GetObjectItemCaseSensitive(root, "holdout");
+    const double holdout = cJSON_IsNumber(every) ? every->valuedouble : 0;
+    size_t shot = 0;
+
+    if (holdout != fit->options.holdout)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: -holdout is %.10g there and %d here", path,
+                    holdout, fit->options.holdout);
+    if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"shots\"");
+    if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
+                    cJSON_GetArraySize(shots), fit->layout.nshot);
+    cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
+    for (shot = 0; shot < fit->layout.nshot; shot++)
+        if (!stored->left_out[shot]) return NB_OK;
+    return refuse(fit, path, "a shot that is not left out");
+}
+
+static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
+                               const char *key, const char *what, const double *own,
+                               const struct stored *stored)
+{
+    double *scratch = stored->scratch;
+
+    if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const int64_t shot = fit->value[i].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
+        if (identity_same(scratch[i], own[i])) continue;
+        return fail(fit->ctx, NB_ERR_SCENE,
+                    "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
+                    path, what, fit->value[i].param.name, scratch[i], own[i]);
+    }
+    return NB_OK;
+}
+
+static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root,
+                              const struct stored *stored)
+{
+    const cJSON *values = cJSON_GetObjectItemCaseSensitive(root, "values"), *entry;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(values) || (size_t)cJSON_GetArraySize(values) != fit->layout.n)
+        return refuse(fit, path, "\"values\"");
+    cJSON_ArrayForEach(entry, values)
+    {
+        const cJSON *start = cJSON_GetObjectItemCaseSensitive(entry, "start");
+        const int64_t shot = fit->value[i].shot;
+
+        if (!cJSON_IsNumber(start)) return refuse(fit, path, "\"start\" of a value");
+        if ((shot < 0 || stored->is_known[shot])
+            && !identity_same(start->valuedouble, fit->start[i]))
+            return fail(fit->ctx, NB_ERR_SCENE,
+                        "%s: it is a fit from another start: %s is %.10g there and %.10g "
+                        "here",
+                        path, fit->value[i].param.name, start->valuedouble, fit->start[i]);
+        i++;
+    }
+    return NB_OK;
+}
+
+/* ---- the state ---- */
+
+static int get_track(const cJSON *row, struct fit_track *t)
+{
+    double n[TRACK_NUMBERS];
+
+    if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
+    for (int i = 0; i < 5; i++)
+        if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED
+        || !(n[5] > 0 && n[5] < 1e20) || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED)
+        || !(n[11] >= 0 && n[11] < 1e30))
+        return 0;
+    *t = (struct fit_track){.stage = (int)n[0],
+                            .attempt = (int)n[1],
+                            .fresh = (int)n[2],
+                            .end = (int)n[3],
+                            .passes = (int)n[4],
+                            .damping = n[5],
+                            .loss = n[6],
+                            .gain = n[7],
+                            .kept_loss = n[8],
+                            .kept_gain = n[9],
+                            .kept_end = (int)n[10],
+                            .misfit = n[11]};
+    return 1;
+}
+
+static int get_tracks(const nb_fit *fit, const cJSON *state, struct stored *stored)
+{
+    const cJSON *tracks = cJSON_GetObjectItemCaseSensitive(state, "tracks"), *row;
+    const size_t n = stored->alone ? fit->layout.nshot : 1;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(tracks) || (size_t)cJSON_GetArraySize(tracks) != n) return 0;
+    cJSON_ArrayForEach(row, tracks) if (!get_track(row, stored->track + i++)) return 0;
+    return 1;
+}
+
+static nb_status get_history(nb_fit *fit, const char *path, const cJSON *state,
+                             struct stored *stored)
+{
+    const cJSON *history = cJSON_GetObjectItemCaseSensitive(state, "history");
+    const size_t n = cJSON_IsArray(history) ? (size_t)cJSON_GetArraySize(history) : 0;
+
+    stored->history = calloc(n + 1, sizeof *stored->history);
+    if (!stored->history) return fail_memory(fit->ctx, "the file of a fit");
+    if (!get_reals(state, "history", stored->history, n))
+        return refuse(fit, path, "\"history\"");
+    stored->njoint = (int)n;
+    return NB_OK;
+}
+
+/* The track that moves value i; NULL: none does, of shots that are fitted alone. */
+static const struct fit_track *track_of(const nb_fit *fit, const struct stored *stored,
+                                        size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    if (!stored->alone) return stored->track;
+    return i < l->ns ? NULL : stored->track + (i - l->ns) / l->no;
+}
+
+/* Refuses values outside their bounds; kept ones are there after a first attempt. */
+static nb_status check_values(nb_fit *fit, const char *path, const struct stored *stored)
+{
+    for (size_t i = 0; i < 2 * fit->layout.n; i++) {
+        const int is_kept = i >= fit->layout.n;
+        const size_t k = is_kept ? i - fit->layout.n : i;
+        const struct fit_track *track = track_of(fit, stored, k);
+        const double x = is_kept ? stored->kept[k] : stored->x[k];
+        const int64_t shot = fit->value[k].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
+        if (is_kept && !(track && track->attempt == 1)) continue;
+        if (isfinite(x) && x >= fit->lower[k] && x <= fit->upper[k]) continue;
+        return fail(fit->ctx, NB_ERR_FORMAT,
+                    "%s: it was changed: %s is %.10g, outside its bounds %.10g and %.10g; "
+                    "fit anew",
+                    path, fit->value[k].param.name, x, fit->lower[k], fit->upper[k]);
+    }
+    return NB_OK;
+}
+
+/* What can be told of passes, losses and the end before anything is evaluated. */
+static int is_consistent(const nb_fit *fit, const struct stored *stored)
+{
+    const struct fit_track *t = stored->track;
+    const int n = stored->njoint, may_be_more = fit_begins_alone(fit);
+    const int has_ended = stored->end == NB_FIT_CONVERGED || stored->end == NB_FIT_STUCK;
+
+    for (int i = 0; i < n; i++)
+        if (isnan(stored->history[i])) return 0;
+    if (may_be_more ? stored->passes < n : stored->passes != n) return 0;
+    if (stored->alone && (n > 0 || has_ended)) return 0;
+    if (has_ended && fit->method == NB_FIT_LM && t->end != stored->end) return 0;
+    return n == 0 || identity_same(stored->history[n - 1], t->loss)
+           || identity_same(stored->history[n - 1], t->kept_loss);
+}
+
+static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
+                           struct stored *stored)
+{
+    const cJSON *state = cJSON_GetObjectItemCaseSensitive(root, "state");
+    const size_t n = fit->layout.n;
+
+    if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
+        || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
+        || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
+        || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
+        || !get_reals(state, "x", stored->x, n)
+        || !get_reals(state, "kept", stored->kept, n) || !get_tracks(fit, state, stored))
+        return refuse(fit, path, "the state of the fit");
+    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
+    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
+    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
+    NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
+                         stored));
+    NB_TRY(check_values(fit, path, stored));
+    NB_TRY(get_history(fit, path, state, stored));
+    if (is_consistent(fit, stored)) return NB_OK;
+    return refuse(fit, path, "the passes, the losses or the end of the fit");
+}
+
+static const char *method_name(int method)
+{
+    return method == NB_FIT_LM ? "Levenberg and Marquardt" : "L-BFGS";
+}
+
+static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
+                          struct stored *stored)
+{
+    int format, method;
+
+    if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
+        return refuse(fit, path, "\"nanobrag_fit\": 2");
+    if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
+        return refuse(fit, path, "\"method\"");
+    if (method != fit->method)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit by %s, not by %s", path,
+                    method_name(method), method_name(fit->method));
+    NB_TRY(check_names(fit, path, root));
+    NB_TRY(check_shots(fit, path, root, stored));
+    NB_TRY(check_starts(fit, path, root, stored));
+    return get_state(fit, path, root, stored);
+}
+
+/* The fit becomes what was read; nothing can fail here. */
+static void become(nb_fit *fit, char *path, struct stored *stored)
+{
+    const struct fit_layout *l = &fit->layout;
+    int has_kept = 0;
+
+    free(fit->path);
+    fit->path = path;
+
+    memcpy(fit->best.x, stored->x, l->n * sizeof *stored->x);
+    memcpy(fit->kept.x, stored->kept, l->n * sizeof *stored->kept);
+    memcpy(fit->track, stored->track, l->nshot * sizeof *stored->track);
+    for (size_t i = 0; i < l->nshot; i++) {
+        char *before = fit->left_out[i];
+
+        has_kept |= stored->track[i].attempt == 1;
+        if (choices_holds_out(fit, i)) continue; /* for the reason that it has now */
+        fit->left_out[i] = stored->left_out[i];
+        stored->left_out[i] = before;
+    }
+    free(fit->history);
+    fit->history = stored->history;
+    fit->history_room = (size_t)stored->njoint + 1;
+    stored->history = NULL;
+    fit->joint = stored->njoint;
+    fit->passes = stored->passes;
+    fit->run_passes = 0; /* no run was seen here */
+    fit->end = stored->end;
+    fit->alone = stored->alone;
+    fit->was_alone = stored->was_alone;
+    fit->is_running = 0;
+    fit->request = 0;
+    fit->reload = has_kept ? RELOAD_KEPT : RELOAD_BEST;
+}
+
+nb_status nb_fit_read(nb_fit *fit, const char *path)
+{
+    STANDARD_FLOATS;
+    struct stored stored = {0};
+    unsigned char *bytes = NULL;
+    char *own_path;
+    size_t n;
+    cJSON *root;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
+    NB_TRY(file_read(fit->ctx, path, file_limit, NULL, &bytes, &n));
+    errno = 0;
+    root = cJSON_ParseWithLength((const char *)bytes, n);
+    free(bytes);
+    if (!root && errno == ENOMEM) return fail_memory(fit->ctx, "the file of a fit");
+    if (!root) return refuse(fit, path, "JSON");
+    if (stored_make(fit, &stored)) {
+        status = take_all(fit, path, root, &stored);
+        own_path = status == NB_OK ? strdup(path) : NULL;
+        if (own_path)
+            become(fit, own_path, &stored);
+        else if (status == NB_OK)
+            status = fail_memory(fit->ctx, "the file of a fit");
+    } else
+        status = fail_memory(fit->ctx, "the file of a fit");
+    cJSON_Delete(root);
+    stored_free(&stored, fit->layout.nshot);
+    return status;
+}
+
+#else
+
+static nb_status unsupported(nb_fit *fit)
+{
+    if (!fit) return NB_ERR_ARGUMENT;
+    return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                "this build has no cJSON, which files of fits need; install libcjson-dev "
+                "and build again");
+}
+
+nb_status nb_fit_write(nb_fit *fit, const char *path)
+{
+    (void)path;
+    return unsupported(fit);
+}
+
+nb_status nb_fit_read(nb_fit *fit, const char *path)
+{
+    (void)path;
+    return unsupported(fit);
+}
+
+#endif

@@ -1,0 +1,261 @@
+/*
+ * nanobrag_fit/track.c - the loop of Levenberg and Marquardt on the parameters of one
+ * track, and the stages that it goes through. A trial step is evaluated with its gradient
+ * and matrix at once, as most are accepted.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+
+#include "base/log.h"
+#include "nanobrag_fit/fit.h"
+
+/* Of the diagonal. Of 20 starts of gaussian spots, turned by up to 0.15 degree, a first
+ * step with 1e-3 led 3 into minima far above the best, with 1 none; the last makes a step
+ * 1e-10 of an error long. */
+static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
+
+/* A stage with held widths or broadened spots ends when it would gain less than this share
+ * of the loss: what it does not find yet, the next one does. */
+static const double settled = 0.01;
+
+/* The same for the last stage of a shot that is fitted alone: what it shares with others is
+ * held where it may be wrong. */
+static const double settled_alone = 1e-4;
+
+/* Passes with spots of one width, and of the other stages of a shot that is fitted alone:
+ * they need not settle. */
+enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
+
+/* The scale is found first where it is off by more than one of these factors. Spots that
+ * miss those observed make a right one seem too high. Then what they lack makes up much of
+ * the loss, of which a scale that is too high leaves little: the parabola that is known at
+ * the start foretells half of the gain or more, and this share of the loss. */
+static const double too_low = 2, too_high = 5, share_too_high = 0.48;
+enum { SCALE_PASSES = 16 };
+
+/* The misfit is measured where the loss still to be gained is below this share of it, or
+ * below 1. */
+static const double nearly = 1e-4;
+
+/* More than this loss for each pixel is more than a model that is right has: half a
+ * deviance of 3/2. */
+static const double bad_loss = 0.75;
+
+/* ---- stages ---- */
+
+int track_wants_misfit(const nb_fit *fit, const struct fit_track *track)
+{
+    if (fit->is_expected || fit->alone || track->fresh || track->misfit > 0) return 0;
+    if (track->end != NB_FIT_NOT_RUN || fit->options.enough > 0) return 0;
+    if (track_stage(fit, track).kind != NB_FIT_ALL_FREE) return 0;
+    return track->gain < fmax(normal_units(fit), nearly * track->loss);
+}
+
+void track_begin(struct fit_track *track)
+{
+    *track = (struct fit_track){.fresh = 1,
+                                .damping = damping_first,
+                                .loss = INFINITY,
+                                .gain = INFINITY,
+                                .kept_loss = INFINITY};
+}
+
+/* ---- the end of a stage ---- */
+
+/* Whether all shots together ended where the loss is that of a wrong model, so that another
+ * attempt with broadened spots is worth its passes. */
+static int is_bad(const nb_fit *fit, const struct fit_track *track)
+{
+    double pixels = 0;
+
+    if (fit->alone || fit->was_alone || !fit->is_likelihood) return 0;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) pixels += (double)fit->pixels[shot];
+    return track->loss > bad_loss * pixels;
+}
+
+int track_again(nb_fit *fit, struct fit_track *track)
+{
+    const struct fit_track was = *track;
+
+    if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
+        return 0;
+    choices_tell_again(fit, was.loss);
+    fit_keep(fit, track);
+    track_begin(track);
+    track->attempt = 1;
+    track->kept_loss = was.loss;
+    track->kept_gain = was.gain;
+    track->kept_end = was.end;
+    return 1;
+}
+
+/* Keeps the better of two attempts. */
+static void choose(nb_fit *fit, struct fit_track *track)
+{
+    if (track->attempt != 1) return;
+    if (track_kept_is_better(fit, track)) {
+        fit_take_kept(fit, track);
+        track->loss = track->kept_loss;
+        track->gain = track->kept_gain;
+        track->end = track->kept_end;
+    }
+    track->attempt = 2;
+    track->kept_loss = INFINITY;
+}
+
+/* Returns 1 if the track goes on, from another point or stage. */
+static int finish(nb_fit *fit, struct fit_track *track, int end)
+{
+    track->end = end;
+    if (is_bad(fit, track) && track_again(fit, track)) return 1;
+    choose(fit, track);
+    return 0;
+}
+
+/* Returns the gain below which a stage ends. */
+static double enough_of(const nb_fit *fit, const struct fit_track *track)
+{
+    const int is_last = track_stage(fit, track).kind == NB_FIT_ALL_FREE;
+    const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
+
+    return fmax(normal_enough(fit), share * track->loss);
+}
+
+/* Whether a stage ends by its passes, settled or not. */
+static int is_over(const nb_fit *fit, const struct fit_track *track)
+{
+    const int is_coarse_stage = track_stage(fit, track).kind == NB_FIT_COARSE;
+
+    return (is_coarse_stage && track->passes >= COARSE_PASSES)
+           || (fit->alone && track->passes >= ALONE_PASSES);
+}
+
+void track_check_end(nb_fit *fit, struct fit_track *track)
+{
+    if (track->fresh) return;
+    track->gain = fit_step(fit, track, 0, 0, fit->step);
+    if (track->end != NB_FIT_CONVERGED || track->gain < enough_of(fit, track)
+        || is_over(fit, track))
+        return;
+    track->end = NB_FIT_NOT_RUN;
+    track->damping = fmin(track->damping, damping_first);
+}
+
+/* ---- the scale ---- */
+
+static int scale_is_far(nb_fit *fit, struct fit_track *track)
+{
+    const size_t i = track_scale(fit, track);
+    const double now = fit->best.x[i];
+    double to;
+
+    track->gain = fit_step(fit, track, 0, 1, fit->step);
+    to = now + fit->step[i];
+    if (!(track->gain > normal_enough(fit))) return 0;
+    return to > too_low * now
+           || (to < now / too_high && track->gain > share_too_high * track->loss);
+}
+
+/* Says once that a start has moved. */
+static void tell_scale(nb_fit *fit, const struct fit_track *track)
+{
+    const size_t i = track_scale(fit, track);
+    const int64_t shot = fit->value[i].shot;
+
+    if (fit->told_scale || fit->best.x[i] == fit->start[i]) return;
+    fit->told_scale = 1;
+    log_line(fit->ctx, NB_LOG_WARNING, "fit",
+             "the scale%s%s is far off: it starts at %.4g, not at %.4g, since the loss is "
+             "least there while nothing else moves%s",
+             shot < 0 ? "" : " of ", shot < 0 ? "" : fit->name[shot], fit->best.x[i],
+             fit->start[i], fit->alone ? "; other shots may begin likewise" : "");
+}
+
+/* Ends the stage of the scale once it is near. Returns 0 if the stage goes on. */
+static int end_scale(nb_fit *fit, struct fit_track *track)
+{
+    const double broad = track_stage(fit, track).broad;
+
+    if (scale_is_far(fit, track) && track->passes <= SCALE_PASSES
+        && !(track->damping > damping_most))
+        return 0;
+    tell_scale(fit, track);
+    if (track->passes > 1) { /* else it was never off, and nothing has changed */
+        track->passes = 0;
+        track->damping = damping_first;
+    }
+    track->stage++;
+    track->fresh =
+        !track_is_prelude(fit) && broad > 0 && track_stage(fit, track).broad != broad;
+    return 1;
+}
+
+/* Ends stages, and the track, as far as they have come to their end. */
+void track_advance(nb_fit *fit, struct fit_track *track)
+{
+    if (track->end == NB_FIT_NOT_RUN && !track->fresh && track_stage(fit, track).is_scale
+        && !end_scale(fit, track))
+        return;
+    while (track->end == NB_FIT_NOT_RUN && !track->fresh && !track_ended_prelude(fit)) {
+        const struct fit_stage stage = track_stage(fit, track);
+        const int is_last = stage.kind == NB_FIT_ALL_FREE;
+        const double enough = enough_of(fit, track);
+        const int is_stuck = track->damping > damping_most;
+        const int ends = is_over(fit, track);
+
+        track->gain = fit_step(fit, track, 0, 0, fit->step);
+        if (!(track->gain < enough) && !is_stuck && !ends) return;
+        if (is_last) {
+            if (!finish(fit, track,
+                        track->gain < enough || ends ? NB_FIT_CONVERGED : NB_FIT_STUCK))
+                return;
+            continue;
+        }
+        track->stage++;
+        track->passes = 0;
+        track->damping = fmin(track->damping, damping_first);
+        track->fresh = stage.broad > 0;
+    }
+}
+
+/* ---- steps ---- */
+
+int track_propose(nb_fit *fit, struct fit_track *track)
+{
+    if (track->fresh) return 1;
+    for (;;) {
+        /* that of the scale alone is good as it is; a refused one is shortened */
+        const double spare = track_stage(fit, track).is_scale ? damping_first : 0;
+        const double damping = fmax(track->damping - spare, 0);
+
+        track->predicted = fit_step(fit, track, damping, 1, fit->step);
+        if (track->predicted > 0) return 1;
+        /* stopped at a bound, a step may lead uphill; a shorter one does not */
+        track->damping *= 10;
+        track_advance(fit, track);
+        if (track->end != NB_FIT_NOT_RUN) return 0;
+        if (track->fresh) return 1;
+    }
+}
+
+int track_judge(struct fit_track *track, double loss)
+{
+    const double ratio = (track->loss - loss) / track->predicted;
+    const int is_lower = loss < track->loss;
+
+    track->passes++;
+    if (track->fresh) {
+        track->fresh = 0;
+        track->loss = loss;
+        return 1;
+    }
+    if (isinf(loss))
+        track->damping *= 10;
+    else if (!(ratio > 0.25))
+        track->damping *= 4;
+    if (ratio > 0.75) track->damping = fmax(track->damping / 10, damping_least);
+    if (is_lower) track->loss = loss;
+    return is_lower;
+}

@@ -1,0 +1,282 @@
+/* expt_crystals.c - see expt_crystals.h. SPDX-License-Identifier: MIT */
+#include "nanobrag_io/experiment/expt_crystals.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "nanobrag_io/experiment/mosaicity.h"
+#include "scene/crystal.h"
+#include "scene/lattices/lattices.h"
+
+/* ---- one crystal ---- */
+
+static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
+                                struct models *m)
+{
+    double half = 0, sigma = 0;
+
+    NB_TRY(expt_optional(e, crystal, "crystal", "ML_half_mosaicity_deg", &half, 1));
+    NB_TRY(expt_optional(e, crystal, "crystal", "mosaicity", &sigma, 1));
+    if (half > 0) sigma = half / sqrt(3); /* of a top hat */
+    if (!(sigma > 0 && sigma < 180)) return NB_OK;
+    m->mosaic = sigma / MOSAIC_OF_SPREAD;
+    m->found |= NB_FOUND_MOSAIC;
+    return NB_OK;
+}
+
+nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
+                            char space_group[GEMMI_NAME])
+{
+    const cJSON *hall =
+        cJSON_GetObjectItemCaseSensitive(crystal, "space_group_hall_symbol");
+    char symbol[GEMMI_NAME], other[GEMMI_NAME];
+
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_a", m->real_axes[0], 3));
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
+    NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
+    if (cJSON_IsString(hall)) {
+        const nb_status status =
+            gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other);
+
+        if (status == NB_ERR_MEMORY) return fail_memory(e->ctx, e->name);
+        if (status == NB_OK) memcpy(space_group, symbol, sizeof symbol);
+    }
+    m->found |= NB_FOUND_CRYSTAL;
+    return read_mosaicity(e, crystal, m);
+}
+
+/* ---- which share an image ---- */
+
+/* Finds what an experiment names; NULL: nothing, which may be written as null. */
+static const cJSON *named(const cJSON *experiment, const char *kind)
+{
+    const cJSON *which = cJSON_GetObjectItemCaseSensitive(experiment, kind);
+
+    return cJSON_IsNull(which) ? NULL : which;
+}
+
+/* Returns 1 if two experiments name the same model, by its number. */
+static int same_number(const cJSON *a, const cJSON *b, const char *kind)
+{
+    const cJSON *p = named(a, kind), *q = named(b, kind);
+
+    return p && q ? cJSON_Compare(p, q, 1) : p == q;
+}
+
+/* Returns 1 if their models are the same, be it in two copies. */
+static int same_model(const struct expt *e, const cJSON *a, const cJSON *b,
+                      const char *kind)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, kind);
+    const cJSON *p = named(a, kind), *q = named(b, kind);
+
+    if (same_number(a, b, kind)) return 1;
+    if (!cJSON_IsNumber(p) || !cJSON_IsNumber(q)) return 0;
+    p = cJSON_GetArrayItem(list, p->valueint);
+    q = cJSON_GetArrayItem(list, q->valueint);
+    return p && q && cJSON_Compare(p, q, 1);
+}
+
+/* Returns 1 if two experiments are of one image: they share its file and the scan or,
+ * where no file is named, the scan itself. */
+static int same_image(const struct expt *e, const cJSON *a, const cJSON *b)
+{
+    if (!same_number(a, b, "imageset")) return 0;
+    if (!named(a, "imageset")) return named(a, "scan") && same_number(a, b, "scan");
+    return same_model(e, a, b, "scan");
+}
+
+/* Returns the model of the image in which two experiments differ, NULL: in none. */
+static const char *other_model(const struct expt *e, const cJSON *a, const cJSON *b)
+{
+    static const char *const kinds[] = {"beam", "detector", "goniometer"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!same_model(e, a, b, kinds[i])) return kinds[i];
+    return NULL;
+}
+
+/* ---- the lattices ---- */
+
+/* What the lattices of an image are read into. */
+struct lattices {
+    const struct models *m; /* of the image, with its own crystal */
+    const struct scan_source *source;
+    const double (*turn)[3];
+    nb_experiment *out;
+    nb_scan_points **points; /* of each lattice; NULL: it does not change */
+    int most, changing; /* lattices that there is space for; that change */
+    double mosaic[2]; /* smallest and largest of all crystals, degree */
+};
+
+/* A lattice with the cell of the crystal has none of its own. */
+static void share_cell(const struct models *crystal, nb_lattice *l)
+{
+    static const double rounding = 1e-12;
+    double cell[6];
+
+    crystal_cell_of(crystal->real_axes, cell);
+    for (int i = 0; i < 6; i++)
+        if (!(fabs(l->cell[i] - cell[i]) <= rounding * cell[i])) return;
+    memset(l->cell, 0, sizeof l->cell);
+}
+
+static nb_status check_lattice(const struct expt *other, const struct expt *e,
+                               const struct lattices *s, const char *space_group)
+{
+    const nb_experiment *out = s->out;
+
+    if (strcmp(space_group, out->space_group) != 0)
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: experiments %d and %d have crystals of one image, but their space "
+                    "groups are %s and %s; lattices share structure factors, so bring them "
+                    "to one group and setting (dials.reindex), or take one crystal alone",
+                    e->name, e->i, other->i, *out->space_group ? out->space_group : "?",
+                    *space_group ? space_group : "?");
+    if (out->scene.crystal.nlattice == LATTICES_MOST)
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: the image of experiment %d has over %d crystals; take fewer",
+                    e->name, e->i, LATTICES_MOST + 1);
+    return NB_OK;
+}
+
+/* Reads the crystal of another experiment of the image; it may have none. */
+static nb_status read_lattice(const struct expt *e, const struct expt *other,
+                              const cJSON *experiment, struct lattices *s)
+{
+    struct models m = *s->m;
+    struct scan_source source = *s->source;
+    char space_group[GEMMI_NAME] = "";
+    int *const n = &s->out->scene.crystal.nlattice;
+    nb_lattice *l = s->out->lattice + *n;
+    const cJSON *crystal;
+
+    NB_TRY(expt_model(other, experiment, "crystal", &crystal));
+    if (!crystal) return NB_OK;
+    m.mosaic = 0;
+    NB_TRY(expt_read_crystal(other, crystal, &m, space_group));
+    NB_TRY(check_lattice(other, e, s, space_group));
+    memcpy(source.real_axes, m.real_axes, sizeof source.real_axes);
+    source.list[SCAN_CRYSTAL] =
+        cJSON_GetObjectItemCaseSensitive(crystal, "A_at_scan_points");
+    source.list[SCAN_BEAM] = NULL; /* of the image */
+    source.quiet = 1;
+    NB_TRY(scan_points_read(other, &source, &m, s->out->images, s->turn, s->points + *n));
+    goniometer_turn(&source.g, m.real_axes);
+    NB_TRY(models_to_axes(e->ctx, e->name, (const double(*)[3])m.real_axes, s->turn,
+                          l->matrix, l->cell));
+    if (!scan_points_have_cells(s->out->points) && !scan_points_have_cells(s->points[*n]))
+        share_cell(s->m, l);
+    l->scale = 1;
+    s->mosaic[0] = fmin(s->mosaic[0], m.mosaic);
+    s->mosaic[1] = fmax(s->mosaic[1], m.mosaic);
+    s->changing += s->points[*n] != NULL;
+    ++*n;
+    return NB_OK;
+}
+
+static nb_status read_all(const struct expt *e, const cJSON *list, struct lattices *s)
+{
+    const cJSON *own = cJSON_GetArrayItem(list, e->i), *experiment;
+    struct expt other = *e;
+
+    other.i = 0;
+    cJSON_ArrayForEach(experiment, list)
+    {
+        const int shares = experiment != own && same_image(e, own, experiment)
+                           && !same_number(own, experiment, "crystal");
+        const char *differs = shares ? other_model(e, own, experiment) : NULL;
+
+        if (differs)
+            log_line(e->ctx, NB_LOG_WARNING, "expt",
+                     "%s: experiments %d and %d have the same image, but not the same %s: "
+                     "the second is not taken for a lattice",
+                     e->name, e->i, other.i, differs);
+        else if (shares)
+            NB_TRY(read_lattice(e, &other, experiment, s));
+        other.i++;
+    }
+    return NB_OK;
+}
+
+/* Warns where a cell is hardly that of the crystal in the same setting. */
+static void check_cells(const struct expt *e, const struct lattices *s)
+{
+    static const double alike = 0.02;
+    const double *own = s->out->scene.crystal.cell;
+    int other = 0;
+
+    for (int l = 0; l < s->out->scene.crystal.nlattice; l++)
+        for (int i = 0; i < 6 && s->out->lattice[l].cell[0] != 0; i++)
+            other |= fabs(s->out->lattice[l].cell[i] - own[i]) > alike * own[i];
+    if (other)
+        log_line(e->ctx, NB_LOG_WARNING, "expt",
+                 "%s: the unit cells of the lattices differ by over 2 %% from that of "
+                 "experiment %d; structure factors go with the indices, so bring all to "
+                 "one setting (dials.reindex)",
+                 e->name, e->i);
+}
+
+/* Hands the points of the lattices over to those of the crystal, unless it does not change.
+ */
+static void take_points(const struct expt *e, struct lattices *s)
+{
+    nb_experiment *out = s->out;
+    const int n = out->scene.crystal.nlattice;
+    nb_scene unused = {0};
+
+    for (int i = 0; i < n; i++)
+        scan_points_set_lattice(s->points[i], s->m->phi0 + s->m->osc / 2, out->lattice + i);
+    if (nb_scan_points_set(out->points, 0, NB_FOUND_CRYSTAL, &unused, NULL)) {
+        scan_points_adopt(out->points, s->points, n);
+        s->points = NULL;
+    } else if (s->changing > 0) {
+        log_line(e->ctx, NB_LOG_WARNING, "expt",
+                 "%s: %d of the lattices change during the scan, but the crystal of "
+                 "experiment %d does not: they are taken as they are in the first image",
+                 e->name, s->changing, e->i);
+    }
+    check_cells(e, s);
+}
+
+static void free_points(struct lattices *s)
+{
+    for (int i = 0; s->points && i < s->most; i++) nb_scan_points_free(s->points[i]);
+    free(s->points);
+}
+
+nb_status expt_read_lattices(const struct expt *e, const cJSON *list,
+                             const struct models *m, const struct scan_source *source,
+                             const double turn[3][3], nb_experiment *out)
+{
+    const int others = out->count - 1;
+    struct lattices s = {.m = m,
+                         .source = source,
+                         .turn = turn,
+                         .out = out,
+                         .most = others < LATTICES_MOST ? others : LATTICES_MOST,
+                         .mosaic = {m->mosaic, m->mosaic}};
+    nb_status status;
+
+    if (others == 0) return NB_OK;
+    out->lattice = calloc((size_t)s.most + 1, sizeof *out->lattice);
+    s.points = calloc((size_t)s.most + 1, sizeof(nb_scan_points *));
+    if (!out->lattice || !s.points) {
+        free_points(&s);
+        return fail_memory(e->ctx, e->name);
+    }
+    status = read_all(e, list, &s);
+    if (status == NB_OK) take_points(e, &s);
+    free_points(&s);
+    if (status != NB_OK) return status;
+    out->scene.crystal.lattice = out->scene.crystal.nlattice > 0 ? out->lattice : NULL;
+    if (s.mosaic[1] - s.mosaic[0] > 0.01 * s.mosaic[1])
+        log_line(e->ctx, NB_LOG_WARNING, "expt",
+                 "%s: the lattices have mosaic spreads of %.3g to %.3g degree; all get "
+                 "that of experiment %d, %.3g degree",
+                 e->name, s.mosaic[0], s.mosaic[1], e->i, m->mosaic);
+    return NB_OK;
+}

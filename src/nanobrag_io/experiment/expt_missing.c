@@ -1,0 +1,68 @@
+/*
+ * expt_missing.c - experiments of DIALS in a build without cJSON: every function refuses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "base/context.h"
+#include "nanobrag_io/experiment/models.h"
+
+static nb_status refuse(nb_context *ctx)
+{
+    return fail(ctx, NB_ERR_UNSUPPORTED,
+                "this build has no cJSON, which .expt needs; install libcjson-dev and "
+                "build "
+                "again");
+}
+
+nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    (void)path;
+    (void)i;
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (out) memset(out, 0, sizeof *out);
+    return refuse(ctx);
+}
+
+nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
+                                nb_experiment *out)
+{
+    return nb_expt_read(ctx, path, i, out);
+}
+
+nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
+                     int lattices, const nb_expt_options *options)
+{
+    (void)path;
+    (void)shots;
+    (void)n;
+    (void)lattices;
+    (void)options;
+    return refuse(ctx);
+}
+
+unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned members,
+                            nb_scene *scene, int *beyond)
+{
+    (void)points;
+    (void)phi;
+    (void)members;
+    (void)scene;
+    if (beyond) *beyond = 0;
+    return 0;
+}
+
+void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
+                                 nb_lattice *lattice)
+{
+    (void)points; /* there are none */
+    (void)phi;
+    (void)n;
+    (void)lattice;
+}
+
+void nb_scan_points_free(nb_scan_points *points)
+{
+    (void)points; /* there are none */
+}

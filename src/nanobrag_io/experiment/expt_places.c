@@ -1,0 +1,133 @@
+/*
+ * expt_places.c - see expt_places.h. dxtbx states no places for NXmx, whose panels it names
+ * after the groups that state them. SPDX-License-Identifier: MIT
+ */
+#include "nanobrag_io/experiment/expt_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "nanobrag_io/file.h"
+#include "nanobrag_io/images/nxmx_places.h"
+
+/* Returns 1 if all names are paths in a file, which go to the places. */
+static int are_modules(const cJSON *panels, struct nxmx_place *place)
+{
+    const cJSON *panel;
+    int i = 0;
+
+    cJSON_ArrayForEach(panel, panels)
+    {
+        const cJSON *name = cJSON_GetObjectItemCaseSensitive(panel, "name");
+
+        if (!cJSON_IsString(name) || name->valuestring[0] != '/') return 0;
+        place[i++].path = name->valuestring;
+    }
+    return 1;
+}
+
+/* Returns the file that an experiment names for its images, as it stands; NULL: none. */
+static const char *images_of(const struct expt *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, "experiment");
+    const cJSON *set, *name;
+
+    if (expt_model(e, cJSON_GetArrayItem(list, e->i), "imageset", &set) != NB_OK)
+        return NULL;
+    name = cJSON_GetObjectItemCaseSensitive(set, "template");
+    if (!cJSON_IsString(name))
+        name = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(set, "images"), 0);
+    return cJSON_IsString(name) ? name->valuestring : NULL;
+}
+
+static void warn_of_stack(const struct expt *e, const char *why)
+{
+    log_line(e->ctx, NB_LOG_WARNING, "expt",
+             "%s: the panels are stacked in its order, because where they lie in an image "
+             "is in the images alone: %s",
+             e->name, why);
+}
+
+/* Checks that a panel of the file is that of the .expt. */
+static nb_status check_place(const struct expt *e, const char *file, int i,
+                             const struct nxmx_place *place, const nb_panel *panel)
+{
+    const int64_t most = 1 << 30;
+
+    if (place->size[0] != panel->nslow || place->size[1] != panel->nfast)
+        return fail(e->ctx, NB_ERR_FORMAT,
+                    "%s: panel %d has %d x %d pixels (fast x slow), and %s in %s %lld x "
+                    "%lld; give the .expt of these images",
+                    e->name, i, panel->nfast, panel->nslow, place->path, file,
+                    (long long)place->size[1], (long long)place->size[0]);
+    if (place->origin[0] >= 0 && place->origin[0] < most && place->origin[1] >= 0
+        && place->origin[1] < most)
+        return NB_OK;
+    return fail(e->ctx, NB_ERR_FORMAT,
+                "%s: data_origin of %s is %lld %lld, expected the numbers of a pixel", file,
+                place->path, (long long)place->origin[0], (long long)place->origin[1]);
+}
+
+static nb_status set_places(const struct expt *e, const char *file,
+                            const struct nxmx_place *place, const int64_t whole[2],
+                            nb_geometry *geometry)
+{
+    nb_geometry_info *info = &geometry->info;
+    int64_t end[2] = {whole[0], whole[1]};
+
+    for (int i = 0; i < info->npanel; i++) {
+        nb_panel *panel = geometry->panel[ALONG_Z] + i;
+
+        NB_TRY(check_place(e, file, i, place + i, panel));
+        panel->slow0 = (int)place[i].origin[0];
+        panel->fast0 = (int)place[i].origin[1];
+        for (int k = 0; k < 2; k++)
+            if (end[k] < place[i].origin[k] + place[i].size[k])
+                end[k] = place[i].origin[k] + place[i].size[k];
+    }
+    if (!((double)end[0] * (double)end[1] < 2147483648.0))
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: the panels take an image of %lld x %lld pixels", file,
+                    (long long)end[1], (long long)end[0]);
+    info->nslow = (int)end[0];
+    info->nfast = (int)end[1];
+    return NB_OK;
+}
+
+static nb_status place_by_file(const struct expt *e, const char *name,
+                               struct nxmx_place *place, nb_geometry *geometry)
+{
+    char *const file = file_sibling(e->name, name);
+    int64_t whole[2];
+    nb_status status;
+
+    if (!file) return fail_memory(e->ctx, e->name);
+    status = nxmx_read_places(e->ctx, file, place, geometry->info.npanel, whole);
+    if (status == NB_OK)
+        status = set_places(e, file, place, whole, geometry);
+    else
+        warn_of_stack(e, nb_context_message(e->ctx)), status = NB_OK;
+    free(file);
+    return status;
+}
+
+nb_status expt_place_panels(const struct expt *e, const cJSON *panels,
+                            nb_geometry *geometry)
+{
+    struct nxmx_place *place = calloc((size_t)geometry->info.npanel, sizeof *place);
+    const char *name;
+    nb_status status = NB_OK;
+
+    if (!place) return fail_memory(e->ctx, e->name);
+    if (are_modules(panels, place)) {
+        name = images_of(e);
+        if (name)
+            status = place_by_file(e, name, place, geometry);
+        else
+            warn_of_stack(e, "it names none");
+    }
+    free(place);
+    return status;
+}

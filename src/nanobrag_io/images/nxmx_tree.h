@@ -1,0 +1,53 @@
+/*
+ * nxmx_tree.h - the groups and fields of an NXmx file, but for its pixels.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_IMAGES_NXMX_TREE_H
+#define NB_IO_IMAGES_NXMX_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nanobrag_io/images/exposure.h"
+#include "nanobrag_io/images/hdf5/hdf5_tree.h"
+
+#define NXMX_DATA "/entry/data/data"
+
+/* what may differ from frame to frame */
+struct nxmx_frame {
+    double phi, width; /* degree */
+    double wavelength, fluence, flux;
+    double stokes[4];
+    double row; /* checksum of its parameters */
+    double *spectrum; /* (2 x m) wavelengths, then weights */
+};
+
+struct nxmx_times {
+    char start[32], end[32]; /* of UTC, ISO 8601 */
+};
+
+/* What a file states once, from its first frame. */
+void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start);
+void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first);
+void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double overload);
+
+/* Masks the pixels that are not rendered, if any of them is on a panel. Returns 0 without
+ * memory. */
+int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
+
+/* Where a file says which scene its frames are of (scene/members/fingerprint.h): the
+ * numbers of the scene, and a checksum of the parameters of each frame. */
+#define NXMX_SCENE "/entry/nanobrag"
+
+/* Writes them where the first frame has the numbers of the scene. Returns 0 without memory.
+ */
+int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
+                    const struct nxmx_frame *frame, size_t n);
+
+/* What is known at the end. `sweep` is 1 if the crystal turns from frame to frame. Returns
+ * 0 without memory. */
+int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
+                  const struct nxmx_frame *frame, size_t n, int sweep, const char *end);
+
+#endif

@@ -1,0 +1,158 @@
+/*
+ * estimate.c - how long the images of a run will take, measured on small images of the same
+ * scene. It stops a run that a rule, not the user, made long: automatic oversampling
+ * follows the narrowest spot and may ask for 10^8 samples a pixel.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nanobrag/description.h>
+
+#include "nanobrag_program/run.h"
+#include "nanobrag_program/share/team.h"
+#include "nanobrag_program/timing.h"
+
+/* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
+ * (0.4 million a second). NB_STRATEGY_SPOTS visits a few of them only. */
+static const double measured_from = 1e8, spots_measured_from = 1e11;
+
+static const double longest = 600; /* seconds */
+static const double trial_evaluations = 2e6, trial_seconds = 0.1;
+
+/* Limit the region of interest to at most so many pixels around its centre. */
+static void crop(int roi[4], double pixels)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        int *end = roi + (size_t)2 * (size_t)axis;
+        const int middle = (end[0] + end[1]) / 2;
+        const int half = (int)fmax(1, fmin(sqrt(pixels) / 2, 1e6));
+
+        if (end[1] - end[0] <= 2 * half) continue;
+        end[0] = middle - half, end[1] = middle + half;
+    }
+}
+
+/* The trials have a context of their own: they leave the run's plans alone. */
+struct estimate {
+    struct run *run;
+    nb_context *ctx;
+    double a, b; /* seconds of an image with oversampling n: a + b n^2 */
+};
+
+/* A small image of the scene: the seconds it takes, the faster of two, since others may use
+ * the machine; and how many pixels it renders. */
+struct trial {
+    double seconds, pixels;
+};
+
+static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int oversample,
+                           struct trial *trial)
+{
+    const struct run *run = estimate->run;
+    nb_array image =
+        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    nb_description d;
+    nb_simulator *sim;
+    nb_status status;
+
+    trial->seconds = INFINITY;
+    scene->oversample = oversample;
+    status = nb_simulator_create(estimate->ctx, scene, NULL, &run->s->how, &sim);
+    if (status != NB_OK) return status;
+    status = nb_simulator_describe(sim, NULL, &d);
+    if (status == NB_OK) trial->pixels = (double)d.pixels;
+    for (int i = 0; i < 2 && status == NB_OK; i++) {
+        const double start = timing_seconds();
+
+        status = nb_forward(sim, NULL, &image);
+        trial->seconds = fmin(trial->seconds, timing_seconds() - start);
+    }
+    nb_simulator_free(sim);
+    return status;
+}
+
+/* Estimate the seconds of an image from two small images of growing oversampling whose
+ * second takes long enough to be measured. */
+static nb_status measure(struct estimate *estimate)
+{
+    const struct run *run = estimate->run;
+    const nb_description *d = &run->description;
+    const double per_pixel =
+        d->evaluations / (double)d->pixels / d->oversample / d->oversample;
+    nb_scene scene = run->resolved;
+    struct trial before = {0, 0}, now;
+    double share, b;
+    int k = 1;
+
+    if (d->strategy != NB_STRATEGY_SPOTS)
+        crop(scene.detector.roi, trial_evaluations / per_pixel);
+    for (;; k *= 2) {
+        nb_status status = try_image(estimate, &scene, k, &now);
+
+        if (status == NB_OK && now.pixels < 1) { /* a mask hides the middle */
+            memcpy(scene.detector.roi, run->resolved.detector.roi,
+                   sizeof scene.detector.roi);
+            status = try_image(estimate, &scene, k, &now);
+        }
+        if (status != NB_OK) return status;
+        if (2 * k >= d->oversample || (k > 1 && now.seconds > trial_seconds)) break;
+        before = now;
+    }
+    share = now.pixels > 0 ? (double)d->pixels / now.pixels : 0;
+    b = k > 1 ? fmax(now.seconds - before.seconds, 0) * 4 / 3 / k / k : now.seconds;
+    estimate->a = share * fmax(now.seconds - b * k * k, 0);
+    estimate->b = share * b;
+    return NB_OK;
+}
+
+/* Write a time in the largest unit of which there are two or more. */
+static void write_time(double seconds, char *out, size_t size)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{31557600, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    size_t i = 0;
+
+    while (i < 3 && seconds < 2 * units[i].seconds) i++;
+    (void)snprintf(out, size, "%.3g %s", seconds / units[i].seconds, units[i].name);
+}
+
+int estimate_check(struct run *run)
+{
+    const nb_description *d = &run->description;
+    const double least =
+        d->strategy == NB_STRATEGY_SPOTS ? spots_measured_from : measured_from;
+    const int ranks = run->team ? run->team->ranks : 1;
+    const int n = d->oversample, images = (run->s->images + ranks - 1) / ranks;
+    struct estimate e = {.run = run};
+    double affordable, seconds;
+    char time[40], message[512] = "";
+    nb_status status;
+
+    if (run->s->compat || run->s->given[OPT_OVERSAMPLE] || n < 4) return 0;
+    if (d->evaluations * images < least) return 0;
+    status =
+        run_context(run, run->s->compile == NB_COMPILE_OFF ? NB_COMPILE_OFF : NB_COMPILE_ON,
+                    &e.ctx);
+    if (status == NB_OK) {
+        status = measure(&e);
+        (void)snprintf(message, sizeof message, "%s", nb_context_message(e.ctx));
+        nb_context_free(e.ctx);
+    }
+    if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
+    if (status != NB_OK) return message_status(run->messages, status, message, 0);
+    seconds = images * (e.a + e.b * n * n);
+    if (seconds < longest) return 0;
+    affordable = e.b > 0 ? floor(sqrt(fmax(longest / images - e.a, 0) / e.b)) : 1;
+    write_time(seconds, time, sizeof time);
+    return message_usage(run->messages,
+                         "automatic oversampling is %d-fold, %.3g samples a pixel, and "
+                         "would "
+                         "take about %s; give -oversample (%d takes ten minutes, %d itself "
+                         "is obeyed), a wider -mosaic or smaller -N, or a smaller -roi",
+                         n, (double)n * n, time, (int)fmin(fmax(affordable, 1), n), n);
+}

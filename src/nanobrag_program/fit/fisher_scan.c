@@ -1,0 +1,284 @@
+/*
+ * fisher_scan.c - expected errors of a fit against a number of the experiment.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_program/fit/fit_run.h"
+
+enum { STEPS_MOST = 1000, NAME = 64 };
+
+/* Passes on a failure of the library. */
+#define PASS(call)                                                                         \
+    do {                                                                                   \
+        const nb_status pass_status = (call);                                              \
+        if (pass_status != NB_OK) return pass_status;                                      \
+    } while (0)
+
+struct scan {
+    char name[NAME], unit[NAME];
+    double from, to, step;
+};
+
+static int read_scan(const char *text, struct scan *out)
+{
+    char from[32], to[32], step[32], rest;
+    const int n =
+        sscanf(text, "%63[^=]=%31[^:]:%31[^:]:%31[^:]%c", out->name, from, to, step, &rest);
+    return n == 4 && parse_real(from, &out->from) && parse_real(to, &out->to)
+           && parse_real(step, &out->step) && out->step != 0
+           && (out->to - out->from) / out->step >= 0
+           && (out->to - out->from) / out->step < STEPS_MOST;
+}
+
+int fisher_scan_check(const struct settings *s, struct messages *messages)
+{
+    struct scan scan;
+    if (read_scan(s->fit.fisher_scan, &scan)) return 0;
+    return message_usage(messages,
+                         "-fisher_scan %s: expected NAME=FROM:TO:STEP, a step that leads "
+                         "from one to the other in at most %d steps",
+                         s->fit.fisher_scan, STEPS_MOST);
+}
+
+/* The name is that of one parameter of the scene, and all values lie within its bounds. */
+static int check_name(const struct run *run, struct scan *scan)
+{
+    const double last =
+        scan->from + floor((scan->to - scan->from) / scan->step + 1e-9) * scan->step;
+    char what[PARAMS_WHAT];
+    nb_simulator *sim = NULL;
+    nb_param p = {0};
+    if (!params_known(scan->name, what))
+        return message_usage(run->messages, "-fisher_scan: %s", what);
+    const nb_status status =
+        nb_simulator_create(run->ctx, &run->resolved, scan->name, &run->s->how, &sim);
+    int code = 0;
+    if (status != NB_OK)
+        code = message_usage(run->messages, "-fisher_scan %s: %s", scan->name,
+                             nb_context_message(run->ctx));
+    else if (nb_simulator_nparam(sim) != 1 || nb_simulator_param(sim, 0, &p) != NB_OK) {
+        (void)nb_simulator_param(sim, 0, &p);
+        code = message_usage(run->messages,
+                             "-fisher_scan %s: it is %zu parameters; name one, as %s",
+                             scan->name, nb_simulator_nparam(sim), p.name);
+    } else if (!(fmin(scan->from, last) >= p.lower && fmax(scan->from, last) <= p.upper))
+        code = message_usage(run->messages, "-fisher_scan %s: expected values of %g to %g",
+                             scan->name, p.lower, p.upper);
+    if (!code) (void)snprintf(scan->unit, sizeof scan->unit, "%s", p.unit);
+    nb_simulator_free(sim);
+    return code;
+}
+
+/* ---- one point ---- */
+
+/* The run of the command line with another value of the parameter. */
+struct point {
+    struct run run;
+    struct settings settings;
+    nb_simulator *source; /* holds the lists of the scene */
+};
+
+/* Leaves to the rules again what the user left to them. */
+static void reopen_counts(const nb_scene *user, nb_scene *scene)
+{
+    scene->oversample = user->oversample;
+    scene->crystal.interpolate = user->crystal.interpolate;
+    scene->psf.radius = user->psf.radius;
+    if (user->crystal.ndomains == 0) scene->crystal.ndomains = 0;
+    if (user->detector.nlayers == 0) scene->detector.nlayers = 0;
+    if (user->beam.ndispersion == 0) scene->beam.ndispersion = 0;
+    for (int i = 0; i < 2; i++) {
+        if (user->beam.ndivergence[i] > 0) continue;
+        scene->beam.ndivergence[i] = 0;
+        scene->beam.divergence_step[i] = user->beam.divergence_step[i];
+    }
+    if (user->scan.nphi > 0) return;
+    scene->scan.nphi = 0;
+    scene->scan.step = user->scan.step;
+    if (!(user->given & NB_GIVEN_PHI_STEP)) scene->given &= ~(uint64_t)NB_GIVEN_PHI_STEP;
+}
+
+/* Places the detector again as the user did, by a beam centre in pixels or by default. */
+static void reopen_origin(const nb_detector *user, nb_detector *detector)
+{
+    detector->origin_kind = user->origin_kind;
+    memcpy(detector->origin, user->origin, sizeof detector->origin);
+    memcpy(detector->size, user->size, sizeof detector->size);
+}
+
+/* Makes the scene of a point, before its counts and structure factors. */
+static nb_status set_scene(struct point *point, const char *name, double value)
+{
+    const nb_scene *const user = &point->settings.scene;
+    const struct run *const run = &point->run;
+    nb_scene scene = *user;
+    int hkl[3];
+    if (point->settings.boxes_most > 0) {
+        scene.detector.box = NULL;
+        scene.detector.nbox = 0;
+    }
+    PASS(nb_simulator_create(run->ctx, &scene, name, &run->s->how, &point->source));
+    PASS(nb_simulator_resolved(point->source, &value, &scene));
+    reopen_counts(user, &scene);
+    for (int i = 0; i < 3 && strncmp(name, "ncells", 6) != 0; i++)
+        scene.crystal.size[i] = user->crystal.size[i];
+    if (strncmp(name, "origin", 6) != 0) reopen_origin(&user->detector, &scene.detector);
+    if (!params_is_factor(name, hkl)) scene.crystal.hkl = user->crystal.hkl;
+    point->settings.scene = scene;
+    return NB_OK;
+}
+
+/* The options without -param of this name, whose value the scan sets. */
+static int other_events(const struct event_list *events, const char *name,
+                        struct event_list *out)
+{
+    const size_t length = strlen(name);
+    out->at = malloc((events->n + 1) * sizeof *out->at);
+    if (!out->at) return 0;
+    for (size_t i = 0; i < events->n; i++) {
+        const char *const text = events->at[i].text;
+        if (events->at[i].option == OPT_PARAM && strncmp(text, name, length) == 0
+            && text[length] == '=')
+            continue;
+        out->at[out->n++] = events->at[i];
+    }
+    return 1;
+}
+
+/* Resolves a point as the command line with this value would be: structure factors to its
+ * corner, sub-pixels by rule, boxes, warnings. Returns 0 or the exit status. */
+static int point_start(struct point *point, struct run *run, const char *name, double value)
+{
+    struct event_list events = {0};
+    int code = 0, hkl[3];
+    memset(point, 0, sizeof *point);
+    point->settings = *run->s;
+    point->run = *run;
+    point->run.s = &point->settings;
+    point->run.sim = NULL;
+    point->run.derivatives = NULL;
+    point->run.inputs.hkl = NULL;
+    memset(&point->run.params, 0, sizeof point->run.params);
+    const nb_status status = set_scene(point, name, value);
+    if (status != NB_OK)
+        code = message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    if (!code && run->s->pdb && !params_is_factor(name, hkl))
+        code = factors_calculate(&point->run.inputs, &point->settings, run->messages,
+                                 run->ctx);
+    if (!code && !other_events(run->events, name, &events))
+        code = message_failure(run->messages, "out of memory");
+    if (!code) code = run_simulator(&point->run, &events);
+    if (!code) checks_before(&point->run);
+    free(events.at);
+    return code;
+}
+
+static void point_free(struct point *point)
+{
+    nb_hkl_free(point->run.inputs.hkl);
+    params_free(&point->run.params);
+    nb_simulator_free(point->run.sim);
+    nb_simulator_free(point->source);
+}
+
+/* ---- the table ---- */
+
+/* Names, and below them units. */
+static void print_head(const struct scan *scan, const nb_fit_result *r)
+{
+    int hkl[3];
+    printf("%-14s", scan->name);
+    for (size_t i = 0; i < r->nvalue; i++)
+        if (r->value[i].shot <= 0 && !params_is_factor(r->value[i].param.name, hkl))
+            printf(" %12s", r->value[i].param.name);
+    printf("\n%-14s", strcmp(scan->unit, "1") == 0 ? "" : scan->unit);
+    for (size_t i = 0; i < r->nvalue; i++) {
+        const nb_param *const p = &r->value[i].param;
+        if (r->value[i].shot <= 0 && !params_is_factor(p->name, hkl))
+            printf(" %12s", strcmp(p->unit, "1") == 0 ? "" : p->unit);
+    }
+    printf("\n");
+}
+
+static void print_errors(double value, const nb_fit_result *r)
+{
+    int hkl[3];
+    printf("%-14g", value);
+    for (size_t i = 0; i < r->nvalue; i++)
+        if (r->value[i].shot <= 0 && !params_is_factor(r->value[i].param.name, hkl))
+            printf(" %12.4g", r->value[i].error);
+    printf("\n");
+    (void)fflush(stdout);
+}
+
+/* Computes the errors of a point, which job->run is, and prints them. */
+static int compute(struct fit_job *job, const struct scan *scan, double value)
+{
+    struct run *const run = job->run;
+    const nb_fit_options options = fit_options_of(job);
+    nb_fit_result result;
+    nb_fit *fit = NULL;
+    *job->why = 0;
+    nb_status status =
+        nb_fit_create_expected(run->ctx, (int64_t)job->sources.n, NULL, &options, &fit);
+    if (status == NB_OK) status = nb_fit_result_get(fit, &result);
+    for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
+    if (status != NB_OK) {
+        nb_fit_free(fit);
+        if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
+        return message_status(run->messages, status,
+                              *job->why ? job->why : nb_context_message(run->ctx), 0);
+    }
+    if (!outputs_to_stdout(run->s->json)) {
+        if (job->npoint == 0) print_head(scan, &result);
+        print_errors(value, &result);
+    }
+    if (!run->s->json) {
+        nb_fit_free(fit);
+        fit = NULL;
+    }
+    job->point[job->npoint++] =
+        (struct fisher_point){.value = value,
+                              .fit = fit,
+                              .oversample = run->resolved.oversample};
+    return 0;
+}
+
+static int scan_one(struct fit_job *job, const struct scan *scan, int step)
+{
+    struct run *const run = job->run;
+    const double value = scan->from + step * scan->step;
+    struct point *const point = malloc(sizeof *point);
+    if (!point) return message_failure(run->messages, "out of memory");
+    int code = point_start(point, run, scan->name, value);
+    job->run = &point->run;
+    if (!code) code = compute(job, scan, value);
+    job->run = run;
+    point_free(point);
+    free(point);
+    return code;
+}
+
+int fisher_scan_run(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    struct scan scan;
+    if (!read_scan(run->s->fit.fisher_scan, &scan)) return EXIT_USAGE;
+    int code = check_name(run, &scan);
+    if (code) return code;
+    const int steps = (int)floor((scan.to - scan.from) / scan.step + 1e-9);
+    job->point = calloc((size_t)steps + 1, sizeof *job->point);
+    if (!job->point) return message_failure(run->messages, "out of memory");
+    if (!run->s->quiet) printf("expected errors of a fit, against %s\n", scan.name);
+    for (int i = 0; i <= steps && !code; i++) code = scan_one(job, &scan, i);
+    if (code || !run->s->json) return code;
+    run->fit = job;
+    code = json_write(run, run->s->json);
+    run->fit = NULL;
+    return code;
+}

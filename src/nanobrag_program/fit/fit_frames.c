@@ -1,0 +1,109 @@
+/*
+ * fit_frames.c - where the rotations of the images of a fit begin: where their headers say,
+ * unless -phi or "phi0" of -shots does.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_program/fit/fit_run.h"
+
+/* Angles of headers are written to six digits. */
+static int is_same(double a, double b, double osc)
+{
+    return fabs(remainder(a - b, 360)) <= 1e-3 * fabs(osc) + 1e-6 * fabs(a);
+}
+
+/* 1 where one angle is stated for all images. */
+static int is_stated(const struct run *run)
+{
+    int is_set = 0;
+    for (size_t i = 0; i < run->events->n; i++)
+        is_set |= run->events->at[i].option == OPT_PARAM
+                  && strncmp(run->events->at[i].text, "phi0=", 5) == 0;
+    return is_set || run->s->given[OPT_PHI];
+}
+
+/* Reads the start of an image; 0: the header has none, or cannot be read, which the fit
+ * tells. */
+static int read_start(const struct run *run, const struct steady_file *file, double *phi)
+{
+    nb_smv *smv;
+    if (!fit_image_is_smv(file)
+        || nb_smv_read(run->ctx, steady_file_path(file), &smv) != NB_OK)
+        return 0;
+    const int is_found = fit_image_start(smv, phi);
+    nb_smv_free(smv);
+    return is_found;
+}
+
+static int sets_phi0(const struct fit_source *source)
+{
+    const char *const at = source->names ? strstr(source->names, "phi0 ") : NULL;
+    return at && (at == source->names || at[-1] == ' ');
+}
+
+/* Adds phi0 to the numbers of an image. Returns 0 if there is no memory. */
+static int set_phi0(struct fit_source *source, double phi)
+{
+    const size_t length = source->names ? strlen(source->names) : 0;
+    char *const names = realloc(source->names, length + sizeof "phi0 ");
+    double *const values =
+        realloc(source->values, (source->nvalue + 1) * sizeof *source->values);
+    if (names) source->names = names;
+    if (values) source->values = values;
+    if (!names || !values) return 0;
+    memcpy(names + length, "phi0 ", sizeof "phi0 ");
+    values[source->nvalue++] = phi;
+    source->phi0 = phi;
+    return 1;
+}
+
+/* Takes the start of an image, or refuses -phi for images whose headers differ; *first is
+ * one that has an angle, whose header says *first_phi. */
+static int take_start(struct run *run, struct fit_source *source, double phi,
+                      const struct fit_source *first, double first_phi)
+{
+    const nb_scan *const scan = &run->resolved.scan;
+    if (!is_stated(run))
+        return set_phi0(source, phi)
+                   ? 0
+                   : message_failure(run->messages,
+                                     "out of memory for the images of a fit");
+    if (is_same(phi, first_phi, scan->osc)) return 0;
+    return message_usage(run->messages,
+                         "-phi gives all images one start, but the header of %s says %.10g "
+                         "degree and that of %s %.10g; leave out -phi, or give \"phi0\" of "
+                         "each in a list of -shots",
+                         first->file, first_phi, source->file, phi);
+}
+
+int fit_frames_place(struct run *run, struct fit_sources *sources)
+{
+    const nb_scan *const scan = &run->resolved.scan;
+    struct fit_source *first = NULL, *turned = NULL;
+    double phi, first_phi = 0;
+    size_t n = 0;
+    if (scan->osc == 0) return 0;
+    for (size_t i = 0; i < sources->n; i++) {
+        struct fit_source *const source = sources->at + i;
+        if (!source->file || sets_phi0(source) || !read_start(run, &source->steady, &phi))
+            continue;
+        if (!first) first = source, first_phi = phi;
+        const int code = take_start(run, source, phi, first, first_phi);
+        if (code) return code;
+        if (is_same(source->phi0, scan->phi0, scan->osc)) continue;
+        if (!turned) turned = source;
+        n++;
+    }
+    if (turned)
+        message_note(run->messages,
+                     "%s begins at %.10g degree, as its header says%s, where the scene has "
+                     "%.10g; -phi or \"phi0\" of -shots counts more",
+                     turned->file, turned->phi0, n > 1 ? ", and so do others" : "",
+                     scan->phi0);
+    return 0;
+}

@@ -1,0 +1,474 @@
+/*
+ * fit_image.c - an observed image: SMV, with pedestal, gain and overload from its header
+ * unless the options state them, or raw floats in photons.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/description.h>
+
+#include "nanobrag_program/fit/fit_run.h"
+
+/* ---- SMV ---- */
+
+/* The first of some keywords that the header has, else `otherwise`. */
+static double header_number(const nb_smv *smv, const char *const keywords[],
+                            double otherwise)
+{
+    double value = otherwise;
+    for (int i = 0; keywords[i]; i++)
+        if (nb_smv_number(smv, keywords[i], &value)) return value;
+    return otherwise;
+}
+
+/* How counts become photons: (count - pedestal)/gain. */
+struct counting {
+    double pedestal, gain, overload;
+};
+
+/* The largest count of the type of the pixels; INFINITY for floats. */
+static double largest_count(const nb_smv *smv)
+{
+    int type, bits;
+    nb_smv_image(smv, NULL, NULL, &type, &bits);
+    if (type == NB_TYPE_FLOAT) return INFINITY;
+    return ldexp(1, type == NB_TYPE_INT ? bits - 1 : bits) - 1;
+}
+
+static struct counting counting_of(const struct settings *s, const nb_smv *smv)
+{
+    static const char *const pedestals[] = {"IMAGE_PEDESTAL", "ADC_OFFSET", NULL};
+    static const char *const gains[] = {"GAIN", NULL};
+    static const char *const overloads[] = {"CCD_IMAGE_SATURATION", "SATURATED_VALUE",
+                                            "OVERLOAD", NULL};
+    struct counting c = {header_number(smv, pedestals, 0), header_number(smv, gains, 1),
+                         header_number(smv, overloads, largest_count(smv))};
+    if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
+    if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
+    if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
+    if (!(c.gain > 0)) c.gain = 1;
+    return c;
+}
+
+static void convert(const double *counts, size_t n, const struct counting *c,
+                    struct fit_image *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out->photons[i] = (float)((counts[i] - c->pedestal) / c->gain);
+    out->saturation =
+        isfinite(c->overload) ? (double)(float)((c->overload - c->pedestal) / c->gain) : 0;
+}
+
+/* ---- files ---- */
+
+static nb_status failed(nb_context *ctx, const struct steady_file *file, nb_status status,
+                        char why[FIT_WHY])
+{
+    steady_file_message(file, nb_context_message(ctx), why, FIT_WHY);
+    return status;
+}
+
+int fit_image_is_smv(const struct steady_file *image)
+{
+    FILE *file = fopen(steady_file_path(image), "rb");
+    const int first = file ? fgetc(file) : EOF;
+    if (file) (void)fclose(file);
+    return first == '{';
+}
+
+static nb_status wrong_size(const struct run *run, const char *path, int nfast, int nslow,
+                            char why[FIT_WHY])
+{
+    (void)snprintf(why, FIT_WHY,
+                   "%s: the image has %d x %d pixels, the detector %d x %d; %s", path,
+                   nfast, nslow, run->description.nfast, run->description.nslow,
+                   run->inputs.geometry ? "its panels are those of another detector"
+                                        : "set -detpixels_x and -detpixels_y");
+    return NB_ERR_SHAPE;
+}
+
+static nb_status no_memory(const char *path, char why[FIT_WHY])
+{
+    (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+    return NB_ERR_MEMORY;
+}
+
+/* Reads the pixels of an image of the detector's size, to be freed. */
+static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
+                            double **out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    int nfast, nslow;
+    nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
+    if (nfast != d->nfast || nslow != d->nslow)
+        return wrong_size(run, path, nfast, nslow, why);
+    *out = malloc((size_t)nfast * (size_t)nslow * sizeof **out);
+    if (!*out) return no_memory(path, why);
+    if (nb_smv_pixels(smv, *out)) return NB_OK;
+    free(*out);
+    (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
+    return NB_ERR_FORMAT;
+}
+
+/* ---- a header that contradicts the scene ---- */
+
+static int is_off(double a, double b, double share)
+{
+    return fabs(a - b) > share * fabs(b);
+}
+
+/* The distance of a beam centre from where the scene has it, mm. Programs count it from
+ * either side, along either axis, from the corner or from the middle of a pixel. */
+static double centre_off(const nb_description *d, double x, double y)
+{
+    const double f = d->beam_fast, s = d->beam_slow;
+    const double across = d->pixel * d->nfast, down = d->pixel * d->nslow;
+    const double fast[2] = {f, across - f}, slow[2] = {s, down - s};
+    double least = INFINITY;
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            least = fmin(least, fmin(hypot(x - fast[i], y - slow[k]),
+                                     hypot(x - slow[k], y - fast[i])));
+    return least;
+}
+
+int fit_image_start(const nb_smv *smv, double *phi)
+{
+    return nb_smv_number(smv, "OSC_START", phi) || nb_smv_number(smv, "PHI", phi);
+}
+
+/* 1 where a rotation of the header begins elsewhere than that of the scene, by more than
+ * half an image; *phi is where. */
+static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
+{
+    if (scan->osc == 0 || !fit_image_start(smv, phi)) return 0;
+    return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
+}
+
+/* 1 where a header has another width of the rotation, *osc; 0 stands for an unknown one. */
+static int is_wider(const nb_smv *smv, const nb_scan *scan, double *osc)
+{
+    if (!nb_smv_number(smv, "OSC_RANGE", osc) || *osc == 0) return 0;
+    return is_off(fabs(*osc), fabs(scan->osc), 0.01);
+}
+
+/* Writes how a header contradicts the scene, by more than a start may be off. */
+static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
+                          const nb_description *d, char out[FIT_MISMATCH])
+{
+    const double wavelength = image->scene.beam.wavelength;
+    double x, y;
+    if (nb_smv_number(smv, "PIXEL_SIZE", &x) && is_off(x, d->pixel, 0.001))
+        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm, the scene %g", x, d->pixel);
+    else if (nb_smv_number(smv, "WAVELENGTH", &x) && is_off(x, wavelength, 0.002))
+        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A, the scene %g", x,
+                       wavelength);
+    else if (nb_smv_number(smv, "DISTANCE", &x) && is_off(x, d->distance, 0.02)
+             && is_off(x, d->close_distance, 0.02))
+        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm, the scene %g", x,
+                       d->distance);
+    else if (is_turned(smv, &image->scene.scan, &x))
+        (void)snprintf(out, FIT_MISMATCH, "a start at %g degree, the scene %g", x,
+                       image->scene.scan.phi0);
+    else if (is_wider(smv, &image->scene.scan, &x))
+        (void)snprintf(out, FIT_MISMATCH, "a rotation by %g degree, the scene %g", x,
+                       image->scene.scan.osc);
+    else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
+             && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
+             && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
+        (void)snprintf(out, FIT_MISMATCH,
+                       "a beam centre at %g, %g mm, the scene %g, %g from its corner", x, y,
+                       d->beam_fast, d->beam_slow);
+}
+
+static nb_status read_smv(const struct run *run, nb_context *ctx,
+                          const struct fit_source *source, struct fit_image *out,
+                          char why[FIT_WHY])
+{
+    const char *const path = source->file;
+    const nb_description *d = &run->description;
+    nb_smv *smv;
+    double *pixels = NULL;
+    nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
+    if (status != NB_OK) return failed(ctx, &source->steady, status, why);
+    const struct counting c = counting_of(run->s, smv);
+    status = smv_pixels(run, smv, path, &pixels, why);
+    if (status == NB_OK && !(c.overload > c.pedestal)) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: the saturation of %g counts is not above the pedestal of %g",
+                       path, c.overload, c.pedestal);
+        status = NB_ERR_FORMAT;
+        free(pixels);
+    }
+    if (status == NB_OK) {
+        nb_description own;
+        convert(pixels, (size_t)d->nfast * (size_t)d->nslow, &c, out);
+        free(pixels);
+        if (nb_simulator_describe(out->sim, source->values, &own) == NB_OK)
+            find_mismatch(smv, out, &own, out->mismatch);
+    }
+    nb_smv_free(smv);
+    return status;
+}
+
+/* Reads raw floats of either size into single ones. */
+static nb_status read_raw(const struct run *run, nb_context *ctx,
+                          const struct steady_file *file, float *pixels, char why[FIT_WHY])
+{
+    const char *const path = steady_file_path(file);
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    nb_array single = nb_array_f32(pixels, d->nslow, d->nfast);
+    if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
+    (void)failed(ctx, file, NB_ERR_FORMAT, why);
+    double *wide = malloc(n * sizeof *wide);
+    if (!wide) return no_memory(file->name, why);
+    nb_array both = nb_array_f64(wide, d->nslow, d->nfast);
+    const nb_status status = nb_raw_read(ctx, path, &both);
+    for (size_t i = 0; status == NB_OK && i < n; i++) pixels[i] = (float)wide[i];
+    free(wide);
+    return status;
+}
+
+/* The kind of a file that is neither SMV nor raw floats, by its first bytes; NULL: it may
+ * be raw floats. */
+static const char *other_kind(const struct steady_file *image)
+{
+    static const struct {
+        const char *name, *begin;
+    } kinds[] = {{"PNG", "\211PNG"}, {"HDF5", "\211HDF"}, {"TIFF", "II*"},
+                 {"TIFF", "MM"},     {"CBF", "###CBF"},   {"gzip", "\037\213"}};
+    char begin[8] = "";
+    FILE *const file = fopen(steady_file_path(image), "rb");
+    const size_t n = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
+    if (file) (void)fclose(file);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && n > 0; i++)
+        if (strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return kinds[i].name;
+    return NULL;
+}
+
+static nb_status read_photons(const struct run *run, nb_context *ctx,
+                              const struct fit_source *source, struct fit_image *out,
+                              char why[FIT_WHY])
+{
+    if (fit_image_is_smv(&source->steady)) return read_smv(run, ctx, source, out, why);
+    const char *const kind = other_kind(&source->steady);
+    if (kind) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: is a %s file; expected an SMV image, or raw floats as "
+                       "-floatfile writes them",
+                       source->file, kind);
+        return NB_ERR_FORMAT;
+    }
+    out->saturation = run->s->fit.saturation;
+    return read_raw(run, ctx, &source->steady, out->photons, why);
+}
+
+/* Gives every pixel a weight of 1. */
+static nb_status make_weights(const struct run *run, struct fit_image *out,
+                              char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    out->weight = malloc(n * sizeof *out->weight);
+    if (!out->weight) return no_memory("the mask of an image", why);
+    for (size_t i = 0; i < n; i++) out->weight[i] = 1;
+    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
+    return NB_OK;
+}
+
+/* Pixels that are 0 in the mask, or no number, have no weight. */
+static nb_status read_mask(const struct run *run, nb_context *ctx,
+                           const struct steady_file *mask, struct fit_image *out,
+                           char why[FIT_WHY])
+{
+    const char *const path = mask->name;
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    if (!path) return NB_OK;
+    const nb_status made = make_weights(run, out, why);
+    if (made != NB_OK) return made;
+    if (fit_image_is_smv(mask)) {
+        nb_smv *smv;
+        double *pixels;
+        nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
+        if (status != NB_OK) return failed(ctx, mask, status, why);
+        status = smv_pixels(run, smv, path, &pixels, why);
+        nb_smv_free(smv);
+        if (status != NB_OK) return status;
+        for (size_t i = 0; i < n; i++) out->weight[i] = pixels[i] != 0 && !isnan(pixels[i]);
+        free(pixels);
+    } else {
+        const nb_status status = read_raw(run, ctx, mask, out->weight, why);
+        if (status != NB_OK) return status;
+        for (size_t i = 0; i < n; i++)
+            out->weight[i] = out->weight[i] != 0 && !isnan(out->weight[i]);
+    }
+    return NB_OK;
+}
+
+/* ---- checks ---- */
+
+/* Less photons than this are none that were counted: those of gaps between modules, or of a
+ * wrong pedestal. Read-out noise makes fewer than 0, but hardly by six times itself. */
+static double least_photons(const struct run *run)
+{
+    if (run->s->fit.loss == NB_LOSS_POISSON) return 0;
+    return run->s->fit.loss == NB_LOSS_READOUT && run->s->fit.readout > 0
+               ? -6 * run->s->fit.readout
+               : -INFINITY;
+}
+
+/* Marks the pixels that are rendered, to be released with free(); NULL: no memory. */
+static uint8_t *rendered_pixels(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_detector *detector = &run->resolved.detector;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow, nbox = detector->nbox;
+    const int *const roi = detector->roi;
+    uint8_t *marks = calloc(n, 1);
+    for (size_t i = 0; marks && i < (nbox > 0 ? nbox : 1); i++) {
+        const int *const box = nbox > 0 ? detector->box + 4 * i : roi;
+        for (int slow = box[2]; slow < box[3]; slow++)
+            for (int fast = box[0]; fast < box[1]; fast++) {
+                const size_t at = (size_t)slow * (size_t)d->nfast + (size_t)fast;
+                marks[at] = fast >= roi[0] && fast < roi[1] && slow >= roi[2]
+                            && slow < roi[3] && (!detector->mask || detector->mask[at]);
+            }
+    }
+    return marks;
+}
+
+/* Gives pixels below that no weight, and counts those that are rendered. */
+static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
+                                    struct fit_image *out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    const double least = least_photons(run);
+    for (size_t i = 0; i < n; i++) {
+        if (!(out->photons[i] < least) || (out->weight && out->weight[i] == 0)) continue;
+        if (!out->weight) {
+            const nb_status status = make_weights(run, out, why);
+            if (status != NB_OK) return status;
+        }
+        out->weight[i] = 0;
+        out->negative += rendered[i];
+    }
+    return NB_OK;
+}
+
+/* Counts the pixels of the data, and refuses those that are no numbers. */
+static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
+                       struct fit_image *out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    for (size_t i = 0; i < n; i++) {
+        if ((out->weight && out->weight[i] == 0) || !rendered[i]) continue;
+        if (!isfinite(out->photons[i])) {
+            (void)snprintf(why, FIT_WHY,
+                           "%s: pixel fast %d slow %d is %g, expected a number of photons; "
+                           "mask it by -data_mask",
+                           path, (int)(i % (size_t)d->nfast), (int)(i / (size_t)d->nfast),
+                           (double)out->photons[i]);
+            return NB_ERR_FORMAT;
+        }
+        const int is_full = out->saturation > 0 && out->photons[i] >= out->saturation;
+        out->saturated += is_full;
+        out->counted += !is_full;
+    }
+    if (out->counted > 0) return NB_OK;
+    (void)snprintf(why, FIT_WHY, "%s: %s", path,
+                   out->saturated > 0 ? "every pixel that is not masked is saturated"
+                   : out->negative > 0
+                       ? "every pixel that is not masked is below 0 photons; "
+                         "check -pedestal"
+                       : "every pixel is masked");
+    return NB_ERR_FORMAT;
+}
+
+/* Leaves out what was not counted, and counts the others. */
+static nb_status count_pixels(const struct run *run, const char *path,
+                              struct fit_image *out, char why[FIT_WHY])
+{
+    uint8_t *const rendered = rendered_pixels(run);
+    if (!rendered) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+        return NB_ERR_MEMORY;
+    }
+    nb_status status = leave_out_negative(run, rendered, out, why);
+    if (status == NB_OK) status = count(run, path, rendered, out, why);
+    free(rendered);
+    return status;
+}
+
+/* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
+static void blank_masked(const struct run *run, struct fit_image *out)
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(out->photons[i])) out->photons[i] = 0;
+}
+
+/* ---- scenes ---- */
+
+static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene *base,
+                         const struct fit_source *source, struct fit_image *out)
+{
+    const nb_status status =
+        nb_simulator_create(ctx, base, source->names, &run->s->how, &out->sim);
+    return status == NB_OK ? nb_simulator_resolved(out->sim, source->values, &out->scene)
+                           : status;
+}
+
+/* Makes the scene of an image, with what the scan of -expt has at its angle. */
+static nb_status make_scene(const struct run *run, nb_context *ctx,
+                            const struct fit_source *source, struct fit_image *out,
+                            char why[FIT_WHY])
+{
+    nb_scene base = run->resolved;
+    nb_status status = resolve(run, ctx, &base, source, out);
+    if (status == NB_OK && experiment_set(run, out->scene.scan.phi0, &base)) {
+        nb_lattice *const list = lattices_at(run, out->scene.scan.phi0, &base);
+        nb_simulator_free(out->sim);
+        out->sim = NULL;
+        if (!list) return no_memory("the lattices of an image", why);
+        status = resolve(run, ctx, &base, source, out);
+        free(list);
+    }
+    return status == NB_OK ? NB_OK : failed(ctx, &source->steady, status, why);
+}
+
+nb_status fit_image_read(const struct run *run, nb_context *ctx,
+                         const struct fit_source *source, const struct steady_file *mask,
+                         struct fit_image *out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    nb_status status;
+    memset(out, 0, sizeof *out);
+    status = make_scene(run, ctx, source, out, why);
+    if (status != NB_OK || !source->file) return status;
+    out->photons = malloc((size_t)d->nfast * (size_t)d->nslow * sizeof *out->photons);
+    if (!out->photons) return no_memory(source->file, why);
+    out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
+    status = read_photons(run, ctx, source, out, why);
+    if (status == NB_OK) status = read_mask(run, ctx, mask, out, why);
+    if (status == NB_OK) status = count_pixels(run, source->file, out, why);
+    if (status == NB_OK) blank_masked(run, out);
+    return status;
+}
+
+void fit_image_free(struct fit_image *image)
+{
+    nb_simulator_free(image->sim);
+    free(image->photons);
+    free(image->weight);
+    memset(image, 0, sizeof *image);
+}

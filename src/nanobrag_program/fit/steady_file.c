@@ -1,0 +1,75 @@
+/* steady_file.c - see steady_file.h. SPDX-License-Identifier: MIT */
+#include "nanobrag_program/fit/steady_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "nanobrag_program/progress_line.h"
+#include "nanobrag_program/run.h"
+
+enum { BLOCK = 1 << 16 };
+
+/* Copies from a descriptor. Returns 0, or an errno: EINTR if an interrupt came. */
+static int copy_bytes(int from, FILE *to, size_t most)
+{
+    char *const block = malloc(BLOCK);
+    int error = block ? 0 : ENOMEM;
+    while (!error && most > 0) {
+        const ssize_t got = read(from, block, most < BLOCK ? most : BLOCK);
+        if (got == 0) break;
+        if (got < 0 && (errno != EINTR || progress_line_interrupted())) error = errno;
+        if (got > 0 && fwrite(block, 1, (size_t)got, to) != (size_t)got) error = errno;
+        if (got > 0) most -= (size_t)got;
+    }
+    free(block);
+    return !error && fflush(to) != 0 ? errno : error;
+}
+
+static int copy_pipe(struct steady_file *out, size_t most)
+{
+    int from, error;
+    while ((from = open(out->name, O_RDONLY | O_CLOEXEC)) < 0)
+        if (errno != EINTR || progress_line_interrupted()) return errno;
+    out->copy = tmpfile();
+    error = out->copy ? copy_bytes(from, out->copy, most + 1) : errno;
+    (void)close(from);
+    if (!error)
+        (void)snprintf(out->path, sizeof out->path, "/dev/fd/%d", fileno(out->copy));
+    return error;
+}
+
+int steady_file_begin(struct messages *messages, const char *name, size_t most,
+                      struct steady_file *out)
+{
+    struct stat st;
+    *out = (struct steady_file){.name = name};
+    if (stat(name, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) return 0;
+    const int error = copy_pipe(out, most);
+    if (!error) return 0;
+    if (error == EINTR) return EXIT_INTERRUPTED;
+    return message_usage(messages, "%s: cannot be read: %s", name, strerror(error));
+}
+
+void steady_file_end(struct steady_file *file)
+{
+    if (file->copy) (void)fclose(file->copy);
+    file->copy = NULL;
+}
+
+const char *steady_file_path(const struct steady_file *file)
+{
+    return *file->path ? file->path : file->name;
+}
+
+void steady_file_message(const struct steady_file *file, const char *message, char *out,
+                         size_t size)
+{
+    const size_t n = strlen(file->path);
+    const int names_it = n > 0 && strncmp(message, file->path, n) == 0;
+    (void)snprintf(out, size, "%s%s", names_it ? file->name : "",
+                   names_it ? message + n : message);
+}

@@ -1,0 +1,107 @@
+/*
+ * main.c - the entry of the program: chooses the profile, nanobrag's own or nanoBragg's,
+ * and the action: help, a generated text, or a run.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "nanobrag_program/message.h"
+#include "nanobrag_program/options/command_line.h"
+#include "nanobrag_program/options/generate.h"
+#include "nanobrag_program/options/help.h"
+#include "nanobrag_program/options/options.h"
+#include "nanobrag_program/run.h"
+#include "nanobrag_program/share/team.h"
+
+/* The place of the first argument that is this option, by one of its names; 0: none is. */
+static int find_option(int argc, char **argv, int option)
+{
+    for (int i = 1; i < argc; i++)
+        if (option_is(option, argv[i])) return i;
+    return 0;
+}
+
+/* Print the text that -generate names, where `speaks` is 1; returns 0 when there is no such
+ * text. */
+static int generate(const struct event_list *events, int speaks)
+{
+    const char *what = NULL;
+    for (size_t i = 0; i < events->n; i++)
+        if (events->at[i].option == OPT_GENERATE) what = events->at[i].text;
+    if (!what || !speaks) return what != NULL;
+    if (strcmp(what, "man") == 0)
+        generate_man();
+    else if (strcmp(what, "bash") == 0)
+        generate_bash();
+    else
+        generate_markdown();
+    return 1;
+}
+
+static int printed(struct messages *messages)
+{
+    return fflush(stdout) == 0 ? EXIT_DONE
+                               : message_failure(messages, "stdout cannot be written");
+}
+
+/* Print what is asked for in place of a run, where `speaks` is 1. Returns the exit status,
+ * or -1 when a run is asked for. */
+static int inform(struct messages *messages, int speaks, int argc, char **argv)
+{
+    const int help = find_option(argc, argv, OPT_HELP);
+    const int version = find_option(argc, argv, OPT_VERSION);
+    if (!help && !version && !find_option(argc, argv, OPT_LIST_PARAMS)) return -1;
+    if (!speaks) return EXIT_DONE;
+    if (help) {
+        int code = 0;
+        if (help + 1 < argc)
+            code = help_word(messages, argv[help + 1]);
+        else
+            help_overview();
+        return code ? code : printed(messages);
+    }
+    if (version) {
+        printf("nanobrag %s (%s)\n", nb_version(), nb_features());
+        return printed(messages);
+    }
+    generate_params();
+    return printed(messages);
+}
+
+static int start(struct messages *messages, const struct team *team, int argc, char **argv)
+{
+    struct event_list events;
+    const char *wrong;
+    messages->compat = parse_profile(argc, argv, &wrong);
+    const int informed = inform(messages, team_speaks(team), argc, argv);
+    if (informed >= 0) return informed;
+    if (wrong)
+        return message_usage(messages,
+                             "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",
+                             wrong);
+    if (argc < 2)
+        return message_usage(messages,
+                             "nothing asked for; nanobrag -help lists the options");
+    int code = parse_arguments(messages, argc, argv, &events);
+    struct run run = {.messages = messages,
+                      .events = &events,
+                      .team = team,
+                      .argc = argc,
+                      .argv = argv};
+    if (!code)
+        code = generate(&events, team_speaks(team)) ? printed(messages) : run_program(&run);
+    events_free(&events);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct messages messages = {0};
+    const struct team *const team = team_begin(&argc, &argv, &messages);
+    const int code = start(&messages, team, argc, argv);
+    messages_free(&messages);
+    team_end(team, code);
+    return code;
+}

@@ -1,0 +1,38 @@
+/*
+ * compiling.c - the compiled mode that options and environment ask for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_program/run.h"
+
+const char *compiling_word(int mode)
+{
+    if (mode == NB_COMPILE_OFF || compiling_off_by()) return "off";
+    return "on";
+}
+
+/* 1 when a switch is on, by the library's rule: only the value 1 turns it on. */
+static int is_on(const char *name)
+{
+    const char *const value = getenv(name);
+    return value && strcmp(value, "1") == 0;
+}
+
+const char *compiling_off_by(void)
+{
+    if (is_on("NANOBRAGG_DISABLE_COMPILE")) return "NANOBRAGG_DISABLE_COMPILE=1";
+    if (is_on("NANOBRAG_DISABLE_COMPILE")) return "NANOBRAG_DISABLE_COMPILE=1";
+    return NULL;
+}
+
+void compiling_note(struct run *run)
+{
+    if (!compiling_off_by() || !run->s->given[OPT_COMPILE]) return;
+    if (run->s->compile == NB_COMPILE_OFF) return;
+    message_note(run->messages,
+                 "compiled mode is off: %s in the environment wins over -compile %s",
+                 compiling_off_by(), run->s->compile == NB_COMPILE_TUNE ? "tune" : "on");
+}

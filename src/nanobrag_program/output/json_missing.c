@@ -1,0 +1,12 @@
+/*
+ * json_missing.c - replaces summary_json.c in a build without cJSON. outputs.c refuses
+ * -json before, so this function is not reached.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "nanobrag_program/run.h"
+
+int json_write(struct run *run, const char *path)
+{
+    return message_usage(run->messages, "-json %s: this build lacks cJSON", path);
+}

@@ -1,0 +1,173 @@
+/*
+ * names.c - the names of files that a run writes, and which of them are its inputs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "nanobrag_program/run.h"
+#include "nanobrag_program/share/share.h"
+
+const char *output_base(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *output_extension(const char *path)
+{
+    const char *const base = output_base(path), *const dot = strrchr(base, '.');
+    return dot && dot > base ? dot : base + strlen(base);
+}
+
+const char *output_digits(const char *path)
+{
+    enum { DIGITS_MOST = 9 };
+    const char *const base = output_base(path), *const end = output_extension(path);
+    const char *digits = end;
+    while (digits > base && digits[-1] >= '0' && digits[-1] <= '9'
+           && end - digits < DIGITS_MOST)
+        digits--;
+    return digits;
+}
+
+/* Join `n` bytes of text, `number` with at least `width` digits, and the rest of the text.
+ */
+static char *join(const char *text, size_t n, int number, size_t width, const char *rest)
+{
+    const size_t size = n + width + strlen(rest) + 32;
+    char *out = malloc(size);
+    if (out) snprintf(out, size, "%.*s%0*d%s", (int)n, text, (int)width, number, rest);
+    return out;
+}
+
+char *output_name(const char *pattern, int i, int sweep)
+{
+    enum { WIDTH = 5 };
+    if (!sweep) return strdup(pattern);
+    const char *base = output_base(pattern);
+    const char *hash = strrchr(base, '#');
+    if (hash) {
+        const char *first = hash;
+        while (first > base && first[-1] == '#') first--;
+        return join(pattern, (size_t)(first - pattern), i + 1, (size_t)(hash - first) + 1,
+                    hash + 1);
+    }
+    const char *end = output_extension(pattern);
+    const char *digits = output_digits(pattern);
+    if (digits < end)
+        return join(pattern, (size_t)(digits - pattern), atoi(digits) + i,
+                    (size_t)(end - digits), end);
+    const size_t n = (size_t)(end - pattern);
+    char *with_line = malloc(n + 2);
+    if (!with_line) return NULL;
+    memcpy(with_line, pattern, n);
+    with_line[n] = '_';
+    with_line[n + 1] = 0;
+    char *out = join(with_line, n + 1, i + 1, WIDTH, end);
+    free(with_line);
+    return out;
+}
+
+char *output_name_of(const struct settings *s, int kind, int i)
+{
+    const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
+    /* one file for all images, whose number is 1 */
+    if (whole)
+        return output_name(s->out[kind], 0, strchr(output_base(s->out[kind]), '#') != NULL);
+    return output_name(s->out[kind], s->first + i, s->given[OPT_IMAGES]);
+}
+
+int outputs_name(struct run *run, int i)
+{
+    struct result *const result = &run->results[i];
+    if (i >= run->reached) run->reached = i + 1;
+    for (int kind = 0; kind < OUT_COUNT; kind++) {
+        if (!run->s->out[kind]) continue;
+        /* a data file is named as it begins */
+        if (kind == OUT_IMAGE && run->share->in_parts) continue;
+        result->file[kind] = output_name_of(run->s, kind, i);
+        if (!result->file[kind]) return message_failure(run->messages, "out of memory");
+    }
+    return 0;
+}
+
+int outputs_to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+const char *results_names(const struct run *run, int kind, const char **last)
+{
+    const char *first = NULL;
+    for (int i = 0; i < run->reached; i++) {
+        const char *const name = run->results[i].file[kind];
+        if (!name || (!run->results[i].kept && !(run->results[i].seconds > 0))) continue;
+        if (!first) first = name;
+        *last = name;
+    }
+    return first;
+}
+
+static int folder_of(const char *path, struct stat *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (!folder) return 0;
+    if (slash) folder[slash == path ? 1 : slash - path] = 0;
+    const int found = stat(folder, out) == 0;
+    free(folder);
+    return found;
+}
+
+int outputs_same_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    if (strcmp(a, b) == 0) return 1;
+    if (strcmp(output_base(a), output_base(b)) == 0 && folder_of(a, &sa)
+        && folder_of(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino)
+        return 1;
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode)
+           && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+int outputs_are_input(const struct settings *s, const char *name)
+{
+    const char *const inputs[] = {s->hkl,       s->matrix,        s->sources,  s->stol,
+                                  s->boxes,     s->img,           s->mask,     s->cotangent,
+                                  s->pdb,       s->mtz,           s->expt,     s->xparm,
+                                  s->fit.shots, s->fit.data_mask, s->spectrum, s->spectra,
+                                  s->geom};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        if (inputs[k] && outputs_same_file(name, inputs[k])) return 1;
+    for (int k = 0; k < s->nadded; k++)
+        if (outputs_same_file(name, s->added[k].file)) return 1;
+    return 0;
+}
+
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name)
+{
+    if (!outputs_are_input(s, name)) return 0;
+    return message_usage(messages, "%s is an input and would be overwritten", name);
+}
+
+enum image_format image_format(const struct settings *s)
+{
+    static const struct {
+        const char *ending;
+        enum image_format format;
+    } endings[] = {{".img", IMAGE_SMV},
+                   {".cbf", IMAGE_CBF},
+                   {".nxs", IMAGE_NXMX},
+                   {".h5", IMAGE_NXMX}};
+    const char *const name = s->out[OUT_IMAGE];
+    const char *const dot = name ? strrchr(name, '.') : NULL;
+    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
+        if (strcasecmp(dot, endings[i].ending) == 0) return endings[i].format;
+    return IMAGE_UNKNOWN;
+}

@@ -1,0 +1,87 @@
+/*
+ * share.h - which images of a run this process makes: those that are not there already, by
+ * -resume, and of these its share where several processes run together. And the NXmx files
+ * of such a run: each process writes data files, of consecutive frames, and a master shows
+ * them as one.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_SHARE_SHARE_H
+#define NB_CLI_SHARE_SHARE_H
+
+#include <stddef.h>
+
+#include "nanobrag_program/run.h"
+#include "nanobrag_program/share/team.h"
+
+/* bits of the state of an image */
+enum {
+    SHARE_KEPT = 1, /* all of its files are there */
+    SHARE_FRAMED = 2, /* it is a frame of a data file that is there */
+    SHARE_MINE = 4 /* this process makes it */
+};
+
+struct share {
+    unsigned char *state; /* (images of the run) */
+    int mine; /* how many are */
+    int in_parts; /* 1: NXmx in data files */
+    int frames_most; /* of a data file */
+};
+
+/* Refuse options of which several processes could not each do a part, and those that
+ * nothing is shared by. Returns 0 or the exit status. */
+int share_check(const struct run *run);
+
+/* Take the seeds of rank 0 where they come from the clock. */
+void share_seeds(struct run *run);
+
+/* Find what is there, and divide what is missing; `code` is the exit status so far. Every
+ * process calls it. Returns 0 or the exit status. */
+int share_begin(struct run *run, int code);
+
+/* Collect what the processes tell of their images at rank 0, after all have come so far.
+ * Returns 0 or the exit status. */
+int share_end(struct run *run, int code);
+
+int share_is_mine(const struct run *run, int i);
+int share_is_kept(const struct run *run, int i);
+int share_is_framed(const struct run *run, int i);
+
+/* The number of the rows of -shots or of the images of the sweep, of which the run may make
+ * some only; 1 where it has been asked for all. */
+int share_total(const struct run *run);
+int share_is_whole(const struct run *run);
+
+/* The parameters of n images, the first of which has number `row` of all, (n x nparam), to
+ * be freed; NULL: no memory. */
+double *share_rows(const struct run *run, int row, int n);
+
+void share_free(struct run *run);
+
+/* ---- data files of NXmx (parts.c) ---- */
+
+/* consecutive frames in a file */
+struct part {
+    int row, n; /* number of the first of all, from 0 on; frames */
+};
+
+struct parts {
+    struct part *at;
+    size_t n;
+};
+
+/* The name of the data file that begins with image i of the run, to be freed; NULL: no
+ * memory. */
+char *part_name(const struct settings *s, int i);
+
+/* List the data files of the run in their order; one whose first frame is that of another
+ * already is left out. Where there are none, a file of -imagefile that an earlier run left
+ * with some of the frames becomes the first, and one with all of them is the only part.
+ * Returns 0 or the exit status. */
+int parts_find(struct run *run, struct parts *out);
+void parts_free(struct parts *parts);
+
+/* Write the master if the data files have all frames. Returns 0 or the exit status. */
+int parts_write_master(struct run *run);
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * team.h - the processes among which a run is shared out. The program nanobrag is alone;
+ * nanobrag_mpi is one of those that mpirun has started.
+ *
+ * Each of the calls of a team is made by all of its processes, in the same order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_SHARE_TEAM_H
+#define NB_CLI_SHARE_TEAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nanobrag_program/message.h"
+
+struct team {
+    int rank, ranks; /* from 0 on */
+    int threads; /* of each process, for all to have processors of their own */
+    int64_t milliseconds; /* of the clock, at the start of rank 0 */
+
+    /* Give n bytes of rank 0 to all. */
+    void (*share)(void *bytes, size_t n);
+    /* At rank 0, make each byte the bits that any process has set in it. */
+    void (*merge)(void *bytes, size_t n);
+    /* The smallest of the numbers of all. */
+    int (*smallest)(int number);
+};
+
+/* Join the others; NULL: there are none. Messages of all ranks but 0 are held back from
+ * then on, since what is wrong is mostly so for all of them. */
+const struct team *team_begin(int *argc, char ***argv, struct messages *messages);
+
+/* Leave the others; `code` is the exit status. */
+void team_end(const struct team *team, int code);
+
+/* 1 where a run is shared out. */
+static inline int team_several(const struct team *team)
+{
+    return team && team->ranks > 1;
+}
+
+/* 1 for the one process that reports and writes what is of all. */
+static inline int team_speaks(const struct team *team)
+{
+    return !team || team->rank == 0;
+}
+
+/* Wait for all, and learn how they fare (share.c): 0 when the status of every process is 0,
+ * else that of this one, or EXIT_RUN when it is 0. What the first one that failed has to
+ * say is printed. */
+int team_agree(const struct team *team, struct messages *messages, int code);
+
+#endif
