@@ -53,7 +53,7 @@ static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
 {
     if (!sim->psf) return;
     for (int i = 0; i < detector_panels(&scene->detector); i++) {
-        const struct psf_area area = psf_area_of(&scene->detector, i);
+        const struct psf_panel area = psf_panel_of(&scene->detector, i);
 
         psf_apply(sim->psf, &area, scene->psf.fwhm / area.pixel, photons);
     }
@@ -86,7 +86,7 @@ static void unpack(const struct job *job, const unsigned char *dark, const nb_ar
     if (!window_is_whole(job->window) || memchr(dark, 1, (size_t)count)) array_zero(image);
     for (int t = 0; t < count; t++) {
         double photons[TILE_PIXELS];
-        struct listing listing;
+        struct shown_pixels shown;
 
         if (dark[t]) continue;
 
@@ -102,10 +102,10 @@ static void unpack(const struct job *job, const unsigned char *dark, const nb_ar
                               photons + (ptrdiff_t)r * tile.width);
             continue;
         }
-        grid_list(&tile, &listing);
-        for (int i = 0; i < listing.n; i++)
-            array_set(image, slow + listing.pixel[i] / TILE_FAST,
-                      fast + listing.pixel[i] % TILE_FAST, photons[i]);
+        grid_list(&tile, &shown);
+        for (int i = 0; i < shown.n; i++)
+            array_set(image, slow + shown.pixel[i] / TILE_FAST,
+                      fast + shown.pixel[i] % TILE_FAST, photons[i]);
     }
 }
 

@@ -179,11 +179,11 @@ static nb_status make_psf(nb_simulator *sim)
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
     for (int i = 0; i < detector_panels(d); i++) {
-        const struct psf_area area = psf_area_of(d, i);
+        const struct psf_panel panel = psf_panel_of(d, i);
 
-        nslow = area.nslow > nslow ? area.nslow : nslow;
-        nfast = area.nfast > nfast ? area.nfast : nfast;
-        pixel = fmin(pixel, area.pixel);
+        nslow = panel.nslow > nslow ? panel.nslow : nslow;
+        nfast = panel.nfast > nfast ? panel.nfast : nfast;
+        pixel = fmin(pixel, panel.pixel);
     }
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / pixel);
     return psf_create(sim->ctx, psf, nslow, nfast, &sim->psf);

@@ -248,16 +248,16 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
     const struct tile *tile = &jacobian->tile;
     const int slow = job->window->slow0 + tile->slow,
               fast = job->window->fast0 + tile->fast;
-    struct listing listing;
+    struct shown_pixels shown;
     double change[TILE_PIXELS];
 
-    grid_list(tile, &listing);
+    grid_list(tile, &shown);
     (void)chunk;
     (void)adjoint_kernels;
     for (size_t k = 0; k < jacobian->of->n; k++) {
         change_of(r->sim, jacobian, k, change);
-        for (int i = 0; i < listing.n; i++) {
-            const int pixel = listing.pixel[i];
+        for (int i = 0; i < shown.n; i++) {
+            const int pixel = shown.pixel[i];
 
             array_set(r->change + jacobian_which(jacobian->of, k),
                       slow + pixel / tile->width, fast + pixel % tile->width, change[i]);

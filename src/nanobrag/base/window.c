@@ -23,8 +23,8 @@ struct making {
     size_t nopen;
     uint32_t (*bits)[TILE_SLOW]; /* of each tile in the row at hand */
     int low, high; /* its columns of tiles that a box touched, end excluded */
-    size_t tiles, runs; /* room in the lists */
-    int nrun;
+    size_t tiles, spans; /* room in the lists */
+    int nspan;
 };
 
 /* Returns a + b, at most `most`, which is 0 or more. */
@@ -154,27 +154,27 @@ static int count_bits(const uint32_t bits[TILE_SLOW])
     return count;
 }
 
-/* Lists tile t of the row at hand, unless it is empty, and continues the last run or begins
- * a new one. */
+/* Lists tile t of the row at hand, unless it is empty, and continues the last span or
+ * begins a new one. */
 static int list_tile(struct making *m, int t, int slow, struct window *out)
 {
     struct window *panel = m->panel;
-    const int count = count_bits(m->bits[t]), begins = m->nrun == panel->row[panel->nrow];
+    const int count = count_bits(m->bits[t]), begins = m->nspan == panel->row[panel->nrow];
     struct tile *tile;
-    void *tiles = out->tile, *runs = out->run;
+    void *tiles = out->tile, *spans = out->span;
     int room;
 
     if (count == 0) return 1;
     room = grow(&tiles, &m->tiles, (size_t)out->ntile, sizeof *out->tile)
-           && grow(&runs, &m->runs, (size_t)m->nrun, sizeof *out->run);
-    out->tile = tiles, out->run = runs;
+           && grow(&spans, &m->spans, (size_t)m->nspan, sizeof *out->span);
+    out->tile = tiles, out->span = spans;
     if (!room) return 0;
-    if (begins || out->run[m->nrun - 1].end != t * TILE_FAST) {
-        const struct window_run run = {out->ntile, t * TILE_FAST, 0};
+    if (begins || out->span[m->nspan - 1].end != t * TILE_FAST) {
+        const struct tile_span span = {out->ntile, t * TILE_FAST, 0};
 
-        out->run[m->nrun++] = run;
+        out->span[m->nspan++] = span;
     }
-    out->run[m->nrun - 1].end = (t + 1) * TILE_FAST;
+    out->span[m->nspan - 1].end = (t + 1) * TILE_FAST;
     tile = out->tile + out->ntile;
     tile->fast = t * TILE_FAST;
     tile->slow = slow;
@@ -209,7 +209,7 @@ static int make_row(struct making *m, struct window *out)
         if (!list_tile(m, t, slow, out)) return 0;
         memset(m->bits[t], 0, sizeof m->bits[t]);
     }
-    panel->row[++panel->nrow] = m->nrun;
+    panel->row[++panel->nrow] = m->nspan;
     return 1;
 }
 
@@ -221,7 +221,7 @@ static int make_rows(struct making *m, struct window *out)
 
     take_boxes(m);
     panel->first_tile = out->ntile;
-    panel->row[0] = m->nrun;
+    panel->row[0] = m->nspan;
     if (m->nbox > 0) {
         panel->first_row = m->box[2] / TILE_SLOW;
         for (size_t i = 0; i < m->nbox; i++) last = max_int(last, m->box[4 * i + 3]);
@@ -284,20 +284,20 @@ static int by_number(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Lists the panels that cross the rows of a band, from left to right. */
-static void list_crossing(struct window *out, struct window_band *band)
+/* Lists the panels that cross all of some rows, from left to right. */
+static void list_crossing(struct window *out, struct panel_rows *rows)
 {
-    int *list = out->order + band->first;
+    int *list = out->order + rows->first;
 
     for (int i = 0; i < out->npanel; i++) {
         const struct window *w = out->panel + i;
-        int at = band->n;
+        int at = rows->n;
 
-        if (w->slow0 > band->slow || w->slow0 + w->nslow < band->end) continue;
+        if (w->slow0 > rows->slow || w->slow0 + w->nslow < rows->end) continue;
         for (; at > 0 && out->panel[list[at - 1]].fast0 > w->fast0; at--)
             list[at] = list[at - 1];
         list[at] = i;
-        band->n++;
+        rows->n++;
     }
 }
 
@@ -311,15 +311,15 @@ static size_t count_crossing(const struct window *w, int s)
     return n;
 }
 
-/* Makes the bands between the rows in which a panel begins or ends. */
-static int make_bands(struct window *out)
+/* Makes the groups of rows between those in which a panel begins or ends. */
+static int make_panel_rows(struct window *out)
 {
     const size_t edges = 2 * (size_t)(unsigned)out->npanel;
     int *edge = malloc(edges * sizeof *edge), n = 0;
     size_t listed = 0;
 
-    out->band = calloc(edges, sizeof *out->band);
-    if (!edge || !out->band) {
+    out->panel_rows = calloc(edges, sizeof *out->panel_rows);
+    if (!edge || !out->panel_rows) {
         free(edge);
         return 0;
     }
@@ -331,34 +331,34 @@ static int make_bands(struct window *out)
     }
     qsort(edge, edges, sizeof *edge, by_number);
     for (int i = 1; i < 2 * out->npanel; i++) {
-        const struct window_band band = {edge[i - 1], edge[i], (int)listed, 0};
+        const struct panel_rows rows = {edge[i - 1], edge[i], (int)listed, 0};
 
         if (edge[i] == edge[i - 1]) continue;
-        listed += count_crossing(out, band.slow);
-        out->band[n++] = band;
+        listed += count_crossing(out, rows.slow);
+        out->panel_rows[n++] = rows;
     }
     free(edge);
-    out->nband = n;
+    out->npanel_rows = n;
     out->order = malloc((listed + 1) * sizeof *out->order);
     if (!out->order || listed > INT_MAX) return 0;
-    for (int i = 0; i < n; i++) list_crossing(out, out->band + i);
+    for (int i = 0; i < n; i++) list_crossing(out, out->panel_rows + i);
     return 1;
 }
 
 const struct window *window_at(const struct window *image, int s, int f)
 {
-    int low = 0, high = image->nband, first, end;
+    int low = 0, high = image->npanel_rows, first, end;
 
-    while (low < high) { /* the first band that ends below the row */
+    while (low < high) { /* the first that end below the row */
         const int mid = (low + high) / 2;
 
-        if (image->band[mid].end > s)
+        if (image->panel_rows[mid].end > s)
             high = mid;
         else
             low = mid + 1;
     }
-    if (low == image->nband || image->band[low].slow > s) return NULL;
-    first = image->band[low].first, end = first + image->band[low].n;
+    if (low == image->npanel_rows || image->panel_rows[low].slow > s) return NULL;
+    first = image->panel_rows[low].first, end = first + image->panel_rows[low].n;
     for (low = first, high = end; low < high;) {
         const int mid = (low + high) / 2;
         const struct window *panel = image->panel + image->order[mid];
@@ -379,11 +379,12 @@ static void trim(const struct making *m, struct window *out)
     const size_t rows = (size_t)out->nrow + 1;
     void *tiles =
         out->ntile ? realloc(out->tile, (size_t)out->ntile * sizeof *out->tile) : NULL;
-    void *runs = m->nrun ? realloc(out->run, (size_t)m->nrun * sizeof *out->run) : NULL;
+    void *spans =
+        m->nspan ? realloc(out->span, (size_t)m->nspan * sizeof *out->span) : NULL;
     void *row = realloc(out->row, rows * sizeof *out->row);
 
     if (tiles) out->tile = tiles;
-    if (runs) out->run = runs;
+    if (spans) out->span = spans;
     if (row) out->row = row;
 }
 
@@ -394,7 +395,7 @@ static void share_lists(struct window *out)
         struct window *w = out->panel + i;
 
         w->tile = out->tile;
-        w->run = out->run;
+        w->span = out->span;
         w->row = out->row + w->row0;
         w->boxed = out->boxed;
     }
@@ -414,7 +415,7 @@ static int make_lists(struct making *m, struct window *out)
     m->bits = calloc((size_t)(widest - 1) / TILE_FAST + 1, sizeof *m->bits);
     if (!m->box || !m->open || !m->bits) return 0;
     if (p->npanel == 0) return make_rectangle(m, out);
-    return make_panels(m, out) && make_bands(out);
+    return make_panels(m, out) && make_panel_rows(out);
 }
 
 /* Sets the ROI of an image of panels: the given one, cut to the image. */
@@ -478,9 +479,9 @@ void window_free(struct window *window)
 {
     free(window->tile);
     free(window->row);
-    free(window->run);
+    free(window->span);
     free(window->panel);
-    free(window->band);
+    free(window->panel_rows);
     free(window->order);
     memset(window, 0, sizeof *window);
 }
@@ -489,10 +490,11 @@ size_t window_bytes(const struct window *w)
 {
     size_t bytes = (size_t)w->ntile * sizeof *w->tile
                    + (w->row ? (size_t)w->nrow + 1 : 0) * sizeof *w->row
-                   + (w->row ? (size_t)w->row[w->nrow] : 0) * sizeof *w->run;
+                   + (w->row ? (size_t)w->row[w->nrow] : 0) * sizeof *w->span;
 
-    for (int i = 0; i < w->nband; i++) bytes += (size_t)w->band[i].n * sizeof *w->order;
-    return bytes + (size_t)w->npanel * (sizeof *w->panel + 2 * sizeof *w->band);
+    for (int i = 0; i < w->npanel_rows; i++)
+        bytes += (size_t)w->panel_rows[i].n * sizeof *w->order;
+    return bytes + (size_t)w->npanel * (sizeof *w->panel + 2 * sizeof *w->panel_rows);
 }
 
 /* Widens `extent`, a rectangle, by the rendered pixels of a rectangle in a tile. */
@@ -525,15 +527,15 @@ static int find_extent(const struct window *w, const int *rectangle, int any, in
     extent[1] = extent[3] = 0;
     if (rectangle[1] <= rectangle[0] || rectangle[3] <= rectangle[2]) return 0;
     for (int row = first; row <= end; row++) {
-        const struct window_run *run = window_run_of(w, row * TILE_SLOW, rectangle[0]);
-        const struct window_run *last = w->run + w->row[row - w->first_row + 1];
+        const struct tile_span *span = tile_span_of(w, row * TILE_SLOW, rectangle[0]);
+        const struct tile_span *last = w->span + w->row[row - w->first_row + 1];
 
-        for (; run && run < last && run->fast < rectangle[1]; run++) {
-            const int from = max_int(rectangle[0], run->fast);
-            const int to = min_int(rectangle[1], run->end);
+        for (; span && span < last && span->fast < rectangle[1]; span++) {
+            const int from = max_int(rectangle[0], span->fast);
+            const int to = min_int(rectangle[1], span->end);
 
             for (int f = from / TILE_FAST; f <= (to - 1) / TILE_FAST; f++) {
-                add_extent(w->tile + run->first + f - run->fast / TILE_FAST, rectangle,
+                add_extent(w->tile + span->first + f - span->fast / TILE_FAST, rectangle,
                            extent);
                 if (any && extent[1] > 0) return 1;
             }

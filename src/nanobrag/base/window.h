@@ -42,13 +42,13 @@ struct tile {
 };
 
 /* Tiles of the list that lie side by side. */
-struct window_run {
+struct tile_span {
     int first; /* number of its first tile */
     int fast, end; /* its columns of pixels, end excluded; multiples of TILE_FAST */
 };
 
 /* Rows slow .. end - 1 of an image, which the same panels cross. */
-struct window_band {
+struct panel_rows {
     int slow, end;
     int first, n; /* these panels are order[first .. first + n - 1], from left to right */
 };
@@ -69,13 +69,13 @@ struct window {
     int first_row, nrow; /* rows of tiles, from the first that holds one to the last. Those
                             of an image of panels are the rows of all panels */
     int row0; /* number of the first of them among the rows of the image */
-    int *row; /* (nrow + 1) number of the first run in each row of tiles */
-    struct window_run *run; /* all runs of the image, row after row */
+    int *row; /* (nrow + 1) number of the first span in each row of tiles */
+    struct tile_span *span; /* all spans of the image, row after row */
     /* of an image of panels; else there are none */
     int npanel;
     struct window *panel; /* (npanel) */
-    int nband, *order;
-    struct window_band *band; /* (nband) from top to bottom */
+    int npanel_rows, *order;
+    struct panel_rows *panel_rows; /* (npanel_rows) from top to bottom */
 };
 
 struct nb_panel;
@@ -140,33 +140,33 @@ static inline int window_hides(const struct window *w)
 
 /* ---- pixels of a panel ---- */
 
-/* Returns the run of tiles that holds pixel (s, f) of a panel or, where its tile is not
- * listed, the next run to the right in the same row of tiles; NULL if there is none. */
-static inline const struct window_run *window_run_of(const struct window *w, int s, int f)
+/* Returns the span of tiles that holds pixel (s, f) of a panel or, where its tile is not
+ * listed, the next span to the right in the same row of tiles; NULL if there is none. */
+static inline const struct tile_span *tile_span_of(const struct window *w, int s, int f)
 {
     const int row = s / TILE_SLOW - w->first_row;
     int low, high;
 
-    if (!w->run || s < 0 || row < 0 || row >= w->nrow) return NULL;
+    if (!w->span || s < 0 || row < 0 || row >= w->nrow) return NULL;
     low = w->row[row], high = w->row[row + 1];
     while (low < high) {
         const int mid = (low + high) / 2;
 
-        if (w->run[mid].end > f)
+        if (w->span[mid].end > f)
             high = mid;
         else
             low = mid + 1;
     }
-    return low < w->row[row + 1] ? w->run + low : NULL;
+    return low < w->row[row + 1] ? w->span + low : NULL;
 }
 
 /* Returns the listed tile that holds pixel (s, f) of a panel, or NULL. */
 static inline const struct tile *window_tile_at(const struct window *w, int s, int f)
 {
-    const struct window_run *run = window_run_of(w, s, f);
+    const struct tile_span *span = tile_span_of(w, s, f);
 
-    if (!run || run->fast > f) return NULL;
-    return w->tile + run->first + (f - run->fast) / TILE_FAST;
+    if (!span || span->fast > f) return NULL;
+    return w->tile + span->first + (f - span->fast) / TILE_FAST;
 }
 
 /* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
@@ -202,32 +202,32 @@ void window_shown(const struct window *image, int s, int f, int n, uint8_t *show
 
 /* ---- numbers of the pixels of the listed tiles, packed ---- */
 
-/* Returns how many numbers a packed array holds. Rows of a run follow each other, so that
- * the pixels of a row of a run lie side by side, as they do in an image. */
+/* Returns how many numbers a packed array holds. Rows of a span follow each other, so that
+ * the pixels of a row of a span lie side by side, as they do in an image. */
 static inline size_t window_packed(const struct window *w)
 {
     return (size_t)w->ntile * TILE_PIXELS;
 }
 
-/* Returns the place of pixel (s, f) of a panel, which lies in the run, in a packed array.
+/* Returns the place of pixel (s, f) of a panel, which lies in the span, in a packed array.
  */
-static inline size_t window_place(const struct window_run *run, int s, int f)
+static inline size_t window_place(const struct tile_span *span, int s, int f)
 {
-    return (size_t)run->first * TILE_PIXELS
-           + (size_t)(s % TILE_SLOW) * (size_t)(run->end - run->fast)
-           + (size_t)(f - run->fast);
+    return (size_t)span->first * TILE_PIXELS
+           + (size_t)(s % TILE_SLOW) * (size_t)(span->end - span->fast)
+           + (size_t)(f - span->fast);
 }
 
 /* Pixels of a row of the image that lie side by side in a packed array: fast .. end - 1,
  * from `place`. */
-struct window_stretch {
+struct pixel_span {
     int fast, end;
     size_t place;
 };
 
-/* Finds the next stretch of row s from pixel f on, in tiles that are listed. Returns 0
+/* Finds the next span of row s from pixel f on, in tiles that are listed. Returns 0
  * where there is none before `end`. */
-int window_next_stretch(const struct window *image, int s, int f, int end,
-                        struct window_stretch *out);
+int window_next_span(const struct window *image, int s, int f, int end,
+                     struct pixel_span *out);
 
 #endif

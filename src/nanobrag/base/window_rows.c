@@ -6,25 +6,25 @@
 
 #include "base/window.h"
 
-int window_next_stretch(const struct window *image, int s, int f, int end,
-                        struct window_stretch *out)
+int window_next_span(const struct window *image, int s, int f, int end,
+                     struct pixel_span *out)
 {
     while (f < end) {
         const struct window *w = image->npanel > 0 ? window_at(image, s, f) : image;
-        const struct window_run *run;
+        const struct tile_span *span;
         int from;
 
         if (!w || w->fast0 >= end) return 0;
         from = max_int(f, w->fast0) - w->fast0;
-        run = window_run_of(w, s - w->slow0, from);
+        span = tile_span_of(w, s - w->slow0, from);
         f = w->fast0 + w->nfast; /* where the next panel may begin */
-        if (!run || w->fast0 + run->fast >= end) continue;
-        from = max_int(from, run->fast);
+        if (!span || w->fast0 + span->fast >= end) continue;
+        from = max_int(from, span->fast);
         out->fast = w->fast0 + from;
-        out->end = min_int(w->fast0 + run->end, end);
+        out->end = min_int(w->fast0 + span->end, end);
         /* a tile may be wider than what is left of its panel */
         if (image->npanel > 0) out->end = min_int(out->end, f);
-        out->place = window_place(run, s - w->slow0, from);
+        out->place = window_place(span, s - w->slow0, from);
         if (out->fast < out->end) return 1;
     }
     return 0;
@@ -32,16 +32,16 @@ int window_next_stretch(const struct window *image, int s, int f, int end,
 
 void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown)
 {
-    struct window_stretch part;
+    struct pixel_span part;
 
     memset(shown, 0, (size_t)n);
-    for (int at = f; window_next_stretch(image, s, at, f + n, &part); at = part.end) {
+    for (int at = f; window_next_span(image, s, at, f + n, &part); at = part.end) {
         const struct window *w = image->npanel > 0 ? window_at(image, s, part.fast) : image;
         const int row = s - w->slow0, first = part.fast - w->fast0;
-        const struct window_run *run = window_run_of(w, row, first);
+        const struct tile_span *span = tile_span_of(w, row, first);
 
         for (int i = first; i < part.end - w->fast0; i++) {
-            const struct tile *tile = w->tile + run->first + (i - run->fast) / TILE_FAST;
+            const struct tile *tile = w->tile + span->first + (i - span->fast) / TILE_FAST;
 
             shown[w->fast0 + i - f] =
                 (uint8_t)(tile->shown[row - tile->slow] >> (i - tile->fast) & 1);

@@ -29,20 +29,20 @@ int psf_default_radius(int kind, double fwhm_pixels)
     return (int)fmin(fmax(radius, 1), most);
 }
 
-struct psf_area psf_area_of(const nb_detector *d, int i)
+struct psf_panel psf_panel_of(const nb_detector *d, int i)
 {
     const size_t stride = (size_t)d->nfast;
-    struct psf_area area = {d->nslow, d->nfast, 0, stride, d->pixel, 1};
+    struct psf_panel panel = {d->nslow, d->nfast, 0, stride, d->pixel, 1};
 
     if (d->npanel > 0) {
         const nb_panel *p = d->panel + i;
 
-        area.nslow = p->nslow, area.nfast = p->nfast;
-        area.first = (size_t)p->slow0 * stride + (size_t)p->fast0;
-        area.common = p->pixel == 0;
-        if (!area.common) area.pixel = p->pixel;
+        panel.nslow = p->nslow, panel.nfast = p->nfast;
+        panel.first = (size_t)p->slow0 * stride + (size_t)p->fast0;
+        panel.common = p->pixel == 0;
+        if (!panel.common) panel.pixel = p->pixel;
     }
-    return area;
+    return panel;
 }
 
 #ifdef NANOBRAG_FFTW
@@ -273,16 +273,16 @@ static void make_transfer(struct psf *psf, double fwhm, enum content content)
     psf->made_of = (int)content;
 }
 
-/* Returns `area`, or for NULL the image of the size of the transforms. */
-static struct psf_area area_or_all(const struct psf *psf, const struct psf_area *area)
+/* Returns `panel`, or for NULL the image of the size of the transforms. */
+static struct psf_panel panel_or_image(const struct psf *psf, const struct psf_panel *panel)
 {
-    const struct psf_area all = {psf->nslow, psf->nfast, 0, (size_t)psf->nfast, 0, 1};
+    const struct psf_panel all = {psf->nslow, psf->nfast, 0, (size_t)psf->nfast, 0, 1};
 
-    return area ? *area : all;
+    return panel ? *panel : all;
 }
 
-/* Convolves an area with the kernel, or with its derivative; the result is psf->work. */
-static void convolve(struct psf *psf, const struct psf_area *a, double fwhm,
+/* Convolves a panel with the kernel, or with its derivative; the result is psf->work. */
+static void convolve(struct psf *psf, const struct psf_panel *a, double fwhm,
                      enum content content, const double *image)
 {
     const size_t row = psf->half * 2, n = (size_t)psf->pslow * psf->half;
@@ -306,10 +306,10 @@ static void convolve(struct psf *psf, const struct psf_area *a, double fwhm,
  * clipped at 0: that would break the derivative. Counts and noise read negative photons as
  * 0.
  */
-void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image)
 {
-    const struct psf_area a = area_or_all(psf, area);
+    const struct psf_panel a = panel_or_image(psf, panel);
     const size_t row = psf->half * 2;
 
     convolve(psf, &a, fwhm_pixels, VALUE, image);
@@ -318,10 +318,10 @@ void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
                (size_t)a.nfast * sizeof *image);
 }
 
-void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_add_slope(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                    double factor, const double *photons, double *image)
 {
-    const struct psf_area a = area_or_all(psf, area);
+    const struct psf_panel a = panel_or_image(psf, panel);
     const size_t row = psf->half * 2;
 
     convolve(psf, &a, fwhm_pixels, SLOPE, photons);
@@ -330,10 +330,10 @@ void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pix
             image[a.first + s * a.stride + f] += factor * psf->work[s * row + f];
 }
 
-double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+double psf_slope_dot(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                      const double *photons, const double *weight)
 {
-    const struct psf_area a = area_or_all(psf, area);
+    const struct psf_panel a = panel_or_image(psf, panel);
     const size_t row = psf->half * 2;
     double sum = 0;
 
@@ -363,19 +363,19 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
 }
 
 /* This build never makes a struct psf; the functions below only satisfy the linker. */
-void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image)
 {
-    (void)area;
+    (void)panel;
     (void)psf;
     (void)fwhm_pixels;
     (void)image;
 }
 
-void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_add_slope(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                    double factor, const double *photons, double *image)
 {
-    (void)area;
+    (void)panel;
     (void)psf;
     (void)fwhm_pixels;
     (void)factor;
@@ -383,10 +383,10 @@ void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pix
     (void)image;
 }
 
-double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+double psf_slope_dot(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                      const double *photons, const double *weight)
 {
-    (void)area;
+    (void)panel;
     (void)psf;
     (void)fwhm_pixels;
     (void)photons;

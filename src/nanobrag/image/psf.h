@@ -13,15 +13,16 @@
 struct psf; /* transforms and buffers for images of one size */
 
 /* The pixels that light spreads over: those of a panel, or a whole image. */
-struct psf_area {
+struct psf_panel {
     int nslow, nfast; /* at most those of the transforms */
     size_t first, stride; /* its first pixel in the image, and from a row to the next */
     double pixel; /* edge of a pixel, mm */
     int common; /* 1: that edge is nb_detector.pixel */
 };
 
-/* Returns the area of panel i of a resolved detector, or of its rectangle. */
-struct psf_area psf_area_of(const nb_detector *detector, int i);
+/* Returns what light spreads over for panel i of a resolved detector, or of its rectangle.
+ */
+struct psf_panel psf_panel_of(const nb_detector *detector, int i);
 
 /* Returns the default radius of a kernel, in pixels. */
 int psf_default_radius(int kind, double fwhm_pixels);
@@ -33,21 +34,21 @@ int psf_default_radius(int kind, double fwhm_pixels);
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf **out);
 
-/* Convolves an area of an image with the kernel, which is computed from fwhm_pixels, so
+/* Convolves a panel of an image with the kernel, which is computed from fwhm_pixels, so
  * that fwhm can be a parameter, unless the call before had the same. Area NULL is an image
  * of the size of the transforms. The operation is linear and its own adjoint. No function
  * below allocates. */
-void psf_apply(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image);
 
 /* Adds factor x (d kernel/d fwhm_pixels, at fixed radius, convolved with photons) to image.
  * This convolution is linear and its own adjoint, too. */
-void psf_add_slope(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+void psf_add_slope(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                    double factor, const double *photons, double *image);
 
 /* Returns the sum over pixels of weight x (d kernel/d fwhm_pixels convolved
  * with photons). */
-double psf_slope_dot(struct psf *psf, const struct psf_area *area, double fwhm_pixels,
+double psf_slope_dot(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                      const double *photons, const double *weight);
 
 /* Returns the bytes of its buffers; 0 for NULL. */

@@ -40,7 +40,7 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
 }
 
 /* Statistics of some pixels. */
-struct part {
+struct sums {
     int64_t count, nonfinite;
     double sum, mean, spread; /* spread: sum of squared deviations from the mean */
     float max;
@@ -52,7 +52,7 @@ static double sum_lanes(const double lane[LANES])
            + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
-static void summarize(const float *p, int n, struct part *part)
+static void summarize(const float *p, int n, struct sums *part)
 {
     double sum[LANES] = {0};
     float max[LANES] = {0};
@@ -112,7 +112,7 @@ static int remove_masked(const struct window *window, int s, int f, int n, float
     return left;
 }
 
-static void merge(struct part *all, const struct part *part)
+static void merge(struct sums *all, const struct sums *part)
 {
     const double n = (double)all->count, m = (double)part->count;
     const double apart = part->mean - all->mean;
@@ -146,14 +146,14 @@ static double sample_root(double sum, int64_t n)
 void statistics_of(const struct window *window, const nb_array *image, int quirk_rmsd,
                    nb_statistics *out, int max_at[2])
 {
-    struct part all = {0};
+    struct sums all = {0};
     int64_t masked = 0;
 
     max_at[0] = max_at[1] = -1;
     for (int s = window->roi[2]; s < window->roi[3]; s++)
         for (int f = window->roi[0]; f < window->roi[1]; f += PIECE) {
             const int left = window->roi[1] - f, n = left < PIECE ? left : PIECE;
-            struct part part;
+            struct sums part;
             const int piece[4] = {f, f + n, s, s + 1};
             float p[PIECE];
             int shown;

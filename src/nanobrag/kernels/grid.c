@@ -88,7 +88,7 @@ int grid_lanes(const struct tile *tile)
     return (n + LISTING_STRIDE - 1) / LISTING_STRIDE * LISTING_STRIDE;
 }
 
-void grid_list(const struct tile *tile, struct listing *out)
+void grid_list(const struct tile *tile, struct shown_pixels *out)
 {
     int n = 0;
 
@@ -168,7 +168,7 @@ static double *row_of(const struct job *job, const struct tile *tile, int r)
     const int s = tile->slow + r;
 
     if (!job->packed) return job->photons + window_pixel(w, s, tile->fast);
-    return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
+    return job->photons + window_place(tile_span_of(w, s, tile->fast), s, tile->fast);
 }
 
 void grid_read(const struct job *job, const struct tile *tile, double *values)

@@ -42,12 +42,12 @@ int grid_rendered(const struct tile *tile);
  */
 enum { LISTING_STRIDE = 16 };
 
-struct listing {
+struct shown_pixels {
     int n, lanes; /* rendered pixels; with the repeated ones */
     uint8_t pixel[TILE_PIXELS];
 };
 
-void grid_list(const struct tile *tile, struct listing *out);
+void grid_list(const struct tile *tile, struct shown_pixels *out);
 
 /* Returns the number of lanes that grid_list() finds. */
 int grid_lanes(const struct tile *tile);

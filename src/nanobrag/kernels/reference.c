@@ -28,9 +28,9 @@ struct place {
 };
 
 static struct place place_of(const struct phys_frame *frame, const struct tile *tile,
-                             const struct listing *listing, int i)
+                             const struct shown_pixels *shown, int i)
 {
-    const int pixel = listing->pixel[i];
+    const int pixel = shown->pixel[i];
     struct place p;
 
     p.s = tile->slow + pixel / tile->width;
@@ -46,15 +46,15 @@ static inline void run(struct phys_spec spec, struct progress *progress,
 {
     const struct phys_view view = phys_view(frame);
     const double most = EVALUATIONS_PER_REPORT / 8.0, each = evaluations(frame);
-    struct listing listing;
+    struct shown_pixels shown;
     double since = 0;
 
-    grid_list(tile, &listing);
-    for (int i = 0; i < listing.n; i++) {
-        const struct place p = place_of(frame, tile, &listing, i);
+    grid_list(tile, &shown);
+    for (int i = 0; i < shown.n; i++) {
+        const struct place p = place_of(frame, tile, &shown, i);
 
         if (progress && since >= most) {
-            if (progress_within(progress, (double)i / listing.n)) return;
+            if (progress_within(progress, (double)i / shown.n)) return;
             since = 0;
         }
         since += each;
@@ -69,11 +69,11 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     const struct phys_detector det = phys_detector(frame);
     const int n = frame->oversample, all = frame->each_omega;
     const int layers = all ? frame->nlayers : 1, subs = all ? n * n : 1;
-    struct listing listing;
+    struct shown_pixels shown;
 
-    grid_list(tile, &listing);
-    for (int i = 0; i < listing.n; i++) {
-        const struct place p = place_of(frame, tile, &listing, i);
+    grid_list(tile, &shown);
+    for (int i = 0; i < shown.n; i++) {
+        const struct place p = place_of(frame, tile, &shown, i);
 
         omega[i] = 0;
         for (int layer = 0; layer < layers; layer++)
@@ -114,14 +114,14 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
     const int sources = frame->nsource, orientations = frame->norientation;
-    struct listing listing;
+    struct shown_pixels shown;
     const size_t lists = (size_t)sources * sizeof(struct phys_source)
                          + (size_t)orientations * sizeof(struct phys_rotation);
 
     run(spec, NULL, frame, tile, photons);
-    grid_list(tile, &listing);
-    for (int i = 0; i < listing.n; i++) {
-        const struct place p = place_of(frame, tile, &listing, i);
+    grid_list(tile, &shown);
+    for (int i = 0; i < shown.n; i++) {
+        const struct place p = place_of(frame, tile, &shown, i);
         struct phys_frame_tangent bar = {0};
 
         bar.source = workspace;
@@ -135,7 +135,7 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
                 p.inside ? phys_frame_inner(sources, orientations, &bar, along->dot + d)
                          : 0;
-        if (columns && p.inside) pixel_columns(&bar, i, listing.lanes, columns);
+        if (columns && p.inside) pixel_columns(&bar, i, shown.lanes, columns);
     }
 }
 
@@ -147,14 +147,14 @@ static inline double objective_back(struct phys_spec spec, const struct job *job
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
     double photons_bar[TILE_PIXELS], value, sum = 0;
-    struct listing listing;
+    struct shown_pixels shown;
 
     (void)workspace;
     run(spec, NULL, frame, tile, photons);
     value = objective_tile(objective, job, tile, photons, photons_bar, NULL);
-    grid_list(tile, &listing);
-    for (int i = 0; i < listing.n; i++) {
-        const struct place p = place_of(frame, tile, &listing, i);
+    grid_list(tile, &shown);
+    for (int i = 0; i < shown.n; i++) {
+        const struct place p = place_of(frame, tile, &shown, i);
 
         sum += photons_bar[i] * photons[i];
         if (photons_bar[i] != 0)

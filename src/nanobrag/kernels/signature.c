@@ -17,12 +17,12 @@ void signature_of(const struct job *job, int repeats, int threads, uint64_t *sig
         const struct phys_frame *frame = job->frame + tile.panel;
         const struct window *window = window_panel(job->window, tile.panel);
         const struct phys_view view = phys_view(frame);
-        struct listing listing;
+        struct shown_pixels shown;
 
-        grid_list(&tile, &listing);
-        for (int i = 0; i < listing.n; i++) {
-            const int s = tile.slow + listing.pixel[i] / TILE_FAST;
-            const int f = tile.fast + listing.pixel[i] % TILE_FAST;
+        grid_list(&tile, &shown);
+        for (int i = 0; i < shown.n; i++) {
+            const int s = tile.slow + shown.pixel[i] / TILE_FAST;
+            const int f = tile.fast + shown.pixel[i] % TILE_FAST;
 
             uint64_t *at = signature + window_pixel(window, s, f);
 

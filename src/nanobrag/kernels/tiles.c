@@ -73,9 +73,9 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
     for (int row = 0; row < w->nrow; row++) {
         STANDARD_FLOATS;
         rows[row] = 0;
-        for (int run = w->row[row]; run < w->row[row + 1]; run++) {
-            const int first = w->run[run].first;
-            const int n = (w->run[run].end - w->run[run].fast) / TILE_FAST;
+        for (int span = w->row[row]; span < w->row[row + 1]; span++) {
+            const int first = w->span[span].first;
+            const int n = (w->span[span].end - w->span[span].fast) / TILE_FAST;
 
             for (int t = first; t < first + n; t++) {
                 const struct tile tile = grid_tile(job, t);

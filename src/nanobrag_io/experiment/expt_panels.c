@@ -222,7 +222,7 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
 
 /* Masks those of a panel: first pixel fast and slow, then the one behind the last. */
 static nb_status mask_panel(const struct expt *e, const cJSON *panel,
-                            const struct pixel_area *area, struct pixel_mask *mask)
+                            const struct pixel_rectangle *area, struct pixel_mask *mask)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(panel, "mask"), *item;
 
@@ -266,8 +266,8 @@ static nb_status read_mask(const struct expt *e, const cJSON *panels, int nslow,
     for (int i = 0; i < n; i++) placed |= at[i].fast0 != 0 || at[i].slow0 != 0;
     status = NB_OK;
     for (int i = 0; i < n && status == NB_OK; i++, panel = panel->next) {
-        const struct pixel_area area = {placed ? at[i].slow0 : stacked, at[i].fast0,
-                                        at[i].nslow, at[i].nfast};
+        const struct pixel_rectangle area = {placed ? at[i].slow0 : stacked, at[i].fast0,
+                                             at[i].nslow, at[i].nfast};
 
         status = mask_panel(e, panel, &area, &mask);
         stacked += at[i].nslow;

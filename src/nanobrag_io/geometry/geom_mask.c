@@ -15,9 +15,9 @@
 static int mask_part(struct pixel_mask *m, const struct geom_panel *p, double slow0,
                      double slow1, double fast0, double fast1)
 {
-    const struct pixel_area area = {p->slow0, p->fast0,
-                                    p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1,
-                                    p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1};
+    const struct pixel_rectangle area = {p->slow0, p->fast0,
+                                         p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1,
+                                         p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1};
 
     return pixel_mask_part(m, &area, slow0, slow1, fast0, fast1);
 }

@@ -18,8 +18,8 @@ nb_status pixel_mask_begin(nb_context *ctx, const char *name, int nslow, int nfa
     return NB_OK;
 }
 
-int pixel_mask_part(struct pixel_mask *mask, const struct pixel_area *panel, double slow0,
-                    double slow1, double fast0, double fast1)
+int pixel_mask_part(struct pixel_mask *mask, const struct pixel_rectangle *panel,
+                    double slow0, double slow1, double fast0, double fast1)
 {
     slow0 = fmin(fmax(slow0, 0), panel->nslow), slow1 = fmin(slow1, panel->nslow - 1);
     fast0 = fmin(fmax(fast0, 0), panel->nfast), fast1 = fmin(fast1, panel->nfast - 1);

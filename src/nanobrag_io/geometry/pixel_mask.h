@@ -17,7 +17,7 @@ struct pixel_mask {
 };
 
 /* Where a panel lies in the image. */
-struct pixel_area {
+struct pixel_rectangle {
     int slow0, fast0, nslow, nfast;
 };
 
@@ -27,8 +27,8 @@ nb_status pixel_mask_begin(nb_context *ctx, const char *name, int nslow, int nfa
 
 /* Masks the pixels of a panel in a range of its own rows and columns, ends included, that
  * may reach beyond it. Returns 1 if there are any. */
-int pixel_mask_part(struct pixel_mask *mask, const struct pixel_area *panel, double slow0,
-                    double slow1, double fast0, double fast1);
+int pixel_mask_part(struct pixel_mask *mask, const struct pixel_rectangle *panel,
+                    double slow0, double slow1, double fast0, double fast1);
 
 /* Returns the pixels, to be freed; NULL where none is masked. */
 uint8_t *pixel_mask_end(struct pixel_mask *mask);

@@ -209,7 +209,7 @@ struct listed {
     struct timespec used;
 };
 
-struct listing {
+struct stored {
     struct listed *files;
     size_t n, capacity;
 };
@@ -232,7 +232,7 @@ static int is_unfinished(const struct store *store, const char *name)
 }
 
 /* Append a file to a list. Returns 0 if there is no memory. */
-static int add_listed(struct listing *list, const char *name, const struct stat *st)
+static int add_listed(struct stored *list, const char *name, const struct stat *st)
 {
     const size_t length = strlen(name);
     struct listed *file;
@@ -256,7 +256,7 @@ static int add_listed(struct listing *list, const char *name, const struct stat 
 /* List the files of the store except one. Files that killed processes left unfinished are
  * removed. */
 static void list_files(const struct store *store, int folder, const char *but,
-                       struct listing *list)
+                       struct stored *list)
 {
     const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -291,7 +291,7 @@ static int by_age(const void *one, const void *other)
 /* Remove files except one until the others have at most so many bytes. Returns how many. */
 static uint64_t trim(const struct store *store, int folder, const char *but, uint64_t most)
 {
-    struct listing list = {0};
+    struct stored list = {0};
     uint64_t sum = 0, removed = 0;
 
     list_files(store, folder, but, &list);

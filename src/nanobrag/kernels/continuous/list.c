@@ -108,7 +108,7 @@ static void start_search(struct search *s)
 }
 
 /* Lists the reflections of row h, k with l from `low` to `high`. */
-static void search_stretch(struct search *s, double low, double high)
+static void search_range(struct search *s, double low, double high)
 {
     const int first = low < s->low[2] ? s->low[2] : (int)ceil(low);
     const int last = high > s->high[2] ? s->high[2] : (int)floor(high);
@@ -117,7 +117,7 @@ static void search_stretch(struct search *s, double low, double high)
         s->full = !place_reflection(s->view, s->settings, &s->name, s->out);
 }
 
-/* Lists the reflections of row h, k: T is a parabola in l, and |T| is small in one stretch
+/* Lists the reflections of row h, k: T is a parabola in l, and |T| is small in one range
  * of l or in two. */
 static void search_row(struct search *s)
 {
@@ -140,11 +140,11 @@ static void search_row(struct search *s)
     low = fmax(-along - sqrt(ball), middle - sqrt(outer));
     high = fmin(-along + sqrt(ball), middle + sqrt(outer));
     if (inner <= 0) {
-        search_stretch(s, low, high);
+        search_range(s, low, high);
         return;
     }
-    search_stretch(s, low, fmin(high, middle - sqrt(inner)));
-    search_stretch(s, fmax(low, middle + sqrt(inner)), high);
+    search_range(s, low, fmin(high, middle - sqrt(inner)));
+    search_range(s, fmax(low, middle + sqrt(inner)), high);
 }
 
 static nb_status search(struct search *s)
@@ -223,14 +223,14 @@ void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *en
 }
 
 /* Samples of a row, in pixels: first .. last - 1. */
-struct stretch {
+struct sample_span {
     int first, last;
 };
 
 /* Finds the pixels of the row of samples at Y that a spot's part has: whole pixels, of
  * which one between two parts belongs to the right one. Returns 0 where there are none. */
-static int stretch_of(const struct listed_spot *spot, int over, int nfast, double y,
-                      struct stretch *out)
+static int samples_of(const struct listed_spot *spot, int over, int nfast, double y,
+                      struct sample_span *out)
 {
     const struct spot_ellipse *e = &spot->spot;
     const double *g = spot->conic, *m = spot->maximum, down = y - spot->name.y;
@@ -281,20 +281,20 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
         const double y = *row + 0.5;
         const int s = *row / over, tiles = s / TILE_SLOW - w->first_row;
         const int begin = n;
-        struct stretch all;
+        struct sample_span all;
 
-        if (tiles < 0 || tiles >= w->nrow || !stretch_of(spot, over, w->nfast, y, &all))
+        if (tiles < 0 || tiles >= w->nrow || !samples_of(spot, over, w->nfast, y, &all))
             continue;
         for (int r = w->row[tiles]; r < w->row[tiles + 1]; r++) {
-            const struct window_run *run = w->run + r;
-            const int from = max_int(all.first, run->fast);
-            const int to = min_int(all.last, min_int(run->end, w->nfast));
+            const struct tile_span *span = w->span + r;
+            const int from = max_int(all.first, span->fast);
+            const int to = min_int(all.last, min_int(span->end, w->nfast));
 
             if (from >= to) continue;
             if (n == most) return begin; /* the whole row comes next time */
             out[n] = samples_at(spot, over, from, to, y);
             out[n++].pixel =
-                panel->packed ? window_place(run, s, from) : window_pixel(w, s, from);
+                panel->packed ? window_place(span, s, from) : window_pixel(w, s, from);
         }
     }
     return n;
@@ -329,11 +329,11 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
     for (; *row < end; (*row)++) {
         const double y = *row + 0.5;
         const int r = *row / over - part->slow, begin = n;
-        struct stretch all;
+        struct sample_span all;
         uint32_t left;
         int from, to;
 
-        if (!stretch_of(spot, over, nfast, y, &all)) continue;
+        if (!samples_of(spot, over, nfast, y, &all)) continue;
         from = max_int(all.first - part->fast, 0);
         to = min_int(all.last - part->fast, part->width);
         left = from < to ? part->shown[r] & bits_of(from, to) : 0;
@@ -348,8 +348,8 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
     return n;
 }
 
-/* Widens a stretch to hold another. */
-static void join(const struct stretch *more, struct stretch *to)
+/* Widens a span to hold another. */
+static void join(const struct sample_span *more, struct sample_span *to)
 {
     to->first = min_int(to->first, more->first);
     to->last = max_int(to->last, more->last);
@@ -365,21 +365,21 @@ int list_tiles(const struct listed_spot *spot, const struct job *panel,
     list_rows_of(spot, w->nslow * over, &row, &end);
     for (int at = row / each - w->first_row; row < end && at < w->nrow; at++) {
         const int next = min_int((at + 1 + w->first_row) * each, end);
-        struct stretch all = {w->nfast, 0};
+        struct sample_span all = {w->nfast, 0};
 
         for (; row < next; row++) {
-            struct stretch one;
+            struct sample_span one;
 
-            if (at >= 0 && stretch_of(spot, over, w->nfast, row + 0.5, &one))
+            if (at >= 0 && samples_of(spot, over, w->nfast, row + 0.5, &one))
                 join(&one, &all);
         }
         for (int r = at < 0 ? 0 : w->row[at]; at >= 0 && r < w->row[at + 1]; r++) {
-            const struct window_run *run = w->run + r;
-            const int from = max_int(all.first, run->fast) - run->fast;
-            const int to = min_int(all.last, run->end) - run->fast;
+            const struct tile_span *span = w->span + r;
+            const int from = max_int(all.first, span->fast) - span->fast;
+            const int to = min_int(all.last, span->end) - span->fast;
 
             for (int t = from / TILE_FAST; from < to && t * TILE_FAST < to; t++)
-                if (!visit(user, run->first + t)) return 0;
+                if (!visit(user, span->first + t)) return 0;
         }
     }
     return 1;

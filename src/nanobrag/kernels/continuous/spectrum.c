@@ -60,7 +60,7 @@ static struct look look_of(const struct spectral_lines *s, const struct spectrum
  * point nearest to it in units of `fall`, and, with f that distance in widths, exp(f h) and
  * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at a point is the last, times powers of
  * the one before, times `shape`. */
-struct block {
+struct line_batch {
     int first[BLOCK];
     double u[BLOCK], ratio[BLOCK], start[BLOCK];
 };
@@ -84,7 +84,7 @@ static inline double small_exp(double x)
 }
 
 static void place_lines(const struct look *l, int n, const double *restrict e,
-                        struct block *restrict to)
+                        struct line_batch *restrict to)
 {
     const double low = l->low, per_pair = 0.5 / l->step, h = l->h;
     const double half = l->window / 2.0;
@@ -106,7 +106,7 @@ static void place_lines(const struct look *l, int n, const double *restrict e,
 }
 
 /* Writes weight times the gaussian of line i at its points. */
-static inline void shape_line(const struct look *l, const struct block *block, int i,
+static inline void shape_line(const struct look *l, const struct line_batch *block, int i,
                               double weight, double *restrict g)
 {
     const double q = block->ratio[i], q2 = q * q, q4 = q2 * q2;
@@ -154,7 +154,7 @@ static void add_lines(const struct spectral_lines *s, const struct spectrum_grid
 {
     const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
-    struct block block;
+    struct line_batch block;
 
     for (int j = 0; j < s->n; j++) {
         const int i = j % BLOCK;
@@ -184,7 +184,7 @@ static void add_line_changes(const struct spectral_lines *s,
 {
     const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
-    struct block block;
+    struct line_batch block;
 
     for (int j = 0; j < s->n; j++) {
         const double by_weight = dot_w[j], by_place = -dot_e[j] * s->w[j] / l.step;
@@ -216,7 +216,7 @@ static void add_line_cotangents(const struct spectral_lines *s,
 {
     const struct look l = look_of(s, grid, width, scale);
     const double h2 = l.h * l.h;
-    struct block block;
+    struct line_batch block;
 
     for (int j = 0; j < s->n; j++) {
         const int i = j % BLOCK;

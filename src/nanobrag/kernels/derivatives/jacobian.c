@@ -419,13 +419,13 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
     return along;
 }
 
-/* Computes the Jacobian from the spots of each tile, band by band. *listed becomes 0 where
- * there are too many of them; tiles may have been read by then. */
+/* Computes the Jacobian from the spots of each tile, batch by batch. *listed becomes 0
+ * where there are too many of them; tiles may have been read by then. */
 static nb_status spots_jacobian(struct progress *progress, struct attempts *attempts,
                                 struct run *run, int *listed, double *peak)
 {
     const int count = grid_count(&attempts->job);
-    struct spot_band band = tile_spots_start(attempts);
+    struct spot_batch batch = tile_spots_start(attempts);
 
     *listed = 1;
     for (size_t p = 0; p < run->work->sizes.panels; p++) {
@@ -436,10 +436,10 @@ static nb_status spots_jacobian(struct progress *progress, struct attempts *atte
     }
     run->listed = attempts->work;
     start_chunks(run);
-    while (band.end < count) {
-        NB_TRY(tile_spots_find(progress, attempts, &band, listed));
+    while (batch.end < count) {
+        NB_TRY(tile_spots_find(progress, attempts, &batch, listed));
         if (!*listed) break;
-        NB_TRY(tiles_jacobian(progress, run, band.tile, band.end, attempts->begin, peak));
+        NB_TRY(tiles_jacobian(progress, run, batch.tile, batch.end, attempts->begin, peak));
     }
     return NB_OK;
 }

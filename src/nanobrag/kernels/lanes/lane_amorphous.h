@@ -244,7 +244,7 @@ static void amorphous_vjp(const struct job *job, const struct tile *tile,
 
     if (amorphous_is_fixed(job)) return;
     memcpy(scratch->p.photons_bar, photons_bar,
-           sizeof *photons_bar * (size_t)a.listing.lanes);
+           sizeof *photons_bar * (size_t)a.shown.lanes);
     amorphous_back(job, &a, &scratch->l, &scratch->p, &to);
 }
 
@@ -262,7 +262,7 @@ static void amorphous_jacobian(const struct job *job, const struct tile *tile,
     clear_numbers(along, r);
     r->columns = NULL;
     r->change = change;
-    for (int i = 0; i < a.listing.lanes; i++) p->photons_bar[i] = 1;
+    for (int i = 0; i < a.shown.lanes; i++) p->photons_bar[i] = 1;
     amorphous_back(job, &a, l, p, &to);
     close_jacobian(l, r);
 }

@@ -102,7 +102,7 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
     double value;
 
     memset(f2, 0, sizeof scratch->f2);
-    memcpy(f2, sums, sizeof *sums * (size_t)a.listing.n);
+    memcpy(f2, sums, sizeof *sums * (size_t)a.shown.n);
     take_tile(&a, l);
     place_pixels(&a, 0, l, first);
     if (apart) {

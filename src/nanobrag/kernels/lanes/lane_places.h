@@ -16,7 +16,7 @@
 struct launch {
     const struct phys_frame *frame;
     const struct tile *tile;
-    struct listing listing; /* of the tile's rendered pixels, each of which has a lane */
+    struct shown_pixels shown; /* of the tile's rendered pixels, each of which has a lane */
     struct phys_view view;
     int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
     int per_source; /* 1: some factor differs between sources and pixels */
@@ -32,7 +32,7 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     a.cells = NULL;
     a.frame = frame;
     a.tile = tile;
-    grid_list(tile, &a.listing);
+    grid_list(tile, &a.shown);
     a.view = phys_view(frame);
     a.weighted = phys_differs_by_sample(frame);
     a.per_source = phys_differs_by_source(frame);
@@ -117,17 +117,17 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
 }
 
 /* Assigns the listed pixels to the lanes. */
-static void take_listed(const struct launch *a, const struct listing *listing,
+static void take_listed(const struct launch *a, const struct shown_pixels *shown,
                         struct lanes *l)
 {
     const struct tile *tile = a->tile;
     const real n = (real)a->frame->oversample, half = (real)0.5 * n;
     const real width = (real)tile->width, per_width = 1 / width;
 
-    l->n = listing->lanes;
+    l->n = shown->lanes;
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const real pixel = (real)listing->pixel[i];
+        const real pixel = (real)shown->pixel[i];
         const real row = floor((pixel + (real)0.5) * per_width);
 
         l->fast[i] = n * (pixel - row * width) - half * (real)tile->width;
@@ -138,7 +138,7 @@ static void take_listed(const struct launch *a, const struct listing *listing,
 /* Assigns the rendered pixels of the tile to the lanes. */
 static void take_tile(const struct launch *a, struct lanes *l)
 {
-    take_listed(a, &a->listing, l);
+    take_listed(a, &a->shown, l);
 }
 
 /* Writes how far sub-pixel `sub` of n x n, or the centre (-1), lies from the corner of its

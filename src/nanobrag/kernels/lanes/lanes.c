@@ -183,14 +183,14 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
                        double factor, double *photons)
 {
     const struct launch a = launch_of(frame, tile);
-    struct listing lit = {0};
+    struct shown_pixels lit = {0};
     int place[TILE_PIXELS] = {0}; /* of the lit ones among the rendered ones */
     double sums[TILE_PIXELS];
     struct lanes l;
     _Alignas(64) lane capture;
 
-    for (int i = 0; i < a.listing.n; i++) {
-        lit.pixel[lit.n] = a.listing.pixel[i];
+    for (int i = 0; i < a.shown.n; i++) {
+        lit.pixel[lit.n] = a.shown.pixel[i];
         place[lit.n] = i;
         lit.n += photons[i] != 0;
     }
@@ -228,7 +228,7 @@ static void finish_simple(const struct phys_frame *frame, const struct tile *til
         lane_products(&a, -1, &l, centre);
     else
         memcpy(centre, first, sizeof *centre * (size_t)l.n);
-    for (int i = a.listing.n; i < l.n; i++) photons[i] = 0;
+    for (int i = a.shown.n; i < l.n; i++) photons[i] = 0;
 #pragma omp simd
     for (int i = 0; i < l.n; i++)
         photons[i] = bragg * photons[i] * (double)first[i] + amorphous * (double)centre[i];
@@ -251,7 +251,7 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
         return;
     }
     lane_clear_sums(&a, &l);
-    memcpy(l.bragg, photons, sizeof *photons * (size_t)a.listing.n);
+    memcpy(l.bragg, photons, sizeof *photons * (size_t)a.shown.n);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(&a, phys_layer_depth(a.frame, layer), &l);
         for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {

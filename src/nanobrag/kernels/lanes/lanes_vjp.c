@@ -309,7 +309,7 @@ static double objective_back(const struct special *special, const struct job *jo
         value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
         AMORPHOUS.vjp(job, tile, p->photons_bar, &tile_bar);
         add_numbers(&tile_bar, bar);
-        return objective->linear ? MOMENTS.product(a.listing.n, p->photons_bar, photons)
+        return objective->linear ? MOMENTS.product(a.shown.n, p->photons_bar, photons)
                                  : value;
     }
     if (objective->linear) {
@@ -399,7 +399,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     if (phys_pixels_are_simple(job->frame))
         return CLOSE_PIXELS(job, tile, factor, objective, sums, bar, weight, photons);
     factors_alone(&a, l);
-    memcpy(l->bragg, sums, sizeof *sums * (size_t)a.listing.n);
+    memcpy(l->bragg, sums, sizeof *sums * (size_t)a.shown.n);
     finish(&a, factor, l, photons);
     value = objective_tile(objective, job, tile, photons, p->photons_bar, NULL);
     if (weight) find_weights(&a, factor, l, p->photons_bar, weight);

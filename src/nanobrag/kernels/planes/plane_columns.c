@@ -33,12 +33,12 @@ static size_t each_pair(const struct planes *planes, pair_found *found,
     for (int t = 0; t < image->ntile; t++) {
         const struct tile *tile = image->tile + t;
         const struct window *w = window_panel(image, tile->panel);
-        const struct window_run *run = window_run_of(w, tile->slow, tile->fast);
+        const struct tile_span *span = tile_span_of(w, tile->slow, tile->fast);
         int n = 0;
 
         for (int i = 0; i < TILE_PIXELS; i++) {
             const int s = tile->slow + i / TILE_FAST, f = tile->fast + i % TILE_FAST;
-            const int box = planes->owner[window_place(run, s, f)];
+            const int box = planes->owner[window_place(span, s, f)];
             int k = n - 1;
 
             if (box < 0) continue;
@@ -139,12 +139,12 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
 {
     const struct window *w = window_panel(planes->window, tile->panel);
     const int *box = planes->box[number];
-    const struct window_run *run = window_run_of(w, tile->slow, tile->fast);
+    const struct tile_span *span = tile_span_of(w, tile->slow, tile->fast);
     int at = 0, found = 0;
 
     for (int r = 0; r < tile->height; r++) {
         const int s = tile->slow + r;
-        const size_t place = window_place(run, s, tile->fast);
+        const size_t place = window_place(span, s, tile->fast);
         const double v = plane_across(box[2], box[3], w->slow0 + s);
 
         for (int i = 0; i < tile->width; i++) {
@@ -354,11 +354,10 @@ static void pass_over(const struct planes *planes, int number, const int rectang
 {
     const int *box = planes->box[number];
     const size_t width = (size_t)(rectangle[1] - rectangle[0]);
-    struct window_stretch t;
+    struct pixel_span t;
 
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; window_next_stretch(planes->window, s, f, box[1], &t);
-             f = t.end)
+        for (int f = box[0]; window_next_span(planes->window, s, f, box[1], &t); f = t.end)
             for (int i = t.fast; i < t.end; i++) {
                 const size_t place = t.place + (size_t)(i - t.fast);
                 const size_t at =

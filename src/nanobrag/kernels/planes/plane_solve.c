@@ -58,7 +58,7 @@ static int limits_planes(const struct phys_loss_model *model)
     return model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT;
 }
 
-/* Returns the photons of a stretch, from pixel (s, f) on. */
+/* Returns the photons of a span, from pixel (s, f) on. */
 static const double *photons_at(const struct box_at_work *w, int s, int f, size_t place)
 {
     const struct plane_target *t = w->target;
@@ -127,11 +127,11 @@ static int load_next(const struct box_at_work *w)
     const int *box = w->planes->box[w->number];
     struct plane_pixels *p = w->pixels;
     const int begins = p->slow == box[2] && p->fast == box[0];
-    struct window_stretch t;
+    struct pixel_span t;
 
     p->n = 0;
     for (; p->slow < box[3]; p->slow++, p->fast = box[0])
-        while (window_next_stretch(window, p->slow, p->fast, box[1], &t)) {
+        while (window_next_span(window, p->slow, p->fast, box[1], &t)) {
             const int left = t.end - t.fast, n = left < TILE_FAST ? left : TILE_FAST;
 
             if (n > PLANE_BLOCK - p->n) return 1;
@@ -503,11 +503,11 @@ static void write_box(const struct box_at_work *w, int face)
 {
     const int *box = w->planes->box[w->number];
     struct plane_model sum = {.positive = w->positive};
-    struct window_stretch t;
+    struct pixel_span t;
 
     memcpy(sum.kept, w->kept, sizeof w->kept);
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; window_next_stretch(w->planes->window, s, f, box[1], &t);) {
+        for (int f = box[0]; window_next_span(w->planes->window, s, f, box[1], &t);) {
             const int left = t.end - t.fast, n = left < TILE_FAST ? left : TILE_FAST;
 
             write_row(w, s, t.fast, n, t.place, &sum);

@@ -29,10 +29,10 @@ static void draw(const struct planes *planes, int number)
 {
     const struct window *w = planes->window;
     const int *box = planes->box[number];
-    struct window_stretch t;
+    struct pixel_span t;
 
     for (int s = box[2]; s < box[3]; s++)
-        for (int f = box[0]; window_next_stretch(w, s, f, box[1], &t); f = t.end)
+        for (int f = box[0]; window_next_span(w, s, f, box[1], &t); f = t.end)
             for (int i = t.fast; i < t.end; i++)
                 if (window_shows(w, s, i))
                     planes->owner[t.place + (size_t)(i - t.fast)] = number;
@@ -61,10 +61,10 @@ void planes_report(const struct planes *planes, size_t box, double out[PLANE_TER
 void planes_row(const struct planes *planes, int s, int f, int n, double *bar,
                 double *weight)
 {
-    struct window_stretch t;
+    struct pixel_span t;
     size_t place;
 
-    if (!window_next_stretch(planes->window, s, f, f + n, &t)) return;
+    if (!window_next_span(planes->window, s, f, f + n, &t)) return;
     place = t.place;
     memcpy(bar, planes->bar + place, (size_t)n * sizeof *bar);
     if (weight) memcpy(weight, planes->weight + place, (size_t)n * sizeof *weight);

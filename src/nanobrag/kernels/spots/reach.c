@@ -48,10 +48,10 @@ struct marking {
 
 /* Sets the bit of a pair in all cells of listed tiles that overlap a rectangle of samples.
  */
-static void mark_cells(const struct reach *reach, const struct splat_area *splat_area,
+static void mark_cells(const struct reach *reach, const struct splat_layer *splat_layer,
                        const struct pair *pair, const struct outline *at)
 {
-    const int n = splat_area->frame->oversample;
+    const int n = splat_layer->frame->oversample;
     const int fast = at->fast[0] / n / CELL_FAST, slow = at->slow[0] / n / TILE_SLOW;
     const int end_fast = (at->fast[1] - 1) / n / CELL_FAST;
     const int end_slow = (at->slow[1] - 1) / n / TILE_SLOW;
@@ -60,7 +60,7 @@ static void mark_cells(const struct reach *reach, const struct splat_area *splat
     for (int s = slow; s <= end_slow; s++)
         for (int f = fast; f <= end_fast; f++) {
             const struct tile *tile =
-                window_tile_at(splat_area->window, s * TILE_SLOW, f * CELL_FAST);
+                window_tile_at(splat_layer->window, s * TILE_SLOW, f * CELL_FAST);
 
             if (tile)
                 reach_cell(reach, tile->number, f * CELL_FAST)[bit / 64] |= (uint64_t)1
@@ -70,7 +70,7 @@ static void mark_cells(const struct reach *reach, const struct splat_area *splat
 
 /* Marks the cells that one pair reaches in a strip. A strip consists of whole rows of
  * tiles, so no two threads write to the same cell. */
-static void mark_pair(const void *user, int chunk, const struct splat_area *splat_area,
+static void mark_pair(const void *user, int chunk, const struct splat_layer *splat_layer,
                       const struct pair *pair, const struct reflections *list, int *hits)
 {
     const struct marking *m = user;
@@ -80,9 +80,9 @@ static void mark_pair(const void *user, int chunk, const struct splat_area *spla
     (void)chunk;
     for (int first = 0; first < n; first += SPLAT_PAD) {
         const int found =
-            m->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
+            m->splat_kernels->outline(splat_layer, pair, list, hits + first, n - first, at);
 
-        for (int i = 0; i < found; i++) mark_cells(m->reach, splat_area, pair, at + i);
+        for (int i = 0; i < found; i++) mark_cells(m->reach, splat_layer, pair, at + i);
     }
 }
 

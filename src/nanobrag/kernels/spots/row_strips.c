@@ -257,27 +257,27 @@ static void visit_strip(const struct group *g, int panel, int strip, int chunk,
     const int end = (strip + 1) * STRIP_ROWS;
     int *hits = b->work->hits + b->work->each * (size_t)thread;
     struct reflections list;
-    struct splat_area splat_area;
+    struct splat_layer splat_layer;
 
     if (!holds_tile(window, strip)) return;
-    splat_area.frame = frame;
-    splat_area.bragg = b->bragg;
-    splat_area.window = window;
-    splat_area.packed = b->job->packed;
-    splat_area.fast[0] = 0;
-    splat_area.fast[1] = frame->nfast * n;
-    splat_area.slow[0] = strip * STRIP_ROWS * n;
-    splat_area.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
-    list = list_of_strip(g, panel, splat_area.slow, thread);
+    splat_layer.frame = frame;
+    splat_layer.bragg = b->bragg;
+    splat_layer.window = window;
+    splat_layer.packed = b->job->packed;
+    splat_layer.fast[0] = 0;
+    splat_layer.fast[1] = frame->nfast * n;
+    splat_layer.slow[0] = strip * STRIP_ROWS * n;
+    splat_layer.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
+    list = list_of_strip(g, panel, splat_layer.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
-        splat_area.layer = layer;
-        splat_area.depth = phys_layer_depth(frame, layer);
-        splat_area.plane = phys_detector_plane(frame, splat_area.depth);
+        splat_layer.layer = layer;
+        splat_layer.depth = phys_layer_depth(frame, layer);
+        splat_layer.plane = phys_detector_plane(frame, splat_layer.depth);
         for (int i = 0; i < g->n && !progress_asked(progress); i++)
             for (int s = 0; s < g->nsource; s++) {
                 const struct pair pair = pair_of(g, s, i);
 
-                b->visit(b->user, chunk, &splat_area, &pair, &list, hits);
+                b->visit(b->user, chunk, &splat_layer, &pair, &list, hits);
             }
     }
 }

@@ -22,8 +22,8 @@ static const double strips_rows = 1e8;
 /* Rows of pixels in a strip, and rows of tiles. */
 enum { STRIP_ROWS = 64, STRIP_TILES = STRIP_ROWS / TILE_SLOW };
 
-/* Visits a pair on the area of a strip. `hits` is a workspace for the scan of `list`. */
-typedef void strip_visit(const void *user, int chunk, const struct splat_area *splat_area,
+/* Visits a pair on a layer of a strip. `hits` is a workspace for the scan of `list`. */
+typedef void strip_visit(const void *user, int chunk, const struct splat_layer *splat_layer,
                          const struct pair *pair, const struct reflections *list,
                          int *hits);
 

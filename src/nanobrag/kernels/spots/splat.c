@@ -65,12 +65,12 @@ static struct sample_factors sample_factors_of(const struct phys_frame *frame)
 
 /* Returns the factor of the sample at `place`. `front` is the place of the first sub-pixel
  * of the same pixel, where the capture is evaluated unless every sample has its own. */
-PHYS_FN real sample_factor(const struct splat_area *splat_area,
+PHYS_FN real sample_factor(const struct splat_layer *splat_layer,
                            const struct phys_source *source, const struct spot *s,
                            const struct sample_factors *w, struct phys_place place,
                            struct phys_place front)
 {
-    const struct phys_frame *frame = splat_area->frame;
+    const struct phys_frame *frame = splat_layer->frame;
     const struct phys_detector *det = &w->detector;
     const struct phys_point point =
         phys_patch_point(&s->patch, det, place.step, place.ratio);
@@ -85,7 +85,7 @@ PHYS_FN real sample_factor(const struct splat_area *splat_area,
         if (!frame->each_capture) place = front;
         weight *=
             phys_capture(det, phys_patch_point(&s->patch, det, place.step, place.ratio),
-                         (real)splat_area->layer);
+                         (real)splat_layer->layer);
     }
     if (w->dmin) weight *= w->square.beyond + change > 0 ? 0 : 1;
     if (w->displacement)
@@ -97,7 +97,7 @@ PHYS_FN real sample_factor(const struct splat_area *splat_area,
 /* Interpolates F at the samples of a list. Each takes 64 loads, so a loop over vector lanes
  * would not be faster. */
 static void interpolate(struct phys_spec spec, const struct phys_box *box,
-                        const struct spot *s, const struct places *at, real *cell)
+                        const struct spot *s, const struct piece_samples *at, real *cell)
 {
     const int n = at->padded / BLOCK * BLOCK;
 
@@ -113,7 +113,7 @@ static void interpolate(struct phys_spec spec, const struct phys_box *box,
 /* Computes F^2 of the samples of a list from their indices, times cell[i]^2 where F is
  * interpolated. It is 0 at samples that belong to other reflections. */
 PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crystal *c,
-                                 const struct spot *spot, const struct places *at,
+                                 const struct spot *spot, const struct piece_samples *at,
                                  const real *restrict cell, real *restrict f2)
 {
     const struct spot s = *spot;
@@ -135,7 +135,7 @@ PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crysta
 
 /* Computes F^2 of the samples of a narrow piece from w; `small` is that of the piece. */
 PHYS_FN void narrow_intensities(int small, int shape, real fudge,
-                                const struct piece_w *piece, const struct places *at,
+                                const struct piece_w *piece, const struct piece_samples *at,
                                 real *restrict f2)
 {
     const struct piece_w of = *piece;
@@ -151,11 +151,12 @@ PHYS_FN void narrow_intensities(int small, int shape, real fudge,
 }
 
 /* Multiplies the F^2 of the samples of a list by the factors of the samples. */
-static void apply_factors(const struct splat_area *splat_area,
+static void apply_factors(const struct splat_layer *splat_layer,
                           const struct phys_source *source, const struct spot *s,
-                          const struct sample_factors *w, const struct places *at, real *f2)
+                          const struct sample_factors *w, const struct piece_samples *at,
+                          real *f2)
 {
-    const int over = splat_area->frame->oversample;
+    const int over = splat_layer->frame->oversample;
 
     for (int i = 0; i < at->n; i++) {
         const real fast = at->fast[i], slow = at->slow[i];
@@ -166,7 +167,7 @@ static void apply_factors(const struct splat_area *splat_area,
             phys_patch_place(0, &s->patch, fast - (real)(f % over),
                              slow - (real)(l % over));
 
-        f2[i] *= sample_factor(splat_area, source, s, w, place, front);
+        f2[i] *= sample_factor(splat_layer, source, s, w, place, front);
     }
 }
 
@@ -183,10 +184,10 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     for (; done < n; done++) sums[done] += weight * (double)f2[done];
 }
 
-/* Adds those of n numbers, of the samples from `first` on, that lie in a stretch of pixels.
+/* Adds those of n numbers, of the samples from `first` on, that lie in a span of pixels.
  */
 static inline void add_samples(double weight, const real *restrict f2, int over, int first,
-                               int n, const struct stretch *t, double *restrict sums)
+                               int n, const struct painted_span *t, double *restrict sums)
 {
     const int begin = t->first * over - first, end = min_int(n, t->end * over - first);
 
@@ -196,15 +197,14 @@ static inline void add_samples(double weight, const real *restrict f2, int over,
 
 /* Adds the F^2 of n samples of row s, from sample `first` on, to the sums of their pixels.
  */
-static void add_to_row(const struct splat_area *splat_area, int s, int first, int n,
-                       double weight, const real *restrict f2, struct stretch *t)
+static void add_to_row(const struct splat_layer *splat_layer, int s, int first, int n,
+                       double weight, const real *restrict f2, struct painted_span *t)
 {
-    const int over = splat_area->frame->oversample;
+    const int over = splat_layer->frame->oversample;
     const int end = pixel_of(over, first + n - 1) + 1;
 
-    for (int f = pixel_of(over, first); next_stretch(splat_area, s, f, end, t);
-         f = t->end) {
-        double *sums = splat_area->bragg + t->place;
+    for (int f = pixel_of(over, first); next_span(splat_layer, s, f, end, t); f = t->end) {
+        double *sums = splat_layer->bragg + t->place;
 
         if (over == 1)
             add_row(weight, f2 + (t->first - first), t->end - t->first, t->room, sums);
@@ -214,24 +214,26 @@ static void add_to_row(const struct splat_area *splat_area, int s, int first, in
 }
 
 /* Adds the F^2 of the samples of a list to the Bragg sums of their pixels. */
-static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
-                          const struct segments *segments, const struct places *at,
+static void add_to_pixels(const struct splat_layer *splat_layer, const struct rectangle *r,
+                          const struct row_spans *spans, const struct piece_samples *at,
                           double weight, const real *restrict f2)
 {
-    const int over = splat_area->frame->oversample, nfast = splat_area->frame->nfast;
-    const int plain = over == 1 && !splat_area->packed && !window_hides(splat_area->window);
-    struct stretch t = {.run = NULL};
+    const int over = splat_layer->frame->oversample, nfast = splat_layer->frame->nfast;
+    const int plain =
+        over == 1 && !splat_layer->packed && !window_hides(splat_layer->window);
+    struct painted_span t = {.span = NULL};
 
     for (int row = at->begin; row < at->end; row++) {
-        const int n = segments->n[row], first = r->fast + segments->first[row];
+        const int n = spans->n[row], first = r->fast + spans->first[row];
 
         if (n == 0) continue;
         if (plain)
             add_row(weight, f2, n, nfast - first,
-                    splat_area->bragg
-                        + window_pixel(splat_area->window, r->slow + row, first));
+                    splat_layer->bragg
+                        + window_pixel(splat_layer->window, r->slow + row, first));
         else
-            add_to_row(splat_area, pixel_of(over, r->slow + row), first, n, weight, f2, &t);
+            add_to_row(splat_layer, pixel_of(over, r->slow + row), first, n, weight, f2,
+                       &t);
         f2 += n;
     }
 }
@@ -239,7 +241,7 @@ static void add_to_pixels(const struct splat_area *splat_area, const struct rect
 /* Some samples of piece i, and their F^2. */
 struct listed {
     int i;
-    struct places at;
+    struct piece_samples at;
     _Alignas(64) real f2[PLACES + BLOCK];
 };
 
@@ -250,7 +252,7 @@ typedef void intensities(const struct painter *painter, const struct pieces *pie
 
 /* What the pieces of a pair share. */
 struct painter {
-    const struct splat_area *splat_area;
+    const struct splat_layer *splat_layer;
     const struct pair *pair;
     struct form form;
     struct phys_crystal crystal;
@@ -259,15 +261,16 @@ struct painter {
     intensities *f2;
 };
 
-static struct painter painter_of(struct phys_spec spec, const struct splat_area *splat_area,
+static struct painter painter_of(struct phys_spec spec,
+                                 const struct splat_layer *splat_layer,
                                  const struct pair *pair, intensities *f2)
 {
-    const struct phys_frame *frame = splat_area->frame;
+    const struct phys_frame *frame = splat_layer->frame;
     struct painter p;
 
-    p.splat_area = splat_area;
+    p.splat_layer = splat_layer;
     p.pair = pair;
-    p.form = form_of(splat_area, pair);
+    p.form = form_of(splat_layer, pair);
     /* F^2 of a gaussian spot falls as exp(-2 fudge rho^2 / 0.63) */
     if (spec.shape == PHYS_GAUSS && p.form.narrow)
         p.form.per_halving = 0.315 * M_LN2 / frame->fudge;
@@ -298,14 +301,14 @@ PHYS_FN void intensities_from_indices(struct phys_spec spec, const struct painte
                                       const struct pieces *pieces, struct listed *list)
 {
     const int i = list->i;
-    const struct spot s = spot_of(painter->splat_area, painter->pair, pieces, i);
+    const struct spot s = spot_of(painter->splat_layer, painter->pair, pieces, i);
     real cell[PLACES + BLOCK];
 
     if (spec.lookup == PHYS_TRICUBIC) {
         const struct phys_vec3 whole =
             phys_vec3((real)pieces->h[i], (real)pieces->k[i], (real)pieces->l[i]);
         const struct phys_box box =
-            phys_box_from(0, phys_box(painter->splat_area->frame), whole);
+            phys_box_from(0, phys_box(painter->splat_layer->frame), whole);
 
         interpolate(spec, &box, &s, &list->at, cell);
     }
@@ -339,18 +342,18 @@ static void weigh_samples(const struct painter *painter, const struct pieces *pi
                           struct listed *list)
 {
     const struct pair *pair = painter->pair;
-    const struct spot s = spot_of(painter->splat_area, pair, pieces, list->i);
+    const struct spot s = spot_of(painter->splat_layer, pair, pieces, list->i);
     struct sample_factors factors = painter->factors;
 
     factors.square =
-        phys_patch_square(&s.patch, pair->source, painter->splat_area->frame->dmin);
-    apply_factors(painter->splat_area, pair->source, &s, &factors, &list->at, list->f2);
+        phys_patch_square(&s.patch, pair->source, painter->splat_layer->frame->dmin);
+    apply_factors(painter->splat_layer, pair->source, &s, &factors, &list->at, list->f2);
 }
 
 /* Computes the samples of n lists and adds them to their pixels. One step for all lists
  * after the other, because the loads of a step must not wait for the stores of the last. */
 static void paint(const struct painter *painter, const struct pieces *pieces,
-                  const struct segments *segments, int n, struct listed *lists)
+                  const struct row_spans *spans, int n, struct listed *lists)
 {
     for (int j = 0; j < n; j++) painter->f2(painter, pieces, lists + j);
     for (int j = 0; painter->weighed && j < n; j++)
@@ -360,7 +363,7 @@ static void paint(const struct painter *painter, const struct pieces *pieces,
         const struct rectangle r = rectangle_of(pieces, i);
         const double f = pieces->f[i];
 
-        add_to_pixels(painter->splat_area, &r, segments + i, &lists[j].at,
+        add_to_pixels(painter->splat_layer, &r, spans + i, &lists[j].at,
                       painter->pair->weight * f * f, lists[j].f2);
     }
 }
@@ -369,63 +372,64 @@ static void paint(const struct painter *painter, const struct pieces *pieces,
 static void splat_pieces(const struct painter *painter, const struct pieces *pieces)
 {
     enum { LISTS = 8 };
-    struct segments segments[BATCH];
+    struct row_spans spans[BATCH];
     struct listed lists[LISTS];
     int n = 0;
 
     for (int i = 0; i < pieces->n; i++)
-        find_segments(painter->splat_area, pieces, i, segments + i);
+        find_row_spans(painter->splat_layer, pieces, i, spans + i);
     for (int i = 0; i < pieces->n; i++)
-        for (int row = 0; row < segments[i].rows;) {
+        for (int row = 0; row < spans[i].rows;) {
             struct listed *list = lists + n;
 
             list->i = i;
-            row = list_places(pieces, i, row, segments + i, &list->at);
+            row = list_places(pieces, i, row, spans + i, &list->at);
             n += list->at.n > 0;
             if (n < LISTS) continue;
-            paint(painter, pieces, segments, n, lists);
+            paint(painter, pieces, spans, n, lists);
             n = 0;
         }
-    paint(painter, pieces, segments, n, lists);
+    paint(painter, pieces, spans, n, lists);
 }
 
 static void splat_list(struct phys_spec spec, intensities *f2,
-                       const struct splat_area *splat_area, const struct pair *pair,
+                       const struct splat_layer *splat_layer, const struct pair *pair,
                        const struct reflections *list, const int *hits, int n)
 {
-    const struct painter painter = painter_of(spec, splat_area, pair, f2);
+    const struct painter painter = painter_of(spec, splat_layer, pair, f2);
     struct walk walk;
     struct pieces pieces;
 
-    start_walk(splat_area, pair, list, hits, n, spec.lookup, &walk);
+    start_walk(splat_layer, pair, list, hits, n, spec.lookup, &walk);
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&painter.form, &pieces);
         splat_pieces(&painter, &pieces);
     }
 }
 
-static int outline(const struct splat_area *splat_area, const struct pair *pair,
+static int outline(const struct splat_layer *splat_layer, const struct pair *pair,
                    const struct reflections *list, const int *hits, int n,
                    struct outline out[SPLAT_PAD])
 {
     struct located at;
-    const int count = locate_batch(splat_area, pair, list, hits, n, &at);
+    const int count = locate_batch(splat_layer, pair, list, hits, n, &at);
     int found = 0;
 
     for (int i = 0; i < count; i++)
-        if (at.seen[i] != 0) found += find_outline(splat_area, &at, i, out + found);
+        if (at.seen[i] != 0) found += find_outline(splat_layer, &at, i, out + found);
     return found;
 }
 
 /* The kernels of the table. */
 #define VARIANT(shape, lookup)                                                             \
-    static void shape##_##lookup(const struct splat_area *splat_area,                      \
+    static void shape##_##lookup(const struct splat_layer *splat_layer,                    \
                                  const struct pair *pair, const struct reflections *list,  \
                                  const int *hits, int n)                                   \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        splat_list(spec, shape##_##lookup##_intensities, splat_area, pair, list, hits, n); \
+        splat_list(spec, shape##_##lookup##_intensities, splat_layer, pair, list, hits,    \
+                   n);                                                                     \
     }
 #include "kernels/variants.def"
 #undef VARIANT

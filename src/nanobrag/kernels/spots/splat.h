@@ -36,7 +36,7 @@ struct pair {
 };
 
 /* The part of one layer of a panel that reflections are splatted on, in samples. */
-struct splat_area {
+struct splat_layer {
     const struct phys_frame *frame;
     struct phys_detector_plane plane;
     int layer;
@@ -60,19 +60,19 @@ struct outline {
 };
 
 /* Writes the rectangles of samples that the spots of the first n (at most SPLAT_PAD)
- * reflections of `list` at `hits` cover. Spots outside the area are left out. Returns the
+ * reflections of `list` at `hits` cover. Spots outside the layer are left out. Returns the
  * number of rectangles. */
-typedef int splat_outline(const struct splat_area *splat_area, const struct pair *pair,
+typedef int splat_outline(const struct splat_layer *splat_layer, const struct pair *pair,
                           const struct reflections *list, const int *hits, int n,
                           struct outline out[SPLAT_PAD]);
 
-/* Splats the n reflections of `list` at `hits` on the area. */
-typedef void splat_spots(const struct splat_area *splat_area, const struct pair *pair,
+/* Splats the n reflections of `list` at `hits` on the layer. */
+typedef void splat_spots(const struct splat_layer *splat_layer, const struct pair *pair,
                          const struct reflections *list, const int *hits, int n);
 
 /* The cotangents of the Bragg sums in an adjoint. */
 struct splat_weights {
-    const double *weight; /* dL/d(sum of a pixel), like splat_area.bragg */
+    const double *weight; /* dL/d(sum of a pixel), like splat_layer.bragg */
     double scale, per_scale; /* largest weight and its inverse: weight * per_scale, at most
                                 1, fits into a float */
     int lookup; /* PHYS_CONSTANT or PHYS_NEAREST */
@@ -89,9 +89,9 @@ struct splat_sums {
     struct phys_place_sums at;
 };
 
-/* Writes the sums of the n reflections of `list` at `hits` to `sums`. Where the area has
+/* Writes the sums of the n reflections of `list` at `hits` to `sums`. Where the layer has
  * Bragg sums, the reflections are splatted on it too. */
-typedef void splat_spots_vjp(const struct splat_area *splat_area, const struct pair *pair,
+typedef void splat_spots_vjp(const struct splat_layer *splat_layer, const struct pair *pair,
                              const struct reflections *list, const int *hits, int n,
                              const struct splat_weights *weights, struct splat_sums *sums);
 

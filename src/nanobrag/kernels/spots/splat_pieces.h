@@ -2,7 +2,7 @@
  * splat_pieces.h - the samples of spots, for splat.c and its adjoint. A spot is cut into
  * pieces of few samples, mostly one. What the samples of a piece are computed from is found
  * for a batch of pieces at a time. A piece is then walked row by row: each row of samples
- * meets the spot in a segment, and the samples of all segments make one list.
+ * meets the spot in a span, and the samples of all spans make one list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 #include "kernels/spots/splat_places.h"
 
 /*
- * The form of a pair's spots on an area. A sample lies within a spot where |w| <= most; w
+ * The form of a pair's spots on a layer. A sample lies within a spot where |w| <= most; w
  * is `rows` v, and v leads from the reflection to the scattering vector of the sample.
  * Where spots are narrow, |w|^2 is rho^2 of the profile, from which F^2 follows. Elsewhere
  * w is v.
@@ -66,9 +66,9 @@ static void form_w(const struct phys_frame *frame, const struct pair *pair,
                         + root[i / 3][2] * pair->axes[6 + i % 3];
 }
 
-static struct form form_of(const struct splat_area *splat_area, const struct pair *pair)
+static struct form form_of(const struct splat_layer *splat_layer, const struct pair *pair)
 {
-    const struct phys_frame *frame = splat_area->frame;
+    const struct phys_frame *frame = splat_layer->frame;
     struct form form = {.unit = pair->source->inverse_wavelength,
                         .sub = frame->pixel / frame->oversample};
     double sum = 0;
@@ -78,7 +78,7 @@ static struct form form_of(const struct splat_area *splat_area, const struct pai
         const double *row = form.rows + (size_t)3 * (size_t)i;
         const double f = frame->fast[i], s = frame->slow[i];
 
-        form.corner[i] = frame->pix0[i] + splat_area->depth * frame->normal[i];
+        form.corner[i] = frame->pix0[i] + splat_layer->depth * frame->normal[i];
         form.fast[i] = f, form.slow[i] = s;
         form.fast_fast += f * f, form.fast_slow += f * s, form.slow_slow += s * s;
         for (int j = 0; j < 3; j++) {
@@ -189,7 +189,7 @@ static void place_pieces(const struct form *of, struct pieces *p)
 
 /* A walk along the spots of a pair, piece by piece. */
 struct walk {
-    const struct splat_area *splat_area;
+    const struct splat_layer *splat_layer;
     const struct pair *pair;
     const struct reflections *list;
     const int *hits;
@@ -202,11 +202,11 @@ struct walk {
     int place;
 };
 
-static void start_walk(const struct splat_area *splat_area, const struct pair *pair,
+static void start_walk(const struct splat_layer *splat_layer, const struct pair *pair,
                        const struct reflections *list, const int *hits, int n, int lookup,
                        struct walk *w)
 {
-    w->splat_area = splat_area, w->pair = pair, w->list = list, w->hits = hits, w->n = n;
+    w->splat_layer = splat_layer, w->pair = pair, w->list = list, w->hits = hits, w->n = n;
     w->own_f = lookup == PHYS_NEAREST;
     w->next = w->count = w->i = w->fast = w->slow = w->place = 0;
     w->f = 1;
@@ -229,15 +229,15 @@ static int start_spot(struct walk *w, int i)
     const struct located *at = &w->at;
     struct outline spot;
 
-    if (at->seen[i] == 0 || !find_outline(w->splat_area, at, i, &spot)) return 0;
+    if (at->seen[i] == 0 || !find_outline(w->splat_layer, at, i, &spot)) return 0;
     if (w->own_f) {
-        const struct phys_box box = phys_box(w->splat_area->frame);
+        const struct phys_box box = phys_box(w->splat_layer->frame);
 
         w->place = phys_f_place(0, &box,
                                 phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]));
         w->f = (double)box.f[w->place];
         if (w->f == 0) return 0;
-        w->halvings = halvings_of(w->splat_area->frame->f_max / w->f);
+        w->halvings = halvings_of(w->splat_layer->frame->f_max / w->f);
     }
     w->spot = spot;
     w->fast = spot.fast[0];
@@ -252,7 +252,7 @@ static int next_spot(struct walk *w)
         while (w->i < w->count)
             if (start_spot(w, w->i++)) return 1;
         if (w->next >= w->n) return 0;
-        w->count = locate_batch(w->splat_area, w->pair, w->list, w->hits + w->next,
+        w->count = locate_batch(w->splat_layer, w->pair, w->list, w->hits + w->next,
                                 w->n - w->next, &w->at);
         w->next += w->count;
         w->i = 0;
@@ -297,15 +297,15 @@ struct spot {
     real middle_fast, middle_slow;
 };
 
-static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
+static struct spot spot_of(const struct splat_layer *splat_layer, const struct pair *pair,
                            const struct pieces *p, int i)
 {
     const double v[3] = {p->x[i], p->y[i], p->z[i]};
     struct spot s;
 
     s.r = rectangle_of(p, i);
-    s.patch = phys_patch_at(splat_area->frame, s.r.fast + 0.5 * s.r.width,
-                            s.r.slow + 0.5 * s.r.height, splat_area->depth);
+    s.patch = phys_patch_at(splat_layer->frame, s.r.fast + 0.5 * s.r.width,
+                            s.r.slow + 0.5 * s.r.height, splat_layer->depth);
     s.anchor = anchor_of(pair, v, &s.patch,
                          phys_vec3((real)p->h[i], (real)p->k[i], (real)p->l[i]));
     s.middle_fast = (real)(0.5 * (s.r.width - 1));
@@ -351,15 +351,15 @@ PHYS_FN struct phys_vec3 w_of(int small, const struct piece_w *of, real f, real 
 /* Some samples of a piece, row after row. */
 enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
 
-struct places {
+struct piece_samples {
     int begin, end; /* rows of the piece */
     int n, padded; /* samples; as many in whole blocks, the last ones in the middle */
     _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
 };
 
-/* The segments of all rows of a piece: the first sample in the ROI and within the spot, and
- * their number. No sample depends on where a segment begins, so the ROI changes no bits. */
-struct segments {
+/* The spans of all rows of a piece: the first sample in the ROI and within the spot, and
+ * their number. No sample depends on where a span begins, so the ROI changes no bits. */
+struct row_spans {
     int rows;
     int first[PIECE + BATCH], n[PIECE + BATCH];
 };
@@ -367,11 +367,11 @@ struct segments {
 enum { ROWS = 16 }; /* that are found together */
 
 /* float is precise enough: `most` is widened by 1e-5 of itself */
-static void find_segments(const struct splat_area *splat_area, const struct pieces *p,
-                          int i, struct segments *out)
+static void find_row_spans(const struct splat_layer *splat_layer, const struct pieces *p,
+                           int i, struct row_spans *out)
 {
     const struct rectangle rectangle = rectangle_of(p, i), *r = &rectangle;
-    const int *roi = splat_area->window->roi, over = splat_area->frame->oversample;
+    const int *roi = splat_layer->window->roi, over = splat_layer->frame->oversample;
     const float middle_fast = 0.5F * (float)(r->width - 1);
     const float middle_slow = 0.5F * (float)(r->height - 1);
     const int low = roi[0] * over - r->fast, high = roi[1] * over - r->fast;
@@ -406,18 +406,18 @@ static void find_segments(const struct splat_area *splat_area, const struct piec
 /* Lists the samples of piece i from a row on, as many rows as there is room for, and
  * returns the row after them. */
 static int list_places(const struct pieces *p, int i, int row,
-                       const struct segments *segments, struct places *out)
+                       const struct row_spans *spans, struct piece_samples *out)
 {
     const real middle_fast = (real)(0.5 * (p->width[i] - 1));
     const real middle_slow = (real)(0.5 * (p->height[i] - 1));
     int n = 0;
 
     out->begin = row;
-    for (; row < segments->rows && n + segments->n[row] <= PLACES; row++) {
-        const real first = (real)segments->first[row] - middle_fast;
+    for (; row < spans->rows && n + spans->n[row] <= PLACES; row++) {
+        const real first = (real)spans->first[row] - middle_fast;
         const real slow = (real)row - middle_slow;
 
-        for (int done = 0; done < segments->n[row]; done += BLOCK) {
+        for (int done = 0; done < spans->n[row]; done += BLOCK) {
             real *restrict f = out->fast + n + done, *restrict s = out->slow + n + done;
 
             for (int j = 0; j < BLOCK; j++) {
@@ -425,7 +425,7 @@ static int list_places(const struct pieces *p, int i, int row,
                 s[j] = slow;
             }
         }
-        n += segments->n[row];
+        n += spans->n[row];
     }
     out->end = row;
     out->n = n;

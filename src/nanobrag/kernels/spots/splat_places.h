@@ -28,11 +28,11 @@ struct located {
     _Alignas(64) double h[BATCH], k[BATCH], l[BATCH];
     double x[BATCH], y[BATCH], z[BATCH];
     double first_fast[BATCH], last_fast[BATCH], first_slow[BATCH], last_slow[BATCH];
-    double seen[BATCH]; /* positive where the spot may contain a sample of the area */
+    double seen[BATCH]; /* positive where the spot may contain a sample of the layer */
 };
 
 /* first_in() returns the first sample at or above `low`, and last_in() the last sample
- * below `high`; the area limits both. */
+ * below `high`; the layer limits both. */
 PHYS_FN double first_in(double low, double limit)
 {
     const double sample = ceil(low - 0.5);
@@ -50,22 +50,22 @@ PHYS_FN double last_in(double high, double limit)
 /*
  * Finds the samples whose direction d lies within the radius of a reflection, that is
  * |k d - v| <= radius with v = q + k. Since |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2,
- * where a is the angle between d and v, 2 |v| sin(a/2) is at most `reach`. The loop runs in
- * double over a whole batch: most spots of a large crystal fall between the samples, and
+ * where a is the angle between d and v, 2 |v| sin(a/2) is at most `reach`. The loop spans
+ * in double over a whole batch: most spots of a large crystal fall between the samples, and
  * nothing more is computed for those.
  */
-static void locate(const struct splat_area *splat_area, const struct pair *pair,
+static void locate(const struct splat_layer *splat_layer, const struct pair *pair,
                    struct located *at)
 {
-    const struct phys_detector_plane plane = splat_area->plane;
+    const struct phys_detector_plane plane = splat_layer->plane;
     const double *s = pair->stars, k = pair->source->inverse_wavelength;
     const double a0 = s[0], a1 = s[1], a2 = s[2], b0 = s[3], b1 = s[4], b2 = s[5];
     const double c0 = s[6], c1 = s[7], c2 = s[8];
     const double k0 = k * pair->source->direction[0], k1 = k * pair->source->direction[1];
     const double k2 = k * pair->source->direction[2];
     const double radius2 = pair->radius * pair->radius, per_k = 1 / k;
-    const double fast0 = splat_area->fast[0], fast1 = splat_area->fast[1] - 1;
-    const double slow0 = splat_area->slow[0], slow1 = splat_area->slow[1] - 1;
+    const double fast0 = splat_layer->fast[0], fast1 = splat_layer->fast[1] - 1;
+    const double slow0 = splat_layer->slow[0], slow1 = splat_layer->slow[1] - 1;
 
 #pragma omp simd
     for (int i = 0; i < BATCH; i++) {
@@ -124,11 +124,11 @@ static inline int pixel_of(int over, int sample)
 
 /* Finds the rectangle of samples of spot i of a batch, which is seen; of boxes only the
  * part around the pixels that are rendered. Returns 0 when it overlaps none. */
-static int find_outline(const struct splat_area *splat_area, const struct located *at,
+static int find_outline(const struct splat_layer *splat_layer, const struct located *at,
                         int i, struct outline *out)
 {
-    const struct window *w = splat_area->window;
-    const int n = splat_area->frame->oversample, *roi = w->roi;
+    const struct window *w = splat_layer->window;
+    const int n = splat_layer->frame->oversample, *roi = w->roi;
     const struct outline all = {{(int)at->first_fast[i], (int)at->last_fast[i] + 1},
                                 {(int)at->first_slow[i], (int)at->last_slow[i] + 1},
                                 i};
@@ -153,42 +153,42 @@ static int find_outline(const struct splat_area *splat_area, const struct locate
 }
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
- * and in the sums of an area, the first at `place`; from there on so many numbers belong to
- * the row. `run` is the run of tiles that holds them; NULL before the first stretch. */
-struct stretch {
+ * and in the sums of a layer, the first at `place`; from there on so many numbers belong to
+ * the row. `run` is the span of tiles that holds them; NULL before the first span. */
+struct painted_span {
     int first, end, room;
     ptrdiff_t place;
-    const struct window_run *run;
+    const struct tile_span *span;
     int row; /* of tiles */
 };
 
-/* Finds the next stretch of the pixels f .. end - 1 of row s. Returns 0 when there is none;
+/* Finds the next span of the pixels f .. end - 1 of row s. Returns 0 when there is none;
  * t->end then is `end`. */
-static inline int next_stretch(const struct splat_area *splat_area, int s, int f, int end,
-                               struct stretch *t)
+static inline int next_span(const struct splat_layer *splat_layer, int s, int f, int end,
+                            struct painted_span *t)
 {
     const int known =
-        t->run && t->row == s / TILE_SLOW && f >= t->run->fast && f < t->run->end;
-    const int nfast = splat_area->frame->nfast;
+        t->span && t->row == s / TILE_SLOW && f >= t->span->fast && f < t->span->end;
+    const int nfast = splat_layer->frame->nfast;
     int last;
 
-    if (!known) t->run = window_run_of(splat_area->window, s, f);
+    if (!known) t->span = tile_span_of(splat_layer->window, s, f);
     t->row = s / TILE_SLOW;
     t->end = end;
-    if (!t->run || t->run->fast >= end) return 0;
-    last = splat_area->packed ? t->run->end : min_int(t->run->end, nfast);
-    t->first = f > t->run->fast ? f : t->run->fast;
+    if (!t->span || t->span->fast >= end) return 0;
+    last = splat_layer->packed ? t->span->end : min_int(t->span->end, nfast);
+    t->first = f > t->span->fast ? f : t->span->fast;
     t->end = min_int(end, last);
     t->room = last - t->first;
-    t->place = splat_area->packed
-                   ? (ptrdiff_t)window_place(t->run, s, t->first)
-                   : (ptrdiff_t)window_pixel(splat_area->window, s, t->first);
+    t->place = splat_layer->packed
+                   ? (ptrdiff_t)window_place(t->span, s, t->first)
+                   : (ptrdiff_t)window_pixel(splat_layer->window, s, t->first);
     return t->end > t->first;
 }
 
 /* Locates the spots of the first n reflections of `list` at `hits`, at most a batch, and
  * returns their number. */
-static int locate_batch(const struct splat_area *splat_area, const struct pair *pair,
+static int locate_batch(const struct splat_layer *splat_layer, const struct pair *pair,
                         const struct reflections *list, const int *hits, int n,
                         struct located *at)
 {
@@ -201,7 +201,7 @@ static int locate_batch(const struct splat_area *splat_area, const struct pair *
         at->k[i] = (double)list->k[hit];
         at->l[i] = (double)list->l[hit];
     }
-    locate(splat_area, pair, at);
+    locate(splat_layer, pair, at);
     return count;
 }
 

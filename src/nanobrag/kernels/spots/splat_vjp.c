@@ -20,7 +20,7 @@ typedef real block[SAMPLES];
 
 /* Some samples of a piece of a spot, padded to whole blocks with samples of weight 0. */
 struct samples {
-    struct places at;
+    struct piece_samples at;
     ptrdiff_t pixel[SAMPLES]; /* place in the sums; -1: outside the window */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
@@ -49,10 +49,10 @@ static inline void copy_weights(const double *restrict from, int n, int room, re
     for (; done < n; done++) to[done] = (real)(from[done] * scale);
 }
 
-/* Copies the weights of n samples from sample `first` on, all of which lie in a stretch of
+/* Copies the weights of n samples from sample `first` on, all of which lie in a span of
  * pixels. */
 static inline void find_weights(const struct splat_weights *weights, int over, int first,
-                                int n, const struct stretch *t, real *restrict to)
+                                int n, const struct painted_span *t, real *restrict to)
 {
     const double *from = weights->weight + t->place - t->first;
     const real scale = (real)weights->per_scale;
@@ -66,15 +66,15 @@ static inline void find_weights(const struct splat_weights *weights, int over, i
 
 /* Finds the weights of n samples of row s, from sample `first` on, and writes them from
  * place i on; and their pixels where F^2 is added to these. */
-static void find_row(const struct splat_area *splat_area, int s, int first, int n,
-                     const struct splat_weights *weights, int i, struct stretch *t,
+static void find_row(const struct splat_layer *splat_layer, int s, int first, int n,
+                     const struct splat_weights *weights, int i, struct painted_span *t,
                      struct samples *in)
 {
-    const int over = splat_area->frame->oversample;
+    const int over = splat_layer->frame->oversample;
     const int end = pixel_of(over, first + n - 1) + 1;
 
     for (int j = 0; j < n;) {
-        const int known = next_stretch(splat_area, s, pixel_of(over, first + j), end, t);
+        const int known = next_span(splat_layer, s, pixel_of(over, first + j), end, t);
         const int begin = known ? min_int(n, t->first * over - first) : n;
         const int stop = known ? min_int(n, t->end * over - first) : n;
 
@@ -83,7 +83,7 @@ static void find_row(const struct splat_area *splat_area, int s, int first, int 
             in->w[i + j] = 0;
         }
         if (j < stop) find_weights(weights, over, first + j, stop - j, t, in->w + i + j);
-        for (int k = j; splat_area->bragg && k < stop; k++)
+        for (int k = j; splat_layer->bragg && k < stop; k++)
             in->pixel[i + k] = t->place + pixel_of(over, first + k) - t->first;
         j = stop > j ? stop : j;
     }
@@ -102,18 +102,18 @@ static int any_weight(const struct samples *restrict in)
 
 /* Finds the weights of the samples, and their pixels where these are needed. Returns 1 when
  * a weight is not 0. */
-static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
-                       const struct segments *segments, const struct splat_weights *weights,
+static int find_pixels(const struct splat_layer *splat_layer, const struct rectangle *r,
+                       const struct row_spans *spans, const struct splat_weights *weights,
                        struct samples *in)
 {
-    const int over = splat_area->frame->oversample;
-    struct stretch t = {.run = NULL};
+    const int over = splat_layer->frame->oversample;
+    struct painted_span t = {.span = NULL};
     int i = 0;
 
     for (int row = in->at.begin; row < in->at.end; row++) {
-        find_row(splat_area, pixel_of(over, r->slow + row), r->fast + segments->first[row],
-                 segments->n[row], weights, i, &t, in);
-        i += segments->n[row];
+        find_row(splat_layer, pixel_of(over, r->slow + row), r->fast + spans->first[row],
+                 spans->n[row], weights, i, &t, in);
+        i += spans->n[row];
     }
     for (; i < in->at.padded; i++) in->w[i] = 0;
     return any_weight(in);
@@ -313,7 +313,7 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
 
 /* What the pieces of a pair share. */
 struct pair_vjp {
-    const struct splat_area *splat_area;
+    const struct splat_layer *splat_layer;
     const struct pair *pair;
     const struct splat_weights *weights;
     struct form form;
@@ -322,21 +322,21 @@ struct pair_vjp {
     struct phys_axes axes; /* metric times the axes over the wavelength */
 };
 
-static struct pair_vjp pair_vjp_of(int shape, const struct splat_area *splat_area,
+static struct pair_vjp pair_vjp_of(int shape, const struct splat_layer *splat_layer,
                                    const struct pair *pair,
                                    const struct splat_weights *weights)
 {
     const double *m =
-        splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms doubled */
+        splat_layer->frame->metric; /* hh kk ll hk hl kl, cross terms doubled */
     const double metric[3][3] = {{2 * m[0], m[3], m[4]},
                                  {m[3], 2 * m[1], m[5]},
                                  {m[4], m[5], 2 * m[2]}};
     const double unit = pair->source->inverse_wavelength;
-    struct pair_vjp t = {.splat_area = splat_area,
+    struct pair_vjp t = {.splat_layer = splat_layer,
                          .pair = pair,
                          .weights = weights,
-                         .form = form_of(splat_area, pair),
-                         .crystal = phys_crystal(splat_area->frame),
+                         .form = form_of(splat_layer, pair),
+                         .crystal = phys_crystal(splat_layer->frame),
                          .metric = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     double rows[9] = {0};
 
@@ -354,32 +354,32 @@ static void add_to_pixels(const struct pair_vjp *t, double weight, const struct 
 {
     for (int i = 0; i < in->at.n; i++)
         if (in->pixel[i] >= 0)
-            t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
+            t->splat_layer->bragg[in->pixel[i]] += weight * (double)in->f2[i];
 }
 
 /* Adds the sums of piece i to those of the pair and to the cotangent of its F, and splats
- * the samples where the area has Bragg sums. */
+ * the samples where the layer has Bragg sums. */
 PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces *pieces,
                        int i, struct splat_sums *sums)
 {
-    const struct splat_area *splat_area = t->splat_area;
+    const struct splat_layer *splat_layer = t->splat_layer;
     const struct rectangle r = rectangle_of(pieces, i);
-    const struct spot s = spot_of(splat_area, t->pair, pieces, i);
+    const struct spot s = spot_of(splat_layer, t->pair, pieces, i);
     const double whole[3] = {pieces->h[i], pieces->k[i], pieces->l[i]};
     const double f = pieces->f[i], own = f * f, weight = t->pair->weight;
-    struct segments segments;
+    struct row_spans spans;
     struct piece_sums piece;
     struct samples in;
     double f2 = 0;
 
-    find_segments(splat_area, pieces, i, &segments);
-    for (int row = 0; row < segments.rows;) {
+    find_row_spans(splat_layer, pieces, i, &spans);
+    for (int row = 0; row < spans.rows;) {
         int weighted;
 
-        row = list_places(pieces, i, row, &segments, &in.at);
+        row = list_places(pieces, i, row, &spans, &in.at);
         if (in.at.n == 0) continue;
-        weighted = find_pixels(splat_area, &r, &segments, t->weights, &in);
-        if (!weighted && !splat_area->bragg) continue;
+        weighted = find_pixels(splat_layer, &r, &spans, t->weights, &in);
+        if (!weighted && !splat_layer->bragg) continue;
         if (pieces->small[i] != 0)
             find_places(1, &s, &in);
         else
@@ -388,7 +388,7 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
             gratings(&t->crystal, &in, &piece);
         else
             bumps(shape, &t->crystal, &in, &piece);
-        if (splat_area->bragg) add_to_pixels(t, weight * own, &in);
+        if (splat_layer->bragg) add_to_pixels(t, weight * own, &in);
         if (!weighted) continue;
         f2 += piece.f2;
         if (shape == PHYS_SQUARE)
@@ -422,17 +422,17 @@ static void multiply_metric(const struct pair_vjp *t, struct splat_sums *sums)
     }
 }
 
-PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
+PHYS_FN void list_vjp(int shape, const struct splat_layer *splat_layer,
                       const struct pair *pair, const struct reflections *list,
                       const int *hits, int n, const struct splat_weights *weights,
                       struct splat_sums *sums)
 {
-    const struct pair_vjp t = pair_vjp_of(shape, splat_area, pair, weights);
+    const struct pair_vjp t = pair_vjp_of(shape, splat_layer, pair, weights);
     struct splat_sums total = {0};
     struct walk walk;
     struct pieces pieces;
 
-    start_walk(splat_area, pair, list, hits, n, weights->lookup, &walk);
+    start_walk(splat_layer, pair, list, hits, n, weights->lookup, &walk);
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&t.form, &pieces);
         for (int i = 0; i < pieces.n; i++) piece_vjp(shape, &t, &pieces, i, &total);
@@ -442,11 +442,11 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
 }
 
 #define SHAPE(name)                                                                        \
-    static void name##_vjp(const struct splat_area *splat_area, const struct pair *pair,   \
+    static void name##_vjp(const struct splat_layer *splat_layer, const struct pair *pair, \
                            const struct reflections *list, const int *hits, int n,         \
                            const struct splat_weights *weights, struct splat_sums *sums)   \
     {                                                                                      \
-        list_vjp(PHYS_##name, splat_area, pair, list, hits, n, weights, sums);             \
+        list_vjp(PHYS_##name, splat_layer, pair, list, hits, n, weights, sums);            \
     }
 SHAPE(SQUARE)
 SHAPE(ROUND)

@@ -134,7 +134,7 @@ struct splatting {
 };
 
 /* Splats the reflections of one pair on a strip. */
-static void splat_pair(const void *user, int chunk, const struct splat_area *splat_area,
+static void splat_pair(const void *user, int chunk, const struct splat_layer *splat_layer,
                        const struct pair *pair, const struct reflections *list, int *hits)
 {
     const struct splatting *splatting = user;
@@ -142,8 +142,8 @@ static void splat_pair(const void *user, int chunk, const struct splat_area *spl
 
     (void)chunk;
     splatting->splat_kernels
-        ->spots[splatting->spec.shape][splatting->spec.lookup](splat_area, pair, list, hits,
-                                                               n);
+        ->spots[splatting->spec.shape][splatting->spec.lookup](splat_layer, pair, list,
+                                                               hits, n);
 }
 
 nb_status spots_splat(struct progress *progress, const struct kernel_set *kernels,

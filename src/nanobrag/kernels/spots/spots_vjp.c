@@ -202,11 +202,11 @@ static void close_step(const struct run *run, const struct job *job,
 
 /* Adds the cotangents of the source and of the orientation of a pair, of the strain and of
  * the B factor, from the sums over the pair's samples. `scale` is splat_weights.scale. */
-static void add_pair_cotangents(const struct splat_area *splat_area,
+static void add_pair_cotangents(const struct splat_layer *splat_layer,
                                 const struct pair *pair, double scale,
                                 const struct splat_sums *s, struct phys_frame_tangent *bar)
 {
-    const struct phys_orientation *at = splat_area->frame->orientation + pair->orientation;
+    const struct phys_orientation *at = splat_layer->frame->orientation + pair->orientation;
     struct phys_source *source = bar->source + pair->index;
     struct phys_rotation *rotation = bar->rotation + pair->orientation;
     const double weight = scale * pair->weight, unit = pair->source->inverse_wavelength;
@@ -235,7 +235,7 @@ static void add_pair_cotangents(const struct splat_area *splat_area,
 }
 
 /* Adds the cotangents of one pair on a strip. */
-static void pair_vjp(const void *user, int chunk, const struct splat_area *splat_area,
+static void pair_vjp(const void *user, int chunk, const struct splat_layer *splat_layer,
                      const struct pair *pair, const struct reflections *list, int *hits)
 {
     const struct run *run = user;
@@ -256,10 +256,10 @@ static void pair_vjp(const void *user, int chunk, const struct splat_area *splat
     const int n = splat_kernels->scan(pair, list, hits);
 
     if (n == 0) return;
-    vjp->spots[run->job.spec.shape](splat_area, pair, list, hits, n, &weights, &sums);
-    add_pair_cotangents(splat_area, pair, run->largest_weight, &sums, bar);
+    vjp->spots[run->job.spec.shape](splat_layer, pair, list, hits, n, &weights, &sums);
+    add_pair_cotangents(splat_layer, pair, run->largest_weight, &sums, bar);
     frame_adjoint_crystal(run->job.spec, weight, sums.crystal, bar);
-    frame_adjoint_places(splat_area->frame, splat_area->layer, splat_area->depth, weight,
+    frame_adjoint_places(splat_layer->frame, splat_layer->layer, splat_layer->depth, weight,
                          &sums.at, bar);
 }
 

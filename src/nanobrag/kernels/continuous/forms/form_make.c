@@ -111,7 +111,7 @@ static double quadratic(const double m[6], const double a[3])
 }
 
 /* The matrices of a form that its members follow from. */
-struct parts {
+struct form_matrices {
     matrix x, s, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
     double q0[3], h, along; /* q0 w q0, w = mix(sig, K); n sig n */
 };
@@ -127,14 +127,15 @@ static double square_of(const matrix m, const double a[3])
 }
 
 /* Finds the two factors of the fourth-order term of log I at the reflection. */
-static void find_fourth(const struct form *form, struct parts *p)
+static void find_fourth(const struct form *form, struct form_matrices *p)
 {
     mix(p->sig, p->k, p->w);
     p->h = square_of(p->w, p->q0);
     p->along = quadratic(form->sig, form->n);
 }
 
-static void parts_of(const struct form_of *of, const struct form *form, struct parts *p)
+static void parts_of(const struct form_of *of, const struct form *form,
+                     struct form_matrices *p)
 {
     for (int i = 0; i < 3; i++) p->q0[i] = form->q * form->n[i];
     cross_of(p->q0, p->x);
@@ -153,7 +154,7 @@ static void parts_of(const struct form_of *of, const struct form *form, struct p
  * tr(sig P), of the second order, less tr(sig P sig P)/2, of the first: both grow without
  * bound where S has no inverse, and their difference does not, since
  * S^-1 sig S^-1 = S^-1 + d. */
-static void prior_along(const struct parts *p, struct form *out)
+static void prior_along(const struct form_matrices *p, struct form *out)
 {
     const double trace = (p->b[0] + p->b[4] + p->b[8]) * (1. / 6);
     double b[6], twice[6], d[6], mixed[6];
@@ -175,7 +176,7 @@ void form_make(const struct form_of *of, struct form *out)
     const double q2 = form_dot(form_load(of->q0), form_load(of->q0)), q = sqrt(q2);
     double c[6], det_c, det_b;
     matrix x, s, m, sds;
-    struct parts p;
+    struct form_matrices p;
 
     memset(out, 0, sizeof *out);
     out->q = q;
@@ -215,7 +216,7 @@ struct parts_bar {
 
 /* Takes the cotangents of beta and m to those of b, d and sig. */
 static void prior_adjoint(const struct form *form, const struct form *bar,
-                          const struct parts *p, struct parts_bar *to)
+                          const struct form_matrices *p, struct parts_bar *to)
 {
     matrix m, b, more;
     double trace;
@@ -243,7 +244,7 @@ static void prior_adjoint(const struct form *form, const struct form *bar,
 }
 
 /* Takes the cotangents of b and sig to those of S, C^-1 and X. */
-static void sig_adjoint(const struct parts *p, struct parts_bar *to)
+static void sig_adjoint(const struct form_matrices *p, struct parts_bar *to)
 {
     matrix m, more;
 
@@ -274,7 +275,7 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
 {
     struct parts_bar b = {0};
     matrix m, w_bar, k_bar, c_bar;
-    struct parts p;
+    struct form_matrices p;
     double q0[3] = {0}, n[3], inward = 0, h2, along_bar;
 
     parts_of(of, form, &p);

@@ -15,14 +15,14 @@
 #include "kernels/spots/rows/pixel_factors.h"
 
 /* Places the samples of all pixels, `offset` sub-pixels from their corners. */
-static void place_samples(const struct factored *a, const struct listing *listing,
+static void place_samples(const struct factored *a, const struct shown_pixels *shown,
                           double offset, struct factors *restrict x)
 {
     const double over = a->frame->oversample, width = a->part.width, per = 1 / width;
 
 #pragma omp simd
     for (int j = 0; j < a->n; j++) {
-        const double pixel = listing->pixel[j], row = floor((pixel + 0.5) * per);
+        const double pixel = shown->pixel[j], row = floor((pixel + 0.5) * per);
 
         x->fast[j] = over * (a->part.fast + pixel - row * width) + offset;
         x->slow[j] = over * (a->part.slow + row) + offset;
@@ -72,13 +72,13 @@ static void close_factor(const struct factored *a, const struct factors *restric
 
 /* Computes the factors of samples `offset` sub-pixels from the corners of their pixels, and
  * adds the photons. */
-static void find_light(const struct factored *a, const struct listing *listing,
+static void find_light(const struct factored *a, const struct shown_pixels *shown,
                        double offset, const struct light *light, struct factors *restrict x,
                        double *restrict photons)
 {
     const double level = light->amorphous * phys_amorphous_level(a->frame);
 
-    place_samples(a, listing, offset, x);
+    place_samples(a, shown, offset, x);
 #pragma omp simd
     for (int j = 0; j < a->n; j++) x->bright[j] = light->scale * light->sum[j] + level;
     find_factors(a, x);
@@ -118,11 +118,11 @@ int CONTINUOUS_TILE(const struct job *job, const struct tile *part,
     const struct light at_centre = {0, 1, none};
     struct factored a = {.frame = frame, .part = *part};
     _Alignas(64) struct factors x;
-    struct listing listing;
+    struct shown_pixels shown;
     struct rows_of_part to = {of->along->n, 0, columns, sum, change};
 
-    grid_list(part, &listing);
-    to.lanes = a.n = listing.lanes;
+    grid_list(part, &shown);
+    to.lanes = a.n = shown.lanes;
     memset(sum, 0, (size_t)a.n * sizeof *sum);
     memset(photons, 0, (size_t)a.n * sizeof *photons);
     for (int d = 0; d < of->along->n; d++)
@@ -130,14 +130,14 @@ int CONTINUOUS_TILE(const struct job *job, const struct tile *part,
     continuous_rows_of(rows, part, &to);
     if (columns && columns->full) return simple;
     place_factors(&a);
-    find_light(&a, &listing, 0.5, &light, &x, photons);
+    find_light(&a, &shown, 0.5, &light, &x, photons);
     for (int d = 0; d < of->along->n && continuous_rows_count(rows, part) > 0; d++)
         multiply(a.n, of->scale, x.plain, change + (size_t)d * TILE_PIXELS);
     for (int c = 0; columns && c < columns->n; c++)
         multiply(a.n, of->scale, x.plain, columns->slope + (size_t)c * (size_t)a.n);
     close_factors(&a, &x, of, &light, change);
     if (!apart) return simple;
-    find_light(&a, &listing, 0.5 * over, &at_centre, &x, photons);
+    find_light(&a, &shown, 0.5 * over, &at_centre, &x, photons);
     close_factors(&a, &x, of, &at_centre, change);
     return simple;
 }

@@ -12,7 +12,7 @@
 #include "kernels/spots/rows/row_terms.h"
 
 /* Lists the first samples of the pixels, and what they have without the factors. */
-static void list_slots(const struct area *a, struct factors *out)
+static void list_slots(const struct tile_part *a, struct factors *out)
 {
     const int over = a->job->frame->oversample, width = a->part.width;
 
@@ -26,13 +26,13 @@ static void list_slots(const struct area *a, struct factors *out)
 }
 
 /* Returns the place of a slot's pixel in the tile's numbers. */
-static int place_of(const struct area *a, int slot)
+static int place_of(const struct tile_part *a, int slot)
 {
     return a->place[a->pixel[slot]];
 }
 
 /* Adds the changes along the tangents of a block. */
-static void close_block(const struct area *a, const struct factors *x, int number,
+static void close_block(const struct tile_part *a, const struct factors *x, int number,
                         double *change)
 {
     const struct row_block *block = a->of->block + number;
@@ -45,7 +45,7 @@ static void close_block(const struct area *a, const struct factors *x, int numbe
 }
 
 /* Adds the changes along a tangent that moves samples. */
-static void close_place(const struct area *a, const struct factors *x, int number,
+static void close_place(const struct tile_part *a, const struct factors *x, int number,
                         double *change)
 {
     const struct row_place *place = a->of->place + number;
@@ -64,7 +64,7 @@ static void close_place(const struct area *a, const struct factors *x, int numbe
 }
 
 /* Adds the changes along a tangent of the numbers that the factors depend on. */
-static void close_factor(const struct area *a, const struct factors *x,
+static void close_factor(const struct tile_part *a, const struct factors *x,
                          const struct row_factor *along, double *change)
 {
     double *to = change + (size_t)along->which * TILE_PIXELS;
@@ -78,7 +78,7 @@ static void close_factor(const struct area *a, const struct factors *x,
 }
 
 /* Adds the rows of all slots to `change`, and their photons. */
-static void close_slots(const struct area *a, struct columns *columns, double *photons,
+static void close_slots(const struct tile_part *a, struct columns *columns, double *photons,
                         double *change)
 {
     const struct factored of = {a->job->frame, a->part, a->patch, a->small, a->nslots};

@@ -33,7 +33,7 @@ struct samples {
 
 /* A part of a tile. Its pixels that contain a sample have a slot each, in the
  * order in which they are found. */
-struct area {
+struct tile_part {
     const struct job *job;
     const struct row_tangents *of;
     struct tile part;
@@ -51,9 +51,9 @@ struct area {
     short slot[TILE_PIXELS]; /* of each pixel; -1: none */
 };
 
-/* The samples of a spot in an area, and what they are computed from. */
+/* The samples of a spot in a part, and what they are computed from. */
 struct spot {
-    int fast, slow, width, height; /* sub-pixels from the area's corner */
+    int fast, slow, width, height; /* sub-pixels from the part's corner */
     struct phys_anchor anchor;
     struct phys_axes axes; /* metric times the axes, for slopes in the place */
     const struct phys_source *source;
@@ -64,7 +64,7 @@ struct spot {
 
 /* Finds F^2 of n samples from number `first` on, counted row after row, and the terms of
  * its changes. */
-PHYS_FN void find_terms(int shape, int small, const struct area *a,
+PHYS_FN void find_terms(int shape, int small, const struct tile_part *a,
                         const struct spot *restrict of, int first, int n,
                         struct samples *restrict out)
 {
@@ -111,7 +111,7 @@ PHYS_FN void find_terms(int shape, int small, const struct area *a,
 }
 
 /* Gives a pixel a slot. */
-static int take_slot(struct area *a, int pixel)
+static int take_slot(struct tile_part *a, int pixel)
 {
     const int slot = a->nslots++;
 
@@ -125,7 +125,7 @@ static int take_slot(struct area *a, int pixel)
 }
 
 /* Lists those of n samples from number `first` on that count, with their pixels. */
-static void keep_samples(struct area *a, const struct spot *spot, int first, int n,
+static void keep_samples(struct tile_part *a, const struct spot *spot, int first, int n,
                          struct samples *in)
 {
     const int over = a->job->frame->oversample;
@@ -176,7 +176,7 @@ PHYS_FN void add_terms(int terms, const struct samples *restrict in,
 }
 
 /* Adds F^2 of the samples, and the cotangents of their places where these count. */
-static void add_own(const struct area *a, const struct spot *spot, int first,
+static void add_own(const struct tile_part *a, const struct spot *spot, int first,
                     const struct samples *in)
 {
     const int over = a->job->frame->oversample;
@@ -226,7 +226,7 @@ static void add_turns(const struct row_tangents *of, const struct row_block *b,
 
 /* Adds the changes of weights and of the source: to the matrix, to the shift of the indices
  * and to the coefficient of F^2. */
-static void add_source(const struct area *a, const struct row_block *b,
+static void add_source(const struct tile_part *a, const struct row_block *b,
                        const struct tile_spot *from, double (*restrict index)[ROW_BLOCK],
                        double (*restrict shift)[ROW_BLOCK], double *restrict of_f2)
 {
@@ -253,7 +253,7 @@ static void add_source(const struct area *a, const struct row_block *b,
 
 /* Computes the coefficients of the terms. The indices change by shift + index x, so that
  * x^T G x changes by 2 x^T G (shift + index x) + x^T dG x. */
-static void find_coefficients(const struct area *a, const struct row_block *b,
+static void find_coefficients(const struct tile_part *a, const struct row_block *b,
                               const struct tile_spot *from,
                               double (*restrict out)[ROW_BLOCK])
 {

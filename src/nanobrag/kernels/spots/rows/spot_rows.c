@@ -8,8 +8,8 @@
 
 /* ---- a spot ---- */
 
-/* Finds the samples of a spot that lie in the area; returns 0 where none do. */
-static int cut_to_area(const struct area *a, const struct tile_spot *from,
+/* Finds the samples of a spot that lie in the part; returns 0 where none do. */
+static int cut_to_part(const struct tile_part *a, const struct tile_spot *from,
                        struct spot *spot)
 {
     const int over = a->job->frame->oversample;
@@ -23,7 +23,7 @@ static int cut_to_area(const struct area *a, const struct tile_spot *from,
 }
 
 /* Computes what the samples of a spot share; returns 0 where its F is 0. */
-static int start_spot(const struct area *a, const struct tile_spot *from, int *place,
+static int start_spot(const struct tile_part *a, const struct tile_spot *from, int *place,
                       struct spot *spot)
 {
     const struct phys_frame *frame = a->job->frame;
@@ -59,7 +59,7 @@ static int start_spot(const struct area *a, const struct tile_spot *from, int *p
 }
 
 /* Adds the derivatives by the F of a spot: dF^2/dF = 2 F^2/F. */
-static void add_f(const struct area *a, const struct spot *spot, int place,
+static void add_f(const struct tile_part *a, const struct spot *spot, int place,
                   const struct samples *in, struct columns *columns)
 {
     double *column = columns_take(columns, place, a->lanes);
@@ -69,7 +69,7 @@ static void add_f(const struct area *a, const struct spot *spot, int place,
         column[a->place[in->pixel[j]]] += scale * in->f2[in->kept[j]];
 }
 
-PHYS_FN void spot_to_rows(int shape, struct area *a, const struct tile_spot *from,
+PHYS_FN void spot_to_rows(int shape, struct tile_part *a, const struct tile_spot *from,
                           struct columns *columns)
 {
     _Alignas(64) double coefficient[TERMS][ROW_BLOCK];
@@ -77,7 +77,7 @@ PHYS_FN void spot_to_rows(int shape, struct area *a, const struct tile_spot *fro
     struct spot spot;
     int place = 0, n;
 
-    if (!cut_to_area(a, from, &spot) || !start_spot(a, from, &place, &spot)) return;
+    if (!cut_to_part(a, from, &spot) || !start_spot(a, from, &place, &spot)) return;
     for (int first = 0; first < spot.width * spot.height; first += SAMPLES) {
         n = min_int(SAMPLES, spot.width * spot.height - first);
         if (a->small)
@@ -101,7 +101,7 @@ PHYS_FN void spot_to_rows(int shape, struct area *a, const struct tile_spot *fro
     }
 }
 
-static void of_shape(int shape, struct area *a, const struct tile_spot *from,
+static void of_shape(int shape, struct tile_part *a, const struct tile_spot *from,
                      struct columns *columns)
 {
     if (shape == PHYS_GAUSS)
@@ -115,7 +115,7 @@ static void of_shape(int shape, struct area *a, const struct tile_spot *from,
 /* ---- a tile ---- */
 
 /* Computes the changes along the tangents that move samples. */
-static void close_places(const struct area *a)
+static void close_places(const struct tile_part *a)
 {
     const int over = a->job->frame->oversample, width = a->part.width;
 
@@ -141,11 +141,11 @@ static void close_places(const struct area *a)
 }
 
 static void take_area(const struct job *job, const struct tile *part,
-                      const struct row_tangents *of, void *workspace, struct area *a)
+                      const struct row_tangents *of, void *workspace, struct tile_part *a)
 {
-    struct listing listing;
+    struct shown_pixels shown;
 
-    grid_list(part, &listing);
+    grid_list(part, &shown);
     a->job = job;
     a->of = of;
     a->part = *part;
@@ -157,8 +157,8 @@ static void take_area(const struct job *job, const struct tile *part,
     a->rows = a->sums + (size_t)TILE_PIXELS * (ROW_OWN + ROW_MOMENTS);
     a->moved = a->rows + (size_t)of->nblocks * TILE_PIXELS * ROW_BLOCK;
     a->nslots = 0;
-    a->lanes = listing.lanes;
-    for (int i = 0; i < listing.n; i++) a->place[listing.pixel[i]] = i;
+    a->lanes = shown.lanes;
+    for (int i = 0; i < shown.n; i++) a->place[shown.pixel[i]] = i;
     for (int i = 0; i < TILE_PIXELS; i++) a->slot[i] = -1;
 }
 
@@ -167,7 +167,7 @@ void SPOT_ROWS(const struct job *job, const struct tile *part,
                void *workspace, struct columns *columns, double *photons, double *change)
 {
     struct factored factored = {.frame = job->frame, .part = *part};
-    struct area a;
+    struct tile_part a;
 
     memset(photons, 0, (size_t)grid_lanes(part) * sizeof *photons);
     memset(change, 0, (size_t)of->along->n * TILE_PIXELS * sizeof *change);

@@ -1,7 +1,7 @@
 /*
  * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as those of an image. A
  * strip holds whole rows of tiles, so one thread at a time appends to a row's list, and in
- * the same order for any number of threads and of strips in a band.
+ * the same order for any number of threads and of strips in a batch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,7 +37,7 @@ int tile_spots_suit(const struct job *job)
 /* ---- the lists ---- */
 
 /* The search for spots. */
-struct listing {
+struct spot_search {
     const struct splat_kernels *splat_kernels;
     struct spots_work *work;
     size_t limit, *count; /* most spots; spots found, listed or not */
@@ -55,7 +55,7 @@ static int grow_row(struct spot_row *row)
     return 1;
 }
 
-static void append(const struct listing *l, int at, const struct tile_spot *spot)
+static void append(const struct spot_search *l, int at, const struct tile_spot *spot)
 {
     struct spot_row *row = l->work->rows + at;
     size_t count;
@@ -76,16 +76,16 @@ static int first_of_row(const struct window *window, int row)
 {
     const int run = window->row[row];
 
-    return run < window->row[window->nrow] ? window->run[run].first
+    return run < window->row[window->nrow] ? window->span[run].first
                                            : window->first_tile + window->ntile;
 }
 
 /* Lists a rectangle of samples in every tile of the panel that it overlaps. */
-static void list_outline(const struct listing *l, const struct splat_area *splat_area,
+static void list_outline(const struct spot_search *l, const struct splat_layer *splat_layer,
                          const struct outline *at, struct tile_spot spot)
 {
-    const struct window *window = splat_area->window;
-    const int n = splat_area->frame->oversample;
+    const struct window *window = splat_layer->window;
+    const int n = splat_layer->frame->oversample;
     const int fast = n * TILE_FAST, slow = n * TILE_SLOW; /* samples of a tile */
 
     for (int s = at->slow[0] / slow; s * slow < at->slow[1]; s++)
@@ -106,10 +106,10 @@ static void list_outline(const struct listing *l, const struct splat_area *splat
 }
 
 /* Lists the spots of one pair in a strip. */
-static void list_pair(const void *user, int chunk, const struct splat_area *splat_area,
+static void list_pair(const void *user, int chunk, const struct splat_layer *splat_layer,
                       const struct pair *pair, const struct reflections *list, int *hits)
 {
-    const struct listing *l = user;
+    const struct spot_search *l = user;
     struct tile_spot spot = {.source = pair->index, .orientation = pair->orientation};
     struct outline at[SPLAT_PAD];
     size_t count;
@@ -122,7 +122,7 @@ static void list_pair(const void *user, int chunk, const struct splat_area *spla
     n = l->splat_kernels->scan(pair, list, hits);
     for (int first = 0; first < n; first += SPLAT_PAD) {
         const int found =
-            l->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
+            l->splat_kernels->outline(splat_layer, pair, list, hits + first, n - first, at);
 
         for (int i = 0; i < found; i++) {
             const int hit = hits[first + at[i].hit];
@@ -130,7 +130,7 @@ static void list_pair(const void *user, int chunk, const struct splat_area *spla
             spot.hkl[0] = (int)list->h[hit];
             spot.hkl[1] = (int)list->k[hit];
             spot.hkl[2] = (int)list->l[hit];
-            list_outline(l, splat_area, at + i, spot);
+            list_outline(l, splat_layer, at + i, spot);
         }
     }
 }
@@ -200,7 +200,7 @@ static int grow_rows(struct spots_work *work, size_t n)
     return 1;
 }
 
-/* ---- bands ---- */
+/* ---- batches ---- */
 
 /* Returns the number of pixels of all panels. */
 static double pixels_of(const struct job *job)
@@ -229,17 +229,17 @@ static double estimate_spots(const struct job *job, double radius)
            * (1 + width / TILE_SLOW);
 }
 
-struct spot_band tile_spots_start(const struct attempts *attempts)
+struct spot_batch tile_spots_start(const struct attempts *attempts)
 {
     const double spots = estimate_spots(&attempts->job, attempts->spot.radius);
-    struct spot_band band = {0};
+    struct spot_batch batch = {0};
     double strips;
     int end;
 
-    strips_of_window(attempts->job.window, &band.end_strip, &end);
-    strips = (end - band.end_strip) * (USUAL_SPOTS / (spots + 1));
-    band.strips = strips < end ? (int)strips : end;
-    return band;
+    strips_of_window(attempts->job.window, &batch.end_strip, &end);
+    strips = (end - batch.end_strip) * (USUAL_SPOTS / (spots + 1));
+    batch.strips = strips < end ? (int)strips : end;
+    return batch;
 }
 
 /* Lists the spots of strips `first` to `end` unless they are more than `limit`; *count
@@ -253,8 +253,8 @@ static nb_status list_strips(struct progress *progress, const struct attempts *a
     const double begin = first_of_row(window, row);
     const double behind = first_of_row(window, row + rows);
     int failed = 0;
-    const struct listing listing = {attempts->kernels.splat_precise, work, limit, count,
-                                    &failed};
+    const struct spot_search search = {attempts->kernels.splat_precise, work, limit, count,
+                                       &failed};
     const struct strips strips = {
         .job = &attempts->job,
         .radius = attempts->spot.radius,
@@ -263,7 +263,7 @@ static nb_status list_strips(struct progress *progress, const struct attempts *a
         .begin = begin / window->ntile,
         .share = attempts->begin * (behind - begin) / window->ntile,
         .visit = list_pair,
-        .user = &listing,
+        .user = &search,
         .work = work,
     };
 
@@ -278,12 +278,12 @@ static nb_status list_strips(struct progress *progress, const struct attempts *a
 }
 
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
-                          struct spot_band *band, int *listed)
+                          struct spot_batch *batch, int *listed)
 {
     const struct window *window = attempts->job.window;
     const int threads = attempts->job.schedule.threads;
-    const int first = band->end_strip;
-    int end, last, strips = max_int(band->strips, threads);
+    const int first = batch->end_strip;
+    int end, last, strips = max_int(batch->strips, threads);
     size_t count, limit;
 
     strips_of_window(window, &end, &last);
@@ -296,11 +296,11 @@ nb_status tile_spots_find(struct progress *progress, const struct attempts *atte
         strips = (strips + 1) / 2;
     }
     *listed = count <= limit;
-    band->end_strip = end;
-    band->tile = band->end;
-    band->end = first_of_row(window, strips_row(window, end));
+    batch->end_strip = end;
+    batch->tile = batch->end;
+    batch->end = first_of_row(window, strips_row(window, end));
     /* at most twice as many, since spots may lie more densely there */
-    band->strips = (int)(strips * fmin(2, USUAL_SPOTS / ((double)count + 1)));
+    batch->strips = (int)(strips * fmin(2, USUAL_SPOTS / ((double)count + 1)));
     return NB_OK;
 }
 

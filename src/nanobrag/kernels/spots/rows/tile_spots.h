@@ -27,24 +27,24 @@ int tile_spots_suit(const struct job *job);
 
 /* Neighbouring strips (kernels/spots/row_strips.h) whose spots are listed at a time, so
  * that the lists do not grow with the detector. No result depends on how many they are. */
-struct spot_band {
-    int strips; /* the most strips that the next band takes */
-    int end_strip; /* the end of the strips of this band and those before */
-    int tile, end; /* the tiles of this band, in the order of the window */
+struct spot_batch {
+    int strips; /* the most strips that the next batch takes */
+    int end_strip; /* the end of the strips of this batch and those before */
+    int tile, end; /* the tiles of this batch, in the order of the window */
 };
 
-/* Returns the band before the first, which has no tiles; the last one ends with the last
+/* Returns the batch before the first, which has no tiles; the last one ends with the last
  * tile of the window. */
-struct spot_band tile_spots_start(const struct attempts *attempts);
+struct spot_batch tile_spots_start(const struct attempts *attempts);
 
-/* Lists the spots of the band that follows, in the attempts' workspace and in place of
- * those of the band before. *listed becomes 0 where a single strip has too many. Of the
- * band's part of the progress the search takes the share attempts->begin. Errors:
+/* Lists the spots of the batch that follows, in the attempts' workspace and in place of
+ * those of the batch before. *listed becomes 0 where a single strip has too many. Of the
+ * batch's part of the progress the search takes the share attempts->begin. Errors:
  * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
-                          struct spot_band *band, int *listed);
+                          struct spot_batch *batch, int *listed);
 
-/* Returns the spots of a tile of the band, for the job of its panel. */
+/* Returns the spots of a tile of the batch, for the job of its panel. */
 struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
                                const struct tile *tile);
 
