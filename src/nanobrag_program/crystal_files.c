@@ -94,11 +94,6 @@ static int read_mtz(struct inputs *in, struct settings *s, struct messages *mess
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx)
 {
-    const int given = !!s->hkl + !!s->pdb + !!s->mtz;
-    if (given > 1)
-        return message_usage(messages,
-                             "%s and %s both give structure factors; leave one out",
-                             s->hkl ? "-hkl" : "-mtz", s->pdb ? "-pdb" : "-mtz");
     if (s->mtz) return read_mtz(in, s, messages, ctx);
     if (!s->pdb) return 0;
     const nb_status status = nb_structure_read(ctx, s->pdb, &in->structure);

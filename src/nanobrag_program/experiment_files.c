@@ -161,9 +161,6 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
 {
     s->expt = events_text(events, OPT_EXPT);
     s->xparm = events_text(events, OPT_XPARM);
-    if (s->expt && s->xparm)
-        return message_usage(messages,
-                             "-expt and -xparm both state an experiment; leave one out");
     if (!s->expt && !s->xparm) return 0;
     int alone = 0;
     for (size_t i = 0; i < events->n; i++) alone |= events->at[i].option == OPT_NOLATTICES;
@@ -335,7 +332,7 @@ int truth_default(struct run *run)
     }
     free(name);
     if (!run->truth_name) return message_failure(run->messages, "out of memory");
-    if (outputs_are_input(s, run->truth_name))
+    if (outputs_are_input(run, run->truth_name))
         return message_usage(run->messages,
                              "%s is an input, and -imagefile %s writes the experiment of "
                              "its images there; give -truth another name, or -notruth",

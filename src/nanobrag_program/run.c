@@ -179,18 +179,16 @@ static int prepare(struct run *run, const struct event_list *events)
     /* stdout has only the numbers of -json; notes go to stderr */
     if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
-    if (!s->compat) code = overlaps_check(events, messages);
+    code = constraints_check(run);
     if (!code && !s->compat) code = settings_check(s, messages);
     if (!code) code = geometry_check(s, messages, run->inputs.geometry);
-    if (!code) code = shots_check(s, messages);
     if (!code) code = shots_read(run);
-    if (!code) code = share_check(run);
-    if (!code && !s->compat) overlaps_warn(s, events, messages);
+    if (!code) share_warn(run);
     if (!code) code = settings_finish(s, messages);
     if (!code) lattices_say(s, messages, &run->inputs.experiment);
     if (!code) share_seeds(run);
     if (!code && !run->scene_only) code = truth_default(run);
-    if (!code && !run->scene_only) code = outputs_check(s, messages);
+    if (!code && !run->scene_only) code = outputs_check(run);
     if (!code) code = spectra_set(run);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) crystal_system_set(run);

@@ -158,7 +158,7 @@ const char *experiment_not_flat(const struct run *run);
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                      const struct event_list *events, struct inputs *in);
 
-/* Refuse options that contradict the geometry, which may be NULL, or that it lacks. */
+/* Refuse to go without the options that the geometry, which may be NULL, lacks. */
 int geometry_check(const struct settings *s, struct messages *messages,
                    const nb_geometry *geometry);
 
@@ -230,6 +230,10 @@ nb_status run_context(struct run *run, int compile, nb_context **out);
 int run_start(struct run *run);
 void run_free(struct run *run);
 
+/* Refuse options that exclude each other or lack what they need, and warn of those that
+ * have no effect (options/constraints.c). Returns 0 or the exit status. */
+int constraints_check(const struct run *run);
+
 /* Create one simulator for the whole sweep, in which only phi changes, from run->s->scene,
  * and apply -param. Returns 0 or the exit status. */
 int run_simulator(struct run *run, const struct event_list *events);
@@ -249,18 +253,17 @@ void added_to_image(struct run *run);
 /* ---- files (output/names.c, output/outputs.c) ---- */
 
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
-int outputs_check(const struct settings *s, struct messages *messages);
+int outputs_check(const struct run *run);
 
 /* 1 when two names mean one file, directly, through its folder or through a link. */
 int outputs_same_file(const char *a, const char *b);
 
 /* 1 when a file is one that an option names as input. */
-int outputs_are_input(const struct settings *s, const char *name);
+int outputs_are_input(const struct run *run, const char *name);
 
 /* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
  * the exit status. */
-int outputs_keep_inputs(const struct settings *s, struct messages *messages,
-                        const char *name);
+int outputs_keep_inputs(const struct run *run, const char *name);
 
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);

@@ -144,14 +144,14 @@ awk -v up="$up" -v down="$down" 'NR == 10 {
 is "-atomgradfile is the change with the model" test $? -eq 0
 
 # ---- options that contradict each other ----
-refuses 2 '-hkl and -pdb both' -hkl one.hkl -pdb "$pdb" $view -floatfile f
-refuses 2 '-hkl and -mtz both' -hkl one.hkl -mtz one.mtz $view -floatfile f
-refuses 2 '-mtz and -pdb both' -mtz one.mtz -pdb "$pdb" $view -floatfile f
+refuses 2 '-pdb and -hkl exclude each other: both give' -hkl one.hkl -pdb "$pdb" $view -floatfile f
+refuses 2 '-mtz and -hkl exclude each other' -hkl one.hkl -mtz one.mtz $view -floatfile f
+refuses 2 '-mtz and -pdb exclude each other' -mtz one.mtz -pdb "$pdb" $view -floatfile f
 refuses 2 'not that of -cell within 0.1 %' -pdb "$pdb" -cell 21.9 4.866 23.477 90 107.08 90 \
     $view -floatfile f
 refuses 2 'not that of -cell within 0.1 %' -mtz ../apart.mtz -cell 30 $view -floatfile f
 refuses 2 '-atomgradfile needs -pdb' $scene -atomgradfile f
-refuses 2 '-fmtz needs a list' $scene -fmtz f -floatfile g
+refuses 2 '-fmtz needs -pdb, .* a list' $scene -fmtz f -floatfile g
 refuses 2 'name a file' -pdb "$pdb" $view -fmtz - -floatfile f
 refuses 2 'would overwrite an image' -pdb "$pdb" $view -fmtz f -floatfile f
 refuses 2 'is an input' -pdb ../model.pdb.gz $view -fmtz ../model.pdb.gz -floatfile f

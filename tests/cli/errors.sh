@@ -60,11 +60,11 @@ accepts 'note: ../again.hkl: negative F: 2; the image has their squares' $scene 
 refuses 2 'needs -detector_abs' $scene -detector_thick 300 -floatfile f
 refuses 2 'needs -water' $scene -stol "$data/golden/water_like.stol" -floatfile f
 refuses 2 'stolout is not supported' $scene -stolout o -floatfile f
-refuses 2 'give -osc' $scene -phisteps 5 -floatfile f
-refuses 2 'give -mosaic' $scene -mosaic_domains 5 -floatfile f
-refuses 2 'give -hdivrange' $scene -hdivsteps 3 -floatfile f
-refuses 2 'give -vdivrange' $scene -vdivsteps 3 -floatfile f
-refuses 2 'give -dispersion' $scene -dispsteps 3 -floatfile f
+refuses 2 '-phisteps 5 needs -osc,' $scene -phisteps 5 -floatfile f
+refuses 2 '-mosaic_domains 5 needs -mosaic,' $scene -mosaic_domains 5 -floatfile f
+refuses 2 '-hdivsteps 3 needs -hdivrange,' $scene -hdivsteps 3 -floatfile f
+refuses 2 '-vdivsteps 3 needs -vdivrange,' $scene -vdivsteps 3 -floatfile f
+refuses 2 '-dispsteps 3 needs -dispersion,' $scene -dispsteps 3 -floatfile f
 refuses 2 'psf_fwhm' $scene -psf gauss -floatfile f
 refuses 2 'differ' $scene -Xbeam 10 -Ybeam 10 -ORGX 3 -ORGY 3 -floatfile f
 refuses 2 'same point' $scene -Xclose 10 -Yclose 10 -ORGX 3 -ORGY 3 -floatfile f
@@ -76,7 +76,7 @@ refuses 2 'infinite' $scene -beamsize 0 -flux 1e10 -floatfile f
 refuses 2 'behind the crystal' $scene -twotheta 120 -floatfile f
 refuses 2 'get the same names' $scene -images 3 -intfile n_1.img -noisefile n_3.img
 refuses 2 'have the same name' $scene -floatfile f -doublefile f
-refuses 2 'strategy reference is in double' $scene -strategy reference -precision float \
+refuses 2 'the reference is in double' $scene -strategy reference -precision float \
     -floatfile f
 
 # what goes to stdout
@@ -207,7 +207,7 @@ compat_refuses 'absent' $scene -sourcefile absent
 compat_refuses 'absent' $scene -img absent
 compat_refuses 'absent' $scene -stol absent
 compat_refuses 'no directory' $scene -floatfile absent/f
-compat_refuses 'strategy reference is in double' $scene -strategy reference -precision float
+compat_refuses 'the reference is in double' $scene -strategy reference -precision float
 compat_refuses 'less than 1' $scene -tolerance 2
 compat_refuses '-threads 1025: must be at most 1024' $scene -threads 1025
 inputs="$place/empty $place/zero $data/golden/mask.img"

@@ -340,7 +340,7 @@ if "$program" -version | grep -q gemmi; then
 fi
 
 # ---- bad input ----
-refuses 2 '-expt and -xparm both' -expt ../t.expt -xparm ../XPARM.XDS $render -floatfile f
+refuses 2 '-expt and -xparm exclude each other: both state' -expt ../t.expt -xparm ../XPARM.XDS $render -floatfile f
 refuses 2 'No such file' -expt missing.expt $render -floatfile f
 refuses 2 'No such file' -expt missing.expt:3 $render -floatfile f
 refuses 2 'no experiment 7; it holds 1' -expt ../t.expt:7 $render -floatfile f
@@ -373,11 +373,11 @@ alike "panels of an experiment" \
 alike "in their own frame under every convention" \
     "-expt ../quads.expt $render" "-expt ../quads.expt -mosflm $render"
 accepts '8 panels' -expt ../quads.expt $render -explain
-refuses 2 '-distance and the panels of -expt both state the detector' \
+refuses 2 'the panels of -expt and -distance exclude each other: both state the detector' \
     -expt ../quads.expt -distance 90 $render -floatfile f
-refuses 2 '-pixel and the panels of -expt both state the detector' \
+refuses 2 'the panels of -expt and -pixel exclude each other: both state the detector' \
     -expt ../quads.expt -pixel 1 $render -floatfile f
-refuses 2 '-expt and -geom both state the detector' -geom ../agipd.geom -expt ../quads.expt \
+refuses 2 '-geom and -expt exclude each other' -geom ../agipd.geom -expt ../quads.expt \
     $render -floatfile f
 refuses 2 "t.expt:-1: '-1' is no number of an experiment; they count from 0" \
     -expt ../t.expt:-1 $render -floatfile f

@@ -111,7 +111,7 @@ run $still -misset 10.1 19.9 30.1 -mosaic 0.5 -fit misset,scale,mosaic -data n_0
 is "a right model has no factor" grep -q '"error_factor":	1,' work/run.json
 is "and no line of it" [ "$(grep -c '^errors .*since the misfit' out)" -eq 0 ]
 run $scene -fit scale -fisher -errors counting
-is "-errors without a fit" grep -q 'errors has no effect on errors that are expected' err
+is "-errors without a fit" grep -q 'errors has no effect beside -fisher' err
 refuses 2 'errors plain: expected scaled|misfit|counting|boxes' $still -fit scale -data n_001.img -errors plain
 
 # ---- a scale that is far off ----
@@ -499,9 +499,9 @@ idle()
 inputs="n_001.img"
 idle '-readout has no effect without -loss readout' -readout 3
 idle '-loss readout without -readout: the read-out noise is 0' -loss readout
-idle '-delta has no effect without -loss huber or cauchy' -delta 3
+idle '-delta has no effect without -loss huber|cauchy' -delta 3
 idle '-fitimage_kind has no effect without -fitimage' -fitimage_kind z
-idle '-fit is given 2 times: the last one counts; names are separated by commas' -fit misset
+idle '-fit is given more than once: the last one counts; separate names by commas' -fit misset
 idle 'n_001.img is given more than once' -data n_001.img
 idle '-planes beside -water' -boxes auto:20:8 -planes
 refuses 2 '^nanobrag: .*planes and read-out noise need a -readout above 0.* variance$' $still \
@@ -513,7 +513,7 @@ run $still -mosaic 0.4 -fit scale -data exact.bin
 is "data without noise are told" grep -q 'warning: .* where 1 is expected: the data have less noise' err
 inputs="n_001.img"
 run $still $off -fit scale -fisher -coarse on
-is "-coarse has no effect on -fisher" grep -q 'warning: -coarse has no effect on errors' err
+is "-coarse has no effect on -fisher" grep -q 'warning: -coarse has no effect beside -fisher' err
 
 # ---- the crystal system ----
 inputs=
@@ -601,12 +601,12 @@ refuses 2 'NAME=CENTRE:SIGMA' $bad -fit scale -data n_001.img -restrain scale
 refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0 -saturation 1
 refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
 refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
-refuses 2 'needs boxes' $bad -fit scale -data n_001.img -planes
-refuses 2 'needs the observed image' $bad -fit scale
+refuses 2 '-planes needs -boxes' $bad -fit scale -data n_001.img -planes
+refuses 2 '-fit needs -data, -shots or -fisher, the observed images' $bad -fit scale
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
-refuses 2 'give one' $bad -fit scale -data n_001.img -shots shots.json
-refuses 2 'fit nothing' $bad -fit scale -fisher -fitfile x.json
+refuses 2 'both name the images' $bad -fit scale -data n_001.img -shots shots.json
+refuses 2 'nothing is fitted' $bad -fit scale -fisher -fitfile x.json
 head -c 16384 /dev/zero > zero.bin
 printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin

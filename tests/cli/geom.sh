@@ -113,7 +113,7 @@ if "$program" -version | grep -q lapack; then
             print "# off by " off " mm, allowed 0.005"
             exit !(b - c > 0.49 && off < 0.005 && off > -0.005) }'
     is "and the others as they were" test "$(corner work/fitted.geom p0a0)" = "$(corner g.geom p0a0)"
-    refuses 2 'fit nothing: leave out -fitfile, -fitimage, -geomout' $start -fisher \
+    refuses 2 '-fisher and -geomout exclude each other: nothing is fitted' $start -fisher \
         -fit misset -geomout g
 fi
 
@@ -135,7 +135,7 @@ for other in '-pixel 1' '-detpixels 9' '-detsize 9' '-Xbeam 1' '-ORGX 1' '-Xclos
     '-twotheta 1' '-twotheta_axis 1 0 0' '-pivot beam' '-pix0_vector 0 0 1' '-curved_det' \
     '-img ../m.img' '-xparm ../XPARM.XDS'; do
     cp "$data/XPARM.XDS" .
-    refuses 2 "${other%% *} and -geom both state the detector; leave one out" \
+    refuses 2 "-geom and ${other%% *} exclude each other: both state the detector" \
         -geom ../agipd.geom $crystal $other -floatfile f
 done
 refuses 2 'agipd.geom is an input' -geom ../agipd.geom $crystal -floatfile ../agipd.geom

@@ -315,7 +315,7 @@ is "the gradient in a weight, by differences" sh -c "(od -A n -v -t f8 -w8 above
     END { exit !(all > 0 && (sum - $weight)^2 < (1e-7 * all)^2) }'"
 refuses 2 'source_weight' $three -gradient 'source_weight[3]'
 inputs=$data/golden/p1.hkl
-refuses 2 'needs a list of reflections' $scene -hklgradfile g.hkl
+refuses 2 'needs -pdb, -mtz, -hkl or -dump, a list of reflections' $scene -hklgradfile g.hkl
 inputs=
 
 # ---- what is refused ----

@@ -31,9 +31,9 @@ cp work/x_1.cbf scaled
 run $scene -nonoise -imagefile x_1.cbf
 is "-scale counts without noise" sh -c '! cmp -s scaled work/x_1.cbf'
 accepts 'files *x_00001.cbf to x_00003.cbf' $sweep -imagefile x.cbf
-accepts 'warning: -compression has no effect on x_1.cbf' $scene -seed 1 -imagefile x_1.cbf \
+accepts 'warning: -compression has no effect without an NXmx -imagefile' $scene -seed 1 -imagefile x_1.cbf \
     -compression none
-accepts 'warning: -compression has no effect without -imagefile' $scene -compression none \
+accepts 'warning: -compression has no effect without an NXmx -imagefile' $scene -compression none \
     -floatfile f
 accepts 'x.cbf holds no number' $scene -seed 1 -imagefile x.cbf
 accepts 'seed from the clock' $scene -imagefile x_1.cbf
@@ -44,7 +44,7 @@ refuses 2 'the ending says the format' $scene -imagefile noending
 refuses 2 'a tilted detector; write NXmx' $scene -detector_rotz 1 -detector_roty 2 \
     -imagefile x_1.cbf
 refuses 2 'a curved detector' $scene -curved_det -imagefile x_1.cbf
-refuses 2 'cannot be written to "-"' $scene -imagefile -
+refuses 2 'is stdout, .* name a file' $scene -imagefile -
 refuses 2 'have the same name\|get the same names' $scene -imagefile a_1.img -noisefile a_1.img
 refuses 2 'exclude each other' $scene -fit cell_a -data "$0" -imagefile x.nxs
 refuses 1 'there is no directory' $scene -imagefile none/x.nxs

@@ -179,7 +179,7 @@ run -expt ../found.expt -default_F 100 -N 10 -gauss_xtal -oversample 12 -fluence
     -param "scale=$(value '"scale"')" -param "lattice_scale[0]=$(value lattice_scale)"
 is "-truth of a fit has what it found" near 2e-6 model.bin work/f.bin
 refuses 2 'the experiment of one image' $start -data ../data_001.img -fit scale -truth t.expt
-refuses 2 'fit nothing: leave out .*-truth' -expt ../start.expt $spots -fisher -fit scale -truth t.expt
+refuses 2 '-fisher and -truth exclude each other' -expt ../start.expt $spots -fisher -fit scale -truth t.expt
 loss()
 {
     awk -F '[:,]' '/^	"loss"/ { print $2 }' "$1"

@@ -174,7 +174,7 @@ accepts 'lambda has no effect: -energy comes later and sets the same' $scene -la
     -energy 10000 -floatfile f
 accepts 'energy has no effect: -lambda comes later and sets the same' $scene -energy 10000 \
     -lambda 1 -floatfile f
-accepts 'fluence has no effect: -flux sets the same and wins' $scene -flux 1e12 -fluence 1e20 \
+accepts 'fluence has no effect beside -flux 1e12' $scene -flux 1e12 -fluence 1e20 \
     -floatfile f
 accepts '-N has no effect: -Nc comes later' $scene -N 9 -Na 4 -Nb 4 -Nc 4 -floatfile f
 accepts '-Nb has no effect: -N comes later' -Nb 9 $scene -floatfile f
@@ -183,7 +183,7 @@ accepts 'round_xtal has no effect: -gauss_xtal comes later' $scene -round_xtal -
     -floatfile f
 accepts 'noisefile has no effect: -nonoise comes later' $scene -noisefile n -nonoise -floatfile f
 accepts 'detsize has no effect: -detpixels sets the same and wins' $scene -detsize 20 -floatfile f
-accepts 'distance has no effect: -pix0_vector sets the same and wins' $scene -distance 60 \
+accepts 'distance has no effect beside -pix0_vector' $scene -distance 60 \
     -pix0_vector 0.1 0.012 -0.012 -floatfile f
 # keeps ARGUMENTS...: each of these has an effect
 keeps()

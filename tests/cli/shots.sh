@@ -235,7 +235,7 @@ for name in ('incident_wavelength', 'total_flux'):
     is "one more frame" test "$(grep -c '^shot' out)" -eq 1
     # refused
     inputs="pulses.txt two.txt"
-    refuses 2 '-frames_per_file is of NXmx' $still -shots two.txt -floatfile f.bin -frames_per_file 2
+    refuses 2 '-frames_per_file needs an NXmx -imagefile' $still -shots two.txt -floatfile f.bin -frames_per_file 2
     refuses 2 'expected at least 1\|must be' $still -shots two.txt -imagefile s.nxs -frames_per_file 0
     run $still $to -shots_range 1:2
     echo damaged > work/s_data_00001.nxs
@@ -336,8 +336,8 @@ refuses 2 '-shots and -gradient exclude' $still -shots two.txt -gradient misset_
 refuses 2 '-boxes auto' $still -shots two.txt -boxes auto $to
 refuses 2 '-shots_range needs -shots' $still -shots_range 1:2 $to
 refuses 2 '-spectra needs -shots' $still -spectra spectra.txt $to
-refuses 2 '-resume without a file needs -shots or -images' $still -resume $to
-refuses 2 'with -shots it takes no file' $still -shots two.txt -resume s.eV $to
+refuses 2 '-resume needs -shots or -images' $still -resume $to
+refuses 2 'images take -resume without a file' $still -shots two.txt -resume s.eV $to
 refuses 2 'both set misset_x' $still -shots two.txt -param misset_x=3 $to
 refuses 2 'is given twice' $still -shots two.txt -shots two.txt $to
 refuses 2 'is an input' $still -shots two.txt -floatfile two.txt

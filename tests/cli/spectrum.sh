@@ -62,7 +62,7 @@ is "one bin is one wavelength" test "$(wc -l < lines)" -eq 1
 
 # what it replaces
 run $wide -spectrum two.eV -dispersion 1 -dispsteps 3 -floatfile f
-is "-dispersion has no effect" grep -q -e '-dispersion has no effect: -spectrum' err
+is "-dispersion has no effect" grep -q -e '-dispersion has no effect beside -spectrum' err
 printf '9 1\n9.1 3\n' > kev.eV
 inputs="kev.eV"
 run $wide -lambda 1 -spectrum kev.eV -explain

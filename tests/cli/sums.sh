@@ -71,6 +71,6 @@ head -c $((8 * pixels)) /dev/zero | tr '\000' '\377' > nan.bin
 inputs="one.bin nan.bin"
 refuses 2 '-add nan.bin: pixel 0 .from 0. is no finite number' $scene -add nan.bin 1 -floatfile f
 if "$program" -version | grep -q lapack; then
-    refuses 2 'a fit makes none' $scene -add one.bin 1 -fit scale -data one.f4
+    refuses 2 '-fit and -add exclude each other' $scene -add one.bin 1 -fit scale -data one.f4
 fi
 finish

@@ -218,10 +218,10 @@ wrong() # PATTERN ARGUMENTS...
     [ $refused -eq 0 ] || { echo "# status $code"; sed 's/^/# /' err; }
 }
 wrong 'absent.txt: cannot' $still -shots absent.txt -floatfile f.bin
-wrong 'one image is not shared out' $still -floatfile f.bin
-wrong '-gradient is not shared out' $still -osc 1 -images 2 -gradient misset -gradfile g
-wrong '-explain is not shared out' $still -osc 1 -images 2 -explain
-wrong 'a fit is not shared out' $still -data f.bin -fit misset_x
+wrong 'several processes needs -shots or -images' $still -floatfile f.bin
+wrong '-gradient exclude each other: it is not shared out' $still -osc 1 -images 2 -gradient misset -gradfile g
+wrong '-explain exclude each other: it is not shared out' $still -osc 1 -images 2 -explain
+wrong 'nb_fit_mpi() of the library' $still -data f.bin -fit misset_x
 # what is wrong at one rank ends all, and it says so
 rm -rf work
 mkdir -p work/other

@@ -219,10 +219,6 @@ int gradcheck_run(struct run *run)
 {
     nb_simulator *sim;
     char *names;
-    if (run->s->images > 1)
-        return message_usage(run->messages,
-                             "-gradcheck is of one image: leave out -images, and say "
-                             "which one by -phi");
     int code = params_list(run->messages, OPT_GRADCHECK, run->s->gradcheck, &names);
     if (code) return code;
     const nb_status status = create(run, &run->resolved, names, &sim);

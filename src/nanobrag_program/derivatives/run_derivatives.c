@@ -1,6 +1,5 @@
 /*
- * run_derivatives.c - gradient and derivatives of a run: refuses wrong combinations,
- * computes, prints and writes files.
+ * run_derivatives.c - gradient and derivatives of a run: computes, prints and writes files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,58 +18,6 @@ struct derivatives {
     double sum; /* of weight times photons */
     double *columns; /* (jacobian.n x pixels) */
 };
-
-/* ---- refusals ---- */
-
-static int needs(const struct settings *s, struct messages *messages, int option,
-                 int needed, const char *why)
-{
-    if (!s->given[option] || s->given[needed]) return 0;
-    return message_usage(messages, "%s needs %s, %s", option_at(option)->name,
-                         option_at(needed)->name, why);
-}
-
-static int check_stdout(const struct settings *s, struct messages *messages)
-{
-    if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile)
-        || outputs_to_stdout(s->atomgradfile) || outputs_to_stdout(s->fmtz)
-        || outputs_to_stdout(s->truth) || outputs_to_stdout(s->geomout))
-        return message_usage(messages,
-                             "-fmtz, -truth, -geomout, -hklgradfile, -atomgradfile "
-                             "and -jacobianfile cannot be "
-                             "written to \"-\"; name a file");
-    if (!outputs_to_stdout(s->gradfile)) return 0;
-    if (outputs_to_stdout(s->json))
-        return message_usage(messages,
-                             "-gradfile - and -json - both write to stdout; name a file");
-    if (s->printout)
-        return message_usage(messages,
-                             "-gradfile - and -printout both write to stdout; name a file");
-    return 0;
-}
-
-int derivatives_check(const struct settings *s, struct messages *messages)
-{
-    int code = needs(s, messages, OPT_GRADFILE, OPT_GRADIENT, "what to take it in");
-    if (!code)
-        code = needs(s, messages, OPT_JACOBIAN, OPT_JACOBIANFILE, "where to put them");
-    if (!code)
-        code = needs(s, messages, OPT_JACOBIANFILE, OPT_JACOBIAN, "what to take them in");
-    if (!code && !s->hklgradfile && !s->atomgradfile && !s->gradcheck)
-        code =
-            needs(s, messages, OPT_COTANGENT, OPT_GRADIENT, "-hklgradfile or -gradcheck");
-    const int listed = s->hkl || s->dump || s->pdb || s->mtz;
-    if (!code && (s->hklgradfile || s->fmtz) && !listed)
-        code = message_usage(messages,
-                             "%s needs a list of reflections: give -pdb, -mtz, -hkl or "
-                             "-dump",
-                             s->hklgradfile ? "-hklgradfile" : "-fmtz");
-    if (!code && derivatives_asked(s) && s->images > 1)
-        code = message_usage(messages,
-                             "derivatives are taken of one image: leave out -images, and "
-                             "say which one by -phi");
-    return code ? code : check_stdout(s, messages);
-}
 
 /* ---- setting up ---- */
 

@@ -8,9 +8,6 @@
 
 #include "nanobrag_program/run.h"
 
-/* Refuse combinations of options that make no sense. Returns 0 or the exit status. */
-int derivatives_check(const struct settings *s, struct messages *messages);
-
 /* Read the weights of the pixels, which are 1 without a file. Returns 0 or the exit status.
  */
 int derivatives_weight(struct run *run, double *weight);

@@ -79,12 +79,6 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          struct fit_image *out, char why[FIT_WHY]);
 void fit_image_free(struct fit_image *image);
 
-/* ---- fit_check.c ---- */
-
-/* Refuses options that need others, before any file is read. Returns 0 or the exit status.
- */
-int fit_check(const struct settings *s, struct messages *messages);
-
 /* ---- fit_run.c ---- */
 
 /* Runs it, from the report to the files. Returns the exit status. */

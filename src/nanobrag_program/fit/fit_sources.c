@@ -259,7 +259,7 @@ static int keep_images(const struct run *run, const struct fit_sources *sources,
     if (input)
         return message_usage(run->messages, "%s is an input and would be overwritten",
                              input);
-    return outputs_keep_inputs(run->s, run->messages, name);
+    return outputs_keep_inputs(run, name);
 }
 
 /* The images of -fitimage are files of their own, whose names are known only now. */

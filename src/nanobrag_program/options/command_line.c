@@ -89,16 +89,6 @@ static int check_range(struct messages *messages, const struct option *option,
     return 0;
 }
 
-static int is_choice(const char *choices, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *p = choices; p; p = strchr(p, '|')) {
-        if (*p == '|') p++;
-        if (n && strncmp(p, word, n) == 0 && (p[n] == 0 || p[n] == '|')) return 1;
-    }
-    return 0;
-}
-
 int parse_value(struct messages *messages, int id, const char *text, int i,
                 struct event *event)
 {
@@ -121,7 +111,7 @@ int parse_value(struct messages *messages, int id, const char *text, int i,
             return message_usage(messages, "%s %s: too large", option->name, text);
         return check_range(messages, option, text, (double)event->integer[i]);
     case KIND_WORD:
-        if (!is_choice(option->values, text))
+        if (option_choice(option->values, text, strlen(text)) < 0)
             return message_usage(messages, "%s %s: expected %s", option->name, text,
                                  option->values);
         return 0;
@@ -191,7 +181,8 @@ int parse_option(struct messages *messages, int argc, char **argv, int *i, int i
         least = 3;
     }
     if (option->kind == KIND_ANOMALOUS && *i + 1 < argc)
-        least = most = is_choice("on|off", argv[*i + 1]) ? 1 : 3;
+        least = most =
+            option_choice("on|off", argv[*i + 1], strlen(argv[*i + 1])) < 0 ? 3 : 1;
     for (int n = 0; n < most; n++) {
         const int present = *i + 1 < argc && is_value(option, argv[*i + 1]);
         if (n >= least && !(present && may_follow(option, argv[*i + 1]))) break;

@@ -185,130 +185,29 @@ int settings_finish(struct settings *s, struct messages *messages)
         s->scene.crystal.nlattice = s->nlattice;
         s->scene.crystal.lattice = s->nlattice > 0 ? s->lattice : NULL;
     }
-    if (s->how.strategy == NB_STRATEGY_REFERENCE && s->how.precision == NB_PRECISION_SINGLE)
-        return message_usage(messages, "-strategy reference is in double; leave out "
-                                       "-precision float");
     const int status = finish_beam(s, messages);
     return status ? status : geometry_finish(s, messages);
 }
 
-/* ---- refusals of the default profile ---- */
-
-struct needs {
-    int option, needed; /* the first option has no meaning without the second */
-    const char *why;
-};
-
-static const struct needs needs[] = {
-    {OPT_STOL, OPT_WATER, "the amount of material it describes"},
-    {OPT_STOL4, OPT_WATER, "the amount of material it describes"},
-    {OPT_STOLQ, OPT_WATER, "the amount of material it describes"},
-    {OPT_ATOMGRADFILE, OPT_PDB, "the model of these atoms"},
-    {OPT_SPECTRUM_BINS, OPT_SPECTRUM, "the energies that are merged"},
-    {OPT_PSF, OPT_PSF_FWHM, "the width of the point spread"},
-    {OPT_PSF_FWHM, OPT_PSF, "the kind of point spread"},
-    {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},
-};
-
-static const double ev_angstrom = 12398.42; /* wavelength times energy, as in options.def */
-
-/* pairs of which the first has no effect without the second */
-static const int without_effect[][2] = {
-    {OPT_DENSITY, OPT_WATER},
-    {OPT_ANOMALOUS, OPT_PDB},
-    {OPT_SOLVENT, OPT_PDB},
-    {OPT_MERGE, OPT_MTZ},
-    {OPT_MW, OPT_WATER},
-    {OPT_EXPOSURE, OPT_FLUX},
-    {OPT_PNG_SCALE, OPT_PNGFILE},
-    {OPT_COMPRESSION, OPT_IMAGEFILE},
-    {OPT_PNG_SIZE, OPT_PNGFILE},
-    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
-    {OPT_DRIFT_PHI, OPT_ROTATION_DRIFT},
-    {OPT_NOLATTICES, OPT_EXPT},
-};
-
-/* options without effect where there is no sensor, of -detector_thick or a file */
-static const int of_sensor[] = {OPT_THICKSTEPS, OPT_DETECTOR_ABS};
-
-static void warn_without_effect(const struct settings *s, struct messages *messages)
+int settings_check(const struct settings *s, struct messages *messages)
 {
-    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
-        if (s->given[without_effect[i][0]] && !s->given[without_effect[i][1]])
-            message_warning(messages, "%s has no effect without %s",
-                            option_at(without_effect[i][0])->name,
-                            option_at(without_effect[i][1])->name);
-    for (size_t i = 0; i < sizeof of_sensor / sizeof *of_sensor; i++)
-        if (s->given[of_sensor[i]] && !s->given[OPT_DETECTOR_THICK] && s->thickness == 0)
-            message_warning(messages, "%s has no effect without -detector_thick",
-                            option_at(of_sensor[i])->name);
-    const double energy =
-        s->scene.beam.wavelength > 0 ? ev_angstrom / s->scene.beam.wavelength : 0;
+    static const double ev_angstrom =
+        12398.42; /* wavelength times energy, as in options.def */
+    const nb_crystal *const crystal = &s->scene.crystal;
+    const double wavelength = s->scene.beam.wavelength, kahn = s->scene.beam.polarization;
+    const double energy = wavelength > 0 ? ev_angstrom / wavelength : 0;
     if (s->given[OPT_ENERGY] && energy > 0 && energy < 100)
         message_warning(messages,
                         "-energy is in eV: %g eV is a wavelength of %g A; is this keV? "
                         "then "
                         "-energy %g",
-                        energy, s->scene.beam.wavelength, 1000 * energy);
-    if ((s->given[OPT_MOSAIC] || s->given[OPT_MOSAIC_TENSOR])
-        && s->scene.crystal.ndomains == 1
-        && (s->scene.crystal.mosaic[0] > 0 || s->scene.given & NB_GIVEN_MOSAIC_AXES)
-        && s->scene.crystal.mosaic_model != NB_MOSAIC_GAUSS)
+                        energy, wavelength, 1000 * energy);
+    if ((s->given[OPT_MOSAIC] || s->given[OPT_MOSAIC_TENSOR]) && crystal->ndomains == 1
+        && (crystal->mosaic[0] > 0 || s->scene.given & NB_GIVEN_MOSAIC_AXES)
+        && crystal->mosaic_model != NB_MOSAIC_GAUSS)
         message_warning(messages,
                         "%s has no effect with one domain; give -mosaic_domains 10 or more",
                         s->given[OPT_MOSAIC_TENSOR] ? "-mosaic_tensor" : "-mosaic");
-    if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask
-        && !(s->stated & NB_FOUND_SCAN))
-        message_warning(messages,
-                        "-images %d without -osc: every image shows the same angles",
-                        s->images);
-}
-
-static int check_counts(const struct settings *s, struct messages *messages)
-{
-    const nb_scene *scene = &s->scene;
-    const int *given = s->given;
-    if (scene->scan.nphi > 1 && !given[OPT_OSC] && !given[OPT_PHISTEP] && !s->img
-        && !s->mask && !(s->stated & NB_FOUND_SCAN))
-        return message_usage(messages, "-phisteps %d needs a range: give -osc",
-                             scene->scan.nphi);
-    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC] && !given[OPT_MOSAIC_TENSOR]
-        && !(s->stated & NB_FOUND_MOSAIC))
-        return message_usage(messages, "-mosaic_domains %d needs a spread: give -mosaic",
-                             scene->crystal.ndomains);
-    if (scene->beam.ndispersion > 1 && !given[OPT_DISPERSION])
-        return message_usage(messages, "-dispsteps %d needs a range: give -dispersion",
-                             scene->beam.ndispersion);
-    static const int range[2] = {OPT_HDIVRANGE, OPT_VDIVRANGE};
-    static const int step[2] = {OPT_HDIVSTEP, OPT_VDIVSTEP};
-    for (int i = 0; i < 2; i++)
-        if (scene->beam.ndivergence[i] > 1 && !given[range[i]] && !given[step[i]]
-            && !given[OPT_DIVERGENCE])
-            return message_usage(messages, "%d steps of divergence need a range: give %s",
-                                 scene->beam.ndivergence[i], option_at(range[i])->name);
-    return 0;
-}
-
-int settings_check(const struct settings *s, struct messages *messages)
-{
-    if (s->given[OPT_SPECTRUM_BINS] && s->given[OPT_SPECTRA])
-        return message_usage(messages, "-spectrum_bins merges the energies of -spectrum, "
-                                       "not those of -spectra; leave it out");
-    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
-        if (s->given[needs[i].option] && !s->given[needs[i].needed])
-            return message_usage(messages, "%s needs %s, %s",
-                                 option_at(needs[i].option)->name,
-                                 option_at(needs[i].needed)->name, needs[i].why);
-    if (s->given[OPT_DETECTOR_THICK] && s->depth == 0)
-        return message_usage(messages,
-                             "-detector_thick needs -detector_abs, the depth at which the "
-                             "sensor leaves 1/e");
-    if (s->given[OPT_STOLOUT])
-        return message_usage(messages,
-                             "-stolout is not supported (nanoBragg writes nothing either)");
-    warn_without_effect(s, messages);
-    const double kahn = s->scene.beam.polarization;
-    if (!(kahn >= -1 && kahn <= 1))
-        return message_usage(messages, "-polar %g: expected -1 to 1", kahn);
-    return check_counts(s, messages);
+    if (kahn >= -1 && kahn <= 1) return 0;
+    return message_usage(messages, "-polar %g: expected -1 to 1", kahn);
 }

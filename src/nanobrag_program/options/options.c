@@ -63,6 +63,16 @@ int option_listed(const char *list, const char *word)
     return 0;
 }
 
+int option_choice(const char *values, const char *word, size_t n)
+{
+    int i = 0;
+    for (const char *p = values; n > 0 && p; p = strchr(p, '|'), i++) {
+        if (*p == '|') p++;
+        if (strncmp(p, word, n) == 0 && (p[n] == 0 || p[n] == '|')) return i;
+    }
+    return -1;
+}
+
 static int is_name(const struct option *option, const char *argument)
 {
     return (option->name[1] == argument[1] && strcmp(option->name, argument) == 0)

@@ -102,6 +102,10 @@ int option_is(int id, const char *argument);
 /* 1 when `word` is among the blank-separated words of `list`. */
 int option_listed(const char *list, const char *word);
 
+/* The number of a word of n bytes among the choices of `values`, separated by |, from 0 on;
+ * -1: it is none of them. */
+int option_choice(const char *values, const char *word, size_t n);
+
 /* Copy the next blank-separated word of *list to `word`, cut at `size`; returns 0 at the
  * end. */
 int option_word(const char **list, char *word, size_t size);

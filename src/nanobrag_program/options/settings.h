@@ -186,16 +186,8 @@ void settings_beam_direction(const struct settings *s, double out[3]);
 /* ---- parts of settings_finish() ---- */
 int geometry_finish(struct settings *s, struct messages *messages);
 
-/* Refuse what the default profile does not allow, before any file is read. Returns 0 or the
- * exit status. */
+/* Refuse values that the default profile does not allow, and warn of unlikely ones. Returns
+ * 0 or the exit status. */
 int settings_check(const struct settings *s, struct messages *messages);
-
-/* Refuse a file that would be written under two names, and warn of one that would be read
- * under two (overlaps.c). Returns 0 or the exit status. */
-int overlaps_check(const struct event_list *events, struct messages *messages);
-
-/* Warn of options that others leave without effect (overlaps.c). */
-void overlaps_warn(const struct settings *s, const struct event_list *events,
-                   struct messages *messages);
 
 #endif

@@ -20,25 +20,11 @@ struct image_file {
 
 int image_file_check(const struct settings *s, struct messages *messages)
 {
-    const enum image_format format = image_format(s);
-    if (format == IMAGE_UNKNOWN)
-        return message_usage(messages,
-                             "-imagefile %s: the ending says the format: .nxs or .h5 "
-                             "(NXmx), .cbf (miniCBF) or .img (SMV)",
-                             s->out[OUT_IMAGE]);
-    if (format != IMAGE_NXMX) {
-        if (s->given[OPT_COMPRESSION])
-            message_warning(messages, "-compression has no effect on %s, only on NXmx",
-                            s->out[OUT_IMAGE]);
-        return 0;
-    }
-    if (!option_listed(nb_features(), "hdf5"))
-        return message_usage(messages,
-                             "-imagefile %s: this build lacks HDF5, which writes NXmx; "
-                             "install it (Debian: libhdf5-dev) and build again, or write a "
-                             ".cbf",
-                             s->out[OUT_IMAGE]);
-    return 0;
+    if (image_format(s) != IMAGE_UNKNOWN) return 0;
+    return message_usage(messages,
+                         "-imagefile %s: the ending says the format: .nxs or .h5 (NXmx), "
+                         ".cbf (miniCBF) or .img (SMV)",
+                         s->out[OUT_IMAGE]);
 }
 
 static int failed(struct run *run, nb_status status)

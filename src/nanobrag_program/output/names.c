@@ -135,25 +135,23 @@ int outputs_same_file(const char *a, const char *b)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-int outputs_are_input(const struct settings *s, const char *name)
+int outputs_are_input(const struct run *run, const char *name)
 {
-    const char *const inputs[] = {s->hkl,       s->matrix,        s->sources,  s->stol,
-                                  s->boxes,     s->img,           s->mask,     s->cotangent,
-                                  s->pdb,       s->mtz,           s->expt,     s->xparm,
-                                  s->fit.shots, s->fit.data_mask, s->spectrum, s->spectra,
-                                  s->geom};
-    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-        if (inputs[k] && outputs_same_file(name, inputs[k])) return 1;
-    for (int k = 0; k < s->nadded; k++)
-        if (outputs_same_file(name, s->added[k].file)) return 1;
+    for (size_t i = 0; i < run->events->n; i++) {
+        const struct event *const event = &run->events->at[i];
+        const int kind = option_at(event->option)->kind;
+        if ((kind != KIND_INPUT && kind != KIND_ADDED) || !event->text) continue;
+        /* these two may be written anew */
+        if (event->option == OPT_DUMP || event->option == OPT_RESUME) continue;
+        if (outputs_same_file(name, event->text)) return 1;
+    }
     return 0;
 }
 
-int outputs_keep_inputs(const struct settings *s, struct messages *messages,
-                        const char *name)
+int outputs_keep_inputs(const struct run *run, const char *name)
 {
-    if (!outputs_are_input(s, name)) return 0;
-    return message_usage(messages, "%s is an input and would be overwritten", name);
+    if (!outputs_are_input(run, name)) return 0;
+    return message_usage(run->messages, "%s is an input and would be overwritten", name);
 }
 
 enum image_format image_format(const struct settings *s)

@@ -15,8 +15,6 @@
 #include "nanobrag_program/fit/fit_run.h"
 #include "nanobrag_program/run.h"
 
-/* ---- names ---- */
-
 /* ---- checks ---- */
 
 /* 1 unless the system refuses to open a file for writing, which it may for one of another
@@ -59,15 +57,14 @@ static int check_place(struct messages *messages, const char *path)
     return code;
 }
 
-static int check_clashes(const struct settings *s, struct messages *messages,
-                         const char **names, int n)
+static int check_clashes(const struct run *run, const char **names, int n)
 {
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (outputs_same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
-                return message_usage(messages, "two outputs have the same name %s",
+                return message_usage(run->messages, "two outputs have the same name %s",
                                      names[i]);
-        const int code = outputs_keep_inputs(s, messages, names[i]);
+        const int code = outputs_keep_inputs(run, names[i]);
         if (code) return code;
     }
     return 0;
@@ -135,33 +132,16 @@ static int check_singles(const struct settings *s, struct messages *messages)
     return 0;
 }
 
-/* Refuse images and the report on one pipe; nanoBragg makes a file named "-" instead. */
-static int check_stdout(const struct settings *s, struct messages *messages)
-{
-    for (int kind = 0; kind < OUT_COUNT && !s->compat; kind++)
-        if (outputs_to_stdout(s->out[kind]))
-            return message_usage(messages,
-                                 "an image cannot be written to \"-\"; name a file (./- "
-                                 "for one of that name)");
-    if (s->printout && outputs_to_stdout(s->json))
-        return message_usage(messages,
-                             "-json - and -printout both write to stdout; name a file");
-    return 0;
-}
-
-static int has_feature(const char *word)
-{
-    return option_listed(nb_features(), word);
-}
-
 /* 1 when -dump is an output that was asked for. */
 static int writes_dump(const struct settings *s)
 {
     return s->dump && !s->compat && (s->hkl || s->pdb || s->mtz);
 }
 
-int outputs_check(const struct settings *s, struct messages *messages)
+int outputs_check(const struct run *run)
 {
+    const struct settings *const s = run->s;
+    struct messages *const messages = run->messages;
     const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
     if (s->explain || s->gradcheck) return 0;
@@ -171,9 +151,6 @@ int outputs_check(const struct settings *s, struct messages *messages)
     for (int i = 0; i < SINGLES; i++)
         if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
     if (writes_dump(s)) names[n++] = s->dump;
-    const int status = derivatives_check(s, messages);
-    const int fits = status ? status : fit_check(s, messages);
-    if (fits) return fits;
     if (n == 0 && !s->printout && !s->json && !s->gradient && !fit_asked(s))
         return message_usage(messages,
                              "nothing to write: give -floatfile, -imagefile, "
@@ -181,25 +158,18 @@ int outputs_check(const struct settings *s, struct messages *messages)
     if (s->png_size != 0 && (s->png_size < 16 || s->png_size > 16384))
         return message_usage(messages, "-png_size is %d, expected between 16 and 16384",
                              s->png_size);
-    if (s->out[OUT_PNG] && !has_feature("png"))
-        return message_usage(messages, "-pngfile: this build lacks libpng");
-    if (s->json && !has_feature("cjson"))
-        return message_usage(messages, "-json: this build lacks cJSON");
-    if (s->truth && !has_feature("cjson"))
-        return message_usage(messages, "-truth: this build lacks cJSON");
-    if (s->nadded > 0 && fit_asked(s))
-        return message_usage(messages,
-                             "-add goes with images that are made, and a fit makes "
-                             "none; leave it out");
+    if (s->fit.fisher_scan) {
+        const int code = fisher_scan_check(s, messages);
+        if (code) return code;
+    }
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;
     }
-    int code = check_stdout(s, messages);
-    if (!code && s->out[OUT_IMAGE]) code = image_file_check(s, messages);
+    int code = s->out[OUT_IMAGE] ? image_file_check(s, messages) : 0;
     if (!code) code = check_sweep(s, messages);
     if (!code) code = check_singles(s, messages);
-    return code || s->compat ? code : check_clashes(s, messages, names, n);
+    return code || s->compat ? code : check_clashes(run, names, n);
 }
 
 /* ---- writing ---- */

@@ -12,15 +12,6 @@
 
 /* ---- reading ---- */
 
-/* What states the detector or a part of it, which is that of the file. */
-static const int others[] = {
-    OPT_EXPT,      OPT_XPARM,       OPT_IMG,         OPT_CLOSE_DISTANCE, OPT_PIXEL,
-    OPT_DETPIXELS, OPT_DETPIXELS_F, OPT_DETPIXELS_S, OPT_DETSIZE,        OPT_DETSIZE_F,
-    OPT_DETSIZE_S, OPT_XBEAM,       OPT_YBEAM,       OPT_ORGX,           OPT_ORGY,
-    OPT_XCLOSE,    OPT_YCLOSE,      OPT_PIVOT,       OPT_TWOTHETA_AXIS,  OPT_TWOTHETA,
-    OPT_FDET,      OPT_SDET,        OPT_ODET,        OPT_PIX0,           OPT_CURVED_DET,
-};
-
 /* What states the wavelength. */
 static const int energies[] = {OPT_ENERGY, OPT_LAMBDA, OPT_SPECTRUM, OPT_SOURCEFILE,
                                OPT_SPECTRA};
@@ -56,16 +47,6 @@ int geometry_check(const struct settings *s, struct messages *messages,
     int any = 0;
     if (!geometry) return 0;
     nb_geometry_info_get(geometry, &info);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (s->given[others[i]] && (s->geom || others[i] != OPT_EXPT))
-            return message_usage(messages,
-                                 "%s and %s both state the detector; leave one out",
-                                 option_at(others[i])->name,
-                                 s->geom ? "-geom" : "the panels of -expt");
-    if (!s->geom && s->given[OPT_DISTANCE])
-        return message_usage(messages,
-                             "-distance and the panels of -expt both state the detector; "
-                             "leave one out");
     for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
         any |= s->given[energies[i]];
     if (info.distance_from && !s->given[OPT_DISTANCE])

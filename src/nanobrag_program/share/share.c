@@ -40,9 +40,7 @@ static int started_together(void)
     return 1;
 }
 
-/* Warn where several processes of a program that knows nothing of the others each make all
- * images, with the same names. */
-static void warn_of_others(const struct run *run)
+void share_warn(const struct run *run)
 {
     const int n = started_together();
     if (run->team || n < 2 || run->s->images < 2 || run->s->shots_range) return;
@@ -50,37 +48,6 @@ static void warn_of_others(const struct run *run)
                     "this is one of %d processes, and each makes all images; nanobrag_mpi "
                     "shares them out",
                     n);
-}
-
-int share_check(const struct run *run)
-{
-    /* they are of one image, or are added up over all of them */
-    static const int alone[] = {OPT_EXPLAIN,  OPT_GRADCHECK,     OPT_GRADIENT,
-                                OPT_JACOBIAN, OPT_HKLGRADFILE,   OPT_ATOMGRADFILE,
-                                OPT_PRINTOUT, OPT_PRINTOUT_PIXEL};
-    const struct settings *s = run->s;
-    const int resumes = s->given[OPT_RESUME] && !fit_asked(s);
-    warn_of_others(run);
-    if (s->given[OPT_FRAMES_PER_FILE]
-        && (!s->out[OUT_IMAGE] || image_format(s) != IMAGE_NXMX))
-        return message_usage(run->messages,
-                             "-frames_per_file is of NXmx: give -imagefile x.nxs");
-    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
-        if ((team_several(run->team) || resumes) && s->given[alone[i]])
-            return message_usage(run->messages,
-                                 team_several(run->team)
-                                     ? "%s is not shared out among processes; run it by one"
-                                     : "-resume and %s exclude each other: images that are "
-                                       "there are not computed",
-                                 option_at(alone[i])->name);
-    if (team_several(run->team) && fit_asked(s))
-        return message_usage(run->messages, "a fit is not shared out among processes here; "
-                                            "nb_fit_mpi() of "
-                                            "the library is");
-    if (!team_several(run->team) || s->given[OPT_IMAGES]) return 0;
-    return message_usage(run->messages,
-                         "one image is not shared out among processes; -shots and -images "
-                         "make several");
 }
 
 void share_seeds(struct run *run)

@@ -28,9 +28,9 @@ struct share {
     int frames_most; /* of a data file */
 };
 
-/* Refuse options of which several processes could not each do a part, and those that
- * nothing is shared by. Returns 0 or the exit status. */
-int share_check(const struct run *run);
+/* Warn where several processes of a program that knows nothing of the others each make all
+ * images, with the same names. */
+void share_warn(const struct run *run);
 
 /* Take the seeds of rank 0 where they come from the clock. */
 void share_seeds(struct run *run);

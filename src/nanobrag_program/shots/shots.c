@@ -23,66 +23,6 @@ int shots_asked(const struct settings *s)
     return s->fit.shots && !fit_asked(s);
 }
 
-/* ---- options ---- */
-
-/* Options that make no sense with a table of images, and why. */
-static const struct {
-    int option;
-    const char *why;
-} excluded[] = {
-    {OPT_IMAGES, "each row is an image"},
-    {OPT_OSC, "shots are stills"},
-    {OPT_PHISTEPS, "shots are stills"},
-    {OPT_PHISTEP, "shots are stills"},
-    {OPT_GRADIENT, "derivatives are taken of one image"},
-    {OPT_JACOBIAN, "derivatives are taken of one image"},
-    {OPT_HKLGRADFILE, "derivatives are taken of one image"},
-    {OPT_ATOMGRADFILE, "derivatives are taken of one image"},
-    {OPT_GRADCHECK, "derivatives are taken of one image"},
-    {OPT_PRINTOUT, "it prints the pixels of one image"},
-    {OPT_PRINTOUT_PIXEL, "it prints a pixel of one image"},
-};
-
-static int check_needs(const struct settings *s, struct messages *messages)
-{
-    static const int needing[] = {OPT_SHOTS_RANGE, OPT_SPECTRA};
-    for (size_t i = 0; i < sizeof needing / sizeof *needing; i++)
-        if (s->given[needing[i]])
-            return message_usage(messages, "%s needs -shots, the table of images to make",
-                                 option_at(needing[i])->name);
-    if (s->given[OPT_RESUME] && !s->fit.resume && !s->given[OPT_IMAGES])
-        return message_usage(messages,
-                             "-resume without a file needs -shots or -images, which make "
-                             "several; of a fit it needs the -fitfile");
-    return 0;
-}
-
-int shots_check(const struct settings *s, struct messages *messages)
-{
-    if (!shots_asked(s)) return check_needs(s, messages);
-    for (size_t i = 0; i < sizeof excluded / sizeof *excluded; i++)
-        if (s->given[excluded[i].option])
-            return message_usage(messages, "-shots and %s exclude each other: %s",
-                                 option_at(excluded[i].option)->name, excluded[i].why);
-    if (s->boxes && strncmp(s->boxes, "auto", 4) == 0)
-        return message_usage(messages,
-                             "-shots and -boxes %s exclude each other: the brightest "
-                             "reflections are those of one image",
-                             s->boxes);
-    if (s->spectra && (s->spectrum || s->sources))
-        return message_usage(messages,
-                             "-spectra and %s both state the sources; leave one out",
-                             s->spectrum ? "-spectrum" : "-sourcefile");
-    if (s->given[OPT_SHOTS] > 1)
-        return message_usage(messages,
-                             "-shots is given twice; put the rows into one table");
-    if (s->fit.resume)
-        return message_usage(messages,
-                             "-resume %s is for a fit; with -shots it takes no file",
-                             s->fit.resume);
-    return 0;
-}
-
 /* ---- reading ---- */
 
 static int failed(struct run *run, nb_status status)

@@ -20,10 +20,6 @@ struct shots {
 /* 1 when -shots is a table of images to make, not a list of images to fit. */
 int shots_asked(const struct settings *s);
 
-/* Refuse options that shots exclude, and those that need shots. Returns 0 or the exit
- * status. */
-int shots_check(const struct settings *s, struct messages *messages);
-
 /* Read the tables, and set the number of images and of the first one. Returns 0 or the exit
  * status. */
 int shots_read(struct run *run);

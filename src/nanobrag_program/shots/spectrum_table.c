@@ -209,10 +209,5 @@ static int read_spectrum(struct inputs *in, struct settings *s, struct messages 
 int spectrum_read(struct inputs *in, struct settings *s, struct messages *messages,
                   nb_context *ctx)
 {
-    if (!s->spectrum) return 0;
-    if (s->sources)
-        return message_usage(messages,
-                             "-sourcefile and -spectrum both state the sources; leave one "
-                             "out");
-    return read_spectrum(in, s, messages, ctx);
+    return s->spectrum ? read_spectrum(in, s, messages, ctx) : 0;
 }
