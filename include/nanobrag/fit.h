@@ -1,84 +1,111 @@
 /*
  * fit.h - fits of a scene's parameters to one observed image, or to thousands.
  *
- * A fit minimises the sum of the losses of its shots (nb_loss()) and of its restraints:
+ *   static double photons[512 * 512];
+ *   nb_array seen = nb_array_f64(photons, 512, 512);
+ *   nb_shot shot = {.scene = &scene,
+ *                   .target = {.kind = NB_LOSS_POISSON, .observed = &seen}};
+ *   nb_fit_options options = {.shared = "cell misset mosaic scale"};
+ *   nb_fit_result r = {0};
+ *   nb_fit *fit = NULL;
+ *   if (nb_fit_create(ctx, 1, &shot, &options, &fit) == NB_OK && nb_fit_run(fit) == NB_OK
+ *       && nb_fit_result_get(fit, &r) == NB_OK) puts(r.why);
+ *   for (size_t i = 0; i < r.nvalue; i++)
+ *       printf("%s %g +- %g\n", r.value[i].param.name, r.value[i].value, r.value[i].error);
+ *   nb_fit_free(fit);
  *
- *   nb_fit_create()  ->  nb_fit_run()  ->  nb_fit_result_get()  ->  nb_fit_free()
+ * A shot is one observed image with its scene. A fit minimises the sum of the losses of all
+ * shots (nb_loss()) and of the restraints, from the values of the scenes.
  *
- * The parameters x are the shared ones, which have one value for all shots, then the own
- * ones of shot 0, of shot 1, ...; those of a shot have the order of nb_simulator_create().
+ * A *shared* parameter has one value for all shots, an *own* parameter one for each shot.
+ * The parameters x are the shared ones, then the own ones of shot 0, of shot 1, ...; within
+ * a shot they have the order of nb_simulator_create().
  *
- * Levenberg-Marquardt (NB_FIT_LM; Nocedal & Wright, Numerical Optimization, 10.3) works
- * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
- * shot (Schur complement), so that time and memory grow linearly with the number of shots;
- * structure factors, whose block is taken as diagonal, are eliminated likewise. Where scale
- * and all structure factors are free, and no scale is restrained, the mean of F is held,
- * and errors are those that hold if the first scale is known, whose own is 0. A step ends
- * at the bounds, and the damping follows the ratio of the loss gained to the loss
- * predicted. A step to where the loss is infinite or the scene impossible is refused, and
- * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
+ *   state      who decides               meaning                    in the result
+ *   fixed      you: not in `shared`      keeps the scene's number   absent from `value`
+ *              or `own`
+ *   fitted     you: named there          a step may move it         value and error
+ *   at bound   the fit, by the bounds    steps ended at a bound     `bound` -1 or 1
+ *   held       the fit: the loss does    no step moves it           is_held 1, error
+ *              not depend on it                                     INFINITY, `remark`
+ *   free       the fit: a sum of values  values of equal loss       error INFINITY, `free`
+ *              leaves the loss alone                                lists the sums
+ *   left out   the fit: a shot failed,   the shot does not count    its `left_out`; errors
+ *              or its loss stands out                               of its values NAN
+ *   held out   you: `holdout`            no step sees the shot      its is_held_out 1
  *
- * Each shot has its simulator only while it is evaluated, in a context of the thread that
- * does so: memory follows the number of threads, not of shots. The shots of a fit of
- * several are shared out among the threads of the context. Sums over shots follow one
- * binary tree by the number of the shot, so that results have the same bits for any number
- * of threads and of processes (mpi.h).
+ * Two more are held: widths until the rest has nearly settled (below); and the mean of F,
+ * where scale and all structure factors are free and no scale is restrained. There the
+ * first scale counts as known, with error 0, and all further errors hold for that.
  *
- * The stages of a fit:
+ * Stages of a fit:
  *
- *   1. Each shot alone, its own parameters free and the shared ones held, if there are
- *      several shots and own parameters. A shot that fails is left out from then on, and so
- *      is one whose loss per pixel stands out from those of the others: by more than 5
- *      standard deviations of its logarithm, which are estimated from the median of the
- *      absolute deviations and are at least 0.1.
+ *   0. A free scale that starts too low by more than a factor of 2, or too high by more
+ *      than 5, is moved to its least loss while all else is held (at most 16 passes): steps
+ *      of other parameters would be as wrong as the scale.
+ *   1. If there are several shots and own parameters: each shot alone, with its own
+ *      parameters free and the shared ones held. A shot that fails is left out from then
+ *      on. So is a shot whose loss per pixel stands out by more than 5 standard deviations
+ *      of its logarithm; they are estimated from the median of the absolute deviations and
+ *      are at least 0.1.
  *   2. All shots together.
  *
- * Before both, a free scale that starts too low by more than a factor of 2, or too high by
- * more than 5, is moved to where the loss is least while all else is held (at most 16
- * passes): steps of other parameters would be as wrong as the scale.
+ * In 1 and 2, numbers that make spots broader (cells of a mosaic block, mosaic spread,
+ * divergence, dispersion) are held until the rest has nearly settled: from a start that is
+ * off they would rather broaden the spots than move them. nb_fit_options.coarse puts passes
+ * with broadened spots before that.
  *
- * In each, numbers that make spots broader (cells of a mosaic block, mosaic spread,
- * divergence, dispersion) are held until the others have nearly settled: from a start that
- * is off they would rather broaden the spots than move them. nb_fit_options.coarse puts
- * passes with broadened spots before that.
+ * Method. Levenberg-Marquardt (NB_FIT_LM; Nocedal & Wright, Numerical Optimization, 10.3)
+ * works with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot
+ * by shot (Schur complement), so that time and memory grow linearly with the number of
+ * shots. Structure factors, whose block is taken as diagonal, are eliminated likewise. A
+ * step ends at the bounds, and the damping follows the ratio of the loss gained to the loss
+ * predicted. A step to an infinite loss or an impossible scene is refused, and shortened.
+ * L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
  *
  * A step moves parameters along curves that make the image nearly straight: widths (mosaic
  * spread, strain, size of the crystal, divergence, dispersion) by their squares, cells of a
  * block by 1/N^2, and a scale so that the photons of spots, scale N_a N_b N_c, move
- * straight. Values, bounds and errors are those of the parameters. An image of a continuous
- * crystal has no slope in a width of 0: one that starts there starts at a quarter of its
- * natural size, and one that ends there has an error within which it may well be.
+ * straight. Values, bounds and errors stay in the units of the parameters. An image of a
+ * continuous crystal has no slope in a width of 0: a width that starts there starts at a
+ * quarter of its natural size; one that ends there may lie anywhere within its error.
  *
- * A model is never quite right, and the more photons there are, the more it shows. The
- * misfit is what the images differ from their data by, over what they would differ by if
- * the model were right and only counting noise remained:
+ * Memory and threads. A shot has its simulator only while it is evaluated, in a context of
+ * the evaluating thread: memory follows the number of threads, not of shots. The threads of
+ * the context share out several shots. Sums follow one binary tree by the number of the
+ * shot, so results have the same bits for any number of threads and processes (mpi.h).
+ *
+ * Misfit. A model is never quite right, and the more photons there are, the more it shows.
+ * The misfit compares images and data, and is 1 if only counting noise remains:
  *
  *   sum of D / (sum of <D> - fitted values)
  *
- * with D the deviance of a pixel. For NB_LOSS_POISSON D is twice the loss,
- * 2 w (I - y + y ln(y/I)). Its expectation <D> = 2 w (sum over y of P(y) y ln y - I ln I),
- * P(y) = e^-I I^y/y!, is about 1 above a few photons and falls as -2 w I ln I to 0 below;
- * the sum is taken up to 30 photons, 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3) from there on, to
- * 1e-6. For NB_LOSS_READOUT with its variance v, and for NB_LOSS_GAUSS with weights 1/v, D
- * is w (y - I)^2/v and <D> is w. Other losses take the squared slopes L'^2 over <L'^2>
- * (enum nb_fit_errors), less the share of the fitted values. The misfit of bright pixels
- * has each term times I: a fit learns from these pixels, while most hold background. Fitted
- * values take tr((J^T W J)^-1 J^T W I J) of its expectation, at most 0.9; by L-BFGS, and
- * for more than 200 values, the sum of the ratios of the diagonals. nb_fit_options.scaling
- * says what becomes of errors.
+ * D is the deviance of a pixel, and <D> its expectation for a right model. NB_LOSS_POISSON:
+ * D is twice the loss, 2 w (I - y + y ln(y/I)); <D> = 2 w (sum over y of P(y) y ln y -
+ * I ln I), P(y) = e^-I I^y/y!, is about 1 above a few photons and falls as -2 w I ln I to
+ * 0. The sum is taken up to 30 photons, from there on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3),
+ * to 1e-6. NB_LOSS_READOUT, with its variance v, and NB_LOSS_GAUSS with weights 1/v: D is
+ * w (y - I)^2/v and <D> is w. Other losses: squared slopes L'^2 over <L'^2> (enum
+ * nb_fit_errors), less the share of the fitted values.
  *
- * Mosaic domains that are drawn at random are a sample of those of a crystal, and the fit
- * with another sample ends elsewhere. How far is found once a fit by NB_FIT_LM has
- * converged: for each of 8 other draws, of other seeds and all else equal, loss and
- * gradient are computed at the values, and ask for a step d = -(J^T W J)^-1 g. The
- * positions of the fit, d = 0, and of these 8 are of one distribution, to first order. Its
- * covariance,
+ * The misfit of bright pixels has each term times I: a fit learns from these pixels, while
+ * most pixels hold background. There fitted values take tr((J^T W J)^-1 J^T W I J) of its
+ * expectation, at most 0.9; by L-BFGS, and for more than 200 values, the sum of the ratios
+ * of the diagonals. nb_fit_options.scaling says how the misfit changes errors.
  *
- *   sum over all 9 of (d - mean)(d - mean)^T / 8
+ * Sampling. Mosaic domains drawn at random are a sample of the crystal's domains, and a fit
+ * with another sample ends elsewhere. A converged fit by NB_FIT_LM finds how far: for each
+ * of 8 other draws, of other seeds and all else equal, it computes loss and gradient at the
+ * values, and the step d = -(J^T W J)^-1 g. To first order the position of the fit, d = 0,
+ * and these 8 are of one distribution. Its unbiased covariance, sum over all 9 of
+ * (d - mean)(d - mean)^T / 8, is added to the covariance by counting. A standard deviation
+ * from it has eight degrees of freedom and is known to a quarter of itself. It costs as
+ * much time as some six passes, and memory for 8 numbers for each value.
  *
- * which is unbiased, is added to that of counting. A standard deviation from it has eight
- * degrees of freedom and is known to a quarter of itself. It costs time as some six passes
- * do, and memory for 8 numbers for each value.
+ * Errors. Every call returns NB_ERR_ARGUMENT for a NULL that is not allowed. A call that
+ * evaluates shots also returns, called *common* below: NB_ERR_CANCELLED (nb_fit_cancel() or
+ * a progress handler), and any error of nb_simulator_create(), nb_loss() or
+ * nb_fit_options.load for a shot, unless the shot is left out or the step is refused.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -98,12 +125,12 @@ NB_BEGIN_DECLS
 typedef struct nb_fit nb_fit;
 
 /* One observed image and the scene it is compared with. The values of the scene are the
- * start. What the members point to stays as it is until nb_fit_free(). */
+ * start. The memory that the members point to stays as it is until nb_fit_free(). */
 typedef struct nb_shot {
     const nb_scene *scene;
     nb_target target;
     const nb_options *options; /* NULL: all defaults */
-    const char *name; /* in messages and results, such as that of a file; NULL: "shot N" */
+    const char *name; /* in messages and results, such as a file name; NULL: "shot N" */
     const char *failure; /* [out] of nb_fit_options.load: why it failed, one line with what
                             it is about; NULL: the text of its status */
 } nb_shot;
@@ -114,28 +141,27 @@ typedef struct nb_restraint {
     /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
      * parameter, as are the bounds */
     double centre, sigma;
-    /* bounds besides those of nb_param and of a fit: half and twice the start for an edge
-     * of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
-     * of mosaic spread or twice the start, and 30 times the start for cells of a block;
-     * both 0: none */
+    /* bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
+     * fit: half and twice the start for an edge of the cell, 30 degree off it for its
+     * angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
+     * and 30 times the start for cells of a block */
     double lower, upper;
 } nb_restraint;
 
 enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
 
 /*
- * Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one, which
- * makes spots overlap with those observed from farther away.
+ * Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one: they
+ * make computed and observed spots overlap from farther away. A scene without mosaic
+ * domains has 60 in these passes.
  *
- *   NB_COARSE_AUTO  where a fit without them has failed: of a shot that would be left out,
- *                   because its loss stands out; and of all shots, if none were fitted
- *                   alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
- *                   more than 3/2), for NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins
- *                   anew from the start, and the lower loss of the two is kept
- *   NB_COARSE_OFF   never
- *   NB_COARSE_ON    always, before the first stage in which shots have free parameters
- *
- * A scene without mosaic domains has 60 in these passes.
+ *   NB_COARSE_AUTO  where a fit without them has failed: for a shot that would be left out
+ *                   because its loss stands out; for all shots, if none were fitted alone,
+ *                   where the fit ends with a loss of more than 3/4 for each pixel (chi^2
+ *                   more than 3/2), with NB_LOSS_POISSON and NB_LOSS_READOUT. The fit
+ *                   begins anew from the start, and the lower loss of the two is kept.
+ *   NB_COARSE_OFF   never.
+ *   NB_COARSE_ON    always, before the first stage where shots have free parameters.
  */
 enum nb_coarse { NB_COARSE_AUTO, NB_COARSE_OFF, NB_COARSE_ON };
 
@@ -145,48 +171,38 @@ enum nb_fit_stage {
     NB_FIT_ALL_FREE
 };
 
-/* What a fit reports after each pass, which evaluates the loss of the shots once, with
- * gradient and matrix. */
+/* A report after each pass. A pass evaluates the loss of the shots once, with gradient and
+ * matrix. */
 typedef struct nb_fit_state {
     int passes; /* so far */
-    int stage; /* enum nb_fit_stage; of shots that are fitted alone, the least of theirs */
+    int stage; /* enum nb_fit_stage; of shots fitted alone, the earliest stage */
     int64_t alone; /* shots that are being fitted alone; 0: all together */
     double loss; /* the lowest so far, with spots as they are in this stage */
     double gain; /* loss that the undamped step from there is predicted to gain */
 } nb_fit_state;
 
-/*
- * What becomes of errors where the model misfits.
- *
- *   NB_FIT_SCALING_AUTO      errors are multiplied by the square root of the misfit, and
- *                            the covariance by the misfit, where it is above 1.1 and by
- *                            more than 5 standard deviations above 1: a right model has
- *                            less, but for one fit in a million or so. Of a likelihood it
- *                            is that of bright pixels where this is larger. Restraints
- *                            count as they are: an error that comes from one is not
- *                            multiplied. The error of sampling is added
- *   NB_FIT_SCALING_COUNTING  never: errors are those of counting noise alone
- *   NB_FIT_SCALING_MISFIT    multiplied likewise, without the error of sampling: of images
- *                            that were simulated with the same mosaic domains
- *   NB_FIT_SCALING_BOXES     those of the jackknife by boxes of the detector,
- *
- *       C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1,   d = (H - H_b)^-1 g_b
- *
- *                            with g_b and H_b the gradient and matrix of the pixels of one
- *                            of G boxes in all shots, H that of the fit, R that of its
- *                            restraints: right where the model errs for a box as a whole,
- *                            as where a spot lies a tenth of a pixel off. A pixel is of
- *                            the first box that holds it. Of a likelihood with observed
- *                            images, not by L-BFGS, with as many boxes in each shot, and
- *                            more of them than the up to 200 fitted values, none of which
- *                            is a structure factor; else, or if nb_fit_cancel() or the
- *                            limit of seconds ends it, as NB_FIT_SCALING_MISFIT, which
- *                            errors_why says. The error of sampling is not added
- */
+/* How the misfit and the sample of mosaic domains change errors. */
 enum nb_fit_scaling {
+    /* errors are multiplied by the square root of the misfit, and the covariance by the
+     * misfit, where it is above 1.1 and by more than 5 standard deviations above 1: a right
+     * model has less, but for one fit in a million or so. A likelihood takes the misfit of
+     * bright pixels where this is larger. An error that comes from a restraint is not
+     * multiplied. The error of sampling is added */
     NB_FIT_SCALING_AUTO,
-    NB_FIT_SCALING_COUNTING,
+    NB_FIT_SCALING_COUNTING, /* never: errors come from counting noise alone */
+    /* multiplied as by AUTO, without the error of sampling: for images that were simulated
+     * with the same mosaic domains */
     NB_FIT_SCALING_MISFIT,
+    /* errors of the jackknife by boxes of the detector,
+     * C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b.
+     * g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H
+     * is the matrix of the fit, R the matrix of its restraints. Right where the model errs
+     * for a box as a whole, as where a spot lies a tenth of a pixel off. A pixel belongs to
+     * the first box that holds it. The error of sampling is not added. This needs a
+     * likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, and more of
+     * them than fitted values (at most 200, no structure factor). Without these, or if
+     * nb_fit_cancel() or the limit of seconds ends it, errors are as by MISFIT, and
+     * errors_why says so */
     NB_FIT_SCALING_BOXES
 };
 
@@ -196,8 +212,9 @@ typedef struct nb_fit_options {
     int method; /* enum nb_fit_method; NB_FIT_AUTO: NB_FIT_LM up to 200 shared and 200 own
                    parameters, or 200 in all with structure factors; else NB_FIT_LBFGS */
     int coarse; /* enum nb_coarse */
-    /* a run ends after so many of all shots together; 0: 50, and 500 for NB_FIT_LBFGS. Of
-     * shots alone there are at most 20 in each stage, and 6 for each broadened width */
+    /* a run ends after so many passes of all shots together; 0: 50, and 500 for
+     * NB_FIT_LBFGS. Shots alone have at most 20 in each stage, and 6 for each broadened
+     * width */
     int passes;
     double seconds; /* nb_fit_run() ends after so many, within a pass but the first; by
                        nb_fit_ask() a run begins no pass then; 0: no limit */
@@ -207,17 +224,17 @@ typedef struct nb_fit_options {
     int scaling; /* enum nb_fit_scaling */
     /* every so manyth shot, from shot holdout - 1 on, is held out: no step sees it, and
      * nb_fit_misfit_get() compares it as one that was not fitted. Its planes of background
-     * are those of its own image. 0: none; not with own parameters */
+     * are fitted to its own image. 0: none; not with own parameters */
     int holdout;
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
-    /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
-     * unload() is called with it. Called from any thread of the library, one call at a
-     * time; name and failure may be set, and are read before the next call. An error other
-     * than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if there are others: in
-     * nb_fit_create(), while shots are fitted alone, and in the first pass of all together.
-     * Later, by L-BFGS and without data it ends the run. NULL: the shots are in the array
-     */
+    /* Brings a shot into memory; `out` is all 0. The memory that it points to stays as it
+     * is until unload() is called with it. Called from any thread of the library, one call
+     * at a time; name and failure may be set, and are read before the next call. An error
+     * other than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if other shots
+     * remain: in nb_fit_create(), while shots are fitted alone, and in the first pass of
+     * all together. Later, by L-BFGS and without data it ends the run. NULL: the shots are
+     * in the array */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
     /* Called after each pass, from the thread that called the library; a non-zero result
@@ -226,63 +243,46 @@ typedef struct nb_fit_options {
     void *user; /* passed to load, unload and progress */
 } nb_fit_options;
 
-/*
- * Why a run ended.
- *
- *   NB_FIT_NOT_RUN    no pass was completed, or the run goes on
- *   NB_FIT_CONVERGED  the undamped step, with what is at a bound held, gains less than
- *                     nb_fit_options.enough
- *   NB_FIT_STUCK      it would gain more, but even the shortest steps were refused
- *   NB_FIT_PASSES, NB_FIT_SECONDS  a limit of nb_fit_options
- *   NB_FIT_CANCELLED  by nb_fit_cancel() or a progress handler
- *   NB_FIT_FAILED     by an error, which nb_fit_run() returned
- */
+/* Why a run ended. */
 enum nb_fit_end {
-    NB_FIT_NOT_RUN,
-    NB_FIT_CONVERGED,
-    NB_FIT_STUCK,
-    NB_FIT_PASSES,
-    NB_FIT_SECONDS,
-    NB_FIT_CANCELLED,
-    NB_FIT_FAILED
+    NB_FIT_NOT_RUN, /* no pass was completed, or the run goes on */
+    NB_FIT_CONVERGED, /* the undamped step, with values at a bound held, gains less than
+                         nb_fit_options.enough */
+    NB_FIT_STUCK, /* it would gain more, but even the shortest steps were refused */
+    NB_FIT_PASSES, /* a limit of nb_fit_options */
+    NB_FIT_SECONDS, /* a limit of nb_fit_options */
+    NB_FIT_CANCELLED, /* by nb_fit_cancel() or a progress handler */
+    NB_FIT_FAILED /* by an error, which nb_fit_run() returned */
 };
 
-/*
- * Where errors come from.
- *
- *   NB_FIT_ERRORS_CURVATURE  (J^T W J)^-1: the loss is a negative log-likelihood
- *   NB_FIT_ERRORS_VARIANCE   B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J:
- *                            the loss is that of Huber or Cauchy, or NB_LOSS_GAUSS without
- *                            weights but 0 and 1, and so no likelihood (Huber, Proc.
- *                            5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel
- *                            is expected over a normal distribution, of variance
- *                            1/weight, or where all weights are 0 or 1 of that of
- *                            counting, I + sigma_readout^2, I with the planes. Columns of J
- *                            lose what planes of background take over, as they do for
- *                            likelihoods
- *   NB_FIT_ERRORS_NONE       such a loss while a run goes on; with structure factors,
- *                            or more than 200 values; or with weights on a device.
- *                            Errors are NAN, or INFINITY of what the data leave free
- *   NB_FIT_ERRORS_BOXES      by the jackknife of NB_FIT_SCALING_BOXES
- */
+/* Where errors come from. */
 enum nb_fit_errors {
-    NB_FIT_ERRORS_CURVATURE,
+    NB_FIT_ERRORS_CURVATURE, /* (J^T W J)^-1: the loss is a negative log-likelihood */
+    /* B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J: the loss is no likelihood
+     * (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221), that is NB_LOSS_HUBER,
+     * NB_LOSS_CAUCHY, or NB_LOSS_GAUSS without weights but 0 and 1. The loss L of a pixel
+     * is expected over a normal distribution of variance 1/weight; where all weights are 0
+     * or 1, of the variance of counting, I + sigma_readout^2, I with the planes. Columns of
+     * J lose the part that planes of background take over, as they do for likelihoods */
     NB_FIT_ERRORS_VARIANCE,
+    /* no likelihood while a run goes on, with structure factors, with more than 200 values,
+     * or with weights on a device. Errors are NAN, or INFINITY for values that the data
+     * leave free */
     NB_FIT_ERRORS_NONE,
-    NB_FIT_ERRORS_BOXES
+    NB_FIT_ERRORS_BOXES /* by the jackknife of NB_FIT_SCALING_BOXES */
 };
 
 typedef struct nb_fit_value {
     nb_param param; /* name, unit, bounds of a fit, and its value at the start */
-    int64_t shot; /* whose own it is; -1: shared */
+    int64_t shot; /* number of the shot that owns it; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
      * leave it free. A value at a bound has the error that it would have without the bound,
-     * INFINITY where that is wider than from one bound to the other, and others have theirs
-     * while it is held there. NAN: it is not known, as that of a
-     * shared one that was not moved because the run ended while shots were fitted alone, or
-     * of a shot that is left out. Of structure factors, the error while the other ones are
-     * known; with NB_FIT_LBFGS, that of each parameter while all others are known */
+     * INFINITY if that is wider than from one bound to the other; the errors of other
+     * values are computed with it held there. NAN: unknown, as for a shared value if the
+     * run ended while shots were fitted alone, or a value of a shot that is left out. The
+     * error of a structure factor holds while the rest of them are known; with
+     * NB_FIT_LBFGS, each error holds while all other parameters are known */
     double error;
     /* The part of the error that comes from sampling the mosaic domains; 0: none are drawn.
      * NAN: it is not known, and not in the error (nb_fit_result.draws), or at a bound */
@@ -290,7 +290,7 @@ typedef struct nb_fit_value {
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
     /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
      * factor: F^2 would have an error of more than twice itself. Where the mean of F is
-     * held, it still has the factor that all F have in common */
+     * held, such a factor still has the factor that all F have in common */
     int is_held;
     const char *remark; /* on its state or its error, a clause; "": nothing to say */
 } nb_fit_value;
@@ -306,7 +306,7 @@ typedef struct nb_fit_shot {
     const char *left_out; /* why it is left out; NULL: it is not */
     int is_held_out; /* 1: by nb_fit_options.holdout */
     double loss; /* without restraints; NAN before its first pass */
-    int64_t pixels; /* that its image and its loss have: rendered ones of weight above 0 */
+    int64_t pixels; /* that count in its image and loss: rendered, of weight above 0 */
 } nb_fit_shot;
 
 /* The fit owns the arrays; they are valid until the next call with it. */
@@ -316,8 +316,8 @@ typedef struct nb_fit_result {
     const char *why; /* how the last run ended, one sentence */
     int passes; /* of all runs */
     int joint; /* of these, how many evaluated all shots together */
-    /* at the values, of shots and restraints; after a pass with broadened spots, and none
-     * without before, that of these */
+    /* loss at `value`, restraints included. If only passes with broadened spots have run,
+     * their loss */
     double loss;
     /* pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
      * for a good model and NB_LOSS_POISSON, with some photons in each pixel,
@@ -335,30 +335,30 @@ typedef struct nb_fit_result {
     double misfit;
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
     double bright_misfit, bright_deviation; /* the same of bright pixels */
-    double error_factor; /* by which errors were multiplied; 1: they were not */
+    double error_factor; /* errors were multiplied by it; 1: they were not */
     /* other draws of the mosaic domains from which errors and covariance have the error of
      * sampling; 0: they have none, and errors_why says why, if domains are drawn */
     int draws;
     double rms; /* of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit */
-    /* what a user should know before believing the values: that the model does not describe
-     * the data, that the error of sampling is the larger one, or that the run has not
-     * converged, a sentence each, in this order */
+    /* reasons to doubt the values: the model does not describe the data, the error of
+     * sampling is the larger one, the run has not converged; a sentence each, in this
+     * order */
     size_t nwarning;
     const char *const *warning; /*                                          (nwarning) */
-    /* without the directions that the data leave free, and with 0 for what is held or at a
+    /* without the directions that the data leave free; 0 for values that are held or at a
      * bound; NULL: there are more than 200 values, or no errors    (nvalue x nvalue) */
     const double *covariance;
     /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
     size_t ncorrelated;
     const nb_fit_correlation *correlated;
     /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
-     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50.
-     * That of structure factors and others shows the others only */
+     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50. A
+     * direction that mixes structure factors with other parameters lists only the latter */
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
-    /* Largest over smallest eigenvalue without them, of the blocks of own parameters and of
-     * what is left for the shared ones (or for all that are not structure factors), each
-     * parameter in units of 1/sqrt of its diagonal element; NAN: there is none */
+    /* Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
+     * its diagonal element. Blocks: the own parameters of each shot; the shared ones after
+     * own ones are eliminated (or all but structure factors). NAN: there is none */
     double condition;
     int64_t nshot;
     const nb_fit_shot *shot; /*                                               (nshot) */
@@ -376,26 +376,25 @@ typedef struct nb_fit_result {
  * Each shot is loaded once, for its start and its names; twice, where it fails before the
  * first that can be loaded.
  *
- * Errors: those of nb_simulator_create(), where a name in shared and own counts as named
- * twice, and of load for a single shot or for all; NB_ERR_ARGUMENT also for no parameter at
- * all, an unknown method or coarse, a negative limit, shots whose parameters differ in
- * name, weights that are negative or no numbers or all 0, or a restraint that names no free
- * parameter, has a negative sigma, or bounds that exclude each other or the start;
- * NB_ERR_UNSUPPORTED also for structure factors among the own parameters, NB_FIT_LM with
- * more parameters than NB_FIT_AUTO allows it, and a build without LAPACK, or without NLopt
- * for NB_FIT_LBFGS.
+ * Errors of nb_simulator_create(); of load for a single shot or for all shots; and
+ *   NB_ERR_ARGUMENT     no parameter at all, or a name in both shared and own; an unknown
+ *                       method or coarse; a negative limit; shots whose parameters differ
+ *                       in name; weights that are negative or no numbers or all 0.
+ *                       A restraint that names no free parameter, has a negative sigma, or
+ *                       bounds that exclude each other or the start.
+ *   NB_ERR_UNSUPPORTED  structure factors among the own parameters; NB_FIT_LM with more
+ *                       parameters than NB_FIT_AUTO allows it; a build without LAPACK, or
+ *                       without NLopt for NB_FIT_LBFGS.
  */
 NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                const nb_fit_options *options, nb_fit **out);
 
 /*
- * Minimise, from the start or from where the last run ended, with all limits anew.
+ * Minimise, from the start or from where the last run ended, with all limits anew. A run
+ * that was cancelled, or that failed, keeps the best values found so far, and another run
+ * goes on from them.
  *
- * A run that was cancelled, or that failed, keeps the best values found so far, and another
- * run goes on from them.
- *
- * Errors: NB_ERR_ARGUMENT (fit is NULL), NB_ERR_CANCELLED, and those of nb_loss(),
- * nb_simulator_create() and load, except for a refused step or a shot that is left out.
+ * Errors: the common ones (above).
  */
 NB_API nb_status nb_fit_run(nb_fit *fit);
 
@@ -468,9 +467,9 @@ NB_API nb_context *nb_fit_context(const nb_fit *fit);
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss
  *   out    [in,out]  NULL, or members to be added to as by nb_loss(): the dense parameters
- *                    are those that are not structure factors
+ *                    are all except structure factors
  *
- * Errors: those of nb_fit_run(); NB_ERR_DOMAIN with *value = INFINITY at an x where the
+ * Errors, besides the common ones: NB_ERR_DOMAIN with *value = INFINITY at an x where the
  * loss has no finite value; NB_ERR_UNSUPPORTED (matrix or coupling of more than 200 dense
  * parameters). After an error nothing has been added.
  */
@@ -482,7 +481,7 @@ NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
  * all shots.
  *
  * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed), NB_ERR_MEMORY;
- * after nb_fit_read() also those of nb_fit_run().
+ * after nb_fit_read() also the common ones.
  */
 NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 
@@ -500,13 +499,13 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
  *   out   [out]  float32 or float64; 0 where nothing is rendered; residual and z are 0 also
  *                where the weight is 0 or the observation saturated  (nslow x nfast)
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load.
+ * Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind); errors of nb_forward() and load.
  */
 enum nb_fit_image_kind { NB_FIT_MODEL, NB_FIT_RESIDUAL, NB_FIT_Z };
 NB_API nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out);
 
 /* How far observations and model differ in some pixels. rms counts dark pixels mostly,
- * since there are many, and these are described well whatever spots are like: look at
+ * since there are many, and they are described well whatever spots are like: look at
  * deviances over their expectation, of all pixels and of bright ones. */
 typedef struct nb_misfit {
     double dmin, dmax; /* resolution of its pixels                              A */
@@ -514,7 +513,7 @@ typedef struct nb_misfit {
     double mean, rms; /* of z; 0 and 1 are expected */
     double loss;
     double deviance, expected; /* sum of D, and of <D> (misfit, above) */
-    int64_t bright; /* pixels in which the model has more than NB_FIT_BRIGHT photons */
+    int64_t bright; /* pixels where the model has more than NB_FIT_BRIGHT photons */
     double bright_deviance, bright_expected; /* the same sums over these */
     double observed, photons, variance; /* sums of y, of I, and of the variance of y */
 } nb_misfit;
@@ -528,7 +527,7 @@ typedef struct nb_fit_misfit {
     const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
     /* R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each is
      * a sum over the pixels of a box, of all these shots, with their background. NAN: there
-     * are no boxes, or other numbers of them in other shots. And r by noise alone */
+     * are no boxes, or shots differ in their number. r_expected: R by noise alone */
     double r, r_expected;
     int64_t nshot;
     /* `all` of each shot; 0 pixels: it is not among these. Owned by the fit    (nshot) */
@@ -539,11 +538,11 @@ typedef struct nb_fit_misfit {
  * Compare the image of a shot with its observation, by resolution and by box.
  *
  *   shot  [in]   its number; NB_FIT_FITTED: all that are fitted; NB_FIT_HELD_OUT: all that
- *                are held out (nb_fit_options.holdout). Of these two, a shot whose image
- *                cannot be had is not among them
+ *                are held out (nb_fit_options.holdout). Both omit a shot whose image cannot
+ *                be computed
  *   out   [out]  valid until the next call with the fit
  *
- * Errors: those of nb_fit_image(), NB_ERR_MEMORY.
+ * Errors: as nb_fit_image(); NB_ERR_MEMORY.
  */
 enum { NB_FIT_FITTED = -1, NB_FIT_HELD_OUT = -2 };
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
@@ -554,8 +553,7 @@ NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out
  * resolution; and all that another run needs to go on as if this one had not stopped. The
  * file is replaced by rename.
  *
- * Errors: those of nb_fit_result_get(), NB_ERR_FILE, NB_ERR_UNSUPPORTED (a build without
- * cJSON).
+ * Errors: as nb_fit_result_get(); NB_ERR_FILE; NB_ERR_UNSUPPORTED (a build without cJSON).
  */
 NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 
@@ -563,15 +561,16 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
  * Continue from a file of nb_fit_write(): the next run of NB_FIT_LM gives the bits of a run
  * that was not stopped; L-BFGS begins anew from the values. The fit was made from the same
  * shots and options; limits may differ. The next run, or nb_fit_result_get(), computes the
- * loss at the values anew and refuses a file that says another one (NB_ERR_FORMAT); a fit
+ * loss at the values anew and refuses a file that says another one (NB_ERR_FORMAT). A fit
  * that has not converged there goes on, whatever the file says.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file, or values
- * outside their bounds),
- * NB_ERR_SCENE (the file is of other parameters, shots or starts, in any member of scene,
- * target or accuracy, compared to ten digits, or by the other method; the message names the
- * first difference; of a shot that could not be loaded, then or now, nothing is compared),
- * NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is unchanged.
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_UNSUPPORTED, and
+ *   NB_ERR_FORMAT  not such a file, or values outside their bounds.
+ *   NB_ERR_SCENE   the file has other parameters, shots or starts, in any member of scene,
+ *                  target or accuracy, compared to ten digits, or the other method. The
+ *                  message names the first difference. A shot that could not be loaded,
+ *                  then or now, is not compared.
+ * After an error the fit is unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 
@@ -582,7 +581,7 @@ NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
  *
  *   out  [out]  to be read by nb_fit_result_get(), and freed
  *
- * Errors: those of nb_fit_create() and nb_fit_run().
+ * Errors: as nb_fit_create(), and the common ones.
  */
 NB_API nb_status nb_fit_create_expected(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                         const nb_fit_options *options, nb_fit **out);

@@ -1,12 +1,68 @@
 /*
- * simulator.h - images of a scene at any value of its parameters.
+ * simulator.h - images of a scene at any value of its parameters, and their derivatives.
  *
- * A simulator is a scene that is ready to run: nb_simulator_create() fills in every default
+ *   static double photons[512 * 512], weights[512 * 512];
+ *   nb_array image = nb_array_f64(photons, 512, 512);
+ *   nb_array bar_image = nb_array_f64(weights, 512, 512);
+ *   nb_scene scene = {.crystal = {.cell = {70, 80, 90}, .default_f = 100},
+ *                     .detector = {.nslow = 512, .nfast = 512}};
+ *   double x[3], bar_x[3] = {0};
+ *   nb_param param;
+ *
+ *   if (nb_simulator_create(ctx, &scene, "misset", NULL, &sim) != NB_OK) return;
+ *   for (size_t i = 0; i < nb_simulator_nparam(sim); i++)
+ *       if (nb_simulator_param(sim, i, &param) == NB_OK) x[i] = param.value;
+ *   x[1] += 0.1;
+ *   if (nb_forward(sim, x, &image) != NB_OK) puts(nb_context_message(ctx));
+ *   if (nb_vjp(sim, x, 1, &bar_image, bar_x) != NB_OK) puts(nb_context_message(ctx));
+ *   nb_simulator_free(sim);
+ *
+ * A simulator is a scene that is ready to run. nb_simulator_create() fills in every default
  * and decides every count, which then stay fixed. Each later call evaluates the image or
- * its derivatives at parameters x, independently of the calls before. Calls allocate only
- * what this table lists, so that any of them may fail with NB_ERR_MEMORY:
+ * its derivatives at parameters x, independently of the calls before.
  *
- *   what                                         when                        then
+ * Where x comes from. `free_names` of nb_simulator_create() names the free parameters
+ * (params.h). x has one number for each, in the order of these names; a group such as
+ * "misset" gives misset_x, misset_y, misset_z. nb_simulator_param() tells the name, unit
+ * and bounds of x[i], and its value in the scene: start from this value. x = NULL stands
+ * for the values of the scene.
+ *
+ * Derivatives are products with the Jacobian J = dI/dx, in the units of the parameters.
+ *
+ *   dx, ndir      a direction is a change of x; ndir of them lie one after the other in dx.
+ *                 nb_jvp() returns for each the change of the image, J dx
+ *   bar_x, ncot   for a number L, bar_x is dL/dx, and bar_image is dL/dimage: a cotangent,
+ *                 with one number for each pixel. nb_vjp() takes ncot cotangents, and adds
+ *                 for each the gradient J^T bar_image to a row of bar_x
+ *
+ * Shapes. nslow, nfast are the pixels of the image, nparam the free parameters, ndense the
+ * parameters except structure factors F[h,k,l], nF these factors. An array is *dense* if
+ * its elements follow each other in memory (nb_array.stride). It lies on the host, except
+ * where a call says that it may lie on a device.
+ *
+ * Errors of nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(), nb_loss() and
+ * nb_planes(); each of them lists only its further ones:
+ *
+ *   NB_ERR_ARGUMENT     a NULL that is not allowed; a parameter outside its bounds.
+ *   NB_ERR_SHAPE        an array of another size or type; an array on a device that does
+ *                       not compute this simulator's images.
+ *   NB_ERR_DONATED      an array was donated before.
+ *   NB_ERR_SCENE        x gives an impossible geometry.
+ *   NB_ERR_UNIT_CELL    x gives a flat cell.
+ *   NB_ERR_UNSUPPORTED  a feature that NANOBRAG_STRICT=1 does not allow to be replaced.
+ *   NB_ERR_DEVICE       the device failed, and an array lies on it. If all arrays lie on
+ *                       the host, the host computes instead.
+ *   NB_ERR_CANCELLED    the progress handler stopped the call.
+ *   NB_ERR_MEMORY       out of memory; or NB_STRATEGY_SPOTS was asked for, and the
+ *                       reflections are too many to list.
+ *
+ * Calls do not write to inputs. Results have the same bits for any number of threads, and
+ * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
+ * calls compute in the standard one and restore the caller's. Threads: see context.h.
+ *
+ * Calls allocate only the memory in this table, so any of them may fail with NB_ERR_MEMORY:
+ *
+ *   memory                                       when                        then
  *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
  *   built at run time                                                        context
  *   the rendered tiles in double (with a         first call that needs it    kept by the
@@ -19,14 +75,8 @@
  *   there
  *   the Jacobian of a normal matrix behind a     each call                   freed
  *   point spread (nb_jtj()); the reflections
- *   of nb_simulator_boxes(); on the host a copy of an
- *   image on a device (nb_forward_add())
- *
- * Calls do not write to inputs. Results have the same bits for any number of threads, and
- * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
- * calls compute in the standard one and restore the caller's.
- *
- * Threads: see context.h.
+ *   of nb_simulator_boxes(); on the host a copy
+ *   of an image on a device (nb_forward_add())
  *
  * SPDX-License-Identifier: MIT
  */
@@ -50,34 +100,32 @@ typedef struct nb_simulator nb_simulator;
  * double, so that only their change across the tile is rounded (docs/theory.md, 13). */
 enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 
-/*
- * How the sum over samples is evaluated (docs/theory.md, 13).
- *
- *   AUTO       spots if the crystal is gauss, gauss_star or tophat, its spots fill less
- * than a third of reciprocal space, and finding them is estimated to cost less than lanes;
- * else lanes, also for an x with more reflections than can be listed REFERENCE  one pixel
- * after the other, in double; the others are tested against it LANES      every sample,
- * with SIMD lanes over pixels SPOTS      only the samples near enough to a reflection to
- * change the image by more than the tolerance
- */
+/* How the sum over samples is evaluated (docs/theory.md, 13). */
 enum nb_strategy {
+    /* SPOTS if the crystal is gauss, gauss_star or tophat, its spots fill less than a third
+     * of reciprocal space, and finding them is estimated to cost less than LANES. Otherwise
+     * LANES, also for an x with more reflections than can be listed */
     NB_STRATEGY_AUTO,
+    /* one pixel after the other, in double; tests compare LANES and SPOTS with it */
     NB_STRATEGY_REFERENCE,
-    NB_STRATEGY_LANES,
+    NB_STRATEGY_LANES, /* every sample, with SIMD lanes over pixels */
+    /* only the samples near enough to a reflection to change the image by more than the
+     * tolerance */
     NB_STRATEGY_SPOTS
 };
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
  * device, not on the number of threads. ROI and mask matter too: they decide which pixel is
- * the peak and what NB_STRATEGY_AUTO chooses. Spots give 0 for a pixel below 1e-300 of what
- * the crystal can scatter. */
+ * the peak and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS gives 0 for a
+ * pixel below 1e-300 of the most that the crystal can scatter. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* Allowed error of a pixel, as a fraction of the brightest pixel before a point spread,
-     * beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 in single precision.
-     * Spots drop at most this from a pixel. In single precision a tile that would be
-     * rounded by more is divided, and computed in double if that is not enough. */
+    /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
+     * point spread; 0: 1e-10, and 1e-5 in single precision. It does not hold beside the ROI
+     * and under the mask. NB_STRATEGY_SPOTS drops at most this from a pixel. In single
+     * precision a tile that would be rounded by more is divided, and computed in double if
+     * that is not enough. */
     double tolerance;
 } nb_options;
 
@@ -90,11 +138,15 @@ typedef struct nb_options {
  *   options     [in]   NULL: all defaults
  *   out         [out]  free with nb_simulator_free(), before the context
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, a number out of range, an unknown name, or a parameter
- * that the scene does not have), NB_ERR_SCENE (members that contradict each other),
- * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (an instruction set, point
- * spread or compiled mode that this build or machine lacks; or a feature that
- * NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY.
+ * Errors:
+ *   NB_ERR_ARGUMENT     a NULL, a number out of range, an unknown name, or a parameter that
+ *                       the scene does not have.
+ *   NB_ERR_SCENE        members contradict each other.
+ *   NB_ERR_UNIT_CELL    no cell, or a flat one.
+ *   NB_ERR_UNSUPPORTED  an instruction set, point spread or compiled mode that this build
+ *                       or machine lacks; or a feature that NANOBRAG_STRICT=1 does not
+ *                       allow to be replaced.
+ *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                                      const char *free_names, const nb_options *options,
@@ -103,37 +155,11 @@ NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
 /* Free a simulator; NULL is allowed. */
 NB_API void nb_simulator_free(nb_simulator *sim);
 
-/*
- * Run a simulator's work on its CUDA device in a stream of the caller. Work queued in the
- * stream before a call ends before the call reads or writes an array, and work queued after
- * the call sees its results. A call still returns only when its results are complete.
- *
- *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
- *                      of CUDA's runtime; or NB_STREAM_LEGACY or NB_STREAM_PER_THREAD, its
- *                      default streams. NULL: a stream of the library that waits for no
- *                      other, as before the first call
- *
- * Other libraries call the legacy default stream 0. In PyTorch
- * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen; passed on
- * as it is, that is NULL here, and nothing orders the two: pass NB_STREAM_LEGACY in place
- * of 0. JAX gives a custom call its stream, which is passed on as it is.
- *
- * The caller keeps the stream alive while the simulator uses it. A stream that is being
- * captured into a graph is refused, here and by the calls that use it: they wait for their
- * results. A simulator that computes on the host accepts any stream and does not use it.
- *
- * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
- * being captured; the previous stream then stays in use), NB_ERR_DEVICE.
- */
-#define NB_STREAM_LEGACY     ((void *)0x1) /* CU_STREAM_LEGACY */
-#define NB_STREAM_PER_THREAD ((void *)0x2) /* CU_STREAM_PER_THREAD */
-NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
-
-/* The number of free parameters, called nparam below; 0 for sim = NULL. */
+/* The number of free parameters, called nparam; 0 for sim = NULL. */
 NB_API size_t nb_simulator_nparam(const nb_simulator *sim);
 
 /*
- * Describe free parameter i, with its value in the scene.
+ * Describe x[i], the free parameter i, with its value in the scene.
  *
  *   i    [in]   its index in x, 0 to nparam - 1
  *   out  [out]  its name, unit, value, scale and bounds
@@ -170,14 +196,8 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  * scene has a point spread. It is complete when the call returns. Earlier work on its
  * memory must have ended, or be queued in the stream of nb_simulator_set_stream().
  *
- * Errors: NB_ERR_ARGUMENT (sim or image is NULL, or a parameter is outside its bounds),
- * NB_ERR_SHAPE (also for an image on a device that does not compute this simulator's
- * images), NB_ERR_DONATED (image was donated before), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x
- * gives an impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (an image on a device
- * and a point spread, or a feature that NANOBRAG_STRICT=1 does not allow to be replaced),
- * NB_ERR_DEVICE (the device failed and image lies on it; else the host computes instead),
- * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (also if NB_STRATEGY_SPOTS was
- * asked for and the reflections are too many to list).
+ * Errors, besides the common ones: NB_ERR_UNSUPPORTED (an image on a device and a point
+ * spread). After NB_ERR_CANCELLED the image is incomplete.
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
@@ -196,11 +216,11 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  * (F[...], default_f), and if one image fills a launch. For images computed together the
  * call allocates memory and frees it at its end.
  *
- * Errors: those of nb_forward(), and NB_ERR_ARGUMENT for n < 1. If an array is wrong
- * nothing is written. If the computation of an image fails, the images before it are
- * complete and those after it are not changed. After NB_ERR_DEVICE and NB_ERR_CANCELLED
- * this also holds for host images computed together with it, while those on the device may
- * be incomplete.
+ * Errors, besides the common ones: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image on
+ * a device and a point spread). If an array is wrong nothing is written. If the computation
+ * of an image fails, the images before it are complete and those after it are not changed.
+ * After NB_ERR_DEVICE and NB_ERR_CANCELLED this also holds for host images computed
+ * together with it, while those on the device may be incomplete.
  */
 NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
                                   nb_array *image);
@@ -212,14 +232,14 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
  *   ndir    [in]   number of directions, 1 or more
  *   dx      [in]   directions, in the units of the parameters      (ndir x nparam)
- *   dimage  [out]  one array for each direction, photons, float32 or float64, on the host
+ *   dimage  [out]  one array for each direction: photons, float32 or float64, on the host
  *                                                    (ndir arrays, nslow x nfast)
  *
  * Sixteen directions share a pass over the samples. With a point spread they do so only if
  * all images are dense float64. NB_STRATEGY_REFERENCE differentiates sample by sample in
- * double; the other strategies use SIMD lanes in their precision, and NB_STRATEGY_SPOTS
- * skips samples that no spot reaches, within its tolerance. At a jump of the image (a
- * sample changes its nearest reflection) the derivative is that of the side on which the
+ * double. The other strategies use SIMD lanes in their precision, and NB_STRATEGY_SPOTS
+ * skips samples that no spot reaches, within its tolerance. The image jumps where a sample
+ * changes its nearest reflection; the derivative there belongs to the side on which the
  * sample lies.
  *
  * On a CUDA device (nb_description.derivatives) the sum is over all samples, in the
@@ -234,9 +254,8 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *     NANOBRAG_COMPILE_TIMEOUT seconds (120);
  *   - along structure factors, for tangents.
  *
- * Errors: those of nb_forward() for host images; NB_ERR_ARGUMENT also if no parameter is
- * free, ndir < 1, dx or dimage is NULL, or a number of dx is not finite; NB_ERR_UNSUPPORTED
- * also with NB_QUIRK_CURVED and a curved detector.
+ * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, ndir < 1, or a
+ * number of dx is not finite), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector).
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
@@ -247,31 +266,33 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *
  *   x          [in]      parameters; NULL: the values of the scene (nparam)
  *   ncot       [in]      number of cotangents, 1 or more
- *   bar_image  [in]      cotangents dL/dimage, float32 or float64. Masked pixels and those
+ *   bar_image  [in]      cotangents dL/dimage, float32 or float64. Masked pixels and pixels
  *                        outside the ROI do not count  (ncot arrays, nslow x nfast)
- *   bar_x      [in,out]  each gradient is added to its row         (ncot x nparam)
+ *   bar_x      [in,out]  gradients; each is added to its row: begin with zeros
+ *                                                                  (ncot x nparam)
  *
  * Each cotangent takes one pass over the samples, whatever the number of parameters.
  * Strategy, precision and device are as in nb_jvp(), except that NB_STRATEGY_SPOTS adds up
  * the adjoint spot by spot, unless F is interpolated or factors are evaluated for every
  * sample. On a device the cotangents may lie there too, dense.
  *
- * Errors: those of nb_jvp(), for bar_image instead of dimage; NB_ERR_ARGUMENT also for
- * ncot < 1 or a NULL bar_x; NB_ERR_UNSUPPORTED also for a cotangent on a device while the
- * host computes; NB_ERR_DEVICE for a cotangent on a device that failed. After an error the
- * gradients of earlier cotangents have been added.
+ * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1),
+ * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or a cotangent on a device
+ * while the host computes). After an error the gradients of earlier cotangents have been
+ * added.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
 
-/* The number of free parameters that are not structure factors F[h,k,l], called ndense
- * below; 0 for sim = NULL. */
+/* The number of free parameters that are not structure factors F[h,k,l], called ndense; 0
+ * for sim = NULL. */
 NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
 
 /* Results of nb_jtj() and nb_loss(). A member that is not NULL is added to. The dense
  * parameters are all but the nF structure factors F[h,k,l], in the order of x. An element
  * of J^T W J has the unit of the weighted squares, photons^2 for W = 1, over the units of
- * its two parameters; an element of a gradient has that over the unit of its parameter. */
+ * its two parameters. An element of a gradient has the unit of the weighted squares over
+ * the unit of its parameter. */
 typedef struct nb_normal {
     double *matrix; /* J^T W J of the dense parameters              (ndense x ndense) */
     double *diagonal; /* diagonal of J^T W J, all parameters                  (nparam) */
@@ -300,9 +321,9 @@ typedef struct nb_normal {
  * spread and domain weights, and with an anisotropic spread also cell and misset. Otherwise
  * the host computes. weight and residual may lie on the device, dense.
  *
- * Errors: those of nb_vjp(), for weight and residual instead of bar_image; NB_ERR_ARGUMENT
- * also for a NULL out, or a gradient without a residual. After an error nothing has been
- * added.
+ * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or a gradient is
+ * wanted without a residual), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or
+ * an array on a device while the host computes). After an error nothing has been added.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);
@@ -311,36 +332,33 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I
  * are the computed photons, y the observed photons and w the weight of the pixel.
  *
- *   NB_LOSS_GAUSS         w (I - y)^2/2                           curvature w
- *   NB_LOSS_POISSON          w (I - y - y log(I/y))       curvature w/I, 0 for I < 1e-270
- *   NB_LOSS_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
- *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
- *   NB_LOSS_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
- *                       else w (delta |I - y| - delta^2/2)      curvature
- *                                                               w delta/|I - y|
- *   NB_LOSS_CAUCHY           w delta^2/2 log(1 + t^2), t = (I - y)/delta
- *                                                               curvature w/(1 + t^2)
+ * In NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y.
+ * v_y is taken at y = 0 for negative y, and as 1 where it is 0.
  *
  * NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson
  * distribution and of a normal distribution with variance v, less their values at I = y:
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where
- * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
- * NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2),
- * because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is
- * 0. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by
- * Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of a pixel falls again beyond
- * delta, so that a hot pixel counts for nothing. The curvature of both is the weight of
- * reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
- * not.
+ * I = y. NB_LOSS_POISSON is never below 0 for y >= 0, with y log(y) = 0 at y = 0.
+ * NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2), because
+ * log(v) falls with I.
  *
- * A pixel with y >= saturation held that many photons at the least. Up to I = saturation
- * its loss is that of y = saturation, beyond it is 0.
+ * NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
+ * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY the pull of a pixel falls
+ * again beyond delta, so that a hot pixel counts for nothing. The curvature of both is the
+ * weight of reweighted least squares, |slope/(I - y)|: it is positive where the second
+ * derivative is not.
+ *
+ * A pixel with y >= saturation held at least that many photons. Up to I = saturation it has
+ * the loss for y = saturation; for larger I its loss is 0.
  */
 enum nb_loss_kind {
-    NB_LOSS_GAUSS,
-    NB_LOSS_POISSON,
-    NB_LOSS_READOUT,
+    NB_LOSS_GAUSS, /* L = w (I - y)^2/2; curvature w */
+    NB_LOSS_POISSON, /* L = w (I - y - y log(I/y)); curvature w/I, 0 for I < 1e-270 */
+    NB_LOSS_READOUT, /* L = w ((I - y)^2/v + log(v/v_y))/2; curvature w/v */
+    /* L = w (I - y)^2/2 for |I - y| < delta, with curvature w; beyond it
+     * L = w (delta |I - y| - delta^2/2), with curvature w delta/|I - y| */
     NB_LOSS_HUBER,
+    /* L = w delta^2/2 log(1 + t^2), t = (I - y)/delta; curvature w/(1 + t^2) */
     NB_LOSS_CAUCHY
 };
 
@@ -349,25 +367,28 @@ enum nb_loss_kind {
  * least. It is no parameter, and the loss stays a function of x alone (variable projection:
  * Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15).
  *
- *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box, which adds
+ *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box. It adds
  *              a + b (f - f0) + c (s - s0) photons to pixel (s, f), with (s0, f0) the
  *              middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel
  *              of several boxes belongs to the first of them
  *
  * NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative
- * in their box; where only such planes would be better, they are 0 in a corner, along an
- * edge or everywhere. Planes of the others may have any sign. That of NB_LOSS_READOUT is
- * the first minimum downhill from a plane of least squares; there is no other where no
- * pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v, because the loss then
- * is convex. NB_LOSS_CAUCHY may have several, of which the lower one of two is taken: that
- * reached while delta falls from the spread of the data, and that next to the plane of
+ * in their box. Where only a plane that is negative somewhere would be better, the plane is
+ * 0 in a corner, along an edge or everywhere. With every other loss a plane may have any
+ * sign.
+ *
+ * A plane of NB_LOSS_READOUT is the first minimum downhill from a plane of least squares.
+ * There is no other minimum where no pixel is saturated and all have
+ * 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY may
+ * have several minima. The fit finds two and takes the lower one: it reaches the first
+ * while delta falls from the spread of the data, and the second from the plane of
  * NB_LOSS_HUBER.
  *
- * Masked pixels, those outside the ROI and those of weight 0 do not count. What the others
- * leave open is 0: all three terms if there is no pixel, and of the slopes, which saturated
- * pixels do not decide on, b if the pixels lie in one column, c if they lie in one row or
- * along another line, and both for a single pixel. If all are saturated, a is as large as
- * they demand, and the loss of the box is 0.
+ * Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. Terms that the
+ * counting pixels do not determine are 0: all three if there is no such pixel; b and c for
+ * a single pixel; b if the pixels lie in one column; c if they lie in one row or along
+ * another line. Saturated pixels do not decide on the slopes. If all pixels are saturated,
+ * a is as large as they demand, and the loss of the box is 0.
  */
 enum nb_background_kind { NB_BACKGROUND_PLANES = 1 };
 
@@ -388,30 +409,37 @@ typedef struct nb_target {
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   target  [in]      the observed photons and the loss
  *   value   [out]     the loss
- *   out     [in,out]  NULL: the value alone; else its members that are not NULL are added
- *                     to: gradient by dL/dx, the others by J^T W J with W = curvature of L,
- *                     which is never negative
+ *   out     [in,out]  NULL: the value alone. Else its members that are not NULL are added
+ *                     to: gradient by dL/dx; matrix, diagonal and coupling by J^T W J with
+ *                     W = curvature of L, which is never negative
  *
- * Value and gradient take one pass over the samples, with NB_STRATEGY_SPOTS one for the
+ * Value and gradient take one pass over the samples; NB_STRATEGY_SPOTS takes one for the
  * image and one for its adjoint. A device computes gradients as in nb_vjp(), normal
  * matrices as in nb_jtj(), and the value alone wherever it computes images. observed and
  * weight may lie on the device, dense.
  *
- * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is that
- * at fixed planes, and with J_P the derivatives by the planes the matrix is
- * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J, whose inverse holds the errors of x with
- * the planes free; planes that are 0 somewhere stay so in J_P. An image comes first, which
- * makes one pass more than spots need otherwise for a matrix, or lanes for both.
+ * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is taken
+ * at fixed planes. With J_P the derivatives by the planes, the matrix is
+ * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. Its inverse holds the errors of x with
+ * the planes free; planes that are 0 somewhere stay so in J_P. With planes a pass for the
+ * image comes first. This is one pass more for a matrix by NB_STRATEGY_SPOTS, and for a
+ * matrix or a gradient by NB_STRATEGY_LANES.
  *
- * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
- * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
- * kind or background, a negative sigma_readout, gain, delta or saturation, an observed
- * number or an x that is not a number, and for planes without boxes, of NB_LOSS_READOUT
- * without sigma_readout, with a negative weight, or of NB_LOSS_POISSON with a negative
- * observed number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step
- * back: x is outside its bounds, x makes the cell flat or the scene impossible, or the loss
- * is infinite (photons observed where NB_LOSS_POISSON expects none, or a pixel without
- * variance). After an error nothing has been added.
+ * Errors, in place of the common ones where they differ:
+ *   NB_ERR_ARGUMENT     target, observed or value is NULL; an unknown kind or background; a
+ *                       negative sigma_readout, gain, delta or saturation; an observed
+ *                       number or an x that is not a number; no free parameter while `out`
+ *                       is given.
+ *                       Planes without boxes; planes with a negative weight; planes of
+ *                       NB_LOSS_READOUT without sigma_readout; planes of NB_LOSS_POISSON
+ *                       with a negative observed number.
+ *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector while `out` is given; an
+ *                       array on a device while the host computes.
+ *   NB_ERR_DOMAIN       with *value = INFINITY, so that a line search can step back: x is
+ *                       outside its bounds; x makes the cell flat or the scene impossible;
+ *                       the loss is infinite (photons observed where NB_LOSS_POISSON
+ *                       expects none, or a pixel without variance).
+ * After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);
@@ -421,14 +449,40 @@ NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *ta
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
  *   target  [in]   as for nb_loss(), with background NB_BACKGROUND_PLANES
- *   planes  [out]  a, photons, and b, c, photons/pixel, of each box, in the order of
+ *   planes  [out]  a in photons, b and c in photons/pixel, for each box in the order of
  *                  nb_detector.box                                 (nbox x 3)
  *
- * Errors: those of nb_loss(); NB_ERR_ARGUMENT also if planes is NULL or the target has no
- * planes. After an error planes is not changed.
+ * Errors: as nb_loss(); NB_ERR_ARGUMENT also if planes is NULL or the target has no planes.
+ * After an error planes is not changed.
  */
 NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                            double *planes);
+
+/*
+ * Run a simulator's work on its CUDA device in a stream of the caller. Work queued in the
+ * stream before a call ends before the call reads or writes an array, and work queued after
+ * the call sees its results. A call still returns only when its results are complete.
+ *
+ *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
+ *                      of CUDA's runtime; or NB_STREAM_LEGACY or NB_STREAM_PER_THREAD, its
+ *                      default streams. NULL: a stream of the library that waits for no
+ *                      other, as before the first call
+ *
+ * Other libraries call the legacy default stream 0. In PyTorch
+ * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen; passed on
+ * as it is, that is NULL here, and nothing orders the two: pass NB_STREAM_LEGACY in place
+ * of 0. JAX gives a custom call its stream, which is passed on as it is.
+ *
+ * The caller keeps the stream alive while the simulator uses it. A stream that is being
+ * captured into a graph is refused, here and by the calls that use it: they wait for their
+ * results. A simulator that computes on the host accepts any stream and does not use it.
+ *
+ * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
+ * being captured; the previous stream then stays in use), NB_ERR_DEVICE.
+ */
+#define NB_STREAM_LEGACY     ((void *)0x1) /* CU_STREAM_LEGACY */
+#define NB_STREAM_PER_THREAD ((void *)0x2) /* CU_STREAM_PER_THREAD */
+NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
 
 NB_END_DECLS
 

@@ -272,65 +272,67 @@ class Precision(IntEnum):
 
 
 class Strategy(IntEnum):
-    """How the sum over samples is evaluated (docs/theory.md, 13). AUTO spots if the crystal is
-    gauss, gauss_star or tophat, its spots fill less than a third of reciprocal space, and
-    finding them is estimated to cost less than lanes; else lanes, also for an x with more
-    reflections than can be listed REFERENCE one pixel after the other, in double; the others
-    are tested against it LANES every sample, with SIMD lanes over pixels SPOTS only the samples
-    near enough to a reflection to change the image by more than the tolerance"""
+    """How the sum over samples is evaluated (docs/theory.md, 13)."""
 
     AUTO = 0
+    """SPOTS if the crystal is gauss, gauss_star or tophat, its spots fill less than a third of reciprocal space, and finding them is estimated to cost less than LANES. Otherwise LANES, also for an x with more reflections than can be listed"""
     REFERENCE = 1
+    """one pixel after the other, in double; tests compare LANES and SPOTS with it"""
     LANES = 2
+    """every sample, with SIMD lanes over pixels"""
     SPOTS = 3
+    """only the samples near enough to a reflection to change the image by more than the tolerance"""
 
 
 class LossKind(IntEnum):
     """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
-    the computed photons, y the observed photons and w the weight of the pixel. NB_LOSS_GAUSS w
-    (I - y)^2/2 curvature w NB_LOSS_POISSON w (I - y - y log(I/y)) curvature w/I, 0 for I <
-    1e-270 NB_LOSS_READOUT w ((I - y)^2/v + log(v/v_y))/2 curvature w/v with the variances v =
-    I/gain + sigma_readout^2, v_y = v at I = y NB_LOSS_HUBER w (I - y)^2/2 for |I - y| < delta
-    curvature w else w (delta |I - y| - delta^2/2) curvature w delta/|I - y| NB_LOSS_CAUCHY w
-    delta^2/2 log(1 + t^2), t = (I - y)/delta curvature w/(1 + t^2) NB_LOSS_POISSON and
-    NB_LOSS_READOUT are negative log-likelihoods of the Poisson distribution and of a normal
-    distribution with variance v, less their values at I = y: half a deviance (McCullagh &
-    Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y. That of Poisson is never
-    below 0 for y >= 0, with y log(y) = 0 at y = 0. That of NB_LOSS_READOUT falls below 0 near I
-    = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with I; v_y is taken at y =
-    0 for negative y, and as 1 where it is 0. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35,
-    1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813): the pull of
-    a pixel falls again beyond delta, so that a hot pixel counts for nothing. The curvature of
-    both is the weight of reweighted least squares, |slope/(I - y)|: it is positive where the
-    second derivative is not. A pixel with y >= saturation held that many photons at the least.
-    Up to I = saturation its loss is that of y = saturation, beyond it is 0."""
+    the computed photons, y the observed photons and w the weight of the pixel. In
+    NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y. v_y is
+    taken at y = 0 for negative y, and as 1 where it is 0. NB_LOSS_POISSON and NB_LOSS_READOUT
+    are negative log-likelihoods of the Poisson distribution and of a normal distribution with
+    variance v, less their values at I = y: half a deviance (McCullagh & Nelder, Generalized
+    Linear Models, 2.3). Both are 0 where I = y. NB_LOSS_POISSON is never below 0 for y >= 0,
+    with y log(y) = 0 at y = 0. NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about
+    -1/(8 v gain^2), because log(v) falls with I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist.
+    35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813). With
+    NB_LOSS_CAUCHY the pull of a pixel falls again beyond delta, so that a hot pixel counts for
+    nothing. The curvature of both is the weight of reweighted least squares, |slope/(I - y)|:
+    it is positive where the second derivative is not. A pixel with y >= saturation held at
+    least that many photons. Up to I = saturation it has the loss for y = saturation; for larger
+    I its loss is 0."""
 
     GAUSS = 0
+    """L = w (I - y)^2/2; curvature w"""
     POISSON = 1
+    """L = w (I - y - y log(I/y)); curvature w/I, 0 for I < 1e-270"""
     READOUT = 2
+    """L = w ((I - y)^2/v + log(v/v_y))/2; curvature w/v"""
     HUBER = 3
+    """L = w (I - y)^2/2 for |I - y| < delta, with curvature w; beyond it L = w (delta |I - y| - delta^2/2), with curvature w delta/|I - y|"""
     CAUCHY = 4
+    """L = w delta^2/2 log(1 + t^2), t = (I - y)/delta; curvature w/(1 + t^2)"""
 
 
 class BackgroundKind(IntEnum):
     """A background that is fitted with the image: for every x the one that makes the loss least.
     It is no parameter, and the loss stays a function of x alone (variable projection: Golub &
     Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15). NB_BACKGROUND_PLANES a
-    plane in each box of nb_detector.box, which adds a + b (f - f0) + c (s - s0) photons to
-    pixel (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1
-    - 1)/2. A pixel of several boxes belongs to the first of them NB_LOSS_POISSON and
-    NB_LOSS_READOUT count photons, so their planes are nowhere negative in their box; where only
-    such planes would be better, they are 0 in a corner, along an edge or everywhere. Planes of
-    the others may have any sign. That of NB_LOSS_READOUT is the first minimum downhill from a
-    plane of least squares; there is no other where no pixel is saturated and all have 2 (y +
-    gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY may have
-    several, of which the lower one of two is taken: that reached while delta falls from the
-    spread of the data, and that next to the plane of NB_LOSS_HUBER. Masked pixels, those
-    outside the ROI and those of weight 0 do not count. What the others leave open is 0: all
-    three terms if there is no pixel, and of the slopes, which saturated pixels do not decide
-    on, b if the pixels lie in one column, c if they lie in one row or along another line, and
-    both for a single pixel. If all are saturated, a is as large as they demand, and the loss of
-    the box is 0."""
+    plane in each box of nb_detector.box. It adds a + b (f - f0) + c (s - s0) photons to pixel
+    (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 -
+    1)/2. A pixel of several boxes belongs to the first of them NB_LOSS_POISSON and
+    NB_LOSS_READOUT count photons, so their planes are nowhere negative in their box. Where only
+    a plane that is negative somewhere would be better, the plane is 0 in a corner, along an
+    edge or everywhere. With every other loss a plane may have any sign. A plane of
+    NB_LOSS_READOUT is the first minimum downhill from a plane of least squares. There is no
+    other minimum where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v,
+    because the loss then is convex. NB_LOSS_CAUCHY may have several minima. The fit finds two
+    and takes the lower one: it reaches the first while delta falls from the spread of the data,
+    and the second from the plane of NB_LOSS_HUBER. Masked pixels, pixels outside the ROI and
+    pixels of weight 0 do not count. Terms that the counting pixels do not determine are 0: all
+    three if there is no such pixel; b and c for a single pixel; b if the pixels lie in one
+    column; c if they lie in one row or along another line. Saturated pixels do not decide on
+    the slopes. If all pixels are saturated, a is as large as they demand, and the loss of the
+    box is 0."""
 
     PLANES = 1
 
@@ -413,14 +415,14 @@ class FitMethod(IntEnum):
 
 
 class Coarse(IntEnum):
-    """Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one, which makes
-    spots overlap with those observed from farther away. NB_COARSE_AUTO where a fit without them
-    has failed: of a shot that would be left out, because its loss stands out; and of all shots,
-    if none were fitted alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
-    more than 3/2), for NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins anew from the start,
-    and the lower loss of the two is kept NB_COARSE_OFF never NB_COARSE_ON always, before the
-    first stage in which shots have free parameters A scene without mosaic domains has 60 in
-    these passes."""
+    """Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one: they make
+    computed and observed spots overlap from farther away. A scene without mosaic domains has 60
+    in these passes. NB_COARSE_AUTO where a fit without them has failed: for a shot that would
+    be left out because its loss stands out; for all shots, if none were fitted alone, where the
+    fit ends with a loss of more than 3/4 for each pixel (chi^2 more than 3/2), with
+    NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins anew from the start, and the lower loss
+    of the two is kept. NB_COARSE_OFF never. NB_COARSE_ON always, before the first stage where
+    shots have free parameters."""
 
     AUTO = 0
     OFF = 1
@@ -438,61 +440,48 @@ class FitStage(IntEnum):
 
 
 class FitScaling(IntEnum):
-    """What becomes of errors where the model misfits. NB_FIT_SCALING_AUTO errors are multiplied by
-    the square root of the misfit, and the covariance by the misfit, where it is above 1.1 and
-    by more than 5 standard deviations above 1: a right model has less, but for one fit in a
-    million or so. Of a likelihood it is that of bright pixels where this is larger. Restraints
-    count as they are: an error that comes from one is not multiplied. The error of sampling is
-    added NB_FIT_SCALING_COUNTING never: errors are those of counting noise alone
-    NB_FIT_SCALING_MISFIT multiplied likewise, without the error of sampling: of images that
-    were simulated with the same mosaic domains NB_FIT_SCALING_BOXES those of the jackknife by
-    boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b
-    with g_b and H_b the gradient and matrix of the pixels of one of G boxes in all shots, H
-    that of the fit, R that of its restraints: right where the model errs for a box as a whole,
-    as where a spot lies a tenth of a pixel off. A pixel is of the first box that holds it. Of a
-    likelihood with observed images, not by L-BFGS, with as many boxes in each shot, and more of
-    them than the up to 200 fitted values, none of which is a structure factor; else, or if
-    nb_fit_cancel() or the limit of seconds ends it, as NB_FIT_SCALING_MISFIT, which errors_why
-    says. The error of sampling is not added"""
+    """How the misfit and the sample of mosaic domains change errors."""
 
     AUTO = 0
+    """errors are multiplied by the square root of the misfit, and the covariance by the misfit, where it is above 1.1 and by more than 5 standard deviations above 1: a right model has less, but for one fit in a million or so. A likelihood takes the misfit of bright pixels where this is larger. An error that comes from a restraint is not multiplied. The error of sampling is added"""
     COUNTING = 1
+    """never: errors come from counting noise alone"""
     MISFIT = 2
+    """multiplied as by AUTO, without the error of sampling: for images that were simulated with the same mosaic domains"""
     BOXES = 3
+    """errors of the jackknife by boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b. g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H is the matrix of the fit, R the matrix of its restraints. Right where the model errs for a box as a whole, as where a spot lies a tenth of a pixel off. A pixel belongs to the first box that holds it. The error of sampling is not added. This needs a likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, and more of them than fitted values (at most 200, no structure factor). Without these, or if nb_fit_cancel() or the limit of seconds ends it, errors are as by MISFIT, and errors_why says so"""
 
 
 class FitEnd(IntEnum):
-    """Why a run ended. NB_FIT_NOT_RUN no pass was completed, or the run goes on NB_FIT_CONVERGED
-    the undamped step, with what is at a bound held, gains less than nb_fit_options.enough
-    NB_FIT_STUCK it would gain more, but even the shortest steps were refused NB_FIT_PASSES,
-    NB_FIT_SECONDS a limit of nb_fit_options NB_FIT_CANCELLED by nb_fit_cancel() or a progress
-    handler NB_FIT_FAILED by an error, which nb_fit_run() returned"""
+    """Why a run ended."""
 
     NOT_RUN = 0
+    """no pass was completed, or the run goes on"""
     CONVERGED = 1
+    """the undamped step, with values at a bound held, gains less than nb_fit_options.enough"""
     STUCK = 2
+    """it would gain more, but even the shortest steps were refused"""
     PASSES = 3
+    """a limit of nb_fit_options"""
     SECONDS = 4
+    """a limit of nb_fit_options"""
     CANCELLED = 5
+    """by nb_fit_cancel() or a progress handler"""
     FAILED = 6
+    """by an error, which nb_fit_run() returned"""
 
 
 class FitErrors(IntEnum):
-    """Where errors come from. NB_FIT_ERRORS_CURVATURE (J^T W J)^-1: the loss is a negative log-
-    likelihood NB_FIT_ERRORS_VARIANCE B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>)
-    J: the loss is that of Huber or Cauchy, or NB_LOSS_GAUSS without weights but 0 and 1, and so
-    no likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel is
-    expected over a normal distribution, of variance 1/weight, or where all weights are 0 or 1
-    of that of counting, I + sigma_readout^2, I with the planes. Columns of J lose what planes
-    of background take over, as they do for likelihoods NB_FIT_ERRORS_NONE such a loss while a
-    run goes on; with structure factors, or more than 200 values; or with weights on a device.
-    Errors are NAN, or INFINITY of what the data leave free NB_FIT_ERRORS_BOXES by the jackknife
-    of NB_FIT_SCALING_BOXES"""
+    """Where errors come from."""
 
     CURVATURE = 0
+    """(J^T W J)^-1: the loss is a negative log-likelihood"""
     VARIANCE = 1
+    """B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J: the loss is no likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221), that is NB_LOSS_HUBER, NB_LOSS_CAUCHY, or NB_LOSS_GAUSS without weights but 0 and 1. The loss L of a pixel is expected over a normal distribution of variance 1/weight; where all weights are 0 or 1, of the variance of counting, I + sigma_readout^2, I with the planes. Columns of J lose the part that planes of background take over, as they do for likelihoods"""
     NONE = 2
+    """no likelihood while a run goes on, with structure factors, with more than 200 values, or with weights on a device. Errors are NAN, or INFINITY for values that the data leave free"""
     BOXES = 3
+    """by the jackknife of NB_FIT_SCALING_BOXES"""
 
 
 class FitImage(IntEnum):
@@ -503,7 +492,7 @@ class FitImage(IntEnum):
     1/weight, or the variance of counting v = I + sigma_readout^2 where all weights are 0 or 1
     what [in] enum nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered;
     residual and z are 0 also where the weight is 0 or the observation saturated (nslow x nfast)
-    Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load."""
+    Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind); errors of nb_forward() and load."""
 
     MODEL = 0
     RESIDUAL = 1
@@ -1089,8 +1078,8 @@ class SceneMembers(Struct):
 class Options(Struct):
     """The bits of an image depend on precision, strategy, tolerance, instruction set and device,
     not on the number of threads. ROI and mask matter too: they decide which pixel is the peak
-    and what NB_STRATEGY_AUTO chooses. Spots give 0 for a pixel below 1e-300 of what the crystal
-    can scatter.
+    and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS gives 0 for a pixel below
+    1e-300 of the most that the crystal can scatter.
 
     Attributes:
         precision:
@@ -1098,10 +1087,11 @@ class Options(Struct):
         strategy:
             enum nb_strategy
         tolerance:
-            Allowed error of a pixel, as a fraction of the brightest pixel before a point
-            spread, beside the ROI and under the mask apart; 0: 1e-10, and 1e-5 in single
-            precision. Spots drop at most this from a pixel. In single precision a tile that
-            would be rounded by more is divided, and computed in double if that is not enough.
+            Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
+            point spread; 0: 1e-10, and 1e-5 in single precision. It does not hold beside the
+            ROI and under the mask. NB_STRATEGY_SPOTS drops at most this from a pixel. In single
+            precision a tile that would be rounded by more is divided, and computed in double if
+            that is not enough.
     """
 
     _c = "nb_options"
@@ -1239,15 +1229,15 @@ class Restraint(Struct):
             sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
             parameter, as are the bounds
         lower:
-            bounds besides those of nb_param and of a fit: half and twice the start for an edge
-            of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
-            of mosaic spread or twice the start, and 30 times the start for cells of a block;
-            both 0: none
+            bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
+            fit: half and twice the start for an edge of the cell, 30 degree off it for its
+            angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
+            and 30 times the start for cells of a block
         upper:
-            bounds besides those of nb_param and of a fit: half and twice the start for an edge
-            of the cell, 30 degree off it for its angles, 180 for misset and rotation, 20 degree
-            of mosaic spread or twice the start, and 30 times the start for cells of a block;
-            both 0: none
+            bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
+            fit: half and twice the start for an edge of the cell, 30 degree off it for its
+            angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
+            and 30 times the start for cells of a block
     """
 
     _c = "nb_restraint"
@@ -1582,14 +1572,14 @@ class Atom(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FitState(Record):
-    """What a fit reports after each pass, which evaluates the loss of the shots once, with
-    gradient and matrix.
+    """A report after each pass. A pass evaluates the loss of the shots once, with gradient and
+    matrix.
 
     Attributes:
         passes:
             so far
         stage:
-            enum nb_fit_stage; of shots that are fitted alone, the least of theirs
+            enum nb_fit_stage; of shots fitted alone, the earliest stage
         alone:
             shots that are being fitted alone; 0: all together
         loss:
@@ -1614,17 +1604,17 @@ class FitValue(Record):
         param:
             name, unit, bounds of a fit, and its value at the start
         shot:
-            whose own it is; -1: shared
+            number of the shot that owns it; -1: shared
         value:
             in the unit of the parameter, as is its error
         error:
             Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
             leave it free. A value at a bound has the error that it would have without the
-            bound, INFINITY where that is wider than from one bound to the other, and others
-            have theirs while it is held there. NAN: it is not known, as that of a shared one
-            that was not moved because the run ended while shots were fitted alone, or of a shot
-            that is left out. Of structure factors, the error while the other ones are known;
-            with NB_FIT_LBFGS, that of each parameter while all others are known
+            bound, INFINITY if that is wider than from one bound to the other; the errors of
+            other values are computed with it held there. NAN: unknown, as for a shared value if
+            the run ended while shots were fitted alone, or a value of a shot that is left out.
+            The error of a structure factor holds while the rest of them are known; with
+            NB_FIT_LBFGS, each error holds while all other parameters are known
         sampling:
             The part of the error that comes from sampling the mosaic domains; 0: none are
             drawn. NAN: it is not known, and not in the error (nb_fit_result.draws), or at a
@@ -1634,7 +1624,7 @@ class FitValue(Record):
         is_held:
             1: no step moves it, because the loss does not depend on it, or hardly on a
             structure factor: F^2 would have an error of more than twice itself. Where the mean
-            of F is held, it still has the factor that all F have in common
+            of F is held, such a factor still has the factor that all F have in common
         remark:
             on its state or its error, a clause; "": nothing to say
     """
@@ -1683,7 +1673,7 @@ class FitShot(Record):
         loss:
             without restraints; NAN before its first pass
         pixels:
-            that its image and its loss have: rendered ones of weight above 0
+            that count in its image and loss: rendered, of weight above 0
     """
 
     _c = "nb_fit_shot"
@@ -1710,8 +1700,8 @@ class FitResultMembers(Record):
         joint:
             of these, how many evaluated all shots together
         loss:
-            at the values, of shots and restraints; after a pass with broadened spots, and none
-            without before, that of these
+            loss at `value`, restraints included. If only passes with broadened spots have run,
+            their loss
         freedom:
             pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
             for a good model and NB_LOSS_POISSON, with some photons in each pixel,
@@ -1740,7 +1730,7 @@ class FitResultMembers(Record):
         bright_deviation:
             the same of bright pixels
         error_factor:
-            by which errors were multiplied; 1: they were not
+            errors were multiplied by it; 1: they were not
         draws:
             other draws of the mosaic domains from which errors and covariance have the error of
             sampling; 0: they have none, and errors_why says why, if domains are drawn
@@ -1749,16 +1739,16 @@ class FitResultMembers(Record):
         warning:
             [nwarning]
         covariance:
-            without the directions that the data leave free, and with 0 for what is held or at a
+            without the directions that the data leave free; 0 for values that are held or at a
             bound; NULL: there are more than 200 values, or no errors [nvalue x nvalue]
         correlated:
             see the type
         free:
             [nfree]
         condition:
-            Largest over smallest eigenvalue without them, of the blocks of own parameters and
-            of what is left for the shared ones (or for all that are not structure factors),
-            each parameter in units of 1/sqrt of its diagonal element; NAN: there is none
+            Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
+            its diagonal element. Blocks: the own parameters of each shot; the shared ones after
+            own ones are eliminated (or all but structure factors). NAN: there is none
         shot:
             [nshot]
     """
@@ -1796,7 +1786,7 @@ class FitResultMembers(Record):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Misfit(Record):
     """How far observations and model differ in some pixels. rms counts dark pixels mostly, since
-    there are many, and these are described well whatever spots are like: look at deviances over
+    there are many, and they are described well whatever spots are like: look at deviances over
     their expectation, of all pixels and of bright ones.
 
     Attributes:
@@ -1817,7 +1807,7 @@ class Misfit(Record):
         expected:
             sum of D, and of <D> (misfit, above)
         bright:
-            pixels in which the model has more than NB_FIT_BRIGHT photons
+            pixels where the model has more than NB_FIT_BRIGHT photons
         bright_deviance:
             the same sums over these
         bright_expected:
@@ -1861,11 +1851,11 @@ class FitMisfit(Record):
         r:
             R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
             is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or other numbers of them in other shots. And r by noise alone
+            there are no boxes, or shots differ in their number. r_expected: R by noise alone
         r_expected:
             R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
             is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or other numbers of them in other shots. And r by noise alone
+            there are no boxes, or shots differ in their number. r_expected: R by noise alone
         shot:
             `all` of each shot; 0 pixels: it is not among these. Owned by the fit [nshot]
     """
