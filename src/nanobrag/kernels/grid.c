@@ -117,7 +117,7 @@ int grid_is_empty(const struct job *job)
 
 static double largest_of(int n, const double *values)
 {
-    enum { CHAINS = 4 }; /* of maxima, each of which waits for the one before */
+    enum { CHAINS = 4 }; /* chains of maxima; a maximum waits for the last of its chain */
     double largest[CHAINS] = {0};
     int i = 0;
 
@@ -188,8 +188,7 @@ void grid_read(const struct job *job, const struct tile *tile, double *values)
     }
 }
 
-/* Returns how many pixels of a tile along an edge of its panel have a place in the photons.
- */
+/* Returns how many pixels of a tile, along one axis, have a place in the photons. */
 static int places(const struct job *job, int first, int size, int end)
 {
     return job->packed || end - first > size ? size : end - first;

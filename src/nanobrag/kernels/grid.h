@@ -8,12 +8,12 @@
 
 #include "kernels/job.h"
 
-/* The job of an image computes grid_count() tiles; grid_tile() returns tile i. What follows
- * on tiles takes the job of their panel. */
+/* The job of an image computes grid_count() tiles; grid_tile() returns tile i. All
+ * functions below that take a tile take the job of its panel. */
 int grid_count(const struct job *job);
 struct tile grid_tile(const struct job *job, int i);
 
-/* Returns a rectangle of pixels all of which are rendered, for a tile of no window. */
+/* Returns a tile that belongs to no window: a rectangle with all pixels rendered. */
 struct tile grid_whole(int fast, int slow, int width, int height);
 
 /* Returns a part of a tile: the rectangle from its pixel (row, column) on. */
@@ -22,8 +22,8 @@ struct tile grid_piece(const struct tile *tile, int column, int row, int width, 
 /* Returns part i of a tile that is divided into parts x parts. */
 struct tile grid_part(const struct tile *tile, int parts, int i);
 
-/* Sets all photons of the job of an image to 0; grid_clear() leaves an image alone of which
- * the job renders every pixel. */
+/* grid_zero() sets all photons of the job of an image to 0. grid_clear() does the same
+ * unless the job renders every pixel. */
 void grid_zero(const struct job *job);
 void grid_clear(const struct job *job);
 
@@ -35,15 +35,15 @@ int grid_rendered(const struct tile *tile);
 
 /*
  * The rendered pixels of a tile, row after row: pixel[i] is the number of pixel i in the
- * tile. In this order are all numbers of a tile that kernels read and write, in arrays of
+ * tile. Kernels read and write all numbers of a tile in this order, in arrays of
  * TILE_PIXELS. Unless every pixel is rendered, the first one is repeated until whole
- * vectors are full, so that a pixel is computed by the same instructions whichever others
- * are rendered; of the repeated ones what is read is 0, and what is written has no use.
+ * vectors are full. So a pixel is computed by the same instructions whichever other pixels
+ * are rendered. Inputs of the repeated pixels are 0, their outputs have no use.
  */
 enum { LISTING_STRIDE = 16 };
 
 struct shown_pixels {
-    int n, lanes; /* rendered pixels; with the repeated ones */
+    int n, lanes; /* n: rendered pixels; lanes: with the repeated ones */
     uint8_t pixel[TILE_PIXELS];
 };
 
@@ -55,7 +55,8 @@ int grid_lanes(const struct tile *tile);
 /* Returns 1 when the job renders no pixel at all. */
 int grid_is_empty(const struct job *job);
 
-/* Returns the largest modulus of a tile's values at the pixels that make the job's peak. */
+/* Returns the largest modulus of a tile's values at the pixels that count for the job's
+ * peak. */
 double grid_peak(const struct job *job, const struct tile *tile, const double *values);
 
 /* Returns the sum of a tile's values. */

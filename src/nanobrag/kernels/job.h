@@ -27,31 +27,33 @@ struct schedule {
  * own; only a Jacobian reads more than the first (derivatives/jacobian.h). */
 struct job {
     const struct phys_frame *frame;
-    int lattices; /* whose frames follow each other, those of all panels for each */
+    int lattices; /* number of lattices; `frame` has the frames of all panels for each, one
+                     lattice after another */
     struct phys_spec spec;
     double tolerance; /* largest error allowed, as a fraction of the image's peak */
     const struct window *window; /* the pixels to render */
-    const struct window *shown; /* those of them whose brightest is the peak, where a point
-                                   spread needs pixels beside them too; NULL: all */
-    /* for a device, which renders no boxes: the ROI of the window, fast0 fast1 slow0 slow1,
-     * ends excluded; and the mask of the image, nslow x nfast, 0 = skip, or NULL */
+    const struct window *shown; /* the pixels that count for the peak, if a point spread
+                                   needs a margin around them; NULL: all */
+    /* for a device, which renders no boxes. roi: the ROI of the window, fast0 fast1 slow0
+     * slow1, ends excluded. mask: of the image, nslow x nfast, 0 = skip; or NULL */
     int roi[4];
     const uint8_t *mask;
     double *photons; /* of the image, nslow x nfast; pixels that are not rendered become
                         0 */
-    int packed; /* 1: photons are those of the window's tiles alone (base/window.h) */
-    unsigned char *dark; /* (tiles) spots set it to 1 for each tile that is 0, and may then
-                            not write it where photons are packed; NULL: all are written */
+    int packed; /* 1: photons hold only the window's tiles (base/window.h) */
+    unsigned char *dark; /* (tiles) the spots strategy sets 1 for each tile of photons 0,
+                            and need not write such a tile if photons are packed; NULL: all
+                            tiles are written */
     struct schedule schedule;
     int planned; /* 1: the compiled mode chose spec and schedule */
     const char *mutated; /* name of an array that is both input and output of the call;
                             NULL: none */
-    const struct reach *reach; /* pairs of source and orientation that reach a tile, used by
-                                derivatives; NULL: all do */
+    const struct reach *reach; /* pairs of source and orientation that reach each tile, used
+                                by derivatives; NULL: all pairs */
     void *scratch; /* the thread's TILE_SCRATCH bytes (kernels.h), where derivatives of a
                       tile are computed; on a cache line */
-    int fixed; /* what no free parameter changes (enum phys_fixed); its cotangents may be
-                  left out */
+    int fixed; /* parts that no free parameter changes (enum phys_fixed); their cotangents
+                  may be left out */
 };
 
 /* Returns the job of panel i of the image of a job. */

@@ -17,22 +17,22 @@
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
 
-/* Computes the photons of those of the width x height pixels of a tile that lie inside the
- * detector, fast axis innermost. A tile that takes long reports to `progress` on the way,
- * and ends early, with photons of no use, once it is asked to stop. */
+/* Computes the photons of the pixels of a tile that lie inside the detector, fast axis
+ * innermost. A tile that takes long reports to `progress` on the way, and ends early, with
+ * photons of no use, once it is asked to stop. */
 typedef void tile_forward(struct progress *progress, const struct phys_frame *frame,
                           const struct tile *tile, double *photons);
 
 /* How many evaluations of a tile pass from one report to the next. */
 enum { EVALUATIONS_PER_REPORT = 1 << 22 };
 
-/* How many numbers the adjoint of a tile saves for each sample: so many for each source,
- * and so many for each pair of source and orientation (one more when the caller asks for
- * the derivatives by structure factors). */
+/* How many numbers the adjoint of a tile saves for each sample: KEPT_OF_SOURCE for each
+ * source, KEPT_OF_PAIR for each pair of source and orientation (one more when the caller
+ * asks for the derivatives by structure factors). */
 enum { KEPT_OF_SOURCE = 1 + FRAME_CRYSTAL, KEPT_OF_PAIR = 4 };
 
-/* Bytes of scratch memory that the derivatives of a tile need at job.scratch, and how many
- * of them those of its Bragg photons take. */
+/* TILE_SCRATCH: bytes that the derivatives of a tile need at job.scratch.
+ * TILE_SCRATCH_BRAGG of them are for the derivatives of the Bragg photons. */
 enum { TILE_SCRATCH_BRAGG = 384 << 10, TILE_SCRATCH = 640 << 10 };
 
 /* Computes the photons of a tile, asks `objective` for their cotangents, and adds the
@@ -52,10 +52,10 @@ typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile
  * constant `factor`, and `weight` becomes the cotangents of the sums.
  *
  * tile_weigh() is for a linear objective, whose cotangents do not depend on the sums.
- * tile_close() adds to `bar` every cotangent that does not come from the samples: those of
- * the factors evaluated once per pixel, of the scale factors before the sums, and of the
- * amorphous material. It returns the tile's contribution to the value of the objective;
- * `weight` may be NULL. */
+ * tile_close() adds to `bar` every cotangent that does not come from the samples. These
+ * belong to the factors evaluated once per pixel, to the scale factors before the sums, and
+ * to the amorphous material. It returns the tile's contribution to the value of the
+ * objective; `weight` may be NULL. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
                         const struct objective *objective, double *weight);
 typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
@@ -71,8 +71,8 @@ typedef void tile_amorphous(const struct job *job, const struct tile *tile,
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
 
-/* Computes phys_loss() of n <= TILE_FAST pixels: slope[i] and curvature[i] of each, and
- * returns the sum of their values. Arrays have n elements and do not overlap. */
+/* Computes phys_loss() of n <= TILE_FAST pixels: writes slope[i] and curvature[i] of each
+ * pixel and returns the sum of the losses. Arrays have n elements and do not overlap. */
 typedef double loss_of_pixels(const struct phys_loss_model *model, int n,
                               const double *photons, const double *observed,
                               const double *weight, double *slope, double *curvature);
@@ -89,8 +89,8 @@ struct gram {
     size_t stride;
 };
 
-/* Adds the sums of bar x change to the gradient, and those of weight x change x change to
- * the matrix up to its diagonal. */
+/* Adds the sums of bar x change to the gradient, and the sums of weight x change x change
+ * to the matrix, up to its diagonal. */
 typedef void tile_gram(const struct gram *gram);
 
 struct kernels {
@@ -139,9 +139,9 @@ struct kernel_set {
 extern const struct kernels kernels_reference;
 extern const struct adjoint_kernels adjoint_kernels_reference;
 
-/* Returns the fastest lanes that this machine can run, or those that `isa` names unless it
- * is
- * "". Its `precise` is NULL when the build or the machine lacks the named ones. */
+/* Returns the fastest lanes that this machine can run or, unless `isa` is "", the lanes
+ * that it names. Its `precise` is NULL when the build or the machine lacks the named
+ * ones. */
 struct kernel_set kernels_lanes(const char *isa);
 
 /* Returns the names of the lanes that this machine can run, for messages: "v2 v3 scalar".

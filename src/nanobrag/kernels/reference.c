@@ -24,7 +24,7 @@ static double evaluations(const struct phys_frame *frame)
 
 /* A rendered pixel. */
 struct place {
-    int s, f, inside; /* 1: inside the image, as those of a window are */
+    int s, f, inside; /* 1: inside the image; 1 for the pixels of a window */
 };
 
 static struct place place_of(const struct phys_frame *frame, const struct tile *tile,

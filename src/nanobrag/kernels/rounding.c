@@ -3,8 +3,9 @@
  *
  * In a tile the Miller indices are a fraction and its change, h = f + a.s, |f| <= 1/2 and
  * |a.s| <= x, so float leaves an error of about 2^-24 (1/2 + x) in h; F^2 over its peak
- * changes by at most `reach` times that. On the scenes of tests/kernels/test_rounding.c,
- * the error of the worst pixel lies below the estimate. SPDX-License-Identifier: MIT
+ * changes by at most `reach` times this error. On the scenes of
+ * tests/kernels/test_rounding.c, the error of the worst pixel lies below the estimate.
+ * SPDX-License-Identifier: MIT
  */
 #include "kernels/rounding.h"
 
@@ -13,23 +14,23 @@
 #include "physics/displacement.h"
 #include "physics/tile/detector_plane.h"
 
-/* The steepest slopes of (sin n x/(n sin x))^2 per n h, and of the squares of the round and
- * of the gaussian profile per rho. At e^-L of the peak of a gaussian the relative slope is
- * 2.2 sqrt(L) times as steep. Since an image that holds only tails is compared with its own
+/* Bounds of |d(F^2)/dx| at a peak of 1: x = n h for the square shape, x = rho for the round
+ * and the gaussian shape. Where a gaussian has fallen to e^-L, its relative slope is 2.2
+ * sqrt(L) times as steep. Since an image that holds only tails is compared with its own
  * peak, the slope of the gaussian is tripled. */
 enum { AXES = 3 };
 static const double slit_slope = 1.7, round_slope = 1.6, gauss_slope = 4.8;
 
 /* An interpolated F changes with an index too. The moduli of the derivatives of the four
- * weights sum to at most 7/3, those of the weights on the two other axes to 5/4 each, so
- * F^2 changes by at most 2 (7/3) (5/4)^2 of the largest listed F^2. It shows where a
- * crystal of few cells has spots as wide as the distance of the nodes. The three cubics
- * themselves leave less than three units in F: of 20,000 blocks of random F the worst had
- * 2.7. */
+ * weights along its axis sum to at most 7/3, the moduli of the weights on each other axis
+ * to 5/4. So F^2 changes by at most 2 (7/3) (5/4)^2 of the largest listed F^2. This matters
+ * for a crystal of few cells, whose spots are as wide as the distance of the nodes. The
+ * three cubics themselves leave less than three units in F: of 20,000 blocks of random F
+ * the worst had 2.7. */
 static const double tricubic_slope = 7.3, tricubic_units = 6;
 
-/* The slope beside a pole is 2/|h|, without bound. This many times that of a slit is what
- * the pixel of a thousand that lies nearest to one may have. */
+/* The slope beside a pole is 2/|h|, without bound. Among a thousand pixels, the one nearest
+ * to a pole may have a slope this many times the slope of a slit. */
 static const double pole_slope = 1000;
 static const double unit_single = 5.9604644775390625e-8,
                     unit_double = 2.220446049250313e-16;

@@ -11,15 +11,15 @@
 
 /* The properties of a frame that the estimates need; they are computed once per image. */
 struct rounding {
-    const struct phys_frame *frame; /* those of all panels */
+    const struct phys_frame *frame; /* the frames of all panels */
     int never; /* 1: float is never precise enough */
     int poles; /* 1: the square profile of a broken cell count, whose slope has no bound */
-    double units; /* roundings that no index has a part in */
+    double units; /* roundings that do not depend on an index */
     double reach[3]; /* slope of F^2 over its peak, per unit of h, k, l */
     double edges[3]; /* |a|, |b|, |c| over the shortest wavelength */
 };
 
-/* `frame` is that of the first panel, before those of the others. */
+/* `frame` is the frame of the first panel; the frames of all other panels follow it. */
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
 
 /* Returns the error of float in a tile that is cut into `parts` x `parts`. Tests check that

@@ -9,8 +9,8 @@
 
 #include "kernels/job.h"
 
-/* The last sample's sin(theta)/lambda, position, indices, structure and lattice factors,
- * and the factors and the photons of its pixel. */
+/* Of the last sample: sin(theta)/lambda, position, indices, structure factor and lattice
+ * factor. Of its pixel: factors and photons. */
 struct trace {
     double stol, position[3], h[3], f_cell, f_latt, axes[9];
     int hkl[3];

@@ -16,8 +16,8 @@
         run(spec, progress, frame, tile, photons);                                         \
     }
 
-/* The same for the adjoint, objective_back(spec, job, tile, objective, workspace, bar,
- * photons). */
+/* The same as VARIANT_FUNCTION for the adjoint, objective_back(spec, job, tile, objective,
+ * workspace, bar, photons). */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
                                          const struct objective *objective,                \

@@ -256,7 +256,7 @@ static int list_strips(struct continuous_work *work, const struct job *job)
     return good;
 }
 
-/* Notes that a spot reaches a tile; returns 0 when there is no memory. */
+/* The arguments of the visitor that notes that a spot reaches a tile. */
 struct marking {
     struct continuous_work *work;
     unsigned spot;

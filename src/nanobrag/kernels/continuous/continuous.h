@@ -31,10 +31,11 @@ struct spot_strip {
 struct continuous_work {
     int held; /* 1: the spots of the last call stay listed, and only their numbers follow
                  the parameters */
-    int tail; /* 1: the share of the tail may change, so that its spots count at 0, too */
+    int tail; /* 1: the share of the tail may change, so its spots are kept at a share of 0,
+                 too */
     struct pattern pattern;
     struct view view;
-    size_t ncrystals, ngroups; /* sizes of its lists */
+    size_t ncrystals, ngroups; /* sizes of the lists of `view` */
     struct spot_table table;
     struct spectral_lines *spectrum; /* (ngroups) */
     size_t nspectra;
@@ -44,15 +45,15 @@ struct continuous_work {
     unsigned *order;
     size_t ntiles;
     unsigned char *lit; /* (tiles of the image) 1: a spot reaches it */
-    /* the spots that reach tile i: numbers of_tile[first[i] .. first[i + 1] - 1] */
+    /* tile i is reached by the spots of numbers of_tile[first[i] .. first[i + 1] - 1] */
     size_t npairs, pairs;
     struct spot_on_tile {
         unsigned tile, spot;
-    } * pair; /* (npairs of `pairs`) the same, spot by spot */
+    } * pair; /* (npairs, room for `pairs`) the same, spot by spot */
     size_t nfirsts, nof_tile;
     unsigned *first, *of_tile;
     size_t nchanges;
-    struct profile_change *change; /* memory of rows.h */
+    struct profile_change *change; /* the changes that rows.h computes */
 };
 
 void continuous_free(struct continuous_work *work);
@@ -71,9 +72,9 @@ nb_status continuous_list(struct progress *progress, const struct kernel_set *ke
 nb_status continuous_draw(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, const struct continuous_work *work);
 
-/* Adds to the cotangents of the frame those of the samples of all spots, given `weight`,
- * the cotangents of the Bragg sums in tiles with spots (packed, base/window.h). Errors:
- * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Adds the contribution of the samples of all spots to the cotangents of the frame.
+ * `weight` holds the cotangents of the Bragg sums in tiles with spots (packed,
+ * base/window.h). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status continuous_back(struct progress *progress, const struct kernel_set *kernels,
                           const struct job *job, const struct adjoint_work *adjoint,
                           const double *weight, struct continuous_work *work);

@@ -1,8 +1,8 @@
 /*
- * continuous_vjp.c - the adjoint of continuous_draw(): the samples of a spot give the
- * cotangents of its polynomials, these those of log I at the nodes, and these those of the
- * frame. Spots are assigned to chunks in order, and each chunk adds its own in order, so
- * that the sums have the same bits for any number of threads.
+ * continuous_vjp.c - the adjoint of continuous_draw(). Cotangents go from the samples of a
+ * spot to its polynomials, from the polynomials to log I at the nodes, and from the nodes
+ * to the frame. Spots are assigned to chunks in order, and each chunk adds its own in
+ * order, so that the sums have the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 #include "kernels/continuous/spots_at.h"
 #include "kernels/spots/row_strips.h"
 
-/* Rows of samples at once, and the least number of spots for which there is a chunk. */
+/* Rows of samples computed at once; the least number of spots in a chunk. */
 enum { ROWS_AT_ONCE = 256, SPOTS_OF_CHUNK = 64 };
 
 /* The cotangents that a chunk adds up, and its memory. */
@@ -87,7 +87,7 @@ static void clear_lines(struct chunk *c, int group)
     for (int i = 0; i < c->work->view.group[group].n; i++) c->e[i] = c->w[i] = 0;
 }
 
-/* Adds the cotangents of the lines of a group to those of its sources. */
+/* Adds the cotangents of a group's lines to the cotangents of its sources. */
 static void give_lines(struct chunk *c, int group)
 {
     const struct beam_group *g = c->work->view.group + group;

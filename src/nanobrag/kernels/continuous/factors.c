@@ -1,7 +1,7 @@
 /*
- * factors.c - the factors of log I that belong to each sample, at the nodes: what a layer
- * of the sensor captures. It is taken at the first sub-pixel of a pixel, as physics/pixel.h
- * does, on the average over the sub-pixels. SPDX-License-Identifier: MIT
+ * factors.c - the factor of log I that belongs to each sample, at the nodes: the capture of
+ * a layer of the sensor. As in physics/pixel.h it is evaluated at the first sub-pixel of a
+ * pixel, here on the average over the sub-pixels. SPDX-License-Identifier: MIT
  */
 #include "kernels/continuous/spots_at.h"
 

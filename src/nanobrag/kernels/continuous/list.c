@@ -170,7 +170,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
 
     (void)ewald_sources(&e, frame, 0, 1e9);
     for (int i = 0; i < view->ngroup; i++) wave = fmax(wave, view->group[i].k);
-    /* light and places beside the middle */
+    /* light and places that differ from the middle */
     wide = wave * wave * (divergence[0] + divergence[1] + divergence[2]);
     if (frame->broad.size != 0) wide += list_widest_size(job, wave);
     most = e.qmax * (1 + sd * frame->broad.line) + sd * sqrt(wide);
@@ -227,8 +227,8 @@ struct sample_span {
     int first, last;
 };
 
-/* Finds the pixels of the row of samples at Y that a spot's part has: whole pixels, of
- * which one between two parts belongs to the right one. Returns 0 where there are none. */
+/* Finds the pixels that a spot's part has in the row of samples at Y. A pixel on the border
+ * of two parts belongs to the right one. Returns 0 if there are none. */
 static int samples_of(const struct listed_spot *spot, int over, int nfast, double y,
                       struct sample_span *out)
 {

@@ -1,6 +1,6 @@
 /*
  * list.h - the spots of a continuous crystal: which reflections light which part of a
- * panel, and the numbers of each that stay as they are while parameters change.
+ * panel, and the numbers of each spot that stay fixed while parameters change.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,11 +22,11 @@ struct spot_ellipse {
 
 struct listed_spot {
     struct spot_name name;
-    double weight; /* of a point of Gauss's rule over phi; else 1 */
+    double weight; /* weight of a point of Gauss's rule over phi; else 1 */
     struct spot_ellipse spot, part; /* the spot; and the part of it, with its own nodes */
-    double cell[4]; /* range of a and of b of the spot that the part has */
-    /* log I falls below the cut where conic(X, Y) exceeds 1, and where the place of the
-     * maximum along z is further from `middle` than `reach` */
+    double cell[4]; /* ranges of a and b, in the spot's ellipse, that the part covers */
+    /* log I is below the cut where conic(X, Y) > 1, or where the maximum along z is further
+     * than `reach` from `middle` */
     double conic[6]; /* XX, 2XY, YY, 2X, 2Y, 1, from the middle of the spot */
     double maximum[3]; /* 1, X, Y */
     double middle, reach;
@@ -35,7 +35,7 @@ struct listed_spot {
     size_t line_at; /* where the energies of a line begin among `numbers`; 5 x NODES */
     struct star star; /* where the name says that there is one */
     size_t star_at; /* where its points begin (nodes.h) */
-    double square, scale; /* F^2; with all weights */
+    double square, scale; /* F^2; F^2 times all weights */
     int place; /* of F in the box */
     double c[SPOT_COEFFICIENTS];
     double variance; /* of its row of the spectrum */
@@ -58,16 +58,17 @@ struct list_settings {
     const struct pattern *pattern;
 };
 
-/* Lists the spots of a view; what the table held is dropped. Errors: NB_ERR_MEMORY,
+/* Lists the spots of a view in place of the table's old contents. Errors: NB_ERR_MEMORY,
  * NB_ERR_CANCELLED. */
 nb_status list_spots(struct progress *progress, const struct view *view,
                      const struct list_settings *settings, struct spot_table *out);
 
-/* Points the nodes to those of a listed spot. */
+/* Points `nodes` to the numbers of a listed spot. */
 void list_nodes(const struct listed_spot *spot, const struct spot_table *table,
                 const struct pattern *pattern, struct spot_nodes *nodes);
 
-/* The first and last sub-pixel rows of a part, end excluded, of a panel of so many. */
+/* Finds the sub-pixel rows *first .. *end - 1 of a spot's part on a panel of `nrows`
+ * rows. */
 void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *end);
 
 /* Writes the samples of sub-pixel rows from *row on, up to `end`, in the tiles of the
@@ -75,8 +76,8 @@ void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *en
 int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
                  int most, struct sample_row *out);
 
-/* Does so for the rendered pixels of a part of a tile, whose numbers are those of
- * grid_list(), on a panel of so many columns. */
+/* Writes the samples in the rendered pixels of a part of a tile, on a panel of `nfast`
+ * columns. Pixels have the numbers of grid_list(). */
 int list_shown(const struct listed_spot *spot, int over, int nfast, const struct tile *part,
                int *row, int end, int most, struct sample_row *out);
 

@@ -1,7 +1,7 @@
 /*
  * pattern.h - the places of the nodes in the ellipse of a spot, and the polynomials in its
- * coordinates a and b that fit numbers at these places: for log I and the place of its
- * maximum of degree 4, for its curvature 2, for the derivatives beyond 1.
+ * coordinates a and b that fit numbers at these places. Degrees: 4 for log I and the place
+ * of its maximum, 2 for its curvature, 1 for the higher derivatives.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,12 +19,12 @@ struct pattern {
 /* Computes the places, on rings, and the fits: weighted least squares. */
 void pattern_make(struct pattern *out);
 
-/* Writes the coefficients of so many outputs of the nodes; the map is linear, so that it is
- * its own tangent. Coefficients of other outputs become 0. */
+/* Writes the coefficients of the first `outputs` outputs of the nodes and sets all other
+ * coefficients to 0. The map is linear, so it is its own tangent. */
 void pattern_fit(const struct pattern *pattern, int outputs, double (*output)[NODES],
                  double coefficient[SPOT_COEFFICIENTS]);
 
-/* Writes the cotangents of the outputs from those of the coefficients. */
+/* Writes the cotangents of the outputs, given the cotangents of the coefficients. */
 void pattern_fit_adjoint(const struct pattern *pattern, int outputs,
                          const double bar[SPOT_COEFFICIENTS], double (*output)[NODES]);
 

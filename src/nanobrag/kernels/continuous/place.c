@@ -3,8 +3,8 @@
  * middle of its part of the rotation, at the phi or energy at which the reflection comes
  * nearest to the Ewald sphere.
  *
- * Near the spindle a reflection passes slowly: log I then is no gaussian along phi that
- * the range holds. Such a reflection becomes several stills, by Gauss's rule over phi.
+ * Near the spindle a reflection passes slowly: log I along phi then is not a gaussian
+ * within the range. Such a reflection becomes several stills, by Gauss's rule over phi.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,12 +18,12 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/pattern.h"
 
-/* The most points of Gauss's rule over phi; wider ranges are cut into pieces of so many
- * widths. Lines that are spread over more widths have a row of numbers, and no rule. */
+/* Most points of Gauss's rule over phi; wider ranges are cut into pieces of GAUSS_WIDTHS
+ * widths. Lines spread over more than RULE_WIDTHS have a row of numbers, no rule. */
 enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 
-/* Lines that are spread over so many widths of the reflection are laid one by one, and
- * those of a reflection that is wider than this share of the energy. */
+/* Lines are laid one by one if they spread over more than `lines_widths` widths of the
+ * reflection, or if it is wider than the share `widest_energy` of the energy. */
 static const double lines_widths = 1e4, widest_energy = 0.1;
 
 /* A spot that reaches further than this share of q has parts with nodes of their own, at
@@ -47,9 +47,9 @@ struct laying {
     double z, e, d[3], off;
     struct form_of of;
     struct spot_nodes nodes;
-    struct form_vector n, p, b; /* d, scattering vector, its slope; in its frame */
+    struct form_vector n, p, b; /* crystal frame: d; scattering vector; its slope */
     double q1[6]; /* inverse covariance, integrated over the energies of a line */
-    double h, margin; /* curvature along z; share of the cut by which log I bends */
+    double h, margin; /* curvature along z; share of the cut kept for bends of log I */
     int settled; /* 1: whether it is laid by parts of its phi or light is decided */
 };
 
@@ -125,7 +125,7 @@ static double curvature(const double m[6], struct form_vector b)
     return form_dot(b, form_times(m, b));
 }
 
-/* Makes the form of the spot and what the rest is computed from. */
+/* Makes the form of the spot and the numbers that the later steps need. */
 static void start_spot(struct laying *l)
 {
     const struct phys_frame *frame = l->settings->job->frame + l->name.panel;
@@ -263,8 +263,8 @@ static struct form_vector node_at(const struct spot_nodes *n, int i)
     return form_scale(n->k, form_axpy(-1, form_load(n->s), d));
 }
 
-/* Returns the step by which z has to change so that log I at p is largest: slope b of p,
- * inverse covariance m, and more curvature. */
+/* Returns the change of z that makes log I at p largest: p has slope b, the inverse
+ * covariance is m, and `more` is added to the curvature. */
 static double step_to_maximum(const struct spot_nodes *n, struct form_vector p,
                               struct form_vector b, const double m[6], double more)
 {
@@ -274,7 +274,7 @@ static double step_to_maximum(const struct spot_nodes *n, struct form_vector p,
     return -form_dot(mb, v) / (form_dot(mb, b) + more);
 }
 
-/* Returns the largest place of a maximum along z at which steps are. */
+/* Returns the largest |z| of a maximum that steps are placed at. */
 static double most_along(const struct laying *l, const struct listed_spot *s)
 {
     return l->name.along == ALONG_PHI ? widest_phi : 3 * (s->reach + fabs(s->middle));
@@ -375,7 +375,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
 
 /* ---- Gauss's rule over phi ---- */
 
-/* Returns the range of phi, or that of the energies, in widths of the reflection. */
+/* Returns the range of phi, or of the energies, in widths of the reflection. */
 static double widths_of(const struct laying *l)
 {
     const struct beam_group *g = l->view->group + l->name.group;
@@ -451,8 +451,8 @@ static int has_points(const struct laying *l)
            || !(l->h * widest_energy * widest_energy > 1);
 }
 
-/* Lays the reflection as stills of the points of Gauss's rule for its lines, or of the
- * lines where these are few or far apart. */
+/* Lays the reflection as one still for each point of Gauss's rule for its lines; or one for
+ * each line, if lines are few or far apart. */
 static int lay_by_energies(const struct laying *whole)
 {
     const struct beam_group *g = whole->view->group + whole->name.group;
@@ -473,7 +473,7 @@ static int lay_by_energies(const struct laying *whole)
 
 /* ---- panels and layers ---- */
 
-/* Returns the distance between a direction and that of a place of the panel's layer. */
+/* Returns the distance between a direction and the direction of a place of a layer. */
 static double distance_to(const struct phys_frame *f, struct form_vector from,
                           struct form_vector d, double x, double y)
 {

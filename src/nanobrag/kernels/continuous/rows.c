@@ -39,7 +39,7 @@ static size_t row_numbers(const struct continuous_work *work, const struct liste
     return SPECTRUM_NUMBERS * (size_t)row->n;
 }
 
-/* Returns the relative change of what multiplies a spot. */
+/* Returns the relative change of the factors that multiply a spot. */
 static double change_of_scale(const struct view *view, const struct listed_spot *s,
                               const struct phys_frame_tangent *dot,
                               const struct crystal_change *crystal)
@@ -52,17 +52,17 @@ static double change_of_scale(const struct view *view, const struct listed_spot 
     return sum;
 }
 
-/* The tangents of a panel, and those of its crystals along them. */
+/* The tangents of each panel, and the changes of the crystals along them. */
 struct all_changes {
     const struct continuous_rows *rows;
     const struct tangents *const *of_panel;
     const struct crystal_change *crystal; /* (panels' tangents x crystals) */
-    const size_t *first; /* of each panel among them */
+    const size_t *first; /* number of each panel's first tangent */
 };
 
 enum { MOST = DIRECTION_LANES * DIRECTION_BATCHES };
 
-/* A spot whose changes are found, and some of the directions in which it moves. */
+/* A spot at work, and some of the directions along which it changes. */
 struct changing {
     const struct all_changes *all;
     const struct listed_spot *spot;
@@ -183,7 +183,7 @@ static void change_all_of(struct changing *c, struct profile_change *to, double 
         const struct phys_frame_tangent *dot = along->dot + d;
         const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
 
-        if (dark) { /* it can only begin to have one */
+        if (dark) { /* without a share; it can only gain one */
             to->c[SPOT_L] = crystal->share[mosaic];
         } else {
             to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);

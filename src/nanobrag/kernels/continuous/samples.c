@@ -242,7 +242,8 @@ static void add_quartic(int n, const real *restrict x, const real *restrict y,
     for (int k = 0; k < 15; k++) to[k] += (double)s[k];
 }
 
-/* Adds the sums of the slopes by h, l3 and l4 times their monomials, and that by half. */
+/* Adds the sums of the slopes by h, l3 and l4 times their monomials, and of the slope by
+ * half. */
 static void add_others(int n, const struct plane *plane, const real *restrict y, double *to,
                        double *half)
 {
@@ -363,8 +364,8 @@ static void moments(const struct profile *profile, int over, int nrows,
 }
 
 /* ---- changes along directions ---- */
-/* Products of slopes and monomials of the samples of a pixel: those of the coefficients,
- * then the slope by half; up to a multiple of 4, with zeros. Directions are taken in
+/* Products of slopes and monomials of the samples of a pixel, one for each coefficient;
+ * then the slope by half; then zeros up to a multiple of 4. Directions are processed in
  * blocks. */
 enum { PRODUCTS = SPOT_COEFFICIENTS + 2, DIRECTIONS = 32 };
 _Static_assert(PRODUCTS % 4 == 0, "combine() takes 4 at a time");
@@ -379,8 +380,8 @@ struct products {
     const double *number[DIRECTIONS]; /* changes of the row's numbers, or NULL */
 };
 
-/* Takes the next directions from number `first` on, but those that change nothing. Returns
- * where others follow. */
+/* Takes the next directions from number `first` on and skips those that change nothing.
+ * Returns the number where the next call begins. */
 static int choose_directions(const struct spot_changes *from, int first,
                              struct products *to)
 {

@@ -30,8 +30,8 @@ enum {
  * PROFILE_RANGE  exp(l)/(2 half) times the integral over z from -half to half of
  *                exp(-h t^2/2) (1 + c3 t^3 + c3^2 t^6/2 + c4 t^4).
  * PROFILE_TABLE  exp(l) sqrt(2 pi/h) S(m + l3/(2 h^2)), where S is the list of lines of
- *                spectrum.h smoothed by the variance 1/h; l4 is not used. From the row,
- * which is made for one variance, S + (1/h - variance)/2 S'' is taken. h is above 0 at
+ *                spectrum.h smoothed by the variance 1/h; l4 is not used. The row is made
+ *                for one variance; samples use S + (1/h - variance)/2 S''. h is above 0 at
  * every sample. */
 enum profile_kind { PROFILE_STILL, PROFILE_RANGE, PROFILE_TABLE };
 
@@ -57,7 +57,7 @@ struct spot_moments {
     double half;
 };
 
-/* A change of a profile; `grid` is that of the numbers of its row, or NULL. */
+/* A change of a profile; `grid` is the change of its row's numbers, or NULL. */
 struct profile_change {
     double c[SPOT_COEFFICIENTS];
     double half;
@@ -65,8 +65,8 @@ struct profile_change {
     int none; /* 1: all is 0 */
 };
 
-/* n directions of change, and where the changes of pixels along them go: that of pixel p
- * along dot[d] is added to change[d * stride + p], and the pixel itself to pixel[p]. */
+/* n directions of change. The change of pixel p along dot[d] is added to change[d * stride
+ * + p], and the pixel itself to pixel[p]. */
 struct spot_changes {
     int n;
     const struct profile_change *dot;
@@ -80,9 +80,8 @@ struct continuous_kernels {
     /* pixel[p] += scale x I, summed over the samples of each pixel. */
     void (*draw)(const struct profile *profile, int over, int nrows,
                  const struct sample_row *rows, double scale, double *pixel);
-    /* Adds to `out`; weight[pixel] is dL/d(pixel). `grid` (it may be NULL; PROFILE_TABLE)
-     * are the cotangents of the numbers of profile.row, to which those of these samples
-     * are added. */
+    /* Adds to `out`; weight[pixel] is dL/d(pixel). With PROFILE_TABLE, adds the cotangents
+     * of the numbers of profile.row to `grid` unless that is NULL. */
     void (*moments)(const struct profile *profile, int over, int nrows,
                     const struct sample_row *rows, const double *weight,
                     struct spot_moments *out, double *grid);

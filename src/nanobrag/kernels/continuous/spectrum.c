@@ -19,9 +19,9 @@
 enum { TABLES = SPECTRUM_TABLES, BLENDED = 4, FEW = 24 };
 
 /* ---- lines on a grid ---- */
-/* How lines of one width look on a grid: `height` for a weight of 1. A line covers `window`
- * points, half of them before the even point that is nearest to it; windows begin at even
- * points, so that vectors of two stay in their places. */
+/* How lines of one width look on a grid: `height` is the peak for a weight of 1. A line
+ * covers `window` points, half of them before the nearest even point; windows begin at even
+ * points, so that vectors of two stay aligned. */
 enum { WINDOW = 48, BLOCK = 32 };
 struct look {
     double low, step, height;
@@ -58,8 +58,8 @@ static struct look look_of(const struct spectral_lines *s, const struct spectrum
 
 /* Some lines on the grid: the first point that each covers, how far it lies behind the even
  * point nearest to it in units of `fall`, and, with f that distance in widths, exp(f h) and
- * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at a point is the last, times powers of
- * the one before, times `shape`. */
+ * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at a point is `start` times a power of
+ * `ratio` times `shape`. */
 struct line_batch {
     int first[BLOCK];
     double u[BLOCK], ratio[BLOCK], start[BLOCK];
@@ -125,12 +125,12 @@ static inline void shape_line(const struct look *l, const struct line_batch *blo
 }
 
 /*
- * A reflection is a gaussian of the energy about its own place on the streak, with a width
- * that is a share of that energy: of the logarithm x of energies, in widths s from the
- * place, exp(-(exp(s x) - 1)^2/(2 s^2)). To first order this is exp(-x^2/2) (1 - s x^3/2),
- * whose mean the spot's third derivative tells; the rest is -s/2 times Hermite's polynomial
- * He3(x). At a point, with t = x h for a step of h widths, hermite() writes He3 to He6 in
- * units of that step; each is a derivative of the one before it.
+ * A reflection is a gaussian of the energy about its own place on the streak, and its width
+ * is a share of that energy. In x, the logarithm of the energy in widths s from the place,
+ * it is exp(-(exp(s x) - 1)^2/(2 s^2)), to first order exp(-x^2/2) (1 - s x^3/2). The
+ * spot's third derivative accounts for the mean of this; the rest is -s/2 times Hermite's
+ * polynomial He3(x). At a point, with t = x h for a step of h widths, hermite() writes He3
+ * to He6 in units of that step; each is a derivative of the one before it.
  */
 struct hermite {
     double t2, t3, t4, t5, t6;
@@ -339,7 +339,7 @@ struct blend {
     double width[BLENDED], share[BLENDED];
 };
 
-/* Shares are those of the cubic polynomial in the logarithm of the width. */
+/* The shares are the weights of cubic interpolation in the logarithm of the width. */
 static struct blend blend_of(const struct spectral_lines *s, double variance)
 {
     const double width = sqrt(variance + s->extra);

@@ -24,10 +24,10 @@ enum {
     SPECTRUM_TABLES = SPECTRUM_INTERVALS + 3
 };
 
-/* n lines of a group of sources: their relative energies about that of the group, and
- * their weights. `extra` is the variance of the width that every line has itself. Many
- * lines are kept as tables too, so that the row of a spot is a blend of four of them, and
- * its cost does not follow their number. */
+/* n lines of a group of sources: their energies, relative to the group's energy, and their
+ * weights. `extra` is the variance of the width that every line has itself. Many lines are
+ * kept as tables too, so that the row of a spot is a blend of four of them, and its cost
+ * does not follow their number. */
 struct spectral_lines {
     int n, room;
     double *e, *w;
@@ -53,12 +53,12 @@ void spectrum_free(struct spectral_lines *spectrum);
 enum { SPECTRUM_NUMBERS = 3 };
 
 /* S(e) = sum of w_j N(e - e_j; variance + extra) at the energies low + i step, i < n.
- * Between them it is the polynomial of degree 5 that has the numbers of both ends; S is 0
- * at and beyond the first and the last point to 1e-8 of a line's peak. */
+ * Between two points S is the polynomial of degree 5 with the numbers of both points; S is
+ * 0 at and beyond the first and the last point to 1e-8 of a line's peak. */
 struct spectrum_row {
     int n, room;
     double low, step;
-    double variance; /* that of the spot, without extra */
+    double variance; /* variance of the spot, without `extra` */
     double *number; /* SPECTRUM_NUMBERS * n */
 };
 
@@ -69,8 +69,8 @@ int spectrum_row(const struct spectral_lines *spectrum, double variance,
 void spectrum_row_free(struct spectrum_row *row);
 
 /* The adjoint and the tangent of the numbers of a row by the lines, at a fixed variance.
- * The first adds to bar_e and bar_w what `grid`, the cotangents of the numbers, gives; the
- * second writes the changes of the numbers to `grid`. */
+ * The adjoint adds to bar_e and bar_w, given `grid`, the cotangents of the numbers. The
+ * tangent writes the changes of the numbers to `grid`. */
 void spectrum_row_adjoint(const struct spectral_lines *spectrum, double variance,
                           const double *grid, double *bar_e, double *bar_w);
 
@@ -79,13 +79,13 @@ struct spectrum_bar {
     double *table[MOST_HALF_OCTAVES][SPECTRUM_TABLES]; /* NULL: none yet */
 };
 
-/* Adds `scale` times the cotangents of the numbers of a row to those of the tables that it
- * is a blend of. Returns 0 where it is no blend, or there is no memory; then nothing is
- * added. */
+/* A row is a blend of tables. Adds `scale` times the cotangents of its numbers to the
+ * cotangents of these tables. Returns 0, and adds nothing, if the row is no blend or there
+ * is no memory. */
 int spectrum_bar_add(const struct spectral_lines *spectrum, double variance, double scale,
                      const double *grid, struct spectrum_bar *to);
 
-/* Adds what the cotangents of the tables give to bar_e and bar_w. Returns 0 where there are
+/* Adds to bar_e and bar_w, given the cotangents of the tables. Returns 0 if there are
  * none. */
 int spectrum_bar_give(const struct spectral_lines *spectrum,
                       const struct spectrum_bar *from, double *bar_e, double *bar_w);

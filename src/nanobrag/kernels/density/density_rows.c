@@ -88,7 +88,7 @@ static int list_points(const struct density_grid *grid, const struct density_ato
     return out->n;
 }
 
-/* A quadratic of y and z: what d.m d is in a plane. */
+/* The value of d.m d in a plane of constant x: a quadratic of y and z. */
 struct plane_form {
     double c, y, z, yy, yz, zz;
 };
@@ -113,7 +113,7 @@ static void add_term(const struct density_term *term, const struct points *at, d
     for (int k = 0; k < at->n; k++) sum[k] += scale * phys_exp(-FORM_AT(e, y[k], z[k]));
 }
 
-/* The same for the change of a term. */
+/* Adds the change of a term to the sums of the points. */
 static void add_change(const struct density_term *term, const struct points *at,
                        double *sum)
 {

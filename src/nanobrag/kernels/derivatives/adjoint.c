@@ -104,7 +104,7 @@ static void add(size_t n, const void *from, void *to)
     for (size_t i = 0; i < n; i++) t[i] += f[i];
 }
 
-/* Adds the structure factors' cotangents of all chunks to those of the first chunk, in
+/* Adds the structure factors' cotangents of all chunks to the sums of the first chunk, in
  * order. Each structure factor belongs to one thread. */
 static void add_boxes(const struct adjoint_work *work, int threads)
 {

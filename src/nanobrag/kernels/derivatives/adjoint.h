@@ -32,7 +32,7 @@ struct adjoint_work {
     int chunks;
     struct phys_frame_tangent
         *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
-    /* (chunks x panels) cotangents of the numbers of each panel; those of a panel at work
+    /* (chunks x panels) cotangents of the numbers of each panel; for the panel at work they
      * are in `bar` until adjoint_leave() */
     double (*panel)[PHYS_PANEL_NUMBERS];
     double *value; /* value of the objective, one per chunk, added in the same way */
@@ -54,17 +54,18 @@ void *adjoint_scratch(const struct adjoint_work *work);
  * evaluates factors in one of nanoBragg's ways. */
 int adjoint_is_plain(const struct phys_frame *frame);
 
-/* Sets the cotangent, the value and the peak of a chunk to 0; moves what `bar` of a chunk
- * has of the numbers of a panel to those of that panel, which must be done before another
- * panel's tiles; and adds all chunks to the first, in order. */
+/* adjoint_clear() sets the cotangent, the value and the peak of a chunk to 0.
+ * adjoint_leave() moves the cotangents of a panel's numbers from `bar` to `panel`; call it
+ * before the tiles of another panel. adjoint_sum_chunks() adds all chunks to the first, in
+ * order. */
 void adjoint_clear(const struct adjoint_work *work, int chunk);
 void adjoint_leave(const struct adjoint_work *work, int chunk, int panel);
 void adjoint_sum_chunks(const struct adjoint_work *work);
 
 /* Computes the adjoint of a job without writing its photons. The cotangent of the frame is
- * left in work->bar[0], but of several panels that of their numbers in work->panel, and the
- * value of the objective in work->value[0]. `spots` is as in jacobian_run(). Errors:
- * NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
+ * left in work->bar[0], the value of the objective in work->value[0]. If there are several
+ * panels, the cotangents of their numbers are left in work->panel. `spots` is as in
+ * jacobian_run(). Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
 nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct objective *objective,
                       struct adjoint_work *work, struct spots_work *spots);

@@ -36,7 +36,7 @@ static void products(int n, const double *restrict a, const double *restrict b,
     out[1][0] = bc, out[1][1] = bd, out[1][2] = be, out[1][3] = bf;
 }
 
-/* Returns the number of row m of those that change in the sums. */
+/* Returns the number that row m of the changing rows has in the sums. */
 static size_t place_of(const struct gram *g, int m)
 {
     return (size_t)(g->to ? g->to[g->moving[m]] : g->moving[m]);
@@ -47,7 +47,7 @@ static const double *row_of(const struct gram *g, int m)
     return g->change + (size_t)g->moving[m] * TILE_PIXELS;
 }
 
-/* Multiplies rows r and r + 1 of the m that change with all up to themselves. */
+/* Multiplies rows r and r + 1 of the m changing rows with all rows up to themselves. */
 static void add_rows(const struct gram *g, int m, int r)
 {
     const int high = r + 1 < m ? HIGH : 1, wide = r + high;

@@ -133,7 +133,7 @@ struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int pa
     return of->dot + of->n++;
 }
 
-/* Points the one panel of a rectangle to all n tangents. */
+/* Points the one panel of a rectangular detector to all n tangents. */
 static void take_all(const struct jacobian_work *work, int n)
 {
     struct panel_tangents *of = work->panel;
@@ -230,7 +230,7 @@ static void add(int n, const double *from, double *to)
     for (int i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* Adds columns of `lanes` numbers, and removes them from where they are. */
+/* Moves columns of `lanes` numbers: adds them to `to` and removes them from `from`. */
 static void move_columns(int lanes, struct columns *from, struct columns *to)
 {
     for (int c = 0; c < from->n && !to->full; c++) {
@@ -346,7 +346,8 @@ static int chunks_of(const struct run *run)
 /* Returns how many threads work on so many chunks. */
 static int threads_of(const struct run *run, int chunks)
 {
-    const int most = (int)run->work->sizes.threads; /* threads that have a workspace */
+    const int most = (int)run->work->sizes.threads; /* there are workspaces for so many
+                                                       threads */
     const int asked = run->job->schedule.threads;
     const int threads = asked < most ? asked : most;
 
@@ -363,8 +364,8 @@ static void start_chunks(const struct run *run)
     (void)threads; /* here and below: unused without OpenMP */
 }
 
-/* Computes the Jacobian of the tiles `first` to `end`, which follow those before. Of their
- * part of the progress the share `begin` is over. */
+/* Computes the Jacobian of the tiles `first` to `end` (excluded), after all tiles before.
+ * The share `begin` of their part of the progress is over. */
 static nb_status tiles_jacobian(struct progress *progress, const struct run *run, int first,
                                 int end, double begin, double *brightest)
 {

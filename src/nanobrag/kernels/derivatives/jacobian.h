@@ -1,6 +1,6 @@
 /*
- * jacobian.h - the Jacobian of an image, tile by tile. A reader receives that of each tile
- * as soon as it is computed; it is not saved.
+ * jacobian.h - the Jacobian of an image, tile by tile. A reader receives the Jacobian of
+ * each tile as soon as it is computed; it is not saved.
  *
  * Tiles are assigned to chunks, whose number the reader decides. One thread at a time works
  * on a chunk, and its tiles come in order, so the sums of a reader that adds by chunks have
@@ -18,8 +18,9 @@
 
 struct jacobian_sizes {
     size_t tangents; /* largest number of tangents */
-    /* Panels; the tangents along which one of them changes, at most; and the sum over the
-     * panels of how many these are. Where the detector is one rectangle: 1, tangents, 0. */
+    /* panels: number of panels. at_once: largest number of tangents along which one panel
+     * changes. of_panels: sum of these numbers over the panels. A detector that is one
+     * rectangle has 1, tangents, 0. */
     size_t panels, at_once, of_panels;
     size_t f; /* free structure factors */
     size_t sources, orientations,
@@ -35,7 +36,7 @@ struct jacobian_workspace {
     void *scratch; /* TILE_SCRATCH bytes */
     double *change; /* (at_once x TILE_PIXELS) */
     struct columns columns;
-    /* the same of a further lattice, before they are added; NULL without any */
+    /* the same for a further lattice, before it is added; NULL without one */
     double *other_change;
     struct columns other_columns;
 };
@@ -44,22 +45,22 @@ struct jacobian_workspace {
 struct panel_tangents {
     size_t n;
     int *which; /* (n) their numbers among all; NULL: all, in order */
-    /* (n) with the numbers of this panel; their lists are those of jacobian_work.dot */
+    /* (n) with the numbers of this panel; the lists belong to jacobian_work.dot */
     struct phys_frame_tangent *dot;
     unsigned char *rotates; /* (n) */
     struct tangents along; /* these */
-    struct row_tangents rows; /* these as the spots need them */
+    struct row_tangents rows; /* the same tangents in the form that the spots need */
 };
 
 struct jacobian_work {
     struct jacobian_sizes sizes;
-    /* (tangents), filled in by the caller with their lists. Of several panels their first
-     * PHYS_PANEL_NUMBERS are 0, and the caller fills in `panel` too, panel after panel by
-     * jacobian_start_panel() and then jacobian_add() in the order of the tangents. */
+    /* (tangents), filled in by the caller with their lists. With several panels their first
+     * PHYS_PANEL_NUMBERS are 0, and the caller fills in `panel` too, panel after panel:
+     * jacobian_start_panel(), then jacobian_add() in the order of the tangents. */
     struct phys_frame_tangent *dot;
     unsigned char *rotates;
     struct panel_tangents *panel; /* (panels) */
-    int *which; /* (of_panels), and so on: the memory of the panels */
+    int *which; /* (of_panels), as are the next members: memory of the panels */
     struct phys_frame_tangent *of_panels;
     unsigned char *panels_rotate;
     struct row_block *block;
@@ -77,9 +78,9 @@ struct jacobian_work {
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 
-/* Begins the tangents of a panel, after those of the panels before; and adds tangent
- * `which` to them. Returns its numbers, of which the first PHYS_PANEL_NUMBERS are to be
- * set. */
+/* jacobian_start_panel() begins the tangents of a panel; go through the panels in order.
+ * jacobian_add() adds tangent `which` to the panel and returns it; set its first
+ * PHYS_PANEL_NUMBERS numbers. */
 void jacobian_start_panel(const struct jacobian_work *work, int panel);
 struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int panel,
                                         int which);
@@ -93,7 +94,7 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
 struct jacobian_tile {
     struct tile tile;
     const double *photons; /* photons of the tile's pixels */
-    const struct panel_tangents *of; /* the tangents: along all others no pixel changes */
+    const struct panel_tangents *of; /* the tangents along which pixels change */
     const double
         *change; /* derivative of pixel i along tangent k: change[k TILE_PIXELS + i] */
     const struct columns *columns; /* slopes in structure factors; NULL: not computed. The
@@ -106,7 +107,7 @@ static inline size_t jacobian_which(const struct panel_tangents *of, size_t k)
     return of->which ? (size_t)of->which[k] : k;
 }
 
-/* The receiver of the Jacobian. The job is that of the tile's panel. start() comes before
+/* The receiver of the Jacobian. It gets the job of the tile's panel. start() comes before
  * the first tile of a chunk, and may come again when the Jacobian is computed again; tile()
  * comes for each tile. */
 struct jacobian_reader {
@@ -123,10 +124,10 @@ struct jacobian_reader {
 enum { JACOBIAN_CHUNKS = 64 };
 
 /* Computes the Jacobian of a job along the first n tangents, without writing its photons:
- * the sum over the lattices of the job, with the tangents of each in the list of works. Of
- * several lattices `spots` has a workspace for each. With the workspace `spots` it finds
- * the pairs that reach each tile and skips all others; when `spots` is NULL, every pair is
- * visited. Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
+ * the sum over the lattices of the job, with the tangents of each in the list of works.
+ * `spots` has one workspace for each lattice. With the workspace `spots` it finds the pairs
+ * that reach each tile and skips all others; when `spots` is NULL, every pair is visited.
+ * Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots);

@@ -97,7 +97,7 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
     }
 }
 
-/* Adds what the Jacobian of a tile contributes to the sums of its chunk. */
+/* Adds the contribution of a tile's Jacobian to the sums of its chunk. */
 static void add_tile(const void *user, int chunk, const struct job *job,
                      const struct adjoint_kernels *adjoint_kernels,
                      const struct jacobian_tile *jacobian)

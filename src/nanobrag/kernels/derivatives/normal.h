@@ -9,11 +9,11 @@
 
 #include "kernels/planes/planes.h"
 
-/* The sums of a chunk. Those of F exist only when structure factors are free. */
+/* The sums of a chunk. The last three exist only when structure factors are free. */
 struct normal_sums {
     double *matrix; /* (dense x dense), J^T W J */
     double *gradient; /* (dense), dL/dparameter */
-    double *f_diagonal, *f_gradient; /* (f), those of the structure factors */
+    double *f_diagonal, *f_gradient; /* (f), for the structure factors */
     double *coupling; /* (dense x f) block of the matrix */
     double value;
 };
@@ -43,7 +43,7 @@ struct normal_run {
 /* normal_reader() returns a reader that adds the Jacobian of each tile to the sums of its
  * chunk. Once all tiles were read, normal_sum_chunks() adds the sums of all chunks to
  * work->sums[0], eliminates planes and completes the symmetric matrix. It returns 0 if
- * there was no memory for what the planes need. */
+ * there was no memory for the planes. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
 int normal_sum_chunks(const struct normal_run *run);
 

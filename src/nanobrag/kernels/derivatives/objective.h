@@ -17,15 +17,15 @@ struct objective {
      * contribution of these pixels to L. */
     double (*row)(const void *user, size_t first, int n, const double *photons, double *bar,
                   double *weight);
-    /* Asks for what row() will read of n pixels; NULL: nothing worth asking for. */
+    /* Prefetches what row() will read of n pixels; NULL: not worth it. */
     void (*ahead)(const void *user, size_t first, int n);
-    /* Is told all photons, packed (base/window.h), before row() is asked for any; NULL: it
-     * need not be. Only spots_vjp() does this. */
+    /* Receives all photons, packed (base/window.h), before the first row(); NULL: not
+     * needed. Only spots_vjp() does this. */
     void (*settle)(const void *user, const double *photons);
     const void *user;
     int linear; /* 1: bar does not depend on the photons, and L is the sum of bar times
                    photons, whatever row() returns */
-    const double *given; /* bar of the tile, where it is known already; else NULL */
+    const double *given; /* bar of the tile, if it is known already; else NULL */
 };
 
 /* Computes bar and, unless NULL, weight for the pixels of a tile (kernels/grid.h). Returns
@@ -34,8 +34,8 @@ double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight);
 
-/* Asks for what objective_tile() will read of a tile of an image, so that it comes during
- * other work. */
+/* Prefetches what objective_tile() will read of a tile of an image, so that it arrives
+ * during other work. */
 void objective_ahead(const struct objective *objective, const struct job *image,
                      const struct tile *tile);
 

@@ -14,7 +14,7 @@
 #include "kernels/job.h"
 #include "physics/frame_tangent.h"
 
-/* The directions in which the frame changes. */
+/* The directions along which the frame changes. */
 struct tangents {
     int n;
     const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
@@ -33,8 +33,8 @@ struct columns {
     size_t capacity; /* numbers that `slope` can hold */
     double *slope; /* the n columns, one after another */
     int full; /* 1: a column was needed that does not fit */
-    /* of one pixel, for kernels that compute pixel after pixel: the slopes of all places,
-     * which are 0 between pixels */
+    /* for kernels that compute pixel after pixel: the slopes of one pixel at all places; 0
+     * between pixels */
     double *box;
     struct phys_touched touched;
 };
@@ -80,9 +80,9 @@ typedef void tile_jacobian(const struct job *job, const struct tile *tile,
                            const struct tangents *along, void *workspace,
                            struct columns *columns, double *photons, double *change);
 
-/* Returns the bytes that a kernel needs: the lists of a cotangent; or a vector lane for
- * each tangent, their number rounded up to a block (spot_rows.h), one more, and ten for a
- * pixel. */
+/* Returns the bytes that a kernel needs: for the lists of a cotangent; or one lane for each
+ * tangent (their number rounded up to a block, see spot_rows.h), one more lane, and ten
+ * numbers for each pixel. */
 static inline size_t jacobian_workspace_size(size_t tangents, size_t sources,
                                              size_t orientations)
 {

@@ -1,10 +1,10 @@
 /*
  * lane_accumulator.h - the destination of the lanes' cotangents. The adjoint sums them
- * over the lanes of a tile. A Jacobian stores those of each lane separately: they are the
- * row of a pixel when its photons have the cotangent 1. With this one interface the
+ * over the lanes of a tile. A Jacobian stores the cotangents of each lane separately: they
+ * are the row of a pixel when its photons have the cotangent 1. With this one interface the
  * backward steps in lane_back.h serve both; only the step of a pair has two forms
- * (lane_pair.h). The file is compiled with
- * lanes_vjp.c, once per instruction set and precision.
+ * (lane_pair.h). The file is compiled with lanes_vjp.c, once per instruction set and
+ * precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -116,7 +116,7 @@ static int lane_source_counts(const struct accumulator *to, int index)
     return 0;
 }
 
-/* The places of a source's members among its numbers. */
+/* The indices of a source's members among its numbers. */
 enum {
     SOURCE_DIRECTION = 0,
     SOURCE_INVERSE_WAVELENGTH = 3,

@@ -13,7 +13,8 @@
 #include "kernels/lanes/lane_jacobian.h"
 
 struct amorphous_lanes {
-    /* Adds the cotangent of the frame, from those of the photons of a tile's pixels. */
+    /* Adds the cotangent of the frame, given the cotangents of the photons of a tile's
+     * pixels. */
     void (*vjp)(const struct job *job, const struct tile *tile, const double *photons_bar,
                 struct phys_frame_tangent *bar);
     /* Adds the derivatives of the pixels along tangents (n x TILE_PIXELS). */
@@ -221,7 +222,7 @@ static int amorphous_is_fixed(const struct job *job)
            || job->fixed == (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE);
 }
 
-/* The state of a tile, behind that of its Bragg photons. */
+/* The state of a tile, stored behind the state of its Bragg photons. */
 struct amorphous_scratch {
     struct lanes l;
     struct cotangent p;

@@ -1,6 +1,6 @@
 /*
- * lane_back.h - the backward steps from the cotangents of a source's F^2 to those of its
- * source, its sample, its pixel and the frame. It is compiled with lanes_vjp.c, once per
+ * lane_back.h - the backward steps from the cotangents of F^2 under a source to the source,
+ * the sample, the pixel and the frame. It is compiled with lanes_vjp.c, once per
  * instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
@@ -46,7 +46,7 @@ static void lane_source_weights(const struct launch *a, int index, struct lanes 
     }
 }
 
-/* Computes the cotangents of the source's vectors from those of its polarization
+/* Computes the cotangents of the source's vectors from the cotangents of its polarization
  * (docs/theory.md, 10). */
 static void lane_polarization_source(const struct phys_frame *frame, int index,
                                      const real *restrict polar_bar,
@@ -121,7 +121,7 @@ static void displacement_back(const struct phys_frame *frame,
     }
 }
 
-/* Adds to the cotangents of the crystal's numbers. */
+/* Adds one source's contribution to the cotangents of the crystal's numbers. */
 static void crystal_back(struct phys_spec spec, const struct lanes *l,
                          const struct cotangent *p, const struct accumulator *to)
 {
@@ -287,8 +287,8 @@ static void capture_back(const struct launch *a, int layer,
     lane_add_number(to, p, l->n, PHYS_AT_layer_mu, 1, p->term[3]);
 }
 
-/* Completes the sums over the places of the tile's samples: those times the offsets from
- * the tile's middle become those times the offsets from the corner of the detector. */
+/* Completes the sums over the places of the tile's samples: offsets from the tile's middle
+ * are replaced by offsets from the corner of the detector. */
 static void lane_place_sums(const struct launch *a, const struct lanes *l,
                             const real *place, const real *of_fast, const real *of_slow,
                             struct phys_place_sums *out)
@@ -441,8 +441,8 @@ static void close_sample(const struct launch *a, int layer, const struct lanes *
     place_back(a, layer, l, p, to);
 }
 
-/* Completes a layer. Unless every sample has its own capture, it is that of the first
- * sub-pixel. */
+/* Completes a layer. Unless every sample has its own capture, all take the capture of the
+ * first sub-pixel. */
 static void close_layer(const struct launch *a, int layer, struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
@@ -457,7 +457,7 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
 
 /* ---- a pixel ---- */
 
-/* Returns the cotangent of the Bragg sum of lane i, given that of its photons. */
+/* Returns the cotangent of the Bragg sum of lane i, given the cotangent of its photons. */
 PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lanes *l,
                          int i, double photons_bar)
 {
@@ -480,8 +480,8 @@ static int lane_scale_cotangents(const struct launch *a, double factor,
     return most > 0;
 }
 
-/* Sets first_bar[i] to polar_bar[i] where this sample is the first, under this source, that
- * dmin lets through, and else to 0. */
+/* Sets first_bar[i] to polar_bar[i] if this sample is the first, under this source, that
+ * dmin lets through; else to 0. */
 static void lane_first_sample(const struct phys_frame *frame, int index,
                               const real *polar_bar, struct lanes *l, real *first_bar)
 {
@@ -498,7 +498,7 @@ static void lane_first_sample(const struct phys_frame *frame, int index,
     }
 }
 
-/* Propagates the cotangent of the pixel's polarization, which is that of the first
+/* Propagates the cotangent of the pixel's polarization, which is evaluated at the first
  * sample that dmin lets through. */
 static void first_polarization_back(const struct launch *a, const real *polar_bar,
                                     struct lanes *l, struct cotangent *p,
@@ -525,7 +525,7 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
     }
 }
 
-/* Propagates the cotangent of the pixel's solid angle, which is that of its first
+/* Propagates the cotangent of the pixel's solid angle, which is evaluated at its first
  * sample. */
 static void first_omega_back(const struct launch *a, const real *omega_bar, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
@@ -560,7 +560,7 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
 }
 
 /* Adds the cotangents of the scale factors before the sums; `bragg` is the Bragg part of
- * the photons without those. */
+ * the photons without the scale factors. */
 static void lane_scales(struct phys_spec spec, const struct phys_frame *frame,
                         double factor, int n, const struct cotangent *p,
                         const double *bragg, const struct accumulator *to)

@@ -5,8 +5,8 @@
  * precision.
  *
  * The cotangents of the frame's numbers are stored, one per lane, until the tile is done,
- * and multiplied by the tangents then. Those of its lists (sources, orientations) would
- * be as many as the samples, so they are multiplied by the tangents at once.
+ * and multiplied by the tangents then. The lists (sources, orientations) would need as many
+ * cotangents as there are samples, so they are multiplied by the tangents at once.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -8,7 +8,7 @@
 
 #include "kernels/lanes/lane_moments.h"
 
-/* phys_loss() of n pixels of which the kind is known when this is compiled. */
+/* phys_loss() of n pixels, for a kind that is known at compile time. */
 PHYS_FN double losses(struct phys_loss_model model, int n, const double *restrict photons,
                       const double *restrict observed, const double *restrict weight,
                       double *restrict slope, double *restrict curvature)

@@ -32,15 +32,15 @@ struct place_moments {
 };
 
 #ifndef PHYS_SINGLE
-/* The sums over pixels whose solid angle and polarization have the cotangents that
- * lane_pixels.h explains: those of the places, as above, and of the polarization's K and
- * vectors; and of the solid angle, times it. */
+/* Sums over pixels; lane_pixels.h explains the cotangents of their solid angle and
+ * polarization. The sums are the cotangents of the places (as above), of K and the vectors
+ * of the polarization, and of the solid angle times the solid angle. */
 struct pixel_sums {
     double place[3], fast[3], slow[3], kahn, incident[3], e[3], b[3], omega;
 };
 
-/* What they share: the polarization of the first source, and the power of the distance in
- * the solid angle. */
+/* The numbers that all pixels share: the polarization of the first source, and the power of
+ * the distance in the solid angle. */
 struct pixel_frame {
     double polarised, kahn, power; /* polarised: 1; 0 where the polarization is 1 */
     struct phys_vec3 incident, e, b;
@@ -74,8 +74,9 @@ struct moments {
 #endif
 };
 
-/* Returns the cotangent of the place of lane i's sample, from those of its direction and
- * (if `radial` is 1) of its distance. `mid` is the direction of the tile's middle. */
+/* Returns the cotangent of the place of lane i's sample, given the cotangents of its
+ * direction and (if `radial` is 1) of its distance. `mid` is the direction of the tile's
+ * middle. */
 PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct cotangent *p,
                                         int i, struct phys_vec3 mid, real per_r,
                                         real radial)

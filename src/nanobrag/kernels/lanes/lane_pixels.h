@@ -1,9 +1,9 @@
 /*
  * lane_pixels.h - the last step of the adjoint by spots where pixels are simple
- * (lane_simple.h): all cotangents but those of `bragg` and `amorphous` follow from two
- * numbers of each pixel, the cotangents of the two products. lanes_vjp.c has the general
- * case. The body is compiled with it in double, and the lanes in float call it too, as in
- * lane_amorphous.h.
+ * (lane_simple.h): two numbers of each pixel, the cotangents of its two products, are
+ * enough for all cotangents except those by `bragg` and `amorphous`. lanes_vjp.c has the
+ * general case. The body is compiled with it in double, and the lanes in float call it too,
+ * as in lane_amorphous.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,7 +33,7 @@ static void place_pixels(const struct launch *a, int sub, struct lanes *l, doubl
     lane_multiply_to(l->n, l->omega, l->polarization, product);
 }
 
-/* Adds the cotangents that follow from those of the products. */
+/* Adds the cotangents that follow from the cotangents of the products. */
 static void pixels_back(const struct launch *a, const struct lanes *l, const double *bright,
                         struct phys_frame_tangent *bar)
 {
@@ -63,7 +63,7 @@ static void pixels_back(const struct launch *a, const struct lanes *l, const dou
 }
 
 /* Adds the cotangents of the scale of the amorphous material and of the sources' weights;
- * `sum` is that of the photons' cotangents times solid angle and polarization. */
+ * `sum` is the sum of the photons' cotangents times solid angle and polarization. */
 static void amorphous_scales(const struct job *job, double sum,
                              struct phys_frame_tangent *bar)
 {

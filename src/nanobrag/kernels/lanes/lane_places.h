@@ -16,7 +16,7 @@
 struct launch {
     const struct phys_frame *frame;
     const struct tile *tile;
-    struct shown_pixels shown; /* of the tile's rendered pixels, each of which has a lane */
+    struct shown_pixels shown; /* the tile's rendered pixels; each has a lane */
     struct phys_view view;
     int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
     int per_source; /* 1: some factor differs between sources and pixels */
@@ -97,7 +97,7 @@ PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
     }
 }
 
-/* Sets the patch to that of the tile at a depth. */
+/* Sets the patch of the tile at a depth. */
 static void place_patch(const struct launch *a, double depth, struct lanes *l)
 {
     const struct tile *tile = a->tile;
@@ -212,7 +212,8 @@ static void captures(const struct launch *a, const struct lanes *l, int layer,
                          (real)layer);
 }
 
-/* Multiplies each factor[i] by that fraction, if there is a sensor. */
+/* Multiplies each factor[i] by the fraction of photons that a layer captures, if there is a
+ * sensor. */
 static void times_capture(const struct launch *a, const struct lanes *l, int layer,
                           real *restrict factor)
 {

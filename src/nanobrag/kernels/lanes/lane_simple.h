@@ -15,8 +15,8 @@
 
 #include "kernels/lanes/lane_sums.h"
 
-/* The solid angle is phys_solid_angle() without a division, in terms of the inverse
- * distance over that of the middle. */
+/* The solid angle is phys_solid_angle() without a division, from the inverse distance of
+ * the sample over the inverse distance of the middle. */
 PHYS_FN void products_at(int small, const struct launch *a, real fast, real slow,
                          const struct lanes *l, real *restrict product)
 {

@@ -39,8 +39,8 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 
 /* ---- a pair of source and orientation ---- */
 
-/* Returns F^2 of a lane and its derivatives by h, k, l, from those of the lattice
- * factor's square, and writes F^2/F to per_f[i]. */
+/* Returns F^2 of a lane and its derivatives by h, k, l, given the square of the lattice
+ * factor and its derivatives; writes F^2/F to per_f[i]. */
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
@@ -124,8 +124,8 @@ PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int 
         bump_slopes(spec, &view->crystal, n, weight, in, sum, p);
 }
 
-/* Adds the weighted dF^2/d(direction) to p->x, y, z. The axes are those of a
- * phys_anchor: divided by the wavelength. */
+/* Adds the weighted dF^2/d(direction) to p->x, y, z. The axes are divided by the
+ * wavelength, as in a phys_anchor. */
 static void add_direction(const struct phys_axes *of, real weight, int n,
                           struct cotangent *restrict p)
 {
@@ -187,7 +187,7 @@ PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box 
         }
 }
 
-/* Computes again the cells of the lanes alone. */
+/* Recomputes only the cells of the lanes. */
 static void cells_of(struct phys_spec spec, const struct launch *a, const struct aim *aim,
                      const struct phys_anchor *anchor, const struct lanes *l,
                      struct sites *out)

@@ -61,8 +61,8 @@ static void lane_source_share(const struct launch *a, const struct phys_source *
     if (a->per_source) weigh_samples(a->frame, source, l);
 }
 
-/* Returns the photons of the amorphous material over solid angle, polarization and its
- * scale. */
+/* Returns the photons of the amorphous material, divided by solid angle, polarization and
+ * its scale. */
 PHYS_FN double amorphous_of_sources(const struct phys_frame *frame)
 {
     double sum = 0;
@@ -119,7 +119,7 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     }
 }
 
-/* Returns the largest distance of the lanes' indices from those of the anchor, plus a
+/* Returns the largest distance of the lanes' indices from the anchor's indices, plus a
  * margin of four. It is the same in all orientations, because they only rotate the same
  * cell. */
 static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
@@ -212,8 +212,8 @@ static void place_again(struct phys_spec spec, const struct launch *a,
 }
 #endif
 
-/* What all orientations share under one source: the scattering vector of the tile's
- * middle, and how far the lanes' indices extend around it. */
+/* The numbers that all orientations share under one source: the scattering vector of the
+ * tile's middle, and how far the lanes' indices extend around it. */
 struct aim {
     const struct phys_source *source;
     double q[3];
@@ -287,8 +287,7 @@ static void lane_add_weighted(int n, const real *restrict share, const real *res
     for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
 }
 
-/* Sets the pixel's polarization to that of the first source, unless each sample has its
- * own. */
+/* Sets the pixel's polarization to the first source's, unless each sample has its own. */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
     const struct phys_source *source = frame->source;

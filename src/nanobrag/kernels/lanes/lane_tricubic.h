@@ -1,10 +1,10 @@
 /*
- * lane_tricubic.h - F interpolated at the lanes of a tile. Neighbouring pixels mostly lie
- * in the same cell of the box of reflections, and so do those of neighbouring
- * orientations; in a cell the interpolant is one polynomial of 64 terms. So each cell's
- * polynomial is found once and evaluated for runs of lanes, with loads that all lanes
- * share, instead of gathering 64 values for every lane. It is compiled with lanes.c and
- * lanes_vjp.c, once per instruction set and precision.
+ * lane_tricubic.h - F interpolated at the lanes of a tile. Neighbouring pixels, and
+ * neighbouring orientations, mostly lie in the same cell of the box of reflections. In a
+ * cell the interpolant is one polynomial of 64 terms. So each cell's polynomial is found
+ * once and evaluated for runs of lanes, with loads that all lanes share, instead of
+ * gathering 64 values for every lane. It is compiled with lanes.c and lanes_vjp.c, once per
+ * instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,8 @@
 
 #include "kernels/lanes/lane_places.h"
 
-/* The lanes of a run are evaluated so many at a time. Runs are short, so that 32 bytes are
- * as fast where there are longer vectors. Arrays extend by so many beyond the last lane. */
+/* VECTOR lanes of a run are evaluated at a time. Runs are short, so 32 bytes are as fast as
+ * longer vectors. Arrays extend VECTOR numbers beyond the last lane. */
 #ifdef __AVX__
 enum { VECTOR = 32 / sizeof(real) };
 #else
@@ -32,14 +32,14 @@ enum { VECTOR = 4 }; /* clang vectorises no loop over two */
 
 typedef real long_lane[TILE_PIXELS + VECTOR];
 
-/* At most CELLS_KEPT cells, found by the place in f of their first node in a table with
- * open addressing. */
+/* A table of at most CELLS_KEPT cells, with open addressing; the key of a cell is the place
+ * of its first node in f. */
 enum { CELLS_KEPT = 64, SLOTS = 4 * CELLS_KEPT, TERMS = 64, NO_CELL = -1 };
 
 struct cell_table {
     int n;
     int corner[SLOTS]; /* place of the first node; NO_CELL: the slot is free */
-    uint8_t number[SLOTS]; /* in which order the cells came */
+    uint8_t number[SLOTS]; /* the cell's number, in order of arrival */
 };
 
 static void cell_table_clear(struct cell_table *table)
@@ -143,13 +143,13 @@ PHYS_FN struct phys_f cubic_plane(const real *c, real k, real l)
     return (struct phys_f){f.f, 0, f.df, cubic(p0.df, p1.df, p2.df, p3.df, k).f};
 }
 
-/* F of the lanes and its derivatives by h, k, l. */
+/* F of the lanes, and its derivatives by h, k, l. */
 struct lane_f {
     _Alignas(64) long_lane f, dh, dk, dl;
 };
 
-/* Where the lanes lie: the first node of their cells, and the distances from the middles
- * of these. */
+/* The places of the lanes: the first nodes of their cells, and the distances from the
+ * middles of the cells. */
 struct in_cells {
     int corner[TILE_PIXELS];
     long_lane h, k, l;
@@ -166,7 +166,7 @@ struct sites {
     struct in_cells in;
 };
 
-/* A vector of lanes: where they lie in their cells, and what is computed there. */
+/* A vector of lanes: their places in their cells, and the results there. */
 struct vector {
     const real *h, *k, *l;
     real *f, *dh, *dk, *dl;
@@ -243,7 +243,7 @@ static __attribute__((noinline, unused)) void interpolate(
     all_planes(0, term, in, at, out);
 }
 
-/* The same with the derivatives by h, k and l. */
+/* The same as interpolate(), with the derivatives by h, k and l. */
 static __attribute__((noinline, unused)) void interpolate_slopes(
     const real *restrict term, const struct in_cells *restrict in, int at,
     struct lane_f *restrict out)
@@ -266,8 +266,8 @@ static int find_runs(int n, const int *restrict corner, int start[TILE_PIXELS + 
     return runs;
 }
 
-/* Computes F, and with `slopes` its derivatives, of all lanes. What a run's last vector
- * writes beyond its end is written again by the next. */
+/* Computes F, and with `slopes` its derivatives, of all lanes. The last vector of a run may
+ * write beyond the run's end; the next run overwrites that. */
 PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
                               const struct in_cells *in, struct cells *cells,
                               struct lane_f *out)

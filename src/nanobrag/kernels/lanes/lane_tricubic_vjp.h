@@ -1,8 +1,8 @@
 /*
  * lane_tricubic_vjp.h - the adjoint of lane_tricubic.h: from cotangents of F at the lanes
- * to those of the structure factors. Cotangents of the terms of a cell's polynomial are
- * added up over lanes and orientations, and go to the cell's 64 nodes once. It is compiled
- * with lanes_vjp.c, once per instruction set and precision.
+ * to cotangents of the structure factors. Cotangents of the terms of a cell's polynomial
+ * are added up over lanes and orientations, and go to the cell's 64 nodes once. It is
+ * compiled with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 
 #include "kernels/lanes/lane_tricubic.h"
 
-/* So many cells are kept, and so many orientations are added up in `real`. */
+/* SUMS_KEPT: cells that are kept. SUMS_MOST: orientations that are added up in `real`. */
 enum { SUMS_KEPT = 24, SUMS_MOST = 64 };
 
 /* Cotangents of the terms of the cells that a tile has met. */
@@ -45,7 +45,7 @@ PHYS_FN void cubics_through_vjp(const double *restrict out_bar, double *restrict
     }
 }
 
-/* Adds `scale` times the cotangents of a cell's terms to those of its nodes. */
+/* Adds `scale` times the cotangents of a cell's terms to the cotangents of its nodes. */
 static void give_cell(const struct phys_box *box, int corner, double scale,
                       real (*restrict term)[VECTOR], double *restrict f)
 {
@@ -126,8 +126,8 @@ static __attribute__((noinline)) void add_terms(const struct in_cells *restrict 
     }
 }
 
-/* Adds the cotangents of one orientation's F, f_bar[i] `scale`, to the sums, and these to
- * the structure factors `f` when there are many. */
+/* Adds the cotangents of one orientation's F, f_bar[i] `scale`, to the sums. When SUMS_MOST
+ * orientations have been added, the sums go to the structure factors `f`. */
 static void add_cells(const struct phys_box *box, int n, const struct in_cells *in,
                       const real *f_bar, double scale, struct cell_sums *sums, double *f)
 {

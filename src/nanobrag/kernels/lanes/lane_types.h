@@ -1,6 +1,6 @@
 /*
- * lane_types.h - the arrays in which the lanes kernels and their adjoint hold one tile,
- * in `real`. A lane is one element of a SIMD vector and stands for one pixel of the tile.
+ * lane_types.h - the arrays that hold one tile in the lanes kernels and their adjoint, in
+ * `real`. A lane is one element of a SIMD vector and stands for one pixel of the tile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,13 +21,15 @@ typedef double wide[TILE_PIXELS];
 struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
-    real radius; /* no sample's direction differs more from the middle's */
+    real radius; /* largest difference of a sample's direction from the middle's */
     double depth; /* of the patch, below the front of the sensor, m */
-    real sub_fast, sub_slow; /* sample from the pixel's corner, in sub-pixels */
+    real sub_fast, sub_slow; /* offset of the sample from the pixel's corner, in
+                                sub-pixels */
     int small; /* phys_patch_is_small() */
-    _Alignas(64) lane fast, slow; /* pixel's corner from the middle, in sub-pixels */
-    _Alignas(64) lane x, y, z; /* direction of the sample minus that of the middle */
-    _Alignas(64) lane ratio; /* distance of the sample over that of the middle */
+    _Alignas(64) lane fast, slow; /* offset of the pixel's corner from the middle, in
+                                     sub-pixels */
+    _Alignas(64) lane x, y, z; /* direction of the sample minus direction of the middle */
+    _Alignas(64) lane ratio; /* distance of the sample over distance of the middle */
     _Alignas(64) lane weight; /* of the sub-pixel: factors evaluated at every sample */
     _Alignas(64) lane share; /* weight of the sub-pixel under one source */
     _Alignas(64) lane sum; /* sum of F^2 over a chunk of orientations */

@@ -4,10 +4,9 @@
  * but its own arrays, so that compilers vectorise it without intrinsics. The file is
  * compiled for each instruction set, in double and in float.
  *
- * Directions and Miller indices are counted from those of the tile's middle, which are
- * computed in double (physics/tile/patch.h, anchor.h), so that float rounds only what
- * changes across a tile. Sums over more than CHUNK orientations are in double in either
- * precision.
+ * Directions and Miller indices are stored as differences from the tile's middle, which is
+ * computed in double (physics/tile/patch.h, anchor.h). So float rounds only the changes
+ * across a tile. Sums over more than CHUNK orientations are in double in either precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +17,8 @@
 /* This many orientations are summed in `real`; the sum is then added to one in double. */
 enum { CHUNK = 64 };
 
-/* Adds weight F^2 to sum[i]. This loop is separate from that of find_sites() because the
- * two together are so long a chain of operations that too few of them overlap. */
+/* Adds weight F^2 to sum[i]. This loop is separate from the loop of find_sites(): together
+ * they would be so long a chain of operations that too few of them overlap. */
 PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
                          real weight, const struct sites *restrict in, real *restrict sum)
 {
@@ -110,8 +109,8 @@ static int is_single_orientation(const struct launch *a)
            && !a->weighted && !a->per_source && !a->frame->amorphous_in_samples;
 }
 
-/* Does the work of add_source() when the weight is that of the source in all lanes, so
- * that no shares are stored. l->sum is 0 on entry and on return. */
+/* Does the work of add_source() when all lanes have the weight of the source, so that no
+ * shares are stored. l->sum is 0 on entry and on return. */
 PHYS_FN void add_single_orientation(const struct loops *loops, const struct launch *a,
                                     const struct phys_source *source, struct lanes *l)
 {
@@ -177,14 +176,14 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
 }
 
 /* Finishes the pixels of a tile whose sum is not 0, when the photons depend only on the
- * sum and the first sample. They are listed as those of a tile of which only they are
+ * sum and the first sample. They are listed as if no other pixel of the tile were
  * rendered. */
 static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
                        double factor, double *photons)
 {
     const struct launch a = launch_of(frame, tile);
     struct shown_pixels lit = {0};
-    int place[TILE_PIXELS] = {0}; /* of the lit ones among the rendered ones */
+    int place[TILE_PIXELS] = {0}; /* place of each lit pixel among the rendered ones */
     double sums[TILE_PIXELS];
     struct lanes l;
     _Alignas(64) lane capture;

@@ -4,8 +4,8 @@
  *
  * For each pair of source and orientation every lane has the derivatives of its F^2 by h,
  * k, l. Their sum over orientations, multiplied by the axes, is the cotangent of the
- * lane's direction; their sum over lanes, times the scattering vector, is that of the
- * orientation's axes. Only such sums are passed from one sample to the next, unless
+ * lane's direction; their sum over lanes, times the scattering vector, is the cotangent of
+ * the orientation's axes. Only such sums are passed from one sample to the next, unless
  * `photons_bar` depends on the photons: then the derivatives of all pairs are saved until
  * the photons are known.
  *
@@ -21,8 +21,8 @@
 #include "kernels/lanes/lane_pixels.h"
 #include "kernels/spots/reach.h"
 
-/* The saved derivatives of one sub-pixel under one source: those of all its pairs, or
- * (slope == NULL) none, so that only the current pair's exist. */
+/* The saved derivatives of one sub-pixel under one source: for all its pairs or, if slope
+ * == NULL, for none; then only the current pair's exist. */
 struct kept {
     /* sum of F^2 over the orientations, and derivatives by the crystal */
     real *source; /* (KEPT_OF_SOURCE x TILE_PIXELS) */
@@ -239,7 +239,7 @@ static void factors_alone(const struct launch *a, struct lanes *l)
     }
 }
 
-/* Adds the numbers of a tile's cotangent to those of a chunk. */
+/* Adds the numbers of a tile's cotangent to the numbers of a chunk's. */
 static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tangent *to)
 {
     const double *term = phys_numbers(from);
@@ -260,7 +260,7 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
     return a;
 }
 
-/* Adds the photons of the amorphous material to those of a tile. */
+/* Adds the photons of the amorphous material to the photons of a tile. */
 static void amorphous_photons(const struct job *job, const struct tile *tile,
                               double *photons)
 {
@@ -274,8 +274,8 @@ static void amorphous_photons(const struct job *job, const struct tile *tile,
     for (int i = 0; i < l.n; i++) photons[i] += (double)l.centre[i];
 }
 
-/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
- * material, which are computed. */
+/* Returns 1 when no pair reaches the tile. All its photons then come from the amorphous
+ * material, and this function computes them. */
 static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
 {
     if (!reach_is_empty(job->reach, tile)) return 0;

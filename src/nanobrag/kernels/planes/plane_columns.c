@@ -1,5 +1,5 @@
 /*
- * plane_columns.c - the normal matrix without what the planes explain: the Schur complement
+ * plane_columns.c - the normal matrix after the planes are eliminated: the Schur complement
  *
  *   J^T W J - sum over boxes of (J^T W P) (P^T W P)^-1 (P^T W J).
  *
@@ -232,8 +232,8 @@ void planes_add_tile(const struct planes *planes, int chunk,
 
 /* ---- elimination ---- */
 
-/* Adds the pieces of a box: its sums go to c->box, those of the n structure factors that it
- * has to c->f_box. Returns n. */
+/* Adds the pieces of a box. Its sums go to c->box, the sums of its n structure factors to
+ * c->f_box. Returns n. */
 static int add_pieces(const struct planes *planes, const struct plane *plane)
 {
     const struct plane_columns *c = &planes->columns;
@@ -311,11 +311,11 @@ static void subtract_factors(const struct plane_columns *c, const struct plane *
     }
 }
 
-/* Of what was there before. What is left of a parameter that is a sum of planes is
- * rounding: n eps, with n of up to some thousand pixels. */
+/* As a fraction of the diagonal before elimination. A parameter that is a sum of planes
+ * leaves only rounding: n eps, for n up to some thousand pixels. */
 static const double least_left = 1e-12;
 
-/* Sets to 0 what of a diagonal is left as rounding only. */
+/* Sets elements of a diagonal to 0 if only rounding is left of them. */
 static void remove_rounding(size_t n, size_t stride, const double *before, double *diagonal)
 {
     for (size_t i = 0; i < n; i++)
@@ -347,8 +347,8 @@ int planes_eliminate(const struct planes *planes, int coupling, struct normal_su
 
 /* ---- a whole column ---- */
 
-/* Adds P^T times the pixels of a box to `sum`; or, with `solved`, subtracts W P times that
- * from them. */
+/* Without `solved`: adds P^T times the pixels of a box to `sum`. With `solved`: subtracts W
+ * P `solved` from the pixels. */
 static void pass_over(const struct planes *planes, int number, const int rectangle[4],
                       const double *solved, double *pixels, double *sum)
 {

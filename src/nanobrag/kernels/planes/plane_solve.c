@@ -1,11 +1,12 @@
 /*
  * plane_solve.c - the planes of a loss, box by box, by Newton's method in three unknowns.
  *
- * The losses of Gauss, Poisson and Huber are convex, so that a box has one least loss; a
- * step is halved until the slope along it is. That of NB_LOSS_READOUT is not convex far
- * from the data, where what is found is the first minimum downhill from least squares. That
- * of Cauchy may have several, of which the lower one of two is taken: that reached while
- * its width falls from the spread of the data, and that next to Huber's plane.
+ * The losses of Gauss, Poisson and Huber are convex, so a box has one minimum; a step is
+ * halved until the loss, or the slope along the step, has fallen enough. NB_LOSS_READOUT is
+ * not convex far from the data; the solver then finds the first minimum downhill from least
+ * squares. Cauchy's loss may have several minima. The solver compares two and takes the
+ * lower: the one reached while the loss's width falls from the spread of the data, and the
+ * one next to Huber's plane.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,10 +23,11 @@ enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 /* A pixel without second derivative gets this part of a typical one, so that a step has a
  * length; where it matters, each step leaves this part of the error. */
 static const double least_curvature = 1e-6;
-/* The same for pixels beyond the limit of Huber's loss, of their curvature. */
+/* Least curvature of a pixel beyond Huber's delta, as a fraction of its curvature
+ * inside. */
 static const double beyond_huber = 1e-2;
 
-/* What a box tells before its planes are sought. */
+/* Sums over the data of a box, found before its plane. */
 struct survey {
     double n, u, v, uu, uv, vv; /* sums over pixels that are not saturated */
     double all, weight, observed; /* sums of 1, w and w y over all */
@@ -34,7 +36,7 @@ struct survey {
 /* The loss of a box at a plane. */
 struct box_loss {
     double value;
-    double size, noise; /* sum of the slopes' sizes; and that of the values' */
+    double size, noise; /* rounding, over eps: of the slopes; of the value */
     struct plane_model model;
 };
 
@@ -47,7 +49,7 @@ struct box_at_work {
     double level; /* mean of the observed photons */
     int kept[PLANE_TERMS];
     int positive; /* as in struct plane */
-    int reweighted; /* 1: steps are those of reweighted least squares */
+    int reweighted; /* 1: steps of reweighted least squares */
     struct plane *out;
 };
 
@@ -58,7 +60,7 @@ static int limits_planes(const struct phys_loss_model *model)
     return model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT;
 }
 
-/* Returns the photons of a span, from pixel (s, f) on. */
+/* Returns the photons of a row of pixels, from pixel (s, f) on. */
 static const double *photons_at(const struct box_at_work *w, int s, int f, size_t place)
 {
     const struct plane_target *t = w->target;
@@ -167,8 +169,8 @@ struct row_at {
     double bend[TILE_FAST]; /* second derivatives, for Newton's steps */
 };
 
-/* Sets the second derivatives, or, where these are too small or negative, what makes a step
- * of a sensible length. */
+/* Sets the second derivatives. Where they are too small or negative, sets a curvature that
+ * makes a step of a sensible length. */
 static void bend(const struct box_at_work *w, struct row_at *r)
 {
     const struct phys_loss_model *model = &w->target->model;
@@ -262,7 +264,8 @@ static void find_loss(const struct box_at_work *w, const double *at, struct box_
     mirror(out->model.curvature);
 }
 
-/* Returns how much of a step keeps photons where some were observed, by Poisson's loss. */
+/* Returns the fraction of a step that keeps photons positive where some were observed;
+ * Poisson's loss needs this. */
 static double part_of_step(const struct box_at_work *w, const double *at,
                            const double *step)
 {
@@ -325,8 +328,8 @@ static void keep_terms(struct box_at_work *w, const struct survey *s)
     w->kept[2] = vv - (w->kept[1] ? uv * uv / uu : 0) > least;
 }
 
-/* Sets a plane to that of least squares, or to a constant where it would not be positive
- * everywhere. */
+/* Sets a plane to the least-squares plane; to a constant, if that plane would not be
+ * positive everywhere. */
 static void guess(const struct box_at_work *w, double *at)
 {
     const struct plane_target *target = w->target;
@@ -354,7 +357,8 @@ static double along(const double *slope, const double *step)
     return slope[0] * step[0] + slope[1] * step[1] + slope[2] * step[2];
 }
 
-/* Goes from a plane towards `to`, as far as that is downhill. Returns 0 if it is not. */
+/* Goes from a plane towards `to` as far as the loss falls. Returns 0 if it does not
+ * fall. */
 static int search(const struct box_at_work *w, const double *to, double *at,
                   struct box_loss *loss)
 {
@@ -386,8 +390,8 @@ static int search(const struct box_at_work *w, const double *to, double *at,
     return 0;
 }
 
-/* Goes downhill from a plane to a minimum; returns its face. Where the second derivatives
- * of Cauchy's loss show no way, reweighted least squares do, if there is one. */
+/* Goes downhill from a plane to a minimum; returns its face. Where Newton's steps fail for
+ * Cauchy's loss, reweighted least squares find a way down, if there is one. */
 static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
 {
     const int may_reweigh = w->target->model.kind == PHYS_LOSS_CAUCHY;
@@ -409,7 +413,7 @@ static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
     return face;
 }
 
-/* The same for another loss. */
+/* The same as descend(), for a loss of another kind and delta. */
 static void descend_by(const struct box_at_work *w, int kind, double delta, double *at,
                        struct box_loss *loss)
 {

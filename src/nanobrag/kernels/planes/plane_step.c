@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A face: the planes that are sums of its n directions. */
+/* A face: all planes that are linear combinations of its n directions. */
 struct face {
     int n;
     double direction[PLANE_TERMS][PLANE_TERMS];
@@ -38,7 +38,7 @@ static void times(const double m[PLANE_TERMS][PLANE_TERMS], const double *a, dou
     for (int i = 0; i < PLANE_TERMS; i++) out[i] = dot(m[i], a);
 }
 
-/* Returns 1 if a direction changes no term that stays 0. */
+/* Returns 1 if a direction leaves all fixed terms at 0. */
 static int is_free(const struct plane_model *model, const double *direction)
 {
     for (int i = 0; i < PLANE_TERMS; i++)

@@ -2,10 +2,11 @@
  * plane_step.h - Newton's step of the plane of a box: the least of a quadratic model of its
  * loss, among all planes or among those that are nowhere negative in the box.
  *
- * With u and v from -1 to 1 the latter are the cone a >= |b| + |c|. It has ten faces: the
- * inside, four sides (the plane is 0 in one corner of the box), four edges (it is 0 along
- * one edge of the box) and the apex. The model is minimised on each of them, and the least
- * that lies in the cone is taken, so that no guess of the active bounds is needed.
+ * With u and v from -1 to 1, the planes nowhere negative are the cone a >= |b| + |c|. It
+ * has ten faces: the inside, four sides (the plane is 0 in one corner of the box), four
+ * edges (it is 0 along one edge of the box) and the apex. The model is minimised on each of
+ * them, and the least that lies in the cone is taken, so that no guess of the active bounds
+ * is needed.
  *
  * SPDX-License-Identifier: MIT
  */

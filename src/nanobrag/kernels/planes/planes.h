@@ -2,8 +2,8 @@
  * planes.h - a plane of background in each box of a window, eliminated from a loss: for
  * given photons I the planes are those at which the loss of I + plane is least. The loss
  * then is a function of I alone. Its slopes by I are those at fixed planes, because the
- * loss does not change with the planes to first order; its matrix J^T W J loses what the
- * planes explain.
+ * loss does not change with the planes to first order; from its matrix J^T W J the part
+ * that the planes explain is subtracted.
  *
  * A plane is a + b u + c v, with u and v from -1 to 1 across the box. A pixel belongs to
  * the first box that holds it. Each box is solved by one thread, and sums over boxes are
@@ -32,9 +32,9 @@ struct plane {
     double at[PLANE_TERMS]; /* a, b, c: photons */
     int positive; /* 1: it may not be negative */
     double value; /* loss of the box */
-    /* (P^T W P)^-1 on the terms and the face that are free, with P the columns 1, u, v */
+    /* (P^T W P)^-1 on the free terms and the free face; P has the columns 1, u, v */
     double inverse[PLANE_TERMS][PLANE_TERMS];
-    int fault, slow, fast; /* enum plane_fault, of the first pixel that has one */
+    int fault, slow, fast; /* fault: enum plane_fault, of the first pixel with a fault */
     int first; /* its first piece, below 0: none */
 };
 
@@ -47,14 +47,14 @@ struct plane_pixels {
     int whole; /* 1: all pixels of the box are loaded */
 };
 
-/* The pixels that a tile and a box share, and P^T W J of these. */
+/* The pixels that a tile and a box share, with P^T W J of these pixels. */
 struct plane_piece {
     int box, chunk;
     int next; /* piece of the same box, below 0: none */
     int head, tail; /* its entries in the list of its chunk, below 0: none */
 };
 
-/* P^T W times the column of a structure factor, of one piece. */
+/* P^T W times the column of a structure factor, summed over one piece. */
 struct plane_entry {
     int f, next;
     double sum[PLANE_TERMS];
@@ -75,7 +75,8 @@ struct plane_columns {
     double *box, *solved; /* (PLANE_TERMS x tangents) of the box at hand */
     double *f_box; /* (f x PLANE_TERMS) the same of its structure factors */
     double *before; /* (tangents + f) the diagonal before elimination */
-    int *f_used, *f_at; /* (f) which of them it has; and their numbers here, -1: none */
+    int *f_used, *f_at; /* f_used: structure factors of the box at hand. f_at: (f) place of
+                           each in f_used, -1: none */
 };
 
 struct planes {
@@ -133,9 +134,9 @@ void planes_add_tile(const struct planes *planes, int chunk,
                      const struct adjoint_kernels *adjoint_kernels,
                      const struct jacobian_tile *jacobian);
 
-/* Subtracts what the planes explain from the lower triangle of J^T W J, the diagonal of the
- * structure factors and, if `coupling` is 1, from that block. Returns 0 if there was no
- * memory for the entries. */
+/* Subtracts the part that the planes explain from the lower triangle of J^T W J, from the
+ * diagonal of the structure factors and, if `coupling` is 1, from the coupling block.
+ * Returns 0 if there was no memory for the entries. */
 int planes_eliminate(const struct planes *planes, int coupling, struct normal_sums *sums);
 
 /* Subtracts from W times a column of J, for the pixels of a rectangle (as a box) row after
@@ -144,8 +145,8 @@ void planes_project(const struct planes *planes, const int rectangle[4], double 
 
 /* ---- within kernels/planes ---- */
 
-/* Returns a plane at a pixel. Where it may not be negative, what is left of it by rounding
- * is 0. */
+/* Returns a plane at a pixel. If the plane may not be negative, a value within rounding of
+ * 0 becomes 0. */
 static inline double plane_value(const double *at, int positive, double u, double v)
 {
     const double plane = at[0] + u * at[1] + v * at[2];
@@ -154,8 +155,9 @@ static inline double plane_value(const double *at, int positive, double u, doubl
     return positive && plane < rounding ? 0 : plane;
 }
 
-/* Returns 1 if the plane at a pixel is free to change. Where it is 0 its free directions
- * add up to 0, but their rounding, times the curvature of a dark pixel, need not. */
+/* Returns 1 if the plane at a pixel is free to change. Where the plane is 0 its free
+ * directions add up to 0, except for rounding; a dark pixel's curvature could magnify
+ * that. */
 static inline int plane_moves(const struct plane *plane, double u, double v)
 {
     return !plane->positive || plane_value(plane->at, 1, u, v) > 0;

@@ -11,7 +11,7 @@
 #include "kernels/spots/reach.h"
 
 struct attempts {
-    struct job job; /* its `reach` is that of this attempt */
+    struct job job; /* its `reach` is for this attempt */
     struct kernel_set
         kernels; /* without single precision where this attempt is in double */
     double begin; /* share of the progress that finding the pairs takes */

@@ -37,7 +37,7 @@ struct search {
     struct ewald ewald;
     int first, n, first_source, nsource; /* the group's orientations and sources */
     double stars[GROUP][9];
-    double share; /* of all pairs, before the group */
+    double share; /* share of all pairs that came before the group */
     /* of one layer */
     size_t room;
     struct candidate *candidates;
@@ -159,7 +159,7 @@ static nb_status grow_layer(struct search *s, size_t n)
     return NB_OK;
 }
 
-/* Appends those of n reflections that scatter. */
+/* Appends the reflections, of n candidates, that scatter. */
 static nb_status append(struct search *s, size_t n)
 {
     if (s->found + n > s->capacity) {
@@ -291,7 +291,7 @@ static size_t merge(size_t n, struct bright *list)
     return left + 1;
 }
 
-/* Finds the reflections of one panel, behind those of the panels before. */
+/* Finds the reflections of one panel and appends them to the list of the panels before. */
 static nb_status visit_panel(struct search *s, const struct job *job)
 {
     const struct phys_frame *frame = job->frame;

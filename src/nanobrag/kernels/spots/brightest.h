@@ -18,7 +18,7 @@ struct bright {
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
     double fast, slow; /* mean place on its panel, by brightness, in pixels */
     int panel;
-    size_t found; /* order in which it was found */
+    size_t found; /* position in the order of finding */
 };
 
 /* Finds the reflections of the job of an image on its detector, ordered by brightness, the

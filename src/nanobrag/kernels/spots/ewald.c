@@ -1,7 +1,7 @@
 /*
  * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where
  * T(q) = q^2 + 2 q.k vanishes; within a radius r of the sphere |T| <= r (2 |k| + r). All
- * bounds here are on the generous side: a candidate too many costs a comparison.
+ * bounds here are generous: a candidate too many costs only a comparison.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -173,7 +173,8 @@ static void set_cone(struct ewald *e, const struct phys_frame *frames, int panel
     e->sine = sin(e->cone);
 }
 
-/* Returns rho^2 of a profile at a radius within half an index of the reflection, else 0. */
+/* Returns rho^2 of a profile at the spot's radius if the radius is within half an index,
+ * else 0. */
 static double narrow_rho2(const struct phys_frame *frame, struct phys_spec spec,
                           double radius)
 {
@@ -355,7 +356,7 @@ static double largest_offset(const struct ewald *e, double q)
     return near + by_rotation + stretched + 1e-9 * (q * q + q * wave);
 }
 
-/* Returns the ray of a reflection q, of which so long is |q|. */
+/* Returns the ray of a reflection q; `length` is |q|. */
 static struct ewald_ray ray_of(const struct ewald *e, const double q[3], double length)
 {
     struct ewald_ray ray;
@@ -376,7 +377,7 @@ int ewald_reaches(const struct ewald *e, const struct ewald_ray *ray, struct can
     double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
 
     if (n <= -off) return 0;
-    if (n <= off) { /* some of its directions never meet the plane */
+    if (n <= off) { /* some directions of the ray never meet the plane */
         c->low = -1;
         c->high = (float)(e->rows + 1);
         return 1;

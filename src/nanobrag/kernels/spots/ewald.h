@@ -18,8 +18,8 @@ struct candidate {
 };
 
 /* The light that a reflection scatters in any pair of a group: wave vectors within `off` of
- * v, 1/A. The tangents from the crystal to that sphere are so long; below 0: the crystal is
- * inside. */
+ * v, 1/A. `tangent` is the length of the tangents from the crystal to that sphere; below 0:
+ * the crystal is inside. */
 struct ewald_ray {
     double v[3], off, tangent;
 };
@@ -100,14 +100,14 @@ static inline int ewald_is_towards(const struct ewald *e, const struct ewald_ray
     const double *v = ray->v, *to = e->towards;
 
     if (e->everywhere || ray->tangent < 0) return 1;
-    /* |v| times the cosine of the cone's angle and that of the sphere */
+    /* |v| times the cosine of the sum of the cone's and the sphere's angles */
     return v[0] * to[0] + v[1] * to[1] + v[2] * to[2]
            >= e->cosine * ray->tangent - e->sine * ray->off;
 }
 
 /* Returns 1 when a candidate may reach some row and some column of the detector, or panel;
- * its rows become those of sub-pixels that it may reach. Candidates of a detector of
- * several panels have none before. */
+ * sets its rows to the sub-pixel rows that it may reach. Candidates of a detector of
+ * several panels have no rows before this call. */
 int ewald_reaches(const struct ewald *ewald, const struct ewald_ray *ray,
                   struct candidate *candidate);
 

@@ -8,7 +8,7 @@
 #include "kernels/grid.h"
 #include "kernels/spots/row_strips.h"
 
-/* The bits take at most so many words; when that is not enough, consecutive pairs share one
+/* The bits take at most MOST_WORDS words; if that is not enough, consecutive pairs share a
  * bit. */
 enum { MOST_WORDS = 1 << 24 };
 

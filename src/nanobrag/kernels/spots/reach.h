@@ -67,9 +67,9 @@ static inline int reach_is_empty(const struct reach *reach, const struct tile *t
     return 1;
 }
 
-/* Returns the part of a tile from its cell *i on that is computed at once, a cell or all
- * cells in a row that no pair reaches, and moves *i behind it. If `reach` is NULL, it is
- * one cell. */
+/* Returns the next part of a tile to compute, which begins at cell *i, and moves *i behind
+ * it. The part is one cell, or all following cells that no pair reaches. If `reach` is
+ * NULL, it is one cell. */
 struct tile reach_next(const struct reach *reach, const struct tile *tile, int *i);
 
 /* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`

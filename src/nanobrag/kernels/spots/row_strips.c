@@ -19,7 +19,8 @@
 enum { GROUP = 256 };
 static const double most_rotation = 0.02;
 
-/* A further thread is started for so many reflections to scan and samples to finish. */
+/* A further thread is used for each `least_work` reflections to scan and samples to
+ * finish. */
 static const double least_work = 2e4;
 
 double strips_group(struct ewald *ewald, const struct phys_frame *frame)
@@ -100,7 +101,7 @@ void strips_of_window(const struct window *image, int *first, int *end)
     }
 }
 
-/* Returns the row of tiles of a panel with which a strip of it begins. */
+/* Returns the first row of tiles in a strip of a panel. */
 static int row_of_strip(const struct window *panel, int strip)
 {
     const int row = strip * STRIP_TILES - panel->first_row;
@@ -121,7 +122,7 @@ int strips_row(const struct window *image, int strip)
     return image->npanel > 0 ? image->nrow : row_of_strip(image, strip);
 }
 
-/* Allocates what the panels of an image need, and numbers their strips. */
+/* Allocates memory for the panels of an image, and numbers their strips. */
 static int grow_panels(struct spots_work *work, const struct window *image)
 {
     const int n = image->npanel;
@@ -147,7 +148,8 @@ static int grow_panels(struct spots_work *work, const struct window *image)
     return 1;
 }
 
-/* Returns the panel of a strip of the image, and its number among those of the panel. */
+/* Returns the panel of a strip of the image; *number becomes the strip's number in the
+ * panel. */
 static int panel_of_strip(const struct strips *strips, int strip, int *number)
 {
     const struct window *image = strips->job->window;
@@ -182,7 +184,7 @@ struct group {
     double (*stars)[9]; /* of each orientation */
 };
 
-/* Appends those of n candidates that may reach the rows of a strip to a list. */
+/* Appends to a list the candidates, of n, that may reach the rows of a strip. */
 static void append_reaching(const struct candidate *c, size_t n, const int rows[2],
                             float *h, float *k, float *l, size_t *listed)
 {
@@ -345,8 +347,8 @@ static nb_status find_rays(nb_context *ctx, struct group *g, int threads)
 }
 
 /* Writes the candidates that reach a panel to `out`, with their rows there, and returns
- * their number. With NULL it only counts those in the cone of the panel, which are no
- * fewer and take less time to tell. */
+ * their number. If `out` is NULL, returns only an upper bound: the number in the cone of
+ * the panel, which is cheaper to find. */
 static size_t locate_on_panel(const struct group *g, int panel, struct candidate *out)
 {
     const struct spots_work *work = g->strips->work;

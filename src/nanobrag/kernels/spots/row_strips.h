@@ -1,8 +1,8 @@
 /*
  * row_strips.h - the loop that an image, its adjoint and its reach share. The detector is
- * cut into strips: groups of detector rows, each of which one thread works on. A strip is
- * visited for every pair of source and orientation, always in the same order, with the list
- * of reflections that may reach it.
+ * cut into strips: groups of detector rows. One thread works on a strip. A strip is visited
+ * for every pair of source and orientation, always in the same order, with the list of
+ * reflections that may reach it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,12 +35,12 @@ struct strips {
     const struct job *job; /* of the image */
     double radius; /* of a spot, 1/A */
     double *bragg; /* like the job's photons, set to 0 before the first pair; NULL: none */
-    double begin, share; /* share of the progress before this run, and that of this run */
+    double begin, share; /* share of the progress before this run; share of this run */
     int first, end; /* the strips to visit, end excluded; 0, 0: all of the window */
     int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
                    0: as many chunks as strips */
     strip_visit *visit;
-    strip_leave *leave; /* NULL: nobody needs to know */
+    strip_leave *leave; /* may be NULL */
     const void *user;
     struct spots_work *work;
 };
@@ -54,11 +54,11 @@ double strips_group(struct ewald *ewald, const struct phys_frame *frame);
 int strips_threads(const struct job *job, double work);
 
 /* Writes the first strip that holds a tile of an image, and the end of the last. Strips are
- * numbered by their rows; those of several panels are numbered from 0, panel after panel,
- * from the first that holds a tile of the panel to the last. */
+ * numbered by their rows; with several panels they are numbered from 0, panel after panel,
+ * from the first to the last strip that holds a tile of the panel. */
 void strips_of_window(const struct window *image, int *first, int *end);
 
-/* Returns the row of tiles, among those of the image, with which a strip begins. */
+/* Returns the first row of tiles in a strip, counted in the image. */
 int strips_row(const struct window *image, int strip);
 
 /* Visits the strips that hold a tile of the job for all pairs. Errors: NB_ERR_MEMORY,

@@ -133,7 +133,7 @@ PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crysta
     }
 }
 
-/* Computes F^2 of the samples of a narrow piece from w; `small` is that of the piece. */
+/* Computes F^2 of the samples of a narrow piece from w; `small` belongs to the piece. */
 PHYS_FN void narrow_intensities(int small, int shape, real fudge,
                                 const struct piece_w *piece, const struct piece_samples *at,
                                 real *restrict f2)
@@ -171,8 +171,8 @@ static void apply_factors(const struct splat_layer *splat_layer,
     }
 }
 
-/* Adds n numbers, times a weight, to others. A block is added as a whole where that many of
- * them may be touched. */
+/* Adds n numbers, times a weight, to a row. A whole block is added at once if `room`
+ * allows. */
 static inline void add_row(double weight, const real *restrict f2, int n, int room,
                            double *restrict sums)
 {
@@ -184,8 +184,7 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     for (; done < n; done++) sums[done] += weight * (double)f2[done];
 }
 
-/* Adds those of n numbers, of the samples from `first` on, that lie in a span of pixels.
- */
+/* Adds the numbers of those samples, of n from `first` on, that lie in a span of pixels. */
 static inline void add_samples(double weight, const real *restrict f2, int over, int first,
                                int n, const struct painted_span *t, double *restrict sums)
 {
@@ -250,7 +249,7 @@ struct painter;
 typedef void intensities(const struct painter *painter, const struct pieces *pieces,
                          struct listed *list);
 
-/* What the pieces of a pair share. */
+/* The numbers that all pieces of a pair share. */
 struct painter {
     const struct splat_layer *splat_layer;
     const struct pair *pair;
@@ -350,8 +349,9 @@ static void weigh_samples(const struct painter *painter, const struct pieces *pi
     apply_factors(painter->splat_layer, pair->source, &s, &factors, &list->at, list->f2);
 }
 
-/* Computes the samples of n lists and adds them to their pixels. One step for all lists
- * after the other, because the loads of a step must not wait for the stores of the last. */
+/* Computes the samples of n lists and adds them to their pixels. Each step runs over all
+ * lists before the next step begins, so that its loads need not wait for the stores
+ * before. */
 static void paint(const struct painter *painter, const struct pieces *pieces,
                   const struct row_spans *spans, int n, struct listed *lists)
 {

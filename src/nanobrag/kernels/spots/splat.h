@@ -35,7 +35,7 @@ struct pair {
     int index, orientation; /* numbers of the source and of the orientation in the frame */
 };
 
-/* The part of one layer of a panel that reflections are splatted on, in samples. */
+/* The part of one layer of a panel on which reflections are splatted, in samples. */
 struct splat_layer {
     const struct phys_frame *frame;
     struct phys_detector_plane plane;
@@ -45,7 +45,7 @@ struct splat_layer {
     const struct window
         *window; /* pixels of the panel to compute; it moves no patch and so changes no
                     bits. Spots may be splatted on all of its tiles */
-    double *bragg; /* sums of F^2 less constant factors, of an image or packed */
+    double *bragg; /* sums of F^2 without constant factors, of an image or packed */
     int packed; /* 1: bragg and the weights of an adjoint are packed (base/window.h) */
 };
 

@@ -1,6 +1,6 @@
 /*
  * splat_pieces.h - the samples of spots, for splat.c and its adjoint. A spot is cut into
- * pieces of few samples, mostly one. What the samples of a piece are computed from is found
+ * pieces of few samples, mostly one. The numbers that the samples of a piece need are found
  * for a batch of pieces at a time. A piece is then walked row by row: each row of samples
  * meets the spot in a span, and the samples of all spans make one list.
  *
@@ -23,8 +23,8 @@ struct form {
     int narrow;
     double unit, sub; /* wave number, 1/A; edge of a sub-pixel, m */
     double rows[9], most;
-    double per_halving; /* by how much most^2 falls where F^2 is half of the largest: what
-                           is cut off is then the same share of the largest peak */
+    double per_halving; /* how much most^2 falls when F^2 is halved, so that the cut stays
+                           at the same share of the largest peak */
     double size; /* at least the length of rows . d times the wave number, for any d */
     double corner[3]; /* of the layer's first pixel, m */
     double fast[3], slow[3]; /* axes of the detector */
@@ -101,9 +101,9 @@ struct pieces {
     int n;
     _Alignas(64) double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
     double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
-    double f[BATCH]; /* its F where it has one of its own, else 1 */
+    double f[BATCH]; /* its F if each reflection has its own, else 1 */
     int place[BATCH]; /* of that F in the box of structure factors */
-    double halvings[BATCH]; /* from the largest F^2 to its own */
+    double halvings[BATCH]; /* halvings of the largest F^2 to reach its own */
     double fast[BATCH], slow[BATCH], width[BATCH], height[BATCH]; /* rectangle of samples */
     /* computed by place_pieces(): */
     double wx[BATCH], wy[BATCH], wz[BATCH]; /* w at the middle */
@@ -118,10 +118,10 @@ struct pieces {
 
 /*
  * Finds the samples of the pieces. To first order in s, w is linear in s, and the samples
- * within the spot fill an ellipse. On a piece that is small the factor (1 + u)^(-1/2) - 1
- * differs from its first order, -d.s, by at most |s|^2 / 2 + 0.4 u^2, and it is at most
- * 0.51 |u|; `most` is widened by what these do to w. Of any other piece all samples are
- * taken. Unused places of the batch are filled from the first.
+ * within the spot fill an ellipse. On a small piece the factor (1 + u)^(-1/2) - 1 differs
+ * from its first order, -d.s, by at most |s|^2 / 2 + 0.4 u^2, and is at most 0.51 |u|;
+ * `most` is widened by the effect of these terms on w. Any other piece takes all its
+ * samples. Unused places of the batch are filled from the first.
  */
 static void place_pieces(const struct form *of, struct pieces *p)
 {
@@ -193,7 +193,7 @@ struct walk {
     const struct pair *pair;
     const struct reflections *list;
     const int *hits;
-    int n, own_f; /* hits; 1: reflections have an F of their own */
+    int n, own_f; /* n: hits; own_f: 1: each reflection has its own F */
     int next, count, i; /* first hit not yet located; spots of the batch, and the next */
     struct located at;
     struct outline spot; /* the rectangle of the spot, */
@@ -211,10 +211,10 @@ static void start_walk(const struct splat_layer *splat_layer, const struct pair 
     w->next = w->count = w->i = w->fast = w->slow = w->place = 0;
     w->f = 1;
     w->halvings = 0;
-    w->spot = (struct outline){{0, 0}, {0, 0}, 0}; /* no row is left of it */
+    w->spot = (struct outline){{0, 0}, {0, 0}, 0}; /* the current spot has no row left */
 }
 
-/* Returns how often the square of a number can be halved until it is at most 1. */
+/* Returns how many halvings take the square of a number to 1 or below. */
 static double halvings_of(double times)
 {
     int exponent;
@@ -223,7 +223,7 @@ static double halvings_of(double times)
     return exponent > 1 ? exponent - 1 : 0;
 }
 
-/* Starts spot i of the batch. Returns 0 where nothing of it is to be computed. */
+/* Starts spot i of the batch. Returns 0 if no part of it needs computing. */
 static int start_spot(struct walk *w, int i)
 {
     const struct located *at = &w->at;
@@ -313,7 +313,7 @@ static struct spot spot_of(const struct splat_layer *splat_layer, const struct p
     return s;
 }
 
-/* What w is computed from, in `real`; see struct pieces. */
+/* The numbers from which w is computed, in `real`; see struct pieces. */
 struct piece_w {
     struct phys_vec3 middle, fast, slow, e;
     real along_fast, along_slow, fast_fast, fast_slow, slow_slow; /* coefficients of u */
@@ -353,12 +353,14 @@ enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
 
 struct piece_samples {
     int begin, end; /* rows of the piece */
-    int n, padded; /* samples; as many in whole blocks, the last ones in the middle */
+    int n, padded; /* samples; the same rounded up to whole blocks; the added ones lie in
+                      the middle */
     _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
 };
 
-/* The spans of all rows of a piece: the first sample in the ROI and within the spot, and
- * their number. No sample depends on where a span begins, so the ROI changes no bits. */
+/* The spans of all rows of a piece: the first sample that is in the ROI and in the spot,
+ * and the number of such samples. No sample depends on where a span begins, so the ROI
+ * changes no bits. */
 struct row_spans {
     int rows;
     int first[PIECE + BATCH], n[PIECE + BATCH];

@@ -51,8 +51,8 @@ PHYS_FN double last_in(double high, double limit)
  * Finds the samples whose direction d lies within the radius of a reflection, that is
  * |k d - v| <= radius with v = q + k. Since |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2,
  * where a is the angle between d and v, 2 |v| sin(a/2) is at most `reach`. The loop spans
- * in double over a whole batch: most spots of a large crystal fall between the samples, and
- * nothing more is computed for those.
+ * in double over a whole batch: most spots of a large crystal fall between the samples and
+ * need no further work.
  */
 static void locate(const struct splat_layer *splat_layer, const struct pair *pair,
                    struct located *at)
@@ -115,15 +115,15 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
     return a;
 }
 
-/* Returns the pixel of a sample along an axis, for `over` sub-pixels. A quotient takes
- * longer than all else that is done with most samples. */
+/* Returns the pixel of a sample along an axis, for `over` sub-pixels. A division would take
+ * longer than all other work on most samples. */
 static inline int pixel_of(int over, int sample)
 {
     return over == 1 ? sample : sample / over;
 }
 
-/* Finds the rectangle of samples of spot i of a batch, which is seen; of boxes only the
- * part around the pixels that are rendered. Returns 0 when it overlaps none. */
+/* Finds the rectangle of samples of spot i of a batch, for a spot that is seen. In boxes
+ * only the part around the rendered pixels counts. Returns 0 when it overlaps none. */
 static int find_outline(const struct splat_layer *splat_layer, const struct located *at,
                         int i, struct outline *out)
 {

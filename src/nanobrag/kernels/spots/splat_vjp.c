@@ -1,7 +1,7 @@
 /*
  * splat_vjp.c - the adjoint of splat.c. It visits the same samples of the same spots, and
- * sums the cotangents of the pair and of the detector from those of the pixels. It is
- * compiled like splat.c.
+ * sums the cotangents of the pair and of the detector from the cotangents of the pixels. It
+ * is compiled like splat.c.
  *
  * All samples of a spot belong to one reflection, and the scattering vector times an axis
  * of the cell is an index. So the cotangents of the axes follow from sums of slope times
@@ -25,8 +25,8 @@ struct samples {
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
     _Alignas(64) block wf2; /* weight times F^2 of the lattice */
-    _Alignas(64) block gh, gk, gl; /* d(wf2)/dh, dk, dl; for profiles still without the
-                                      factor of the metric */
+    _Alignas(64) block gh, gk, gl; /* d(wf2)/dh, dk, dl; for profiles without the factor of
+                                      the metric */
     _Alignas(64) block h, k, l; /* indices counted from the reflection */
     _Alignas(64) block x, y, z, per_ratio; /* the members of struct phys_place */
 };
@@ -37,8 +37,8 @@ struct piece_sums {
     struct phys_place_sums at;
 };
 
-/* Copies n weights, a block at a time where as many follow: the next row overwrites what is
- * too much. */
+/* Copies n weights, a whole block at a time if `room` allows; the next row overwrites the
+ * excess. */
 static inline void copy_weights(const double *restrict from, int n, int room, real scale,
                                 real *restrict to)
 {
@@ -49,8 +49,7 @@ static inline void copy_weights(const double *restrict from, int n, int room, re
     for (; done < n; done++) to[done] = (real)(from[done] * scale);
 }
 
-/* Copies the weights of n samples from sample `first` on, all of which lie in a span of
- * pixels. */
+/* Copies the weights of n samples from sample `first` on; all lie in one span of pixels. */
 static inline void find_weights(const struct splat_weights *weights, int over, int first,
                                 int n, const struct painted_span *t, real *restrict to)
 {
@@ -65,7 +64,7 @@ static inline void find_weights(const struct splat_weights *weights, int over, i
 }
 
 /* Finds the weights of n samples of row s, from sample `first` on, and writes them from
- * place i on; and their pixels where F^2 is added to these. */
+ * place i on; writes their pixels, too, if F^2 is added to pixels. */
 static void find_row(const struct splat_layer *splat_layer, int s, int first, int n,
                      const struct splat_weights *weights, int i, struct painted_span *t,
                      struct samples *in)
@@ -100,8 +99,8 @@ static int any_weight(const struct samples *restrict in)
     return any;
 }
 
-/* Finds the weights of the samples, and their pixels where these are needed. Returns 1 when
- * a weight is not 0. */
+/* Finds the weights of the samples, and their pixels if they are needed. Returns 1 when a
+ * weight is not 0. */
 static int find_pixels(const struct splat_layer *splat_layer, const struct rectangle *r,
                        const struct row_spans *spans, const struct splat_weights *weights,
                        struct samples *in)
@@ -276,8 +275,7 @@ static void place_cotangents(const struct spot *s, const struct phys_source *sou
     out->at.slow[2] = per_r * sz;
 }
 
-/* Computes the sums of the slopes alone; the others that place_cotangents() computes are 0.
- */
+/* Computes only the sums of the slopes; all other sums of place_cotangents() are 0. */
 static void slope_sums(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;
@@ -290,8 +288,8 @@ static void slope_sums(const struct samples *restrict in, struct piece_sums *out
     memset(&out->at, 0, sizeof out->at);
 }
 
-/* Adds the sums of a piece to those of the pair. The sums of a piece are counted from its
- * reflection and its middle, those of the pair from the origin of both. */
+/* Adds the sums of a piece to the sums of the pair. A piece counts from its reflection and
+ * its middle, the pair from the origin of indices and samples. */
 static void add_piece(const struct rectangle *r, const double whole[3], double weight,
                       const struct piece_sums *from, struct splat_sums *to)
 {
@@ -318,7 +316,8 @@ struct pair_vjp {
     const struct splat_weights *weights;
     struct form form;
     struct phys_crystal crystal;
-    double metric[3][3]; /* factor that the slopes of profiles still lack */
+    double metric[3][3]; /* factor that the slopes of profiles lack until
+                            multiply_metric() */
     struct phys_axes axes; /* metric times the axes over the wavelength */
 };
 
@@ -357,8 +356,8 @@ static void add_to_pixels(const struct pair_vjp *t, double weight, const struct 
             t->splat_layer->bragg[in->pixel[i]] += weight * (double)in->f2[i];
 }
 
-/* Adds the sums of piece i to those of the pair and to the cotangent of its F, and splats
- * the samples where the layer has Bragg sums. */
+/* Adds the sums of piece i to the sums of the pair and to the cotangent of its F. If the
+ * layer has Bragg sums, splats the samples, too. */
 PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces *pieces,
                        int i, struct splat_sums *sums)
 {

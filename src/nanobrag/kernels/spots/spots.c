@@ -47,8 +47,8 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
 
 /* Nanoseconds that one core of 2021 takes to search a row, to list a candidate, to scan a
  * candidate for one pair, to locate a spot, and to compute a sample: without factors of its
- * own, with them, and with its own absorption. The costs of the lanes in compile/policy.c
- * are those of the same core. */
+ * own, with them, and with its own absorption. compile/policy.c has the costs of the lanes
+ * on the same core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
                     per_sample = 5, per_weighed = 20, per_absorbed = 100;
 
@@ -177,9 +177,9 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
     return 1;
 }
 
-/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. Sums of
- * tiles that are not `lit` are known to be 0, and the brightest pixel is of no use; NULL:
- * none is known. */
+/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. With
+ * `lit`, tiles that are not lit have sums of 0, and the brightest pixel is of no use; NULL:
+ * not known. */
 static double finish(const struct kernels *kernels, const struct job *job,
                      const unsigned char *lit)
 {
@@ -212,7 +212,7 @@ static double finish(const struct kernels *kernels, const struct job *job,
         if (!dark)
             kernels->finish(panel.frame, &tile, factor, photons);
         else if (!known && grid_rendered(&tile) == TILE_PIXELS)
-            continue; /* no spot reached it, under a mask neither */
+            continue; /* no spot reached it, nor its masked pixels */
         if (lit)
             grid_put(&panel, &tile, photons);
         else

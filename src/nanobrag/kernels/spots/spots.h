@@ -25,7 +25,7 @@ struct continuous_work;
  * calls, but no result depends on what an earlier call left in it. All members are zero
  * before the first use. */
 struct spots_work {
-    size_t capacity; /* candidates that there is memory for */
+    size_t capacity; /* candidates for which there is memory */
     struct candidate *candidates;
     size_t each; /* candidates that the lists of one thread hold */
     int threads;
@@ -64,8 +64,8 @@ size_t spots_bytes(const struct spots_work *work);
  * image's peak is dropped. It is 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
-/* Estimates the time that an image takes on which so many samples of each pair lie in
- * spots, in nanoseconds, from the first group of sources and orientations. It stops
+/* Estimates the time of an image in nanoseconds, from the first group of sources and
+ * orientations. `lit` is the number of samples of each pair that lie in spots. It stops
  * counting once the estimate exceeds `limit`, and returns infinity when there are too many
  * reflections to list. It reads no clock, so equal arguments give equal estimates. */
 double spots_cost(const struct phys_frame *frames, int panels, struct phys_spec spec,
@@ -78,14 +78,14 @@ double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
 /* Returns the rounding error of double, as a fraction of the image's peak. */
 double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec);
 
-/* What spots are cut off for: an image, or derivatives, which take more of the tails. */
+/* The purpose of the spots: an image, or derivatives, which need more of the tails. */
 enum spots_use { SPOTS_IMAGE, SPOTS_DERIVATIVES };
 
 /* One attempt at an image: the radius of the spots and the precision. An image that turns
  * out to be weak needs another attempt. */
 struct spots_attempt {
-    int left, single; /* attempts that are left; 1: in float */
-    double share, radius; /* share of its peak where a spot ends; that radius, 1/A */
+    int left, single; /* left: attempts that are left; single: 1: in float */
+    double share, radius; /* share: of its peak at which a spot ends; radius: there, 1/A */
 };
 
 /* Returns the first attempt at the image of a job. */

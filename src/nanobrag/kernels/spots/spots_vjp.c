@@ -45,7 +45,7 @@ int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    if (f->continuous) return 1; /* these factors are those of the nodes */
+    if (f->continuous) return 1; /* the nodes of continuous crystals have these factors */
     return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
            && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
@@ -64,7 +64,7 @@ static int grow_weight(struct spots_work *work, const struct job *job)
 
 /* ---- tiles ---- */
 
-/* The job is that of the panel of the tile. */
+/* Called with the job of the tile's panel. */
 typedef void tile_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk);
 
@@ -118,7 +118,7 @@ static struct job weights_of(const struct run *run, const struct job *job)
 {
     struct job weights = *job;
 
-    weights.shown = NULL; /* cotangents of light that a point spread brings in count */
+    weights.shown = NULL; /* pixels in the margin of a point spread count, too */
     weights.photons = run->work->weight;
     return weights;
 }
@@ -292,7 +292,7 @@ static double largest_weight(const struct adjoint_work *adjoint)
     return most > 0 ? most : 1;
 }
 
-/* Does the same for the spots of a continuous crystal, which wait for no radius. */
+/* Visits the spots of a continuous crystal, which need no radius first. */
 static nb_status visit_continuous(struct run *run)
 {
     if (run->objective->linear)

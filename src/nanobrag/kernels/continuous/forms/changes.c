@@ -22,7 +22,7 @@ struct sums {
     four_lanes low, high;
 };
 
-/* Adds `share` times a number of each direction. */
+/* Adds `share` times a number of each direction to the sums. */
 FORM_FN void add_lanes(double share, const double *of, struct sums *to)
 {
     const four_lanes *half = (const four_lanes *)(const void *)of;
@@ -49,7 +49,7 @@ struct moved {
 
 #define MOVED(member) ROW(nodes_change, member)
 
-/* Changes of log I, or of what it is made from, in the steps of all nodes. */
+/* Changes of log I, or of a number it is made from, in the steps of all nodes. */
 typedef on_directions lanes_of_steps[NODE_STEPS][NODES];
 
 FORM_FN struct form_vector lane_vector(on_directions *of, int lane)
@@ -156,7 +156,8 @@ static void move_place(const struct spot_nodes *n, const struct node_values *v, 
     }
 }
 
-/* Writes the changes of the turned place of a node in step j, given those of the place. */
+/* Writes the changes of the turned place of a node in step j, given the changes of the
+ * place. */
 static void turn_place(const struct spot_nodes *n, const struct node_values *v, int j,
                        int i, struct moved *by, on_directions *restrict moved,
                        on_directions *restrict out)
@@ -268,7 +269,7 @@ static void change_prior(const struct spot_nodes *n, const struct node_values *v
         }
 }
 
-/* Writes the changes of the outputs, given those of the log I of each step. */
+/* Writes the changes of the outputs, given the changes of log I in each step. */
 static void change_outputs(const struct node_values *v, lanes_of_steps step,
                            on_directions (*out)[NODES])
 {

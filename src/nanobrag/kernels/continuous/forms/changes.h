@@ -14,14 +14,15 @@ enum { DIRECTION_LANES = 8, DIRECTION_BATCHES = 6 };
 /* One number for each direction. */
 typedef double on_directions[DIRECTION_LANES];
 
-/* Up to DIRECTION_LANES x DIRECTION_BATCHES directions: how the numbers behind the nodes
- * move, and what the form is made from; without `made` the form moves as moved[].form says.
+/* Up to DIRECTION_LANES x DIRECTION_BATCHES directions. `moved` are the changes of the
+ * numbers behind the nodes, `made` the changes of the numbers that the form is made from.
+ * Without `made`, moved[].form is the change of the form.
  */
 struct change_along {
     int n;
     const struct nodes_change *moved;
     const struct form_of *made; /* or NULL */
-    const struct form_known *known; /* of the form, beside `made` */
+    const struct form_known *known; /* numbers of the form; needed with `made` */
 };
 
 struct change_kernels {

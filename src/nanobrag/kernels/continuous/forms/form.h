@@ -7,10 +7,10 @@
  *
  *     I(p) = < exp(-g K g/2) >,   g = R(t)^T p - q0.
  *
- * It is taken by Laplace's method about the mean that t has where g is linear in t; the
- * Hessian is that of the reflection, and its change enters to second order. The error is
- * below 1e-4 of the peak for isotropic spreads to 1 degree, blocks of 300 A and more, and d
- * to 30 A.
+ * Laplace's method computes the mean about the t that is most likely where g is linear in
+ * t. It uses the Hessian at the reflection; the change of the Hessian enters to second
+ * order. The error is below 1e-4 of the peak for isotropic spreads to 1 degree, blocks of
+ * 300 A and more, and d to 30 A.
  *
  * A symmetric matrix has six numbers: xx yy zz xy xz yz.
  *
@@ -21,16 +21,16 @@
 
 #include <math.h>
 
-/* What all places of a reflection share. Every member is a double that can change. X is
- * the matrix of the cross product with q0: X t = q0 x t. */
+/* The numbers that all places of a reflection share. Every member is a double that can
+ * change. X is the matrix of the cross product with q0: X t = q0 x t. */
 struct form {
-    double norm; /* log I at the reflection, less what follows there */
+    double norm; /* log I at the reflection, less the terms that form_at() adds there */
     double q, n[3]; /* length and direction of q0, 1/A; n is 0 for the reflection 000 */
     double ci[6]; /* inverse of C = Cb + X S X^T, Cb = K^-1: the spot's covariance */
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
-    double beta[3], m[6]; /* that of the prior by t, to first and second order */
+    double beta[3], m[6]; /* change of the prior along t, to first and second order */
     double b; /* B of isotropic displacement, A^2 */
 };
 
@@ -147,12 +147,12 @@ FORM_FN void form_after(const double *a, const double *m, double *to)
     to[5] = m[3] * a[4] + m[4] * a[5] + m[5] * a[2];
 }
 
-/* The steps on the way to log I at the place q0 + d, which its slopes need again. */
+/* The steps on the way to log I at the place q0 + d; its slopes need them again. */
 struct form_steps {
-    struct form_vector d, perp, v, y, w, t; /* in the order in which they are computed */
+    struct form_vector d, perp, v, y, w, t; /* in this order of computation */
     struct form_vector c, e, g, p, u, gradient, move;
     double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, log;
-    /* p p^T - q0 q0^T; the change of the block's Hessian, and that times sig */
+    /* p p^T - q0 q0^T; the change of the block's Hessian; that change times sig */
     double pairs[6], change[6], times[9];
 };
 
@@ -175,7 +175,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     bent = s.rho2 / (s.p2 + 1e-300);
     s.arc = 1 + bent * (1. / 6 + bent * (3. / 40));
     s.v = form_axpy(s.v2, n, form_scale(s.arc, s.perp));
-    /* the mean t of the rotations, and what is left of d */
+    /* the mean t of the rotations, and the displacement that t leaves of d */
     s.y = form_times(f->ci, s.v);
     s.w = form_scale(f->q, form_cross(n, s.y));
     s.t = form_times(f->s, s.w);
@@ -221,8 +221,8 @@ FORM_FN void form_give(struct form_vector v, double *to)
     to[0] = v.x, to[1] = v.y, to[2] = v.z;
 }
 
-/* Writes the slopes of s a M b by the six numbers of a symmetric matrix M, of which the
- * last three stand for two elements each. */
+/* Writes the slopes of s a M b by the six numbers of a symmetric matrix M. Each of the last
+ * three numbers stands for two elements. */
 FORM_FN void form_outer(double s, struct form_vector a, struct form_vector b, double *to)
 {
     form_symmetric(s, a, b, to);
@@ -348,8 +348,8 @@ struct form_slopes_at {
     struct form_slopes slopes;
 };
 
-/* A function of its own, because a compiler does not vectorise the loop around it where
- * that takes an address. */
+/* This is a function of its own because compilers do not vectorise a loop that takes an
+ * address. */
 FORM_FN struct form_slopes_at form_slopes_at(const struct form *f, struct form_vector d)
 {
     const struct form_steps steps = form_at(f, d);

@@ -33,8 +33,8 @@ static void narrow(const matrix m, double s[6])
     s[5] = 0.5 * (m[5] + m[7]);
 }
 
-/* Between a cotangent by six numbers, of which the last three stand for two elements each,
- * and the symmetric matrix of the derivatives by single elements. */
+/* These convert between a cotangent by six numbers (each of the last three stands for two
+ * elements) and the symmetric matrix of derivatives by single elements. */
 static void widen_bar(const double s[6], matrix m)
 {
     const double half[6] = {s[0], s[1], s[2], 0.5 * s[3], 0.5 * s[4], 0.5 * s[5]};
@@ -110,7 +110,7 @@ static double quadratic(const double m[6], const double a[3])
     return form_dot(form_load(a), form_times(m, form_load(a)));
 }
 
-/* The matrices of a form that its members follow from. */
+/* The matrices from which the members of a form follow. */
 struct form_matrices {
     matrix x, s, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
     double q0[3], h, along; /* q0 w q0, w = mix(sig, K); n sig n */
@@ -150,10 +150,10 @@ static void parts_of(const struct form_of *of, const struct form *form,
 }
 
 /* Writes beta and m. The change of the prior along t is P = (X_t S^-1 - S^-1 X_t)/2 - X_t
- * S^-1 X_t/4 and more, X_t the matrix of the cross product with t. That of log det is
- * tr(sig P), of the second order, less tr(sig P sig P)/2, of the first: both grow without
- * bound where S has no inverse, and their difference does not, since
- * S^-1 sig S^-1 = S^-1 + d. */
+ * S^-1 X_t/4 and more, X_t the matrix of the cross product with t. The change of log det is
+ * tr(sig P), with P to second order, less tr(sig P sig P)/2, with P to first order. Both
+ * grow without bound where S has no inverse, and their difference does not, since S^-1 sig
+ * S^-1 = S^-1 + d. */
 static void prior_along(const struct form_matrices *p, struct form *out)
 {
     const double trace = (p->b[0] + p->b[4] + p->b[8]) * (1. / 6);
@@ -201,7 +201,7 @@ void form_make(const struct form_of *of, struct form *out)
     out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * p.along * (1. / 24);
 }
 
-/* Adds the cotangent of X, m, to that of q0. */
+/* Adds to the cotangent of q0, given m, the cotangent of X. */
 static void add_cross(double scale, const matrix m, double *q0)
 {
     q0[0] += scale * (m[7] - m[5]);
@@ -214,7 +214,7 @@ struct parts_bar {
     matrix sig, ci, s, b, d, x;
 };
 
-/* Takes the cotangents of beta and m to those of b, d and sig. */
+/* Adds to the cotangents of b, d and sig, given the cotangents of beta and m. */
 static void prior_adjoint(const struct form *form, const struct form *bar,
                           const struct form_matrices *p, struct parts_bar *to)
 {
@@ -243,7 +243,7 @@ static void prior_adjoint(const struct form *form, const struct form *bar,
     }
 }
 
-/* Takes the cotangents of b and sig to those of S, C^-1 and X. */
+/* Adds to the cotangents of S, C^-1 and X, given the cotangents of b and sig. */
 static void sig_adjoint(const struct form_matrices *p, struct parts_bar *to)
 {
     matrix m, more;

@@ -1,7 +1,7 @@
 /*
- * form_tangent.h - the change of a form along a change of what it is made from, as plain
- * arithmetic of matrices of six numbers, so that a loop over changes can be in lanes. With
- * Q = q0 q0^T,
+ * form_tangent.h - the change of a form along a change of the numbers it is made from. It
+ * is plain arithmetic of matrices of six numbers, so that a loop over changes can be
+ * vectorised. With Q = q0 q0^T,
  *
  *     C = Cb + mix(S, Q),   d = X C^-1 X = -mix(C^-1, Q),   b = 1 + S d,
  *     sig = S + S d S,   w = mix(sig, K),   beta the axis of b^T - b,
@@ -14,7 +14,7 @@
 
 #include "kernels/continuous/forms/form_make.h"
 
-/* What all changes of a form need. */
+/* The numbers that all changes of a form need. */
 struct form_known {
     double q, n[3], q0[3], pairs[6]; /* pairs: Q */
     double s[6], ci[6], k[6], sig[6], beta[3];
@@ -32,7 +32,7 @@ FORM_FN void form_congruent(double scale, const double *a, const double *m, doub
     for (int i = 0; i < 6; i++) to[i] *= scale;
 }
 
-/* Writes the change of a C^-1-like inverse: -inverse dot inverse. */
+/* Writes the change of an inverse matrix such as C^-1: -inverse dot inverse. */
 FORM_FN void form_change_inverse(const double *inverse, const double *dot, double *to)
 {
     form_congruent(-1, inverse, dot, to);

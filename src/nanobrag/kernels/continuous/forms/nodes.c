@@ -12,7 +12,8 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/turn.h"
 
-/* Writes the energies of the middle steps, and of the others over them. */
+/* Writes the energy of the middle step of each node, and the ratio of every step's energy
+ * to it. */
 static void find_energies(const struct spot_nodes *n, struct node_values *v)
 {
     for (int i = 0; i < NODES; i++) v->middle_energy[i] = exp(n->at[i]);
@@ -26,7 +27,7 @@ static void find_phi(const struct spot_nodes *n, int j, double *z)
     for (int i = 0; i < NODES; i++) z[i] = phi_of(n, j, i);
 }
 
-/* Writes directions and light of all nodes; of point m of a star, those in step j. */
+/* Writes directions and light of all nodes; with a star, for its point m in step j. */
 static void find_directions(const struct spot_nodes *n, int j, int m, struct node_values *v)
 {
     const struct form_vector fast = form_load(n->fast), slow = form_load(n->slow);
@@ -65,7 +66,7 @@ static void find_directions(const struct spot_nodes *n, int j, int m, struct nod
     }
 }
 
-/* Writes the places of the nodes, those of point m of a star. */
+/* Writes the places of the nodes; with a star, for its point m. */
 static void find_places(const struct spot_nodes *n, int m, struct node_values *v)
 {
     const struct form_vector w = form_load(n->w);
@@ -124,11 +125,12 @@ static void find_logs(const struct spot_nodes *n, int j, int m, struct node_valu
     }
 }
 
-/* The place of a member of a form among the slopes. */
+/* The index of a form's member among the slopes. */
 #define SLOPE(member) (3 + (int)(offsetof(struct form, member) / sizeof(double)))
 
-/* Does so with the slopes. Members are stored by short loops, which a compiler unrolls; it
- * does not vectorise what holds a long one. */
+/* Computes log I and its slopes of form (j, m) at all nodes. Members are stored by short
+ * loops, which a compiler unrolls; a long one would keep it from vectorising the loop
+ * around it. */
 static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
                                  struct node_values *v)
 {
@@ -163,7 +165,7 @@ static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
     }
 }
 
-/* Writes log I of each step, of point m of a star. */
+/* Writes log I of each step; with a star, at its point m. */
 static void find_steps(const struct spot_nodes *n, int m, int slopes, struct node_values *v,
                        double (*step)[NODES])
 {
@@ -236,8 +238,7 @@ static void find_slopes(const struct spot_nodes *n, struct node_values *v)
     find_all(n, 1, v);
 }
 
-/* Returns the sum of a_i b_i, whose loop of a fixed length compilers unroll into vectors.
- */
+/* Returns the sum of a_i b_i. Compilers unroll this loop of fixed length into vectors. */
 FORM_FN double product_of(const double *a, const double *b)
 {
     enum { PARTS = 8 };
@@ -257,8 +258,8 @@ FORM_FN double sum_of(const double *a)
     return product_of(a, ones);
 }
 
-/* Adds the cotangents of a step's turned places p_bar to `to`, and those of the places
- * before to `back`. */
+/* Given p_bar, the cotangents of a step's turned places, adds the cotangents of the turn to
+ * `to` and those by the unturned places to `back`. */
 static void back_through_turn(const struct spot_nodes *n, const struct node_values *v,
                               int j, double (*p_bar)[NODES], double (*back)[NODES],
                               struct nodes_change *to)
@@ -292,15 +293,15 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
     if (n->along != ALONG_PHI) to->z0 += sum_of(z_bar);
 }
 
-/* Takes the cotangents of places k (d - s) to those of the detector and the beam. A beam
- * that turns with the detector changes k (d - s) far less than k d and k s. So both take
- * the same sum of the cotangents, through the direction d of one node near the middle; what
- * the others add to that is small, and rounds as little. */
+/* Adds to the cotangents of detector and beam, given those by the places k (d - s). A beam
+ * that turns with the detector changes k (d - s) far less than k d and k s. So both use the
+ * same sum of the cotangents, through the direction d of one node near the middle. The
+ * corrections for the other nodes are small, and so is their rounding. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
     const int turned_light = n->star && n->star->light > 0;
-    enum { NEAR = 1 }; /* clang makes no vectors of a loop that begins where d0 is from */
+    enum { NEAR = 1 }; /* clang does not vectorise a loop that begins at the node of d0 */
     const double per0 = n->k * v->per_length[seen][NEAR], x0 = n->x[NEAR], y0 = n->y[NEAR];
     const struct form_vector d0 = {v->d[seen][0][NEAR], v->d[seen][1][NEAR],
                                    v->d[seen][2][NEAR]};
@@ -344,8 +345,8 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
     }
 }
 
-/* Adds the cotangents of the numbers of form (j, m) to `to`, and those of its places to
- * `p_bar`, given those of log I. */
+/* Given the cotangents of log I, adds the cotangents of the numbers of form (j, m) to `to`
+ * and the cotangents of its places to `p_bar`. */
 static void back_through_form(const struct spot_nodes *n, const struct node_values *v,
                               int j, int m, const double *restrict log_bar,
                               double (*restrict p_bar)[NODES], struct nodes_change *to)
@@ -363,8 +364,8 @@ static void back_through_form(const struct spot_nodes *n, const struct node_valu
     }
 }
 
-/* Adds the cotangents behind one point of the star, or behind nodes without one, given
- * those of the log I of each step. */
+/* Adds the cotangents behind one point of the star, or behind nodes without a star, given
+ * the cotangents of log I in each step. */
 static void point_adjoint(const struct spot_nodes *n, const struct node_values *v,
                           double (*step_bar)[NODES], struct nodes_change *to)
 {

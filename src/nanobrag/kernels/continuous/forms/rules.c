@@ -2,8 +2,8 @@
  * rules.c - Gauss's rules for the lines of a spectrum, by the recurrence of their
  * orthonormal polynomials (Stieltjes):
  *   b(k+1) p(k+1) = (e - a(k)) p(k) - b(k) p(k-1),  p(0) = 1/sqrt(sum w).
- * The points are the roots of p(n), between which those of p(n-1) lie; the weights are
- * 1/(p(0)^2 + ... + p(n-1)^2).
+ * The points are the roots of p(n); between two neighbours lies one root of p(n-1). The
+ * weights are 1/(p(0)^2 + ... + p(n-1)^2).
  *
  * The derivative of a rule's sum by a line is that line's share of the polynomial through
  * values and slopes at the points (Hermite's), because both are exact for degree 2 n - 1.

@@ -1,6 +1,6 @@
 /*
  * rules.h - Gauss's rules for the lines of a spectrum. The sum over lines, sum w_j f(e_j),
- * is that over a few points, sum W_i f(x_i), for every polynomial f of degree 2 n - 1. A
+ * equals a sum over n points, sum W_i f(x_i), for every polynomial f of degree 2 n - 1. A
  * reflection that is wide along the energies is such a polynomial to high accuracy.
  *
  * SPDX-License-Identifier: MIT
@@ -12,7 +12,7 @@
 
 enum { RULE_MOST = 12, RULE_POINTS = RULE_MOST * (RULE_MOST + 1) / 2 };
 
-/* The rules of 1 to `most` points; that of n points begins at number n (n - 1)/2. */
+/* The rules of 1 to `most` points; the rule of n points begins at number n (n - 1)/2. */
 struct rules {
     int most;
     double at[RULE_POINTS], weight[RULE_POINTS];

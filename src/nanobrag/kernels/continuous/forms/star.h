@@ -1,10 +1,10 @@
 /*
  * star.h - the integral over the directions of a wide beam and the places of a large
- * crystal, at each node. They are normal variables y of covariance prior^-1, which are
- * fixed in the laboratory. About the mean that y has at a node, log I less y prior y/2 is
- * taken along n axes, one step to either side, and the gaussian through these 2 n + 1
- * points, the star, is integrated. Each node has axes of its own. A point may lie beside
- * its axis, as long as the sum of volumes stays (star_make.c).
+ * crystal, at each node. Both are normal variables y of covariance prior^-1, fixed in the
+ * laboratory. The star is the mean of y at a node and 2 n points about it, one step to
+ * either side along n axes. log I less y prior y/2 is evaluated at these points, and the
+ * gaussian through them is integrated. Each node has axes of its own. A point may lie
+ * beside its axis, as long as the sum of volumes stays (star_make.c).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,8 @@
 
 #include "kernels/continuous/forms/nodes.h"
 
-/* The length of the steps along an axis, in standard deviations of y, and the least
- * curvature along it, which is 1 where log I is quadratic. */
+/* The length of the steps along an axis, in standard deviations of y; and the least
+ * curvature along an axis. The curvature is 1 where log I is quadratic. */
 #define STAR_STEP  1.5
 #define STAR_LEAST 0.1
 
@@ -51,7 +51,7 @@ FORM_FN int star_numbers(const struct star *s)
     return (2 * s->n + 1) * s->n + 1;
 }
 
-/* Returns those of step j. */
+/* Returns the numbers of step j. */
 FORM_FN const double (*star_step(const struct spot_nodes *n, int j))[NODES]
 {
     return n->star_at + (size_t)j * (size_t)star_numbers(n->star);
@@ -70,7 +70,7 @@ FORM_FN double star_height(const struct star *s, const double (*at)[NODES], int 
     return at[star_numbers(s) - 1][i];
 }
 
-/* What the integral gives at a node: log I, and its slopes by log I at the points and by
+/* The result of the integral at a node: log I, and its slopes by log I at the points and by
  * the elements of the prior. */
 struct star_sum {
     double log, slope[STAR_POINTS];

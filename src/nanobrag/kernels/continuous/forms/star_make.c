@@ -15,8 +15,8 @@ static const double most_turned = 1e-4;
  * other's. */
 static const double least_share = 1e-6;
 
-/* The most of Newton's steps to the middle of a star, of halvings of one, and the change of
- * log I below which there is none; the steps to a point of it; and Jacobi's sweeps. */
+/* Limits: Newton steps to the middle of a star; halvings of one step; Newton steps to a
+ * point of the star; Jacobi sweeps. */
 enum { STEPS_MOST = 20, HALVED_MOST = 10, BEND_STEPS = 2, JACOBI_SWEEPS = 6 };
 static const double settled = 1e-6;
 
@@ -76,7 +76,7 @@ static void add_light(const struct phys_broad *b, struct form_vector light, stru
     double high, low, angle;
 
     find_across(light, u);
-    /* of a variance, twice the covariance is what the diagonals add */
+    /* the variances along the two diagonals differ by four times the covariance */
     high = variance_along(b->divergence, form_axpy(1, u[0], u[1]));
     low = variance_along(b->divergence, form_axpy(-1, u[0], u[1]));
     angle = 0.5
@@ -126,8 +126,8 @@ void star_make(const struct view *view, const struct phys_frame *frame,
     }
 }
 
-/* A node of a star: the variables y and the coordinate z at which it is looked at, and what
- * is found there. */
+/* A node of a star: the variables y and the coordinate z where it is evaluated, and the
+ * results there. */
 struct star_node {
     double at[2], y[STAR_AXES], z; /* X, Y */
     double turn[9]; /* by z */
@@ -141,8 +141,8 @@ static void turn_node(const struct spot_nodes *n, struct star_node *to)
     view_turn(n->w, n->along == ALONG_PHI ? to->z : n->z0, to->turn);
 }
 
-/* Returns the change of k u, u a unit vector, where its vector of length 1/per changes by
- * `way`; turned. */
+/* Returns the change of k u, turned, where u is the unit vector along a vector of length
+ * 1/per that changes by `way`. */
 static struct form_vector change_of(const struct star_node *at, double k, double per,
                                     struct form_vector u, struct form_vector way)
 {
@@ -153,8 +153,8 @@ static struct form_vector change_of(const struct star_node *at, double k, double
                                 form_dot(form_load(at->turn + 6), m)};
 }
 
-/* Returns the change of the displacement where the scattering vector p changes: along n it
- * is that of its length. */
+/* Returns the change of the displacement when the scattering vector p changes. Along n the
+ * displacement changes as the length of p. */
 static struct form_vector displaced(const struct spot_nodes *n, struct form_vector p,
                                     struct form_vector change)
 {
@@ -210,8 +210,8 @@ struct star_move {
     double y[STAR_AXES], z, fall;
 };
 
-/* Writes the curvature of the loss by y, and the step to its least value; where `moves` is
- * 1, z moves, too, and the curvature is that of the least value over z. */
+/* Writes the curvature of the loss by y, and the step to its least value; if `moves` is 1,
+ * z moves, too, and the curvature is taken at the best z for each y. */
 static void find_move(const struct star_making *m, const struct star_node *at, int moves,
                       star_matrix curved, struct star_move *out)
 {
@@ -252,8 +252,8 @@ static void find_move(const struct star_making *m, const struct star_node *at, i
     if (h > 0) out->z = -form_dot(cb, v) / h;
 }
 
-/* Goes a step, or the share of it that does not raise the loss; returns 0 where there is
- * none. */
+/* Goes a step, or a fraction of it that does not raise the loss. Returns 0 if no such
+ * fraction is found. */
 static int go(const struct star_making *m, const struct star_move *move, double most,
               struct star_node *to)
 {
@@ -277,8 +277,8 @@ static int go(const struct star_making *m, const struct star_move *move, double 
     return 0;
 }
 
-/* Finds the y at which the loss is least, and z within `most` where that is not 0, from a
- * node that is looked at; writes its curvature by y. */
+/* Starts from an evaluated node and finds the y (and, if `most` is not 0, the z within
+ * `most`) of the least loss. Writes the curvature of the loss by y. */
 static void settle(const struct star_making *m, double most, struct star_node *to,
                    star_matrix curved)
 {
@@ -307,11 +307,12 @@ static void begin(const struct star_making *m, struct star_node *to)
     if (other.loss < to->loss) *to = other;
 }
 
-/* The points of a star about its middle, which most spots have in common: a crystal is
- * small beside its distance, and a beam's divergence beside its angles. */
+/* The points of a star about its middle. Usually all nodes of a spot can share them,
+ * because a crystal is small compared with its distance, and a divergence compared with the
+ * spot's angles. */
 struct star_shape {
     int shared; /* 1: all nodes of the spot have it */
-    double y[STAR_AXES]; /* of the middle where it was found */
+    double y[STAR_AXES]; /* y of the middle at which the shape was found */
     star_matrix axis; /* rows: the axes, along which the loss is bent by 1 */
     double height; /* log of the volume that they span */
     double point[STAR_POINTS][STAR_AXES]; /* from the middle */
@@ -365,8 +366,8 @@ static void find_axes(const struct spot_nodes *n, const star_matrix curved,
     }
 }
 
-/* Writes y of a point `step` along an axis: in the valley of the loss, which may be bent as
- * the sphere is. */
+/* Writes y of a point `step` along an axis, in the valley of the loss. The valley may be
+ * bent, as the sphere is. */
 static void find_point(const struct star_making *m, const struct star_node *middle,
                        const star_matrix ways, int axis, double step, double *y)
 {
@@ -387,9 +388,8 @@ static void find_point(const struct star_making *m, const struct star_node *midd
     memcpy(y, at.y, sizeof at.y);
 }
 
-/* What points may be off where they are shared, in standard deviations: beside the valley
- * of the loss, and by the correlation of two axes. The error of log I is half of the
- * square. */
+/* How far shared points may be off, in standard deviations: beside the valley of the loss,
+ * and by the correlation of two axes. The error of log I is half of the square. */
 static const double shared_bend = 0.01, shared_mixed = 0.01;
 
 /* How far the curvature along an axis may be from 1; log I at the points measures it. */
@@ -475,7 +475,7 @@ static double line_middle(const struct star_making *m, const struct star_node *a
     return -form_dot(cp, at->v) / (form_dot(cp, at->p) + 1 / (n->line * n->line));
 }
 
-/* Writes the nodes at the ends of the axes of an ellipse, and last that in its middle. */
+/* Writes the nodes at the ends of the axes of an ellipse, then the node in its middle. */
 static void find_ends(const struct spot_nodes *n, int out[SHAPE_NODES])
 {
     double x = 0, y = 0, least = HUGE_VAL;
@@ -516,8 +516,8 @@ static void go_to(const struct star_making *m, double z, struct star_node *to)
     look(m, to);
 }
 
-/* Finds the shape in the middle of a spot, and whether it is that of the ends, at their
- * first, middle and last step. */
+/* Finds the shape in the middle of a spot, and whether the ends have the same shape at
+ * their first, middle and last step. */
 static void share_shape(const struct star_making *m, const struct spot_nodes *n,
                         double most, const double *at, struct star_shape *out)
 {

@@ -10,11 +10,11 @@
 #include "kernels/continuous/forms/view.h"
 
 /* Returns the widths of a spot that need a star: in the block they would leave an error
- * above some 5e-5 of the peak. `nodes` are those of the spot without one. */
+ * above some 5e-5 of the peak. `nodes` are the spot's nodes without a star. */
 int star_needed(const struct view *view, const struct spot_name *name,
                 const struct spot_nodes *nodes);
 
-/* What the points of a star are found with. */
+/* The data from which the points of a star are found. */
 struct star_making {
     struct spot_nodes nodes; /* of the spot, whose name says that there is a star */
     double ci[6]; /* inverse covariance without the widths of the star */

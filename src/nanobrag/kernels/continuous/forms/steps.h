@@ -1,6 +1,6 @@
 /*
- * steps.h - what becomes of log I at the steps along phi or energy, and at those of the
- * energies of a line.
+ * steps.h - integrals of log I over the steps along phi or energy, and over the energies of
+ * a line.
  *
  * SPDX-License-Identifier: MIT
  */

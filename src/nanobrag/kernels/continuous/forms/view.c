@@ -169,7 +169,8 @@ static void find_prior(const struct phys_broad *b, struct spot_nodes *nodes)
                        nodes->prior);
 }
 
-/* Adds what is fixed in the laboratory, in the crystal's frame, to a block's covariance. */
+/* Adds the widths that are fixed in the laboratory, in the crystal's frame, to a block's
+ * covariance. */
 static void add_widths(const struct lab_widths *widths, double block[6])
 {
     double turned[6];

@@ -1,6 +1,6 @@
 /*
- * view.h - the numbers of a frame as the spots of a continuous crystal need them, and the
- * way back: from cotangents of a spot to those of the frame.
+ * view.h - the numbers of a frame as the spots of a continuous crystal need them; and the
+ * adjoint, from the cotangents of a spot to the cotangents of the frame.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,19 +13,20 @@
 #include "physics/frame_tangent.h"
 #include "physics/spec.h"
 
-/* The two mosaics: a share `tail` has the second. */
+/* The two mosaics of a crystal: core and tail. The tail has the share `tail`. */
 enum { MOSAIC_CORE, MOSAIC_TAIL, MOSAICS };
 
 /* The crystal in the middle of a part of the rotation. Matrices of six numbers are
  * symmetric: xx yy zz xy xz yz. */
 struct crystal_at {
     double axes[9], stars[9]; /* rows a, b, c and a*, b*, c* */
-    double k[6], block[6]; /* of a block: exp(-g K g/2), and the inverse of K */
+    double k[6], block[6]; /* K of a block, which scatters exp(-g K g/2); inverse of K */
     double spread[MOSAICS][6]; /* covariance of the rotations, radian^2 */
-    double share[MOSAICS]; /* of the intensity, with the weight of the part */
+    double share[MOSAICS]; /* of the intensity, times the weight of the part */
 };
 
-/* The sources of one direction, whose energies are relative to that of wave number k. */
+/* The sources of one direction. Their energies are relative to the energy of wave number
+ * k. */
 struct beam_group {
     int first, n; /* among the sources of the frame */
     double k, s[3]; /* 1/A, direction */
@@ -46,22 +47,23 @@ struct spot_name {
     int h, k, l;
     int crystal, mosaic, group, panel, layer;
     int along; /* enum along */
-    /* the source, or -1: all of the group, along their energies; or, where `rule` is not 0,
-     * a point of the rule of so many points */
+    /* rule = 0: `line` is the source, or -1 for all sources of the group along their
+     * energies; else `line` is a point of the rule of `rule` points */
     int line, rule;
-    /* phi of a still in a part of the rotation, over broad.half_range; and where what is
-     * fixed in the laboratory is turned into the crystal's frame, radian */
+    /* phi of a still in a part of the rotation, over broad.half_range; and the phi at which
+     * laboratory widths are turned into the crystal's frame, radian */
     double gauss, turn;
     double x, y; /* middle of the spot, samples from the corner of the panel */
     int star; /* the widths that a star integrates (star.h): STAR_LIGHT, STAR_PLACES */
 };
 
-/* What is fixed in the laboratory; a spot that has no star has it in its block. */
+/* The widths that are fixed in the laboratory; without a star they are part of the
+ * block. */
 enum { STAR_LIGHT = 1, STAR_PLACES = 2 };
 
 /* Fills in the crystals and the groups, for whose lists there is memory: as many as the
- * frame has orientations and sources. Where `kept` is 1, the groups and their k stay,
- * whatever becomes of the directions of their sources. */
+ * frame has orientations and sources. If `kept` is 1, the groups and their k stay, even if
+ * the directions of their sources have changed. */
 void view_make(const struct phys_frame *frame, int kept, struct view *out);
 
 /* Returns F^2 of a reflection, less a constant factor (physics/step.h), and its place in
@@ -74,10 +76,10 @@ struct spot_light {
     double k, weight;
 };
 
-/* Returns that of a spot, or that of the group with weight 1. */
+/* Returns the light of a spot; for all sources of a group, the group's with weight 1. */
 struct spot_light view_light(const struct view *view, const struct spot_name *name);
 
-/* Adds the cotangents of a spot's light to those of the sources. */
+/* Adds the cotangents of a spot's light to the cotangents of the sources. */
 void view_light_adjoint(const struct view *view, const struct spot_name *name,
                         const struct spot_light *bar, struct phys_source *source);
 
@@ -85,17 +87,19 @@ void view_light_adjoint(const struct view *view, const struct spot_name *name,
 struct spot_light view_light_tangent(const struct view *view, const struct spot_name *name,
                                      const struct phys_source *dot);
 
-/* Fills in all of `nodes` but x, y, at, line_at, the lengths of steps and the star; `frame`
- * is that of the panel. */
+/* Fills in all of `nodes` but x, y, at, line_at, the lengths of steps and the star. Pass
+ * the frame of the panel. */
 void view_nodes(const struct view *view, const struct phys_frame *frame,
                 const struct spot_name *name, struct form_of *of, struct spot_nodes *nodes);
 
-/* Cotangents of what spots of a crystal share, which view_close() takes to the frame. */
+/* Cotangents of the numbers that the spots of a crystal share; view_close() takes them to
+ * the frame. */
 struct crystal_bar {
     double block[6], spread[MOSAICS][6], share[MOSAICS];
 };
 
-/* Adds the cotangents of a spot's nodes to those of the frame and of its crystal. */
+/* Adds the cotangents of a spot's nodes to the cotangents of the frame and of its
+ * crystal. */
 void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
                         const struct spot_name *name, const struct form_of *of,
                         const struct spot_nodes *nodes, const struct nodes_change *bar,
@@ -111,8 +115,8 @@ struct crystal_change {
 void view_crystal_tangent(const struct view *view, int crystal,
                           const struct phys_frame_tangent *dot, struct crystal_change *out);
 
-/* Writes the change of a spot's nodes along a tangent of the frame but that of its form,
- * which follows from the change of what the form is made from. */
+/* Writes the change of a spot's nodes along a tangent of the frame. The form's own change
+ * is left out: it follows from the change of the numbers that the form is made from. */
 void view_nodes_tangent(const struct view *view, const struct phys_frame *frame,
                         const struct spot_name *name, const struct spot_nodes *nodes,
                         const struct phys_frame_tangent *dot,

@@ -43,8 +43,8 @@ static void transpose(const double t[9], double out[9])
         for (int j = 0; j < 3; j++) out[3 * i + j] = t[3 * j + i];
 }
 
-/* Returns J v, or J^T v for sign = -1, with J the matrix by which a change of the rotation
- * vector a turns what a has turned: 1 + s2 [a] + (1 - s1)/a^2 [a]^2. */
+/* Returns J v, or J^T v for sign = -1. J = 1 + s2 [a] + (1 - s1)/a^2 [a]^2: a change da of
+ * the rotation vector a rotates the turned vectors by J da. */
 static struct form_vector turning(struct form_vector a, double sign, struct form_vector v)
 {
     const double a2 = form_dot(a, a);
@@ -55,8 +55,8 @@ static struct form_vector turning(struct form_vector a, double sign, struct form
     return form_axpy(s3, form_cross(a, c), form_axpy(sign * s2, c, v));
 }
 
-/* Takes the cotangents of a covariance that is fixed in the laboratory, by elements, to
- * those of beam, crystal size and detector. */
+/* Adds to the cotangents of beam, crystal size and detector, given the derivatives by the
+ * elements of the covariance that is fixed in the laboratory. */
 static void widths_adjoint(const struct view *view, const struct spot_name *name,
                            const struct spot_nodes *nodes, const double g[6],
                            struct nodes_change *bar, struct phys_broad *to)
@@ -118,7 +118,7 @@ static double by_divergence(const struct star *s, int k, int l, int i)
     return 0.5 * (s->way[k][x] * s->way[l][y] + s->way[k][y] * s->way[l][x]);
 }
 
-/* Adds the cotangents of divergence and size, given those of a star's prior. */
+/* Adds the cotangents of divergence and size, given the cotangents of a star's prior. */
 static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broad *b,
                           const star_matrix prior_bar, struct phys_broad *to)
 {
@@ -168,7 +168,7 @@ void view_light_adjoint(const struct view *view, const struct spot_name *name,
     }
 }
 
-/* Adds the cotangents of the group's sources, given those of its wave number and
+/* Adds the cotangents of the group's sources, given the cotangents of its wave number and
  * direction. */
 static void group_adjoint(const struct view *view, const struct spot_name *name,
                           const struct nodes_change *bar, struct phys_frame_tangent *to)
@@ -236,8 +236,8 @@ void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
     group_adjoint(view, name, &sum, to);
 }
 
-/* Takes the derivatives g, by elements, of a form in the axes to its numbers, which are
- * multiplied by `scale`, and to the strain of the axes. */
+/* Given g, the derivatives by the elements of a form in the axes, adds the cotangents of
+ * its numbers, times `scale`, and of the strain of the axes. */
 static void axes_adjoint(double scale, const double m[6], const double axes[9],
                          const double g[6], double number[6], double strain[9])
 {
@@ -327,7 +327,7 @@ void view_crystal_tangent(const struct view *view, int crystal,
         dot->rotation[crystal].weight * b->tail + weight * dot->broad.tail;
 }
 
-/* Adds the change of what is fixed in the laboratory to that of a block's covariance. */
+/* Adds the change of the laboratory widths to the change of a block's covariance. */
 static void widths_tangent(const struct view *view, const struct spot_name *name,
                            const struct spot_nodes *nodes,
                            const struct phys_frame_tangent *dot,
@@ -358,7 +358,7 @@ static void widths_tangent(const struct view *view, const struct spot_name *name
                            * (4 * along * xa[a] * xa[c] - xa[a] * da[c] - da[a] * xa[c]));
     }
     view_congruent(at.turn, lab, change);
-    /* the change of the turn itself, and that of the crystal below it */
+    /* the change of the turn itself, and the change of the crystal below it */
     view_congruent(at.turn, at.lab, turned);
     view_widen(turned, m);
     turn = form_axpy(-name->turn,

@@ -1,5 +1,5 @@
 /*
- * view_parts.h - what view.c, its adjoint and its tangent share.
+ * view_parts.h - functions that view.c, its adjoint and its tangent share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,8 @@
 /* exp(-2 fudge rho^2/0.63) is exp(-g K g/2) */
 #define VIEW_PER_RHO2 (4 / 0.63)
 
-/* Returns element i, j of a form in axes, whose last three numbers stand for two. */
+/* Returns element i, j of a form in axes; its last three numbers stand for two elements
+ * each. */
 static inline double view_element(const double m[6], int i, int j)
 {
     return i == j ? m[i] : m[2 + i + j] / 2;
@@ -32,8 +33,8 @@ static inline void view_add_product(double scale, const double *a, const double 
     m[5] += scale * 0.5 * (a[1] * b[2] + a[2] * b[1]);
 }
 
-/* Between cotangents by the six numbers of a symmetric matrix, whose last three stand for
- * two elements each, and derivatives by single elements. */
+/* Converts cotangents by the six numbers of a symmetric matrix (each of the last three
+ * stands for two elements) to derivatives by single elements, or back. */
 static inline void view_by_elements(const double bar[6], double out[6])
 {
     for (int i = 0; i < 6; i++) out[i] = i < 3 ? bar[i] : 0.5 * bar[i];
@@ -80,11 +81,12 @@ static inline void view_congruent(const double t[9], const double m[6], double o
     }
 }
 
-/* The covariance that is fixed in the laboratory at the middle of a spot: that of the size
- * of the crystal, seen from a place x of the detector, and of the divergence. */
+/* The covariance that is fixed in the laboratory, at the middle of a spot: the sum of the
+ * crystal's size, seen from a place x of the detector, and of the divergence. */
 struct lab_widths {
     double x[3], per_r2; /* m, 1/m^2 */
-    double size2, light; /* of the crystal, m^2; 1 or, where it has a star, 0 */
+    double size2, light; /* size2: of the crystal, m^2; light: 0 where a star has the
+                            divergence, else 1 */
     double size[6]; /* for a size of 1 m, 1/A^2 */
     double lab[6]; /* of both */
     double turn[9]; /* from the laboratory to the crystal's frame */
@@ -93,7 +95,7 @@ struct lab_widths {
 void view_widths(const struct view *view, const struct spot_name *name,
                  const struct spot_nodes *nodes, struct lab_widths *out);
 
-/* Returns 1 where there are any in the block. */
+/* Returns 1 if the block of a spot contains any laboratory width. */
 int view_is_wide(const struct view *view, const struct spot_name *name);
 
 /* Writes the rotation by -z about w, row after row. */

@@ -1,9 +1,9 @@
 /*
  * samples_form.h - the intensity of a sample and its derivatives, in lanes. See samples.h.
  *
- * A form is a profile in units of its own: z in widths at the centre of the ellipse (in
- * steps of the grid for PROFILE_TABLE), log I above its value there. So floats hold what
- * matters, whatever the size of a spot and its brightness. I is `factor` times the value
+ * A form is a profile in units of its own: z in widths at the centre of the ellipse (for
+ * PROFILE_TABLE in steps of the grid), and log I minus its value at the centre. So floats
+ * are precise enough for spots of any size and brightness. I is `factor` times the value
  * computed here.
  *
  * SPDX-License-Identifier: MIT
@@ -40,8 +40,8 @@ PHYS_FN real quadratic(const real *c, real a, real b)
     return c[0] + a * (c[1] + a * c[3]) + b * (c[2] + a * c[4] + b * c[5]);
 }
 
-/* The curvature along phi or energy, in units of that at the middle. Where a spot is so
- * wide that the polynomial falls towards 0, it stays above. */
+/* The curvature along phi or energy, over its value at the middle. It is kept above 0 where
+ * the polynomial of a wide spot falls towards 0. */
 PHYS_FN real curvature(const real *c, real a, real b)
 {
     const real h = quadratic(c, a, b), least = (real)0.015625;

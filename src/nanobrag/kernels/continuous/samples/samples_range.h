@@ -1,6 +1,6 @@
 /*
- * samples_range.h - samples of PROFILE_RANGE: integrals over the range, from what stands at
- * its ends. They are computed in steps, each over all samples, because a step's chain of
+ * samples_range.h - samples of PROFILE_RANGE: integrals over the range, from values at its
+ * ends. They are computed in steps, each over all samples, because a step's chain of
  * operations is short and many samples are then under way at once.
  *
  * SPDX-License-Identifier: MIT
@@ -71,9 +71,9 @@ static void find_ranges(const struct form *form, const struct batch *batch, int 
     }
 }
 
-/* What the slopes of a sample are made from. With x = t sqrt(h), the integrals u(k) of
- * exp(-x^2/2) x^k over the range come from its ends p and q:
- * u(k + 2) = p^(k+1) exp(-p^2/2) - q^(k+1) exp(-q^2/2) + (k + 1) u(k). */
+/* The integrals from which the slopes of a sample follow. With x = t sqrt(h), the integral
+ * u(k) of exp(-x^2/2) x^k over the range follows from its ends p and q: u(k + 2) = p^(k+1)
+ * exp(-p^2/2) - q^(k+1) exp(-q^2/2) + (k + 1) u(k). */
 struct integrals {
     real u2, u3, u4, u6;
     real p, q, p2, q2, ep, eq, ep2, eq2, ep3, eq3;

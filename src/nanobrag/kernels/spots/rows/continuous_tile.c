@@ -1,7 +1,7 @@
 /*
  * continuous_tile.c - see continuous_tile.h. It is compiled once per instruction set, in
- * double. All numbers are those of the rendered pixels, in their order (kernels/grid.h), so
- * that no loop but those over spots asks where a pixel lies.
+ * double. Arrays hold the rendered pixels, in the order of kernels/grid.h, so only the
+ * loops over spots need to know where a pixel lies.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,8 +46,8 @@ static void close_place(int n, const struct factors *restrict x,
     }
 }
 
-/* What the photons of pixels are made of, besides their factors: the sums of F^2, times
- * `scale`, and `amorphous` times the photons of the material. */
+/* The parts of a pixel's photons before its factors: `scale` times the sum of F^2, and
+ * `amorphous` times the photons of the amorphous material. */
 struct light {
     double scale, amorphous;
     const double *sum;

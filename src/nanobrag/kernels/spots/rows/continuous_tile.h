@@ -11,8 +11,8 @@
 
 struct continuous_rows;
 
-/* Computes what a spot_rows does, from all spots that reach the part. Returns 1 when the
- * amorphous material is in it. */
+/* Computes the same as a spot_rows kernel, from all spots that reach the part. Returns 1 if
+ * the result includes the amorphous material. */
 typedef int continuous_tile(const struct job *job, const struct tile *part,
                             const struct row_tangents *of,
                             const struct continuous_rows *rows, struct columns *columns,

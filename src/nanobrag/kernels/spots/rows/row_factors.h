@@ -11,7 +11,7 @@
 #include "kernels/spots/rows/pixel_factors.h"
 #include "kernels/spots/rows/row_terms.h"
 
-/* Lists the first samples of the pixels, and what they have without the factors. */
+/* Lists the first samples of the pixels, and their photons without the factors. */
 static void list_slots(const struct tile_part *a, struct factors *out)
 {
     const int over = a->job->frame->oversample, width = a->part.width;

@@ -1,6 +1,6 @@
 /*
- * row_terms.h - the samples of a spot, the terms of the quadratic form by which their F^2
- * changes, and the coefficients of these terms. It is compiled with spot_rows.c.
+ * row_terms.h - the samples of a spot. The change of their F^2 is a quadratic form; this
+ * file computes its terms and their coefficients. It is compiled with spot_rows.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,24 +15,25 @@
 #include "physics/pixel.h"
 #include "physics/tile/patch.h"
 
-/* Samples that are computed together; and the terms of the quadratic form: its slopes in
- * the indices x, y, z times these, times their squares and products, and then the numbers
- * that not every tangent needs: the square of the profile and its slope in `fudge`. */
+/* SAMPLES: samples computed together. Terms of the quadratic form: the slopes of F^2 in the
+ * indices x, y, z, multiplied by the indices and by their squares and products; then
+ * numbers that not every tangent needs: the square of the profile and its slope in
+ * `fudge`. */
 enum { SAMPLES = 256, FORM = 9, OF_F2 = FORM, OF_FUDGE, OF_B, TERMS };
 
 typedef double term[SAMPLES];
 
 struct samples {
     int n; /* samples that count */
-    /* of each of those: its place in the arrays, its pixel, and the slot of that */
+    /* of each such sample: its place in the arrays, its pixel, and the pixel's slot */
     int kept[SAMPLES], pixel[SAMPLES], slot[SAMPLES];
     _Alignas(64) term terms[TERMS];
     _Alignas(64) term f2; /* square of the profile */
     _Alignas(64) term v[ROW_PLACE]; /* cotangent of the place */
 };
 
-/* A part of a tile. Its pixels that contain a sample have a slot each, in the
- * order in which they are found. */
+/* A part of a tile. Each pixel that contains a sample has a slot; slots are in the order of
+ * finding. */
 struct tile_part {
     const struct job *job;
     const struct row_tangents *of;
@@ -42,12 +43,12 @@ struct tile_part {
     struct phys_box box;
     int small; /* phys_patch_is_small() */
     int own; /* numbers of a slot in `sums` */
-    double *sums; /* (TILE_PIXELS x own): of F^2, of cotangents of the place, moments */
+    double *sums; /* (TILE_PIXELS x own): sums of F^2, cotangents of the place, moments */
     double *rows; /* (nblocks x TILE_PIXELS x ROW_BLOCK) */
     double *moved; /* (nplaces x TILE_PIXELS) changes by the places of samples */
     int nslots, pixel[TILE_PIXELS]; /* of each slot */
-    int place[TILE_PIXELS], lanes; /* of each pixel among the rendered ones; of a column
-                                      (kernels/grid.h) */
+    int place[TILE_PIXELS], lanes; /* place: of each pixel among the rendered ones. lanes:
+                                      numbers of a column (kernels/grid.h) */
     short slot[TILE_PIXELS]; /* of each pixel; -1: none */
 };
 
@@ -57,7 +58,7 @@ struct spot {
     struct phys_anchor anchor;
     struct phys_axes axes; /* metric times the axes, for slopes in the place */
     const struct phys_source *source;
-    double weight, square; /* factor of its F^2; F^2 of the cell alone */
+    double weight, square; /* factor of its F^2; F^2 of the unit cell */
 };
 
 /* ---- the samples of a spot ---- */
@@ -124,7 +125,7 @@ static int take_slot(struct tile_part *a, int pixel)
     return slot;
 }
 
-/* Lists those of n samples from number `first` on that count, with their pixels. */
+/* Lists the samples that count, of n from number `first` on, with their pixels. */
 static void keep_samples(struct tile_part *a, const struct spot *spot, int first, int n,
                          struct samples *in)
 {
@@ -153,7 +154,7 @@ static void keep_samples(struct tile_part *a, const struct spot *spot, int first
 
 /* ---- a pixel's sums ---- */
 
-/* Adds the changes of the samples along the tangents of a block; coefficient[k] is that of
+/* Adds the changes of the samples along the tangents of a block; coefficient[k] belongs to
  * term k. */
 PHYS_FN void add_terms(int terms, const struct samples *restrict in,
                        double (*restrict coefficient)[ROW_BLOCK], double *restrict rows)
@@ -203,8 +204,8 @@ static void add_own(const struct tile_part *a, const struct spot *spot, int firs
 
 /* ---- the coefficients of a spot ---- */
 
-/* Adds to `index`, the matrix by which the indices change, what the rotations of the
- * orientation add. */
+/* Adds the rotations of the orientation to `index`, the matrix of the change of the
+ * indices. */
 static void add_turns(const struct row_tangents *of, const struct row_block *b,
                       int orientation, double (*restrict index)[ROW_BLOCK])
 {

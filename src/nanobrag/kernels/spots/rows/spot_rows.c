@@ -1,6 +1,6 @@
 /*
- * spot_rows.c - see spot_rows.h. It is compiled once per instruction set, in double: in
- * float as well, the rows of a Jacobian are those of double.
+ * spot_rows.c - see spot_rows.h. It is compiled once per instruction set, only in double:
+ * kernels in float use the same rows.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ static int cut_to_part(const struct tile_part *a, const struct tile_spot *from,
     return spot->width > 0 && spot->height > 0;
 }
 
-/* Computes what the samples of a spot share; returns 0 where its F is 0. */
+/* Computes the numbers that all samples of a spot share. Returns 0 if its F is 0. */
 static int start_spot(const struct tile_part *a, const struct tile_spot *from, int *place,
                       struct spot *spot)
 {

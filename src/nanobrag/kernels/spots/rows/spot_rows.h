@@ -4,7 +4,7 @@
  * All samples of a spot belong to one reflection. With x the indices counted from it, F^2
  * depends on the frame through x^T G x, G the metric, and along a tangent the change of
  * F^2 is a quadratic form in x, whose coefficients are the spot's. So a sample costs ten
- * products for each tangent, and these are done for eight tangents at a time.
+ * products for each tangent; eight tangents are processed at a time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,12 +25,12 @@ struct tile_spot {
 
 enum { ROW_BLOCK = 8 };
 
-/* Some of the tangents along which the sums of F^2 change other than by the places of
- * samples, one after another in each array. */
+/* A block of tangents along which the sums of F^2 change, apart from changes of the
+ * samples' places. Each array has one number per tangent. */
 struct row_block {
     int n, which[ROW_BLOCK]; /* numbers of the tangents */
-    int turns,
-        shines; /* 1: an orientation rotates; a weight, a source, fudge or B changes */
+    int turns, shines; /* turns: 1 if an orientation rotates; shines: 1 if a weight, a
+                          source, fudge or B changes */
     double strain[9][ROW_BLOCK], metric[6][ROW_BLOCK];
     double fudge[ROW_BLOCK], b_factor[ROW_BLOCK];
 };
@@ -42,10 +42,10 @@ struct row_place {
     double place[3], fast[3], slow[3];
 };
 
-/* The changes of the factors that a pixel takes once: `relative` ones of the spots; `more`
- * of row_tangents.scale; of the amorphous photons over solid angle and polarization, where
- * their F is constant; and of what the polarization is computed from. `polar` is 1 where
- * that changes. */
+/* The changes of the factors that a pixel takes once. relative: relative change of the
+ * spots' photons. more: change of row_tangents.scale. amorphous: change of the amorphous
+ * photons over solid angle and polarization, for a constant F. kahn, source: changes of the
+ * numbers from which the polarization is computed; polar: 1 if any of them is not 0. */
 struct row_factor {
     int which;
     double relative, more, amorphous, kahn, polar;
@@ -58,7 +58,7 @@ struct row_turn {
     double turn[9][3];
 };
 
-/* What all tiles share. */
+/* The numbers that all tiles share. */
 struct row_tangents {
     const struct tangents *along;
     int nblocks, nplaces, nfactors;
@@ -71,21 +71,21 @@ struct row_tangents {
     double least; /* share of a spot's peak below which a sample is left out */
 };
 
-/* Numbers of a pixel besides those of the tangents: its sum of F^2, and the cotangents of
- * its samples' places with the moments of these. */
+/* Numbers of a pixel besides the tangents' numbers: its sum of F^2, the cotangents of its
+ * samples' places, and the moments of these cotangents. */
 enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
 /* The spots of a tile. */
 struct spot_list {
     const struct tile_spot *spot; /* of this tile and others */
-    const unsigned *which; /* (n) numbers of those of the tile */
+    const unsigned *which; /* (n) numbers of the tile's spots */
     size_t n;
 };
 
 /* Computes the photons of a part of a tile from the samples of its spots, and change[d
  * TILE_PIXELS + i] along each tangent; the amorphous material is left out. Adds to
- * `columns` unless NULL, and stops early when these are full. `workspace` is that of a
- * tile_jacobian. */
+ * `columns` unless NULL, and stops early when they are full. `workspace` is as in
+ * tile_jacobian(). */
 typedef void spot_rows(const struct job *job, const struct tile *part,
                        const struct row_tangents *of, const struct spot_list *spots,
                        void *workspace, struct columns *columns, double *photons,

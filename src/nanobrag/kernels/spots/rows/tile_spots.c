@@ -1,7 +1,7 @@
 /*
- * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as those of an image. A
- * strip holds whole rows of tiles, so one thread at a time appends to a row's list, and in
- * the same order for any number of threads and of strips in a batch.
+ * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as for an image. A strip
+ * holds whole rows of tiles, so one thread at a time appends to a row's list. The order is
+ * the same for any number of threads and of strips in a batch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,13 +15,13 @@
 #include "kernels/spots/row_strips.h"
 #include "physics/pixel.h"
 
-/* Bands are chosen for `usual` spots. One that has more than `many`, 18 MiB, is divided
- * unless it has but one strip for each thread; a strip never has more than `most`, 288 MiB.
+/* Batches are planned for USUAL_SPOTS. A batch of more than MANY_SPOTS, 18 MiB, is divided
+ * unless it has only one strip for each thread. A strip has at most MOST_SPOTS, 288 MiB.
  */
 enum { USUAL_SPOTS = 1 << 18, MANY_SPOTS = 1 << 19, MOST_SPOTS = 1 << 23 };
 
-/* A sample is left out below this share of the F^2 at which spots end in an image: towards
- * the edge of a spot slopes fall off more slowly than F^2. */
+/* Spots of an image end at some F^2. For slopes a sample is left out only below this share
+ * of that F^2: towards the edge of a spot slopes fall more slowly than F^2. */
 static const double slope_share = 0.01;
 
 int tile_spots_suit(const struct job *job)
@@ -152,8 +152,8 @@ static int grow_order(struct spot_row *row, size_t tiles)
     return row->ordered == row->most && row->tiles > tiles;
 }
 
-/* Orders the spots of a row by their tiles, those of a tile as they were found. Returns 0
- * without memory. */
+/* Orders the spots of a row by their tiles; spots of one tile stay in the order of finding.
+ * Returns 0 without memory. */
 static int sort_row(struct spot_row *row, size_t tiles)
 {
     unsigned *first;
@@ -212,8 +212,8 @@ static double pixels_of(const struct job *job)
     return pixels;
 }
 
-/* Estimates how many spots the tiles of a job list: those of each pair, which are
- * as wide as on a sphere around the crystal, times the tiles that one overlaps. */
+/* Estimates how many spots the tiles of a job list: the spots of each pair, times the tiles
+ * that one spot overlaps if it is as wide as on a sphere around the crystal. */
 static double estimate_spots(const struct job *job, double radius)
 {
     const struct phys_frame *frame = job->frame;
@@ -336,7 +336,7 @@ size_t tile_spots_bytes(const struct spots_work *work)
     return bytes;
 }
 
-/* ---- what the tiles share ---- */
+/* ---- numbers that the tiles share ---- */
 
 static void cross_product(const double *a, const double *b, double *out)
 {
@@ -401,7 +401,7 @@ static void add_place(const struct phys_frame *frame, int d,
 
     p->which = d;
     for (int k = 0; k < 3; k++) {
-        /* the factors of a pixel are those of the first layer */
+        /* the factors of a pixel are evaluated on the first layer */
         p->place[k] = dot->pix0[k] + frame->layer_offset * dot->normal[k]
                       + dot->layer_offset * frame->normal[k];
         p->fast[k] = sub * dot->fast[k] + frame->fast[k] * dot->pixel / over;

@@ -21,8 +21,7 @@ struct spot_row {
 };
 
 /* Returns 1 when the rows of a job can be computed from its spots: all samples of a pixel
- * have the same factor, F is not interpolated, and the profile is not that of the square
- * shape. */
+ * have the same factor, F is not interpolated, and the shape is not square. */
 int tile_spots_suit(const struct job *job);
 
 /* Neighbouring strips (kernels/spots/row_strips.h) whose spots are listed at a time, so
@@ -37,10 +36,9 @@ struct spot_batch {
  * tile of the window. */
 struct spot_batch tile_spots_start(const struct attempts *attempts);
 
-/* Lists the spots of the batch that follows, in the attempts' workspace and in place of
- * those of the batch before. *listed becomes 0 where a single strip has too many. Of the
- * batch's part of the progress the search takes the share attempts->begin. Errors:
- * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Lists the spots of the next batch in the attempts' workspace; the old batch is
+ * overwritten. *listed becomes 0 if a single strip has too many. The search takes the share
+ * attempts->begin of the batch's progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
                           struct spot_batch *batch, int *listed);
 
