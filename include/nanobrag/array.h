@@ -1,7 +1,19 @@
 /*
  * array.h - a view of an image in memory that the caller owns.
  *
- * The members are those of DLPack's DLTensor, held by value, so that arrays of PyTorch,
+ *   static float photons[512 * 1024];
+ *   nb_array image = nb_array_f32(photons, 512, 1024);
+ *   nb_array panels = image, left = image;
+ *
+ *   panels.ndim = 3;
+ *   panels.shape[0] = 2, panels.shape[1] = 256, panels.shape[2] = 1024;
+ *   panels.stride[0] = panels.stride[1] = panels.stride[2] = 0;
+ *   left.shape[1] = 512;
+ *   left.stride[0] = 1024, left.stride[1] = 1;
+ *   if (nb_forward(sim, NULL, &image) != NB_OK) puts(nb_context_message(ctx));
+ *
+ * `panels` shows the same memory as two panels of 256 rows, `left` the left half of each
+ * row. An array has the members of DLPack's DLTensor, held by value, so arrays of PyTorch,
  * JAX, CuPy and numpy can be passed without a copy; add DLTensor's byte_offset to `data`.
  * The library holds no pointer to the memory after the call returns.
  *

@@ -1,12 +1,20 @@
 /*
  * compile.h - compiled mode: decisions that are made once and reused by later calls.
  *
+ *   nb_compile_stats stats;
+ *
+ *   nb_simulator_stats(sim, &stats);
+ *   printf("%d plans made, %d calls used one\n", (int)stats.compiles, (int)stats.hits);
+ *   fputs(nb_simulator_explain(sim), stdout);
+ *
  * The first call of a kind (image, adjoint, ...) makes a plan: which of the kernels built
  * ahead of time runs, on how many threads, and how many tiles a thread takes at a time. The
- * context stores plans under the properties of a scene that they depend on, none of which a
- * fit changes, so a fitting loop makes each plan once. On a GPU, NVRTC builds further
- * kernels at run time: kernels of images in the background, once they are used often;
- * kernels of derivatives while the first call that needs them waits.
+ * context stores plans under the properties of a scene that they depend on. A fit changes
+ * none of these, so a fitting loop makes each plan once.
+ *
+ * On a GPU, NVRTC builds further kernels at run time. It builds kernels of images in the
+ * background, once they are used often. It builds kernels of derivatives when a call first
+ * needs them, and that call waits.
  *
  * Compiled mode is the default. Its images have the bits of uncompiled mode.
  *

@@ -1,6 +1,16 @@
 /*
  * context.h - threads, device, log and the message of the last failure.
  *
+ *   nb_context_options options = {.threads = 4, .compile = NB_COMPILE_ON};
+ *   nb_status status = nb_device_named("auto", &options.device, &options.device_id);
+ *
+ *   if (status == NB_OK) status = nb_context_create(NB_API_VERSION, &options, &ctx);
+ *   if (status != NB_OK) return;
+ *   if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *   nb_simulator_free(sim);
+ *   nb_context_free(ctx);
+ *
  * A context is made once and passed to the objects made from it. Only one thread at a time
  * may use a context and its objects; the library itself starts threads inside a call. The
  * environment variables (docs/cli.md) are read when the context is made, and
@@ -30,8 +40,8 @@ enum { NB_DEVICE_AUTO = -1 };
  *
  *   NB_COMPILE_ON       plans are estimated
  *   NB_COMPILE_OFF      no plans: every call decides anew
- *   NB_COMPILE_TUNE     the same as NB_COMPILE_ON, with a note: plans that were measured
- *                       gained nothing
+ *   NB_COMPILE_TUNE     the same as NB_COMPILE_ON, with a note: measuring plans gained
+ *                       nothing
  *   NB_COMPILE_REQUIRE  as NB_COMPILE_ON, but a simulator that cannot run compiled fails
  */
 enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
@@ -65,7 +75,7 @@ typedef struct nb_context_options {
  *   options      [in]   copied; NULL: all defaults
  *   out          [out]  free with nb_context_free(), after the objects made from it
  *
- * Errors: NB_ERR_ARGUMENT (out is NULL, the version is another one, or the number of
+ * Errors: NB_ERR_ARGUMENT (out is NULL, the version is not NB_API_VERSION, or the number of
  * threads or the mode of compiling is out of range), NB_ERR_UNSUPPORTED (an unknown kind of
  * device), NB_ERR_MEMORY. There is no message, as there is no context to hold it.
  */

@@ -2,7 +2,28 @@
  * description.h - numbers that a simulator derives from its scene: geometry, counts,
  * sources, orientations, panels, boxes, the sums of one pixel.
  *
- * Numbers are those at x; a call with x = NULL takes the values of the scene.
+ *   nb_description d;
+ *   nb_pixel_trace t;
+ *   int box[50][4];
+ *   size_t n;
+ *
+ *   if (nb_simulator_describe(sim, NULL, &d) == NB_OK)
+ *       printf("beam at %g %g mm, on %s: %s\n", d.beam_fast, d.beam_slow, d.device,
+ *              d.device_why);
+ *   if (nb_simulator_trace(sim, NULL, 0, 100, 200, &t) == NB_OK)
+ *       printf("h k l %g %g %g, %g photons\n", t.h[0], t.h[1], t.h[2], t.intensity);
+ *   if (nb_simulator_boxes(sim, NULL, 15, 50, box[0], &n) == NB_OK)
+ *       printf("%d boxes\n", (int)n);
+ *
+ * A call returns numbers at the parameters x, nparam of them (simulator.h); x = NULL stands
+ * for the values of the scene.
+ *
+ * Errors that every call returns, and that are not repeated below:
+ *
+ *   NB_ERR_ARGUMENT   sim or a result is NULL; a parameter is outside its bounds.
+ *   NB_ERR_SCENE      x gives an impossible geometry.
+ *   NB_ERR_UNIT_CELL  x gives a flat cell (not by nb_simulator_source() and
+ *                     nb_simulator_panel(), which do not need it).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,8 +51,10 @@ typedef struct nb_description {
     double ncells[3], spot_sum; /* cells along a, b, c; sum of a spot / of square ones */
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
     /* ---- detector, after its rotations ---- */
-    int npanel, panel; /* number, 0: one rectangle; the panel that the direct beam meets or
-                          comes nearest to; all below describes it, but nslow and nfast */
+    /* number of panels, 0: one rectangle; the panel that the direct beam meets or comes
+     * nearest to. All below describes this panel, except nslow and nfast: the whole image
+     */
+    int npanel, panel;
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
     double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
@@ -89,8 +112,7 @@ typedef struct nb_description {
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
  *   out  [out]  the description
  *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds),
- * NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat cell).
+ * Errors: the ones above.
  */
 NB_API nb_status nb_simulator_describe(nb_simulator *sim, const double *x,
                                        nb_description *out);
@@ -105,8 +127,8 @@ NB_API nb_status nb_simulator_describe(nb_simulator *sim, const double *x,
  *   deviation  [out]  horizontal, vertical angle to the beam, radian; 0 for a listed
  *                     source; may be NULL                          (2)
  *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no source i, or a parameter is
- * outside its bounds), NB_ERR_SCENE (x gives the source no direction or wavelength).
+ * Errors: NB_ERR_ARGUMENT also if there is no source i; NB_ERR_SCENE also if x gives the
+ * source no direction or wavelength.
  */
 NB_API nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i,
                                      nb_source *out, double *deviation);
@@ -119,16 +141,21 @@ NB_API nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i,
  *   j    [in]   index of the mosaic domain, from 0
  *   out  [out]  rows a, b, c in the laboratory frame, A            (3 x 3)
  *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, an index is out of range, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()).
+ * Errors: NB_ERR_ARGUMENT also if an index is out of range.
  */
 NB_API nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, int i, int j,
                                           double out[9]);
 
 /*
- * Read panel i of the detector at x (NULL: the scene's), or the rectangle that it is: *out
- * becomes the panel in the laboratory with its place in the image and its pixel, after all
- * moves; these and its group become 0. Errors: those of nb_simulator_source(), for a panel.
+ * Read one panel of the detector at x: its position in the laboratory after all moves, its
+ * place in the image, and its pixel.
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   i    [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   out  [out]  the panel. shift, rotation and group are 0, for origin, fast and slow
+ *               contain the moves
+ *
+ * Errors: NB_ERR_ARGUMENT also if there is no panel i.
  */
 NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
                                     nb_panel *out);
@@ -141,25 +168,24 @@ NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
  *   edge  [in]   edge of a box, 1 pixel or more
  *   most  [in]   room for so many boxes
  *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
- *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter
+ *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter.
  *
- * A reflection is as bright as the sum over sources, phi steps and mosaic domains of weight
- * x F^2 x F_latt^2 x the factors of polarization and B, where F_latt is that of the point
- * of the Ewald sphere nearest to it; a pair of source and domain that gives less than 1e-6
- * of the profile's peak does not count, nor does one that misses the detector. The direct
- * beam (0 0 0) is left out. Of equally bright reflections the one with the lower h, then k,
- * then l comes first. No image is computed, so neighbours, tails and the solid angle of
- * pixels do not count.
+ * The brightness of a reflection is a sum over sources, phi steps and mosaic domains of
+ * weight x F^2 x F_latt^2 x the factors of polarization and B. F_latt is taken at the point
+ * of the Ewald sphere nearest to the reflection. A pair of source and domain does not count
+ * if it gives less than 1e-6 of the profile's peak, or misses the detector. The direct beam
+ * (0 0 0) is left out. Equally bright reflections are ordered by h, then k, then l, the
+ * lower one first. No image is computed, so neighbours, tails and the solid angle of pixels
+ * do not count.
  *
  * The middle of a box is the reflection's place on the detector, the mean over these pairs
  * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
- * At the edge of a panel a box ends with it, and a reflection on two panels has two. Boxes
+ * A box ends at the edge of its panel, and a reflection on two panels has two boxes. Boxes
  * may overlap; the simulator's own boxes do not matter. Threads do not change the result.
  *
- * Errors: NB_ERR_ARGUMENT (sim, box or n is NULL, edge is below 1, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()),
- * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if
- * reflections are too many to list), NB_ERR_CANCELLED.
+ * Errors: NB_ERR_ARGUMENT also if edge is below 1; NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and
+ * a curved detector), NB_ERR_MEMORY (also if reflections are too many to list),
+ * NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_simulator_boxes(nb_simulator *sim, const double *x, int edge,
                                     size_t most, int *box, size_t *n);
@@ -188,8 +214,7 @@ typedef struct nb_pixel_trace {
  *   fast   [in]   pixel index along its fast axis, from 0
  *   out    [out]  the trace
  *
- * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is
- * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_simulator_describe()).
+ * Errors: NB_ERR_ARGUMENT also if there is no such pixel.
  */
 NB_API nb_status nb_simulator_trace(nb_simulator *sim, const double *x, int panel, int slow,
                                     int fast, nb_pixel_trace *out);

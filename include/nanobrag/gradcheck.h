@@ -1,6 +1,18 @@
 /*
  * gradcheck.h - tests whether the derivatives of a simulator are right.
  *
+ *   const size_t n = nb_gradcheck_rows(sim, NULL);
+ *   nb_gradcheck_row *rows = calloc(n, sizeof *rows);
+ *   nb_gradcheck_summary summary;
+ *   char line[200];
+ *
+ *   if (rows && nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary) == NB_OK)
+ *       puts(nb_verdict_text(summary.verdict));
+ *   for (size_t i = 0; rows && i < n; i++)
+ *       if (rows[i].verdict != NB_VERDICT_PASS && nb_gradcheck_line(rows + i, line, 200))
+ *           puts(line);
+ *   free(rows);
+ *
  * nb_gradcheck() compares the derivatives of nb_vjp() and nb_jvp() with finite differences
  * of nb_forward() that have an error bar: central differences at twelve steps h0 2^-j,
  * extrapolated to step 0 (Romberg's scheme), or one-sided differences at a bound of the
@@ -57,17 +69,12 @@ NB_API const char *nb_verdict_text(int verdict);
 /*
  * The losses that are differentiated. Each is the sum over pixels of weight x image, with
  * these weights:
- *
- *   NB_GRADCHECK_GIVEN     those of the caller, or all 1
- *   NB_GRADCHECK_RANDOM    drawn at random from -1 to 1
- *   NB_GRADCHECK_RANDOM_2  another such set
- *   NB_GRADCHECK_BRIGHT    the image at x divided by its largest pixel
  */
 enum nb_gradcheck_loss {
-    NB_GRADCHECK_GIVEN,
-    NB_GRADCHECK_RANDOM,
-    NB_GRADCHECK_RANDOM_2,
-    NB_GRADCHECK_BRIGHT
+    NB_GRADCHECK_GIVEN, /* given by the caller, or all 1 */
+    NB_GRADCHECK_RANDOM, /* drawn at random from -1 to 1 */
+    NB_GRADCHECK_RANDOM_2, /* another such set */
+    NB_GRADCHECK_BRIGHT /* the image at x divided by its largest pixel */
 };
 enum { NB_GRADCHECK_LOSSES = 4 };
 
@@ -79,14 +86,14 @@ NB_API const char *nb_gradcheck_loss_name(int loss);
 
 typedef struct nb_gradcheck_options {
     uint64_t seed; /* seed of random weights and directions; 0: 1 */
-    int ndirection; /* number of random directions in which all parameters move together;
+    int ndirection; /* number of random directions, each moving all parameters together;
                        0: each parameter is checked by itself */
     double coverage; /* allowed deviation, in error bars; 0: 8 */
 } nb_gradcheck_options;
 
 /*
  * One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
- * ("direction[0]", unit "1") in which each parameter moves by a random part of its own
+ * ("direction[0]", unit "1"). A direction moves each parameter by a random part of its own
  * length. Loss and S are in photons, derivatives in photons per unit of the parameter, and
  * step and length in the unit of the parameter.
  */
@@ -141,10 +148,16 @@ NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
  *                                                                (nb_gradcheck_rows())
  *   summary    [out]  verdict of the whole check; may be NULL
  *
- * Errors: NB_ERR_ARGUMENT (sim or rows is NULL, no parameter is free, or an option is out
- * of range), NB_ERR_DONATED (bar_image has NB_DONATE, which is allowed only with compiled
- * mode off, or NB_DONATED), NB_ERR_SHAPE (of bar_image), NB_ERR_MEMORY, NB_ERR_CANCELLED,
- * and those of nb_jvp().
+ * Errors:
+ *   NB_ERR_ARGUMENT     sim or rows is NULL; no parameter is free; a parameter is outside
+ *                       its bounds; an option is out of range.
+ *   NB_ERR_SHAPE        bar_image has another size or type, or lies on a device.
+ *   NB_ERR_DONATED      bar_image has NB_DONATE, which is allowed only with compiled mode
+ *                       off, or NB_DONATED.
+ *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
+ *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector; or a feature that
+ *                       NANOBRAG_STRICT=1 does not allow to be replaced.
+ *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_image,
                               const nb_gradcheck_options *options, nb_gradcheck_row *rows,

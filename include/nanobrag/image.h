@@ -2,6 +2,26 @@
  * image.h - sums of images, the statistics of a finished one, and its conversion to noisy
  * detector counts.
  *
+ *   static double photons[512 * 512];
+ *   static uint16_t pixels[512 * 512];
+ *   nb_array image = nb_array_f64(photons, 512, 512);
+ *   nb_array counts = nb_array_u16(pixels, 512, 512);
+ *   const nb_digitizer how = {.scale = 1, .offset = 10, .noise = 1, .seed = 7};
+ *   nb_statistics s;
+ *
+ *   if (nb_forward_add(sim, NULL, 0.5, &image) != NB_OK
+ *       || nb_statistics_get(sim, NULL, &image, &s) != NB_OK
+ *       || nb_digitize(sim, &how, &image, &counts) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *
+ * Errors that every call returns, and that are not repeated below:
+ *
+ *   NB_ERR_ARGUMENT   a NULL that is not allowed; a parameter of x outside its bounds.
+ *   NB_ERR_SHAPE      an array of another size or type; an array on a device that does not
+ *                     compute the images of sim.
+ *   NB_ERR_DONATED    the image was donated before.
+ *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NANOBRAG_IMAGE_H
@@ -16,28 +36,31 @@
 NB_BEGIN_DECLS
 
 /*
- * image += factor I(x): sums of images, as those of two states, of several lattices, or of
- * energies with structure factors of their own (docs/xfel.md).
+ * image += factor I(x): sums of images, such as two states, several lattices, or energies
+ * with structure factors of their own (docs/xfel.md).
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   factor  [in]      of the photons, may be negative
  *   image   [in,out]  photons per pixel, float32 or float64        (nslow x nfast)
  *
  * I(x) has the bits of nb_forward() in float64, also for a float32 image, whose sum is
- * rounded once. An image of zeros becomes that of nb_forward() if the factor is 1. Pixels
+ * rounded once. Added to zeros with factor 1, it gives the image of nb_forward(). Pixels
  * outside the ROI or all boxes, and masked ones, keep their values. The first call
  * allocates the rendered tiles as workspace.
  *
- * For L(image) with the cotangent bar_image = dL/dimage the derivatives of a sum are those
- * of its terms: dL/dfactor is the inner product of bar_image and I(x), and dL/dx is
- * nb_vjp() with the cotangent factor bar_image.
+ * Derivatives of a loss L(image), with the cotangent bar_image = dL/dimage: dL/dfactor is
+ * the inner product of bar_image and I(x). For dL/dx call nb_vjp() with the cotangent
+ * multiplied by the factor.
  *
  * The image may lie on the CUDA device, dense, as in nb_forward(). It is then copied to the
  * host and back.
  *
- * Errors: those of nb_forward(), and NB_ERR_ARGUMENT for a factor that is not finite,
- * NB_ERR_SHAPE for a view with strides on a device. After an error nothing has been added,
- * but some pixels of an image on a device may be sums after NB_ERR_DEVICE.
+ * Errors: NB_ERR_ARGUMENT also for a factor that is not finite; NB_ERR_SHAPE also for a
+ * view with strides on a device; NB_ERR_UNSUPPORTED (an image on a device and a point
+ * spread, or a feature that NANOBRAG_STRICT=1 does not allow to be replaced);
+ * NB_ERR_DEVICE (the device failed, and the image lies on it); NB_ERR_CANCELLED;
+ * NB_ERR_MEMORY. After an error nothing has been added, but some pixels of an image on a
+ * device may be sums after NB_ERR_DEVICE.
  */
 NB_API nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor,
                                 nb_array *image);
@@ -54,7 +77,7 @@ typedef struct nb_statistics {
     double sum, mean; /*                                                 photons   */
     double rms; /* sqrt(sum of squares/(count - 1))                      photons   */
     double rmsd; /* sqrt(sum of squared deviations from the mean/(count - 1)); with
-                    NB_QUIRK_STATISTICS those of the ROI that are not
+                    NB_QUIRK_STATISTICS, pixels of the ROI that are not
                     rendered count as 0                                  photons   */
     double solid_angle; /* sum over the rendered pixels                  steradian */
     int64_t nonfinite; /* NaN or infinite pixels; sum, mean, rms and rmsd include them */
@@ -70,9 +93,7 @@ typedef struct nb_statistics {
  *   image  [in]   photons, float32 or float64, on the host             (nslow x nfast)
  *   out    [out]  the statistics
  *
- * Errors: NB_ERR_ARGUMENT (sim, image or out is NULL, or a parameter is outside its
- * bounds), NB_ERR_SHAPE, NB_ERR_DONATED (image was donated before), NB_ERR_SCENE and
- * NB_ERR_UNIT_CELL (x gives an impossible geometry).
+ * Errors: the ones above.
  */
 NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
                                    const nb_array *image, nb_statistics *out);
@@ -83,8 +104,9 @@ NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
  *   noise 0:  counts = floor(photons scale + offset + 1/2)
  *   noise 1:  counts = floor(Poisson(photons) + offset)
  *
- * Counts are clamped to 0 ... 65535, or of 32 bits to 0 ... 2147483647, and are 0 outside
- * the ROI. For counts of 16 bits without noise photons and sum are rounded to float32.
+ * Counts are clamped to 0 ... 65535, counts of 32 bits to 0 ... 2147483647. They are 0
+ * outside the ROI. For counts of 16 bits without noise, photons and sum are rounded to
+ * float32.
  *
  * Random numbers come from Philox4x32-10 (Salmon et al., SC 2011) with key = seed and
  * counter = (pixel, draw, image). A Poisson number is drawn by inversion for a mean below
@@ -121,12 +143,12 @@ typedef struct nb_digitizer {
  * image.data, and NB_DONATE set in image.flags. The call then sets NB_DONATED there. A
  * donated image on a device is not overwritten and stays valid.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, scale or offset out of range, or arrays that overlap in
- * another way), NB_ERR_SHAPE (also for an array on a device that computes no images of sim,
- * or one on a device and the other on the host), NB_ERR_DONATED (image was donated before),
- * NB_ERR_UNSUPPORTED (on a device: NB_QUIRK_NOISE, or counts in the memory of the image; or
- * a feature that NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_DEVICE,
- * NB_ERR_MEMORY.
+ * Errors, besides the ones above that do not come from x:
+ *   NB_ERR_ARGUMENT     scale or offset out of range; arrays that overlap in another way.
+ *   NB_ERR_SHAPE        one array on a device and one on the host.
+ *   NB_ERR_UNSUPPORTED  on a device: NB_QUIRK_NOISE, or counts in the memory of the image;
+ *                       or a feature that NANOBRAG_STRICT=1 does not allow to be replaced.
+ *   NB_ERR_DEVICE, NB_ERR_MEMORY.
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                              nb_array *counts);

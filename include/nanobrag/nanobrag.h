@@ -1,5 +1,20 @@
 /*
- * nanobrag.h - includes every public header of libnanobrag.
+ * nanobrag.h - includes every public header of libnanobrag, except mpi.h.
+ *
+ *   static float photons[1024 * 1024];
+ *   nb_array image = nb_array_f32(photons, 1024, 1024);
+ *
+ *   scene.crystal.cell[0] = 70, scene.crystal.cell[1] = 80, scene.crystal.cell[2] = 90;
+ *   scene.crystal.default_f = 100;
+ *   if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) return;
+ *   if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK
+ *       || nb_forward(sim, NULL, &image) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *   nb_simulator_free(sim);
+ *   nb_context_free(ctx);
+ *
+ * Begin with scene.h (describe an experiment), simulator.h (images and derivatives) and
+ * fit.h (fits). `nb_scene scene = {0};` has the default of every member.
  *
  * SPDX-License-Identifier: MIT
  */

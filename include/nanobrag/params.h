@@ -1,30 +1,41 @@
 /*
  * params.h - the numbers of a scene that may be free parameters: names, units, scales.
  *
+ *   nb_param param;
+ *
+ *   for (int i = 0; nb_param_registry(i, &param); i++)
+ *       printf("%-20s %-10s %s\n", param.name, param.unit, param.doc);
+ *   if (nb_simulator_create(ctx, &scene, "cell_a misset scale", NULL, &sim) != NB_OK)
+ *       return;
+ *   for (size_t i = 0; i < nb_simulator_nparam(sim); i++)
+ *       if (nb_simulator_param(sim, i, &param) == NB_OK)
+ *           printf("x[%d] is %s = %g %s\n", (int)i, param.name, param.value, param.unit);
+ *
  * The registry has one row for each number or list. The name of a row selects one parameter
  * ("cell_a"). The name of a group selects several ("cell", "misset"), in the order of the
  * registry. A row whose name ends in brackets is a list, and each member is a parameter:
  *
  *   source_weight[i]   source_weight[3] is the weight of the fourth source;
- *                      source_weight[*] or source_weight alone selects all of them
- *   lattice_misset_x[i]   and other numbers of further lattices, of which 0 is the second
- *                      lattice of the crystal; those of a cell only where it has its own
- *   domain_weight[i]   weights of the mosaic domains, selected in the same way
+ *                      source_weight[*] or source_weight alone selects all of them.
+ *   lattice_misset_x[i]   and other numbers of further lattices; 0 is the second lattice of
+ *                      the crystal. Numbers of its cell only where it has a cell of its
+ *                      own.
+ *   domain_weight[i]   weights of the mosaic domains, selected in the same way.
  *   F[h,k,l]           F[1,-2,3] is the structure factor of one listed reflection; F[*]
- *                      or F alone selects all listed ones, l fastest, then k, then h
+ *                      or F alone selects all listed ones, l fastest, then k, then h.
  *
  * The name "*" selects every parameter that applies to the scene except structure factors.
  *
- * Ties: with crystal.system set, the group "cell" holds the numbers that the system leaves
- * free; the others follow them. With crystal.point_group set, F[h,k,l] is one parameter for
- * all listed equivalents of that reflection. Its name is that of the first equivalent in
- * the order of F[*], its value is their mean, and F[*] selects one parameter for each set
- * of equivalents. x = NULL uses each structure factor as it was listed; a number in x is
- * used for every equivalent.
+ * Ties. With crystal.system set, the group "cell" holds the numbers that the system leaves
+ * free; the rest of the cell follows them. With crystal.point_group set, F[h,k,l] is one
+ * parameter for all listed equivalents of that reflection. It has the name of the first
+ * equivalent in the order of F[*], and its value is their mean. F[*] selects one parameter
+ * for each set of equivalents. x = NULL uses each structure factor as it was listed; a
+ * number in x is used for every equivalent.
  *
- * Values are those of the resolved scene (nb_simulator_resolved()) in its units, so x = 0
- * is the number 0 and never a default. Counts, seeds and steps are not parameters:
- * nb_simulator_create() fixes them.
+ * Values have the units of the scene. They are read from the resolved scene
+ * (nb_simulator_resolved()), so x = 0 is the number 0 and never a default. Counts, seeds
+ * and steps are not parameters: nb_simulator_create() fixes them.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -45,7 +45,7 @@
  *
  *   NB_ERR_ARGUMENT     a NULL that is not allowed; a parameter outside its bounds.
  *   NB_ERR_SHAPE        an array of another size or type; an array on a device that does
- *                       not compute this simulator's images.
+ *                       not compute this simulator's images, or that has to be dense there.
  *   NB_ERR_DONATED      an array was donated before.
  *   NB_ERR_SCENE        x gives an impossible geometry.
  *   NB_ERR_UNIT_CELL    x gives a flat cell.

@@ -1,8 +1,18 @@
 /*
  * status.h - how functions of libnanobrag report failure.
  *
+ *   nb_status status = nb_simulator_create(ctx, &scene, "cell", NULL, &sim);
+ *
+ *   if (status == NB_ERR_UNIT_CELL)
+ *       puts("give the scene a cell");
+ *   else if (status != NB_OK)
+ *       fprintf(stderr, "%s: %s\n", nb_status_text(status), nb_context_message(ctx));
+ *
  * Every call that can fail returns an nb_status. The context holds the details ("p1.hkl,
- * line 17: expected h k l F"), to be read with nb_context_message().
+ * line 17: expected h k l F"). Read them with nb_context_message().
+ *
+ * The comment of a call lists its errors. An error that all calls of a header share may
+ * stand in the first comment of that header instead.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -54,8 +54,8 @@ class Status(IntEnum):
 class Compile(IntEnum):
     """Values of nb_context_options.compile (compile.h). NB_COMPILE_ON plans are estimated
     NB_COMPILE_OFF no plans: every call decides anew NB_COMPILE_TUNE the same as NB_COMPILE_ON,
-    with a note: plans that were measured gained nothing NB_COMPILE_REQUIRE as NB_COMPILE_ON,
-    but a simulator that cannot run compiled fails"""
+    with a note: measuring plans gained nothing NB_COMPILE_REQUIRE as NB_COMPILE_ON, but a
+    simulator that cannot run compiled fails"""
 
     ON = 0
     OFF = 1
@@ -370,14 +370,16 @@ class Verdict(IntEnum):
 
 class GradcheckLoss(IntEnum):
     """The losses that are differentiated. Each is the sum over pixels of weight x image, with
-    these weights: NB_GRADCHECK_GIVEN those of the caller, or all 1 NB_GRADCHECK_RANDOM drawn at
-    random from -1 to 1 NB_GRADCHECK_RANDOM_2 another such set NB_GRADCHECK_BRIGHT the image at
-    x divided by its largest pixel"""
+    these weights:"""
 
     GIVEN = 0
+    """given by the caller, or all 1"""
     RANDOM = 1
+    """drawn at random from -1 to 1"""
     RANDOM_2 = 2
+    """another such set"""
     BRIGHT = 3
+    """the image at x divided by its largest pixel"""
 
 
 class FcalcMethod(IntEnum):
@@ -1391,8 +1393,8 @@ class Statistics(Record):
         rms:
             sqrt(sum of squares/(count - 1)) [photons]
         rmsd:
-            sqrt(sum of squared deviations from the mean/(count - 1)); with NB_QUIRK_STATISTICS
-            those of the ROI that are not rendered count as 0 [photons]
+            sqrt(sum of squared deviations from the mean/(count - 1)); with NB_QUIRK_STATISTICS,
+            pixels of the ROI that are not rendered count as 0 [photons]
         solid_angle:
             sum over the rendered pixels [steradian]
         nonfinite:
@@ -1418,9 +1420,9 @@ class Statistics(Record):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GradcheckRow(Record):
     """One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
-    ("direction[0]", unit "1") in which each parameter moves by a random part of its own length.
-    Loss and S are in photons, derivatives in photons per unit of the parameter, and step and
-    length in the unit of the parameter.
+    ("direction[0]", unit "1"). A direction moves each parameter by a random part of its own
+    length. Loss and S are in photons, derivatives in photons per unit of the parameter, and
+    step and length in the unit of the parameter.
 
     Attributes:
         param:
