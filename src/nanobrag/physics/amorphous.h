@@ -80,8 +80,8 @@ PHYS_FN real phys_amorphous_slope(const struct phys_frame *frame, real stol)
     return frame->nstol ? (real)phys_table_slope(frame->stol, frame->nstol, stol) : 0;
 }
 
-/* Returns the photons of the material over solid angle and polarization, where its
- * structure factor is constant. */
+/* Returns the photons of a material of constant structure factor, divided by solid angle
+ * and polarization. */
 PHYS_FN double phys_amorphous_level(const struct phys_frame *frame)
 {
     double light = 0;

@@ -4,8 +4,8 @@
  *
  * Its numbers are in explicit double, so that translation units of either precision share
  * them; a kernel converts them to `real` at its start. Lengths of the detector are in
- * metres, those of the crystal in Angstrom, reciprocal ones in 1/Angstrom. The simulator
- * owns the arrays.
+ * metres, lengths of the crystal in Angstrom, reciprocal lengths in 1/Angstrom. The
+ * simulator owns the arrays.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,10 +14,10 @@
 
 /* One incident beam. */
 struct phys_source {
-    double direction[3]; /* unit vector in which the light travels */
+    double direction[3]; /* unit vector along which the light travels */
     double inverse_wavelength; /* 1/A */
     double weight; /* the weights of a frame add up to 1 */
-    double e[3], b[3]; /* polarization frame: along the field, and across it */
+    double e[3], b[3]; /* polarization frame: e along the field, b across it */
 };
 
 /* The crystal at one phi step in one mosaic domain. */
@@ -26,15 +26,15 @@ struct phys_orientation {
     double weight; /* weight of the domain; 1 on average, exactly 1 if all are equal */
 };
 
-/* What broadens the spots of a crystal whose mosaic spread, rotation and spectrum are
+/* The widths of the spots of a crystal whose mosaic spread, rotation and spectrum are
  * continuous distributions (docs/theory.md, 16). Every member is a double that can change.
  * A symmetric form m of six numbers, in the order of phys_frame.metric, stands for m0 aa +
  * m1 bb + m2 cc + m3 ab + m4 ac + m5 bc. */
 struct phys_broad {
     double half_range; /* each orientation turns by this to either side, radian */
     double spindle[3]; /* rotation vector of a phi of one radian */
-    /* covariance of the mosaic's rotation vector, in the axes of an orientation: products
-     * of these, like a b^T, take the places of aa ... bc. radian^2/A^2 */
+    /* covariance of the mosaic's rotation vector, radian^2/A^2: a form m as above with the
+     * matrices a a^T ... b c^T of an orientation's axes for aa ... bc */
     double spread[6];
     double tail, tail_width; /* share of a second mosaic; its width over the first's */
     double spacing; /* relative standard deviation of the spacings d */
@@ -86,8 +86,7 @@ struct phys_frame {
     const float *f_single; /* f rounded to float; NULL unless the kernels are in float */
     double default_f;
     double f_max; /* the largest |F| */
-    /* amorphous material: nstol nodes over sin(theta)/lambda, or with 0 of them a
-     * constant */
+    /* amorphous material: nstol nodes over sin(theta)/lambda; a constant if nstol is 0 */
     int nstol;
     const struct phys_node *stol; /* ascending */
     double amorphous_f;

@@ -1,8 +1,8 @@
 /*
  * frame_tangent.h - tangents and cotangents of the frame, which share one struct. As a
- * tangent, a member holds its derivative along a direction in which the frame changes; as
- * a cotangent, it holds dL/d(member), where L is the objective, the scalar whose gradient
- * is computed. The inner product of the two is the derivative of L along that direction.
+ * tangent, a member holds its derivative along a direction of change of the frame; as a
+ * cotangent, it holds dL/d(member), where L is the objective, the scalar whose gradient is
+ * computed. The inner product of the two is the derivative of L along that direction.
  *
  * Orientations change in two ways. They all share the cell: axis i of each changes by the
  * sum over j of strain[3 i + j] axis j, so that the strain's cotangent is a sum over
@@ -61,12 +61,13 @@ enum phys_kind {
     PHYS_FACTOR = 2, /* a factor of samples or pixels (perhaps their places, too) */
     PHYS_STRAIN = 4, /* the axes of all orientations */
     PHYS_CELLS = 8, /* the lattice factor of the square shape */
-    PHYS_WIDTH = 16, /* that of the other shapes */
+    PHYS_WIDTH = 16, /* the lattice factor of all other shapes */
     PHYS_SCALE = 32, /* a factor of the sum over samples: phys_scales_vjp() */
     PHYS_CRYSTAL = PHYS_STRAIN | PHYS_CELLS | PHYS_WIDTH
 };
 
-/* How many numbers the lattice factor of the square shape has, and that of the others. */
+/* How many numbers the lattice factor has: for the square shape, and for all other
+ * shapes. */
 enum phys_lattice_numbers {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_CELLS)
@@ -81,7 +82,7 @@ enum phys_lattice_numbers {
 #undef FRAME_NUMBER
 };
 
-/* Returns which numbers are of the given kinds: bit i is that of number i. */
+/* Returns which numbers are of the given kinds: bit i stands for number i. */
 PHYS_FN unsigned long long phys_numbers_of(int kinds)
 {
     unsigned long long which = 0;
@@ -102,7 +103,7 @@ PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
     return (double *)(void *)bar;
 }
 
-/* Returns which numbers a tangent changes: bit i is that of number i. */
+/* Returns which numbers a tangent changes: bit i stands for number i. */
 PHYS_FN unsigned long long phys_changed_numbers(const struct phys_frame_tangent *dot)
 {
     const double *number = (const double *)(const void *)dot;
@@ -119,12 +120,12 @@ PHYS_FN int phys_changes(const struct phys_frame_tangent *dot, int kinds)
     return (phys_changed_numbers(dot) & phys_numbers_of(kinds)) != 0;
 }
 
-/* What stays as it is, as bits: the scale of the amorphous material; and the places of
- * samples, the factors of samples and pixels, and the sources. With both, the photons of
- * the amorphous material do. */
+/* Parts of the frame that stay fixed, as bits. PHYS_FIXED_SCALE: the scale of the amorphous
+ * material. PHYS_FIXED_PIXELS: the places of samples, the factors of samples and pixels,
+ * and the sources. With both bits the photons of the amorphous material stay fixed. */
 enum phys_fixed { PHYS_FIXED_SCALE = 1, PHYS_FIXED_PIXELS = 2 };
 
-/* Returns what of them stays as it is along a tangent. */
+/* Returns the bits of the parts that stay fixed along a tangent. */
 PHYS_FN int phys_fixed_along(int nsource, const struct phys_frame_tangent *dot)
 {
     const double *source = (const double *)(const void *)dot->source;
@@ -137,7 +138,7 @@ PHYS_FN int phys_fixed_along(int nsource, const struct phys_frame_tangent *dot)
     return fixed | PHYS_FIXED_PIXELS;
 }
 
-/* The places of a box that are not 0, in the order in which they were first written. */
+/* The places of a box that are not 0, in the order of the first write to each. */
 struct phys_touched {
     int n, *place; /* (n) */
     unsigned char *mark; /* 1 for each of these places (box) */

@@ -222,7 +222,7 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
  * derivatives by h, k, l, by the fudge factor and by the metric (hh kk ll hk hl kl). */
 struct phys_bump {
     struct phys_sample sample;
-    real fall; /* derivative of the square by rho^2 times the fudge factor */
+    real fall; /* derivative of the square by fudge rho^2 */
     real bend; /* and by rho^2 */
     real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };

@@ -48,11 +48,12 @@ PHYS_FN double phys_loss_log(double x)
     return x > 0 ? r : -PHYS_INFINITY;
 }
 
-/* Returns the Poisson loss, half a deviance. It keeps its digits near the observed photons,
- * where it is a small difference: there the logarithm is that of 1 + t, t the relative
- * difference, with what the sum lost of t. Its value is infinite where photons were
- * observed but none are computed. The curvature 1/I is 0 there: what it multiplies in a
- * normal matrix, the square of a derivative of I, goes to 0 faster than I. */
+/* Returns the Poisson loss, half a deviance. Near the observed photons it is a small
+ * difference; to keep its digits there, the logarithm is computed as ln(1 + t) of the
+ * relative difference t, corrected for the part of t that the sum 1 + t lost. The loss is
+ * infinite if photons were observed but none are computed. The curvature 1/I is then set to
+ * 0: in a normal matrix it multiplies the square of a derivative of I, which goes to 0
+ * faster than I. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
     const int some = fabs(photons) >= PHYS_FAINTEST;
@@ -68,8 +69,8 @@ PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
     return r;
 }
 
-/* Returns the loss of a normal distribution of variance photons/gain + sigma^2, less that
- * at the observed photons, where these have a variance. */
+/* Returns the loss of a normal distribution of variance photons/gain + sigma^2, less its
+ * value at the observed photons, if these have a variance. */
 PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double photons,
                                            double observed)
 {
@@ -85,8 +86,9 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
     return r;
 }
 
-/* The curvature is the weight by which least squares would have this slope: the second
- * derivative, 0 beyond delta, would leave a fit from far away no way to go. */
+/* Least squares would have the same slope with a certain weight; this weight is the
+ * curvature. The second derivative is 0 beyond delta, so a fit from far away would get no
+ * step from it. */
 PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 {
     const int inside = fabs(off) < delta;
@@ -103,15 +105,15 @@ PHYS_FN struct phys_loss phys_loss_cauchy(double delta, double off)
     const double t = off / delta, u = t * t, sum = 1 + u;
     struct phys_loss r;
 
-    /* ln(1 + u), with what the sum lost of a small u */
+    /* ln(1 + u), corrected for the part of a small u that the sum lost */
     r.value = delta * delta / 2 * (phys_loss_log(sum) - ((sum - 1) - u) / sum);
     r.slope = off / sum;
     r.curvature = 1 / sum;
     return r;
 }
 
-/* Returns the loss of a pixel. A weight of 0 makes all three members 0, whatever was
- * observed, and so do more photons than a saturated pixel can tell of. */
+/* Returns the loss of a pixel. All three members are 0 if the weight is 0, or if the pixel
+ * was observed saturated and the photons exceed the saturation. */
 PHYS_FN struct phys_loss phys_loss(struct phys_loss_model model, double photons,
                                    double observed, double weight)
 {

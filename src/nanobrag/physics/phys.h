@@ -1,5 +1,5 @@
 /*
- * phys.h - the subset of C and CUDA C++ in which every file of physics/ is written.
+ * phys.h - the subset of C and CUDA C++ that every file of physics/ uses.
  *
  * One text is compiled in four ways: C11 for the reference and for the SIMD lanes, CUDA
  * C++ by nvcc, and NVRTC. They share static functions, plain structs passed by value,
@@ -7,9 +7,9 @@
  * the argument. Only floor, ceil, rint, fabs, copysign and sqrt are used: they are single
  * instructions, where other functions would prevent the vectorisation of a loop.
  *
- * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
- * written with an explicit `double`: anchor.h, patch.h and detector_plane.h, once per
- * tile or spot, and the table of amorphous.h.
+ * `real` is double, or float under PHYS_SINGLE. Computations that must not lose digits in
+ * float use an explicit `double`: anchor.h, patch.h and detector_plane.h, once per tile or
+ * spot, and the table of amorphous.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,13 +39,14 @@ typedef double real;
 #define PHYS_PI ((real)3.14159265358979323846)
 
 /* A value and its derivative. A primitive returns both, so that tangents and adjoints
- * use the same formula; a compiler removes what a caller does not use. */
+ * use the same formula; a compiler removes the one that a caller does not use. */
 struct phys_dual {
     real f, df;
 };
 
-/* PHYS_READ(x) is x, an element of an array in the memory of the device, not of a block: a
- * GPU then need not find out at each access which of them the address belongs to. */
+/* PHYS_READ(x) is x, an element of an array in the global memory of the device. So a GPU
+ * need not find out at each access whether the address belongs to a block's shared
+ * memory. */
 #if defined(__CUDA_ARCH__)
 #define PHYS_READ(x) phys_read(&(x))
 
@@ -58,7 +59,7 @@ PHYS_FN real phys_read(const real *x)
 #define PHYS_READ(x) (x)
 #endif
 
-/* What follows PHYS_READ_LATER is not read before it where PHYS_FEW_READS is defined: a GPU
+/* With PHYS_FEW_READS defined, no read after PHYS_READ_LATER is moved before it: a GPU
  * reads ahead, and a thread may not have registers for all of it. */
 #if defined(__CUDACC__) && defined(PHYS_FEW_READS)
 #define PHYS_READ_LATER asm volatile("" ::: "memory")
@@ -73,11 +74,11 @@ PHYS_FN real phys_read(const real *x)
  * On a GPU instructions that round or convert are slow, so float does both by a sum: the
  * last place of x + 1.5 2^23 is 1, so that the sum is rounded to a whole number and holds
  * it in its low bits. This needs |x| <= 2^22. Devices before 8.6 have half as many lanes
- * for sums as the others, so that there they are what takes longest, and the instructions
- * that round are used. The quotient has at most 2 units in the last place of error, as a/b
- * has with -prec-div=false, which takes three instructions more to allow for any b.
- * PHYS_BY_SUMS is defined where float is computed as on a GPU, 1 by sums or 0; tests define
- * it on the CPU. */
+ * for sums, so that sums are the bottleneck; these devices use the instructions that round.
+ * The quotient has at most 2 units in the last place of error, as a/b has with
+ * -prec-div=false, which takes three instructions more to allow for any b. PHYS_BY_SUMS is
+ * defined where float is computed as on a GPU, 1 by sums or 0; tests define it on the
+ * CPU. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
 #define PHYS_BY_SUMS 0
 #elif defined(__CUDACC__)

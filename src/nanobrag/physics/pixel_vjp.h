@@ -119,8 +119,8 @@ PHYS_FN void phys_point_solid_angle_vjp(const struct phys_sample_at *at, real om
                          a->number);
 }
 
-/* Propagates the cotangent of a source's polarization when the pixel uses that of one
- * sample. */
+/* Propagates the cotangent of a source's polarization when the whole pixel uses the
+ * polarization of one sample. */
 PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at *at,
                                          real polar_bar, struct phys_point_bar *point_bar,
                                          struct phys_pixel_adjoint *a)
@@ -134,7 +134,8 @@ PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at 
 
 /* ---- the crystal ---- */
 
-/* Adds the cotangents of the crystal's numbers, given that of the lattice factor. */
+/* Adds the cotangents of the crystal's numbers, given latt_bar, the cotangent of the
+ * lattice factor. */
 PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real *number)
 {
     phys_add_vec3(number + PHYS_AT_ncells, phys_scale(latt_bar, s.dn));
@@ -186,8 +187,8 @@ struct phys_sums_bar {
     int lit;
 };
 
-/* Propagates the cotangents of a sample under source `index`. Adds that of the sample's
- * direction, and returns that of its weight. */
+/* Propagates the cotangents of a sample under source `index`. Adds the cotangent of the
+ * sample's direction, and returns the cotangent of its weight. */
 PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
                                    struct phys_sums_bar *sums_bar,
                                    struct phys_point_bar *point_bar,

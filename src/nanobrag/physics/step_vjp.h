@@ -5,9 +5,10 @@
  *
  * A name x_bar stands for the cotangent of x: dL/dx, where L is the objective, the scalar
  * whose gradient is computed. The caller owns the destinations: number[PHYS_AT_x] is the
- * cotangent of a number of the frame, in `real`, and a struct phys_source_bar holds those
- * of one source. Cotangents that the caller later multiplies by the sample's weight do
- * not contain it; for the others it is the parameter `weight`.
+ * cotangent of a number of the frame, in `real`, and a struct phys_source_bar holds the
+ * cotangents of one source. Cotangents that the caller later multiplies by the sample's
+ * weight do not contain it; all other cotangents get the weight from the parameter
+ * `weight`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -227,8 +228,8 @@ PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per
     return phys_axpy(along, d, phys_scale(per_length, point_bar.d));
 }
 
-/* The sums over the samples of a layer of the cotangents of their places, and of these
- * times the samples' offsets from the outer corner of the detector along its axes, in
+/* Sums over the samples of a layer: the cotangents of their places, and these cotangents
+ * times the samples' offsets from the outer corner of the detector, along its axes, in
  * sub-pixels. */
 struct phys_place_sums {
     double place[3], fast[3], slow[3];

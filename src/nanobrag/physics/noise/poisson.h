@@ -104,8 +104,8 @@ PHYS_FN double phys_deviance(double k, double mean)
     return d * w + 2 * k * w * u * (even + u * odd);
 }
 
-/* Returns ln(mean^k exp(-mean)/k!). Its terms are of the size of the result, so the
- * error is a few roundings of it plus that of Stirling's series: below 1e-13 max(1,
+/* Returns ln(mean^k exp(-mean)/k!). Its terms are of the size of the result, so the error
+ * is a few roundings of it plus the error of Stirling's series: below 1e-13 max(1,
  * |result|). (The plain sum k ln mean - mean - ln k! would lose 4e-6 at a mean of 1e9.) */
 PHYS_FN double phys_log_probability(double k, double mean)
 {

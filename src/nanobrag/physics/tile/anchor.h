@@ -1,8 +1,8 @@
 /*
- * anchor.h - Miller indices counted from those of a nearby point, the anchor. Their whole
- * part is separated, so that only the fraction and its change are computed in `real`.
- * This preserves digits in float; in double it affects only the last ones
- * (docs/theory.md, 13).
+ * anchor.h - Miller indices counted from the indices of a nearby point, the anchor. Their
+ * whole part is separated, so that only the fraction and its change are computed in `real`.
+ * This preserves digits in float; in double it affects only the last ones (docs/theory.md,
+ * 13).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -98,12 +98,12 @@ struct phys_range {
     double low, high;
 };
 
-/* Returns where the cone of directions about v that pass within `reach` of its end meets
- * the plane, along one of its edges; v points towards the plane. The planes through the
- * crystal that contain the other axis and touch the cone cut the edge at distance x
- * tan(a -+ b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s =
- * reach/v.normal. Both cuts lie within x s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x
- * t. Where the cone reaches the horizon the range is unbounded. */
+/* Takes the cone of directions that pass within `reach` of the end of v, where v points
+ * towards the plane. Returns the range along one edge of the plane that the cone meets. The
+ * planes through the crystal that contain the other axis and touch the cone cut the edge at
+ * distance x tan(a -+ b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 -
+ * s^2), s = reach/v.normal. Both cuts lie within x s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s
+ * |t|) of x t. Where the cone reaches the horizon the range is unbounded. */
 PHYS_FN struct phys_range phys_detector_plane_range(const struct phys_detector_plane *plane,
                                                     const struct phys_edge *edge,
                                                     struct phys_wide3 v, double per_normal,

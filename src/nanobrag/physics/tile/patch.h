@@ -90,8 +90,8 @@ PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double f
 
 /* A place of the patch. */
 struct phys_place {
-    struct phys_vec3 step; /* its direction minus that of the middle */
-    real ratio, per_ratio; /* its distance over that of the middle, and the inverse */
+    struct phys_vec3 step; /* its direction minus the direction of the middle */
+    real ratio, per_ratio; /* its distance over the middle's distance; the inverse */
 };
 
 /* Returns the place at an offset from the middle in sub-pixels; `small` is
