@@ -17,8 +17,7 @@ nb_status background_resolve(nb_context *ctx, nb_scene *scene);
  * all counts. */
 void background_frame(const nb_scene *scene, struct phys_frame *frame);
 
-/* Returns nanoBragg's I_bg, which that program adds to the sum of
- * F^2, photons/steradian. */
+/* Returns nanoBragg's I_bg, photons/steradian. nanoBragg adds it to the sum of F^2. */
 double background_quirk_intensity(const nb_scene *scene);
 
 #endif

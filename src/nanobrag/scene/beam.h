@@ -39,11 +39,11 @@ nb_status beam_derive(nb_context *ctx, const nb_scene *scene,
 void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double deviation[2]);
 
-/* Computes the rows of the turn to the frame of dxtbx, in which the beam travels along -z:
- * that of the convention, then the smallest one that takes the beam there. */
+/* Computes the rotation (rows) to the frame of dxtbx, whose beam travels along -z: the
+ * rotation of the convention, then the smallest rotation that takes the beam to -z. */
 void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3]);
 
-/* Returns the wavelength of the scene, A: the mean one of listed sources. */
+/* Returns the wavelength of the scene, A; of listed sources the mean. */
 double beam_wavelength(const nb_scene *scene);
 
 /* Returns the shortest wavelength of the scene, A. */

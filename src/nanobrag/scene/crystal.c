@@ -86,13 +86,14 @@ struct cell_angles {
     double cosine[3], sine[3], cosine_star[3], sine_star_c, volume;
 };
 
-/* Computes them; returns 0 if the cell is flat. */
+/* Computes the angles; returns 0 if the cell is flat. */
 static int cell_angles(const double cell[6], struct cell_angles *out)
 {
     double *c = out->cosine, *s = out->sine, square;
 
     for (int i = 0; i < 3; i++) {
-        /* The cosine of 90 degrees is exactly 0, but that of its rounded radian is not. */
+        /* The cosine of 90 degrees is exactly 0, but the cosine of its rounded radian is
+         * not. */
         c[i] = cell[3 + i] == 90 ? 0 : cos(linear_radian(cell[3 + i]));
         s[i] = sin(linear_radian(cell[3 + i]));
     }
@@ -127,7 +128,8 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     star[2][0] = length[2] * t.cosine_star[1];
     star[2][1] = length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2])
                  / t.sine_star_c;
-    /* nanoBragg uses the volume of the cell where that of a cell with edges 1 belongs. */
+    /* nanoBragg uses the volume of the cell where the formula needs the volume of a cell
+     * with edges 1. */
     star[2][2] = quirk
                      ? length[2] * t.volume / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
                      : 1 / cell[2];
@@ -203,8 +205,7 @@ nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_
     if (!(fabs(inverse) > 1e-9 * bulk) || !isfinite(inverse))
         return fail(ctx, NB_ERR_UNIT_CELL, "the reciprocal axes lie in a plane");
     if (cell_volume > 0 && (scene->quirks & NB_QUIRK_CELL_VECTORS)) {
-        /* nanoBragg keeps the directions and sets lengths and volume to those of
-         * the cell. */
+        /* nanoBragg keeps the directions and takes lengths and volume from the cell. */
         inverse = 1 / cell_volume;
         for (int i = 0; i < 3; i++)
             linear_scale(scene->crystal.cell[i] / cell_volume / linear_norm(out->real[i]),
@@ -266,9 +267,9 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6])
            - n[2] * ab * ab;
 }
 
-/* Returns the edge by which rho is |dh a* + dk b* + dl c*| times it, or 0 for shapes with
- * the metric of N. It is that of a cube with the volume of the crystal; nanoBragg takes the
- * number of cells instead. */
+/* Returns the edge of a cube with the volume of the crystal: rho = edge |dh a* + dk b* + dl
+ * c*|. nanoBragg takes the number of cells for the volume. Returns 0 for shapes with the
+ * metric of N. */
 static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
                         double cells)
 {
@@ -285,7 +286,7 @@ static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
 
 double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
 {
-    /* of the square of each profile of u = x^2 + y^2 + z^2, over x, y and z */
+    /* integral over x, y, z of the square of each profile, with u = x^2 + y^2 + z^2 */
     static const double integral[] = {
         [NB_SHAPE_ROUND] = 1, /* 0.7236^2 6/pi */
         [NB_SHAPE_GAUSS] = 0.98444314621763005, /* (0.315 pi)^(3/2) */
@@ -299,7 +300,7 @@ double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
     sum = integral[c->shape] / (c->fudge * sqrt(c->fudge));
     const double cells = crystal_cells_metric(c, metric);
     const double edge = star_edge(scene, axes, cells);
-    if (edge > 0) { /* x, y, z fill edge^3/V where those of N fill det N */
+    if (edge > 0) { /* x, y, z fill edge^3/V; with the metric of N they fill det N */
         double across[3];
 
         linear_cross(axes->star[1], axes->star[2], across);

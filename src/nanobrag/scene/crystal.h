@@ -22,7 +22,7 @@ struct crystal_axes {
 /* Returns the seed of the mosaic domains, with its default. */
 int64_t crystal_mosaic_seed(const nb_scene *scene);
 
-/* Fills the defaults of a cell, unless it is none. */
+/* Fills the defaults of a cell, unless the cell is not given. */
 void crystal_complete_cell(double cell[6]);
 
 /* Fills the defaults of the crystal; replaces a random misset by one drawn
@@ -35,8 +35,8 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene);
 /* Computes the axes. Returns NB_ERR_UNIT_CELL if there is no cell or it is flat. */
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out);
 
-/* Returns NB_ERR_SCENE unless the matrix N is positive definite, and diagonal if the
- * crystal is square, or if spots without an end are to be normalised. */
+/* Returns NB_ERR_SCENE if the matrix N is not positive definite, if it is not diagonal and
+ * the crystal is square, or if the scene asks to normalise spots of infinite extent. */
 nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene);
 
 /* Computes the metric of rho^2 = |N d|^2, in the order hh kk ll hk hl kl. Returns det N. */
@@ -46,8 +46,9 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6]);
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame);
 
-/* Returns the sum of F_latt^2 of a spot over all orientations, the integral over dh, dk and
- * dl without a limit, over that of square blocks of as many cells; normalise is left aside.
+/* Returns the sum of F_latt^2 of a spot over all orientations (the integral over all dh, dk
+ * and dl), divided by the same sum of square blocks of as many cells. It ignores
+ * `normalise`.
  */
 double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes);
 

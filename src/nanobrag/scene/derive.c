@@ -127,7 +127,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
     }
 }
 
-/* Computes the frames of the other panels from that of the first. */
+/* Computes the frames of panels 1, 2, ... from the frame of panel 0. */
 static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
                                const struct scene_fixed *fixed, const struct layers *layers,
                                struct phys_frame *frames)

@@ -62,8 +62,8 @@ static void describe_centres(nb_description *out)
     out->xds_org[1] = out->close_slow / pixel + 0.5;
 }
 
-/* Computes the origin in the frame of dxtbx; that of a rectangle is turned about the beam
- * until the fast axis points along +x, as readers of SMV and miniCBF take it. */
+/* Computes the origin in the frame of dxtbx; the origin of a rectangle is turned about the
+ * beam until the fast axis points along +x, as readers of SMV and miniCBF expect. */
 static void describe_dials(const nb_scene *scene, const struct detector_place *place,
                            nb_description *out)
 {

@@ -109,8 +109,8 @@ static double product(const struct scene_domain *domain, int n, int i, int j)
     return sum;
 }
 
-/* Changes rotation vectors, in `axis`, linearly, so that their mean is 0 and their
- * covariance cap_variance times 1: Gram's and Schmidt's method over the components. The
+/* Changes the rotation vectors in `axis` linearly, so that their mean is 0 and their
+ * covariance is cap_variance times the unit matrix: Gram-Schmidt over the components. The
  * second pass removes the rounding of the first. */
 static void balance(struct scene_domain *domain, int n)
 {
@@ -228,8 +228,9 @@ nb_status mosaic_check(nb_context *ctx, const nb_crystal *c, nb_status refused)
                 c->mosaic_off[1], c->mosaic_off[2]);
 }
 
-/* The first spread acts in all directions, the differences of the others along their own,
- * the elements off the diagonal along one for each other. */
+/* The first spread acts in all directions. The second and third act along their own axes,
+ * by their difference from the first. An element off the diagonal adds, for each of its two
+ * axes, the component along one to the other. */
 void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,
                   const double v[3], double out[3])
 {

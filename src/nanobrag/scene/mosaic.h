@@ -45,18 +45,19 @@ void mosaic_frame(const struct crystal_axes *axes, double frame[3][3]);
 /* Returns 1 if the spread depends on the direction. */
 int mosaic_is_anisotropic(const nb_scene *scene);
 
-/* Makes the spread one about three axes if it has elements off its diagonal. */
+/* If the spread has elements off its diagonal, states it about three axes. */
 void mosaic_resolve(nb_scene *scene);
 
-/* Returns 1 if the matrix of spreads is positive semi-definite. An image depends on its
- * square alone, so that of a negative spread is that of a positive one. */
+/* Returns 1 if the matrix of spreads is positive semi-definite. An image depends only on
+ * the square of the matrix, so a negative spread gives the image of a positive one. */
 int mosaic_is_definite(const nb_crystal *crystal);
 
-/* Returns `refused`, with a message, unless it is. */
+/* Returns `refused`, with a message, unless the matrix of spreads is positive
+ * semi-definite. */
 nb_status mosaic_check(nb_context *ctx, const nb_crystal *crystal, nb_status refused);
 
 /* Computes `factor` T v, with the symmetric matrix T of the spreads, radian, and a vector
- * v. `frame` is that of mosaic_frame(), turned by phi. */
+ * v. `frame` comes from mosaic_frame(), turned by phi. */
 void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,
                   const double v[3], double out[3]);
 

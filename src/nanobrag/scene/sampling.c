@@ -1,7 +1,7 @@
 /*
  * sampling.c - the rules for steps (docs/theory.md, 11).
  *
- * A sampled quantity has a range, a step and a count, of which the user gives some. The
+ * A sampled quantity has a range, a step and a count; the user gives some of the three. The
  * rules here use every given number and refuse contradictions. The rules of nanoBragg, used
  * with NB_QUIRK_STEP_RULES, are the functions named *_quirk and quirk_*.
  *
@@ -116,7 +116,7 @@ static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const cha
     return NB_OK;
 }
 
-/* Makes a range that the continuous model integrates one of a single step. */
+/* Gives a single step to a range that the continuous model integrates. */
 static void integrate(const nb_scene *scene, struct scene_range *r)
 {
     if (continuous_is_on(scene) && r->count == 0 && !r->step_given) r->count = 1;

@@ -14,8 +14,8 @@
 /* Decides the counts that need no geometry: divergence, dispersion and mosaic domains. */
 nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
-/* Decides what depends on crystal and detector: phi steps, sub-pixels, layers of the sensor
- * and interpolation. */
+/* Decides the numbers that depend on crystal and detector: phi steps, sub-pixels, layers of
+ * the sensor and interpolation. */
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct crystal_axes *axes,
                                   const struct detector_scale *scale,

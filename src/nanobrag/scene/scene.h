@@ -46,7 +46,8 @@ struct scene_fixed {
     struct scene_domain *domain; /* (ndomains) */
     struct scene_steps phi, divergence[2], dispersion, layer;
     struct random_stream random; /* its state after the draws for the crystal */
-    double ncells_asked[3]; /* N before sizes; for nanoBragg's rule of interpolation */
+    double ncells_asked[3]; /* N as given, before the sizes decide; for nanoBragg's rule of
+                               interpolation */
     /* of each direction of a continuous divergence, for a full width of 1 */
     double divergence_variance[2];
     int interpolate; /* NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC */
@@ -81,15 +82,15 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
  * from scene->crystal.hkl. */
 void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box);
 
-/* Computes the frames of a resolved scene, one for each panel or one alone, which differ in
- * the numbers of the detector. They will point to sources (nsource) and orientations (nphi
- * x ndomains), which the caller owns. */
+/* Computes the frames of a resolved scene: one for each panel, or a single one. They differ
+ * only in the numbers of the detector. They will point to sources (nsource) and
+ * orientations (nphi x ndomains), which the caller owns. */
 nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
                        const struct scene_fixed *fixed, struct phys_source *sources,
                        struct phys_orientation *orientations, struct phys_frame *frames);
 
 /* ---- describe.c ---- */
-/* Describes the scene; the caller adds the pixel counts and what computes it. */
+/* Describes the scene; the caller adds the pixel counts and how it is computed. */
 nb_status scene_describe(nb_context *ctx, const nb_scene *scene,
                          const struct scene_fixed *fixed, nb_description *out);
 

@@ -29,7 +29,7 @@ double continuous_divergence_variance(const nb_scene *scene, int i)
 
 /* Computes the covariance of the mosaic in products of the axes: with the
  * reciprocal axes r_i and w_i = s T r_i, w_i . w_i for the squares and 2 w_i . w_j for the
- * others. */
+ * mixed products. */
 static void spread_of(const nb_scene *scene, const struct crystal_axes *axes,
                       double spread[6])
 {

@@ -13,28 +13,28 @@
 #include "scene/scene.h"
 
 /* ---- model.c ---- */
-/* Makes NB_MOSAIC_AUTO to NB_MOSAIC_DOMAINS where a scene as it was given asks for domains
- * or cannot do without; before defaults are filled in. */
+/* Turns NB_MOSAIC_AUTO into NB_MOSAIC_DOMAINS if the given scene asks for domains or needs
+ * them. Call it before defaults are filled in. */
 void continuous_leave_domains(nb_scene *scene);
 
 /* Decides between NB_MOSAIC_DOMAINS and NB_MOSAIC_GAUSS, once N is resolved and before
- * counts are. Refuses a model that cannot do what the scene asks for. */
+ * counts are. Refuses a model that cannot compute the scene. */
 nb_status continuous_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
-/* Whether the scene has the continuous model; it must be resolved so far. */
+/* Returns 1 if the scene has the continuous model; call it after continuous_resolve(). */
 int continuous_is_on(const nb_scene *scene);
 
-/* What the resolved scene integrates, as bits NB_INTEGRATED_... */
+/* Returns the dimensions that the resolved scene integrates, as bits NB_INTEGRATED_... */
 int continuous_integrates(const nb_scene *scene);
 
 /* ---- broad.c ---- */
 /* Returns half the range over which phi is integrated for each orientation, degree. */
 double continuous_half_range(const nb_scene *scene, const struct scene_fixed *fixed);
 
-/* Returns the variance of divergence i for a full width of 1, 0 where it is a list. */
+/* Returns the variance of divergence i for a full width of 1; 0 if it is a list. */
 double continuous_divergence_variance(const nb_scene *scene, int i);
 
-/* Computes what broadens the spots of a continuous crystal. */
+/* Computes the widths of the spots of a continuous crystal. */
 void continuous_broad(const nb_scene *scene, const struct scene_fixed *fixed,
                       const struct crystal_axes *axes, struct phys_broad *out);
 

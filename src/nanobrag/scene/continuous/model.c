@@ -26,7 +26,7 @@ void continuous_leave_domains(nb_scene *scene)
         scene->crystal.mosaic_model = NB_MOSAIC_DOMAINS;
 }
 
-/* Returns what the continuous model would need, or NULL if the scene can have it. */
+/* Returns a property that the continuous model needs and the scene lacks, or NULL. */
 static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;
@@ -43,7 +43,7 @@ static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fi
     return NULL;
 }
 
-/* Returns the option of a number that the continuous model alone has and the scene sets, or
+/* Returns the option of a number that the scene sets and only the continuous model has, or
  * NULL. */
 static const char *own_number(const nb_crystal *c)
 {
@@ -68,7 +68,7 @@ static int has_wide_beam(const nb_beam *b)
     return wide && b->nsource == 0;
 }
 
-/* Lists of as many sources cost less in closed form. */
+/* Lists of this many sources or more cost less in closed form. */
 enum { MANY_SOURCES = 10 };
 
 /* Returns 1 if there is anything to integrate. */

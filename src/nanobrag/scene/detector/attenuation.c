@@ -68,7 +68,7 @@ int attenuation_named(const char *name)
     return NB_MATERIAL_UNKNOWN;
 }
 
-/* Returns the row behind the energy, keV, on a line from the row before it; 0: there is
+/* Returns the row after the energy, keV, on a line from the row before it; 0: there is
  * none. */
 static size_t row_behind(int material, double energy)
 {
@@ -81,8 +81,7 @@ static size_t row_behind(int material, double energy)
     return i;
 }
 
-/* Returns the slope of the logarithm of the coefficient over that of the energy between row
- * i - 1 and row i. */
+/* Returns d ln(coefficient)/d ln(energy) between row i - 1 and row i. */
 static double slope_before(int material, size_t i)
 {
     const struct row *const to = materials[material].row + i, *const from = to - 1;

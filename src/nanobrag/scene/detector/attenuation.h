@@ -9,13 +9,13 @@
 
 #include <nanobrag/scene.h>
 
-/* the last of the materials that dxtbx knows, and of those of miniCBF */
+/* the last material that dxtbx knows, and the last that miniCBF knows */
 enum { MATERIALS_LAST = NB_MATERIAL_GAAS, MATERIALS_LAST_CBF = NB_MATERIAL_CDTE };
 
 /* Returns the name of a material (enum nb_material) in NXmx and dxtbx; "" if unknown. */
 const char *attenuation_name(int material);
 
-/* Returns the material of a name, NB_MATERIAL_UNKNOWN for another one. */
+/* Returns the material of a name; NB_MATERIAL_UNKNOWN for an unknown name. */
 int attenuation_named(const char *name);
 
 /* Returns the attenuation of a material, 1/mm: NIST's mass attenuation coefficients
@@ -24,10 +24,10 @@ int attenuation_named(const char *name);
  * for an unknown material. */
 double attenuation_at(int material, double wavelength);
 
-/* Returns the slope of its logarithm over that of the wavelength; 0 where that is 0. */
+/* Returns d ln(attenuation)/d ln(wavelength); 0 where the attenuation is 0. */
 double attenuation_slope(int material, double wavelength);
 
-/* Returns that of the materials up to `last` whose attenuation is nearest to `attenuation`,
+/* Returns the material, up to `last`, with the attenuation nearest to `attenuation`,
  * 1/mm. */
 int attenuation_nearest(int last, double attenuation, double wavelength);
 

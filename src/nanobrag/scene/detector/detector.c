@@ -122,7 +122,7 @@ static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
     return beam_check_directions(ctx, scene);
 }
 
-/* Fills the directions of the convention that are not the detector's. */
+/* Fills the directions that the convention gives, apart from the detector's. */
 static void resolve_directions(nb_scene *scene)
 {
     const int convention = scene->detector.convention;
@@ -160,8 +160,8 @@ static int convention_pivot(int convention)
                : NB_PIVOT_BEAM;
 }
 
-/* Replaces a default origin by that of the convention, and an origin in pixels by one in
- * mm. */
+/* Replaces a default origin by the origin of the convention, and an origin in pixels by one
+ * in mm. */
 static void resolve_origin(nb_detector *d)
 {
     const double *size = d->size, p = d->pixel;
@@ -238,8 +238,8 @@ void detector_beam_centre(int convention, const double size[2], double pixel, do
 
 /* A point that gives the position of the unrotated detector. */
 struct anchor {
-    int kind; /* NB_PIVOT_BEAM: where the beam hits it; NB_PIVOT_SAMPLE: the point nearest
-                 to the crystal; -1: neither, pix0 is given */
+    int kind; /* NB_PIVOT_BEAM: the point hit by the direct beam; NB_PIVOT_SAMPLE: the point
+                 nearest to the crystal; -1: neither, pix0 is given */
     double fast, slow; /* from the outer corner, metres */
 };
 
@@ -266,8 +266,8 @@ static struct anchor make_anchor(const nb_detector *d, int kind, const double va
     return s;
 }
 
-/* Computes the other anchor of the same unrotated detector; `distance` is that along the
- * beam. */
+/* Computes the other anchor of the same unrotated detector; `distance` is measured along
+ * the beam. */
 static struct anchor other_anchor(const struct detector_place *unrotated, double distance,
                                   struct anchor s)
 {

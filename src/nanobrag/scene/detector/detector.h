@@ -19,7 +19,7 @@ struct layers; /* scene/detector/layers.h */
 struct detector_place {
     int nfast,
         nslow; /* pixels of the detector or, of one of several panels, of the panel */
-    double pixel; /* their edge */
+    double pixel; /* edge of a pixel */
     double beam[3], fast[3], slow[3], normal[3], twotheta_axis[3];
     double pix0[3]; /* outer corner of the first pixel */
     double distance, close; /* to the detector along the beam, along its normal */
@@ -33,22 +33,23 @@ struct detector_place {
  * as for panels_resolve(). */
 nb_status detector_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
-/* States a resolved detector by its distance along the beam where it is that along its
- * normal, and it is placed by the point nearest to the crystal and turns about this one, as
- * a panel of an .expt: the point stays, so that it moves along its normal. Others are left
- * as they are. */
+/* Changes how a resolved detector is stated: by its distance along the beam in place of the
+ * distance along its normal. Applies to a detector that is placed by the point nearest to
+ * the crystal and turns about this point, as a panel of an .expt does. The point stays, so
+ * a change of the distance moves the detector along its normal. Any other detector is left
+ * unchanged. */
 void detector_measure_along_beam(nb_scene *scene);
 
 /* Returns the number of rectangles of a detector: its panels, or 1. */
 int detector_panels(const nb_detector *detector);
 
-/* Computes the position of rectangle i of a resolved detector; `middle` are those of the
- * groups of panels. Returns NB_ERR_SCENE if the crystal cannot illuminate it. */
+/* Computes the position of rectangle i of a resolved detector; `middle` holds the middles
+ * of the groups of panels. Returns NB_ERR_SCENE if the crystal cannot illuminate it. */
 nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
                           const struct panel_middle *middle, int i,
                           struct detector_place *out);
 
-/* The same for panel i of a detector of panels, whose size and pixel are in *out. */
+/* The same for panel i of a detector of panels; *out has its size and pixel on entry. */
 nb_status panels_derive(nb_context *ctx, const nb_scene *scene,
                         const struct panel_middle *middle, int i,
                         struct detector_place *out);
@@ -60,15 +61,15 @@ void detector_complete(double ratio, struct detector_place *out);
 /* Computes corner 0 .. 3 of a rectangle, metres. */
 void detector_corner(const struct detector_place *place, int corner, double p[3]);
 
-/* What decides on steps, sub-pixels and layers. The inverse of the step of a pixel in
- * reciprocal space is wavelength x distance/pixel, where the distance is that along the
- * beam, but at most that of the farthest corner, because a detector at a large two theta
- * has no pixel where the beam meets its plane. */
+/* The numbers that decide on steps, sub-pixels and layers. In reciprocal space one over the
+ * step of a pixel is wavelength x distance/pixel. The distance is taken along the beam, but
+ * no larger than the distance of the farthest corner: a detector at a large two theta has
+ * no pixel where the beam meets its plane. */
 struct detector_scale {
-    double reciprocal_pixel; /* that inverse, the least of any panel, A */
+    double reciprocal_pixel; /* one over the step, the least of all panels, A */
     double qmax; /* the largest |q| on the detector, 1/A; of the shortest wavelength */
     int panel; /* the panel that the direct beam meets, or is nearest to */
-    double downstream; /* of the corner that is farthest along the beam, m */
+    double downstream; /* position of the farthest corner along the beam, m */
     double steepest; /* the largest tangent of the angle between a ray and a normal */
     double finest; /* the least edge of a pixel, m */
 };

@@ -1,10 +1,10 @@
 /*
  * layers.c - see layers.h.
  *
- * A ray at the angle t to the normal is captured at depths that fall off within A cos(t), A
- * the attenuation depth. Its spot lies at the mean of these depths times tan(t) beside the
- * ray's place on the front, so that a layer gives the place of spots exactly at one angle
- * alone: that of layer_cosine. Thinner layers are wrong by less at the others.
+ * A ray at the angle t to the normal is captured at depths that fall off within A cos(t),
+ * where A is the attenuation depth. Its spot lies beside the ray's place on the front, by
+ * tan(t) times the mean of these depths. So a layer places spots exactly at only one angle,
+ * given by layer_cosine. At all other angles thinner layers have a smaller error.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,12 +20,12 @@
 
 enum { LAYERS_MOST = 100, ANGLES = 32 };
 
-/* At no angle of the detector does a spot lie further from its place, in pixels. */
+/* Largest distance of a spot from its place, at any angle of the detector, in pixels. */
 static const double most_off = 0.02;
 
-/* The depths of a layer, seen from the crystal, spread a spot by less than its own pixel
- * does: the standard deviation of a square of edge 1. Then copies of a sharp spot leave no
- * gap between them. */
+/* Largest spread of a spot by the depths of a layer, seen from the crystal, in pixels: the
+ * spread by the pixel itself, which is the standard deviation of a square of edge 1. Then
+ * the copies of a sharp spot leave no gaps between them. */
 static const double most_spread = 0.28867513459481287;
 
 /* ---- one layer ---- */
@@ -33,7 +33,7 @@ static const double most_spread = 0.28867513459481287;
 double layers_mean(double step, double depth, double slope[2])
 {
     /* g(u) = 1/u - 1/(exp(u) - 1), by Bernoulli's numbers where the two terms cancel: the
-     * first that is left out is 2e-17 of g at u = 1/2 */
+     * first omitted term is 2e-17 of g at u = 1/2 */
     static const double series[] = {-1.0 / 12,         1.0 / 720,
                                     -1.0 / 30240,      1.0 / 1209600,
                                     -1.0 / 47900160,   691.0 / 1307674368000,
@@ -57,7 +57,7 @@ double layers_mean(double step, double depth, double slope[2])
     return step * g;
 }
 
-/* Returns the standard deviation of the depths at which that layer captures. */
+/* Returns the standard deviation of the depths at which a layer captures. */
 static double deviation(double step, double depth)
 {
     const double u = step / depth, s = sinh(u / 2);
@@ -68,9 +68,9 @@ static double deviation(double step, double depth)
 
 /* ---- the rule ---- */
 
-/* Returns how far layers of a thickness place a spot from where it belongs, at the worst
- * angle of a detector, and in *spread by how much a layer should have spread it; both in
- * the unit of the depths, along the detector. */
+/* Returns the error of a spot's place with layers of thickness `step`, at the worst angle
+ * of a detector. *spread becomes the spread that such a layer should have given the spot.
+ * Both are lengths along the detector, in the unit of the depths. */
 static double worst_angle(double step, double depth, double cosine, double steepest,
                           double *spread)
 {
@@ -114,8 +114,8 @@ static int count_by_rule(nb_context *ctx, const nb_detector *d, double depth,
 
 /* ---- the scene ---- */
 
-/* Returns the factor by which the attenuation depth at another wavelength is that at
- * `wavelength`; 0: it is not known. */
+/* Returns the attenuation depth at `wavelength` over the depth at the wavelength for which
+ * the attenuation is given; 0 if it is not known. */
 static double factor_from(const nb_detector *d, double wavelength)
 {
     const double there = attenuation_at(d->material, d->attenuation_wavelength);

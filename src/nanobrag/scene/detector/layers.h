@@ -24,10 +24,10 @@ nb_status layers_resolve(nb_context *ctx, nb_scene *scene,
 /* Computes the layers of a resolved scene; all are 0 without a sensor. */
 struct layers layers_derive(const nb_scene *scene, const struct scene_fixed *fixed);
 
-/* Returns the depth at which 1/e is left at the wavelength of the scene, um. */
+/* Returns the depth, um, that leaves 1/e of the photons at the wavelength of the scene. */
 double layers_attenuation(const nb_scene *scene);
 
-/* Returns the mean depth at which a layer from 0 to `step` captures what loses 1/e within
+/* Returns the mean depth of capture in a layer from 0 to `step` for the attenuation depth
  * `depth`: depth - step/(exp(step/depth) - 1). Writes its derivatives by both to
  * slope[2]. */
 double layers_mean(double step, double depth, double slope[2]);

@@ -117,7 +117,7 @@ static struct panel_pose pose_of_group(const nb_detector *d,
     return pose;
 }
 
-/* Turns a pose within group g, -1: none, into that in the laboratory. */
+/* Converts a pose within group g (-1: none) to the laboratory. */
 static void place_in_lab(const nb_detector *d, const struct panel_middle *middle, int g,
                          struct panel_pose *out)
 {
@@ -163,8 +163,8 @@ void panels_within(const struct panel_pose *outer, struct panel_pose *pose)
 
 /* ---- the place of a panel ---- */
 
-/* Computes the place of panel i. Returns whether fast x slow points away from the crystal,
- * 1 or -1: that is so of all panels that are read out alike and face it. */
+/* Computes the place of panel i. Returns 1 if fast x slow points away from the crystal,
+ * else -1. Panels that are read out alike and face the crystal have the same sign. */
 static int place_panel(const nb_scene *scene, const struct panel_middle *middle, int i,
                        struct detector_place *out)
 {
@@ -194,8 +194,7 @@ static double downstream(const struct detector_place *place)
     return most;
 }
 
-/* Returns 1 if panels lie downstream, and fast x slow of all of them points to the other
- * side than `sign`. */
+/* Returns 1 if some panels lie downstream and all of these have the opposite of `sign`. */
 static int faces_away(const nb_scene *scene, const struct panel_middle *middle, int sign)
 {
     int others = 0;
@@ -213,8 +212,9 @@ static int faces_away(const nb_scene *scene, const struct panel_middle *middle, 
     return others;
 }
 
-/* Checks that the crystal illuminates panel i. One that lies upstream is right, as the ends
- * of a barrel are, unless its axes are mirrored against all others: a sign is then wrong.
+/* Checks that the crystal illuminates panel i. A panel upstream is allowed, as the ends of
+ * a barrel are, unless its axes are mirrored against all other panels; then a sign is
+ * wrong.
  */
 static nb_status check_panel(nb_context *ctx, const nb_scene *scene,
                              const struct panel_middle *middle, int i, int sign,

@@ -23,18 +23,19 @@ struct panel_pose {
     double at[3], axis[3][3];
 };
 
-/* Checks the panels and groups of a detector, and what a detector of panels cannot have. In
- * the lists, which belong to the simulator, it fills in places in the image and axes, which
- * become exact unit vectors at right angles; in `middle` (ngroup) those of the groups; and
- * the size of the image. Errors: NB_ERR_ARGUMENT, NB_ERR_SCENE. */
+/* Checks the panels and groups of a detector, and refuses members that a detector of panels
+ * cannot have. Fills in the size of the image, and `middle` (ngroup), the middles of the
+ * groups. In the lists, which belong to the simulator, it fills in places in the image, and
+ * axes, which become exact unit vectors at right angles. Errors: NB_ERR_ARGUMENT,
+ * NB_ERR_SCENE. */
 nb_status panels_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle);
 
 /* Writes the middles of the groups of a resolved detector (ngroup). */
 nb_status panels_middles(nb_context *ctx, const nb_detector *detector,
                          struct panel_middle *middle);
 
-/* Finds two panels that share a pixel of the image, *pair, of which the first has its first
- * row no later. Returns 1, 0 if there are none, -1 without memory. */
+/* Finds two panels that share a pixel of the image. pair[0] is the panel whose first row
+ * comes first. Returns 1, 0 if there are none, -1 without memory. */
 int panels_overlap(const nb_panel *panel, int n, int pair[2]);
 
 /* Returns the edge of a pixel of panel i, or of the rectangle, mm. */
@@ -43,7 +44,7 @@ double panels_pixel(const nb_detector *detector, int i);
 /* Returns the middle of a panel in its own frame, mm. */
 struct panel_middle panels_middle(const nb_panel *panel);
 
-/* Writes the middle at the edge of pixels of a detector, mm. */
+/* Writes the middle for the pixel edge of a detector, mm. */
 void panels_middle_at(const nb_detector *detector, const struct panel_middle *middle,
                       double out[3]);
 
@@ -55,7 +56,7 @@ struct panel_pose panels_pose(const double origin[3], const double fast[3],
 void panels_move(const double middle[3], const double shift[3], const double rotation[3],
                  struct panel_pose *pose);
 
-/* Turns a pose within the frame `outer` into that pose in the frame of `outer`. */
+/* Converts a pose within `outer` to the frame that `outer` is in. */
 void panels_place(const struct panel_pose *outer, struct panel_pose *pose);
 
 /* Writes the pose of panel i of a resolved detector in the laboratory, mm. */
@@ -66,7 +67,7 @@ void panels_in_lab(const nb_detector *detector, const struct panel_middle *middl
 void panels_group_in_lab(const nb_detector *detector, const struct panel_middle *middle,
                          int g, struct panel_pose *out);
 
-/* Turns a pose in the frame of `outer` into that pose within the frame `outer`. */
+/* Converts a pose in the frame that `outer` is in to a pose within `outer`. */
 void panels_within(const struct panel_pose *outer, struct panel_pose *pose);
 
 #endif

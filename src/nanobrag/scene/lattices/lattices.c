@@ -10,8 +10,7 @@
 
 /* ---- the list ---- */
 
-/* Checks numbers of lattice i, of which the first is called `name` by those who write
- * options. */
+/* Checks numbers of lattice i; `name` is what options call the first of them. */
 static nb_status check_range(nb_context *ctx, int i, const char *member, int n,
                              const double *v, double lower, double upper)
 {
@@ -76,7 +75,7 @@ nb_status lattices_resolve(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
-/* ---- one of them ---- */
+/* ---- one lattice ---- */
 
 static int has_matrix(const nb_lattice *l)
 {
@@ -86,7 +85,7 @@ static int has_matrix(const nb_lattice *l)
     return any;
 }
 
-/* Puts what lattice `own` has, by the numbers of `from`, in the place of the crystal's. */
+/* Replaces the crystal's numbers that lattice `own` has by the numbers of `from`. */
 static void put(const nb_lattice *own, const nb_lattice *from, nb_scene *to)
 {
     nb_crystal *c = &to->crystal;

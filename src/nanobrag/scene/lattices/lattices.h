@@ -1,7 +1,7 @@
 /*
- * lattices.h - the lattices of a crystal. Each is a scene by itself, whose image is added
- * to those of the others: the scene of the user, with the lattice in the place of the
- * crystal's own. Amorphous material belongs to the first.
+ * lattices.h - the lattices of a crystal. The image is the sum over the lattices. For each
+ * lattice the scene of the user is computed with that lattice in place of the crystal's
+ * own. Amorphous material belongs to the first.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,8 +35,8 @@ nb_status lattices_resolve(nb_context *ctx, nb_scene *scene);
 /* Writes the scene of lattice i; 0 is the crystal's own. */
 void lattices_scene(const nb_scene *scene, int i, nb_scene *out);
 
-/* Writes its tangent, where `dot` is that of the scene. A list of lattices that is NULL
- * does not change. */
+/* Writes the tangent of lattices_scene(); `dot` is the tangent of the scene. If the list of
+ * lattices in `dot` is NULL, its tangent is 0. */
 void lattices_scene_tangent(const nb_scene *scene, const nb_scene *dot, int i,
                             nb_scene *out);
 

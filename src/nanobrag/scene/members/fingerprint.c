@@ -16,8 +16,8 @@
 enum kind { REAL_NUMBER, WHOLE_NUMBER, WIDE_NUMBER };
 
 struct row {
-    const char *name; /* NULL: it is none of a resolved scene */
-    const char *parts; /* words, one of which ends the name */
+    const char *name; /* NULL: a resolved scene has no such number */
+    const char *parts; /* words; the element's word ends the name */
     enum kind kind;
     int n;
     size_t at; /* in nb_scene */
@@ -63,7 +63,7 @@ size_t fingerprint_numbers(void)
 
 /* ---- names ---- */
 
-/* Writes the name of a row with that of one of its elements, a word of `parts`. */
+/* Writes the name of a row, ended by the word of `parts` for one of its elements. */
 static void name_element(const struct row *row, int element, char *out, size_t size)
 {
     const char *word = row->parts ? row->parts : "";
@@ -144,7 +144,7 @@ static double sum_of_frame(uint64_t n, const double *origin, const double *fast,
 
 static double sum_of_panels(const nb_detector *d)
 {
-    enum { NUMBERS = 32 }; /* of each, room for more */
+    enum { NUMBERS = 32 }; /* numbers of each; there is room for more */
     double sum = d->npanel + 0.5 * d->ngroup;
 
     for (int i = 0; i < d->npanel; i++) {
@@ -217,7 +217,7 @@ static nb_status sum_of_factors(nb_context *ctx, const nb_hkl *list, double *out
     return hkl && f ? NB_OK : fail_memory(ctx, "the structure factors of a scene");
 }
 
-/* ---- all of it ---- */
+/* ---- the whole fingerprint ---- */
 
 static double number_of(const nb_scene *scene, const struct row *row, int element)
 {

@@ -1,11 +1,11 @@
 /*
- * fingerprint.h - the numbers by which a scene is told from another: those of the resolved
+ * fingerprint.h - the numbers that tell two scenes apart: all numbers of the resolved
  * scene, and a checksum of each of its lists.
  *
- * Numbers are compared to ten digits, since those that were computed, such as a cell from
- * vectors, may be rounded otherwise on another machine. So are checksums: a checksum is a
- * sum with a weight between 1 and 2 for each place, which changes little where numbers are
- * rounded otherwise, and by more where one is another number or two change places.
+ * Numbers are compared to ten digits, because computed ones, such as a cell from vectors,
+ * may be rounded differently on another machine. So are checksums. A checksum is a sum with
+ * a weight between 1 and 2 for each place. Different rounding changes it little; another
+ * number, or two numbers that change places, change it more.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -18,7 +18,7 @@
 /* A number may be 0, which often stands for a default, or at least `least` in size. */
 struct rule {
     const char *member; /* of nb_scene */
-    const char *numbers; /* what each of several is called, or "" */
+    const char *numbers; /* the name of each of several numbers, or "" */
     const char *option; /* of the program, "" where it has none */
     size_t offset; /* where `count` doubles begin in nb_scene */
     int first, count; /* index of the first in its member */
@@ -36,7 +36,7 @@ static const struct rule number_rules[] = {
 #include "scene/members/members.def"
 };
 
-/* The spread where it has three numbers. */
+/* The rule for a mosaic spread of three numbers. */
 static const struct rule spread_rule = {.member = "crystal.mosaic",
                                         .numbers = "aa bb cc",
                                         .option = "-mosaic_tensor",
@@ -58,8 +58,8 @@ static const struct count_rule count_rules[] = {
 #include "scene/members/members.def"
 };
 
-/* Writes the name of number k: its option's and its own, as far as there are such, or else
- * the member's. */
+/* Writes the name of number k: the option's and the number's, if there are any, else the
+ * member's. */
 static void name_number(const struct rule *rule, int k, const char *member, char *name,
                         size_t size)
 {
@@ -180,7 +180,7 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
-/* A cell whose first edge is 0 is none, so that the others have to be 0 too. */
+/* A cell whose first edge is 0 is not given, so all its other numbers must be 0, too. */
 static nb_status check_cell(nb_context *ctx, const double cell[6])
 {
     if (cell[0] == 0 && (cell[1] != 0 || cell[2] != 0))
