@@ -176,7 +176,7 @@ static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
     }
 }
 
-/* Returns 1 if the tangent `dot` moves the axes; that of most parameters does not. */
+/* Returns 1 if the tangent `dot` moves the axes; the tangents of most parameters do not. */
 static int moves_axes(const nb_crystal *dot)
 {
     int any = 0;
@@ -254,7 +254,7 @@ static void star_metric_tangent(const struct crystal_axes *axes, const double st
     }
 }
 
-/* Tangent of crystal_cells_metric(); returns that of det N. */
+/* Tangent of crystal_cells_metric(); returns the tangent of det N. */
 static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                                    double metric[6])
 {

@@ -2,11 +2,11 @@
  * derive.c - tangents of the orientations, and of all stages in the order of
  * scene/derive.c.
  *
- * The axes of an orientation are M Q A, with the rotation Q about the spindle, after that
- * of the drift, the rotation M of the domain and the axes A of the cell. If the tangents of
- * M and Q are the rotation vectors m and q, d axes = (m + M q) x axes. The axes of an
- * anisotropic spread turn with Q, so that M then depends on it. A strain of A is the same
- * matrix in all orientations. SPDX-License-Identifier: MIT
+ * The axes of an orientation are M Q A: the axes A of the cell, the rotation Q by the drift
+ * and then about the spindle, and the rotation M of the domain. If the tangents of M and Q
+ * are the rotation vectors m and q, d axes = (m + M q) x axes. The axes of an anisotropic
+ * spread turn with Q, so that M then depends on it. A strain of A is the same matrix in all
+ * orientations. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 

@@ -19,7 +19,7 @@
 #include <nanobrag/status.h>
 
 /* A free parameter: a row of the registry and, if the row is a list, an index in the list.
- * The index of a structure factor is that in params_f. */
+ * For a structure factor, the index counts in params_f. */
 struct param {
     int row, index;
 };
@@ -40,7 +40,7 @@ struct params {
     int system; /* enum nb_system, which ties numbers of the cell */
 };
 
-/* How many parameters are no structure factors. */
+/* Returns how many parameters are not structure factors. */
 static inline size_t params_dense(const struct params *params)
 {
     return params->n - params->f.n;
@@ -62,11 +62,11 @@ struct params_lists {
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out);
 
-/* Whether a list of names has this one, by itself. */
+/* Returns 1 if a list of names contains this name itself. */
 int params_are_named(const char *names, const char *name);
 
-/* Whether a list of names has a width that the continuous model integrates, by its own name
- * or that of its group. */
+/* Returns 1 if a list of names contains a width that the continuous model integrates, by
+ * its own name or by its group's name. */
 int params_name_width(const char *names);
 
 /* Frees the lists that params_select() made; a struct of zeros is allowed. */
@@ -86,8 +86,8 @@ void params_unpack(const struct params *params, const double *x,
                    const struct params_lists *lists, nb_scene *scene);
 
 /* Computes the tangent `dot` of the scene along dx, which holds the tangents of n
- * parameters from `first` on; those of all others are 0. The lists of `dot` are stored in
- * `lists`. */
+ * parameters from `first` on. The tangents of all other parameters are 0. The lists of
+ * `dot` are stored in `lists`. */
 void params_unpack_change(const struct params *params, size_t first, size_t n,
                           const double *dx, const nb_scene *scene,
                           const struct params_lists *lists, nb_scene *dot);

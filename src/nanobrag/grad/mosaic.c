@@ -1,6 +1,6 @@
 /*
  * mosaic.c - tangents of the rotation and the weight of a domain. With NB_QUIRK_MOSAIC_F32
- * they are those of the angle before its rounding. SPDX-License-Identifier: MIT
+ * they are the tangents of the angle before its rounding. SPDX-License-Identifier: MIT
  */
 #include "scene/mosaic.h"
 

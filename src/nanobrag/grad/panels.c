@@ -15,8 +15,8 @@ struct moving_pose {
     struct panel_pose at, dot;
 };
 
-/* Writes the tangent of outwards(): that of a vector of the pose's own frame in the frame
- * that the pose is in. */
+/* Writes the tangent of outwards(). That function takes a vector from the pose's own frame
+ * to the frame that the pose is in. */
 static void outwards_tangent(const struct moving_pose *pose, const double own[3],
                              const double own_dot[3], double out[3])
 {

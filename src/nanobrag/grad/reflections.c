@@ -1,6 +1,6 @@
 /*
- * reflections.c - finds the places of the box that share a free structure factor: those of
- * its listed equivalents in the point group.
+ * reflections.c - finds the places of the box that share a free structure factor: the
+ * places of its listed equivalents in the point group.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -15,7 +15,7 @@ int reflections_equivalent(const nb_hkl *hkl, const struct symmetry *symmetry, s
                            size_t out[48]);
 
 /* Fills params->f. On entry the index of a structure factor is the place of one of its
- * reflections; on return it is that in params->f. */
+ * reflections; on return it counts in params->f. */
 nb_status reflections_collect(nb_context *ctx, const nb_scene *scene,
                               const struct symmetry *symmetry, struct params *params);
 

@@ -78,7 +78,7 @@ const char *registry_member_lacking(const nb_scene *scene, const struct registry
     return lattices_has_cell(scene->crystal.lattice + index) ? NULL : "a cell of its own";
 }
 
-/* Returns what the scene lacks for a row of further lattices. */
+/* Returns the part of the scene that a row of further lattices lacks; NULL: none. */
 static const char *lacking_lattices(const nb_scene *scene, const struct registry_row *row)
 {
     int any = 0;
@@ -224,7 +224,7 @@ static int has_name(const struct registry_row *row, const char *name)
 }
 
 /* Returns 1 if the parameter moves samples in reciprocal space. Layers that lie at the mean
- * depth of capture move with what decides on that. */
+ * depth of capture move with the parameters that decide this depth. */
 static int moves_samples(const nb_scene *scene, const struct registry_row *row)
 {
     const nb_detector *d = &scene->detector;
@@ -235,7 +235,8 @@ static int moves_samples(const nb_scene *scene, const struct registry_row *row)
     return row->smooth == MOVES;
 }
 
-/* Returns 1 if the detector has panels, and the edge of its pixels is of none of them. */
+/* Returns 1 if the detector has panels, each with its own pixel edge, so the detector's is
+ * unused. */
 static int all_have_pixels(const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
@@ -245,7 +246,7 @@ static int all_have_pixels(const nb_scene *scene)
     return d->npanel > 0;
 }
 
-/* Returns 1 if the only orientation is where the drift is 0. */
+/* Returns 1 if there is one orientation only, at a place where the drift is 0. */
 static int is_without_drift(const nb_scene *scene)
 {
     const nb_scan *scan = &scene->scan;

@@ -17,7 +17,7 @@ enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, LATTICES, REFLEC
 struct registry_row {
     const char *name, *group, *unit, *doc;
     size_t offset; /* of the number in nb_scene, or in a member of the list */
-    int applies; /* enum applies: what the scene must have */
+    int applies; /* enum applies: the scene must have this */
     int list; /* enum registry_list */
     double scale, lower, upper;
     unsigned smooth;
@@ -26,15 +26,15 @@ struct registry_row {
 /* Returns row i, or NULL if there is none. */
 const struct registry_row *registry_row(int i);
 
-/* Returns NULL if the row applies to the scene, else the name of what the scene lacks. */
+/* Returns NULL if the row applies to the scene, else names the lacking part of the
+ * scene. */
 const char *registry_lacking(const nb_scene *scene, const struct registry_row *row);
 
-/* Returns NULL if member `index` of the row applies, else the name of what it lacks. */
+/* Returns NULL if member `index` of the row applies, else names the part that it lacks. */
 const char *registry_member_lacking(const nb_scene *scene, const struct registry_row *row,
                                     size_t index);
 
-/* Returns the index in the cell of the crystal, or of a lattice, of the number of a row; -1
- * if it is not in a cell. */
+/* Returns which number of a cell (of the crystal or of a lattice) a row is; -1: none. */
 int registry_member_of_cell(const struct registry_row *row);
 
 /* Returns 1 if the continuous model integrates a width that the row is or belongs to. */

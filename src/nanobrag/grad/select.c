@@ -219,7 +219,7 @@ static nb_status check_tie(const struct selection *s, const struct registry_row 
                               : "cell_alpha");
 }
 
-/* Appends the parameters that one word selects, all of which must apply. */
+/* Appends the parameters that one word selects; all of them must apply. */
 static nb_status select_word(struct selection *s, const struct word *word)
 {
     nb_context *ctx = s->ctx;

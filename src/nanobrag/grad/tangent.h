@@ -2,8 +2,8 @@
  * tangent.h - the tangent of scene_derive(): the derivative of the frame along a direction
  * of the scene.
  *
- * `scene` is resolved. `dot` is the direction: its doubles are the tangents of those of the
- * scene, in the same units, and all its other members are 0. Each function computes the
+ * `scene` is resolved. `dot` is the direction: its doubles are the tangents of the scene's
+ * doubles, in the same units, and all its other members are 0. Each function computes the
  * members of `out` that belong to its part of scene/; X_tangent follows X formula by
  * formula. None of them allocates; the caller owns the arrays of `out`.
  *
@@ -18,7 +18,7 @@
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
-/* Computes the numbers of the crystal in physics/frame_tangent.def; `axes` are those of
+/* Computes the numbers of the crystal in physics/frame_tangent.def; `axes` come from
  * crystal_derive(). */
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_frame_tangent *out);
@@ -55,11 +55,11 @@ struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
                                           const double strain[9]);
 
 /* Computes the members from pix0 to layer_mu, which depend on detector and beam direction.
- * Where the detector has panels, those that differ among them are 0. */
+ * If the detector has panels, members that differ among the panels are 0. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
                       const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
-/* Computes the numbers of panel i, the first of a frame's. */
+/* Computes the numbers of panel i, which come first in a frame. */
 void panel_tangent(const nb_scene *scene, const nb_scene *dot,
                    const struct scene_fixed *fixed, int i,
                    double number[PHYS_PANEL_NUMBERS]);
@@ -88,8 +88,8 @@ void continuous_tangent(const nb_scene *scene, const nb_scene *dot,
                         const struct scene_fixed *fixed, const struct crystal_axes *axes,
                         struct phys_frame_tangent *out);
 
-/* Computes bragg_scale and amorphous_scale; `frame` is that of the scene, for
- * its counts. */
+/* Computes bragg_scale and amorphous_scale; `frame` is the frame of the scene; only its
+ * counts are used. */
 void background_tangent(const nb_scene *scene, const nb_scene *dot,
                         const struct phys_frame *frame, struct phys_frame_tangent *out);
 
