@@ -5,13 +5,12 @@
  *
  * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
  * before the next step begins; after EACH_IN_WARP (t) only the threads of the same warp, 32
- * consecutive ones, have, and after EACH_ALONE (t) none but the thread itself. What a
- * thread writes there no other touches, and what it reads no other writes, before both
- * have finished a later step of the other kinds. Outside of steps every value is the same
- * for all threads.
- * What a thread saves from one step to the next is in an array of BLOCK_OWN elements, in
- * the thread's element OWN (t). Threads exchange values through memory that the block
- * shares, which one step writes and another reads.
+ * consecutive ones, have, and after EACH_ALONE (t) none but the thread itself. No other
+ * thread may touch memory that a thread writes in such a step, or write memory that it
+ * reads there, before both have finished a later step of another kind. Outside of steps
+ * every value is the same for all threads. A thread saves values from one step to the next
+ * in an array of BLOCK_OWN elements, in its element OWN (t). Threads exchange values
+ * through memory that the block shares, which one step writes and another reads.
  *
  * SPDX-License-Identifier: MIT
  */

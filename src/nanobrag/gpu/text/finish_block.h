@@ -40,7 +40,7 @@ PHYS_FN double amorphous_at(const struct phys_frame *frame, const struct part *p
     return sum;
 }
 
-/* Sets the polarization to that of the first source whose sample dmin lets through. */
+/* Sets the polarization: the first source whose sample dmin lets through decides it. */
 PHYS_FN void light(const struct phys_frame *frame, const struct part *part,
                    const struct sample *at, struct finish_thread *own)
 {
@@ -54,7 +54,7 @@ PHYS_FN void light(const struct phys_frame *frame, const struct part *part,
     }
 }
 
-/* Adds what one layer contributes to the factors of a pixel. */
+/* Adds the contribution of one layer to the factors of a pixel. */
 PHYS_FN void layer_factors(const struct gpu_parameters *p, const struct tile_shared *shared,
                            const struct part *part, int layer, struct finish_thread *own)
 {

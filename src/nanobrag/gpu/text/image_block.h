@@ -23,7 +23,7 @@ struct image_thread {
 
 /* ---- samples ---- */
 
-/* What the samples of a thread at one sub-pixel share. */
+/* The data that the samples of a thread at one sub-pixel share. */
 struct aim {
     const struct gpu_parameters *p;
     const struct tile_shared *shared;
@@ -86,7 +86,8 @@ PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys
            && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
 }
 
-/* Returns the site of such a sample, of pair `number`, computed in double. */
+/* Returns the site of a sample halfway between two reflections, of pair `number`, in
+ * double. */
 PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim,
                                     int number, struct phys_site site)
 {

@@ -1,6 +1,6 @@
 /*
- * loss_parameters.h - the parameters of the loss kernel: those of an image, the target,
- * and the totals.
+ * loss_parameters.h - the parameters of the loss kernel: the parameters of an image, the
+ * target, and the totals.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,8 +9,8 @@
 
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* The totals of a tile. sum_block() adds them up, except for the last, of which it finds
- * the largest. */
+/* The totals of a tile. sum_block() adds them up; the last one is combined by the maximum
+ * instead. */
 enum { LOSS_VALUE, LOSS_BRIGHTEST, LOSS_LENGTH };
 
 struct gpu_loss_parameters {

@@ -1,7 +1,7 @@
 /*
- * parameters.h - the parameters of the image kernels: one struct, which stays at one
- * address of the device as long as a simulator lives, so that a recorded launch can be
- * repeated when only the numbers in it have changed.
+ * parameters.h - the parameters of the image kernels: one struct. It stays at one address
+ * of the device as long as a simulator lives, so that a recorded launch can be repeated
+ * when only numbers in the struct have changed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 
 #include "physics/frame.h"
 
-/* A block of threads computes a tile, with one thread for each pixel. The grid of tiles
- * is that of the detector, as on the CPU, each of whose tiles covers two of these. */
+/* A block of threads computes a tile, with one thread for each pixel. The tiles lie on a
+ * fixed grid of the detector, as on the CPU; a tile of the CPU covers two of these. */
 enum {
     GPU_FAST = 16,
     GPU_SLOW = 8,
@@ -27,8 +27,8 @@ struct gpu_parameters {
     double cut, stretch;
     double edges; /* |a| + |b| + |c| over the shortest wavelength */
     int roi[4];
-    /* pixel (s, f) is number s stride + f of the mask and of images that the photons are
-     * compared with, which begin at its first pixel: the frame may be one panel of them */
+    /* pixel (s, f) has index s stride + f in the mask and in images that the photons are
+     * compared with. The frame may be one panel of them; they begin at its first pixel */
     int stride;
     const unsigned char *mask; /* 0: not rendered; or NULL */
     int parts; /* parts of a tile along each axis, 1 or 2, each with its anchors */
@@ -41,8 +41,8 @@ struct gpu_parameters {
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
     double *photons; /* (pixel rows of the launch x nfast), 0: not rendered; or NULL */
-    /* raised to the photons of the brightest pixel, as the bits of a double, which are
-     * ordered as numbers that are not negative are; or NULL */
+    /* raised to the photons of the brightest pixel, as the bits of a double, whose order is
+     * the order of non-negative numbers; or NULL */
     unsigned long long *peak;
 };
 

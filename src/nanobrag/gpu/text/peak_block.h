@@ -29,7 +29,7 @@ static inline void block_max(unsigned long long *to, unsigned long long n)
 enum { PEAK_SEARCHERS = 16 }; /* threads that search the photons of all threads */
 
 /* Returns the largest of every `step`-th of the first n photons, from number t on, and at
- * least 0; what is not a number is passed over. */
+ * least 0. NaNs are skipped. */
 PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
 {
     double most = 0;
@@ -46,8 +46,8 @@ PHYS_FN void find_largest(double photons[BLOCK_THREADS])
         photons[t] = largest_photons(photons, t, PEAK_SEARCHERS, BLOCK_THREADS);
 }
 
-/* Raises *peak to the largest of the photons of all threads. Nothing may follow in which
- * threads write `photons`. */
+/* Raises *peak to the largest of the photons of all threads. No thread may write `photons`
+ * afterwards. */
 PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
 {
     find_largest(photons);

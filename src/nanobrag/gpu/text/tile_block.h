@@ -21,7 +21,7 @@ enum { MOST_PARTS = 4, CHUNK_WORDS = BLOCK_THREADS / 32 };
 struct part {
     struct phys_patch patch;
     double fast, slow; /* middle, sub-pixels from the detector's corner */
-    real radius; /* no sample's direction differs more from the middle's */
+    real radius; /* largest difference of a sample's direction from the middle's */
     real halfway; /* fractional index from which float cannot tell the nearest reflection */
     int small; /* phys_patch_is_small() */
 };
@@ -49,8 +49,8 @@ struct tile_shared {
     int source[BLOCK_THREADS];
     real weight[BLOCK_THREADS]; /* common factors of a slot's samples */
     int place[BLOCK_THREADS]; /* index of F at the anchor's whole indices, if near[t] */
-    /* the slots that can contribute: as bits, then as lists of their numbers, one after
-     * another for each part */
+    /* the slots that can contribute: flags `live`, bits `word`, and lists `order` of their
+     * numbers, one list after another for each part */
     unsigned char live[BLOCK_THREADS], near[BLOCK_THREADS];
     unsigned word[CHUNK_WORDS];
     unsigned far[CHUNK_WORDS]; /* slots whose look-ups may leave the box of reflections */
@@ -64,7 +64,7 @@ struct tile_shared {
 struct pixel {
     int f, s, part;
     int on; /* 1: it is rendered */
-    real fast, slow; /* its corner from the middle of its part, in sub-pixels */
+    real fast, slow; /* offset of its corner from the middle of its part, in sub-pixels */
 };
 
 /* The tile that a block computes. */
@@ -74,8 +74,8 @@ struct tile_at {
     unsigned known; /* bits of enum gpu_frame_flags */
 };
 
-/* Returns the tiles of an image in a launch. Where images differ in size, the launch has as
- * many blocks for each as the largest needs; those beyond have nothing to do. */
+/* Returns the tiles of an image in a launch. If images differ in size, each has as many
+ * blocks as the largest image needs; the blocks beyond its own tiles have nothing to do. */
 PHYS_FN int tiles_of(const struct gpu_parameters *p)
 {
     return p->across * p->down;
@@ -129,11 +129,11 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
     return x;
 }
 
-/* Returns a bound on the difference between the direction of any sample in a part of
- * width x height sub-pixels and that of its middle. The direction to a place that is s
- * distances beside the middle differs by at most the arc sine of s, which is below 1.04
- * s for s <= 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound
- * is 2. */
+/* Returns a bound on the difference between the direction of any sample and the direction
+ * of the middle, in a part of width x height sub-pixels. The direction to a place that is s
+ * distances beside the middle differs by at most the arc sine of s, which is below 1.04 s
+ * for s <= 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound is
+ * 2. */
 PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch *patch,
                          int width, int height)
 {
@@ -196,8 +196,8 @@ PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
     return at;
 }
 
-/* The direction of a sample minus that of the middle, and its distance over that of the
- * middle. */
+/* The direction of a sample minus the middle's direction, and its distance over the
+ * middle's distance. */
 struct sample {
     struct phys_vec3 step;
     real ratio;
@@ -307,8 +307,8 @@ PHYS_FN real rho2(const struct phys_crystal *c, struct phys_vec3 d)
            + c->hl * d.x * d.z + c->kl * d.y * d.z;
 }
 
-/* Returns the least rho^2 over the lattice points up to one index away. Where the metric is
- * diagonal it is that of the nearest, from which the fraction of the anchor counts. */
+/* Returns the least rho^2 over the lattice points up to one index away. For a diagonal
+ * metric the lattice point nearest to the anchor is enough. */
 PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
 {
     real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));

@@ -9,9 +9,9 @@
 
 #include "gpu/text/tile_block.h"
 
-/* Returns the factors that all sources of a sub-pixel share, of those that the frame
- * requires at every sample. The capture of a layer is that of its first sub-pixel,
- * unless each has its own. */
+/* Returns the product of the factors that the frame requires at every sample and that all
+ * sources of a sub-pixel share. Unless each sub-pixel has its own capture, a layer has the
+ * capture of its first sub-pixel. */
 PHYS_FN real weight_at(const struct gpu_parameters *p, const struct tile_shared *shared,
                        const struct pixel *x, int sub, int layer)
 {

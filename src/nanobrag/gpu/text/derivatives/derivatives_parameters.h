@@ -1,6 +1,6 @@
 /*
- * derivatives_parameters.h - the parameters of the derivative kernels: those of an image,
- * the tangents of the frame, and what is to be computed from them.
+ * derivatives_parameters.h - the parameters of the derivative kernels: the parameters of an
+ * image, the tangents of the frame, and the results to compute.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ enum {
  * part of the derivative along it that comes from the frame's lists (sources and
  * orientations). For a normal matrix they are instead the value, the gradient (n), and
  * rows 0, 1, ... of the matrix up to its diagonal. In both cases the last number is the
- * photons of the brightest pixel, of which the largest is found instead of the sum. */
+ * photons of the brightest pixel; it is combined by the maximum, not by the sum. */
 enum {
     SUM_VALUE,
     SUM_NUMBERS,
@@ -38,14 +38,14 @@ enum gpu_reduction {
     REDUCE_SQUARES /* normal matrix of given weights and residuals */
 };
 
-/* One number for each pixel of the detector, in one of two types; that of a pixel stands at
+/* One number for each pixel of the detector, in one of two types, at index
  * pixel_number(). */
 struct gpu_image {
     const double *wide;
     const float *single; /* both NULL: there is no image */
 };
 
-/* What the photons are compared with. */
+/* The data to compare the photons with. */
 struct gpu_target {
     struct phys_loss_model model;
     struct gpu_image observed; /* photons, or residuals (REDUCE_SQUARES); no image: 0 */
@@ -68,7 +68,7 @@ PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double pho
 }
 
 struct gpu_derivatives_parameters {
-    struct gpu_parameters image; /* its segments are not used; its photons may be NULL */
+    struct gpu_parameters image; /* `segments` is not used; `photons` may be NULL */
     int n; /* tangents, at most TANGENTS_MOST */
     int turning; /* number of leading tangents that change orientations */
     unsigned moving; /* bit d is 1: tangent d changes a source */
@@ -103,13 +103,14 @@ PHYS_FN int jacobian_serve(const struct phys_frame *frame)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* The parameters of sum_block.h: arrays of numbers, which are added up over the arrays,
- * except for the last number, of which the largest is found. */
+/* The parameters of sum_block.h: `count` arrays of numbers are added up number by number.
+ * The last number is combined by the maximum instead. */
 struct gpu_sum_parameters {
     const double *from; /* (count x length) */
     double *to; /* (ceil(count / SUM_FAN) x length) */
     int count, length;
-    /* of the last sum, unless NULL: value and gradient along the tangents (1 + n) */
+    /* unless NULL, the last sum writes value and gradient along the tangents here (1 +
+     * n) */
     int n;
     const struct phys_frame_tangent *dot;
     double *gradient;

@@ -1,7 +1,7 @@
 /*
- * f_block.h - the cotangents of the structure factors from the pixels of a tile: the
- * loops of image_block.h, in which each sample gives a number to the place of its F
- * (f_sums.h). The threads of a warp take their samples together.
+ * f_block.h - the cotangents of the structure factors from the pixels of a tile: the loops
+ * of image_block.h. Each sample gives a number to the place of its F (f_sums.h). The
+ * threads of a warp take their samples together.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 struct f_thread {
     struct pixel pixel;
     double bar; /* cotangent of the pixel's sum */
-    double weight; /* of the sub-pixel, times it */
+    double weight; /* weight of the sub-pixel times `bar` */
     struct sample_place place;
     struct phys_vec3 step;
     struct f_waiting waiting;

@@ -25,14 +25,14 @@
 #define BLOCK_MARK(to, bits) (void)__atomic_fetch_or(to, bits, __ATOMIC_RELAXED)
 #endif
 
-/* What a thread gives to one place, in units; 0: nothing. */
+/* The number that a thread gives to one place, in units; 0: nothing. */
 struct __attribute__((aligned(16))) f_gift {
     long long count;
     int place;
 };
 
-/* What a thread gives to the 64 nodes between which F is interpolated: `value` times the
- * weights of a node along h, k and l. */
+/* The numbers that a thread gives to the 64 nodes between which F is interpolated: `value`
+ * times the weights of a node along h, k and l. */
 struct f_nodes {
     double value;
     real weight[3][4];
@@ -52,7 +52,7 @@ struct f_memory {
     struct f_nodes *nodes; /* (BLOCK_THREADS), where F is interpolated */
 };
 
-/* ---- what a thread gives ---- */
+/* ---- numbers that a thread gives ---- */
 
 /* The sum of a thread's consecutive samples at one place: neighbours in the list of pairs
  * often use the same reflection. */
@@ -118,7 +118,7 @@ PHYS_FN int give_nodes(const struct phys_box *box, struct phys_vec3 x, double va
 
 /* ---- sums over a warp ---- */
 
-/* Moves what is given to the same place by two threads to the first of them. */
+/* If two threads give to the same place, adds the second gift to the first. */
 PHYS_FN void join_gifts(struct f_gift *first, struct f_gift *second)
 {
     const long long more = second->count;
@@ -141,7 +141,7 @@ PHYS_FN void pair_gifts(struct f_shared *shared)
     }
 }
 
-/* Adds what is left of the gift of thread t to its place. */
+/* Adds the rest of the gift of thread t to its place. */
 PHYS_FN void add_gift(const struct gpu_f_parameters *p, int t, struct f_shared *shared)
 {
     struct f_gift *gift = shared->gift + t;
@@ -158,8 +158,8 @@ PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared
     EACH_IN_WARP(t) add_gift(p, t, shared);
 }
 
-/* Adds what the threads of a warp give to node `node` of the 64, in the order of the
- * threads, whose first is `nodes`; those that give have their bits set. */
+/* Adds the gifts of a warp's threads to node `node` of the 64, in the order of the threads.
+ * `nodes` is the first thread's; threads that give have their bits set. */
 PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *box,
                       const struct f_nodes *nodes, unsigned bits, int node)
 {
@@ -182,8 +182,8 @@ PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *b
     if (sum != 0) BLOCK_ADD(p->count + corner + from, f_count(p, sum));
 }
 
-/* Adds up what each warp gives to nodes; a thread adds up two of the 64. add_gifts() or
- * another step follows before a thread gives again. */
+/* Adds up each warp's gifts to nodes; each thread adds up two of the 64 nodes. add_gifts()
+ * or another step follows before a thread gives again. */
 PHYS_FN void add_nodes(const struct gpu_f_parameters *p, struct f_memory memory)
 {
     struct f_shared *shared = memory.shared;

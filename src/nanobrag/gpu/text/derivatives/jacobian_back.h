@@ -1,6 +1,6 @@
 /*
- * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to those
- * by the frame's numbers: source, sample and layer in turn, as in
+ * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to the
+ * derivatives by the frame's numbers: source, sample and layer in turn, as in
  * kernels/lanes/lanes_vjp.c.
  *
  * Up to JACOBIAN_FLUSH samples are summed in `real` (the member `waiting`); these sums
@@ -14,9 +14,9 @@
 
 #include "gpu/text/derivatives/jacobian_pairs.h"
 
-/* The totals of a pixel: those of JACOBIAN_TOTALS, then sums that are processed when the
- * pixel (F^2) or the layer is done: the cotangents of the places of its samples, also
- * times their offsets from the part's middle, and of its capture. */
+/* The totals of a pixel: first JACOBIAN_TOTALS, then sums that wait until the pixel (F^2)
+ * or the layer is done. A layer's sums are the cotangents of its samples' places, these
+ * times the offsets from the part's middle, and the cotangent of its capture. */
 enum {
     SUM_BRAGG = JACOBIAN_TOTALS,
     SUM_PLACE,
@@ -30,7 +30,7 @@ enum {
     KEPT_POLAR,
     KEPT_D, /* cotangent of the direction, without the weight of the sub-pixel */
     KEPT_SUM = KEPT_D + 3, /* sum of F^2 without that weight */
-    KEPT_RATIO, /* distance over that of the middle */
+    KEPT_RATIO, /* distance over the distance of the middle */
     JACOBIAN_WAITING,
     JACOBIAN_FLUSH = 256 /* samples summed in `real` */
 };
@@ -149,7 +149,7 @@ PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_p
                : (real)place->part->patch.distance * place->sample.ratio;
 }
 
-/* Propagates the cotangent of a sample's solid angle; solid_angle_bar is that of
+/* Propagates the cotangent of a sample's solid angle; solid_angle_bar is as in
  * phys_solid_angle_vjp(). */
 PHYS_FN void solid_angle_vjp(const struct phys_frame *frame,
                              const struct jacobian_shared *shared,
@@ -169,8 +169,8 @@ PHYS_FN void capture_vjp(const struct jacobian_shared *shared,
                      capture_bar, bar, waiting_numbers(own));
 }
 
-/* Propagates the cotangent of a source's polarization when the pixel uses that of one
- * sample. */
+/* Propagates the cotangent of a source's polarization when the whole pixel uses the
+ * polarization of one sample. */
 PHYS_FN void polarization_vjp(const struct gpu_derivatives_parameters *p, int index,
                               struct phys_vec3 d, real polar_bar,
                               struct phys_point_bar *bar, struct jacobian_thread *own)
@@ -256,8 +256,8 @@ PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
                 && PHYS_LAST_fudge == PHYS_AT_fudge,
             "lattice_slopes() computes the derivatives of close_sums() in this order");
 
-/* Adds the derivatives by the metric (hh kk ll hk hl kl), which are those of `by` times the
- * fudge factor, and by the fudge factor: F^2 depends on the two by fudge rho^2, where rho^2
+/* Adds the derivatives by the metric (hh kk ll hk hl kl), which are `by` times the fudge
+ * factor, and by the fudge factor. F^2 depends on both only through fudge rho^2, and rho^2
  * is linear in the metric. */
 PHYS_FN void close_width(const struct phys_crystal *c, real weight,
                          const real by[JACOBIAN_CRYSTAL], real *number)
@@ -322,7 +322,7 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
 
         if (frame->each_capture)
             capture_vjp(site->shared, &site->place, site->layer, omega * all, &bar, own);
-        else /* that of the first sub-pixel of the layer */
+        else /* the layer has the capture of its first sub-pixel */
             own->waiting[SUM_CAPTURE] += omega * all;
     }
     place_vjp(frame, &site->place, bar, own);

@@ -127,8 +127,8 @@ PHYS_FN void scale_totals(double factor, struct jacobian_thread *own)
     for (int i = 0; i < JACOBIAN_TOTALS; i++) own->total[i] *= factor;
 }
 
-/* Propagates the cotangent of the pixel's polarization, which is that of the first
- * sample that dmin lets through, if that lies in this layer. */
+/* Propagates the cotangent of the pixel's polarization if the sample that decides it, the
+ * first one that dmin lets through, lies in this layer. */
 PHYS_FN void first_polarization_vjp(const struct gpu_derivatives_parameters *p,
                                     const struct jacobian_shared *shared, int layer,
                                     struct finish_thread *factors,
@@ -157,8 +157,8 @@ PHYS_FN void first_polarization_vjp(const struct gpu_derivatives_parameters *p,
     }
 }
 
-/* Adds the derivatives of these factors from one layer. The totals do not yet contain
- * the other factors. */
+/* Adds the derivatives of the factors once per pixel, from one layer. The totals do not yet
+ * contain the scale factors. */
 PHYS_FN void layer_factors_vjp(struct jacobian_spec spec,
                                const struct gpu_derivatives_parameters *p,
                                const struct jacobian_shared *shared, int layer,

@@ -55,11 +55,11 @@ struct jacobian_memory {
     double *stage; /* (STAGE x STAGE_ROW) */
 };
 
-/* The sums over the samples of a sub-pixel, without its weight. F^2 and its derivative
- * by the direction are those of the current source, without the source's weight. The
- * derivatives by strain, by the crystal's numbers (those of cells; or the metric, over the
- * fudge factor, from which close_width() finds that by the fudge factor too) and along the
- * rotations of tangents are summed over all sources. */
+/* The sums over the samples of a sub-pixel, without its weight. F^2 and its derivative by
+ * the direction belong to the current source, without the source's weight. All other
+ * derivatives are summed over all sources: by strain, along the rotations of tangents, and
+ * by the crystal's numbers. These are the numbers of cells or, for other shapes, the metric
+ * (divided by the fudge factor); close_width() derives the fudge factor's from it. */
 struct jacobian_sums {
     real f2;
     struct phys_vec3 slope;
@@ -183,8 +183,8 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
 }
 
 /* Adds the samples of one source, from number *i of the part's list on, and moves *i
- * past the last. Samples whose reflection float cannot decide are processed after the
- * others, as in image_block.h. */
+ * past the last. Samples whose reflection float cannot decide come last, as in
+ * image_block.h. */
 PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian_aim *aim,
                                 const struct tile_at *tile, int part, int first, int *i,
                                 struct jacobian_sums *sums)
@@ -220,7 +220,7 @@ PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian
     }
 }
 
-/* Computes what a chunk needs besides its slots: the middles of its pairs and their
+/* Computes the data of a chunk besides its slots: the middles of its pairs and their
  * rotations. chunk_take(), which follows, ends the step for all threads. */
 PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
                                  const struct gpu_derivatives_parameters *p,

@@ -1,7 +1,7 @@
 /*
- * reductions.h - the use of the Jacobian of a tile: it is written out as derivatives of
- * the photons, or reduced to a gradient (sums over pixels, weighted with
- * given cotangents of the photons or those of a loss), or to a normal matrix.
+ * reductions.h - the use of the Jacobian of a tile. It is written out as derivatives of the
+ * photons, or reduced to a normal matrix or to a gradient. A gradient is a sum over pixels,
+ * weighted with given cotangents of the photons or with the cotangents of a loss.
  *
  * Sums over pixels have a fixed order of the threads, and sums over tiles are a tree of
  * fixed shape. Nothing else affects their bits.
@@ -149,7 +149,7 @@ PHYS_FN void find_changes(const struct gpu_derivatives_parameters *p,
     own->total[NORMAL_CURVATURE] = cotangent.curvature;
 }
 
-/* Returns what a pixel adds to number i of the totals of a normal matrix: value,
+/* Returns a pixel's contribution to number i of the totals of a normal matrix: value,
  * gradient, matrix. */
 PHYS_FN double normal_number(const struct jacobian_thread *own, int n, int i)
 {
@@ -178,10 +178,10 @@ PHYS_FN void sum_normal(int n, const struct jacobian_thread *own, double *stage,
     }
 }
 
-/* ---- all of them ---- */
+/* ---- all reductions ---- */
 
-/* Finds the photons of the brightest pixel of a block. Nothing may follow in which threads
- * write `stage`. */
+/* Finds the photons of the brightest pixel of a block. No thread may write `stage`
+ * afterwards. */
 PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, double *out)
 {
     EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
