@@ -14,9 +14,9 @@
 #include "kernels/derivatives/jacobian.h"
 #include "kernels/rounding.h"
 
-/* `effort`: the cost of a sample in units of one of an image; estimated, not measured.
- * `too_much`: the limit of a row of tiles, in units of a launch. `most_share`: the share of
- * the device's memory that sums may take. */
+/* `effort`: the cost of a sample over the cost of an image's sample; estimated, not
+ * measured. `too_much`: the limit of a row of tiles, in units of a launch. `most_share`:
+ * the share of the device's memory that sums may take. */
 static const double effort = 8, too_much = 8, most_share = 0.25;
 
 /* ---- tangents ---- */
@@ -88,8 +88,8 @@ static int divide_up(int a, int b)
     return (a + b - 1) / b;
 }
 
-/* The number of passes over n tangents, `at_once` of which may rotate orientations in one
- * pass. It is at least 1. */
+/* The number of passes over n tangents, if one pass may have `at_once` tangents that rotate
+ * orientations. It is at least 1. */
 static int count_passes(int n, int rotating, int at_once)
 {
     const int by_rotations = at_once > 0 ? divide_up(rotating, at_once) : 0;
@@ -98,8 +98,8 @@ static int count_passes(int n, int rotating, int at_once)
     return by_rotations > by_number ? by_rotations : by_number > 0 ? by_number : 1;
 }
 
-/* Choose one class for all passes: a pass costs about the same whatever its tangents are,
- * and each class is a kernel that has to be built. */
+/* Choose one class for all passes: the cost of a pass hardly depends on its tangents, and
+ * each class is a kernel that has to be built. */
 static enum gpu_derivatives_class class_of(const struct tangents_order *order, int n,
                                            int single)
 {
@@ -132,7 +132,7 @@ static struct derivatives_pass next_pass(const struct derivatives_run *run, int 
     return pass;
 }
 
-/* ---- what a device refuses ---- */
+/* ---- jobs that a device refuses ---- */
 
 static int is_normal(const struct gpu_derivatives_job *request)
 {
@@ -144,7 +144,7 @@ static int clamp_tangents(int n)
     return n < TANGENTS_MOST ? n : TANGENTS_MOST;
 }
 
-/* The cost of a row of tiles along n tangents, in units of what one launch may cost. */
+/* The cost of a row of tiles along n tangents, over the most that one launch may cost. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
                            const struct gpu_derivatives_job *request, int n,
                            const struct gpu_layout *l)
@@ -246,7 +246,7 @@ static nb_status prepare_sums(struct derivatives_run *run)
 }
 
 /* Reserve strips for the changes of an image, and find its brightest pixel where float may
- * lose it. Columns beside the tiles are never written: those of one rectangle stay 0; for
+ * lose it. Columns beside the tiles are never written. For one rectangle they stay 0; for
  * panels, whose columns differ, they are cleared in each pass. */
 static nb_status prepare_changes(struct derivatives_run *run)
 {
@@ -299,8 +299,7 @@ static nb_status await_changes(struct derivatives_run *run, const struct gpu_str
     return NB_OK;
 }
 
-/* Download the changes of a strip straight into the images, of which its rows are a part.
- */
+/* Download the changes of a strip straight into the images, which contain its rows. */
 static nb_status fetch_rows(struct derivatives_run *run, const struct gpu_strip *strip,
                             size_t pitch)
 {
@@ -333,7 +332,8 @@ static nb_status fetch_panel(struct derivatives_run *run, const struct gpu_strip
     return NB_OK;
 }
 
-/* Download a strip of changes; with the last, it is found whether float lost the photons.
+/* Download a strip of changes. After the last strip, find out whether float lost the
+ * photons.
  */
 static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
@@ -479,7 +479,7 @@ static nb_status run_all(struct derivatives_run *run, int single)
     return NB_OK;
 }
 
-/* 1 when nothing that is asked for depends on the panel at work. */
+/* 1 when no requested result depends on the panel at work. */
 static int is_idle(const struct derivatives_run *run)
 {
     const enum gpu_reduction end = run->request->end;
@@ -525,7 +525,7 @@ static nb_status run_image(struct derivatives_run *run, int single)
     return run->asks_f ? factors_gather(run) : NB_OK;
 }
 
-/* Set all results to 0 that are added up, and what nothing else writes. */
+/* Set all results to 0 that are sums, and all that no other code writes. */
 static void clear_results(const struct derivatives_run *run, const struct job *image)
 {
     const struct window *w = image->window;

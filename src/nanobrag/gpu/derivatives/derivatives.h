@@ -14,21 +14,21 @@ struct panel_tangents; /* kernels/derivatives/jacobian.h */
 
 /* the derivatives to compute */
 struct gpu_derivatives_job {
-    /* number of tangents of the frame; for a normal matrix those of a panel are limited */
+    /* number of tangents of the frame; a normal matrix limits the tangents of each panel */
     int n;
     const struct phys_frame_tangent *dot; /* (n), lists on the host, without boxes of F */
-    /* Of an image of several panels, the tangents along which each changes, with its
-     * numbers (panels), used instead of `dot`; else NULL. */
+    /* (panels) For several panels, the tangents along which each panel changes, with its
+     * numbers; used instead of `dot`. Else NULL. */
     const struct panel_tangents *panel;
     enum gpu_reduction end;
-    int no_value; /* 1: the value is not asked for */
+    int no_value; /* 1: the value is not needed */
     struct gpu_input cotangent; /* for REDUCE_COTANGENT: dL/dphotons */
     /* For REDUCE_LOSS and REDUCE_NORMAL. For REDUCE_SQUARES the observed image holds
      * residuals, or is absent for residuals of 0. */
     struct gpu_loss_job target;
 };
 
-/* where the results go; what they held before is lost */
+/* where the results go; old contents are overwritten */
 struct gpu_derivatives_sums {
     double value;
     double *gradient; /* (n) */

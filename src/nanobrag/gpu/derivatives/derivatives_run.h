@@ -35,7 +35,7 @@ struct tangents_order {
     int crystal; /* 1: some tangent changes the crystal */
 };
 
-/* the tangents of a pass, as indices into those of the panel */
+/* the tangents of a pass, as indices into the panel's tangents */
 struct derivatives_pass {
     int n, rotating;
     int is_first; /* 1: the first pass over a panel */
@@ -47,10 +47,10 @@ struct cotangents {
     double total, most;
 };
 
-/* What the cotangents of structure factors, which are added up over all panels at the end,
- * need of each. */
+/* Data of a panel for the cotangents of structure factors, which are added up over all
+ * panels at the end. */
 struct panel_cotangents {
-    struct gpu_layout layout; /* in which its derivatives were computed */
+    struct gpu_layout layout; /* the layout that computed its derivatives */
     size_t before; /* pixels of other panels before its own in scene->sum_bar */
 };
 
@@ -65,17 +65,17 @@ struct derivatives_run {
     struct gpu_derivatives_sums *out;
     struct gpu_image cotangent; /* of the image, as `target` is */
     struct gpu_target target;
-    int most; /* tangents of the panel that has most of them */
-    int asks_f; /* 1: for cotangents of structure factors, */
+    int most; /* largest number of tangents of a panel */
+    int asks_f; /* 1: cotangents of structure factors are requested */
     struct panel_cotangents *panels; /* (panels) */
-    struct cotangents cotangents; /* and what the first passes found of them */
+    struct cotangents cotangents; /* of the pixels' sums, from the first passes */
     struct gpu_kernel f_kernels[2]; /* in double, in float */
     /* of the panel at work */
     struct job panel;
-    const struct job *job; /* that */
+    const struct job *job; /* points to `panel` */
     int number;
     struct tangents_along along;
-    double base, share; /* of the progress: what is done before it, and its part */
+    double base, share; /* of the progress: base before this panel, share of this panel */
     struct tangents_order order;
     struct gpu_layout layout;
     enum gpu_derivatives_class class;

@@ -103,10 +103,10 @@ nb_status factors_add_cotangents(struct derivatives_run *run, const struct gpu_s
  * of 2^-62 of that total keeps all sums below 2^63, rounding included.
  *
  * This bound is far above the sums of most images, few of whose samples stand on spots.
- * Where the largest sum came out below 2^48 units the kernel runs again with a finer unit.
- * Sums wrap around without harm as long as the last one fits, so the bound is then the
- * largest sum that was found plus half a unit for each rounded sample, and at least what
- * the threads of a warp, with pixels of the largest cotangent, add at once.
+ * If the largest sum comes out below 2^48 units, the kernel runs again with a finer unit.
+ * Sums may wrap around as long as the final sum fits. So the bound is then the largest sum
+ * found, plus half a unit for each rounded sample; and at least the sum that the threads of
+ * a warp add at once if their pixels have the largest cotangent.
  */
 static const double most_units = 4611686018427387904.0; /* 2^62 */
 static const double enough_units = 281474976710656.0; /* 2^48 */
