@@ -3,8 +3,8 @@
  *
  * Machine code (sm_86) runs on devices of the same major version and the same or a later
  * minor one; PTX (compute_86) is compiled by the driver for every device of its own version
- * or later. Names with a letter (sm_90a) are for that device alone and are never taken for
- * the number without it.
+ * or later. A name with a letter (sm_90a) is only for that device and is never taken for
+ * the number without the letter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,8 +22,9 @@ int architecture_read(const char *names, struct gpu_code *targets, int most);
 
 /*
  * Choose the target for a device of 10 major + minor `compute`; returns its index, or -1
- * when the device can run none. Machine code of just this device comes first, then the
- * newest of its major version below, then the newest PTX that is not newer than the device.
+ * when the device can run none. First choice: machine code of exactly this device. Then the
+ * newest machine code of its major version below it. Then the newest PTX that is not newer
+ * than the device.
  */
 int architecture_choose(const struct gpu_code *targets, int n, int compute);
 

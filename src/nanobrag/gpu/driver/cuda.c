@@ -1,7 +1,7 @@
 /*
- * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else uses
- * the device in this process; it is current only during our calls. Work goes to a stream of
- * the device, or to one of the caller.
+ * cuda.c - a device of CUDA's driver. All users of the device in this process share its
+ * primary context; it is current only during our calls. Work goes to a stream of the device
+ * or of the caller.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -129,8 +129,8 @@ nb_status cuda_pop(struct device *d, nb_status status)
     return status;
 }
 
-/* Retain the primary context once more for the whole process: the last to release it would
- * destroy it with all kernels loaded in it, and the next context of ours make it again,
+/* Retain the primary context once more for the whole process. Otherwise its last user would
+ * destroy it with all loaded kernels, and our next context would have to make it again,
  * which takes tenths of a second. */
 static void hold_context(struct device *d)
 {
@@ -181,7 +181,7 @@ static void close_device(void *device)
     if (d->context) {
         if (cuda_enter(d) == 0) close_context(d);
         (void)d->library.context_release(
-            d->id); /* also frees what is left in the context, if we used it last */
+            d->id); /* if we are its last user, this also frees all memory in the context */
     }
     cuda_library_close(&d->library);
     free(d);

@@ -33,9 +33,9 @@ struct device {
     struct gpu_code target; /* the form of the kernels that the device runs */
 };
 
-/* Enter the device's context: nothing that another thread captures, PyTorch's default mode
- * included, makes our calls fail or is spoilt by them. cuda_pop() makes the caller's
- * context and mode current again, and returns `status`. */
+/* Enter the device's context. A capture by another thread, also in PyTorch's default mode,
+ * neither makes our calls fail nor is spoilt by them. cuda_pop() makes the caller's context
+ * and mode current again, and returns `status`. */
 nb_status cuda_push(nb_context *ctx, struct device *d);
 cuda_result cuda_enter(struct device *d); /* as cuda_push(), without a message */
 nb_status cuda_pop(struct device *d, nb_status status);

@@ -19,8 +19,8 @@ static nb_status load_function(nb_context *ctx, struct device *d,
 }
 
 /* Capture launches in the stream of the device, since not every stream of a caller's can be
- * captured: the default one cannot, and others may be busy. The caller destroys *graph even
- * where this fails; NULL: there is none. */
+ * captured: the default one cannot, and others may be busy. The caller destroys *graph,
+ * also after a failure; NULL: there is none. */
 static nb_status capture(nb_context *ctx, struct device *d,
                          const struct gpu_launch *launches, int n, gpu_address parameters,
                          cuda_graph *graph)

@@ -1,7 +1,7 @@
 /*
  * cuda_library.h - the part of libcuda, CUDA's driver, that we use, opened while the
  * program runs. Nothing of CUDA is needed to build this; tests/gpu/cuda_header.c compares
- * the declarations with those of cuda.h.
+ * the declarations with cuda.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +48,7 @@ enum {
 /* the size of a launch; named and laid out as in cuda.h */
 struct CUlaunchConfig_st {
     unsigned grid[3], block[3];
-    unsigned shared; /* bytes of memory, beside what the kernel declares */
+    unsigned shared; /* bytes of memory in addition to the kernel's own */
     cuda_stream stream;
     void *attributes;
     unsigned nattributes;
@@ -116,14 +116,14 @@ struct cuda_library {
 #undef CUDA_MEMBER
 };
 
-/* Open the library of this name. NB_ERR_UNSUPPORTED: it, or one of its functions other than
- * those of graphs, is missing. Closing leaves it mapped, since threads of the driver may
- * outlive us. */
+/* Open the library of this name. NB_ERR_UNSUPPORTED: the library or one of its functions is
+ * missing (functions of graphs may be). Closing leaves it mapped, since threads of the
+ * driver may outlive us. */
 nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
 void cuda_library_close(struct cuda_library *library);
 
 /* NB_OK for success. Otherwise the message names the action and the driver's words for the
- * result; the status is NB_ERR_MEMORY where memory was lacking, else `status`. */
+ * result; the status is NB_ERR_MEMORY if there was no memory, else `status`. */
 nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_status status,
                      cuda_result result, const char *doing, ...)
     __attribute__((format(printf, 5, 6)));

@@ -57,9 +57,9 @@ int cuda_owns(void *device, gpu_address address)
     return ours;
 }
 
-/* The copy is waited for, because CUDA does not promise of any asynchronous copy that the
- * host's memory was read on return: ordinary memory may be staged by a thread of the
- * driver, or read by a device that shares the host's page tables. */
+/* This waits for the copy, because CUDA does not promise that an asynchronous copy has read
+ * the host's memory on return: ordinary memory may be staged by a thread of the driver, or
+ * read by a device that shares the host's page tables. */
 nb_status cuda_upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                       size_t bytes)
 {

@@ -1,6 +1,7 @@
 /*
- * digest.c - tells whether memory of the host is what was sent to a device. A digest of 128
- * bits, as fast as memory is read; it need not withstand anybody who looks for collisions.
+ * digest.c - a digest of 128 bits, which tells whether memory of the host has changed since
+ * it was sent to a device. It is as fast as reading memory; it does not resist deliberate
+ * collisions.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -2,9 +2,8 @@
  * driver.h - the interface to a machine that runs kernels. cuda.c implements it for CUDA's
  * driver; tests have one before it that counts calls and makes them fail.
  *
- * Work is done in the order in which it was requested. Every failure is NB_ERR_DEVICE (for
- * memory NB_ERR_MEMORY) with the driver's words in the context's message; none ends the
- * process.
+ * Work is done in the order of the requests. Every failure is NB_ERR_DEVICE (for memory
+ * NB_ERR_MEMORY) with the driver's words in the context's message; none ends the process.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +42,7 @@ struct gpu_kernel {
 };
 
 /* A kernel on so many blocks of BLOCK_THREADS threads each. Its one argument is the address
- * of the parameters, of which those of the kernel begin at `offset`. GPU_IMAGE and
+ * of the parameters; the kernel's own parameters begin at `offset`. GPU_IMAGE and
  * GPU_FINISH may run so many blocks for each of several images, whose parameters follow
  * each other (struct gpu_parameters). */
 struct gpu_launch {
@@ -75,16 +74,16 @@ struct gpu_driver {
     nb_status (*open)(nb_context *ctx, int id, void **device,
                       struct gpu_properties *properties);
     void (*close)(void *device); /* accepts NULL */
-    /* Order all that follows in this stream of the caller's (a CUstream) until the next
-     * use(); NULL: in that of the device. NB_ERR_ARGUMENT, with nothing changed: the stream
-     * belongs to another device, or is being captured. */
+    /* Put all work that follows, until the next use(), in this stream of the caller's (a
+     * CUstream); NULL: in the device's own stream. NB_ERR_ARGUMENT, with nothing changed:
+     * the stream belongs to another device, or is being captured. */
     nb_status (*use)(nb_context *ctx, void *device, void *stream);
     nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
     void (*release)(void *device, gpu_address address); /* accepts 0 */
     /* 0 if an address of the caller's cannot be memory of the device. */
     int (*owns)(void *device, gpu_address address);
     /* These may return before the copy is done. upload() has read `from` on return;
-     * download() has filled `to` after wait(). 0 bytes are no copy. */
+     * download() has filled `to` after wait(). Nothing is copied for 0 bytes. */
     nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes);
     nb_status (*download)(nb_context *ctx, void *device, void *to, gpu_address from,
@@ -93,13 +92,13 @@ struct gpu_driver {
      * not be waited for and run beside kernels. */
     nb_status (*pin)(nb_context *ctx, void *device, size_t bytes, void **out);
     void (*unpin)(void *device, void *memory); /* accepts NULL */
-    /* As upload(), from pinned memory, which is read before what is requested next runs,
-     * but not on return. */
+    /* As upload(), from pinned memory. The memory may be read after the return, but before
+     * the next request runs. */
     nb_status (*send)(nb_context *ctx, void *device, gpu_address to, const void *from,
                       size_t bytes);
-    /* As download(), into pinned memory, while what is requested next runs. fetched() waits
-     * for the copy of that slot, wait() for all. A slot that was not waited for may not be
-     * used again. */
+    /* As download(), into pinned memory, while the next requests run. fetched() waits for
+     * the copy of that slot, wait() for all. A slot that was not waited for may not be used
+     * again. */
     nb_status (*fetch)(nb_context *ctx, void *device, int slot, void *to, gpu_address from,
                        size_t bytes);
     nb_status (*fetched)(nb_context *ctx, void *device, int slot);

@@ -1,7 +1,8 @@
 /*
- * fatbin.c - the kernels compiled by nvcc, embedded in the library. The build names the
- * folder of the files, their contents, the version of the toolkit, and as FATBIN_VARIANTS
- * the list of kernels/variants.def (cmake/cuda.cmake). And the names of the kernels.
+ * fatbin.c - the kernels compiled by nvcc, embedded in the library. The build
+ * (cmake/cuda.cmake) defines the folder of the files, their contents, the version of the
+ * toolkit, and FATBIN_VARIANTS, the list of kernels/variants.def. This file also has the
+ * names of the kernels.
  *
  * SPDX-License-Identifier: MIT
  */

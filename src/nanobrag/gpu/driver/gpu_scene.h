@@ -1,7 +1,6 @@
 /*
- * gpu_scene.h - a device that is open, its memory, and what a simulator keeps there: what
- * both the launches (gpu/) and the kernels built at run time (compile/jit/) need of a
- * device.
+ * gpu_scene.h - an open device, its memory, and the data that a simulator keeps there. Both
+ * the launches (gpu/) and the kernels built at run time (compile/jit/) use it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +27,7 @@ struct gpu {
 struct gpu_buffer {
     gpu_address address;
     size_t bytes;
-    /* of what gpu_put_changed() sent: its size and digest; 0 bytes: not known */
+    /* size and digest of the data that gpu_put_changed() sent; 0 bytes: not known */
     size_t sent;
     uint64_t digest[2];
 };
@@ -46,7 +45,7 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 nb_status gpu_put_changed(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                           const void *from, size_t bytes);
 
-/* Compute that digest. */
+/* Compute the digest of 128 bits. */
 void gpu_digest(const void *bytes, size_t n, uint64_t out[2]);
 
 /* Free the memory of a buffer, which may be empty. */
@@ -76,7 +75,7 @@ nb_status gpu_pin(nb_context *ctx, struct gpu *gpu, struct gpu_pinned *pinned,
                   size_t bytes);
 void gpu_unpin(struct gpu *gpu, struct gpu_pinned *pinned);
 
-/* ---- what a simulator keeps ---- */
+/* ---- data that a simulator keeps ---- */
 
 /* The parameters of launches and, behind them, lists of the frame go to the device in one
  * copy of pinned memory, which need not be waited for: launches take turns in FRONT_TURNS
@@ -88,7 +87,7 @@ struct gpu_front {
     size_t lists[FRONT_LISTS]; /* bytes of each */
     int turn;
     int pending; /* 1: the lists go with the next parameters */
-    int there; /* 1: those in pinned memory are on the device */
+    int there; /* 1: the lists in pinned memory are on the device */
 };
 
 /* a list on the host */
@@ -130,10 +129,9 @@ struct gpu_verifications {
 /* the device memory of a simulator; zeroed but for the first three members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: the simulator computes on the host */
-    void
-        *stream; /* of the caller, in which the work is ordered; NULL: that of the device */
+    void *stream; /* the caller's stream for all work; NULL: the device's own */
     int f_varies; /* 1: structure factors differ from call to call */
-    unsigned f_sent; /* those on the device: bit 0 in double, bit 1 in float */
+    unsigned f_sent; /* structure factors on the device: bit 0 in double, bit 1 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
@@ -147,7 +145,7 @@ struct gpu_scene {
     /* On the host: copies on their way to the device or back, the order of a job's tangents
      * and its sums of structure factors. They carry nothing from one call to the next. */
     struct gpu_workspace staged, order, counted;
-    /* what is known of each panel of an image; the parameters of all panels */
+    /* data of each panel of an image; the parameters of all panels */
     struct gpu_workspace panels, panel_parameters;
     struct gpu_pinned strips; /* two strips of photons on their way back */
 };
@@ -156,17 +154,17 @@ struct gpu_scene {
  * call does this first. */
 nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene);
 
-/* Prepare lists for the next launch. gpu_list() is the address of one of them. */
+/* Prepare lists for the next launch; gpu_list() returns the address of one of them. */
 nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
                           const struct gpu_span lists[FRONT_LISTS]);
 gpu_address gpu_list(const struct gpu_scene *scene, int which);
 
 /* Send the parameters of a launch, at most FRONT_BYTES, with lists that wait. At most
- * FRONT_TURNS launches may be under way: the caller waits for the one before those. */
+ * FRONT_TURNS launches may be under way; the caller waits for any earlier one. */
 nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
                               const void *parameters, size_t bytes);
 
-/* Forget the lists, whose place on the device is used for something else. */
+/* Forget the lists, because their place on the device is used for something else. */
 void gpu_front_forget(struct gpu_scene *scene);
 
 /* How a job is laid out on a device. It is computed in float where the rounding stays

@@ -1,6 +1,6 @@
 /*
- * memory.c - buffers on a device, and the workspace on the host of what goes there or comes
- * back: see gpu_scene.h.
+ * memory.c - buffers on a device, and workspaces on the host for copies to and from it: see
+ * gpu_scene.h.
  *
  * SPDX-License-Identifier: MIT
  */
