@@ -1,14 +1,28 @@
 /*
- * experiment.h - the geometry of an experiment, from files of DIALS and XDS and to those of
- * DIALS: beam, detector, rotation axis, scan and crystal.
+ * experiment.h - beam, detector, rotation axis, scan and crystal of an experiment: reads
+ * files of DIALS and XDS, writes files of DIALS.
  *
- * A file of DIALS (.expt) is JSON. Its frame is that of dxtbx; read from it, a vector
- * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_CONVENTION_DIALS). A
- * written file is turned, as a whole, so that the beam is exactly that of dxtbx's default,
- * -z. Positions agree within rounding, 1e-9 mm.
+ *   nb_experiment e = {0};
+ *   nb_expt_options options = {.images = 1, .files = "image_####.cbf"};
+ *
+ *   if (nb_expt_read(ctx, "indexed.expt", 0, &e) != NB_OK) puts(nb_context_message(ctx));
+ *   scene = e.scene;
+ *   scene.crystal.default_f = 100;
+ *   if (nb_simulator_create(ctx, &scene, "misset", NULL, &sim) == NB_OK)
+ *       nb_expt_write(sim, NULL, "again.expt", &options);
+ *   nb_simulator_free(sim);
+ *   nb_experiment_clear(&e);
+ *
+ * A file of DIALS (.expt) is JSON, in the frame of dxtbx. A vector (x, y, z) of the file is
+ * (-x, y, -z) here, where the beam is close to +z (NB_CONVENTION_DIALS). A written file is
+ * turned, as a whole, so that the beam is exactly dxtbx's default, -z. Positions agree
+ * within rounding, 1e-9 mm.
  *
  * A build without cJSON has no .expt (NB_ERR_UNSUPPORTED). Space groups need gemmi; without
- * it a written file says P 1, and of a file that is read the group is not known.
+ * it a written file says P 1, and the group of a file that is read is not known.
+ *
+ * Errors of every reader: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT,
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED (io.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,13 +41,14 @@
 
 NB_BEGIN_DECLS
 
-/* What a file states: bits of nb_experiment.found, each with the members of the scene. */
+/* Bits of nb_experiment.found: a file states this, and has set these members of the scene.
+ */
 enum {
     NB_FOUND_BEAM = 1, /* beam: wavelength, direction */
     NB_FOUND_POLARIZATION = 2, /* beam: polarization, polarization_axis */
     NB_FOUND_DETECTOR = 4, /* detector: nfast, nslow, pixel, vectors, pivot, origin,
-                              origin_kind (NB_ORIGIN_CLOSE), close_distance; of several
-                              panels what nb_geometry_apply() sets */
+                              origin_kind (NB_ORIGIN_CLOSE), close_distance; for several
+                              panels, the members that nb_geometry_apply() sets */
     NB_FOUND_SENSOR = 8, /* detector: thickness, attenuation, its wavelength, material */
     NB_FOUND_AXIS = 16, /* scan: axis */
     NB_FOUND_SCAN = 32, /* scan: phi0, osc, of the first image; given: NB_GIVEN_OSC */
@@ -41,84 +56,92 @@ enum {
     NB_FOUND_MOSAIC = 128 /* crystal: mosaic[0] */
 };
 
-/* The crystal, beam and goniometer of a scan during which they change, at the boundaries of
- * its images. They never change once made and may be shared between threads. */
+/* The crystal, beam and goniometer of a scan that changes them, at the boundaries of its
+ * images. Scan points never change once made and may be shared between threads. */
 typedef struct nb_scan_points nb_scan_points;
 
 typedef struct nb_experiment {
-    nb_scene scene; /* what the file states; the other members are 0, and convention is
-                       NB_CONVENTION_DIALS or NB_CONVENTION_XDS, whose frame the vectors are
-                       in */
+    nb_scene scene; /* members that the file states; all further members are 0. convention
+                       is NB_CONVENTION_DIALS or NB_CONVENTION_XDS, and vectors are in its
+                       frame */
     unsigned found; /* NB_FOUND_... */
     int count; /* experiments in the file */
     int images; /* images of the scan; 0: no scan */
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
-    /* what the caller frees with nb_experiment_clear(), or takes and frees by itself */
-    nb_geometry *geometry; /* of several panels, to whose lists the scene points;
-                              NULL: one rectangle, or no detector */
-    nb_scan_points *points; /* of a scan during which something changes; NULL: nothing does
-                             */
-    nb_lattice *lattice; /* of nb_expt_read_lattices(), to which the scene points; NULL:
-                            none */
-    uint8_t *mask; /* of one rectangle, to which the scene points; NULL: all is trusted */
+    /* The scene points to these. The caller frees them with nb_experiment_clear(), or takes
+     * and frees each by itself */
+    nb_geometry *geometry; /* several panels; NULL: one rectangle, or no detector */
+    nb_scan_points *points; /* a scan that changes something; NULL: nothing changes */
+    nb_lattice *lattice; /* of nb_expt_read_lattices(); NULL: none */
+    uint8_t *mask; /* of one rectangle; NULL: all pixels are trusted */
 } nb_experiment;
 
-/* Free what an experiment owns, after which it has none of it; NULL is allowed. */
+/* Free geometry, points, lattice and mask of an experiment, and set them to NULL; NULL is
+ * allowed. */
 NB_API void nb_experiment_clear(nb_experiment *experiment);
 
 /*
  * Read an experiment of DIALS.
  *
- *   i    [in]   which of the file's experiments, from 0 on, as DIALS counts them
- *   out  [out]  the experiment
+ *   i    [in]   number of the experiment in the file, from 0 on, as DIALS counts them
+ *   out  [out]  the experiment.
  *
- * The frames of panels are local to those of their groups. Several panels become a detector
- * of panels and groups, at raw_image_offset in the image. Where all are 0 0 and the panels
- * have names of modules, as dxtbx gives those of NXmx, the file of the images is opened and
- * says their places and the size of the image; else they are stacked along slow, which is a
- * warning where that file cannot be read. A root of the hierarchy that is the laboratory's
- * frame is no group. Their untrusted rectangles ("mask") become a mask, here or in the
- * geometry. Their sensor is that of the first panel. A goniometer of several axes
- * is turned as it stands, but for its scan axis. Of a crystal, beam or goniometer that
- * changes during the scan the scene has what it is in the middle of the first image, with a
- * warning; nb_scan_points_set() sets what it is in another image. A scan without a
- * goniometer is none: the experiment is a still. Polarization that is not stated is that of
- * dxtbx, fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in
- * the sense of Kabsch, a standard deviation, becomes the spread of the same standard
- * deviation (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat.
- * NaN and Infinity, which are not JSON, count as missing. Flux, divergence, gain,
- * the profile and the images are not taken.
+ * Several panels become a detector of panels and groups, at raw_image_offset in the image.
+ * The frame of a panel is local to the frame of its group; a root of the hierarchy that is
+ * the laboratory's frame is no group. Where all offsets are 0 0 and the panels have names
+ * of modules, as dxtbx names the panels of NXmx, the file of the images is opened and says
+ * their places and the size of the image. If that file cannot be read, they are stacked
+ * along slow, with a warning; without names of modules they are stacked, too. The untrusted
+ * rectangles ("mask") become a mask, here or in the geometry. The sensor of the first panel
+ * is taken for all.
  *
- * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
+ * A goniometer of several axes is turned as it stands, but for its scan axis. A scan
+ * without a goniometer is none: the experiment is a still. If the crystal, beam or
+ * goniometer changes during the scan, the scene has its state in the middle of the first
+ * image, with a warning; nb_scan_points_set() sets its state in another image.
+ *
+ *   in the file          becomes
+ *   no polarization      the default of dxtbx: fraction 0.999, normal 0 1 0.
+ *   sensor under 1 um    no sensor.
+ *   NaN, Infinity        a missing number, for they are not JSON.
+ *   mosaicity (Kabsch)   a standard deviation: the spread with the same standard deviation
+ *                        (docs/theory.md, 9).
+ *   mosaicity (Sauter)   half the width of a top hat: the spread with the same standard
+ *                        deviation.
+ *
+ * Flux, divergence, gain, the profile and the images are not taken.
+ *
+ * Errors: a reader's (above); NB_ERR_ARGUMENT also if the file has no experiment i;
  * NB_ERR_UNSUPPORTED (pixels that are not square, over 4096 panels or groups, electrons or
  * neutrons; a build without cJSON).
  */
 NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out);
 
 /*
- * Read an experiment of DIALS with the other crystals of its image, as of a split crystal:
- * they become the lattices of the scene (nb_crystal.lattice).
+ * Read an experiment of DIALS with all crystals of its image, such as a split crystal: the
+ * further ones become the lattices of the scene (nb_crystal.lattice).
  *
- *   i    [in]   which experiment is the crystal's own; the lattices follow in the order of
- *               the file
+ *   i    [in]   experiment of the crystal itself; the lattices follow in the order of the
+ *               file
  *   out  [out]  the experiment, otherwise as of nb_expt_read()
  *
- * Experiments are of one image if they share imageset and scan or, without an imageset, the
- * scan. One of them with another beam, detector or goniometer is left out, with a warning.
- * Each lattice has its orientation, a cell of its own unless it is that of the crystal
- * within 1e-12, and scale 1, since the file has no word for its brightness. The mosaic
- * spread of all is that of experiment i, with a warning where others differ by over 1 %.
- * Structure factors belong to all, so indices have to be in one setting.
+ * Two experiments share an image if they share imageset and scan or, without an imageset,
+ * the scan. An experiment with another beam, detector or goniometer is left out, with a
+ * warning. Each lattice has its orientation, and scale 1, since the file has no word for
+ * its brightness. It has a cell of its own unless this equals the crystal's cell within
+ * 1e-12. The mosaic spread of experiment i is taken for all, with a warning where another
+ * spread differs by over 1 %. Structure factors belong to all, so indices have to be in one
+ * setting.
  *
- * Errors: those of nb_expt_read(); NB_ERR_UNSUPPORTED also for different space groups, and
- * for over 1001 crystals.
+ * Errors: as nb_expt_read(); NB_ERR_UNSUPPORTED also for different space groups, and for
+ * over 1001 crystals.
  */
 NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
                                        nb_experiment *out);
 
 /*
- * Set what changes during a scan to what it is at one angle: linearly between the two scan
- * points beside it.
+ * Set the crystal, beam and goniometer of a scene to their state at one angle of the scan:
+ * linearly between the two scan points beside it.
  *
  *   points   [in]      of nb_experiment; NULL: nothing is set
  *   phi      [in]      for an image the middle of its rotation, phi0 + osc/2        degree
@@ -127,8 +150,8 @@ NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
  *   beyond   [out]     1 if the angle lies outside the scan, whose nearest end is taken;
  *                      else 0. NULL: not wanted
  *
- * An image made with the model at its middle lacks the change from there to its ends. The
- * warning of nb_expt_read() states the angle by which that turns the crystal at most. The
+ * An image made with the model at its middle lacks the change from there to its ends. This
+ * change turns the crystal by at most the angle in the warning of nb_expt_read(). The
  * linear mean of two orientations that differ by t has the angle between them in the
  * middle; its axes are longer by t^2/8, 4e-7 for 0.1 degree.
  *
@@ -138,11 +161,11 @@ NB_API unsigned nb_scan_points_set(const nb_scan_points *points, double phi,
                                    unsigned members, nb_scene *scene, int *beyond);
 
 /*
- * Set the axes of lattices to what they are at one angle, as nb_scan_points_set() does
- * those of the crystal.
+ * Set the axes of lattices to their state at one angle, as nb_scan_points_set() does for
+ * the crystal.
  *
  *   points   [in]      of nb_expt_read_lattices(); NULL: nothing is set
- *   phi      [in]      as there                                                  degree
+ *   phi      [in]      as in nb_scan_points_set()                                degree
  *   n        [in]      how many of its lattices
  *   lattice  [in,out]  a list in their order: matrix, and cell where it changes  (n)
  */
@@ -155,12 +178,12 @@ NB_API void nb_scan_points_free(nb_scan_points *points);
 /*
  * Read a file XPARM.XDS or GXPARM.XDS, in the format of XDS since 2010 (first line
  * "XPARM.XDS ..."). It is turned by the smallest angle that takes its beam to +z
- * (NB_CONVENTION_XDS). Of the scan, phi0 is that of the starting frame.
+ * (NB_CONVENTION_XDS). phi0 of the scan is the angle of the starting frame.
  *
  *   out  [out]  the experiment
  *
- * Errors: those of a reader (io.h); NB_ERR_UNSUPPORTED (several segments, pixels that are
- * not square).
+ * Errors: a reader's (above); NB_ERR_UNSUPPORTED (several segments, pixels that are not
+ * square).
  */
 NB_API nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment *out);
 
@@ -172,11 +195,10 @@ NB_API nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment 
  *                for a header of another kind, one without DETECTOR_NAMES
  *
  * Where only one axis of the detector's goniometer turns, and it turns the whole about the
- * crystal, its angle is detector.twotheta about detector.vectors[3]; else all of them are
- * in the detector's vectors and origin. Directions that the header lacks are the usual
- * ones: source 0 0 1, rotation about 1 0 0, and of six axes RotZ, RotX, RotY, TransX,
- * TransY and the distance along 0 0 -1. A distortion beyond SPATIAL_DISTORTION_VECTORS is
- * not taken.
+ * crystal, its angle is detector.twotheta about detector.vectors[3]. Otherwise all angles
+ * are in the detector's vectors and origin. Directions that the header lacks are the usual
+ * ones: source 0 0 1, rotation about 1 0 0, six axes RotZ, RotX, RotY, TransX, TransY and
+ * the distance along 0 0 -1. A distortion beyond SPATIAL_DISTORTION_VECTORS is not taken.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FORMAT (keys are missing or contradict each
  * other), NB_ERR_UNSUPPORTED (pixels that are not square, several detectors).
@@ -184,7 +206,8 @@ NB_API nb_status nb_xparm_read(nb_context *ctx, const char *path, nb_experiment 
 NB_API nb_status nb_smv_experiment(nb_context *ctx, const nb_smv *smv, const char *name,
                                    nb_experiment *out);
 
-/* What is written besides the scene. A zero-initialised member means its default. */
+/* Statements of a written file besides the scene. A zero-initialised member means its
+ * default. */
 typedef struct nb_expt_options {
     int images; /* of the scan, each of the scene's oscillation range; 0: 1 */
     int first; /* number of the first image; 0: 1 */
@@ -199,10 +222,9 @@ typedef struct nb_expt_options {
     /* x of each image, which is then a still with a crystal, a beam and a detector of its
      * own; NULL: all images are those at x                           (images x nparam) */
     const double *shots;
-    /* x at the start of each image of a sweep and at the end of the last one, whose
-     * crystals become "A_at_scan_points"; their beams are that of x. NULL: the crystal does
-     * not change                                                      (images + 1 x nparam)
-     */
+    /* x at the start of each image of a sweep and at the end of the last one. The crystals
+     * at these x become "A_at_scan_points"; the beam stays the beam at x. NULL: the crystal
+     * does not change                                            (images + 1 x nparam) */
     const double *scan_points;
     double pedestal; /* added to each pixel */
     double trusted[2]; /* smallest and largest count that was measured, without the
@@ -210,26 +232,30 @@ typedef struct nb_expt_options {
 } nb_expt_options;
 
 /*
- * Write the scene at x as experiments of DIALS. With an oscillation range that is one
- * sweep; without, each image is a still, with the crystal at phi0 and no goniometer. Shots
- * (nb_expt_options.shots) are stills of which each has its own x. Each lattice of the
- * crystal is an experiment of its own, which shares all but the crystal with those of its
- * image; stills without files then have scans that say which image they are. The brightness
- * of a lattice is not stated.
+ * Write the scene at x as experiments of DIALS. With an oscillation range the file holds
+ * one sweep; without, each image is a still, with the crystal at phi0 and no goniometer.
+ * Shots (nb_expt_options.shots) are stills, each with its own x. Each lattice of the
+ * crystal is an experiment of its own; it shares all but the crystal with the experiments
+ * of its image. Stills without files then have scans that say which image they are. The
+ * brightness of a lattice is not stated.
  *
  *   x        [in]  parameters; NULL: the values of the scene                (nparam)
  *   path     [in]  ends in .expt by convention
  *   options  [in]  NULL: all defaults
  *
- * dxtbx takes no negative oscillation: such a sweep is one forwards about the reverse of
- * the axis. Of a spectrum the mean wavelength is written; DIALS has no word for
+ * dxtbx takes no negative oscillation: such a sweep is written as a forward sweep about the
+ * reversed axis. A spectrum is written as its mean wavelength. DIALS has no word for
  * polarization factor 1 (nb_beam.unpolarised), and the fraction is then 0.5.
  *
- * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first,
- * shots with an oscillation range, scan points without one or with shots, an unknown space
- * group or a parameter outside its bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an
- * impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (a curved detector, or one whose
- * axes are not at right angles; a build without cJSON).
+ * Errors:
+ *   NB_ERR_ARGUMENT     a NULL; negative images or first; shots with an oscillation range;
+ *                       scan points without one or with shots; an unknown space group; a
+ *                       parameter outside its bounds.
+ *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
+ *   NB_ERR_UNSUPPORTED  a curved detector, or one whose axes are not at right angles; a
+ *                       build without cJSON.
+ *   NB_ERR_FILE         the file cannot be written.
+ *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
                                const nb_expt_options *options);

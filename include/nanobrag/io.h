@@ -1,20 +1,37 @@
 /*
  * io.h - reads and writes the files of nanobrag.
  *
+ *   nb_hkl *hkl = NULL;
+ *   nb_smv *smv = NULL;
+ *   double distance, f;
+ *   int nfast, nslow;
+ *
+ *   if (nb_hkl_read(ctx, "p1.hkl", &hkl) != NB_OK) puts(nb_context_message(ctx));
+ *   if (nb_hkl_get(hkl, 1, 2, 3, &f)) printf("F(1,2,3) = %g electrons\n", f);
+ *   if (nb_smv_read(ctx, "image.img", &smv) != NB_OK) puts(nb_context_message(ctx));
+ *   nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
+ *   if (nb_smv_number(smv, "DISTANCE", &distance))
+ *       printf("%d x %d pixels at %g mm\n", nslow, nfast, distance);
+ *   nb_smv_free(smv);
+ *   nb_hkl_free(hkl);
+ *
  * Readers take a path and return an object; writers take memory and a path. A writer writes
  * a temporary file beside the target and renames it, so a target is whole or as it was. An
  * existing target that is not a regular file (a pipe, a device) is written directly.
  * Objects never change once made and may be shared between threads.
  *
- * Errors of every reader: NB_ERR_ARGUMENT (a NULL that is not allowed, or what the function
- * names), NB_ERR_FILE (the file cannot be opened or read), NB_ERR_FORMAT (the contents are
- * wrong; the message names file, line, what was expected and the remedy), NB_ERR_MEMORY.
+ * Errors of every reader, below "a reader's":
  *
- * Errors of every writer: NB_ERR_ARGUMENT, NB_ERR_FILE (the file cannot be written),
- * NB_ERR_MEMORY.
+ *   NB_ERR_ARGUMENT   a NULL that is not allowed, or a reason that the function adds.
+ *   NB_ERR_FILE       the file cannot be opened or read.
+ *   NB_ERR_FORMAT     the contents are wrong; the message names file, line, the expected
+ *                     contents and the remedy.
+ *   NB_ERR_MEMORY     out of memory.
+ *   NB_ERR_CANCELLED  a signal interrupted a wait, as for the other end of a pipe, and the
+ *                     context's progress handler, asked with fraction 0, wanted to stop.
  *
- * Where a signal interrupts a wait, as for the other end of a pipe, both ask the context's
- * handler of progress (fraction 0), and end with NB_ERR_CANCELLED if it asks to stop.
+ * Errors of every writer, below "a writer's": NB_ERR_ARGUMENT, NB_ERR_FILE (the file cannot
+ * be written), NB_ERR_MEMORY, NB_ERR_CANCELLED (as of a reader).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -56,14 +73,14 @@ NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const 
 
 /*
  * Read reflections from a text file. A line holds one reflection, h k l F; further columns
- * are ignored with a note, and so is a first line in which no word is a number. A line that
- * begins with '#' is a comment. Text after the last reflection is ignored with a warning.
- * Of a reflection listed twice the last F counts; a warning counts those that differ, and a
- * note negative F.
+ * are ignored with a note, and so is a first line without a number. A line that begins with
+ * '#' is a comment. Text after the last reflection is ignored with a warning. If a
+ * reflection is listed twice the last F counts. A warning counts repeats that differ, and a
+ * note counts negative F.
  *
  *   out  [out]  free with nb_hkl_free()
  *
- * Errors: those of a reader.
+ * Errors: a reader's.
  */
 NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
 
@@ -73,7 +90,7 @@ NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
  *
  *   out  [out]  free with nb_hkl_free()
  *
- * Errors: those of a reader.
+ * Errors: a reader's.
  */
 NB_API nb_status nb_hkl_read_nanobragg(nb_context *ctx, const char *path, nb_hkl **out);
 
@@ -82,7 +99,7 @@ NB_API nb_status nb_hkl_read_nanobragg(nb_context *ctx, const char *path, nb_hkl
  *
  *   out  [out]  free with nb_hkl_free()
  *
- * Errors: those of a reader.
+ * Errors: a reader's.
  */
 NB_API nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out);
 
@@ -94,7 +111,7 @@ NB_API nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out);
  *   profile    [in]  NB_PROFILE_NANOBRAG: a layout with a checksum; NB_PROFILE_NANOBRAGG:
  *                    the layout of nanoBragg, byte for byte (enum nb_profile, scene.h)
  *
- * Errors: those of a writer; NB_ERR_ARGUMENT also if default_f is not finite or the profile
+ * Errors: a writer's; NB_ERR_ARGUMENT also if default_f is not finite or the profile
  * is unknown.
  */
 NB_API nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
@@ -133,7 +150,7 @@ NB_API void nb_hkl_free(nb_hkl *hkl);
  *   matrix  [out]  row by row, in the unit of the file; for nb_crystal.matrix divide the
  *                  numbers of a MOSFLM file by the wavelength
  *
- * Errors: those of a reader.
+ * Errors: a reader's.
  */
 NB_API nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9]);
 
@@ -148,23 +165,23 @@ typedef struct nb_table nb_table;
  *                   missing number and the word nan give NaN
  *   out      [out]  at least one row; free with nb_table_free()
  *
- * Errors: those of a reader; NB_ERR_ARGUMENT also for columns < 1.
+ * Errors: a reader's; NB_ERR_ARGUMENT also for columns < 1.
  */
 NB_API nb_status nb_table_read(nb_context *ctx, const char *path, int columns,
                                nb_table **out);
 
 /*
  * Read a table whose first line, which is no comment, is a title: the names of the columns
- * or what else they stand for. Every other line has as many numbers as the first of them.
+ * or other words about them. Every further line has as many numbers as the second line.
  *
  *   out  [out]  at least one row; free with nb_table_free()
  *
- * Errors: those of a reader.
+ * Errors: a reader's.
  */
 NB_API nb_status nb_table_read_titled(nb_context *ctx, const char *path, nb_table **out);
 
 /* The title, without the blanks around it, owned by the table; NULL for NULL and for a
- * table that was read without. */
+ * table that was read without a title. */
 NB_API const char *nb_table_title(const nb_table *table);
 
 /* The number of rows, and of columns; 0 for NULL. */
@@ -185,14 +202,14 @@ NB_API void nb_table_free(nb_table *table);
 typedef struct nb_smv nb_smv;
 
 /*
- * Read an SMV image. Its pixels are of the type that TYPE or Data_type of the header says,
- * 8, 16 or 32 bits with or without a sign, or a float of 32 or 64, in the order of
- * BYTE_ORDER. A warning tells where they are assumed to be unsigned 16-bit numbers, or
- * little endian.
+ * Read an SMV image. TYPE or Data_type in the header says the type of its pixels: 8, 16 or
+ * 32 bits with or without a sign, or a float of 32 or 64 bits. BYTE_ORDER says their byte
+ * order. A warning tells where they are assumed to be unsigned 16-bit numbers, or little
+ * endian.
  *
  *   out  [out]  free with nb_smv_free()
  *
- * Errors: those of a reader; NB_ERR_UNSUPPORTED (another type, compressed pixels, several
+ * Errors: a reader's; NB_ERR_UNSUPPORTED (another type, compressed pixels, several
  * images).
  */
 NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
@@ -201,8 +218,8 @@ NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
 NB_API void nb_smv_free(nb_smv *smv);
 
 /*
- * Look up a number of the header: the first of the value of a key. Where the key stands
- * several times the last one counts.
+ * Look up a number of the header: the first number in the value of a key. Where the key
+ * stands several times the last one counts.
  *
  *   value  [out]  the number
  *
@@ -212,8 +229,9 @@ NB_API void nb_smv_free(nb_smv *smv);
 NB_API int nb_smv_number(const nb_smv *smv, const char *keyword, double *value);
 
 /*
- * Look up a number of the header as nanoBragg does: the one after the last occurrence of
- * `keyword`, even inside another word, and the next '='. Returns as nb_smv_number().
+ * Look up a number of the header as nanoBragg does: find the last occurrence of `keyword`,
+ * even inside another word, and take the number after the next '='. Returns as
+ * nb_smv_number().
  */
 NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
 
@@ -224,14 +242,14 @@ NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
  *   nslow  [out]  height, in pixels; 0 for smv = NULL
  *   type   [out]  NB_TYPE_UINT, NB_TYPE_INT or NB_TYPE_FLOAT, in the file
  *   bits   [out]  8, 16, 32 or 64, in the file; 0 if it has fewer pixels than its header
- * says
+ *                 says
  */
 NB_API void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, int *type, int *bits);
 
 /*
  * Read the pixels of an SMV image.
  *
- *   pixels  [out]                                               (nslow x nfast)
+ *   pixels  [out]  the pixels, row by row                          (nslow x nfast)
  *
  * Returns 1, or 0 if the file has fewer pixels than its header says or an argument is NULL
  * (pixels are then not changed).
@@ -246,7 +264,7 @@ NB_API int nb_smv_pixels(const nb_smv *smv, double *pixels);
  *                 are big endian if BYTE_ORDER=big_endian is among the lines
  *   counts  [in]  NB_TYPE_UINT 16, dense, on the host               (nslow x nfast)
  *
- * Errors: those of a writer; NB_ERR_ARGUMENT also for a header longer than 1 MB,
+ * Errors: a writer's; NB_ERR_ARGUMENT also for a header longer than 1 MB,
  * NB_ERR_SHAPE and NB_ERR_DONATED (counts).
  */
 NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
@@ -260,7 +278,7 @@ NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *hea
  *   image  [in]  any type of array.h, dense, on the host                   (nslow x nfast)
  *   bits   [in]  bits of a float in the file, 32 or 64; not used for integers
  *
- * Errors: those of a writer; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and
+ * Errors: a writer's; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and
  * NB_ERR_DONATED (image).
  */
 NB_API nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
@@ -271,7 +289,7 @@ NB_API nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array 
  *
  *   image  [out]  NB_TYPE_FLOAT, 32 or 64 bits, dense, on the host      (nslow x nfast)
  *
- * Errors: those of a reader; NB_ERR_SHAPE and NB_ERR_DONATED (image).
+ * Errors: a reader's; NB_ERR_SHAPE and NB_ERR_DONATED (image).
  */
 NB_API nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image);
 
@@ -284,7 +302,7 @@ NB_API nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)
  *   grey           [in]  0 black to 255 white                    (height x width)
  *   comment        [in]  one line for the header; may be NULL
  *
- * Errors: those of a writer.
+ * Errors: a writer's.
  */
 NB_API nb_status nb_pgm_write(nb_context *ctx, const char *path, int width, int height,
                               const uint8_t *grey, const char *comment);
@@ -295,7 +313,7 @@ NB_API nb_status nb_pgm_write(nb_context *ctx, const char *path, int width, int 
  *   width, height  [in]  in pixels, 1 to 1000000
  *   rgb            [in]  red, green, blue, 0 to 255              (height x width x 3)
  *
- * Errors: those of a writer; NB_ERR_UNSUPPORTED (a build without libpng).
+ * Errors: a writer's; NB_ERR_UNSUPPORTED (a build without libpng).
  */
 NB_API nb_status nb_png_write(nb_context *ctx, const char *path, int width, int height,
                               const uint8_t *rgb);
@@ -305,7 +323,7 @@ NB_API nb_status nb_png_write(nb_context *ctx, const char *path, int width, int 
 /*
  * Write a file of n bytes. bytes may be NULL if n is 0.
  *
- * Errors: those of a writer.
+ * Errors: a writer's.
  */
 NB_API nb_status nb_file_write(nb_context *ctx, const char *path, const void *bytes,
                                size_t n);

@@ -1,6 +1,20 @@
 /*
  * mpi.h - fits whose shots are shared out among the processes of MPI: library nanobrag_mpi.
  *
+ *   const nb_fit_options options = {.shared = "cell_a", .own = "misset scale"};
+ *   static nb_shot shots[4];
+ *   nb_fit *fit = NULL;
+ *
+ *   MPI_Init(NULL, NULL);
+ *   if (nb_fit_create(ctx, 4, shots, &options, &fit) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *   if (nb_fit_mpi(fit, MPI_COMM_WORLD) != NB_OK) puts(nb_context_message(ctx));
+ *   nb_fit_free(fit);
+ *   MPI_Finalize();
+ *
+ * Every process makes the same fit and calls nb_fit_mpi(), also where the fit could not be
+ * made and is NULL; then each has the result (nb_fit_result_get()).
+ *
  * Not part of nanobrag.h, and installed only where nanobrag was built with MPI. Compile
  * with mpicc, or find_package(nanobrag COMPONENTS mpi) and nanobrag::nanobrag_mpi.
  *

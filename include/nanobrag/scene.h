@@ -1,9 +1,23 @@
 /*
  * scene.h - everything an image depends on, as plain data.
  *
+ *   nb_scene scene = {.crystal = {.cell = {70, 80, 90}, .default_f = 100}};
+ *
+ *   scene.crystal.misset[0] = 10;
+ *   scene.crystal.mosaic[0] = 0.3;
+ *   for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 10;
+ *   scene.beam.fluence = 1e28;
+ *   scene.detector = (nb_detector){.nslow = 512, .nfast = 512, .distance = 150};
+ *   scene.scan.osc = 0.2;
+ *   scene.crystal.mosaic_seed = 0;
+ *   scene.given = NB_GIVEN_MOSAIC_SEED;
+ *   if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *
  * A member that is 0 has the default named beside it, so a scene of zeros is complete once
  * it has a cell and default_f or hkl. To use the number 0 instead of a default, set the bit
- * of the member in nb_scene.given. Pointers are read during nb_simulator_create() only.
+ * of the member in nb_scene.given; here the seed of the mosaic domains is the number 0.
+ * Pointers are read during nb_simulator_create() only.
  *
  * docs/conventions.md defines the laboratory frame, the rotations (active, right-handed)
  * and the conventions of other programs; docs/theory.md has the formulas. "By rule" refers
@@ -47,7 +61,8 @@ enum nb_mosaic_model {
                        NB_SHAPE_GAUSS_STAR */
 };
 
-/* Bits of nb_description.integrated: what NB_MOSAIC_GAUSS has no list of. */
+/* Bits of nb_description.integrated: quantities that NB_MOSAIC_GAUSS integrates and does
+ * not list. */
 enum {
     NB_INTEGRATED_MOSAIC = 1,
     NB_INTEGRATED_ROTATION = 2,
@@ -55,9 +70,9 @@ enum {
     NB_INTEGRATED_DIRECTIONS = 8
 };
 
-/* Crystal system: which numbers of the cell are tied to others. Only the others are then
- * parameters (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also
- * stands for trigonal crystals on hexagonal axes. */
+/* Crystal system: it ties numbers of the cell, and only untied numbers are parameters
+ * (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also stands for
+ * trigonal crystals on hexagonal axes. */
 enum nb_system {
     NB_SYSTEM_NONE, /* no number is tied */
     NB_SYSTEM_TRICLINIC,
@@ -103,25 +118,25 @@ enum nb_material {
     NB_MATERIAL_GAAS
 };
 
-/* Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile()). */
+/* Behaviours of nanoBragg that are reproduced: none, or all (nb_scene_set_profile()). */
 enum nb_profile { NB_PROFILE_NANOBRAG, NB_PROFILE_NANOBRAGG };
 
 /* One source of a beam with a list of sources. */
 typedef struct nb_source {
-    double direction[3]; /* direction in which the light travels, any length */
+    double direction[3]; /* along which the light travels, any length */
     double wavelength; /*                                                    A      */
     double weight; /* 0 or more; weights are divided by their sum */
 } nb_source;
 
-/* A further lattice of the crystal, as of a split or a twinned one. It has an orientation
- * and, where they are given, axes and a brightness of its own. The rest is the crystal's:
- * mosaic spread, N, shape, structure factors. */
+/* A further lattice of a split or twinned crystal. It has an orientation and, where they
+ * are given, axes and a brightness of its own. It shares mosaic spread, N, shape and
+ * structure factors with the crystal. */
 typedef struct nb_lattice {
-    double cell[6]; /* as nb_crystal.cell; all 0: that of the crystal        A, degree */
-    double matrix[9]; /* as nb_crystal.matrix; all 0: that of the crystal    1/A       */
+    double cell[6]; /* as nb_crystal.cell; all 0: the crystal's              A, degree */
+    double matrix[9]; /* as nb_crystal.matrix; all 0: the crystal's          1/A       */
     double misset[3]; /* rotation about lab x, then y, then z                degree */
     double rotation[3]; /* rotation vector applied after misset              degree */
-    double scale; /* its brightness over that of the crystal's own lattice; 0: 1 */
+    double scale; /* its brightness relative to the crystal's own lattice; 0: 1 */
 } nb_lattice;
 
 typedef struct nb_crystal {
@@ -143,7 +158,7 @@ typedef struct nb_crystal {
     /* share of the crystal that has a second, wider spread, 0 to 1. This and the next three
      * belong to NB_MOSAIC_GAUSS alone. */
     double mosaic_tail;
-    double mosaic_tail_width; /* its width over that of the first; 0: 5 */
+    double mosaic_tail_width; /* second spread over the first one; 0: 5 */
     double strain; /* relative standard deviation of the spacings d */
     double crystal_size; /* standard deviation of the illuminated crystal across a
                             diffracted ray                                   mm     */
@@ -158,8 +173,8 @@ typedef struct nb_crystal {
     double default_f; /* structure factor of unlisted reflections           electron */
     const nb_hkl *hkl; /* listed reflections; NULL: none */
     int interpolate; /* enum nb_interpolation; AUTO: tricubic if any N <= 2 */
-    int normalise; /* 1: F_latt is multiplied so that a spot sums to that of square blocks,
-                      whatever shape and fudge, which is not 0 (docs/theory.md, 5) */
+    int normalise; /* 1: F_latt is multiplied so that a spot has the sum of a spot of square
+                      blocks, whatever the shape and a fudge not 0 (docs/theory.md, 5) */
     double size[3]; /* along a b c; a number above 0 sets N = ceil(size/edge)  mm   */
     int random_misset; /* 1: misset is drawn at random from misset_seed */
     int64_t misset_seed; /* seed of the random misset */
@@ -171,25 +186,25 @@ typedef struct nb_crystal {
      * trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter. */
     const char *point_group;
     int nlattice; /* number of further lattices, at most 1000 */
-    /* The further lattices: the image is the sum of those of all, of which cell, matrix,
-     * misset, rotation and scale above are the first.                      (nlattice) */
+    /* The further lattices. cell, matrix, misset, rotation and scale above describe the
+     * first lattice; the image is the sum over all of them.                (nlattice) */
     const nb_lattice *lattice;
 } nb_crystal;
 
 /*
  * A flat rectangle of pixels, a part of a detector of several panels. An image stays one
- * array, of which the panel is a rectangle.
+ * array, and each panel is a rectangle in it.
  *
- * Its origin and axes are in the frame of its group: a point (x, y, z) of a group's frame
- * lies at origin + x fast + y slow + z fast x slow in the frame of that group's own group.
- * The frame of no group is that of the laboratory, moved as a whole about the crystal by
- * nb_detector.rotation and then by nb_detector.origin. The side of a panel that the crystal
- * is on is its front.
+ * The origin and axes of a panel are in the frame of its group. A point (x, y, z) of a
+ * group's frame lies at origin + x fast + y slow + z fast x slow in the frame of the parent
+ * group. Without a group the frame is the laboratory, moved as a whole about the crystal by
+ * nb_detector.rotation and then by nb_detector.origin. The front of a panel faces the
+ * crystal.
  *
- * A move of a panel is about its middle: `rotation` turns it about its own fast axis, then
- * slow axis, then normal fast x slow, as they are before the move, and `shift` moves it
- * along these. That of a group does the same about the mean of the middles that its panels
- * have without any moves below it, with the group's own axes.
+ * A panel moves about its middle: `rotation` turns it about its own fast axis, then slow
+ * axis, then normal fast x slow, as they are before the move, and `shift` moves it along
+ * these. A group moves likewise, with its own axes, about the mean of the middles that its
+ * panels have without any moves below it.
  */
 typedef struct nb_panel {
     char name[32]; /* for messages and files; may be empty */
@@ -205,7 +220,7 @@ typedef struct nb_panel {
     int group; /* 0: none; else 1 + index of its group */
 } nb_panel;
 
-/* Panels, and groups of panels, that move as one. */
+/* A set of panels, and of groups of panels, that moves as one. */
 typedef struct nb_panel_group {
     char name[32]; /* as in nb_panel, like origin to rotation */
     int parent; /* 0: none; else 1 + index of its group, which comes before it */
@@ -219,12 +234,13 @@ typedef struct nb_panel_group {
  * Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal
  * or lie wholly upstream of it, and an image has at most 1000000 rows.
  *
- * A detector is one rectangle, which distance or origin, vectors, rotation and two theta
- * place (docs/conventions.md), or a list of panels, which have places of their own. A
- * detector of panels is moved as a whole by rotation and origin, whose kind is
- * NB_ORIGIN_PIX0 or, for 0 0 0, NB_ORIGIN_DEFAULT. It has no distance, close_distance,
+ * A detector is one rectangle, or a list of panels with places of their own. Distance or
+ * origin, vectors, rotation and two theta place a rectangle (docs/conventions.md).
+ *
+ * Rotation and origin move a detector of panels as a whole; origin_kind is NB_ORIGIN_PIX0
+ * or, for 0 0 0, NB_ORIGIN_DEFAULT. Such a detector has no distance, close_distance,
  * twotheta, first three vectors, size, curved or also_kind; pivot and the two-theta axis
- * are left aside. Pixels of the image that belong to no panel are 0, like masked ones.
+ * are not used. Pixels of the image that belong to no panel are 0, like masked ones.
  */
 typedef struct nb_detector {
     int npanel; /* number of panels, at most 4096; 0: one rectangle */
@@ -238,20 +254,20 @@ typedef struct nb_detector {
     double pixel; /* edge of a square pixel; 0: 0.1                          mm     */
     double rotation[3]; /* rotation about lab x, then y, then z              degree */
     double twotheta; /* rotation about the two-theta axis, after it          degree */
-    double vectors[4][3]; /* fast, slow, normal, two-theta axis; any length; 0 0 0: those
-                             of the convention */
+    double vectors[4][3]; /* fast, slow, normal, two-theta axis; any length; 0 0 0: by the
+                             convention */
     double thickness; /* of the sensor; 0: no sensor model                   um     */
     double attenuation; /* depth at which 1/e is left; infinite: no sensor model  um */
-    /* The wavelength for which the attenuation is stated; 0: that of the image. At another
-     * one it follows the table of the material (docs/theory.md, 3), or stays where that is
-     * not known; listed sources have their mean                                A      */
+    /* The wavelength for which the attenuation is stated; 0: the wavelength of the image, a
+     * mean for listed sources. At another wavelength the attenuation follows the table of
+     * the material (docs/theory.md, 3); for an unknown material it stays       A      */
     double attenuation_wavelength;
     int material; /* of the sensor, enum nb_material */
     int nlayers; /* layers that sample the thickness of the sensor; 0: as many as its depth
                     needs (docs/theory.md, 11) */
-    /* cosine of the angle between a ray and the normal at which each layer lies at the mean
-     * depth of what it captures; 0: layers lie in their middles; by rule where nlayers is
-     * 0 */
+    /* cosine of the angle between a ray and the normal. For such a ray each layer is placed
+     * at the mean depth of its captured photons. 0: layers lie in their middles; by rule
+     * where nlayers is 0 */
     double layer_cosine;
     int curved; /* 1: every pixel has the same distance from the crystal */
     int point_pixel; /* 1: solid angle 1/R^2, without obliquity */
@@ -263,10 +279,10 @@ typedef struct nb_detector {
     int also_kind; /* enum nb_origin: meaning of also; DEFAULT: not used */
     double also[3]; /* a second statement of the origin, which must agree with the first
                        within 1e-6 pixel                               mm or pixel  */
-    const int *box; /* boxes, each with the four numbers of a roi inside the image: only
-                       pixels of the roi in one of them are rendered, and time and memory
-                       follow them, not the detector (but for whole images and behind a
-                       point spread). They may overlap; a pixel counts once  (nbox x 4) */
+    const int *box; /* boxes, each with the four numbers of a roi inside the image. Only
+                       pixels of the roi in a box are rendered. Time and memory follow the
+                       boxes, not the detector, except for whole images and with a point
+                       spread. Boxes may overlap; a pixel counts once        (nbox x 4) */
     size_t nbox; /* number of boxes; 0: pixels need not lie in one */
     const nb_panel *panel; /* the panels                                   (npanel) */
     int ngroup; /* number of groups, at most 4096 */
@@ -275,13 +291,13 @@ typedef struct nb_detector {
 
 typedef struct nb_beam {
     double wavelength; /* 0: 1                                               A      */
-    double direction[3]; /* direction in which the light travels, any length; 0 0 0: that
-                            of the convention */
+    double direction[3]; /* along which the light travels, any length; 0 0 0: by the
+                            convention */
     double fluence; /* 0: 1/r_e^2, so that one electron scatters one photon/steradian
                                                                       photons/m^2   */
     double polarization; /* Kahn factor, -1 to 1 (docs/theory.md, 10) */
-    double polarization_axis[3]; /* axis of the electric field, any length; 0 0 0: that of
-                                    the convention */
+    double polarization_axis[3]; /* axis of the electric field, any length; 0 0 0: by the
+                                    convention */
     double dispersion; /* full spectral width, as a fraction of the wavelength */
     double divergence[2]; /* horizontal, vertical full width                 mrad   */
     int ndispersion, ndivergence[2]; /* number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0
@@ -293,14 +309,14 @@ typedef struct nb_beam {
     int square_divergence; /* 1: the grid of directions is not cut to an ellipse */
     double flux; /* above 0: fluence = flux exposure/size^2              photons/s  */
     double exposure; /* 0: 1                                                 s      */
-    double size; /* edge of the square beam, to which crystal size along b and c is
-                    clipped; 0: 0.1; below 0: no clipping                    mm     */
+    double size; /* edge of the square beam; it clips crystal size along b and c. 0: 0.1;
+                    below 0: no clipping                                     mm     */
 } nb_beam;
 
 typedef struct nb_scan {
     double phi0; /* start of the rotation                                    degree */
     double osc; /* range of the rotation; negative rotates backwards         degree */
-    double axis[3]; /* spindle, any length; 0 0 0: that of the convention */
+    double axis[3]; /* spindle, any length; 0 0 0: by the convention */
     int nphi; /* number of phi steps; 0: by rule */
     double step; /* phi step; 0: by rule. In NB_MOSAIC_GAUSS, 0 without nphi, or as a number
                     (NB_GIVEN_PHI_STEP): phi is integrated, in nphi parts    degree */
@@ -322,7 +338,7 @@ typedef struct nb_background {
 typedef struct nb_psf {
     int kind; /* enum nb_psf_kind */
     double fwhm; /* full width at half maximum                               mm     */
-    int radius; /* half edge of the square to which the kernel is cut; 0: ceil(6 sigma) for
+    int radius; /* the kernel is cut to a square with this half edge; 0: ceil(6 sigma) for
                    NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER                   pixel  */
 } nb_psf;
 
@@ -330,7 +346,7 @@ typedef struct nb_psf {
 enum {
     NB_GIVEN_MOSAIC_SEED = 1,
     NB_GIVEN_FUDGE = 2,
-    NB_GIVEN_SCALE = 4, /* also those of lattices */
+    NB_GIVEN_SCALE = 4, /* also the scales of lattices */
     NB_GIVEN_OSC = 8,
     NB_GIVEN_PHI_STEP = 16,
     NB_GIVEN_DIVERGENCE_H = 32,

@@ -2,21 +2,39 @@
  * structure.h - structure factors of a model of atoms, their derivatives, and reflections
  * with a space group: from PDB, mmCIF and MTZ files to an nb_hkl, and back to the atoms.
  *
- * For F of the whole cell, with r_j the fractional position of atom j, R and t the
- * operators of the space group, and s = 1/d,
+ *   nb_structure *model = NULL;
+ *   nb_crystal_info crystal = {0};
+ *   nb_hkl *hkl = NULL;
+ *   nb_fcalc how = {.dmin = 2, .wavelength = 1, .k_sol = 0.35, .b_sol = 46};
+ *   nb_mtz mtz = {.space_group = "P 1"};
+ *
+ *   if (nb_structure_read(ctx, "2erl.pdb", &model) != NB_OK) puts(nb_context_message(ctx));
+ *   nb_structure_crystal(model, &crystal);
+ *   for (int i = 0; i < 6; i++) scene.crystal.cell[i] = mtz.cell[i] = crystal.cell[i];
+ *   if (nb_structure_fcalc(ctx, model, &how, NULL, &hkl) == NB_OK)
+ *       nb_mtz_write(ctx, "fc.mtz", &mtz, hkl);
+ *   scene.crystal.hkl = hkl;
+ *   nb_structure_free(model);
+ *
+ * The structure factor F of the whole cell is
  *
  *   A(h) = sum_j occ_j (f_j(s) + f'_j + i f''_j) T_j(h) exp(2 pi i h.r_j)
  *   F(h) = sum_(R,t) A(h R) exp(2 pi i h.t) + k_sol exp(-b_sol s^2/4) M(h).
  *
- * f is the form factor of International Tables C (1992), 6.1.1.4, as four Gaussians and a
- * constant, of the neutral atom; f' and f'' are by the method of Cromer and Liberman; T is
- * exp(-B s^2/4), or with ANISOU the tensor of the displacement; M is the transform of a
- * mask that is 1 in the bulk solvent. docs/structure_factors.md says how to use this, and
- * docs/theory.md, 14, how A is found by a Fourier transform of the atoms' density.
+ * Here r_j is the fractional position of atom j, R and t are the operators of the space
+ * group, and s = 1/d. f is the form factor of International Tables C (1992), 6.1.1.4, as
+ * four Gaussians and a constant, of the neutral atom; f' and f'' are by the method of
+ * Cromer and Liberman; T is exp(-B s^2/4), or with ANISOU the tensor of the displacement; M
+ * is the transform of a mask that is 1 in the bulk solvent. docs/structure_factors.md says
+ * how to use this, and docs/theory.md, 14, how A is found by a Fourier transform of the
+ * atoms' density.
  *
- * These functions, nb_structure_free() and the look-ups apart, need gemmi (a build without
+ * These functions need gemmi, except nb_structure_free() and the look-ups (a build without
  * it returns NB_ERR_UNSUPPORTED). An nb_structure never changes and may be shared between
  * threads. Results have the same bits for any number of threads.
+ *
+ * Errors of every call that reads or writes a file: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE,
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED, and for reading NB_ERR_FORMAT (io.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +53,7 @@ NB_BEGIN_DECLS
 /* ---- models ---- */
 typedef struct nb_structure nb_structure;
 
-/* What a file says of its crystal. */
+/* Cell and space group of a file. */
 typedef struct nb_crystal_info {
     double cell[6]; /* a b c alpha beta gamma                          A, degree */
     char space_group[40]; /* Hermann-Mauguin symbol, as "C 1 2 1" or "R 3:H" */
@@ -67,18 +85,20 @@ typedef struct nb_atom {
 enum { NB_ATOM_NUMBERS = 5 }; /* free numbers of an atom: x y z B occupancy */
 
 /*
- * Read a model from a PDB or mmCIF file, which may be compressed (gzip). Of several models
- * the first is taken, with a warning. Alternate conformers count by their occupancy. Atoms
- * that MTRIX or _struct_ncs_oper asks for are added at the end, with a note. An atom
- * without B has 50 A^2, one without occupancy 1, and one without an element symbol in a PDB
- * file that of its name; atoms after the record END are not read. A warning counts each of
- * these.
+ * Read a model from a PDB or mmCIF file, which may be compressed (gzip). If the file has
+ * several models the first is taken, with a warning. Alternate conformers count by their
+ * occupancy. Atoms that MTRIX or _struct_ncs_oper asks for are added at the end, with a
+ * note.
+ *
+ * A missing B is taken as 50 A^2, a missing occupancy as 1. A missing element symbol of a
+ * PDB file is taken from the name of the atom. Atoms after the record END are not read. A
+ * warning counts each of these cases.
  *
  *   out  [out]  free with nb_structure_free()
  *
- * Errors: those of a reader (io.h); NB_ERR_FORMAT also without a unit cell, atoms, a known
- * space group and known elements, for an occupancy that is not from 0 to 1, or where the
- * cell contradicts the group.
+ * Errors: a reader's (above); NB_ERR_FORMAT also without a unit cell, atoms, a known space
+ * group and known elements, for an occupancy that is not from 0 to 1, or where the cell
+ * contradicts the group.
  */
 NB_API nb_status nb_structure_read(nb_context *ctx, const char *path, nb_structure **out);
 
@@ -99,17 +119,17 @@ NB_API void nb_structure_numbers(const nb_structure *structure, double *x);
 
 /* ---- structure factors ---- */
 
-/* f' and f'' of an element, in place of those of the method of Cromer and Liberman. */
+/* f' and f'' of an element, in place of the values by Cromer and Liberman's method. */
 typedef struct nb_anomalous {
     char element[4]; /* symbol, as "SE" or "Se" */
     double f_prime, f_double_prime; /*                                       electron */
 } nb_anomalous;
 
-/* How A is found. AUTO: by direct summation below 100 atoms and in a build without FFTW,
- * else by a Fourier transform. */
+/* How A is found. NB_FCALC_AUTO: by direct summation below 100 atoms and in a build without
+ * FFTW, else by a Fourier transform. */
 enum { NB_FCALC_AUTO, NB_FCALC_DIRECT, NB_FCALC_FFT };
 
-/* What is calculated. A zero-initialised member means its default. */
+/* A calculation of structure factors. A zero-initialised member means its default. */
 typedef struct nb_fcalc {
     double dmin; /* every reflection of this spacing or larger is listed     A      */
     double wavelength; /* for f' and f''; 0: without them, and Friedel mates are equal A */
@@ -128,16 +148,19 @@ typedef struct nb_fcalc {
  *
  *   structure  [in]   a model
  *   how        [in]   what to calculate
- *   x          [in]   x y z B occupancy of each atom; NULL: those of the file (natom x 5)
+ *   x          [in]   x y z B occupancy of each atom; NULL: as in the file     (natom x 5)
  *   out        [out]  free with nb_hkl_free(); it remembers the phases
  *
  * With ANISOU, B - B of the file is added to the diagonal of the tensor. The solvent's mask
- * is that of the positions in the file.
+ * always follows the positions in the file.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, a member of `how` or of x out of range: B from -10 to
- * 2000 A^2; no reflection up to dmin, or more than nb_hkl_create() allows, or a grid of
- * more than 8192 points along an axis), NB_ERR_UNSUPPORTED (NB_FCALC_FFT and the solvent in
- * a build without FFTW), NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ * Errors:
+ *   NB_ERR_ARGUMENT     a NULL; a member of `how` or of x out of range (B from -10 to
+ *                       2000 A^2); no reflection up to dmin, or more than nb_hkl_create()
+ *                       allows; a grid of more than 8192 points along an axis.
+ *   NB_ERR_UNSUPPORTED  NB_FCALC_FFT and the solvent in a build without FFTW; a build
+ *                       without gemmi.
+ *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_structure_fcalc(nb_context *ctx, const nb_structure *structure,
                                     const nb_fcalc *how, const double *x, nb_hkl **out);
@@ -150,11 +173,11 @@ NB_API nb_status nb_structure_fcalc(nb_context *ctx, const nb_structure *structu
  *   bar_f              [in]      dL/d|F|, in the order of nb_hkl_reflections()  (n)
  *   bar_x              [in,out]  dL/dx, dL/dy, dL/dz, dL/dB, dL/d occupancy    (natom x 5)
  *
- * It is the derivative of what nb_structure_fcalc() computes: the reach of an atom's
- * density does not depend on x within 0.25 A and 1 A^2 of the file's numbers. Where F = 0,
- * and the modulus has no derivative, it is taken as 0. The solvent's mask is constant.
+ * This is the derivative of the computed |F|: the reach of an atom's density does
+ * not depend on x within 0.25 A and 1 A^2 of the file's numbers. Where F = 0, and the
+ * modulus has no derivative, it is taken as 0. The solvent's mask is constant.
  *
- * Errors: those of nb_structure_fcalc(); NB_ERR_ARGUMENT also for another list.
+ * Errors: as nb_structure_fcalc(); NB_ERR_ARGUMENT also for another list.
  */
 NB_API nb_status nb_structure_vjp(nb_context *ctx, const nb_structure *structure,
                                   const nb_fcalc *how, const double *x, const nb_hkl *hkl,
@@ -163,10 +186,12 @@ NB_API nb_status nb_structure_vjp(nb_context *ctx, const nb_structure *structure
 /*
  * dot_f = (d|F|/dx) dot_x: the change of |F| with the atoms.
  *
- *   dot_x  [in]   change of the atoms' numbers                              (natom x 5)
- *   dot_f  [out]  change of |F|, in the order of nb_hkl_reflections()       (n)
+ *   structure, how, x, hkl  [in]   as in nb_structure_vjp()
+ *   dot_x                   [in]   change of the atoms' numbers             (natom x 5)
+ *   dot_f                   [out]  change of |F|, in the order of nb_hkl_reflections()
+ *                                                                           (n)
  *
- * The other arguments, and the errors, are those of nb_structure_vjp().
+ * Errors: as nb_structure_fcalc(); NB_ERR_ARGUMENT also for another list.
  */
 NB_API nb_status nb_structure_jvp(nb_context *ctx, const nb_structure *structure,
                                   const nb_fcalc *how, const double *x, const nb_hkl *hkl,
@@ -174,39 +199,41 @@ NB_API nb_status nb_structure_jvp(nb_context *ctx, const nb_structure *structure
 
 /* ---- reflections with a space group ---- */
 
-/* What to do with rows of a file that disagree about F of one reflection: the same or an
- * equivalent by the space group, and where mates have no columns of their own, the Friedel
- * mate. Rows that agree to 1e-6 are one. */
+/* How to treat rows of a file that disagree about F of one reflection. Such rows name the
+ * same reflection or an equivalent by the space group or, where mates have no columns of
+ * their own, the Friedel mate. Rows that agree to 1e-6 count as one row. */
 enum nb_merge {
     NB_MERGE_NONE, /* the file is refused, and the message names two of them */
     NB_MERGE_MEAN, /* take the mean of F */
     NB_MERGE_FIRST, /* take the first row */
     NB_MERGE_LAST, /* take the last row */
-    NB_MERGE_MATES /* keep Friedel mates in rows of their own apart, refuse all others */
+    NB_MERGE_MATES /* keep Friedel mates in rows of their own apart, refuse every other
+                      disagreement */
 };
 
 /*
  * Read amplitudes from an MTZ, or from an mmCIF of reflections, which may be compressed,
- * and expand them by the space group of the file. Friedel mates are equal, except for
- * columns such as F(+) and F(-), Fplus and Fminus or pdbx_F_plus and pdbx_F_minus, either
- * of which names both. Missing values are left out. Of intensities F is the square root,
- * and 0 where they are negative. Warnings say so, and count what is negative.
+ * and expand them by the space group of the file. Friedel mates are equal, except in pairs
+ * of columns such as F(+) and F(-), Fplus and Fminus or pdbx_F_plus and pdbx_F_minus;
+ * either name selects the pair. Missing values are left out. From intensities F is the
+ * square root, and 0 where they are negative. Warnings say so, and count negative values.
  *
  *   label    [in]   the column; NULL: the only one of amplitudes. Intensities are taken
- *                   where the file has none, or calculated ones alone
+ *                   where the file has no amplitudes, or calculated ones alone
  *   merge    [in]   enum nb_merge
  *   crystal  [out]  cell and space group of the file; may be NULL
  *   out      [out]  free with nb_hkl_free()
  *
- * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an unknown merge;
- * NB_ERR_FORMAT also without a column of the label, with several where none is named, for a
- * column that holds no amplitudes and no intensities or no value, for rows that disagree,
- * for an unmerged MTZ, and for the cells and groups that nb_structure_read() refuses.
+ * Errors: a reader's (above); NB_ERR_ARGUMENT also for an unknown merge; and
+ *   NB_ERR_FORMAT  no column of the label, or several where none is named; a column that
+ *                  holds no amplitudes and no intensities, or no value; rows that disagree;
+ *                  an unmerged MTZ; no unit cell, no known space group, or a cell that
+ *                  contradicts the group.
  */
 NB_API nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label,
                              int merge, nb_crystal_info *crystal, nb_hkl **out);
 
-/* What an MTZ is written with. */
+/* Header of a written MTZ. */
 typedef struct nb_mtz {
     double cell[6]; /*                                                   A, degree */
     double wavelength; /* 0: it is not said                              A         */
@@ -218,14 +245,14 @@ typedef struct nb_mtz {
 
 /*
  * Write the asymmetric unit of a list as an MTZ: one column of type F, or two of type G
- * with mates apart; and where the list came from nb_structure_fcalc(), their phases in
- * degree, of type P, as PHI and the label. Numbers are float32, as the format has it.
- * 0 0 0 and systematic absences are left out; a warning counts absences that have an F,
- * where no model gave it. A reflection that is listed by its Friedel mate alone has a row:
- * with mates apart LABEL(+) is missing there, else F is the mate's.
+ * with mates apart. If the list came from nb_structure_fcalc(), phases in degree follow, of
+ * type P, named PHI and the label. Numbers are float32, as the format has it. 0 0 0 and
+ * systematic absences are left out; a warning counts absences that have an F, unless a
+ * model gave it. A reflection that is listed by its Friedel mate alone has a row: with
+ * mates apart LABEL(+) is missing there, else F is the mate's.
  *
- * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a cell, group or label that is
- * none; NB_ERR_FORMAT if the list does not reach into the asymmetric unit.
+ * Errors: a writer's (above); NB_ERR_ARGUMENT also for an impossible cell, group or label;
+ * NB_ERR_FORMAT if the list does not reach into the asymmetric unit.
  */
 NB_API nb_status nb_mtz_write(nb_context *ctx, const char *path, const nb_mtz *mtz,
                               const nb_hkl *hkl);

@@ -102,7 +102,8 @@ class MosaicModel(IntEnum):
 
 
 class Integrated(IntFlag):
-    """Bits of nb_description.integrated: what NB_MOSAIC_GAUSS has no list of."""
+    """Bits of nb_description.integrated: quantities that NB_MOSAIC_GAUSS integrates and does not
+    list."""
 
     MOSAIC = 1
     ROTATION = 2
@@ -111,9 +112,9 @@ class Integrated(IntFlag):
 
 
 class System(IntEnum):
-    """Crystal system: which numbers of the cell are tied to others. Only the others are then
-    parameters (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also
-    stands for trigonal crystals on hexagonal axes."""
+    """Crystal system: it ties numbers of the cell, and only untied numbers are parameters
+    (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also stands for
+    trigonal crystals on hexagonal axes."""
 
     NONE = 0
     """no number is tied"""
@@ -185,7 +186,7 @@ class Material(IntEnum):
 
 
 class Profile(IntEnum):
-    """Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile())."""
+    """Behaviours of nanoBragg that are reproduced: none, or all (nb_scene_set_profile())."""
 
     NANOBRAG = 0
     NANOBRAGG = 1
@@ -197,7 +198,7 @@ class Given(IntFlag):
     MOSAIC_SEED = 1
     FUDGE = 2
     SCALE = 4
-    """also those of lattices"""
+    """also the scales of lattices"""
     OSC = 8
     PHI_STEP = 16
     DIVERGENCE_H = 32
@@ -383,8 +384,8 @@ class GradcheckLoss(IntEnum):
 
 
 class FcalcMethod(IntEnum):
-    """How A is found. AUTO: by direct summation below 100 atoms and in a build without FFTW, else
-    by a Fourier transform."""
+    """How A is found. NB_FCALC_AUTO: by direct summation below 100 atoms and in a build without
+    FFTW, else by a Fourier transform."""
 
     AUTO = 0
     DIRECT = 1
@@ -392,9 +393,9 @@ class FcalcMethod(IntEnum):
 
 
 class Merge(IntEnum):
-    """What to do with rows of a file that disagree about F of one reflection: the same or an
-    equivalent by the space group, and where mates have no columns of their own, the Friedel
-    mate. Rows that agree to 1e-6 are one."""
+    """How to treat rows of a file that disagree about F of one reflection. Such rows name the same
+    reflection or an equivalent by the space group or, where mates have no columns of their own,
+    the Friedel mate. Rows that agree to 1e-6 count as one row."""
 
     NONE = 0
     """the file is refused, and the message names two of them"""
@@ -405,7 +406,7 @@ class Merge(IntEnum):
     LAST = 3
     """take the last row"""
     MATES = 4
-    """keep Friedel mates in rows of their own apart, refuse all others"""
+    """keep Friedel mates in rows of their own apart, refuse every other disagreement"""
 
 
 class FitMethod(IntEnum):
@@ -502,14 +503,14 @@ class FitImage(IntEnum):
 
 
 class Found(IntFlag):
-    """What a file states: bits of nb_experiment.found, each with the members of the scene."""
+    """Bits of nb_experiment.found: a file states this, and has set these members of the scene."""
 
     BEAM = 1
     """beam: wavelength, direction"""
     POLARIZATION = 2
     """beam: polarization, polarization_axis"""
     DETECTOR = 4
-    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance; of several panels what nb_geometry_apply() sets"""
+    """detector: nfast, nslow, pixel, vectors, pivot, origin, origin_kind (NB_ORIGIN_CLOSE), close_distance; for several panels, the members that nb_geometry_apply() sets"""
     SENSOR = 8
     """detector: thickness, attenuation, its wavelength, material"""
     AXIS = 16
@@ -541,7 +542,7 @@ class Source(Struct):
 
     Attributes:
         direction:
-            direction in which the light travels, any length
+            along which the light travels, any length
         wavelength:
             [A]
         weight:
@@ -556,21 +557,21 @@ class Source(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Lattice(Struct):
-    """A further lattice of the crystal, as of a split or a twinned one. It has an orientation and,
-    where they are given, axes and a brightness of its own. The rest is the crystal's: mosaic
-    spread, N, shape, structure factors.
+    """A further lattice of a split or twinned crystal. It has an orientation and, where they are
+    given, axes and a brightness of its own. It shares mosaic spread, N, shape and structure
+    factors with the crystal.
 
     Attributes:
         cell:
-            as nb_crystal.cell; all 0: that of the crystal [A, degree]
+            as nb_crystal.cell; all 0: the crystal's [A, degree]
         matrix:
-            as nb_crystal.matrix; all 0: that of the crystal [1/A]
+            as nb_crystal.matrix; all 0: the crystal's [1/A]
         misset:
             rotation about lab x, then y, then z [degree]
         rotation:
             rotation vector applied after misset [degree]
         scale:
-            its brightness over that of the crystal's own lattice; 0: 1
+            its brightness relative to the crystal's own lattice; 0: 1
     """
 
     _c = "nb_lattice"
@@ -612,7 +613,7 @@ class Crystal(Struct):
             share of the crystal that has a second, wider spread, 0 to 1. This and the next
             three belong to NB_MOSAIC_GAUSS alone.
         mosaic_tail_width:
-            its width over that of the first; 0: 5
+            second spread over the first one; 0: 5
         strain:
             relative standard deviation of the spacings d
         crystal_size:
@@ -638,8 +639,8 @@ class Crystal(Struct):
         interpolate:
             enum nb_interpolation; AUTO: tricubic if any N <= 2
         normalise:
-            1: F_latt is multiplied so that a spot sums to that of square blocks, whatever shape
-            and fudge, which is not 0 (docs/theory.md, 5)
+            1: F_latt is multiplied so that a spot has the sum of a spot of square blocks,
+            whatever the shape and a fudge not 0 (docs/theory.md, 5)
         size:
             along a b c; a number above 0 sets N = ceil(size/edge) [mm]
         random_misset:
@@ -655,8 +656,8 @@ class Crystal(Struct):
             Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
             trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter.
         lattice:
-            The further lattices: the image is the sum of those of all, of which cell, matrix,
-            misset, rotation and scale above are the first. [nlattice]
+            The further lattices. cell, matrix, misset, rotation and scale above describe the
+            first lattice; the image is the sum over all of them. [nlattice]
     """
 
     _c = "nb_crystal"
@@ -695,15 +696,14 @@ class Crystal(Struct):
 @dataclass(eq=False, kw_only=True, repr=False)
 class Panel(Struct):
     """A flat rectangle of pixels, a part of a detector of several panels. An image stays one
-    array, of which the panel is a rectangle. Its origin and axes are in the frame of its group:
-    a point (x, y, z) of a group's frame lies at origin + x fast + y slow + z fast x slow in the
-    frame of that group's own group. The frame of no group is that of the laboratory, moved as a
-    whole about the crystal by nb_detector.rotation and then by nb_detector.origin. The side of
-    a panel that the crystal is on is its front. A move of a panel is about its middle:
-    `rotation` turns it about its own fast axis, then slow axis, then normal fast x slow, as
-    they are before the move, and `shift` moves it along these. That of a group does the same
-    about the mean of the middles that its panels have without any moves below it, with the
-    group's own axes.
+    array, and each panel is a rectangle in it. The origin and axes of a panel are in the frame
+    of its group. A point (x, y, z) of a group's frame lies at origin + x fast + y slow + z fast
+    x slow in the frame of the parent group. Without a group the frame is the laboratory, moved
+    as a whole about the crystal by nb_detector.rotation and then by nb_detector.origin. The
+    front of a panel faces the crystal. A panel moves about its middle: `rotation` turns it
+    about its own fast axis, then slow axis, then normal fast x slow, as they are before the
+    move, and `shift` moves it along these. A group moves likewise, with its own axes, about the
+    mean of the middles that its panels have without any moves below it.
 
     Attributes:
         name:
@@ -749,7 +749,7 @@ class Panel(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class PanelGroup(Struct):
-    """Panels, and groups of panels, that move as one.
+    """A set of panels, and of groups of panels, that moves as one.
 
     Attributes:
         name:
@@ -782,12 +782,12 @@ class PanelGroup(Struct):
 class Detector(Struct):
     """Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal or
     lie wholly upstream of it, and an image has at most 1000000 rows. A detector is one
-    rectangle, which distance or origin, vectors, rotation and two theta place
-    (docs/conventions.md), or a list of panels, which have places of their own. A detector of
-    panels is moved as a whole by rotation and origin, whose kind is NB_ORIGIN_PIX0 or, for 0 0
-    0, NB_ORIGIN_DEFAULT. It has no distance, close_distance, twotheta, first three vectors,
-    size, curved or also_kind; pivot and the two-theta axis are left aside. Pixels of the image
-    that belong to no panel are 0, like masked ones.
+    rectangle, or a list of panels with places of their own. Distance or origin, vectors,
+    rotation and two theta place a rectangle (docs/conventions.md). Rotation and origin move a
+    detector of panels as a whole; origin_kind is NB_ORIGIN_PIX0 or, for 0 0 0,
+    NB_ORIGIN_DEFAULT. Such a detector has no distance, close_distance, twotheta, first three
+    vectors, size, curved or also_kind; pivot and the two-theta axis are not used. Pixels of the
+    image that belong to no panel are 0, like masked ones.
 
     Attributes:
         nslow:
@@ -811,24 +811,24 @@ class Detector(Struct):
         twotheta:
             rotation about the two-theta axis, after it [degree]
         vectors:
-            fast, slow, normal, two-theta axis; any length; 0 0 0: those of the convention
+            fast, slow, normal, two-theta axis; any length; 0 0 0: by the convention
         thickness:
             of the sensor; 0: no sensor model [um]
         attenuation:
             depth at which 1/e is left; infinite: no sensor model [um]
         attenuation_wavelength:
-            The wavelength for which the attenuation is stated; 0: that of the image. At another
-            one it follows the table of the material (docs/theory.md, 3), or stays where that is
-            not known; listed sources have their mean [A]
+            The wavelength for which the attenuation is stated; 0: the wavelength of the image,
+            a mean for listed sources. At another wavelength the attenuation follows the table
+            of the material (docs/theory.md, 3); for an unknown material it stays [A]
         material:
             of the sensor, enum nb_material
         nlayers:
             layers that sample the thickness of the sensor; 0: as many as its depth needs
             (docs/theory.md, 11)
         layer_cosine:
-            cosine of the angle between a ray and the normal at which each layer lies at the
-            mean depth of what it captures; 0: layers lie in their middles; by rule where
-            nlayers is 0
+            cosine of the angle between a ray and the normal. For such a ray each layer is
+            placed at the mean depth of its captured photons. 0: layers lie in their middles; by
+            rule where nlayers is 0
         curved:
             1: every pixel has the same distance from the crystal
         point_pixel:
@@ -848,9 +848,9 @@ class Detector(Struct):
             a second statement of the origin, which must agree with the first within 1e-6 pixel
             [mm or pixel]
         box:
-            boxes, each with the four numbers of a roi inside the image: only pixels of the roi
-            in one of them are rendered, and time and memory follow them, not the detector (but
-            for whole images and behind a point spread). They may overlap; a pixel counts once
+            boxes, each with the four numbers of a roi inside the image. Only pixels of the roi
+            in a box are rendered. Time and memory follow the boxes, not the detector, except
+            for whole images and with a point spread. Boxes may overlap; a pixel counts once
             [nbox x 4]
         panel:
             the panels [npanel]
@@ -897,13 +897,13 @@ class Beam(Struct):
         wavelength:
             0: 1 [A]
         direction:
-            direction in which the light travels, any length; 0 0 0: that of the convention
+            along which the light travels, any length; 0 0 0: by the convention
         fluence:
             0: 1/r_e^2, so that one electron scatters one photon/steradian [photons/m^2]
         polarization:
             Kahn factor, -1 to 1 (docs/theory.md, 10)
         polarization_axis:
-            axis of the electric field, any length; 0 0 0: that of the convention
+            axis of the electric field, any length; 0 0 0: by the convention
         dispersion:
             full spectral width, as a fraction of the wavelength
         divergence:
@@ -925,8 +925,8 @@ class Beam(Struct):
         exposure:
             0: 1 [s]
         size:
-            edge of the square beam, to which crystal size along b and c is clipped; 0: 0.1;
-            below 0: no clipping [mm]
+            edge of the square beam; it clips crystal size along b and c. 0: 0.1; below 0: no
+            clipping [mm]
     """
 
     _c = "nb_beam"
@@ -958,7 +958,7 @@ class Scan(Struct):
         osc:
             range of the rotation; negative rotates backwards [degree]
         axis:
-            spindle, any length; 0 0 0: that of the convention
+            spindle, any length; 0 0 0: by the convention
         nphi:
             number of phi steps; 0: by rule
         step:
@@ -1014,7 +1014,7 @@ class PointSpread(Struct):
         fwhm:
             full width at half maximum [mm]
         radius:
-            half edge of the square to which the kernel is cut; 0: ceil(6 sigma) for
+            the kernel is cut to a square with this half edge; 0: ceil(6 sigma) for
             NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER [pixel]
     """
 
@@ -1138,7 +1138,7 @@ class Target(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Anomalous(Struct):
-    """f' and f'' of an element, in place of those of the method of Cromer and Liberman.
+    """f' and f'' of an element, in place of the values by Cromer and Liberman's method.
 
     Attributes:
         element:
@@ -1157,7 +1157,7 @@ class Anomalous(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Fcalc(Struct):
-    """What is calculated. A zero-initialised member means its default.
+    """A calculation of structure factors. A zero-initialised member means its default.
 
     Attributes:
         dmin:
@@ -1191,7 +1191,7 @@ class Fcalc(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Mtz(Struct):
-    """What an MTZ is written with.
+    """Header of a written MTZ.
 
     Attributes:
         cell:
@@ -1527,7 +1527,7 @@ class GradcheckSummary(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CrystalInfo(Record):
-    """What a file says of its crystal.
+    """Cell and space group of a file.
 
     Attributes:
         cell:
@@ -1891,13 +1891,13 @@ class GeometryInfo(Record):
         wavelength:
             0: the file states none [A]
         distance_from:
-            Where in a data file clen is, "" where the file has no clen, NULL for a number; and
-            where the photon energy or the wavelength is, NULL for a number or nothing. The
-            geometry owns both
+            distance_from: where in a data file clen is, "" if the file has no clen, NULL for a
+            number. wavelength_from: where the photon energy or the wavelength is, NULL for a
+            number or nothing. The geometry owns both
         wavelength_from:
-            Where in a data file clen is, "" where the file has no clen, NULL for a number; and
-            where the photon energy or the wavelength is, NULL for a number or nothing. The
-            geometry owns both
+            distance_from: where in a data file clen is, "" if the file has no clen, NULL for a
+            number. wavelength_from: where the photon energy or the wavelength is, NULL for a
+            number or nothing. The geometry owns both
         masked:
             pixels of bad regions, edges and panels
     """
