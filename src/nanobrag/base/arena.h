@@ -23,9 +23,9 @@ struct arena {
  * while sizes are added up. */
 void *arena_take(struct arena *arena, size_t n, size_t item);
 
-/* One array of a block: n items of `item` bytes. arena_take_parts() stores its address,
- * NULL if n is 0, in the pointer that `to` points to, and copies it from `from`, if not
- * NULL. While sizes are added up it does neither. */
+/* One array of a block: n items of `item` bytes. arena_take_parts() stores the array's
+ * address (NULL if n is 0) in the pointer that `to` points to, and fills the array from
+ * `from` unless that is NULL. While sizes are added up it does neither. */
 struct arena_part {
     void *to;
     size_t n, item;

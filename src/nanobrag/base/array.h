@@ -17,7 +17,7 @@
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
 
-/* Checks in the same way an image of float32 or float64 on a CUDA device. */
+/* Does the checks of array_check() for an image of float32 or float64 on a CUDA device. */
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
@@ -50,8 +50,8 @@ double array_get(const nb_array *array, int64_t s, int64_t f);
 /* Reads the pixels f .. f + n - 1 of row s of a float image. */
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 
-/* Asks for these pixels ahead of their use: the rows of a tile lie too far apart for the
- * processor to expect them. */
+/* Prefetches these pixels: the rows of a tile lie too far apart for the processor to
+ * predict them. */
 void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n);
 
 /* Writes pixel (s, f) of a float image, rounded to its type. */

@@ -28,10 +28,10 @@ struct nb_context {
     int device,
         device_id; /* device asked for: NB_DEVICE_CPU, NB_DEVICE_CUDA or NB_DEVICE_AUTO */
     const struct gpu_driver *driver; /* driver of the devices; NULL: CUDA */
-    const char *nvrtc; /* file name of the NVRTC library; NULL: that of CUDA */
+    const char *nvrtc; /* file name of the NVRTC library; NULL: CUDA's */
     struct gpu *gpu; /* the device; NULL until it is first needed */
     void (*close_gpu)(struct gpu *gpu); /* closes it */
-    char no_gpu[CONTEXT_MESSAGE / 2]; /* why it cannot be opened; "": not tried */
+    char no_gpu[CONTEXT_MESSAGE / 2]; /* why the device cannot be opened; "": not tried */
     struct plan_cache *plans; /* plans made so far (compile/cache.c); NULL: none */
     char message[CONTEXT_MESSAGE];
 };
@@ -47,7 +47,7 @@ struct nb_context {
 nb_status fail(nb_context *ctx, nb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Returns NB_COMPILE_OFF if the environment says so, else the option. */
+/* Returns the option `compile`, or NB_COMPILE_OFF if the environment turns it off. */
 int context_compile(const nb_context *ctx);
 
 /*

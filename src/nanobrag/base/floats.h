@@ -1,9 +1,9 @@
 /*
  * floats.h - the floating-point environment of the library: rounding to nearest, subnormal
- * numbers kept, no traps. A caller may run in another one (a rounding mode, flush-to-zero,
- * traps), and so may the threads of a pool that the caller shares. Every public call that
- * computes, and the body of every parallel loop, therefore begins with STANDARD_FLOATS,
- * which holds to the end of its block, on every way out, and then restores the caller's.
+ * numbers kept, no traps. A caller, or the threads of a pool that it shares, may run with
+ * other settings (rounding mode, flush-to-zero, traps). Therefore every public call that
+ * computes, and the body of every parallel loop, begins with STANDARD_FLOATS. It holds to
+ * the end of its block, on every way out, and then restores the caller's settings.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include <fenv.h>
 
 struct floats {
-    fenv_t callers; /* set only where it is not the standard one */
+    fenv_t callers; /* set only if it is not the standard one */
     int is_foreign;
 };
 

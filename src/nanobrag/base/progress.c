@@ -58,7 +58,7 @@ static int is_first_thread(void)
 #endif
 }
 
-/* so much of the pass is done, by the first thread alone */
+/* reports that a fraction of the pass is done; only the first thread calls this */
 static void report(struct progress *progress, double fraction)
 {
     const double all = (progress->pass + progress->weight * fraction) / progress->passes;
@@ -74,7 +74,7 @@ void progress_step(struct progress *progress)
     const int done = atomic_fetch_add(&progress->done, 1) + 1;
     const double fraction = progress->base + progress->step * done;
 
-    /* all of it is reported at the end, by progress_end() */
+    /* the end of a pass is reported by progress_end() */
     if (is_first_thread() && fraction < 1 - 0.5 * progress->step)
         report(progress, fraction);
 }

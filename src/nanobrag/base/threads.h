@@ -6,8 +6,8 @@
 #ifndef NB_BASE_THREADS_H
 #define NB_BASE_THREADS_H
 
-/* Returns the number asked for, else that of the environment, else the number of cores that
- * the process may use; 0 means not given. Returns 1 without OpenMP. */
+/* Returns the number of threads: `asked` or, if that is 0, `environment` or, if both are 0,
+ * the number of cores that the process may use. Returns 1 without OpenMP. */
 int threads_count(int asked, int environment);
 
 /* Returns the index of the calling thread in a parallel loop, from 0. */

@@ -1,7 +1,7 @@
 /*
  * window.c - see window.h. Rows of tiles are made one after the other: the boxes that cross
- * a row are drawn into the bits of its tiles, the mask takes its pixels out, and what is
- * left is listed. Rows that no box crosses cost nothing. SPDX-License-Identifier: MIT
+ * a row are drawn into the bits of its tiles, masked pixels are removed, and the remaining
+ * tiles are listed. Rows that no box crosses cost nothing. SPDX-License-Identifier: MIT
  */
 #include "base/window.h"
 
@@ -14,15 +14,17 @@
 /* A window in the making, panel by panel. Lists grow by doubling. */
 struct making {
     const struct window_pixels *pixels;
-    struct window *panel; /* at hand, with its size and place; pixels below are its own */
+    struct window *panel; /* the panel at work, with its size and place; the members below
+                             count its own pixels */
     int number; /* of this panel */
     int roi[4]; /* widened */
-    int *box; /* (nbox x 4) widened, cut to the ROI, in the order of their first rows */
+    int *box; /* (nbox x 4) boxes, grown by the margin and cut to the ROI, ordered by their
+                 first rows */
     size_t nbox, next; /* the first box that begins below the row at hand */
     size_t *open; /* boxes that may cross the row at hand */
     size_t nopen;
-    uint32_t (*bits)[TILE_SLOW]; /* of each tile in the row at hand */
-    int low, high; /* its columns of tiles that a box touched, end excluded */
+    uint32_t (*bits)[TILE_SLOW]; /* rendered pixels of each tile in the row at hand */
+    int low, high; /* columns of tiles in this row that a box touched, end excluded */
     size_t tiles, spans; /* room in the lists */
     int nspan;
 };
@@ -311,7 +313,7 @@ static size_t count_crossing(const struct window *w, int s)
     return n;
 }
 
-/* Makes the groups of rows between those in which a panel begins or ends. */
+/* Makes the groups of rows: a new group begins at each row where a panel begins or ends. */
 static int make_panel_rows(struct window *out)
 {
     const size_t edges = 2 * (size_t)(unsigned)out->npanel;

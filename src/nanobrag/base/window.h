@@ -1,7 +1,7 @@
 /*
- * window.h - the pixels of an image that are rendered: those inside the ROI, inside one of
- * the boxes where there are boxes, and not masked. They are kept as a list of the tiles
- * that hold any of them, so that neither memory nor time follow the size of the detector.
+ * window.h - the pixels of an image that are rendered: pixels inside the ROI, inside one of
+ * the boxes if there are boxes, and not masked. They are kept as a list of the tiles that
+ * contain them, so that memory and time do not grow with the detector.
  *
  * An image of several panels has a window for each, whose tiles are listed panel by panel.
  * Kernels work on the window of a panel, in pixels counted from the panel's first; stages
@@ -58,17 +58,17 @@ struct window {
     int slow0, fast0; /* its first pixel in the image */
     int stride; /* pixels from a row of the image to the next */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, clipped to the pixels */
-    const uint8_t *mask; /* of its first pixel, 0 = skipped, rows as in the image; NULL:
-                            none */
+    const uint8_t *mask; /* from its first pixel on, 0 = skipped, rows as in the image;
+                            NULL: none */
     int boxed; /* 1: only pixels inside a box are rendered */
     int64_t count; /* rendered pixels */
     int ntile; /* listed tiles, `first_tile` and those after it */
     int first_tile;
-    struct tile *tile; /* all tiles of the image, row after row of each panel; none is
-                          without a rendered pixel */
-    int first_row, nrow; /* rows of tiles, from the first that holds one to the last. Those
-                            of an image of panels are the rows of all panels */
-    int row0; /* number of the first of them among the rows of the image */
+    struct tile *tile; /* all tiles of the image that have a rendered pixel, row after row
+                          of each panel */
+    int first_row, nrow; /* rows of tiles, from the first that holds one to the last. an
+                            image of panels counts the rows of all panels */
+    int row0; /* number of the first row, counted in the image */
     int *row; /* (nrow + 1) number of the first span in each row of tiles */
     struct tile_span *span; /* all spans of the image, row after row */
     /* of an image of panels; else there are none */
@@ -109,7 +109,8 @@ size_t window_bytes(const struct window *window);
 /* Points a window to a copy of its mask. */
 void window_set_mask(struct window *window, const uint8_t *mask);
 
-/* Returns how many windows of panels an image has; and the window of panel i. */
+/* window_panels() returns how many windows of panels an image has; window_panel() returns
+ * the window of panel i. */
 static inline int window_panels(const struct window *w)
 {
     return w->npanel > 0 ? w->npanel : 1;
@@ -120,7 +121,7 @@ static inline const struct window *window_panel(const struct window *w, int i)
     return w->npanel > 0 ? w->panel + i : w;
 }
 
-/* Returns the number of pixel (s, f) of a panel among those of the image. */
+/* Returns the index, in the image, of pixel (s, f) of a panel. */
 static inline size_t window_pixel(const struct window *panel, int s, int f)
 {
     return (size_t)(panel->slow0 + s) * (size_t)panel->stride + (size_t)(panel->fast0 + f);
@@ -132,7 +133,7 @@ static inline int window_is_whole(const struct window *w)
     return w->count == (int64_t)w->nslow * w->nfast;
 }
 
-/* Returns 1 if a pixel of its ROI may be one that is not rendered. */
+/* Returns 1 if some pixel of the ROI may not be rendered. */
 static inline int window_hides(const struct window *w)
 {
     return (w->mask || w->boxed || w->npanel > 0) && !window_is_whole(w);

@@ -22,7 +22,7 @@ int window_next_span(const struct window *image, int s, int f, int end,
         from = max_int(from, span->fast);
         out->fast = w->fast0 + from;
         out->end = min_int(w->fast0 + span->end, end);
-        /* a tile may be wider than what is left of its panel */
+        /* a tile may extend beyond its panel */
         if (image->npanel > 0) out->end = min_int(out->end, f);
         out->place = window_place(span, s - w->slow0, from);
         if (out->fast < out->end) return 1;

@@ -1,6 +1,6 @@
 /*
- * planner.h - FFTW's planner, of which a process has one, for the parts of the library that
- * transform: one at a time uses it, and the calling program's wisdom is left as it was.
+ * planner.h - FFTW's planner. A process has only one, so one part of the library uses it at
+ * a time. The calling program's wisdom is left unchanged.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,8 @@ int planner_fast_size(int n);
 void planner_lock(void);
 void planner_unlock(void);
 
-/* planner_lock(), and puts the wisdom of the process aside, on which plans would depend.
- * Returns it, for planner_end(), which puts it back and unlocks. */
+/* Calls planner_lock() and puts the wisdom of the process aside, because plans would depend
+ * on it. Returns the wisdom; planner_end() puts it back and unlocks. */
 char *planner_begin(void);
 void planner_end(char *wisdom);
 

@@ -122,8 +122,8 @@ static int read_all(int fd, unsigned char *bytes, size_t n)
     return 1;
 }
 
-/* Read a file. Returns what is wrong with it, or NULL; *error is set if reading failed for
- * a reason that is not in the file. */
+/* Read a file. Returns NULL, or describes the fault of the file; *error is set if reading
+ * failed for a reason outside the file. */
 static const char *read_file(const struct store *store, int fd, struct store_bytes *out,
                              int *error)
 {
@@ -150,7 +150,7 @@ static const char *read_file(const struct store *store, int fd, struct store_byt
     return *error ? NULL : "it became shorter while it was read";
 }
 
-/* Remove a name, unless it is now that of another file than the opened one. */
+/* Remove a name, unless another file than the opened one has it by now. */
 static int remove_same(int folder, const char *name, int fd)
 {
     struct stat opened, named;
@@ -288,7 +288,8 @@ static int by_age(const void *one, const void *other)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-/* Remove files except one until the others have at most so many bytes. Returns how many. */
+/* Remove files, but not `but`, until all remaining ones have at most `most` bytes. Returns
+ * how many were removed. */
 static uint64_t trim(const struct store *store, int folder, const char *but, uint64_t most)
 {
     struct stored list = {0};

@@ -35,7 +35,7 @@ enum store_state {
     STORE_REFUSED /* folder or file cannot be read, or is not trusted */
 };
 
-/* Returns what is wrong with the contents of a file, as "it is damaged", or NULL. */
+/* Returns NULL, or describes the fault of a file's contents, such as "it is damaged". */
 typedef const char *store_verify(const void *user, const struct store_bytes *file);
 
 /* Returns the store in the folder `name` of the cache. */
