@@ -25,8 +25,8 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* Set the hash of a plan. It covers the schedule too, by which plans of one signature can
- * differ. */
+/* Set the hash of a plan. It covers the schedule, too, because plans of one signature can
+ * differ in it. */
 static void seal(struct plan *plan)
 {
     struct {

@@ -12,7 +12,8 @@
 #include "compile/plan.h"
 #include "compile/policy.h"
 
-/* What compiled mode did for a simulator, and what the signatures of its calls share. */
+/* The work of compiled mode for a simulator, and the members that all signatures of its
+ * calls share. */
 struct plans {
     nb_context *ctx;
     const struct policy *policy;
@@ -36,8 +37,8 @@ struct call {
  * other form. */
 int call_is_compiled(const struct plans *plans);
 
-/* Set the kernels and the schedule of a job by the plan of a call; does nothing where the
- * call is not compiled. Errors: NB_ERR_MEMORY. */
+/* Set the kernels and the schedule of a job by the plan of a call. Does nothing if the call
+ * is not compiled. Errors: NB_ERR_MEMORY. */
 nb_status call_plan(struct plans *plans, const struct call *call, struct job *job);
 
 /* Write the plan that an image will take, before the first one is computed. */

@@ -40,8 +40,7 @@ static const char *const lookups[] = {"constant", "nearest", "tricubic"};
 static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
 static const char *const precisions[] = {"double", "single"};
 
-/* How a member of a signature is written: as a word for its value, as a number, or as a
- * class. */
+/* A member of a signature and how it is written: as a word, as a number, or as a class. */
 struct member {
     const char *name;
     size_t at;

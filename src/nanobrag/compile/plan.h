@@ -1,10 +1,10 @@
 /*
- * plan.h - what compiled mode decides once: the signature of a call, and the plan that is
- * saved under it.
+ * plan.h - the decisions that compiled mode takes once: the signature of a call, and the
+ * plan that is saved under it.
  *
- * A signature holds what a plan depends on and nothing that changes during a fit: counts
- * are reduced to classes (powers of two), and values are left out. Signatures are compared
- * as bytes.
+ * A signature holds all properties on which a plan depends, and none that changes during a
+ * fit: counts are reduced to classes (powers of two), and values are left out. Signatures
+ * are compared as bytes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,8 +27,8 @@ enum operation {
 
 enum { PLAN_NAME = 160 };
 
-/* All members are 32 bits wide, so there are no padding bytes, which the comparison of
- * bytes would see. A signature has to be zeroed before it is filled. */
+/* All members are 32 bits wide, so there are no padding bytes, which a comparison of bytes
+ * would see. Zero a signature before you fill it. */
 struct signature {
     uint32_t operation;
     uint32_t shape, lookup, single_orientation; /* struct phys_spec */

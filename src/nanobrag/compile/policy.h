@@ -17,7 +17,7 @@ struct policy {
     int automatic; /* 1: the strategy was chosen by the library */
     double tolerance; /* a fraction of the image's peak */
     int tolerance_given;
-    struct kernel_set kernels, all; /* those of the strategy, and those of any */
+    struct kernel_set kernels, all; /* kernels: of the strategy; all: of every strategy */
     /* estimates for an automatic strategy, in ns of one core */
     double lanes_work, spots_work;
     const char *why; /* the reason for the strategy, in words */
@@ -27,10 +27,10 @@ struct policy {
  * NB_ERR_ARGUMENT, NB_ERR_UNSUPPORTED. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Choose the strategy by the first frames, one for each panel, and their number of samples
- * per orientation and source: spots or lanes if the options leave it open, and lanes where
- * spots are impossible. The samples may hold all spots of `around` samples. Kernels in
- * float are dropped where their rounding exceeds the tolerance. */
+/* Choose the strategy from the first frames, one for each panel, and their number of
+ * samples per orientation and source. If the options leave it open, choose spots or lanes;
+ * if spots are impossible, lanes. The rendered samples may hold all spots of `around`
+ * samples. Kernels in float are dropped where their rounding exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frames, int panels,
                      struct phys_spec spec, double samples, double around);
 

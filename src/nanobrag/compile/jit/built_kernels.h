@@ -1,6 +1,7 @@
 /*
  * built_kernels.h - the kernels of one kind that were built at run time for a device: each
- * is found by what it was built for, and NVRTC builds at most env.recompile_limit of them.
+ * is found by its key, the properties that it was built for. NVRTC builds at most
+ * env.recompile_limit of them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,8 +49,9 @@ struct kernel_registry {
     int builds; /* builds by NVRTC, which count towards the limit */
     int limit_reported;
     struct kernel_key last; /* of the kernel built last */
-    char nvrtc_missing[REGISTRY_WHY]; /* why NVRTC cannot be opened; "": not known to be */
-    enum { NVRTC_UNKNOWN, NVRTC_THERE, NVRTC_ABSENT } nvrtc; /* as derivatives found it */
+    char nvrtc_missing[REGISTRY_WHY]; /* why NVRTC cannot be opened; "": no failure is
+                                         known */
+    enum { NVRTC_UNKNOWN, NVRTC_THERE, NVRTC_ABSENT } nvrtc; /* as derivatives have found */
     struct kernel_entry *building; /* NULL: no build is running in the background */
     struct build build;
 };
@@ -60,11 +62,11 @@ struct kernel_registry *registry_open(struct kernel_registry **registry, const c
 /* Stop a running build, unload all kernels and free the registry, which may be NULL. */
 void registry_close(const struct gpu *gpu, struct kernel_registry **registry);
 
-/* Find or add the entry of a kernel; NULL: there are `most` others. */
+/* Find or add the entry of a kernel; NULL: there are `most` entries already. */
 struct kernel_entry *registry_entry(struct kernel_registry *registry,
                                     const struct kernel_key *key, int most);
 
-/* Describe the first property in which a kernel differs from the one built before it. */
+/* Describe the first property that differs between a kernel and the one built before it. */
 const char *registry_change(const struct kernel_registry *registry,
                             const struct kernel_key *key, char out[REGISTRY_REASON]);
 

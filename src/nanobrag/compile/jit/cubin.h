@@ -24,7 +24,7 @@ struct cubin_job {
     struct nvrtc_request request; /* text and options; its time limit is the context's */
     unsigned donated; /* a bit for each donated array */
     int major, minor; /* compute capability of the device */
-    struct gpu_code as; /* the target, where NVRTC has it; compute 0: that of the device */
+    struct gpu_code as; /* the target, if NVRTC has it; compute 0: the device's own */
     int driver; /* version of the device's driver, as gpu_properties.version */
     const char *nvrtc; /* name of the library; NULL: where NVRTC is installed */
     char folder[ENV_PATH]; /* of the user's cache; "": the disk is not used */

@@ -24,8 +24,8 @@ enum {
 /* bytes of all files; past it those used least recently are removed */
 #define CUBIN_CACHE_LIMIT ((uint64_t)256 << 20)
 
-/* What saved code depends on: the texts, the options, which arrays are donated, NVRTC's
- * version, and the target */
+/* Write the key of code: a digest of all that the code depends on, namely the texts, the
+ * options, the donated arrays, NVRTC's version, and the target. */
 void cubin_key(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                unsigned donated, const struct nvrtc_target *target,
                unsigned char key[CUBIN_KEY]);
@@ -34,8 +34,8 @@ void cubin_key(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
 enum store_state cubin_load(const char *cache, const unsigned char key[CUBIN_KEY],
                             struct cubin *out, char why[STORE_WHY]);
 
-/* Save it, in at most `limit` bytes for all files; `removed` counts the files removed to
- * make space. Returns 0, with one line in `why`, if it is not saved. */
+/* Save code under a key, in at most `limit` bytes for all files; `removed` counts the files
+ * removed to make space. Returns 0, with one line in `why`, if it is not saved. */
 int cubin_save(const char *cache, uint64_t limit, const unsigned char key[CUBIN_KEY],
                const struct cubin *cubin, uint64_t *removed, char why[STORE_WHY]);
 

@@ -25,8 +25,8 @@ enum gpu_derivatives_class {
 /* How many tangents of a launch may rotate orientations. */
 int derivative_kernel_rotations(enum gpu_derivatives_class class);
 
-/* The class to use for tangents that fit into `wanted`, one of the first four: that class,
- * or CLASS_FEW, which the build has, where NVRTC is missing. */
+/* The class to use for tangents that fit into `wanted`, one of the first four classes. It
+ * is that class or, if NVRTC is missing, CLASS_FEW, which the build has. */
 enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_spec spec,
                                                    enum gpu_derivatives_class wanted,
                                                    int single);

@@ -13,7 +13,7 @@
 #include "compile/jit/built_kernels.h"
 #include "gpu/text/frame_flags.h"
 
-/* MOST is the number of bits in struct gpu_verifications; kernels beyond these are never
+/* MOST is the number of bits in struct gpu_verifications; further kernels are never
  * specialised. */
 enum { MOST = 64, THREADS = GPU_FAST * GPU_SLOW };
 _Static_assert((int)MOST <= (int)REGISTRY_MOST, "a registry holds as many");
@@ -50,7 +50,7 @@ static nb_status begin_build(nb_context *ctx, const struct gpu *gpu,
     if (hot->nvrtc_missing[0] || registry_is_full(ctx, hot, &entry->key, entry->why))
         return NB_OK;
     build_begin(ctx, &gpu->properties, "gpu/text/kernels.cu", &kernel, &hot->build);
-    /* compilers differ from one architecture to another: that of the build has its bits */
+    /* code for the build's own architecture has the same bits; another one may differ */
     hot->build.job.as = gpu->properties.code;
     nvrtc_option(&hot->build.job.request, "-DGPU_FRAME_FLAGS=%u", flags);
     if (build_start(&hot->build) != 0)
@@ -120,7 +120,8 @@ static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
     return NB_OK;
 }
 
-/* Compare on one row of tiles; successive calls start at the middle and go down. */
+/* Compare on one row of tiles. The first call takes the middle row, each later call a lower
+ * one. */
 static nb_status compare_row(nb_context *ctx, struct gpu_scene *scene,
                              const struct kernel_entry *entry,
                              const struct gpu_layout *layout,

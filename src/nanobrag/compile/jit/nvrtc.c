@@ -107,7 +107,7 @@ nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
 
     for (size_t i = 0; i < n; i++) {
         if (open_one(names[i], driver, out, reason) == NB_OK) return NB_OK;
-        /* one that is there and does not serve says more than one that is not there */
+        /* a library that exists but cannot be used explains more than a missing one */
         if (i == 0 || out->version) (void)snprintf(why, NVRTC_WHY, "%s", reason);
     }
     return NB_ERR_UNSUPPORTED;

@@ -69,9 +69,10 @@ struct cubin {
     int ptx; /* 1: it is PTX, a text with its NUL */
 };
 
-/* Open the library of this name, or with NULL one of those that CUDA installs, whose code a
- * driver of this version loads (13000 for CUDA 13.0; 0: not known). nvrtc_open_first()
- * opens the first of several that serves. Errors: NB_ERR_UNSUPPORTED. */
+/* Open the library of this name; with NULL, one of the libraries that CUDA installs. A
+ * driver of version `driver` (13000 for CUDA 13.0; 0: not known) must be able to load its
+ * code. nvrtc_open_first() opens the first usable library of several. Errors:
+ * NB_ERR_UNSUPPORTED. */
 nb_status nvrtc_open(const char *name, int driver, struct nvrtc *out, char why[NVRTC_WHY]);
 nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
                            struct nvrtc *out, char why[NVRTC_WHY]);
@@ -95,8 +96,8 @@ void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
 
 /*
  * Compile; the caller releases *out by cubin_free(). NB_ERR_CANCELLED: stopped at its time
- * limit or on request, which a library without nvrtcSetFlowCallback() cannot be
- * (set_callback is NULL). NB_ERR_UNSUPPORTED: the text does not compile; `why` has NVRTC's
+ * limit or on request; a library without nvrtcSetFlowCallback() (set_callback is NULL)
+ * cannot be stopped. NB_ERR_UNSUPPORTED: the text does not compile; `why` has NVRTC's
  * words. NB_ERR_MEMORY.
  */
 nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *request,

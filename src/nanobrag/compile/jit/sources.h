@@ -22,7 +22,7 @@ extern const size_t sources_count;
 /* Find a text; NULL: there is none of this name. */
 const struct source *sources_find(const char *name);
 
-/* The file name without its folder, by which files of the same folder include it. */
+/* The file name without its folder; files of the same folder include it by this name. */
 const char *sources_short_name(const struct source *source);
 
 #endif
