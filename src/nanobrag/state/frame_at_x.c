@@ -87,7 +87,8 @@ void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at
         if (!params_is_f(&sim->params, i)) simulator_tangent(sim, at, i, 1, &one, out++);
 }
 
-/* Add tangent `which`, of the parameters from `first` on along dx, to those of a panel. */
+/* Add tangent `which` to the tangents of a panel: along dx, for the parameters from `first`
+ * on. */
 static void add_on_panel(nb_simulator *sim, const nb_scene *scene, int panel, int which,
                          size_t first, size_t n, const double *dx,
                          const struct jacobian_work *work)
@@ -142,8 +143,8 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
     return sum;
 }
 
-/* Compute the tangent along parameter i; its lists are those of the simulator. *moves
- * becomes 1 if it may change numbers of panels. */
+/* Compute the tangent along parameter i; its lists belong to the simulator. *moves becomes
+ * 1 if it may change numbers of panels. */
 static struct phys_frame_tangent tangent_along(nb_simulator *sim,
                                                const struct lattice_at *at, size_t i,
                                                nb_scene *scene_dot, int *moves)
@@ -215,7 +216,7 @@ void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
         if (moves) *dense += inner_on_panels(sim, &at->scene, &scene_dot, i, panels);
         dense++;
     }
-    if (!to->f || to->f == bar->f) return; /* of one lattice, it is there */
+    if (!to->f || to->f == bar->f) return; /* a single lattice has written it already */
     if (at->number == 0) memset(to->f, 0, sim->adjoint.sizes.box * sizeof *to->f);
     for (size_t i = 0; i < sim->adjoint.sizes.box; i++) to->f[i] += bar->f[i];
 }

@@ -1,6 +1,7 @@
 /*
- * state/scene_signature.c - what the signatures of all calls of a simulator share: the
- * features and the sizes of its scene, its policy and its device (compile/plan.h).
+ * state/scene_signature.c - the members that the signatures of all calls of a simulator
+ * share: the features and the sizes of its scene, its policy and its device
+ * (compile/plan.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,8 +39,7 @@ static int has_one_orientation(const nb_simulator *sim)
                   ->single_orientation[sim->spec.shape][sim->spec.lookup];
 }
 
-/* Returns the device of images as a plan depends on it: 0 for the host, else its
- * architecture. */
+/* Returns the device of images for a signature: 0 for the host, else its architecture. */
 static uint32_t device_class(const nb_simulator *sim)
 {
     const struct gpu *gpu = sim->device.scene.gpu;

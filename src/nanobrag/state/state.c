@@ -1,6 +1,6 @@
 /*
- * state/state.c - what the calls of a simulator derive from its state: the job of rendering
- * a frame, and the sizes of a Jacobian.
+ * state/state.c - data that calls derive from the state of a simulator: the job of
+ * rendering a frame, and the sizes of a Jacobian.
  *
  * SPDX-License-Identifier: MIT
  */

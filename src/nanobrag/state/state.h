@@ -51,7 +51,7 @@ struct device {
     int lost; /* 1: it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
-    /* why the host computed the last derivatives; "" if the device did */
+    /* why the host computed the last derivatives; "" if the device computed them */
     char derivatives_why[CONTEXT_MESSAGE / 2];
     uint64_t reported[8]; /* hashes of the reasons that were reported */
     struct arena memory; /* of the tangents, made with the first gradient */
@@ -75,10 +75,10 @@ struct nb_simulator {
     struct policy policy;
     struct plans plans; /* of compiled mode, which counts its calls in it */
     struct window window; /* of images */
-    struct window
-        lit; /* with the pixels that a point spread carries light from; else empty */
+    struct window lit; /* rendered pixels plus the margin that a point spread needs; empty
+                          without one */
     struct params params; /* the free ones */
-    /* the places of the box that hold default_f, if it is free; else there are none */
+    /* the places of the box that hold default_f, if default_f is free; else none */
     size_t nunlisted;
     size_t *unlisted;
     struct progress progress; /* of the call at hand */
@@ -112,7 +112,7 @@ struct nb_simulator {
     double *packed; /* NULL until simulator_packed() */
     double *other; /* (nother) the image of a further lattice, from simulator_other() */
     size_t nother;
-    unsigned char *dark; /* 1 for each of its tiles that is 0 */
+    unsigned char *dark; /* (tiles) 1 for each tile of `packed` that is 0 */
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };
@@ -145,12 +145,12 @@ nb_status simulator_lattice(const nb_simulator *sim, const nb_scene *scene,
 
 /* Write the tangent of a lattice's frame along dx, a change of the n parameters from
  * `first` on. The lists of `out` belong to the caller; its box of structure factors may be
- * NULL. Of several panels the numbers that differ among them are 0. */
+ * NULL. With several panels, the numbers that differ among panels are 0. */
 void simulator_tangent(nb_simulator *sim, const struct lattice_at *at, size_t first,
                        size_t n, const double *dx, struct phys_frame_tangent *out);
 
 /* Write the nb_simulator_ndense() tangents of a lattice's frame, one along each parameter
- * that is not a structure factor, and those of its panels. */
+ * that is not a structure factor, and the tangents of its panels. */
 void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at,
                                   struct phys_frame_tangent *out);
 void simulator_parameters_on_panels(nb_simulator *sim, const nb_scene *scene,
@@ -165,13 +165,13 @@ void simulator_directions_on_panels(nb_simulator *sim, const nb_scene *scene, in
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f);
 
-/* Set *fixed to what no free parameter changes at this x (enum phys_fixed). */
+/* Set *fixed to the parts that no free parameter changes at this x (enum phys_fixed). */
 void simulator_fixed(nb_simulator *sim, const struct lattice_at *at, int *fixed);
 
-/* Add to sim->gradient, which that of the first lattice begins, the inner product of `bar`,
- * the cotangent of a lattice's frame, with the tangent of the frame along each parameter
- * that is not a structure factor. `panels` are the cotangents of the numbers of each panel;
- * NULL where the detector is one rectangle. */
+/* Add to sim->gradient, for each parameter that is not a structure factor, the inner
+ * product of `bar`, the cotangent of a lattice's frame, with the frame's tangent along the
+ * parameter. For lattice 0 the gradient is first set to 0. `panels` are the cotangents of
+ * the numbers of each panel; NULL where the detector is one rectangle. */
 void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
                              const struct phys_frame_tangent *bar,
                              double (*panels)[PHYS_PANEL_NUMBERS]);
@@ -182,8 +182,8 @@ void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons);
 
-/* Allocate sim->photons, an image in double, on the first call that needs it: one behind a
- * point spread, or one on a device. */
+/* Allocate sim->photons, an image in double, on the first call that needs it: the image
+ * before a point spread, or the image of a device. */
 nb_status simulator_photons(nb_simulator *sim);
 
 /* Let a job write sim->packed, the photons of the window's tiles alone, which is allocated
@@ -196,8 +196,9 @@ size_t simulator_layout(const nb_simulator *sim, const struct job *job);
 /* Let a job, of a further lattice, write sim->other in the layout that it has. */
 nb_status simulator_other(nb_simulator *sim, struct job *job);
 
-/* Allocate sim->planes on the first call that needs it, and its columns on the first that
- * needs these, for a normal matrix of so many chunks. */
+/* simulator_planes() allocates sim->planes on the first call that needs it;
+ * simulator_plane_columns() allocates their columns, for a normal matrix of `chunks`
+ * chunks. */
 nb_status simulator_planes(nb_simulator *sim);
 nb_status simulator_plane_columns(nb_simulator *sim, int chunks);
 
