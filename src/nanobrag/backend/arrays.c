@@ -134,7 +134,7 @@ nb_status backend_check_on_host(const nb_simulator *sim,
 
 /* ---- arrays of nb_digitize() ---- */
 
-/* Returns a copy of the image, or NULL for none, that is not marked as donated, since it is
+/* Returns a copy of the image (NULL for none) that is not marked as donated: the image is
  * donated only once the counts are known to be valid. */
 static const nb_array *without_donation(const nb_array *image, nb_array *copy)
 {

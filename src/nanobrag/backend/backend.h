@@ -27,23 +27,25 @@ enum backend_operation {
 };
 
 /* The terms of an objective, a function of the photons. It is one of three: the inner
- * product with a cotangent image; the loss against a target; or the least squares of
- * residuals with weights, where the residuals are 0 if NULL and the weights 1. */
+ * product with a cotangent image; the loss against a target; or least squares of residuals
+ * (NULL: 0) with weights (NULL: 1). */
 struct objective_terms {
     const nb_array *cotangent;
     const nb_target *target; /* with planes simulator_planes() has to be called before */
-    const nb_array *weight, *residual; /* used where both others are NULL */
+    const nb_array *weight, *residual; /* used if the other two are NULL */
 };
 
-/* A request to a backend. An operation reads the members under its name and those above. */
+/* A request to a backend. An operation reads the members under its name, and all members
+ * above the first name. */
 struct request {
     enum backend_operation operation;
     nb_simulator *sim;
     const nb_scene *scene;
     const struct phys_frame *frame;
 
-    /* An image is written as dense photons on the host, only those of the window's tiles if
-     * `packed` is 1; or, if `output` is not NULL, to an array on the device. */
+    /* An image is written to `photons` on the host: dense or, if `packed` is 1, only the
+     * window's tiles. If `output` is not NULL, it is written to that array on the
+     * device. */
     double *photons;
     int packed;
     unsigned char *dark; /* (tiles) as in a job, or NULL */
@@ -52,10 +54,10 @@ struct request {
     /* A batch whose `done` stays 0 has to be computed image by image. */
     struct gpu_batch *batch;
 
-    /* An adjoint, a loss and a normal matrix are those of this objective. The adjoint is
-     * left in sim->gradient, the normal matrix in *sums. */
+    /* Adjoint, loss and normal matrix belong to this objective. The adjoint is left in
+     * sim->gradient, the normal matrix in *sums. */
     struct objective_terms objective;
-    int coupling; /* 1: that block of a normal matrix is asked for */
+    int coupling; /* 1: the coupling block of the normal matrix is needed */
     double value; /* of the objective, set by the operation */
     const struct normal_sums *sums;
 
@@ -95,7 +97,7 @@ struct backend {
 extern const struct backend backend_host, backend_device;
 
 /* Run a request on the simulator's device, or else on the host (backend/request.c). Errors:
- * those of the operation, and NB_ERR_UNSUPPORTED where the host would take over and
+ * the errors of the operation, and NB_ERR_UNSUPPORTED if the host would take over and
  * NANOBRAG_STRICT=1. */
 nb_status backend_run(struct request *request);
 
@@ -158,9 +160,10 @@ struct host_objective {
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out);
 
-/* Solve the planes of an objective that has some for photons, an image or packed. Then
- * objective_settled() sets *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight,
- * or a negative observed number for NB_LOSS_POISSON). */
+/* objective_settle() solves the planes of an objective that has planes, for photons of an
+ * image or packed. objective_settled() then sets *value to the loss. Errors:
+ * NB_ERR_ARGUMENT (a negative weight, or a negative observed number for
+ * NB_LOSS_POISSON). */
 void objective_settle(const struct host_objective *of, const double *photons, int packed);
 nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
                             double *value);
@@ -176,8 +179,8 @@ double objective_of_tiles(const nb_simulator *sim, const struct objective *objec
 
 /* ---- backend/device_derivatives.c and backend/device_counts.c ---- */
 
-/* These return why the device computes no derivatives of the simulator at all, or not what
- * the request asks for; NULL if it may. */
+/* device_never_derives() returns why the device computes no derivatives of the simulator at
+ * all; the next two return why it does not run this request. NULL: it may. */
 const char *device_never_derives(const nb_simulator *sim);
 const char *device_refuses_derivatives(const struct request *request);
 const char *device_refuses_counts(const struct request *request);
@@ -187,7 +190,7 @@ nb_status device_normal(struct request *request);
 nb_status device_count(struct request *request);
 struct gpu_loss_job device_target(const nb_target *target);
 
-/* Returns 1 if float was asked for, which the device then tries. */
+/* Returns 1 if the options ask for float; the device then tries it. */
 int device_is_single(const nb_simulator *sim);
 
 #endif

@@ -24,7 +24,7 @@ static void stay(nb_simulator *sim, const char *why)
 }
 
 /* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu;
- * `passing` is 1 where that is a lack of memory. */
+ * *passing becomes 1 if the reason is a lack of memory, which may pass. */
 static struct gpu *open_gpu(nb_context *ctx, int *passing)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;

@@ -1,6 +1,6 @@
 /*
- * backend/device.c - the operations on a device: images, and the value of a loss. Those of
- * derivatives and counts are in device_derivatives.c and device_counts.c.
+ * backend/device.c - the operations on a device: images, and the value of a loss.
+ * Derivatives and counts are in device_derivatives.c and device_counts.c.
  *
  * SPDX-License-Identifier: MIT
  */

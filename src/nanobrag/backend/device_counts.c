@@ -1,6 +1,7 @@
 /*
  * backend/device_counts.c - nb_digitize() on the device that computes a simulator's images.
- * Its counts and sums are the same bits as the host's, so the choice does not show.
+ * Its counts and sums have the same bits as the host's, so the choice does not change
+ * results.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -95,7 +95,7 @@ static void settle_by_image(const struct job *image, struct host_objective *of)
     of->objective.linear = 1;
 }
 
-/* Does so before a pass that computes derivatives tile by tile. */
+/* Settles an objective with planes before a pass that computes derivatives tile by tile. */
 static nb_status settle_before(struct request *r, struct host_objective *of)
 {
     nb_simulator *sim = r->sim;
@@ -141,7 +141,7 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
 
         if (!needs_lanes(sim, status)) return status;
     }
-    if (objective->settle) { /* the spots would have done it */
+    if (objective->settle) { /* the spots strategy does this by itself */
         NB_TRY(tiles_forward(progress, kernels, job));
         settle_by_image(job, call->of);
     }
@@ -165,8 +165,8 @@ static nb_status lattice_adjoint(struct request *r, struct adjoint_call *call, i
     return NB_OK;
 }
 
-/* The objective of several lattices is linear: api/loss.c takes others to their cotangents
- * first. */
+/* With several lattices the objective is linear: api/loss.c turns any other objective into
+ * its cotangents first. */
 static nb_status host_adjoint(struct request *r)
 {
     nb_simulator *sim = r->sim;

@@ -66,7 +66,7 @@ const char *backend_derivatives_why(const nb_simulator *sim)
     return sim->device.derivatives_why[0] ? sim->device.derivatives_why : NULL;
 }
 
-/* Returns 1 if the host can and may compute what a device failed to. */
+/* Returns 1 if the host can and may compute a request after the device failed. */
 static int host_may(const struct request *r, nb_status status)
 {
     const int insists = r->sim->ctx->env.strict && r->sim->ctx->device == NB_DEVICE_CUDA;
@@ -79,8 +79,8 @@ static int host_may(const struct request *r, nb_status status)
     return status == NB_ERR_DEVICE || status == NB_ERR_MEMORY;
 }
 
-/* Leave this call to the host because the device's memory is taken, which passes where
- * other programs share it; the next call tries again and sends everything anew. */
+/* Leave this call to the host because the device's memory is full. Other programs that
+ * share it may free memory, so the next call tries again and sends everything anew. */
 static nb_status lack_memory(nb_simulator *sim)
 {
     static const char reason[] = "out of memory";

@@ -1,6 +1,6 @@
 /*
- * backend/request_plan.c - the plan of a request, and what both backends ask of a
- * simulator.
+ * backend/request_plan.c - the plan of a request, and questions about a simulator that both
+ * backends ask.
  *
  * SPDX-License-Identifier: MIT
  */
