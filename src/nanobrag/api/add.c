@@ -1,5 +1,5 @@
 /*
- * api/add.c - nb_forward_add(), an image added to one that is there. The photons are
+ * api/add.c - nb_forward_add(), which adds an image to the caller's. The photons are
  * complete in the simulator's memory before the first is added, so that a call that fails
  * adds nothing.
  *

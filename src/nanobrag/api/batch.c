@@ -103,7 +103,7 @@ static nb_status flush(struct batch_call *call)
     return status;
 }
 
-/* Compute what was gathered, then return the failure that ended the gathering. */
+/* Compute the gathered images, then return the failure that ended the gathering. */
 static nb_status flush_failed(struct batch_call *call, nb_status failed)
 {
     nb_context *ctx = call->sim->ctx;
@@ -115,7 +115,8 @@ static nb_status flush_failed(struct batch_call *call, nb_status failed)
     return failed;
 }
 
-/* Gather the next image, or compute the gathered ones where it does not fit beside them. */
+/* Gather the next image; if it does not fit beside the gathered ones, compute them
+ * first. */
 static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;

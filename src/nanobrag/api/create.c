@@ -189,8 +189,8 @@ static nb_status make_psf(nb_simulator *sim)
     return psf_create(sim->ctx, psf, nslow, nfast, &sim->psf);
 }
 
-/* List the pixels that are rendered and, with a point spread, those around them and under
- * the mask that spread light to them. */
+/* List the pixels that are rendered. With a point spread, also list the pixels around them
+ * and under the mask that spread light to them. */
 static nb_status make_windows(nb_simulator *sim)
 {
     struct window_pixels pixels = window_pixels_of(&sim->scene.detector);
@@ -242,8 +242,8 @@ static double samples_of(const nb_simulator *sim, const struct phys_frame *frame
            * frame->oversample;
 }
 
-/* Returns the number of samples whose spots may all lie in the rendered pixels: those of
- * the detector where there are boxes, which are around spots. */
+/* Returns the number of samples whose spots may all lie in the rendered pixels: with boxes,
+ * which lie around spots, all samples of the detector. */
 static double samples_around(const nb_simulator *sim, const struct phys_frame *frame)
 {
     const struct window *w = &sim->window;

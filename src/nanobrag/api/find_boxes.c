@@ -23,8 +23,8 @@ static int is_inside(const struct window *w, const struct bright *bright)
            && (!w->mask || w->mask[(size_t)s * (size_t)w->stride + (size_t)f]);
 }
 
-/* Writes the first pixel and the end, in the image, of an edge around a place on a panel,
- * cut to its n pixels, of which the first is `begin`. */
+/* Writes the first pixel and the end of an edge around a place on a panel, cut to the
+ * panel's n pixels. Both count in the image, where the panel begins at `begin`. */
 static void write_edge(double place, int edge, int n, int begin, int *box)
 {
     const double first = floor(place - 0.5 * edge + 0.5);

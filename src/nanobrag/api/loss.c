@@ -4,10 +4,10 @@
  *
  *   x -> scene -> frame -> photons -> loss
  *
- * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
- * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
- * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point
- * spread, several lattices, the adjoint of NB_STRATEGY_SPOTS and planes of background
+ * A gradient is one adjoint: the photons of each tile turn into cotangents as soon as they
+ * are known (kernels/derivatives/adjoint.c). A normal matrix is summed from the rows of the
+ * Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread, several
+ * lattices, the adjoint of NB_STRATEGY_SPOTS and planes of background
  * (kernels/planes/planes.h) need the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
@@ -47,7 +47,8 @@ static void deliver_normal(const nb_simulator *sim, const struct normal_sums *su
     }
 }
 
-/* Add what `out` asks for, unless the value of the objective is not a number. */
+/* Add the results that `out` requests, unless the value of the objective is not a
+ * number. */
 static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame,
                             const struct objective_terms *objective, double *value,
@@ -96,8 +97,8 @@ static nb_status check_value(const nb_simulator *sim, double value)
                 "pixel has no variance");
 }
 
-/* The frame at x for a loss: an x at which there is none is not a mistake of a fit that
- * tries its steps, if it is a number. */
+/* Derives the frame at x for a loss. A finite x without a frame is no error of the caller:
+ * a fit may try such a step. */
 static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *scene,
                                 const struct phys_frame **frame, double *value)
 {
@@ -109,7 +110,7 @@ static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *sc
     for (size_t i = 0; i < sim->params.n; i++)
         if (isnan(x[i])) return status;
     *value = INFINITY;
-    return NB_ERR_DOMAIN; /* the message is there */
+    return NB_ERR_DOMAIN; /* the message is set already */
 }
 
 /* Compute the value from a whole image, and the gradient too unless it is NULL. */
@@ -153,7 +154,8 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Explain a loss that is not a number by the observed image, where that is the cause. */
+/* If the observed image is the cause of a loss that is not a number, say so in the
+ * message. */
 static nb_status blame_observed(const nb_simulator *sim, const nb_array *observed,
                                 nb_status status)
 {
@@ -178,7 +180,7 @@ static int derives(const nb_normal *out)
     return wants_matrix(out) || (out && out->gradient);
 }
 
-/* Compute the value, and add the derivatives that are asked for. */
+/* Compute the value, and add the requested derivatives. */
 static nb_status loss_of(nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame,
                          const struct objective_terms *objective, double *value,

@@ -2,7 +2,8 @@
  * normal_psf.c - see normal_psf.h. A point spread carries the derivatives of one tile into
  * the next, so each column of the Jacobian is a whole image that is spread before it is
  * multiplied. The columns of the dense parameters are saved for the ROI, in memory that is
- * freed with the call; those of structure factors are computed a few at a time and dropped.
+ * freed with the call; the columns of structure factors are computed a few at a time and
+ * dropped.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +24,7 @@ struct spread {
     const nb_scene *scene;
     const struct phys_frame *frame;
     size_t pixels, roi, dense; /* pixels of an image, pixels of its ROI, dense parameters */
-    struct arena memory; /* of what follows; it lives as long as the call */
+    struct arena memory; /* memory of the members below; it lives as long as the call */
     double *bar, *weight, *weighted; /* (roi) */
     double *saved; /* ((dense + 1) x roi), the last for a structure factor */
     double *image; /* (COLUMNS x pixels) */

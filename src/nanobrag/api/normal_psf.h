@@ -8,7 +8,8 @@
 
 #include "backend/backend.h"
 
-/* Set *value and add what `out` asks for, as nb_loss() does. Errors: those of nb_forward().
+/* Set *value and add the results that `out` requests, as nb_loss() does. Errors: as
+ * nb_forward().
  */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
                      const struct phys_frame *frame, const struct objective_terms *terms,

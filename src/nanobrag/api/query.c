@@ -1,5 +1,5 @@
 /*
- * api/query.c - what a simulator reports besides images: its parameters, its resolved
+ * api/query.c - the reports of a simulator besides images: its parameters, its resolved
  * scene, the terms of one pixel, and the statistics of an image.
  *
  * SPDX-License-Identifier: MIT
