@@ -1,5 +1,5 @@
 /*
- * check.h - what the two halves of a check share: check/gradcheck.c judges,
+ * check.h - declarations for the two halves of a check: check/gradcheck.c judges,
  * check/parameter_check.c takes the finite differences of one parameter or direction.
  *
  * SPDX-License-Identifier: MIT
@@ -17,7 +17,7 @@
 struct check_item {
     double *d; /* (nparam) */
     double at; /* value of the one parameter; 0 for a direction */
-    double length; /* the step over which the image changes by about itself */
+    double length; /* the step that changes the image by about itself */
     double limit; /* distance to the nearest bound; HUGE_VAL: none */
     int side; /* enum romberg_side */
 };
@@ -49,7 +49,7 @@ struct check {
     double *sensitivity; /* S of every parameter and loss, at one step (nparam x LOSSES) */
     double *image; /* (pixels) */
     uint64_t *signature, *signature_at_x; /* (pixels) */
-    int repeating; /* what has_equal_lattice_points() gave for signature_at_x; -1: not
+    int repeating; /* result of has_equal_lattice_points() for signature_at_x; -1: not
                       computed yet */
     unsigned char *differs, *row_differs; /* (pixels) */
     double *at_x; /* the image, rendered pixels (n) */
@@ -68,7 +68,8 @@ struct check {
     double *tangent; /* (pixels) */
 };
 
-/* Turn compiled mode off and take over the handlers of the context; and give all back. */
+/* check_set_handlers() turns compiled mode off and takes over the handlers of the context;
+ * check_restore_handlers() gives all back. */
 void check_set_handlers(struct check *check);
 void check_restore_handlers(const struct check *check);
 
@@ -78,14 +79,14 @@ void check_hold(nb_simulator *sim, int held);
 /* Estimate lengths and sensitivities of all parameters from one small step of each. */
 nb_status check_probe(struct check *check);
 
-/* Take the finite differences of an item. check->mask, above, below, step and run are then
- * those of the ladder with the smallest error bars. */
+/* Take the finite differences of an item. check->mask, above, below, step and run then
+ * belong to the ladder with the smallest error bars. */
 nb_status check_differences(struct check *check, const struct check_item *item,
                             struct check_slopes *out);
 
 /* Bound the slope of a loss that the differences cannot see, where check->tangent is not 0.
- * A pixel that keeps all of its bits over the ladder, such as that of the direct beam, may
- * have a slope of up to its rounding over the longest step. */
+ * A pixel that keeps all of its bits over the ladder, such as the pixel of the direct beam,
+ * may have a slope of up to its rounding over the longest step. */
 double check_unseen(const struct check *check, int loss);
 
 /* Compute the image at x + t d into check->image by nb_forward(). `usable` is 0 where there

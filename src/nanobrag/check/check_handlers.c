@@ -6,7 +6,8 @@
 #include "base/context.h"
 #include "check.h"
 
-/* Within an evaluation the caller is asked too, about the share of the whole check. */
+/* Calls the caller's handler within an evaluation, too, with the share of the whole
+ * check. */
 static int ask(void *user, double fraction)
 {
     const struct check *c = user;

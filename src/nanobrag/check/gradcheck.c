@@ -163,7 +163,7 @@ static nb_status call_vjp(struct check *c, int ncot, double *bar_x)
     return nb_vjp(c->sim, c->x, ncot, bar, bar_x);
 }
 
-/* Those of pixels that are not rendered stay 0. */
+/* Sets the cotangents of all losses; pixels that are not rendered keep 0. */
 static void set_cotangents(struct check *c, const unsigned char *mask)
 {
     for (int loss = 0; loss < LOSSES; loss++)
@@ -304,9 +304,9 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
 
 /* ---- a row ---- */
 
-/* The exponent with which |I(x + h d) - I(x) - h J d| shrinks over the three smallest
- * halvings of h that are above rounding; 0 where there are fewer. The norm is taken over
- * the pixels, so that their curvatures cannot cancel. */
+/* The exponent p of |I(x + h d) - I(x) - h J d| ~ h^p over the three smallest halvings of h
+ * that are above rounding; 0 if there are fewer. The norm is taken over the pixels, so that
+ * their curvatures cannot cancel. */
 static double remainder_rate(const struct check *c, int side)
 {
     const double *to = side == ROMBERG_BELOW ? c->below : c->above;

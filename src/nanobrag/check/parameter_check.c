@@ -21,8 +21,8 @@ enum { MOST_SHORTER = 28, MOST_FINER = 10 };
  * S. */
 static const double least_kept = 0.9, conclusive = 1e-8;
 
-/* A derivative that falls by this factor from the longest step to the shortest is taken as
- * tending to 0, as that of a power does. */
+/* A derivative that falls by this factor from the longest step to the shortest is taken to
+ * tend to 0, as the derivative of a power does. */
 static const double flat_ratio = 1e-3;
 
 static int is_whole(const double *v)
@@ -100,7 +100,7 @@ static void spread_differences(struct check *check)
         }
 }
 
-/* Mark the rendered pixels whose branches are other ones than at x. */
+/* Mark the rendered pixels that take other branches than at x. */
 static void find_differences(struct check *check)
 {
     const int spread = check->sim->psf != NULL; /* pixels beside the rendered ones count */
@@ -277,9 +277,9 @@ static int is_moved(const struct check *check, size_t i)
     return 0;
 }
 
-/* The least noise of such a sum: that of the last rounding of each pixel that changes, of
- * which the rms is between eps/2 and eps over the root of 12. Measured noise is 0 where no
- * value changes over all of its points. */
+/* The least noise of such a sum: the noise of the last rounding of each pixel that changes.
+ * Its rms is between eps/2 and eps, over the root of 12. Measured noise is 0 where no value
+ * changes over all of its points. */
 static long double least_noise(const struct check *check, int loss,
                                const unsigned char *mask)
 {
@@ -449,8 +449,8 @@ static nb_status change_over(struct check *check, size_t p, double h, double *ch
 }
 
 /* Estimate the length of one parameter from a small step. Where the value lies at a bound a
- * large step is taken as well: if only that one changes the image, the derivative is 0 at
- * the bound, as that of a power. */
+ * large step is taken as well: if only the large step changes the image, the derivative is
+ * 0 at the bound, as the derivative of a power. */
 static nb_status estimate_length(struct check *check, size_t p)
 {
     double *sensitivity = check->sensitivity + p * NB_GRADCHECK_LOSSES;

@@ -78,8 +78,8 @@ static void extrapolate(struct romberg *table, int columns)
     }
 }
 
-/* The row below an entry takes part in its bar, since entries of large steps agree by
- * accident with those before them but not with those after. */
+/* The row below an entry takes part in its bar: entries of large steps may agree by
+ * accident with the row before, but then not with the row after. */
 struct romberg_slope romberg_choose(struct romberg *table, long double noise)
 {
     const int central = table->side == ROMBERG_CENTRAL;

@@ -1,6 +1,6 @@
 /*
  * verdict_text.c - the words of gradcheck: names of verdicts and losses, the line of a row,
- * and hints at what a wrong derivative looks like.
+ * and hints at the cause of a wrong derivative.
  *
  * SPDX-License-Identifier: MIT
  */

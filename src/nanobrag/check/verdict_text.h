@@ -9,9 +9,9 @@
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/scene.h>
 
-/* Write to row->hint what the ratio of the derivative to the finite difference looks like:
- * a factor that is easily forgotten, or the derivative of another parameter. `gradient` is
- * the gradient of the same loss (nparam). */
+/* Write to row->hint a likely cause, from the ratio of the derivative to the finite
+ * difference: a factor that is easily forgotten, or the derivative of another parameter.
+ * `gradient` is the gradient of the same loss (nparam). */
 void gradcheck_hint(nb_gradcheck_row *row, const nb_scene *scene, const nb_param *param,
                     size_t nparam, const double *gradient);
 
