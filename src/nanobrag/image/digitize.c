@@ -13,7 +13,8 @@
 #include "image/statistics.h"
 #include "physics/noise/counts.h"
 
-/* Rows with a tally each, before these are added up; pixels of a piece of a row. */
+/* ROWS: rows with a tally each, before the tallies are added up. PIECE: pixels of a piece
+ * of a row. */
 enum { ROWS = 1024, PIECE = 512 };
 
 /* Numbers of pixels from which on several threads are faster. */
@@ -166,9 +167,9 @@ static struct phys_tally digitize_row(const struct rows *rows, int s)
 }
 
 /* Returns the end of the rows from `first` on that may be converted at the same time. In
- * place, the counts of a row overwrite pixels of earlier rows, and those of row 0 its own,
- * which is safe from left to right. A row must wait until the rows that it overwrites are
- * converted. */
+ * place, the counts of a row overwrite pixels of earlier rows. The counts of row 0
+ * overwrite its own pixels, which is safe from left to right. A row must wait until the
+ * rows that it overwrites are converted. */
 static int wave_end(const struct rows *rows, int first)
 {
     const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;

@@ -12,8 +12,8 @@
 #include "physics/noise/poisson.h"
 #include "scene/random.h"
 
-/* Returns a Poisson number of the given mean, which depends on the arguments alone; 0 if
- * the mean is NaN, 0 or less. */
+/* Returns a Poisson number of the given mean. It depends only on the arguments; 0 if the
+ * mean is NaN, 0 or less. */
 PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean)
 {
     const struct phys_stream stream = {seed, pixel, image};

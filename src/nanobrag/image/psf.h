@@ -12,15 +12,16 @@
 
 struct psf; /* transforms and buffers for images of one size */
 
-/* The pixels that light spreads over: those of a panel, or a whole image. */
+/* The pixels that light spreads over: a panel, or a whole image. */
 struct psf_panel {
-    int nslow, nfast; /* at most those of the transforms */
+    int nslow, nfast; /* at most the sizes of the transforms */
     size_t first, stride; /* its first pixel in the image, and from a row to the next */
     double pixel; /* edge of a pixel, mm */
     int common; /* 1: that edge is nb_detector.pixel */
 };
 
-/* Returns what light spreads over for panel i of a resolved detector, or of its rectangle.
+/* Returns the pixels that light spreads over: panel i of a resolved detector, or its
+ * rectangle.
  */
 struct psf_panel psf_panel_of(const nb_detector *detector, int i);
 
@@ -35,9 +36,9 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf **out);
 
 /* Convolves a panel of an image with the kernel, which is computed from fwhm_pixels, so
- * that fwhm can be a parameter, unless the call before had the same. Area NULL is an image
- * of the size of the transforms. The operation is linear and its own adjoint. No function
- * below allocates. */
+ * that fwhm can be a parameter, unless the call before had the same. Panel NULL stands for
+ * an image of the size of the transforms. The operation is linear and its own adjoint. No
+ * function below allocates. */
 void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image);
 

@@ -98,7 +98,8 @@ static double spread_of(const float *p, int n, double mean)
     return sum_lanes(squares);
 }
 
-/* Removes the masked pixels of a piece, of at most PIECE. Returns the number of those left.
+/* Removes the masked pixels of a piece, of at most PIECE. Returns the number of pixels
+ * left.
  */
 static int remove_masked(const struct window *window, int s, int f, int n, float *p)
 {
