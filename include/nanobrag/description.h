@@ -18,7 +18,7 @@
  * A call returns numbers at the parameters x, nparam of them (simulator.h); x = NULL stands
  * for the values of the scene.
  *
- * Errors that every call returns, and that are not repeated below:
+ * Common errors, which every call returns:
  *
  *   NB_ERR_ARGUMENT   sim or a result is NULL; a parameter is outside its bounds.
  *   NB_ERR_SCENE      x gives an impossible geometry.
@@ -39,8 +39,8 @@
 
 NB_BEGIN_DECLS
 
-/* Derived numbers of a scene: its geometry in every convention, its counts, and what
- * computes it. */
+/* Derived numbers of a scene: its geometry in every convention, its counts, and the device
+ * that computes it. */
 typedef struct nb_description {
     /* ---- crystal, after misset, at phi = 0, not turned by a mosaic domain ---- */
     double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
@@ -48,7 +48,8 @@ typedef struct nb_description {
     double real_axes[3][3]; /* a, b, c                                          A      */
     double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
     double misset[3]; /* about lab x, y, z                                      degree */
-    double ncells[3], spot_sum; /* cells along a, b, c; sum of a spot / of square ones */
+    /* unit cells along a, b, c; sum of a spot over the sum for square blocks */
+    double ncells[3], spot_sum;
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
     /* ---- detector, after its rotations ---- */
     /* number of panels, 0: one rectangle; the panel that the direct beam meets or comes
@@ -80,7 +81,7 @@ typedef struct nb_description {
     int oversample, oversample_wanted; /* used, and the number given by the rule */
     int interpolate; /* enum nb_interpolation; no effect without listed reflections */
     int interpolate_auto; /* 1: chosen by rule */
-    /* ---- what computes; the simulator owns the strings, valid until its next call ---- */
+    /* ---- strategy and device; the simulator owns the strings until its next call ---- */
     int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
     const char *strategy_why; /* the reason, one clause */
     const char *kernel; /* on the host: "scalar" "v2" "v3" "v4" "base" or "reference" */
@@ -112,7 +113,7 @@ typedef struct nb_description {
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
  *   out  [out]  the description
  *
- * Errors: the ones above.
+ * Errors: the common ones.
  */
 NB_API nb_status nb_simulator_describe(nb_simulator *sim, const double *x,
                                        nb_description *out);

@@ -220,7 +220,7 @@ typedef struct nb_expt_options {
     int fast_along_x;
     const char *space_group; /* Hermann-Mauguin symbol; NULL: P 1 */
     /* x of each image, which is then a still with a crystal, a beam and a detector of its
-     * own; NULL: all images are those at x                           (images x nparam) */
+     * own; NULL: all images are made at x                            (images x nparam) */
     const double *shots;
     /* x at the start of each image of a sweep and at the end of the last one. The crystals
      * at these x become "A_at_scan_points"; the beam stays the beam at x. NULL: the crystal

@@ -334,7 +334,7 @@ typedef struct nb_fit_result {
      * on, of nb_fit_create_expected() and with images on a device */
     double misfit;
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
-    double bright_misfit, bright_deviation; /* the same of bright pixels */
+    double bright_misfit, bright_deviation; /* the same for bright pixels */
     double error_factor; /* errors were multiplied by it; 1: they were not */
     /* other draws of the mosaic domains from which errors and covariance have the error of
      * sampling; 0: they have none, and errors_why says why, if domains are drawn */
@@ -357,8 +357,8 @@ typedef struct nb_fit_result {
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
     /* Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
-     * its diagonal element. Blocks: the own parameters of each shot; the shared ones after
-     * own ones are eliminated (or all but structure factors). NAN: there is none */
+     * its diagonal element. Blocks: the own parameters of each shot; the shared parameters
+     * (or all but structure factors) after elimination of the rest. NAN: there is none */
     double condition;
     int64_t nshot;
     const nb_fit_shot *shot; /*                                               (nshot) */
@@ -394,7 +394,7 @@ NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *sh
  * that was cancelled, or that failed, keeps the best values found so far, and another run
  * goes on from them.
  *
- * Errors: the common ones (above).
+ * Errors: the common ones.
  */
 NB_API nb_status nb_fit_run(nb_fit *fit);
 

@@ -102,7 +102,7 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
  * before it ended. If the absorption of the sensor differs by over 1 % from the absorption
  * that dxtbx will assume for it, the first frame brings a warning to the log.
  *
- * Errors, besides the ones of x (above):
+ * Errors, besides the errors by x (above):
  *   NB_ERR_ARGUMENT     a NULL; a master; more frames than were announced; a frame that
  *                       does not continue the sweep.
  *   NB_ERR_SHAPE, NB_ERR_DONATED  of image.
@@ -128,7 +128,7 @@ NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *
  *   x       [in]  parameters of each frame; NULL: the values of the scene for all
  *                                                                (nframe x nparam)
  *
- * Errors, besides the ones of x (above):
+ * Errors, besides the errors by x (above):
  *   NB_ERR_ARGUMENT     a NULL; nxmx is no master; nframe below 1; more frames than were
  *                       announced; a frame that does not continue the sweep.
  *   NB_ERR_SHAPE        pixels of another size or type.
@@ -201,7 +201,7 @@ NB_API int nb_nxmx_can_compress(int compression);
  *   counts    [in]  NB_TYPE_INT 32 or NB_TYPE_UINT 16, dense, on the host
  *                                                                    (nslow x nfast)
  *
- * Errors, besides the ones of x (above): NB_ERR_ARGUMENT (a NULL), NB_ERR_SHAPE and
+ * Errors, besides the errors by x (above): NB_ERR_ARGUMENT (a NULL), NB_ERR_SHAPE and
  * NB_ERR_DONATED (counts), NB_ERR_UNSUPPORTED (a geometry that the format cannot state),
  * NB_ERR_FILE (the file cannot be written), NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
@@ -213,7 +213,7 @@ NB_API nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *pa
  * computed. If the absorption of the sensor differs by over 1 % from the absorption that
  * dxtbx will assume for it, the log has a warning.
  *
- * Errors: the ones of x (above); NB_ERR_UNSUPPORTED (a geometry that the format cannot
+ * Errors: the errors by x (above); NB_ERR_UNSUPPORTED (a geometry that the format cannot
  * state).
  */
 NB_API nb_status nb_cbf_check(nb_simulator *sim, const double *x);

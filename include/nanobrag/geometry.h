@@ -35,7 +35,7 @@ NB_BEGIN_DECLS
  * threads. */
 typedef struct nb_geometry nb_geometry;
 
-/* The extent of a geometry, and what it does not hold. */
+/* The extent of a geometry, and the places of numbers that stand in a data file. */
 typedef struct nb_geometry_info {
     int npanel, ngroup;
     int nslow, nfast; /* size of the image */

@@ -14,7 +14,7 @@
  *       || nb_digitize(sim, &how, &image, &counts) != NB_OK)
  *       puts(nb_context_message(ctx));
  *
- * Errors that every call returns, and that are not repeated below:
+ * Common errors, which every call returns; nb_digitize() has no x:
  *
  *   NB_ERR_ARGUMENT   a NULL that is not allowed; a parameter of x outside its bounds.
  *   NB_ERR_SHAPE      an array of another size or type; an array on a device that does not
@@ -65,9 +65,9 @@ NB_BEGIN_DECLS
 NB_API nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor,
                                 nb_array *image);
 
-/* Statistics over the rendered pixels: those inside the ROI and, where there are boxes, in
- * one of them, and not masked. Pixel values are rounded to float32 first, as nanoBragg
- * does. */
+/* Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI, not
+ * masked and, where there are boxes, in a box. Pixel values are rounded to float32 first,
+ * as nanoBragg does. */
 typedef struct nb_statistics {
     int64_t count; /* rendered pixels */
     double max; /* largest value; 0 if no pixel is above 0               photons   */
@@ -93,7 +93,7 @@ typedef struct nb_statistics {
  *   image  [in]   photons, float32 or float64, on the host             (nslow x nfast)
  *   out    [out]  the statistics
  *
- * Errors: the ones above.
+ * Errors: the common ones.
  */
 NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
                                    const nb_array *image, nb_statistics *out);
@@ -143,7 +143,7 @@ typedef struct nb_digitizer {
  * image.data, and NB_DONATE set in image.flags. The call then sets NB_DONATED there. A
  * donated image on a device is not overwritten and stays valid.
  *
- * Errors, besides the ones above that do not come from x:
+ * Errors, besides the common ones:
  *   NB_ERR_ARGUMENT     scale or offset out of range; arrays that overlap in another way.
  *   NB_ERR_SHAPE        one array on a device and one on the host.
  *   NB_ERR_UNSUPPORTED  on a device: NB_QUIRK_NOISE, or counts in the memory of the image;

@@ -40,8 +40,8 @@
  * its elements follow each other in memory (nb_array.stride). It lies on the host, except
  * where a call says that it may lie on a device.
  *
- * Errors of nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(), nb_loss() and
- * nb_planes(); each of them lists only its further ones:
+ * Common errors of nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(),
+ * nb_loss() and nb_planes(). Each call lists only its further errors:
  *
  *   NB_ERR_ARGUMENT     a NULL that is not allowed; a parameter outside its bounds.
  *   NB_ERR_SHAPE        an array of another size or type; an array on a device that does

@@ -219,7 +219,7 @@ enum nb_merge {
  * square root, and 0 where they are negative. Warnings say so, and count negative values.
  *
  *   label    [in]   the column; NULL: the only one of amplitudes. Intensities are taken
- *                   where the file has no amplitudes, or calculated ones alone
+ *                   where the file has no amplitudes but calculated ones
  *   merge    [in]   enum nb_merge
  *   crystal  [out]  cell and space group of the file; may be NULL
  *   out      [out]  free with nb_hkl_free()

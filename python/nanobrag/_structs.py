@@ -1372,8 +1372,9 @@ class CompileStats(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Statistics(Record):
-    """Statistics over the rendered pixels: those inside the ROI and, where there are boxes, in one
-    of them, and not masked. Pixel values are rounded to float32 first, as nanoBragg does.
+    """Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI, not masked
+    and, where there are boxes, in a box. Pixel values are rounded to float32 first, as
+    nanoBragg does.
 
     Attributes:
         count:
@@ -1728,9 +1729,9 @@ class FitResultMembers(Record):
         misfit_deviation:
             standard deviation that the misfit of a right model has
         bright_misfit:
-            the same of bright pixels
+            the same for bright pixels
         bright_deviation:
-            the same of bright pixels
+            the same for bright pixels
         error_factor:
             errors were multiplied by it; 1: they were not
         draws:
@@ -1749,8 +1750,8 @@ class FitResultMembers(Record):
             [nfree]
         condition:
             Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
-            its diagonal element. Blocks: the own parameters of each shot; the shared ones after
-            own ones are eliminated (or all but structure factors). NAN: there is none
+            its diagonal element. Blocks: the own parameters of each shot; the shared parameters
+            (or all but structure factors) after elimination of the rest. NAN: there is none
         shot:
             [nshot]
     """
@@ -1873,7 +1874,7 @@ class FitMisfit(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GeometryInfo(Record):
-    """The extent of a geometry, and what it does not hold.
+    """The extent of a geometry, and the places of numbers that stand in a data file.
 
     Attributes:
         npanel:
