@@ -52,9 +52,9 @@ typedef struct nb_description {
     double ncells[3], spot_sum;
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
     /* ---- detector, after its rotations ---- */
-    /* number of panels, 0: one rectangle; the panel that the direct beam meets or comes
-     * nearest to. All below describes this panel, except nslow and nfast: the whole image
-     */
+    /* npanel: number of panels; 0: one rectangle. panel: index of the panel that the direct
+     * beam meets or comes nearest to. All members below describe this panel, except nslow
+     * and nfast: the whole image */
     int npanel, panel;
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */

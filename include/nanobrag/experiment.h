@@ -68,8 +68,8 @@ typedef struct nb_experiment {
     int count; /* experiments in the file */
     int images; /* images of the scan; 0: no scan */
     char space_group[40]; /* Hermann-Mauguin symbol; "": not known */
-    /* The scene points to these. The caller frees them with nb_experiment_clear(), or takes
-     * and frees each by itself */
+    /* The caller frees these with nb_experiment_clear(), or takes and frees each by itself.
+     * The scene points into geometry, lattice and mask */
     nb_geometry *geometry; /* several panels; NULL: one rectangle, or no detector */
     nb_scan_points *points; /* a scan that changes something; NULL: nothing changes */
     nb_lattice *lattice; /* of nb_expt_read_lattices(); NULL: none */
@@ -84,7 +84,7 @@ NB_API void nb_experiment_clear(nb_experiment *experiment);
  * Read an experiment of DIALS.
  *
  *   i    [in]   number of the experiment in the file, from 0 on, as DIALS counts them
- *   out  [out]  the experiment.
+ *   out  [out]  the experiment
  *
  * Several panels become a detector of panels and groups, at raw_image_offset in the image.
  * The frame of a panel is local to the frame of its group; a root of the hierarchy that is

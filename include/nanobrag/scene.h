@@ -253,7 +253,7 @@ typedef struct nb_detector {
     double close_distance; /* ... along the detector's normal; 0: from distance  mm */
     double pixel; /* edge of a square pixel; 0: 0.1                          mm     */
     double rotation[3]; /* rotation about lab x, then y, then z              degree */
-    double twotheta; /* rotation about the two-theta axis, after it          degree */
+    double twotheta; /* rotation about the two-theta axis, after `rotation`  degree */
     double vectors[4][3]; /* fast, slow, normal, two-theta axis; any length; 0 0 0: by the
                              convention */
     double thickness; /* of the sensor; 0: no sensor model                   um     */

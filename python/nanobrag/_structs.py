@@ -809,7 +809,7 @@ class Detector(Struct):
         rotation:
             rotation about lab x, then y, then z [degree]
         twotheta:
-            rotation about the two-theta axis, after it [degree]
+            rotation about the two-theta axis, after `rotation` [degree]
         vectors:
             fast, slow, normal, two-theta axis; any length; 0 0 0: by the convention
         thickness:
