@@ -203,8 +203,8 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
     return NB_OK;
 }
 
-/* A file needs what the longer of its two layouts takes, and one byte by which a longer
- * file is known. */
+/* Asks for the length of the longer of the two layouts, and for one byte more, which shows
+ * that a file is too long. */
 static nb_status fdump_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted)
 {

@@ -93,8 +93,8 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
                 path, limit);
 }
 
-/* A signal came during a wait: returns NB_ERR_CANCELLED where the handler of progress asks
- * to stop, else NB_OK. */
+/* Called when a signal interrupts a wait. Returns NB_ERR_CANCELLED if the handler of
+ * progress asks to stop, else NB_OK. */
 static nb_status ask_to_go_on(nb_context *ctx, const char *path)
 {
     if (!ctx->options.progress || !ctx->options.progress(ctx->options.user, 0))
@@ -102,7 +102,7 @@ static nb_status ask_to_go_on(nb_context *ctx, const char *path)
     return fail(ctx, NB_ERR_CANCELLED, "%s: stopped on request", path);
 }
 
-/* Opens a file; one that is a pipe waits for its other end. */
+/* Opens a file; for a pipe, waits for its other end. */
 static nb_status open_file(nb_context *ctx, const char *path, int flags, const char *verb,
                            int *fd)
 {
@@ -150,7 +150,7 @@ static nb_status read_up_to(struct reading *in, size_t end)
     return NB_OK;
 }
 
-/* Reads what the header asks for, or fails after `limit` bytes. */
+/* Reads as many bytes as `header` requests; fails after `limit` bytes. */
 static nb_status read_all(struct reading *in, size_t limit, file_header *header)
 {
     size_t wanted = SIZE_MAX;
@@ -254,10 +254,10 @@ static void release(struct file_out *out)
     out->fd = -1;
 }
 
-/* Opens the file that a name leads to, which makes the file of a link that leads nowhere:
- * the system alone decides whether a link may be followed (fs.protected_symlinks) and a
- * file be written, since rename() would replace any. Finds the name of that file, and its
- * mode. Returns 0 or an errno. */
+/* Opens the file that a name leads to, and finds the name of that file and its mode. If a
+ * link leads nowhere, this creates its file. Only the system decides whether a link may be
+ * followed (fs.protected_symlinks) and a file written, because rename() would replace any
+ * file. Returns 0 or an errno. */
 static int ask_system(struct file_out *out, mode_t *mode)
 {
     struct stat opened = {0}, named = {0};
@@ -300,7 +300,7 @@ static int open_temporary(struct file_out *out)
     return error;
 }
 
-/* Removes what was written. */
+/* Removes the written file. */
 static void discard(struct file_out *out)
 {
     if (out->temporary) (void)unlink(out->temporary);
@@ -330,9 +330,9 @@ nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
 }
 
 /* One allocation is faster than many, and it avoids a wait: ext4 writes a file to the disk
- * when it is renamed over another one, unless its blocks are allocated by then. The size
- * stays that of the bytes written, so a file damaged by a power cut is short, not
- * filled with 0. */
+ * when it is renamed over another one, unless its blocks are allocated by then. The size of
+ * the file stays the number of bytes written, so a file damaged by a power cut is short,
+ * not filled with 0. */
 void file_preallocate(const struct file_out *out, size_t n)
 {
 #ifdef FALLOC_FL_KEEP_SIZE
@@ -409,8 +409,8 @@ nb_status file_fail_room(const struct file_out *out, int error, const char *kept
                 strerror(error), kept, remedy(error));
 }
 
-/* The reserve is a file without a name, since blocks beyond the end of the file itself go
- * to whatever is written next. */
+/* The reserve is a file without a name: blocks reserved beyond the end of the file itself
+ * would be used by its next write. */
 int file_reserve(const struct file_out *out, size_t n, int *reserve)
 {
     char *name = NULL;

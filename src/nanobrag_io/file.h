@@ -10,9 +10,8 @@
 
 #include <nanobrag/context.h>
 
-/* Looks at the first n bytes of the file `name`. Refuses a file of another format, and sets
- * *wanted to the number of bytes that the file can need, SIZE_MAX if it does not tell:
- * those after it are not read. */
+/* Looks at the first n bytes of the file `name` and refuses a file of another format. Sets
+ * *wanted to the number of bytes to read, or to SIZE_MAX if the header does not tell. */
 typedef nb_status file_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted);
 
@@ -21,14 +20,14 @@ enum { FILE_HEAD = 1 << 20 };
 
 /*
  * Reads the bytes of a file or pipe, to be released with free(); `header` may be NULL. An
- * empty file gives memory and n = 0. Where a signal interrupts a wait, the handler of
- * progress is asked whether to go on. Returns NB_ERR_FORMAT if the file has more than
- * `limit` bytes, the failures of `header`, NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ * empty file gives memory and n = 0. If a signal interrupts a wait, the handler of progress
+ * decides whether to go on. Returns NB_ERR_FORMAT if the file has more than `limit` bytes,
+ * the failures of `header`, NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 nb_status file_read(nb_context *ctx, const char *path, size_t limit, file_header *header,
                     unsigned char **bytes, size_t *n);
 
-/* Parses n bytes of the file `name`, and writes the result to what `to` points to. */
+/* Parses n bytes of the file `name`, and stores the result where `to` points. */
 typedef nb_status file_parser(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, void *to);
 
@@ -49,8 +48,8 @@ nb_status file_parse(nb_context *ctx, const char *path, const struct file_format
 /* Returns the size of a regular file in bytes; -1 for anything else. */
 long long file_size(const char *path);
 
-/* Returns the path of a file `name`, which begins in the folder of `path` where it has no
- * slash at its start, to be released with free(); NULL without memory. */
+/* Returns the path of the file `name`; a name that does not start with a slash is relative
+ * to the folder of `path`. Release it with free(); NULL without memory. */
 char *file_sibling(const char *path, const char *name);
 
 /*
@@ -68,7 +67,8 @@ struct file_out {
 };
 
 /* Begins to write a file. Refuses a link or a file that the system does not open for
- * writing, and any name that it cannot look up: only one that is not there is new. */
+ * writing, and any name that it cannot look up for another reason than that it does not
+ * exist. */
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out);
 
 /* Allocates n bytes on the disk in advance. */
@@ -83,15 +83,16 @@ void file_put(struct file_out *out, const void *bytes, size_t n);
 void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
 void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset);
 
-/* As file_put_at(), but returns an errno where the file has no room, as of a full disk,
- * which then is no failure of the file; else 0. */
+/* As file_put_at(), but if there is no room, as on a full disk, returns an errno and does
+ * not count it as a failure of the file; else 0. */
 int file_try_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
 
-/* Returns a failure to write for want of room; `kept`, or NULL, says what there is. */
+/* Returns the failure to write for lack of room; `kept` describes the part that was kept,
+ * or is NULL. */
 nb_status file_fail_room(const struct file_out *out, int error, const char *kept);
 
-/* Holds n bytes of the disk of the file free for its end, in `reserve`, a descriptor or -1
- * for a first call. Returns 0, or an errno if there is no room. */
+/* Keeps n bytes of the file's disk free for its end. *reserve is a descriptor, -1 before
+ * the first call. Returns 0, or an errno if there is no room. */
 int file_reserve(const struct file_out *out, size_t n, int *reserve);
 
 /* Returns the largest size that the system allows a file to have; 0: any. */

@@ -1,7 +1,7 @@
 /*
  * nanobrag_io/formats.c - NXmx, miniCBF, experiments of DIALS and geometries of CrystFEL:
- * what a simulator's images were taken with, given to the writers of nanobrag_io/images/,
- * nanobrag_io/experiment/ and io/geometry/.
+ * describes the geometry and beam of a simulator's images for the writers of
+ * nanobrag_io/images/, nanobrag_io/experiment/ and nanobrag_io/geometry/.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -62,10 +62,10 @@ static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out
 }
 
 /* A checksum of the parameters x (NULL: the values of the scene). It sums their logarithms,
- * for a fluence would hide an angle. */
+ * because in a plain sum a fluence would hide an angle. */
 static double row_of(const nb_simulator *sim, const double *x)
 {
-    static const double least = 1e-12; /* of which the sizes are told apart */
+    static const double least = 1e-12; /* smaller numbers are not told apart */
     double sum = 0;
 
     for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
@@ -81,8 +81,8 @@ static double row_of(const nb_simulator *sim, const double *x)
     return sum;
 }
 
-/* Sets the numbers that tell the scene of a simulator from others, with their checksums, to
- * be released with free(). */
+/* Sets the numbers and checksums that tell the scene of a simulator from other scenes.
+ * Release them with free(). */
 static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
 {
     const size_t numbers = fingerprint_numbers();
@@ -95,7 +95,7 @@ static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
     return fingerprint_take(sim->ctx, &scene, *out, *out + numbers);
 }
 
-/* One below the largest count, to which nb_digitize() clamps; none for floats. */
+/* One below the largest count, because nb_digitize() clamps to that; none for floats. */
 static double default_overload(int type, int bits)
 {
     if (type == NB_TYPE_FLOAT) return 0;
@@ -234,7 +234,7 @@ nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe, int 
     return nxmx_frames(ctx, path, nframe, master ? master : &asked);
 }
 
-/* Compares the frames of a file with those that n rows of parameters give. */
+/* Compares the frames of a file with the frames that n rows of parameters would give. */
 static nb_status compare(nb_simulator *sim, const char *path, size_t n, const double *x,
                          double *rows)
 {
@@ -349,8 +349,7 @@ static nb_status expose_shot(nb_simulator *sim, const double *x, int lattice,
     return NB_OK;
 }
 
-/* Writes the shots, or the scene at x and, of a crystal that changes, at its scan points.
- */
+/* Writes the shots, or the scene at x and, if the crystal changes, at its scan points. */
 static nb_status write_shots(nb_simulator *sim, const double *x, const char *path,
                              const nb_expt_options *options)
 {

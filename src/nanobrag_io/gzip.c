@@ -21,8 +21,8 @@ static int is_gzip(const unsigned char *bytes, size_t n)
 #include <limits.h>
 #include <zlib.h>
 
-/* Texts and tables shrink to a tenth or so. What expands to more than EXPANSION times its
- * size and EXPANDED bytes is a mistake or an attack. */
+/* Texts and tables shrink to a tenth or so. A file that expands to more than EXPANSION
+ * times its size and to more than EXPANDED bytes is a mistake or an attack. */
 enum { EXPANSION = 50, EXPANDED = 1 << 24 };
 
 /* Makes room for more bytes. Returns 0 at the limit, -1 if there is no memory. */

@@ -107,7 +107,7 @@ static int names_intensity(const struct text *text, struct span line)
     return 0;
 }
 
-/* Skips a first line of words, unless it says that F is none. */
+/* Skips a first line of words. Refuses it if it says that the fourth column is not F. */
 static nb_status read_header(nb_context *ctx, const struct text *text, struct span line)
 {
     if (names_intensity(text, line))
@@ -262,7 +262,8 @@ static nb_status read_list(nb_context *ctx, struct text *text, struct list *list
     return status;
 }
 
-/* Says which F of the list do not count, or have no sign in an image. */
+/* Reports F that a later line replaces, and negative F, whose sign an image does not
+ * show. */
 static void tell(nb_context *ctx, const char *name, const struct list *list,
                  const nb_hkl *made)
 {

@@ -2,12 +2,12 @@
  * laboratory.h - the geometry of a resolved scene in the frame of dxtbx, for the formats
  * that state it.
  *
- * The frame of dxtbx is (-x, y, -z) of that of NeXus (McStas) and CrystFEL, in which the
- * beam travels along +z. It is (-x, y, -z) of ours, too, under a convention whose beam is
- * +z, and (z, y, -x) under one whose beam is +x. If the beam has another direction in the
- * scene, everything is turned, by the smallest angle, until it travels along -z of dxtbx.
- * So a written experiment may differ from the scene by a rotation of the whole, on which no
- * image depends.
+ * A vector (x, y, z) in the frame of NeXus (McStas) and CrystFEL, where the beam travels
+ * along +z, is (-x, y, -z) in the frame of dxtbx. A vector of our scene is (-x, y, -z),
+ * too, under a convention whose beam is +z, and (z, y, -x) under one whose beam is +x. If
+ * the beam has another direction in the scene, everything is turned, by the smallest angle,
+ * until it travels along -z of dxtbx. So a written experiment may differ from the scene by
+ * a rotation of the whole, on which no image depends.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -64,10 +64,10 @@ void laboratory_group(const nb_scene *scene, const struct laboratory *laboratory
                       const struct panel_middle *middle, int g,
                       struct laboratory_group *out);
 
-/* Turns a vector from the scene's frame to that of dxtbx. */
+/* Turns a vector from the scene's frame to dxtbx's. */
 void laboratory_turn(const struct laboratory *laboratory, const double v[3], double out[3]);
 
-/* Turns a vector from the frame of dxtbx to that of NeXus, or back. */
+/* Turns a vector from dxtbx's frame to NeXus's, or back. */
 void laboratory_nexus(const double v[3], double out[3]);
 
 #endif

@@ -31,13 +31,13 @@ static void turn(const int hkl[3], const struct gemmi_operator *by, int out[3])
 
 /* F of a reflection, as a row of the file has it. */
 struct value {
-    int key[3]; /* of its equivalents the one of largest h, then k, then l */
+    int key[3]; /* the equivalent with the largest h, then k, then l */
     int hkl[3];
     size_t order; /* twice the number of the row, from 0; 1 more for the mate in a row */
     double f;
 };
 
-/* The values of a file, in the order of their keys, and what is known of all of them. */
+/* The values of a file, in the order of their keys, and facts that hold for all of them. */
 struct values {
     const struct gemmi_crystal *crystal;
     int rotations; /* first operators of the crystal with different rotations */
@@ -75,7 +75,7 @@ static int compare_values(const void *a, const void *b)
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-/* Finds the key of a reflection; with `mates` that of its mate is the same. */
+/* Finds the key of a reflection; with `mates` its mate has the same key. */
 static void find_key(const struct values *values, int mates, const int hkl[3], int key[3])
 {
     memcpy(key, hkl, 3 * sizeof *key);
@@ -99,8 +99,8 @@ static void add_value(struct values *values, const int hkl[3], size_t order, dou
     find_key(values, values->mates, hkl, value->key);
 }
 
-/* Collects what is not missing. Without columns of their own for mates, both have the F of
- * the first one. Returns 0 if there is no memory. */
+/* Collects all values that are not missing. If mates have no columns of their own, both
+ * have the F of the first. Returns 0 if there is no memory. */
 static int collect(const struct gemmi_reflections *from, int merge, struct values *out)
 {
     *out = (struct values){.crystal = &from->crystal,
@@ -149,8 +149,8 @@ static nb_status refuse_values(nb_context *ctx, const char *name,
                 mates ? ", or keep them apart by -merge mates" : "");
 }
 
-/* Makes one value of those of each reflection, which stay in the order of their keys. Where
- * they disagree, `merge` decides. */
+/* Merges the values of each reflection into one; they stay in the order of their keys. If
+ * values disagree, `merge` decides. */
 static nb_status merge_values(nb_context *ctx, const char *name, int merge,
                               struct values *values)
 {
@@ -273,7 +273,7 @@ static nb_status expand(nb_context *ctx, const char *name,
     return status;
 }
 
-/* Says what was chosen and what is left out. */
+/* Reports the choice of columns, and the values that are left out. */
 static void tell(nb_context *ctx, const char *name, const struct gemmi_reflections *list)
 {
     const char *column = list->column;
@@ -394,7 +394,7 @@ static nb_status check_mtz(nb_context *ctx, const char *path, const nb_mtz *mtz)
     return NB_OK;
 }
 
-/* What the rows are made of. */
+/* The data from which the rows are made. */
 struct rows {
     const nb_hkl *list;
     const int *place; /* number of each place of the box among the listed ones; -1: none */
@@ -441,8 +441,8 @@ static void put_value(struct rows *rows, const int hkl[3], float *amplitude, flo
                              / acos(-1));
 }
 
-/* 1 for a listed F other than 0; those of a model are 0 but for rounding where the space
- * group forbids them. */
+/* 1 for a listed F other than 0; a model's F that the space group forbids is 0 except for
+ * rounding. */
 static int has_value(const struct rows *rows, const int hkl[3])
 {
     return !rows->list->factor && number_of(rows, hkl) >= 0
@@ -463,7 +463,7 @@ static void add_row(struct rows *rows, const int hkl[3])
     rows->n++;
 }
 
-/* In order of h, k, l. A reflection that is listed by its Friedel mate alone has a row. */
+/* In order of h, k, l. A reflection has a row even if only its Friedel mate is listed. */
 static void fill_rows(struct rows *rows)
 {
     int most[3], at[3];

@@ -11,8 +11,8 @@
 
 #include "nanobrag_io/file.h"
 
-/* Each parses n bytes of a format; the caller frees the result as after the reader. `to`
- * is what the reader calls out: nb_hkl ** for the first three, nb_smv **, and a matrix of
+/* Each parses n bytes of a format; the caller frees the result as after the reader. `to` is
+ * the reader's argument `out`: nb_hkl ** for the first three, nb_smv **, and a matrix of
  * double[9]. */
 file_parser hkl_parse, hkl_parse_groups, fdump_parse, smv_parse, matrix_parse;
 

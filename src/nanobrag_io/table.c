@@ -205,7 +205,7 @@ nb_status table_parse_titled(nb_context *ctx, const char *name, const void *byte
     return NB_OK;
 }
 
-/* Of a long file the first bytes have to begin a table; the parser judges a short one. */
+/* The first bytes of a long file have to begin a table; the parser judges a short file. */
 static nb_status table_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted)
 {
@@ -219,7 +219,7 @@ static nb_status table_header(nb_context *ctx, const char *name, const void *byt
     return text_line(&text, &line) ? read_row(ctx, &text, line, 1, &first) : NB_OK;
 }
 
-/* The parser judges what a line stands for. */
+/* The parser alone judges the meaning of a line. */
 static nb_status titled_header(nb_context *ctx, const char *name, const void *bytes,
                                size_t n, size_t *wanted)
 {
@@ -229,7 +229,7 @@ static nb_status titled_header(nb_context *ctx, const char *name, const void *by
     return open_table(ctx, name, bytes, n, &text);
 }
 
-/* Reads a file of so many columns, or of 0 with a title. */
+/* Reads a file of `columns` columns; 0: a file whose first line is a title. */
 static nb_status read_file(nb_context *ctx, const char *path, int columns, nb_table **out)
 {
     unsigned char *bytes;

@@ -3,7 +3,8 @@
  *
  * strtod() depends on the locale of the program and reads on to a NUL. So a number is found
  * by the grammar here, copied, and converted by strtod_l(), which glibc and musl have, in
- * the locale "C". Plain numbers, of which lists of reflections are full, need none of this.
+ * the locale "C". Plain numbers, such as most numbers in lists of reflections, need none of
+ * this.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -141,7 +142,7 @@ static int is_line_blank(char c)
 }
 
 /* Adds an exponent of one or two digits to *exponent. Returns 0 if there is none, if the
- * sum has no exact power, or if more than an exponent is there. */
+ * sum has no exact power, or if other characters follow. */
 static int add_exponent(const char **at, const char *end, ptrdiff_t *exponent)
 {
     const char *p = *at;

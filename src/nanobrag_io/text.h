@@ -50,13 +50,13 @@ size_t text_number_prefix(struct span span, double *value);
 /* Reads a word that is one finite number. Returns 0 for any other word. */
 int text_number(struct span word, double *value);
 
-/* Writes a real with so many digits, of which 17 read back exactly, and a decimal point.
+/* Writes a real with `digits` digits and a decimal point; 17 digits read back exactly.
  * Returns 0 if there is no memory. */
 enum { TEXT_REAL = 32 };
 int text_real(char out[TEXT_REAL], int digits, double value);
 
-/* Writes a real with so many decimals and without an exponent, in the same way; of one that
- * has no room the last ones are cut off. */
+/* Writes a real with `decimals` decimals and without an exponent, in the same way; decimals
+ * that do not fit into TEXT_REAL are dropped. */
 int text_fixed(char out[TEXT_REAL], int decimals, double value);
 
 /* A short printable copy of a word for a message. */

@@ -48,9 +48,10 @@ nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct m
     return read_mosaicity(e, crystal, m);
 }
 
-/* ---- which share an image ---- */
+/* ---- experiments that share an image ---- */
 
-/* Finds what an experiment names; NULL: nothing, which may be written as null. */
+/* Returns the entry by which an experiment refers to a model; NULL: there is none, or it is
+ * null. */
 static const cJSON *named(const cJSON *experiment, const char *kind)
 {
     const cJSON *which = cJSON_GetObjectItemCaseSensitive(experiment, kind);
@@ -66,7 +67,7 @@ static int same_number(const cJSON *a, const cJSON *b, const char *kind)
     return p && q ? cJSON_Compare(p, q, 1) : p == q;
 }
 
-/* Returns 1 if their models are the same, be it in two copies. */
+/* Returns 1 if the models of two experiments are the same, possibly as two equal copies. */
 static int same_model(const struct expt *e, const cJSON *a, const cJSON *b,
                       const char *kind)
 {
@@ -89,7 +90,8 @@ static int same_image(const struct expt *e, const cJSON *a, const cJSON *b)
     return same_model(e, a, b, "scan");
 }
 
-/* Returns the model of the image in which two experiments differ, NULL: in none. */
+/* Returns the first kind of model (beam, detector, goniometer) that differs between two
+ * experiments; NULL: none differs. */
 static const char *other_model(const struct expt *e, const cJSON *a, const cJSON *b)
 {
     static const char *const kinds[] = {"beam", "detector", "goniometer"};
@@ -101,14 +103,14 @@ static const char *other_model(const struct expt *e, const cJSON *a, const cJSON
 
 /* ---- the lattices ---- */
 
-/* What the lattices of an image are read into. */
+/* The lattices of an image while they are read. */
 struct lattices {
     const struct models *m; /* of the image, with its own crystal */
     const struct scan_source *source;
     const double (*turn)[3];
     nb_experiment *out;
     nb_scan_points **points; /* of each lattice; NULL: it does not change */
-    int most, changing; /* lattices that there is space for; that change */
+    int most, changing; /* lattices for which there is space; lattices that change */
     double mosaic[2]; /* smallest and largest of all crystals, degree */
 };
 
@@ -202,7 +204,8 @@ static nb_status read_all(const struct expt *e, const cJSON *list, struct lattic
     return NB_OK;
 }
 
-/* Warns where a cell is hardly that of the crystal in the same setting. */
+/* Warns if a lattice's cell differs so much from the crystal's that it may have another
+ * setting. */
 static void check_cells(const struct expt *e, const struct lattices *s)
 {
     static const double alike = 0.02;
@@ -220,8 +223,7 @@ static void check_cells(const struct expt *e, const struct lattices *s)
                  e->name, e->i);
 }
 
-/* Hands the points of the lattices over to those of the crystal, unless it does not change.
- */
+/* Hands the scan points of the lattices over to the crystal's, if the crystal changes. */
 static void take_points(const struct expt *e, struct lattices *s)
 {
     nb_experiment *out = s->out;

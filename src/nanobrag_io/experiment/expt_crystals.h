@@ -1,6 +1,7 @@
 /*
- * expt_crystals.h - the crystals of an .expt: that of one experiment, and those of the
- * other experiments of its image, which are further lattices. SPDX-License-Identifier: MIT
+ * expt_crystals.h - the crystals of an .expt: the crystal of one experiment, and the
+ * crystals of the other experiments of its image, which are further lattices.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef NB_IO_EXPERIMENT_EXPT_CRYSTALS_H
 #define NB_IO_EXPERIMENT_EXPT_CRYSTALS_H

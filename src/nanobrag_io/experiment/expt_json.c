@@ -11,8 +11,8 @@
 
 /* ---- text ---- */
 
-/* Returns the length of a word at `at` that Python writes for a number that JSON lacks, 0
- * for other text. */
+/* Returns the length of a word such as NaN, which Python writes for numbers that JSON
+ * lacks; 0 for other text. */
 static size_t unknown_number(const char *at, size_t n)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -23,7 +23,8 @@ static size_t unknown_number(const char *at, size_t n)
     return 0;
 }
 
-/* Copies JSON, with null for those words outside strings. *length is that of the copy. */
+/* Copies JSON, with null for those words outside strings. *length becomes the length of the
+ * copy. */
 static char *without_unknown(const char *bytes, size_t n, size_t *length)
 {
     char *copy = calloc(n + n / 3 + 8, 1), *to = copy;

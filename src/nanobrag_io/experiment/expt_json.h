@@ -18,8 +18,8 @@ struct expt {
     int i; /* which experiment */
 };
 
-/* Parses n bytes of JSON, in which NaN and Infinity count as null. The caller frees *root
- * with cJSON_Delete(). Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */
+/* Parses n bytes of JSON; NaN and Infinity count as null. The caller frees *root with
+ * cJSON_Delete(). Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */
 nb_status expt_document(nb_context *ctx, const char *name, const void *bytes, size_t n,
                         cJSON **root);
 
@@ -33,7 +33,7 @@ nb_status expt_model(const struct expt *e, const cJSON *experiment, const char *
 nb_status expt_reals(const struct expt *e, const cJSON *model, const char *what,
                      const char *key, double *out, int n);
 
-/* The same, but leaves `out` as it is where there is no such key or it is null. */
+/* As expt_reals(), but leaves `out` unchanged if there is no such key or it is null. */
 nb_status expt_optional(const struct expt *e, const cJSON *model, const char *what,
                         const char *key, double *out, int n);
 
@@ -41,7 +41,7 @@ nb_status expt_optional(const struct expt *e, const cJSON *model, const char *wh
 nb_status expt_numbers(const struct expt *e, const cJSON *array, const char *what,
                        const char *key, double *out, int n, int length);
 
-/* Fails because a number of a model is not what is expected. */
+/* Fails because a number of a model differs from the expected one. */
 nb_status expt_wrong(const struct expt *e, const char *what, const char *key,
                      const char *expected);
 

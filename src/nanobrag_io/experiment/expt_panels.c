@@ -18,7 +18,8 @@
 #include "scene/detector/panels.h"
 #include "scene/linear.h"
 
-/* of a sensor; files say 1e-6 mm where there is none, because readers refuse 0 */
+/* least thickness of a sensor; files without a sensor say 1e-6 mm, because readers refuse
+ * 0 */
 static const double thinnest_mm = 1e-3;
 
 /* How far axes may be from a right angle (include/nanobrag/scene.h). */
@@ -28,7 +29,7 @@ enum { DEPTH_MOST = 32 };
 
 /* ---- frames ---- */
 
-/* A group of panels. `pose` is within that of its parent, mm. */
+/* A group of panels. `pose` is in the frame of its parent, mm. */
 struct group {
     struct panel_pose pose;
     int parent; /* as in nb_panel_group */
@@ -109,8 +110,8 @@ static nb_status add_panel(const struct expt *e, struct tree *t, double number, 
     return NB_OK;
 }
 
-/* Reads a group, which lies in the group `parent`, with all below it. A root that is the
- * laboratory is no group. */
+/* Reads a group, which lies in the group `parent`, with all below it. A root whose frame is
+ * the laboratory's is no group. */
 static nb_status read_group(const struct expt *e, const cJSON *from, int parent, int depth,
                             struct tree *t)
 {
@@ -158,7 +159,7 @@ static nb_status read_tree(const struct expt *e, const cJSON *detector, struct t
 
 /* ---- panels ---- */
 
-/* What is read of each panel. */
+/* The numbers read of each panel. */
 struct expt_panel {
     struct panel_pose pose; /* within its group */
     int nfast, nslow;
@@ -220,7 +221,8 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
 
 /* ---- untrusted rectangles ---- */
 
-/* Masks those of a panel: first pixel fast and slow, then the one behind the last. */
+/* Masks the untrusted rectangles of a panel: first pixel fast and slow, then the pixel
+ * after the last. */
 static nb_status mask_panel(const struct expt *e, const cJSON *panel,
                             const struct pixel_rectangle *area, struct pixel_mask *mask)
 {
@@ -250,8 +252,8 @@ static int has_mask(const cJSON *panels)
     return 0;
 }
 
-/* Makes the mask of an image of panels, which are stacked along slow where none has a place
- * in it. *masked is the number of its pixels, and *out is NULL for 0. */
+/* Makes the mask of an image of panels, which are stacked along slow if none has a place in
+ * the image. *masked is the number of its pixels, and *out is NULL for 0. */
 static nb_status read_mask(const struct expt *e, const cJSON *panels, int nslow, int nfast,
                            const nb_panel *at, uint8_t **out, size_t *masked)
 {
@@ -307,8 +309,8 @@ static nb_status read_rectangle(const struct expt *e, const cJSON *panels,
 
 /* ---- several panels ---- */
 
-/* Writes the frame of a panel or group, of `what` and a number, turned where it is in no
- * group. */
+/* Writes the frame of a panel or group, of `what` and a number, turned by `turn` if it is
+ * in no group. */
 static nb_status set_frame(const struct expt *e, const char *what, int i,
                            const struct panel_pose *pose, const double (*turn)[3],
                            double origin[3], double fast[3], double slow[3])
@@ -330,7 +332,8 @@ static nb_status set_frame(const struct expt *e, const char *what, int i,
     return NB_OK;
 }
 
-/* Copies what fits of a name; of a path, as dxtbx has for NXmx, its last part. */
+/* Copies as much of a name as fits. Of a path, which dxtbx writes for NXmx, copies the last
+ * part. */
 static void set_name(const char *name, char out[32])
 {
     const char *const slash = strrchr(name, '/');
@@ -415,7 +418,7 @@ static nb_status read_several(const struct expt *e, const cJSON *panels,
     return NB_OK;
 }
 
-/* Warns where the sensors of the panels differ: that of the first one is taken. */
+/* Warns if the sensors of the panels differ: the first panel's sensor is used for all. */
 static void warn_of_sensors(const struct expt *e, const cJSON *panels,
                             const struct models *m)
 {

@@ -8,8 +8,8 @@
 #include "nanobrag_io/experiment/expt_json.h"
 #include "nanobrag_io/experiment/models.h"
 
-/* Reads a detector. One panel goes into the models, and its mask into out->mask; of several
- * out->geometry becomes the list, turned by the rows of `turn`, with their mask. */
+/* Reads a detector. One panel goes into the models, and its mask into out->mask. Several
+ * panels go into out->geometry, turned by the rows of `turn`, with their mask. */
 nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
                              const double turn[3][3], struct models *m, nb_experiment *out);
 

@@ -28,7 +28,7 @@ static int are_modules(const cJSON *panels, struct nxmx_place *place)
     return 1;
 }
 
-/* Returns the file that an experiment names for its images, as it stands; NULL: none. */
+/* Returns the name of the image file in an experiment, as written there; NULL: none. */
 static const char *images_of(const struct expt *e)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, "experiment");
@@ -50,7 +50,7 @@ static void warn_of_stack(const struct expt *e, const char *why)
              e->name, why);
 }
 
-/* Checks that a panel of the file is that of the .expt. */
+/* Checks that a panel of the file agrees with the panel of the .expt. */
 static nb_status check_place(const struct expt *e, const char *file, int i,
                              const struct nxmx_place *place, const nb_panel *panel)
 {

@@ -8,9 +8,9 @@
 #include "nanobrag_io/experiment/expt_json.h"
 #include "nanobrag_io/geometry/geometry.h"
 
-/* Places panels that the .expt places nowhere, and which are stacked: where they are those
- * of an NXmx file, each comes to where the file has it, and the image gets the file's size.
- * A warning tells where the file cannot be read. Errors: NB_ERR_FORMAT (the file has panels
+/* Places panels for which the .expt states no place, and which are stacked so far. If they
+ * belong to an NXmx file, each takes its place from the file, and the image takes the
+ * file's size. Warns if the file cannot be read. Errors: NB_ERR_FORMAT (the file has panels
  * of other sizes), NB_ERR_UNSUPPORTED (an image too large), NB_ERR_MEMORY. */
 nb_status expt_place_panels(const struct expt *e, const cJSON *panels,
                             nb_geometry *geometry);

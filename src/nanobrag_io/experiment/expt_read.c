@@ -21,7 +21,7 @@ static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
 /* ---- beam and scan ---- */
 
-/* Refuses what is not scattered as X-rays are. */
+/* Refuses probes other than X-rays, such as electrons. */
 static nb_status check_probe(const struct expt *e, const cJSON *beam)
 {
     const cJSON *probe = cJSON_GetObjectItemCaseSensitive(beam, "probe");
@@ -85,7 +85,7 @@ static nb_status read_oscillation(const struct expt *e, const cJSON *scan, doubl
     return n < 2 ? read_width(e, properties, &out[1]) : NB_OK;
 }
 
-/* Warns where the images of a scan are not all as wide as the first. */
+/* Warns if some images of a scan have another width than the first. */
 static void check_starts(const struct expt *e, const cJSON *scan, double width)
 {
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(scan, "properties");
@@ -160,7 +160,7 @@ static nb_status read_axes(const struct expt *e, const cJSON *from, struct gonio
     return NB_OK;
 }
 
-/* Reads a rotation matrix, which is left as it is if the file has none. */
+/* Reads a rotation matrix; leaves it unchanged if the file has none. */
 static nb_status read_rotation(const struct expt *e, const cJSON *from, const char *key,
                                double a[3][3])
 {

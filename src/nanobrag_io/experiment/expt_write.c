@@ -15,7 +15,7 @@
 #include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
-/* What is written. */
+/* An experiment file while it is written. */
 struct experiment {
     struct document d;
     const nb_expt_options *options;
@@ -23,14 +23,15 @@ struct experiment {
     char hall[GEMMI_NAME];
     int nimage, first;
     int is_sweep;
-    int has_scans; /* 1: stills have them, which say that crystals are of one image */
+    int has_scans; /* 1: stills have scans, which tell readers that several crystals share
+                      an image */
     int lattices; /* crystals of each image */
     const struct expt_shot *points; /* of a crystal that changes during the scan */
     int npoint;
     cJSON *beams, *detectors, *crystals; /* the lists of models */
 };
 
-/* Which models an experiment has. */
+/* The numbers of an experiment's models. */
 struct numbers {
     int beam, detector, crystal, image;
 };
@@ -127,7 +128,7 @@ static void put_frame(struct experiment *e, cJSON *to, const char *name,
                   "SimplePxMmStrategy");
 }
 
-/* What lies in a group. */
+/* The panels and groups directly in a group. */
 struct children {
     cJSON *list;
 };
@@ -289,8 +290,8 @@ static int has_same_detector(const struct exposure *a, const struct exposure *b)
     return 1;
 }
 
-/* Writes the models of a shot; beam and detector only where they differ from those of the
- * shot before, or `last` is NULL. */
+/* Writes the models of a shot. Writes beam and detector only if they differ from the shot
+ * before (`last`), or if `last` is NULL. */
 static void put_models(struct experiment *e, struct expt_shot *shot,
                        const struct expt_shot *last, struct numbers *numbers)
 {
@@ -330,7 +331,7 @@ static char *file_of(const char *files, int number)
     return name;
 }
 
-/* What every set of images ends with. */
+/* Writes the last keys of an image set, the same for all. */
 static void put_rest(struct experiment *e, cJSON *to)
 {
     static const char *const keys[] = {"mask", "gain", "pedestal", "dx", "dy"};
@@ -382,7 +383,7 @@ static void put_imagesets(struct experiment *e)
         for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
 }
 
-/* Writes an experiment; its crystal is lattice l of those last written. */
+/* Writes an experiment; its crystal is lattice l of the shot last written. */
 static void put_experiment(struct experiment *e, cJSON *list, int l,
                            const struct numbers *numbers)
 {

@@ -13,12 +13,12 @@
 struct models {
     unsigned found; /* NB_FOUND_... */
     double wavelength; /* A */
-    double beam[3]; /* in which the light travels, any length */
+    double beam[3]; /* along the light, any length */
     double field[3]; /* axis of the electric field */
     double kahn;
     double fast[3], slow[3], origin[3]; /* of the panel; mm */
     double pixel; /* mm */
-    int nfast, nslow; /* 0 0: several panels, which are not here */
+    int nfast, nslow; /* 0 0: several panels; they are kept elsewhere */
     double thickness, attenuation; /* of the sensor; um */
     int material; /* of it, enum nb_material */
     double axis[3]; /* of the rotation */
@@ -34,9 +34,9 @@ struct expt_request {
     int lattices; /* 1: with the other crystals of its image */
 };
 
-/* Turns the models by the rows of `turn` into out->scene; `name` is that of the file. Sets
- * out->found. Returns NB_ERR_FORMAT for vectors that are 0, or axes that are not at right
- * angles or lie in a plane. */
+/* Turns the models by the rows of `turn` into out->scene; `name` is the file's, for
+ * messages. Sets out->found. Returns NB_ERR_FORMAT for vectors that are 0, or axes that are
+ * not at right angles or lie in a plane. */
 nb_status models_to_scene(nb_context *ctx, const char *name, const struct models *models,
                           const double turn[3][3], int convention, nb_experiment *out);
 
@@ -51,7 +51,7 @@ file_parser expt_parse;
 /* Parses n bytes of an XPARM.XDS; `to` is an nb_experiment. */
 file_parser xparm_parse;
 
-/* What an .expt says of one shot, or of all images of a scan. */
+/* The models that an .expt states for one shot, or for all images of a scan. */
 struct expt_shot {
     struct exposure exposure;
     double mosaicity; /* degree; 0: not stated */
@@ -59,9 +59,9 @@ struct expt_shot {
 };
 
 /* Writes n shots as an .expt, each an image; or, for n = 1, options->images of one. With
- * options->scan_points the first is the scan and the others are its points. A shot has
- * `lattices` entries, one after the other, that differ in the axes of their crystals. The
- * exposures are turned where that is needed. */
+ * options->scan_points the first shot is the scan and all later ones are its points. A shot
+ * has `lattices` entries, one after the other, that differ in the axes of their crystals.
+ * Turns the exposures if needed. */
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
                      int lattices, const nb_expt_options *options);
 

@@ -41,7 +41,8 @@ static const struct {
     {"goniometer", "setting_rotation_at_scan_points", 9},
 };
 
-/* No number of a scan point is so large: of an axis of 1e-6 A, or a wavelength. */
+/* Every number of a scan point must be smaller: 1e6 would mean an axis or a wavelength of
+ * 1e-6 A. */
 static const double largest = 1e6;
 
 /* ---- reading ---- */
@@ -65,8 +66,8 @@ static void multiply(const double m[3][3], const double a[9], double out[9])
     memcpy(out, product, sizeof product);
 }
 
-/* Writes three vectors v of which linear_dot(u_i, v_k) is 1 for i = k, else 0. Returns 0 if
- * the vectors u lie in a plane. */
+/* Writes three vectors v with linear_dot(u_i, v_k) = 1 for i = k, else 0. Returns 0 if the
+ * vectors u lie in a plane. */
 static int reciprocal(const double u[3][3], double v[3][3])
 {
     double volume;
@@ -172,8 +173,7 @@ static double angle_between(const double *u, const double *v)
     return linear_degree(atan2(linear_norm(cross), linear_dot(u, v)));
 }
 
-/* Returns the largest angle by which list k turns anything from one scan point to the next.
- */
+/* Returns the largest rotation of list k between neighbouring scan points. */
 static double largest_turn(const nb_scan_points *s, int k)
 {
     double most = 0;
@@ -255,8 +255,8 @@ void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n)
     points->nlattice = n;
 }
 
-/* Returns where an angle is, in images from the start of the scan, within it; *beyond
- * becomes 1 if it is not. Whole turns do not count. */
+/* Returns the position of an angle in the scan, in images from its start, clamped to the
+ * scan. *beyond becomes 1 if it was clamped. Whole turns do not count. */
 static double place_of(const nb_scan_points *s, double phi, int *beyond)
 {
     static const double rounding = 1e-6;
@@ -277,7 +277,8 @@ static double place_of(const nb_scan_points *s, double phi, int *beyond)
     return fmin(fmax(x, 0), last);
 }
 
-/* Writes the linear mean of two points, or the nearer one where opposite vectors have none.
+/* Interpolates linearly between two points; takes the nearer one if their vectors are
+ * opposite.
  */
 static void mean_of(const double *before, const double *after, double share, double *out)
 {

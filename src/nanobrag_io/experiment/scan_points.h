@@ -15,29 +15,29 @@ struct goniometer {
 
 enum { SCAN_CRYSTAL, SCAN_BEAM, SCAN_SETTING, SCAN_LISTS };
 
-/* What an experiment states of its scan points. */
+/* The scan points of an experiment as the file states them. */
 struct scan_source {
     const cJSON *list[SCAN_LISTS]; /* with a row for each scan point; NULL: there is none */
     struct goniometer g;
     double real_axes[3][3]; /* rows a, b, c of the static crystal; A */
-    int quiet; /* 1: nothing is said of what changes */
+    int quiet; /* 1: no messages about the models that change */
 };
 
 /* Reads the rows, and turns them by the rows of `turn` to the frame of the scene. *out
- * stays as it is where nothing changes. `m` has the static models and the scan. */
+ * stays unchanged if no model changes. `m` has the static models and the scan. */
 nb_status scan_points_read(const struct expt *e, const struct scan_source *source,
                            const struct models *m, int images, const double turn[3][3],
                            nb_scan_points **out);
 
-/* Gives the points of a crystal those of its n lattices, each of which may be NULL. The
+/* Adds the points of n further lattices (each may be NULL) to the points of a crystal. The
  * list is an allocation of its own, and is released with them. */
 void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n);
 
 /* Returns 1 if the crystal changes also in its cell; points may be NULL. */
 int scan_points_have_cells(const nb_scan_points *points);
 
-/* Sets the axes of a lattice, whose points may be NULL, to what they are at an angle, and
- * the cell where it changes. */
+/* Sets the axes of a lattice for an angle, and its cell if the cell changes. `points` may
+ * be NULL. */
 void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice);
 
 /* Turns axes by the rotations of a goniometer at phi = 0. */

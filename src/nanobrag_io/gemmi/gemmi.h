@@ -1,6 +1,6 @@
 /*
- * gemmi.h - what gemmi does for this library, as plain C: it reads models of atoms and
- * reflections with a space group, writes MTZ, and knows form factors and solvent masks.
+ * gemmi.h - the interface to gemmi, as plain C. gemmi reads models of atoms and reflections
+ * with a space group, writes MTZ, and knows form factors and solvent masks.
  *
  * The files in C++ beside it implement it; without gemmi gemmi_missing.c does, and returns
  * NB_ERR_UNSUPPORTED. No exception leaves these functions. A failure is one line in `why`,
@@ -48,12 +48,12 @@ struct gemmi_atom {
     char name[GEMMI_NAME]; /* chain, residue, atom, as "A LEU 12 CA" */
 };
 
-/* What the reader of a model chose or left out. The number of atoms stands in
- * gemmi_model.noted. */
+/* Choices and omissions of the reader of a model. gemmi_model.noted counts the atoms of
+ * each kind; these atoms */
 enum gemmi_note {
     GEMMI_NO_B, /* have no B and no tensor: they have GEMMI_B_UNKNOWN */
     GEMMI_NO_OCCUPANCY, /* have no occupancy: they have 1 */
-    GEMMI_NO_ELEMENT, /* have no element in a PDB file: it is that of their names */
+    GEMMI_NO_ELEMENT, /* have no element in a PDB file: it is taken from their names */
     GEMMI_AFTER_END, /* follow the record END: they are not read */
     GEMMI_NOTES
 };
@@ -67,7 +67,7 @@ struct gemmi_model {
     double orthogonal[9]; /* rows of its inverse */
     size_t natom;
     struct gemmi_atom *atom; /* to be released with gemmi_model_free() */
-    int nmodel; /* models in the file, of which the first was taken */
+    int nmodel; /* models in the file; the first is used */
     int ncopies; /* copies by non-crystallographic symmetry among the atoms */
     int short_lines; /* 1: an old PDB file, read without columns 73-80 */
     int no_end; /* 1: a PDB file without its last record, END */
@@ -90,9 +90,10 @@ struct gemmi_reflections {
     double *f; /* F of hkl and of its Friedel mate, NaN where missing (n x 2) */
     int apart; /* 1: mates have columns of their own; 0: both have the same F */
     char column[GEMMI_NAME]; /* the column that was taken */
-    int squares; /* 1: it holds intensities, of which F is the root, 0 below 0 */
+    int squares; /* 1: the column holds intensities; F is the root, or 0 for negative
+                    ones */
     char calculated[GEMMI_NAME]; /* the column of calculated F that was not taken, or "" */
-    int mateless; /* 1: a column of one Friedel mate, without that of the other */
+    int mateless; /* 1: a column of one Friedel mate, without the other mate's column */
     size_t negative; /* values below 0 */
     size_t
         unmeasured; /* values whose standard deviation, where there is one, is 0 or less */
@@ -120,11 +121,12 @@ struct gemmi_mask {
     float *value; /* to be released with free() */
 };
 
-/* Steps of the mask, A: fine enough for the margin of 0.9 A by which it is shrunk. */
+/* Steps of the mask, A: fine enough to shrink the mask by 0.9 A. */
 #define GEMMI_MASK_STEP 0.6
 
 /* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3, with
- * at least so many points along each axis. Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
+ * at least the given number of points along each axis. Returns NB_ERR_MEMORY,
+ * NB_ERR_FORMAT. */
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
                              const int least[3], struct gemmi_mask *out,
                              char why[GEMMI_WHY]);
@@ -135,7 +137,7 @@ nb_status gemmi_reflections_read(const char *bytes, size_t n, const char *label,
                                  struct gemmi_reflections *out, char why[GEMMI_WHY]);
 void gemmi_reflections_free(struct gemmi_reflections *reflections);
 
-/* What an MTZ is made of. `value` holds for each reflection of the list ncolumn numbers. */
+/* The contents of an MTZ. `value` has ncolumn numbers for each reflection of the list. */
 struct gemmi_mtz {
     const char *title, *space_group;
     double cell[6], wavelength;
@@ -151,8 +153,8 @@ struct gemmi_mtz {
 nb_status gemmi_space_group(const char *name, const double cell[6],
                             struct gemmi_crystal *out, char why[GEMMI_WHY]);
 
-/* How a space group is named: by its Hermann-Mauguin symbol, its Hall symbol, or as text
- * its number in International Tables (that of CCP4 above 230). */
+/* The kind of a space group's name: Hermann-Mauguin symbol, Hall symbol, or its number in
+ * International Tables as text (CCP4's number above 230). */
 enum gemmi_naming { GEMMI_HERMANN_MAUGUIN, GEMMI_HALL, GEMMI_NUMBER };
 
 /* Finds a space group and its symbols. Returns NB_ERR_ARGUMENT if it is unknown,

@@ -13,7 +13,7 @@
 
 namespace nanobrag {
 
-/* What a column holds: a type of MTZ. */
+/* The contents of a column: a type of MTZ. */
 enum Type : char {
     AMPLITUDE = 'F',
     AMPLITUDE_OF_MATE = 'G',
@@ -30,7 +30,7 @@ struct Column {
 
 using Columns = std::vector<Column>;
 
-/* The columns of hkl and of its Friedel mate, the same where they are not apart. */
+/* The columns of hkl and of its Friedel mate; one column if both share it. */
 struct Choice {
     Column plus, minus;
     std::string calculated; /* the column of calculated F that was not taken, or empty */
@@ -39,15 +39,14 @@ struct Choice {
 /* Returns the column with a label; NULL: there is none. */
 const Column *find_column(const Columns &columns, const std::string &label);
 
-/* Chooses the columns by the label of one, of which either of two mates names both, or
- * without. Refuses what is no column of amplitudes or intensities. */
+/* Chooses the columns, by a label or, without one, by rule. The label of either mate's
+ * column selects both. Refuses a column that has neither amplitudes nor intensities. */
 Choice choose(const Columns &columns, const char *label);
 
-/* States in the result what was chosen. */
+/* States the choice in the result. */
 void set_choice(const Choice &choice, gemmi_reflections *out);
 
-/* Returns the column of the standard deviations of another one, which stands behind it;
- * NULL: there is none. */
+/* Returns the column of standard deviations that follows a column; NULL: there is none. */
 const Column *find_sigma(const Columns &columns, const std::string &label);
 
 /* The numbers of a row: a value and its standard deviation, of hkl and of its mate. NaN

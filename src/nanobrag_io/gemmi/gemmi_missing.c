@@ -1,5 +1,6 @@
 /*
- * gemmi_missing.c - io/gemmi.h in a build without gemmi: every function refuses.
+ * gemmi_missing.c - nanobrag_io/gemmi/gemmi.h in a build without gemmi: every function
+ * refuses.
  *
  * SPDX-License-Identifier: MIT
  */

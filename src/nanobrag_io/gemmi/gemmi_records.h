@@ -1,7 +1,7 @@
 /*
- * gemmi_records.h - models of atoms are made complete before gemmi reads them, which takes
- * numbers of its own for items that are missing or are no numbers. What stands for a
- * missing one is counted in gemmi_model.noted.
+ * gemmi_records.h - completes models of atoms before gemmi reads them, because gemmi would
+ * use numbers of its own for items that are missing or not numbers. gemmi_model.noted
+ * counts the replaced items.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,9 +19,9 @@ namespace nanobrag {
  * coordinates, occupancies and B that are no numbers. Sets no_end of the model. */
 std::string complete_pdb(const char *bytes, size_t n, gemmi_model *out);
 
-/* Adds to an mmCIF the items that gemmi needs, where they follow from others or can be left
- * out, and turns tensors given as B, or with the atoms, into those of U. Refuses a loop of
- * atoms without the others, and words where numbers belong. */
+/* Adds to an mmCIF the items that gemmi needs, if they follow from other items or can be
+ * left out. Turns tensors given as B, or with the atoms, into tensors of U. Refuses a loop
+ * of atoms that lacks any other item, and words in place of numbers. */
 void complete_mmcif(gemmi::cif::Block *block, gemmi_model *out);
 
 /* The name of the space group, by any of the items that may hold it; NULL: none does. */

@@ -1,6 +1,6 @@
 /*
- * gemmi_shared.h - what the files in C++ share: exceptions become a status and a message,
- * and a cell with its space group is checked and copied.
+ * gemmi_shared.h - functions that the files in C++ share: they turn exceptions into a
+ * status and a message, and check and copy a cell with its space group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@
 
 namespace nanobrag {
 
-/* What the functions below throw; its text is the message. */
+/* The exception of the functions below; its text is the message. */
 struct Refusal : std::runtime_error {
     nb_status status;
     Refusal(nb_status status_, const std::string &text)
@@ -65,7 +65,7 @@ inline void copy_line(const std::string &text, char *to, size_t size)
     to[n] = '\0';
 }
 
-/* Runs a function and turns what it throws into a status and a message. */
+/* Runs a function and turns its exceptions into a status and a message. */
 template <typename Function>
 nb_status guarded(char why[GEMMI_WHY], Function function) noexcept
 {

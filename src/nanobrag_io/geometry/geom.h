@@ -1,7 +1,7 @@
 /*
- * geom.h - a geometry file of CrystFEL while it is read: what its lines say (geom_lines.c),
- * its groups (geom_groups.c) and its pixels that are bad (geom_mask.c), from which
- * geom_read.c makes an nb_geometry. Names are parts of the text, which is still in memory.
+ * geom.h - a geometry file of CrystFEL while it is read: its lines (geom_lines.c), its
+ * groups (geom_groups.c) and its bad pixels (geom_mask.c). geom_read.c makes an nb_geometry
+ * from them. Names are parts of the text, which is still in memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include "nanobrag_io/text.h"
 #include "scene/detector/panels.h"
 
-/* What an axis of the data is; a number of 0 or more: fixed at it. */
+/* The meaning of an axis of the data; a number of 0 or more: the axis is fixed at it. */
 enum { GEOM_NONE = -4, GEOM_FRAME = -3, GEOM_SS = -2, GEOM_FS = -1 };
 
 enum { GEOM_DIMS = 10, GEOM_NAME = 32 };
@@ -30,7 +30,8 @@ enum { GEOM_MIN_FS, GEOM_MAX_FS, GEOM_MIN_SS, GEOM_MAX_SS, GEOM_RANGES };
 /* A panel. Numbers that are not given are NAN, ranges -1. */
 struct geom_panel {
     struct span name;
-    long line, axis_line[2]; /* where it is first named; where fs and ss are */
+    long line, axis_line[2]; /* line: first line with its name; axis_line: lines of fs and
+                                ss */
     double axis[2][3]; /* fs, ss: x, y, z */
     double corner[2]; /* pixels */
     double coffset, clen, res; /* m, m, pixels/m */
@@ -47,7 +48,7 @@ struct geom_bad {
     struct span name, panel;
     long line;
     double range[GEOM_RANGES]; /* NAN: not given */
-    int dim[GEOM_DIMS]; /* where fixed, only panels with the same number */
+    int dim[GEOM_DIMS]; /* if fixed, only panels with the same number */
     int in_lab, in_data; /* it has limits x, y; limits fs, ss */
 };
 
@@ -102,7 +103,7 @@ nb_status geom_make_tree(struct geom *g, struct geom_tree *t);
 void geom_tree_free(struct geom_tree *t);
 
 /* Makes the mask of an image of this size, to be freed; NULL where no pixel is bad.
- * *masked is their number. */
+ * *masked becomes the number of bad pixels. */
 nb_status geom_make_mask(struct geom *g, int nslow, int nfast, uint8_t **out,
                          size_t *masked);
 

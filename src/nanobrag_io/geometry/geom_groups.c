@@ -159,8 +159,9 @@ static int by_size(const void *a, const void *b)
     return (p->line > q->line) - (p->line < q->line);
 }
 
-/* Puts a set, to which no larger one comes any more, below the group that has all its
- * panels. Returns 0 if there is none, or one with the very same panels. */
+/* Puts a set below the smallest group that contains all its panels; sets come in order of
+ * falling size. Returns 0 if it overlaps a group without lying in it (then warns), or has
+ * exactly the same panels as a group. */
 static int place_set(struct geom *g, struct geom_tree *t, int kept,
                      const struct geom_set *set)
 {

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "nanobrag_io/geometry/geom.h"
 
-/* Bad regions are looked for one by one. */
+/* Bad regions are searched one by one, so their number is limited. */
 enum { TABLE = 2 * PANELS_MOST, STRANGE_MOST = 20, BAD_MOST = 4096 };
 
 /* A line: panel, key and value. */
@@ -30,7 +30,7 @@ static struct span trimmed(struct span s)
     return s;
 }
 
-/* Removes what stands before the first `c`, and `c`; returns 0 if there is none. */
+/* Removes the text up to and including the first `c`; returns 0 if there is no `c`. */
 static int split(struct span *rest, char c, struct span *before)
 {
     const char *at = rest->n > 0 ? memchr(rest->at, c, rest->n) : NULL;
@@ -149,14 +149,14 @@ static nb_status read_count(const struct geom *g, const struct entry *e, int mos
     return NB_OK;
 }
 
-/* A unit, and what it is in that of the result. */
+/* A unit, and its factor to the unit of the result. */
 struct unit {
     const char *name;
     double factor;
 };
 
-/* Reads a number with a unit, of which the first is meant without one if it is "", or the
- * place in a data file where it is, which becomes *from. */
+/* Reads a number with a unit. If the first unit of the list is "", a number may have none.
+ * Instead of a number there may be a place in a data file; it is stored in *from. */
 static nb_status read_quantity(const struct geom *g, const struct entry *e,
                                const struct unit *unit, const char *expected, double *out,
                                struct span *from)
@@ -331,7 +331,7 @@ static const struct {
     {"mask_edge_pixels", read_edge},
 };
 
-/* What CrystFEL understands and no image here depends on. */
+/* Keys that CrystFEL understands and that do not affect an image here. */
 static int is_left_out(struct span key)
 {
     static const char *const words[] = {

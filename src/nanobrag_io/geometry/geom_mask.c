@@ -37,7 +37,7 @@ static void narrow(double at, double step, double least, double most, double *fi
 }
 
 /* Masks the pixels whose first corner lies between limits of x and y, pixels from the beam:
- * CrystFEL's rule, by which a corner on a limit is not between them. */
+ * CrystFEL's rule. A corner on a limit is not between the limits. */
 static void mask_in_lab(const struct geom *g, struct pixel_mask *m,
                         const struct geom_panel *p, const struct geom_bad *bad)
 {
@@ -69,15 +69,15 @@ static int mask_in_data(struct pixel_mask *m, const struct geom_panel *p,
 {
     const double *r = bad->range;
 
-    /* limits are whole numbers in CrystFEL, which cuts off what follows the point */
+    /* limits are whole numbers in CrystFEL, which drops all decimals */
     return mask_part(m, p, trunc(r[GEOM_MIN_SS]) - p->range[GEOM_MIN_SS],
                      trunc(r[GEOM_MAX_SS]) - p->range[GEOM_MIN_SS],
                      trunc(r[GEOM_MIN_FS]) - p->range[GEOM_MIN_FS],
                      trunc(r[GEOM_MAX_FS]) - p->range[GEOM_MIN_FS]);
 }
 
-/* Returns 1 for a panel that a region may lie on: that of its name, or one in the same
- * array of the data, so far as it says in which. */
+/* Returns 1 for a panel that a region may lie on: the panel that the region names, or any
+ * if it names none, in the array of the data that the region states, if it states one. */
 static int may_lie_on(const struct geom_panel *p, const struct geom_bad *bad)
 {
     if (bad->panel.n > 0 && !geom_same(bad->panel, p->name)) return 0;
@@ -93,7 +93,8 @@ static void mask_region(struct geom *g, struct pixel_mask *m, const struct geom_
 
     for (int i = 0; i < g->npanel; i++) {
         const struct geom_panel *p = g->panel + i;
-        const int begin = p->slow0 - p->range[GEOM_MIN_SS]; /* of its array of the data */
+        const int begin = p->slow0 - p->range[GEOM_MIN_SS]; /* first row of its array of the
+                                                               data */
 
         if (!may_lie_on(p, bad)) continue;
         if (bad->in_lab) {

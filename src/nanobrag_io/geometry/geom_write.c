@@ -41,7 +41,7 @@ static int begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Returns 1 for a name that readers take for one. */
+/* Returns 1 for a name that readers accept. */
 static int is_allowed(const char *name)
 {
     if (!*name || begins(name, "bad") || begins(name, "group") || strcmp(name, "all") == 0
@@ -136,7 +136,7 @@ static void put_real(struct geom_out *o, const char *owner, const char *key, dou
     put_text(o, "\n");
 }
 
-/* Writes a real with so many digits that a number which was read is the same again. */
+/* Writes a real with enough digits to read back the same number. */
 static void put_exact(struct geom_out *o, const char *owner, const char *key, double value)
 {
     char text[TEXT_REAL];
@@ -236,7 +236,7 @@ static void put_rigid_groups(struct geom_out *o)
     }
 }
 
-/* Writes a group by what is directly in it; g = -1: the whole. */
+/* Writes a group as a list of its direct members; g = -1: the whole detector. */
 static void put_group(struct geom_out *o, int g)
 {
     int any = 0;
@@ -261,8 +261,8 @@ static void put_groups(struct geom_out *o)
 
 /* ---- panels ---- */
 
-/* Where the detector stands along the beam, mm: its origin, else that of its first panel
- * downstream, else that of its first panel. */
+/* The position of the detector along the beam, mm: its own origin, else the origin of the
+ * first panel downstream, else the origin of the first panel. */
 static double distance_of(const struct geom_out *o)
 {
     double origin[3];

@@ -1,6 +1,7 @@
 /*
  * geometry.h - a detector of panels as a file states it. Readers fill in the lists in the
- * frame whose beam is +z, and geometry_finish() those in the frame whose beam is +x.
+ * frame whose beam is +z; geometry_finish() fills in the lists in the frame whose beam is
+ * +x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +10,7 @@
 
 #include <nanobrag/geometry.h>
 
-/* The frames that panels are in: those of conventions whose beam is +z, and +x. */
+/* The frames of panels: for conventions whose beam is +z, and +x. */
 enum { ALONG_Z, ALONG_X, FRAMES };
 
 struct nb_geometry {
@@ -22,12 +23,13 @@ struct nb_geometry {
     char *distance_from, *wavelength_from;
 };
 
-/* Allocates the lists, which become 0, and sets their lengths; `name` is that of the file.
- * nb_geometry_free() is right in any case. */
+/* Allocates the lists, which become 0, and sets their lengths; `name` is the file's, for
+ * messages. nb_geometry_free() is right in any case. */
 nb_status geometry_reserve(nb_context *ctx, const char *name, int npanel, int ngroup,
                            nb_geometry *out);
 
-/* Copies the lists to the other frame, in which what lies in no group is turned. */
+/* Copies the lists to the other frame; panels and groups that are in no group are
+ * turned. */
 void geometry_finish(nb_geometry *geometry);
 
 #endif

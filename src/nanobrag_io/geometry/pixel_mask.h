@@ -21,7 +21,7 @@ struct pixel_rectangle {
     int slow0, fast0, nslow, nfast;
 };
 
-/* Makes a mask of an image in which nothing is masked; `name` is that of the file. */
+/* Makes a mask of an image with no pixel masked; `name` is the file's, for messages. */
 nb_status pixel_mask_begin(nb_context *ctx, const char *name, int nslow, int nfast,
                            struct pixel_mask *mask);
 

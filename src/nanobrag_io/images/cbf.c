@@ -3,8 +3,8 @@
  * in byte offset compression of CBF (International Tables for Crystallography G, 5.6.3.2):
  * differences of neighbours in as few bytes as they need.
  *
- * The header has no vector. What its numbers mean is fixed by how dxtbx reads them: fast is
- * +x of its frame and the spindle, slow is -y, and the beam travels along -z.
+ * The header has no vector. dxtbx fixes the meaning of its numbers: fast is +x of its frame
+ * and the spindle, slow is -y, and the beam travels along -z.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -155,7 +155,7 @@ static void add_sensor(struct header *header, const struct exposure *exposure)
         exact(thickness / 1000, text));
 }
 
-/* Adds what the image was taken with. */
+/* Adds the exposure: geometry, beam and rotation. */
 static void add_exposure(struct header *header, const struct exposure *exposure,
                          double overload)
 {
@@ -179,7 +179,7 @@ static void add_exposure(struct header *header, const struct exposure *exposure,
     add_number(header, "Polarization", exposure->laboratory.polarization_fraction, "");
 }
 
-/* Composes everything before the pixels, of which there are n bytes. */
+/* Composes everything before the n bytes of pixels. */
 static void compose(struct header *header, const char *path,
                     const struct exposure *exposure, double overload, size_t n)
 {

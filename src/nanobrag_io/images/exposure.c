@@ -138,7 +138,7 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     return NB_OK;
 }
 
-/* Turns a pose into that within group g, -1: none. */
+/* Converts a pose to the frame of group g (-1: none). */
 static struct panel_pose within_group(const struct exposure *exposure, int g,
                                       struct panel_pose pose)
 {
@@ -268,8 +268,8 @@ static int has_same_panels(const struct exposure *a, const struct exposure *b)
     return 1;
 }
 
-/* Returns the attenuation over that of the material at the wavelength, or that of an
- * unknown material itself. */
+/* Returns the attenuation divided by the material's attenuation at the wavelength; for an
+ * unknown material, the attenuation itself. */
 static double relative_attenuation(const struct exposure *exposure)
 {
     const double table = attenuation_at(exposure->material, exposure->wavelength);

@@ -1,6 +1,6 @@
 /*
- * exposure.h - what an image was taken with, as the formats of images state it: lengths in
- * mm, vectors in the frame of dxtbx (nanobrag_io/laboratory.h).
+ * exposure.h - the experiment behind an image, as the formats of images state it: lengths
+ * in mm, vectors in the frame of dxtbx (nanobrag_io/laboratory.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,14 +39,14 @@ struct exposure {
     double seconds, fluence; /* photons/m^2 in these seconds */
     double flux, beam_size; /* photons/s through a square of this edge */
     double stokes[4]; /* of intensity 1, with Q along x of NeXus */
-    /* what tells the scene from others (scene/members/fingerprint.h): a checksum of the
-     * parameters of the image, and numbers of the scene (nscene) or NULL */
+    /* identify the scene (scene/members/fingerprint.h): row is a checksum of the parameters
+     * of the image, scene (nscene) has the numbers of the scene, or is NULL */
     double row, *scene;
     size_t nscene;
 };
 
 /*
- * Describes an image of a simulator whose resolved scene and description these are.
+ * Describes an image of a simulator from its resolved scene and description.
  *
  *   source   the sources of the beam, with the weights of nb_simulator_source()
  *   window   kept by the exposure
@@ -62,7 +62,7 @@ void exposure_free(struct exposure *exposure);
 /* Returns the pose of a panel within the frame of its group, or of the whole. */
 struct panel_pose exposure_panel_pose(const struct exposure *exposure, int i);
 
-/* Returns that of a group within the frame of its own group. */
+/* Returns the pose of a group within the frame of its own group. */
 struct panel_pose exposure_group_pose(const struct exposure *exposure, int g);
 
 /* States a rotation backwards as one forwards about the reverse of the spindle, because
@@ -74,7 +74,7 @@ void exposure_turn_forwards(struct exposure *exposure);
  * is thin, so that dxtbx corrects no position for its depth. */
 int exposure_sensor(const struct exposure *exposure, int last, double *thickness);
 
-/* Warns where dxtbx will take that sensor to absorb otherwise by over 1 %. */
+/* Warns if dxtbx will assume an absorption of the sensor that differs by more than 1 %. */
 void exposure_warn_of_sensor(nb_context *ctx, const char *path,
                              const struct exposure *exposure, int last);
 
@@ -83,12 +83,12 @@ void exposure_warn_of_sensor(nb_context *ctx, const char *path,
 void exposure_warn_of_upstream(nb_context *ctx, const char *path,
                                const struct exposure *exposure);
 
-/* Returns what differs between two exposures, of detector, spindle, sensor and number of
- * wavelengths, as a clause; NULL: nothing does. */
+/* Compares detector, spindle, sensor and number of wavelengths of two exposures. Returns
+ * the first difference as a clause; NULL: there is none. */
 const char *exposure_changed(const struct exposure *first, const struct exposure *now);
 
-/* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
- * name. */
+/* Refuses, with NB_ERR_UNSUPPORTED, a detector that no format of flat panels can state.
+ * `format` is the format's name. */
 nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,
                               const char *format);
 

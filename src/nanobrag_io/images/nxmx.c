@@ -1,8 +1,8 @@
 /*
  * nxmx.c - writes an NXmx file frame by frame. The pixels are one array (frame, slow,
  * fast), in chunks as wide as the image and as high as the first panel, because a reader
- * wants whole panels, which as a rule are stacked. What a file states once is taken from
- * its first frame, and lists with a number for each frame are written at the end.
+ * wants whole panels, which as a rule are stacked. Numbers that a file states once come
+ * from its first frame. Lists with a number for each frame are written at the end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,9 +40,10 @@ struct nxmx {
     struct file_out out;
     struct hdf5_tree tree;
     struct hdf5_room disk;
-    int reserve; /* what file_reserve() holds free for the end of the file */
+    int reserve; /* descriptor of file_reserve(), for the end of the file */
     size_t reserved; /* bytes */
-    int full; /* errno: no frame can be appended any more, but those before can be kept */
+    int full; /* errno: no further frame can be appended, but the frames so far can be
+                 kept */
     hid_t driver;
     hid_t data; /* the pixels */
     struct exposure first; /* of the first frame */
@@ -136,7 +137,8 @@ static nb_status state_of(struct nxmx *nxmx)
     return nxmx->out.status != NB_OK || nxmx->tree.failed ? fail_hdf5(nxmx) : NB_OK;
 }
 
-/* There is no room for a frame. The file ends with those before, if there are any. */
+/* Fails because there is no room for a frame. The file ends with the frames before it, if
+ * any. */
 static nb_status fail_full(struct nxmx *nxmx)
 {
     char kept[60];
@@ -163,7 +165,7 @@ static void release(struct nxmx *nxmx)
     free(nxmx);
 }
 
-/* Begins the file itself, which only HDF5's own needs are a reason to refuse. */
+/* Begins the file itself. HDF5 cannot write to pipes and devices, so these are refused. */
 static nb_status begin_file(struct nxmx *nxmx)
 {
     const char *slash = strrchr(nxmx->path, '/');
@@ -290,8 +292,8 @@ static void put_rows(struct nxmx *nxmx, const nb_array *image, hsize_t s, hsize_
     if (there >= 0) (void)hdf5.H5Sclose(there);
 }
 
-/* Writes the pixels in bands as high as the first panel, whatever the places of the others,
- * so that each chunk is compressed as a whole. */
+/* Writes the pixels in blocks of rows as high as the first panel, wherever the other panels
+ * lie, so that each chunk is compressed as a whole. */
 static void put_pixels(struct nxmx *nxmx, const nb_array *image)
 {
     const hsize_t nslow = (hsize_t)nxmx->first.nslow, nfast = (hsize_t)nxmx->first.nfast;
@@ -304,7 +306,7 @@ static void put_pixels(struct nxmx *nxmx, const nb_array *image)
         put_rows(nxmx, image, s, band < nslow - s ? band : nslow - s);
 }
 
-/* Writes what the first frame tells. */
+/* Writes the contents that the first frame determines. */
 static nb_status begin_data(struct nxmx *nxmx)
 {
     const nb_nxmx_options *o = &nxmx->options;
@@ -324,7 +326,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     return nxmx->out.status;
 }
 
-/* Refuses what cannot change in a file. */
+/* Refuses a change of the exposure that a file cannot state. */
 static nb_status check_unchanged(struct nxmx *nxmx, const struct exposure *exposure)
 {
     const char *const what = exposure_changed(&nxmx->first, exposure);
@@ -375,7 +377,7 @@ static nb_status check_frame(struct nxmx *nxmx, const struct exposure *exposure,
     return check_sweep(nxmx, exposure);
 }
 
-/* Keeps what differs from frame to frame. */
+/* Keeps the numbers that differ from frame to frame. */
 static nb_status remember(struct nxmx *nxmx, const struct exposure *exposure)
 {
     const size_t m = exposure->spectrum.n;
@@ -404,8 +406,8 @@ static nb_status remember(struct nxmx *nxmx, const struct exposure *exposure)
     return NB_OK;
 }
 
-/* Keeps room for what is written at the end: the tree, and lists with numbers of each of n
- * frames. Returns 0, or an errno if there is none. */
+/* Keeps room for the end of the file: the tree, and lists with numbers of each of n frames.
+ * Returns 0, or an errno if there is none. */
 static int hold_room(struct nxmx *nxmx, size_t n, size_t sources)
 {
     enum { TREE = 1 << 17, FRAME = 512, SOURCE = 16 };
@@ -494,7 +496,7 @@ nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master
 
 /* ---- the end ---- */
 
-/* Closes what is open in HDF5; the failures of that are in the tree. */
+/* Closes all open objects of HDF5; failures are recorded in the tree. */
 static void close_hdf5(struct nxmx *nxmx)
 {
     if (nxmx->data >= 0) (void)hdf5_checked(&nxmx->tree, hdf5.H5Dclose(nxmx->data));
@@ -504,7 +506,7 @@ static void close_hdf5(struct nxmx *nxmx)
     nxmx->data = nxmx->tree.file = nxmx->driver = -1;
 }
 
-/* Writes what is known only now. */
+/* Writes the contents that are known only at the end. */
 static nb_status finish_tree(struct nxmx *nxmx)
 {
     struct hdf5_tree *const tree = &nxmx->tree;
@@ -556,7 +558,7 @@ void nxmx_drop(struct nxmx *nxmx)
 
     if (!nxmx) return;
     if (nxmx->out.fd >= 0) {
-        /* what HDF5 still writes as it closes need not succeed */
+        /* writes of HDF5 during its close need not succeed */
         if (nxmx->out.status == NB_OK) nxmx->out.status = NB_ERR_CANCELLED;
         hdf5_turn_begin(&turn);
         close_hdf5(nxmx);

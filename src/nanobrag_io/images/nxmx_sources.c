@@ -18,7 +18,7 @@
 
 /* ---- looking into a file ---- */
 
-/* What a file says of its array of pixels. */
+/* The array of pixels that a file states. */
 struct looked {
     hsize_t size[3]; /* 0: there is no such array */
     int same; /* 1: its numbers have the type that was expected */
@@ -53,7 +53,7 @@ static void look_at(struct hdf5_tree *tree, const struct nxmx_pixels *expected,
     if (data >= 0) (void)hdf5.H5Dclose(data);
 }
 
-/* Opens a file and reads that of it; `expected` may be NULL. */
+/* Opens a file and describes its array of pixels in *out; `expected` may be NULL. */
 static nb_status look_into(nb_context *ctx, const char *path,
                            const struct nxmx_pixels *expected, struct looked *out)
 {
@@ -109,7 +109,7 @@ static int read_list(struct hdf5_tree *tree, const char *path, size_t n, double 
     return found;
 }
 
-/* Reads what a file says of n numbers of its scene and of its frames. */
+/* Reads n numbers of the scene, and the checksums of the frames, from a file. */
 static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t frames,
                             double *out)
 {
@@ -133,7 +133,7 @@ static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t 
                 path);
 }
 
-/* Number i of the scene is another one. */
+/* Fails because number i of the scene differs. */
 static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double there,
                             double here)
 {
@@ -247,7 +247,7 @@ static void map_source(struct hdf5_tree *tree, hid_t properties, hid_t there,
 void nxmx_sources_write(struct hdf5_tree *tree, const struct nxmx_sources *sources,
                         const struct nxmx_pixels *pixels)
 {
-    /* what a reader finds where a file is absent: no count that is valid */
+    /* the value that a reader finds for an absent file; it is not a valid count */
     const double absent = pixels->type == *hdf5.H5T_STD_U16LE_g ? 65535 : -1;
     const hsize_t *const all = pixels->size;
     hsize_t begin[3] = {0, 0, 0};

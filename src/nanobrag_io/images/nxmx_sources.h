@@ -14,7 +14,7 @@
 
 struct nxmx_source {
     char *path; /* as the master names it */
-    size_t frames; /* all that it has */
+    size_t frames; /* number of all its frames */
 };
 
 struct nxmx_sources {
@@ -32,8 +32,8 @@ struct nxmx_pixels {
  * NB_ERR_FORMAT, NB_ERR_UNSUPPORTED. */
 nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames, int *master);
 
-/* Add a file to the list, once its pixels are known to have the type and the size, whose
- * number of frames is that of the file. A path without a slash at its start begins in the
+/* Add a file to the list after a check that its pixels have the given type and size; the
+ * size includes the number of frames. A path without a slash at its start begins in the
  * folder of `master`. Errors: NB_ERR_FILE, NB_ERR_SHAPE, NB_ERR_MEMORY. */
 nb_status nxmx_sources_add(nb_context *ctx, struct nxmx_sources *sources,
                            const char *master, const char *path,

@@ -4,8 +4,8 @@
  *
  * Each panel is a module whose position is a chain of translations: pixels -> module_offset
  * -> det_z, the distance along the beam. Directions are vectors, so that a tilt needs no
- * rotation in the chain. Where panels are in groups, the frame of each group is a rotation
- * with an offset between the two.
+ * rotation in the chain. If panels are in groups, the frame of each group is a rotation
+ * with an offset, between module_offset and det_z.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,8 +29,8 @@
 #define SAMPLE     "/entry/sample"
 #define OMEGA      SAMPLE "/transformations/omega"
 
-/* The chain has no step along the beam where this meets the detector farther away than
- * that, or nowhere: an offset relative to it would lose digits, mm. */
+/* If the beam meets the detector farther away than this, mm, or nowhere, the chain has no
+ * step along the beam: offsets relative to it would lose digits. */
 static const double distance_most = 1e5;
 
 enum { PATH_LENGTH = 128, USER_MASK = 1 << 8 /* bit of pixel_mask: masked by the user */ };
@@ -77,8 +77,8 @@ static void put_step(struct hdf5_tree *tree, const char *path, double value,
     hdf5_attribute(tree, path, "depends_on", after);
 }
 
-/* Writes the rotation about a unit vector that turns the axes of a frame to those of a
- * pose, and its angle, radian. */
+/* Finds the rotation that turns the axes of a frame to the axes of a pose: its unit vector
+ * in about[3]; returns its angle, radian. */
 static double rotation_to(double axis[3][3], double about[3])
 {
     /* a quaternion from its largest component (Shepperd, J. Guidance 1, 1978, 223);
@@ -118,7 +118,7 @@ static double step_along_beam(const struct exposure *first)
     return fabs(first->distance) < distance_most ? first->distance : 0;
 }
 
-/* Turns a pose that lies in no group from the frame of dxtbx to that behind det_z. */
+/* Turns a pose that lies in no group from the frame of dxtbx to the frame behind det_z. */
 static void turn_pose(const struct exposure *first, struct panel_pose *pose)
 {
     laboratory_nexus(pose->at, pose->at);
@@ -267,7 +267,7 @@ int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposur
     int narrow = 0;
     int32_t *mask;
 
-    /* no mask for gaps between panels alone, which no module shows */
+    /* gaps between panels need no mask, because no module shows them */
     if (tree->failed || window_is_whole(window) || count_masked(first) == 0) return 1;
     mask = malloc(n * sizeof *mask);
     if (!mask) return 0;

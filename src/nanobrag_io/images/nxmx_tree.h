@@ -27,7 +27,7 @@ struct nxmx_times {
     char start[32], end[32]; /* of UTC, ISO 8601 */
 };
 
-/* What a file states once, from its first frame. */
+/* Writes the contents that a file states once, from its first frame. */
 void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start);
 void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first);
 void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double overload);
@@ -36,17 +36,18 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
  * memory. */
 int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
 
-/* Where a file says which scene its frames are of (scene/members/fingerprint.h): the
+/* The group that identifies the scene of the frames (scene/members/fingerprint.h): the
  * numbers of the scene, and a checksum of the parameters of each frame. */
 #define NXMX_SCENE "/entry/nanobrag"
 
-/* Writes them where the first frame has the numbers of the scene. Returns 0 without memory.
+/* Writes this group if the first frame has the numbers of the scene. Returns 0 without
+ * memory.
  */
 int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
                     const struct nxmx_frame *frame, size_t n);
 
-/* What is known at the end. `sweep` is 1 if the crystal turns from frame to frame. Returns
- * 0 without memory. */
+/* Writes the contents that are known at the end. `sweep` is 1 if the crystal turns from
+ * frame to frame. Returns 0 without memory. */
 int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
                   const struct nxmx_frame *frame, size_t n, int sweep, const char *end);
 

@@ -69,8 +69,8 @@ void document_reals(struct document *d, cJSON *to, const char *key, const double
     for (size_t i = 0; i < n; i++) document_real(d, array, NULL, values[i]);
 }
 
-/* Returns the length of the UTF-8 sequence at p, or 0 if there is none: no longer form of a
- * character counts, no half of a pair of UTF-16, and nothing beyond U+10FFFF. */
+/* Returns the length of the UTF-8 sequence at p, or 0 if there is none. Overlong forms,
+ * halves of a pair of UTF-16, and characters beyond U+10FFFF do not count. */
 static size_t sequence(const unsigned char *p)
 {
     const size_t n = p[0] < 0x80   ? 1
@@ -88,7 +88,7 @@ static size_t sequence(const unsigned char *p)
     return n;
 }
 
-/* JSON is UTF-8: other bytes, of which the name of a file may consist, become '?'. */
+/* JSON is UTF-8: other bytes, which the name of a file may contain, become '?'. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text)
 {
     cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();

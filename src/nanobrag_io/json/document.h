@@ -29,14 +29,14 @@ void document_real(struct document *d, cJSON *to, const char *key, double value)
 void document_reals(struct document *d, cJSON *to, const char *key, const double *values,
                     size_t n);
 
-/* The same with so many digits. */
+/* The same with `digits` digits. */
 void document_digits(struct document *d, cJSON *to, const char *key, double value,
                      int digits);
 
 void document_null(struct document *d, cJSON *to, const char *key);
 void document_flag(struct document *d, cJSON *to, const char *key, int value);
 
-/* Adds a string, of which bytes that are not UTF-8 become '?', or null. */
+/* Adds a string, or null. Bytes that are not UTF-8 become '?'. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text);
 
 /* Writes the document as a file and frees it; `what` names it for messages. */

@@ -1,7 +1,8 @@
 /*
  * dtrek.c - the experiment that a header of d*TREK states (Rigaku and others write it): a
  * detector on a goniometer of its own, each axis a rotation or a translation in the frame
- * of the laboratory, from the outermost inwards. That frame is taken for dxtbx's, as there.
+ * of the laboratory, from the outermost inwards. That frame is assumed to be dxtbx's, as
+ * dxtbx does.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -82,7 +83,8 @@ static nb_status read_prefix(struct dtrek *d)
 
 /* ---- detector ---- */
 
-/* Reads where the direct beam meets the detector as all axes are at 0, and the pixel. */
+/* Reads the edge of a pixel, and where the direct beam meets the detector with all axes at
+ * 0. */
 static nb_status read_pixels(const struct dtrek *d, struct models *m, double beam[2])
 {
     double info[4] = {0}, size[2];
@@ -109,7 +111,7 @@ static nb_status read_pixels(const struct dtrek *d, struct models *m, double bea
     return NB_OK;
 }
 
-/* Reads the directions of the pixels as all axes are at 0. */
+/* Reads the directions of the pixels with all axes at 0. */
 static void read_directions(const struct dtrek *d, double fast[3], double slow[3])
 {
     double v[6] = {1, 0, 0, 0, 1, 0}, t[4] = {1, 0, 0, 1}, read[6];
@@ -123,7 +125,7 @@ static void read_directions(const struct dtrek *d, double fast[3], double slow[3
     }
 }
 
-/* Reads the units of the axes, of which those that are missing are the usual ones. */
+/* Reads the units of the axes; a missing one is the usual one. */
 static nb_status read_units(const struct dtrek *d, struct axes *axes)
 {
     char key[KEY];
@@ -221,7 +223,7 @@ static nb_status read_detector(const struct dtrek *d, struct models *m, struct a
 
 /* ---- beam and scan ---- */
 
-/* Reads a wavelength, before which their number may stand. */
+/* Reads a wavelength; the number of wavelengths may stand before it. */
 static double wavelength_of(const struct dtrek *d, const char *key)
 {
     double value[3] = {0};

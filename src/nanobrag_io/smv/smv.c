@@ -234,7 +234,7 @@ static nb_status read_sides(nb_context *ctx, const char *name, nb_smv *smv)
     return check_side(ctx, name, "DETECTOR_DIMENSIONS", both[n - 1], &smv->nslow);
 }
 
-/* Reads what the header says of the pixels. */
+/* Reads the layout of the pixels from the header. */
 static nb_status read_layout(nb_context *ctx, const char *name, nb_smv *smv)
 {
     NB_TRY(read_sides(ctx, name, smv));
@@ -247,7 +247,7 @@ static int states_type(struct span header)
     return smv_value(header, "TYPE").n > 0 || smv_value(header, "Data_type").n > 0;
 }
 
-/* Says what had to be assumed, and refuses where the file contradicts it. */
+/* Reports assumptions about the file, and refuses a file that contradicts them. */
 static nb_status check_assumptions(nb_context *ctx, const char *name, size_t n,
                                    uint64_t pixels, const nb_smv *smv)
 {
@@ -318,8 +318,8 @@ nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t
     return NB_OK;
 }
 
-/* A file needs what its header announces: itself and its pixels, of up to 4 bytes each
- * where it does not say of which type. */
+/* Asks for the bytes that the header announces: the header and the pixels, with 4 bytes
+ * each if it does not state their type. */
 static nb_status smv_header(nb_context *ctx, const char *name, const void *bytes, size_t n,
                             size_t *wanted)
 {

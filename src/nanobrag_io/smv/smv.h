@@ -15,8 +15,8 @@ struct nb_smv {
     int nfast, nslow;
     int type, bits; /* as in nb_array, of the pixels */
     int is_big_endian;
-    double ratio; /* of R-AXIS: what 16 bits with the highest set are multiplied by; 0: no
-                     such code */
+    double ratio; /* of R-AXIS: factor for 16 bits with the highest one set; 0: no such
+                     code */
     unsigned char *bytes; /* of the pixels; NULL: the file has too few */
 };
 

@@ -1,6 +1,6 @@
 /*
- * smv_type.c - how the pixels of an SMV image are stored, by the words of its header: TYPE,
- * which most programs write, or Data_type, which d*TREK does.
+ * smv_type.c - how the pixels of an SMV image are stored, according to its header: TYPE,
+ * which most programs write, or Data_type, which d*TREK writes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 enum { WORD = 16 };
 
-/* What a word says; 0: nothing. A number of bits alone is that of an integer. */
+/* The meaning of a word; 0: none. A number of bits alone means an integer. */
 static const struct word {
     const char *word;
     int type, bits; /* type: one of nb_array + 1 */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Defined by the build: the name under which the system finds the library that was there,
- * and its path, for a folder where the system does not look. */
+/* Defined by the build: the name of the library, which the system searches, and its path,
+ * for a folder that the system does not search. */
 static const char *const names[] = {NANOBRAG_HDF5_NAME, NANOBRAG_HDF5_PATH};
 
 struct hdf5_library hdf5;

@@ -1,7 +1,7 @@
 /*
- * hdf5_library.h - the functions and types of HDF5, which is opened while the program runs:
- * libhdf5 brings thirty other libraries, and linked to it every run, most of which write no
- * NXmx, would start 15 ms later.
+ * hdf5_library.h - the functions and types of HDF5, which is opened while the program runs.
+ * libhdf5 loads thirty other libraries. If this library linked to it, every run would start
+ * 15 ms later, and most runs write no NXmx.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -101,7 +101,7 @@ extern struct hdf5_library hdf5;
 enum { HDF5_WHY = 256 };
 
 /* Opens the library that this one was built for. Returns 1, or 0 with a clause in `why`
- * that says what is missing. Nothing else may be called before. */
+ * that names the missing part. Call it before any other function. */
 int hdf5_library_open(char why[HDF5_WHY]);
 
 #endif

@@ -30,7 +30,7 @@ struct hdf5_late {
     char *bytes;
 };
 
-/* What a list of properties carries to target_open(). */
+/* Data that a list of properties carries to target_open(). */
 struct target_info {
     struct file_out *out;
     struct hdf5_room *room;
@@ -55,7 +55,7 @@ static void keep(struct hdf5_room *room, struct file_out *out, haddr_t at, size_
     room->late[room->n++] = (struct hdf5_late){at, n, copy};
 }
 
-/* Puts what is kept over n bytes that were read. */
+/* Overwrites n bytes that were read with the kept ones. */
 static void read_kept(const struct hdf5_room *room, haddr_t from, size_t n, char *bytes)
 {
     for (size_t i = 0; i < room->n; i++) {

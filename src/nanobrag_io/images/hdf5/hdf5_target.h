@@ -10,24 +10,25 @@
 #include "nanobrag_io/file.h"
 #include "nanobrag_io/images/hdf5/hdf5_library.h"
 
-/* Where a file is that has no more room. Its pixels are then dropped, and the bytes that
- * hold it together are kept in memory, until hdf5_room_recover(). */
+/* The state of a file that has no more room. Its further pixels are dropped. The bytes of
+ * its structure are kept in memory until hdf5_room_recover(). */
 struct hdf5_room {
     int error; /* errno; 0: there is room */
     long long most; /* bytes where pixels may end, as of a limit on files; 0: anywhere */
-    struct hdf5_late *late; /* (n) what is kept, in order */
+    struct hdf5_late *late; /* (n) kept bytes, in order */
     size_t n;
 };
 
-/* Writes what was kept, once there is room for it. Its failure is that of the file. */
+/* Writes the kept bytes, once there is room for them. A failure counts as a failure of the
+ * file. */
 void hdf5_room_recover(struct hdf5_room *room, struct file_out *out);
 void hdf5_room_free(struct hdf5_room *room);
 
 /*
  * Creates an HDF5 file in a file that was begun. After a write has failed, HDF5 is told
  * that this and all later ones succeeded, because it could not close the file otherwise:
- * `out->status` holds the failure, or `room` that of a full disk. No chunk of pixels waits
- * in memory: each is written when it is complete. Close it with H5Fclose() before
+ * `out->status` holds the failure; `room` holds it if the disk is full. No chunk of pixels
+ * waits in memory: each is written when it is complete. Close it with H5Fclose() before
  * file_end(), and only then its driver with H5FDunregister() if `driver` is not negative:
  * HDF5 still reads the driver as it closes the file. Returns a negative number if HDF5
  * fails.

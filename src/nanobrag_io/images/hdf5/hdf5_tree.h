@@ -1,7 +1,7 @@
 /*
  * hdf5_tree.h - groups, fields and attributes of an HDF5 file, and the lock of HDF5.
  *
- * Every function does nothing once `failed` is set; what HDF5 said first is in `why`.
+ * Every function does nothing once `failed` is set; `why` has HDF5's first message.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,8 +55,8 @@ void hdf5_text(struct hdf5_tree *tree, const char *path, const char *text);
 /* Attributes of the object at a path. */
 void hdf5_attribute(struct hdf5_tree *tree, const char *path, const char *name,
                     const char *text);
-/* One whose text has any length, which h5py gives to Python as a string: readers put names
- * together of it. */
+/* An attribute with text of variable length. h5py returns it as a string in Python; readers
+ * build names from it. */
 void hdf5_name_attribute(struct hdf5_tree *tree, const char *path, const char *name,
                          const char *text);
 void hdf5_vector(struct hdf5_tree *tree, const char *path, const char *name,
