@@ -28,12 +28,12 @@ struct density {
     struct fourier fourier;
     struct density_atom *atom; /* (natom) */
     const struct density_kernels *kernels;
-    /* the planes of the first index that an atom touches: those of the grid's plane p are
-     * [start[p], start[p + 1]) */
+    /* the planes of the first index that each atom touches; [start[p], start[p + 1]) belong
+     * to the grid's plane p */
     size_t *start;
     struct touch {
         uint32_t atom;
-        int plane; /* before it is wrapped into the grid */
+        int plane; /* plane, not yet wrapped into the grid */
     } * touch;
 };
 
@@ -151,7 +151,7 @@ static double factor_at(const struct density *d, double s2)
     return *volume / ((double)n[0] * n[1] * n[2]) * exp(d->sampling.blur * s2 / 4);
 }
 
-/* Adds the transform of the grid to A, or, of f'', i times it. */
+/* Adds the transform of the grid to A; for f'', adds i times the transform. */
 static void add_transform(struct density *d, int imaginary, complex_pair *a)
 {
     const struct sphere *sphere = &d->request->sphere;

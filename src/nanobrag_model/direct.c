@@ -1,8 +1,8 @@
 /*
- * direct.c - A(h) as the sum over the atoms as it is written, in double, without a grid.
+ * direct.c - A(h) as a plain sum over the atoms, in double, without a grid.
  *
- * It is what the density is compared with, and cheaper for few atoms.
- * exp(2 pi i h.r) is a product of three numbers from tables of the atom.
+ * Tests compare the density with it, and it is cheaper for few atoms. exp(2 pi i h.r) is a
+ * product of three numbers from tables of the atom.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,8 @@
 #include "base/floats.h"
 #include "nanobrag_model/structure.h"
 
-/* An atom as the sums need it: T(h) = exp(-h.beta h), and tables of exp(2 pi i h x). */
+/* The numbers of an atom for the sums: T(h) = exp(-h.beta h), and tables of exp(2 pi i h
+ * x). */
 struct summed_atom {
     size_t index; /* in the structure */
     double beta[SYMMETRIC];
@@ -22,7 +23,7 @@ struct summed_atom {
     complex_pair *wave[3]; /* the middle of each table: its index is h, k or l */
 };
 
-enum { BLOCK = 256 }; /* atoms that have their tables at a time */
+enum { BLOCK = 256 }; /* atoms whose tables exist at a time */
 
 struct block {
     int n;

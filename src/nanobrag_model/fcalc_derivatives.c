@@ -30,7 +30,7 @@ static nb_status check_list(const struct request *request, const nb_hkl *hkl)
                 request->how->dmin);
 }
 
-/* F/|F|, or 0 where F is. */
+/* F/|F|, or 0 if F is 0. */
 static void unit_of(const double f[2], double out[2])
 {
     const double modulus = hypot(f[0], f[1]);

@@ -74,8 +74,8 @@ static double *place_of(const struct fourier *fourier, int h, int k, int l)
            + 2 * (size_t)l;
 }
 
-/* FFTW's forward transform has exp(-2 pi i ...), and the function is real, so that its
- * value at -h is that at h with the other sign of the exponent. */
+/* FFTW's forward transform has exp(-2 pi i ...), and the function is real, so the value at
+ * -h equals the sum at h with the other sign of the exponent. */
 void fourier_get(const struct fourier *fourier, const int hkl[3], double out[2])
 {
     const double *at = place_of(fourier, hkl[0], hkl[1], hkl[2]);

@@ -17,9 +17,9 @@
 /* ---- the grid ---- */
 
 /*
- * The choice is piecewise constant, so that derivatives are those of what is computed: a
- * grid, a blur and radii stay the same while no atom leaves its file's position by more
- * than place_step/2 along an axis, nor its B by more than 1 A^2.
+ * The choice is piecewise constant, so derivatives are exact derivatives of the computed
+ * sum: grid, blur and radii stay the same while no atom moves by more than place_step/2
+ * along an axis from its position in the file, or changes its B by more than 1 A^2.
  */
 static const double place_step = 0.5, b_slack = 1, b_stride = 4; /* A, A^2, A^2 */
 
@@ -70,11 +70,11 @@ static void set_axes(const struct gemmi_model *model, struct sampling *out)
  * of B has fallen by exp(-B/(4 dmin^2) ((2 point_rate - 1)^2 - 1)) more than at the
  * surface.
  *
- * folded_most is how much of a Gaussian may fold back so, in the worst case, and tail_most
- * how much of an atom's charge may lie beyond its radius, both as multiples of the
- * tolerance. folded_most is above 1, as most atoms are broader and most reflections lie
- * inside. Measured, R and the rms difference of F are below a quarter of the tolerance, and
- * most so at low resolution, where atoms cancel each other and their tails do not
+ * folded_most is the largest part of a Gaussian that may fold back, in the worst case.
+ * tail_most is the largest part of an atom's charge beyond its radius. Both are multiples
+ * of the tolerance. folded_most is above 1, as most atoms are broader and most reflections
+ * lie inside. Measured, R and the rms difference of F are below a quarter of the tolerance,
+ * and most so at low resolution, where atoms cancel each other and their tails do not
  * (tests/structure/test_fcalc.c).
  */
 static const double point_rate = 1.5, folded_most = 10, tail_most = 1;
@@ -166,7 +166,7 @@ static double radius_of(const struct coefficients *c, double b, double tail)
     return high;
 }
 
-/* Sets the sphere within which the Gaussians are not cut off. */
+/* Sets the sphere of an atom; beyond it its Gaussians are cut off. */
 static void set_sphere(const struct request *request, const struct sampling *sampling,
                        size_t i, const struct coefficients *c, struct density_atom *out)
 {

@@ -62,7 +62,7 @@ static int is_anisotropic(const struct gemmi_atom *atom)
     return 0;
 }
 
-/* Sets what follows from the atoms' numbers. */
+/* Sets the members that follow from the atoms' numbers. */
 static nb_status set_numbers(nb_context *ctx, const char *name, nb_structure *structure)
 {
     const double b_per_u = 8 * acos(-1) * acos(-1);
@@ -128,7 +128,7 @@ static nb_status allocate(nb_structure *structure)
                : NB_ERR_MEMORY;
 }
 
-/* Says what the file lacks and what stands for it. */
+/* Reports the items that the file lacks, and the values used instead. */
 static void tell_lacks(nb_context *ctx, const char *name, const struct gemmi_model *model)
 {
     static const struct {

@@ -1,9 +1,10 @@
 /*
- * structure.h - the members of nb_structure, and what is shared by the two ways to its
- * structure factors: the sphere of reflections and a call's request.
+ * structure.h - the members of nb_structure, and the data that both ways to its structure
+ * factors share: the sphere of reflections and a call's request.
  *
- * Both ways compute A(h) of <nanobrag/structure.h>, that of the listed atoms alone, for the
- * whole sphere; sphere.c sums it over the space group. Complex numbers are pairs of double.
+ * Both ways compute A(h) of <nanobrag/structure.h> for the whole sphere. A(h) contains only
+ * the listed atoms; sphere.c sums it over the space group. Complex numbers are pairs of
+ * double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,8 +38,8 @@ struct nb_structure {
     double *least_b, *most_b; /* eigenvalues of `tensor`, smallest and largest (natom) */
 };
 
-/* B and its tensor are within these, A^2. Where B of the least displacement is below 0, a
- * density is blurred the more. */
+/* B and its tensor are within these, A^2. If the least displacement has a negative B, the
+ * density is blurred by more. */
 enum { B_LEAST = -10, B_MOST = 2000 };
 
 /* ---- the sphere of reflections ---- */
