@@ -125,7 +125,7 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
         return NB_OK;
     }
     dump->planes = 0;
-    if (n != length + TRAILER) /* of a file that is too long not all has been read */
+    if (n != length + TRAILER) /* a file that is too long has not been read to its end */
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: %s%llu bytes after the header, expected %llu, or %llu in a dump "
                     "of "

@@ -46,7 +46,7 @@ struct values {
     struct value *at;
 };
 
-/* The first operators with different rotations: those without centring. */
+/* The first operators with different rotations: the operators without centring. */
 static int count_rotations(const struct gemmi_crystal *crystal)
 {
     int n = 1;

@@ -43,7 +43,7 @@ static nb_status check_numbers(nb_context *ctx, const nb_fcalc *how)
     return NB_OK;
 }
 
-/* Chooses the method, and refuses what this build cannot do. */
+/* Chooses the method, and refuses a method that this build lacks. */
 static nb_status choose_method(nb_context *ctx, const nb_structure *structure,
                                nb_fcalc *how)
 {

@@ -11,7 +11,7 @@
 #include "kernels/density/density_rows.h"
 #include "nanobrag_model/structure.h"
 
-/* A grid for the density, and what decides how exact it is. */
+/* A grid for the density, and the numbers that decide its accuracy. */
 struct sampling {
     int n[3]; /* points along a, b, c */
     double blur; /* B that is added to every atom, A^2 */

@@ -1,6 +1,6 @@
 /*
  * api/execution.c - how the calls of a simulator are executed: the stream of its device,
- * and what compiled mode did.
+ * and the work of compiled mode.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -31,7 +31,7 @@ enum backend_operation {
  * (NULL: 0) with weights (NULL: 1). */
 struct objective_terms {
     const nb_array *cotangent;
-    const nb_target *target; /* with planes simulator_planes() has to be called before */
+    const nb_target *target; /* if it has planes, call simulator_planes() before */
     const nb_array *weight, *residual; /* used if the other two are NULL */
 };
 

@@ -65,7 +65,7 @@ static nb_status host_forward(struct request *r)
     struct job job = simulator_job(r->sim, r->scene, r->frame, r->photons);
 
     job.packed = r->packed;
-    job.dark = job.lattices > 1 ? NULL : r->dark; /* of all of them */
+    job.dark = job.lattices > 1 ? NULL : r->dark; /* tiles must be dark in all lattices */
     return run_image(r, &job);
 }
 

@@ -165,7 +165,7 @@ static double objective_of_row(const struct window *w, const struct objective *o
     return sum;
 }
 
-/* The sums of as many chunks are added in order, whatever the threads. */
+/* The sums of CHUNKS chunks are added in order, for any number of threads. */
 enum { CHUNKS = 64 };
 
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,

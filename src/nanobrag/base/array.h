@@ -11,8 +11,8 @@
 
 /*
  * Checks that `array` is a host image of nslow x nfast pixels of this type, with bits_a or
- * bits_b bits, or a stack of equal panels with as many. `name` is used in messages if the
- * array has no name.
+ * bits_b bits, or a stack of equal panels with as many pixels. `name` is used in messages
+ * if the array has no name.
  */
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);

@@ -22,7 +22,7 @@ struct nb_context {
     nb_context_options options;
     struct env env; /* environment variables, read when the context was made */
     int threads;
-    uint64_t launches, compiled_launches; /* kernel launches, and those by a plan */
+    uint64_t launches, compiled_launches; /* kernel launches, and launches by a plan */
     uint64_t fallbacks; /* calls of context_fall_back() */
     char fallback[CONTEXT_MESSAGE / 2]; /* text of the last fallback */
     int device,

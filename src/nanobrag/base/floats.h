@@ -21,7 +21,7 @@ struct floats {
 static inline int floats_are_standard(void)
 {
 #if defined(__x86_64__)
-    const unsigned control = 0xFFC0; /* of MXCSR: all but the flags of what happened */
+    const unsigned control = 0xFFC0; /* of MXCSR: all bits but the exception flags */
     unsigned short x87;
 
     __asm__ volatile("fnstcw %0" : "=m"(x87));

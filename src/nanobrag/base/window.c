@@ -518,8 +518,8 @@ static void add_extent(const struct tile *tile, const int *rectangle, int *exten
     }
 }
 
-/* Sets `extent` to the smallest rectangle around the rendered pixels of another, or, with
- * `any`, around some of them. Returns 0 if there are none. */
+/* Sets `extent` to the smallest rectangle around the rendered pixels of `rectangle`; with
+ * `any`, to one around some of them. Returns 0 if there are none. */
 static int find_extent(const struct window *w, const int *rectangle, int any, int extent[4])
 {
     const int first = max_int(rectangle[2] / TILE_SLOW, w->first_row);

@@ -62,7 +62,7 @@ struct window {
                             NULL: none */
     int boxed; /* 1: only pixels inside a box are rendered */
     int64_t count; /* rendered pixels */
-    int ntile; /* listed tiles, `first_tile` and those after it */
+    int ntile; /* number of listed tiles, from `first_tile` on */
     int first_tile;
     struct tile *tile; /* all tiles of the image that have a rendered pixel, row after row
                           of each panel */

@@ -41,7 +41,7 @@ struct check {
     double done; /* share of the check that is done, for the handler of progress */
     double coverage;
     uint64_t evaluations;
-    size_t nparam, pixels, n; /* pixels: of the image; n: those that are rendered */
+    size_t nparam, pixels, n; /* pixels: of the image; n: pixels that are rendered */
     int *rendered; /* places of the rendered pixels in the image (n) */
     double *x, *moved; /* (nparam) */
     nb_param *param; /* (nparam), with the value at x */

@@ -133,7 +133,7 @@ void plan_difference(const struct signature *from, const struct signature *to, c
 
 /* The cost model, in nanoseconds of one core: the time of a sample by precision; the factor
  * of an operation compared with an image; the constant time of an operation, for the sums
- * of its chunks; the time of counting a pixel; and the work that is worth another thread.
+ * of its chunks; the time of counting a pixel; and the work that justifies another thread.
  */
 static const double per_sample[] = {8, 4};
 static const double per_operation[] = {1, 3, 8, 0};

@@ -194,8 +194,8 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
     }
 }
 
-/* Sets distance = close/ratio and its tangent, which is 0 beside a beam that is parallel to
- * the detector: only a curved surface uses it, and that one is not. */
+/* Sets distance = close/ratio and its tangent, which is 0 for a beam parallel to the
+ * detector: only a curved surface uses the distance, and its beam is not parallel. */
 static void place_distance(double ratio, double ratio_dot, struct detector_place *place,
                            struct detector_place *place_dot)
 {

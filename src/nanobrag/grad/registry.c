@@ -14,7 +14,7 @@
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
 
-/* What a scene must have so that a parameter applies to it. */
+/* The condition that a scene must meet so that a parameter applies to it. */
 enum applies {
     ALWAYS,
     CELL,

@@ -16,9 +16,9 @@
 
 /*
  * Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond it. Fibre: 600 fwhm;
- * the fraction 0.59 fwhm/radius of the light lies beyond it, that is 1e-3. The
- * normalisation spreads this light over the kernel. A radius larger than the image costs
- * nothing, while a smaller one would put back light that has left the image.
+ * the fraction 0.59 fwhm/radius = 1e-3 of the light lies beyond it. The normalisation
+ * spreads this light over the kernel. A radius larger than the image costs nothing, while a
+ * smaller one would put back light that has left the image.
  */
 int psf_default_radius(int kind, double fwhm_pixels)
 {

@@ -46,7 +46,7 @@ static double shortest_wave(const struct phys_frame *frame)
 }
 
 /* When the peak of an image lies below this share of the brightest possible pixel, the
- * image holds only tails of gaussian spots, which float may have lost. Those of other
+ * image holds only tails of gaussian spots, which float may have lost. Spots of other
  * shapes are lost where the product of the lattice and the displacement factor nears the
  * smallest float, 1e-38. */
 static const double least_gauss = 1e-9, least_other = 1e-31;

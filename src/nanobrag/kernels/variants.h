@@ -29,8 +29,8 @@
         return objective_back(spec, job, tile, objective, workspace, bar, photons);        \
     }
 
-/* The same for the Jacobian of a tile, jacobian(spec, job, tile, along, workspace,
- * columns, photons, change). */
+/* The same as VARIANT_FUNCTION for the Jacobian of a tile, jacobian(spec, job, tile, along,
+ * workspace, columns, photons, change). */
 #define VARIANT_JACOBIAN(shape, lookup)                                                    \
     static void shape##_##lookup##_jacobian(const struct job *job,                         \
                                             const struct tile *tile,                       \

@@ -1,7 +1,7 @@
 /*
  * displacement.h - the isotropic displacement of the atoms, a factor exp(-2 B
  * (sin(theta)/lambda)^2) = exp(-B q^2/2) of every sample (docs/theory.md, 1): its value,
- * its derivatives, and every question that other files ask about B.
+ * its derivatives, and all functions that depend on B.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -223,7 +223,7 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
 struct phys_bump {
     struct phys_sample sample;
     real fall; /* derivative of the square by fudge rho^2 */
-    real bend; /* and by rho^2 */
+    real bend; /* derivative of the square by rho^2 */
     real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };
 

@@ -1,8 +1,8 @@
 /*
  * pixel.h - the sum over all samples of one pixel: layers x sub-pixels x sources x
  * orientations, in the order of docs/theory.md (1). A layer is one of the slices of the
- * sensor; a sub-pixel is one of the oversample x oversample squares of a pixel; a sample
- * is one of them seen by one source and orientation.
+ * sensor; a sub-pixel is one of the oversample x oversample squares of a pixel; a sample is
+ * one sub-pixel in one layer, seen by one source and orientation.
  *
  * Solid angle, polarization and capture vary slowly between samples. Unless the frame
  * asks for every sample, they are evaluated once, as in nanoBragg: the solid angle at the

@@ -138,8 +138,8 @@ struct phys_omega_slopes {
     real dr, dclose, darea;
 };
 
-/* Returns these derivatives for a sample at distance r whose solid angle is omega. If
- * omega is multiplied by a cotangent, so are they. */
+/* Returns the derivatives for a sample at distance r with solid angle omega. If omega is
+ * multiplied by a cotangent, the derivatives are, too. */
 PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detector *det,
                                                          real r, real omega)
 {

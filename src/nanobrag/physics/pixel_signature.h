@@ -20,8 +20,8 @@ PHYS_FN phys_hash phys_hash_word(phys_hash hash, long long word)
     return hash ^ (hash >> 29);
 }
 
-/* Hashes an integer held in a real; one that is too large, or NaN, gets a word of its
- * own. */
+/* Hashes an integer held in a real. An integer that is too large, or NaN, gets a word of
+ * its own. */
 PHYS_FN phys_hash phys_hash_whole(phys_hash hash, real x)
 {
     return phys_hash_word(hash, fabs(x) < (real)1e9 ? (long long)x : 0x7fffffffffffll);

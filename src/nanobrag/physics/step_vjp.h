@@ -137,8 +137,8 @@ struct phys_source_sums {
 };
 
 /* Propagates the cotangents of a sample in direction d under source `index`. Adds the
- * cotangent of the direction without the weight of the sample, which multiplies all
- * others. Returns dL/d(weight). */
+ * cotangent of the direction without the weight of the sample; all other cotangents include
+ * the weight. Returns dL/d(weight). */
 PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
                              struct phys_vec3 way, const struct phys_source_sums *sums,
                              struct phys_vec3 *d_bar, real *number,

@@ -24,8 +24,8 @@ struct random_stream {
 void random_seed_quirk(struct random_stream *random, int64_t seed);
 
 /* Starts a stream from any 64-bit seed, whatever the stream did before. Seeds 1 .. 2^31 - 2
- * give the numbers of random_seed_quirk() with a new table; others are hashed into that
- * range. */
+ * give the numbers of random_seed_quirk() with a new table; any other seed is hashed into
+ * that range. */
 void random_seed(struct random_stream *random, int64_t seed);
 
 /* Returns a seed from 1 to 2^31 - 2 that looks unlike the one given: the finaliser of

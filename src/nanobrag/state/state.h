@@ -99,7 +99,7 @@ struct nb_simulator {
     struct normal_work normal;
     double *unspread; /* photons before the point spread, if there is one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
-    struct params_lists resolved; /* what nb_simulator_resolved() returned last */
+    struct params_lists resolved; /* lists of the last result of nb_simulator_resolved() */
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work *spots; /* one for each lattice */
     struct continuous_work *continuous; /* one for each lattice */
@@ -193,7 +193,7 @@ nb_status simulator_packed(nb_simulator *sim, struct job *job);
 /* Returns the number of photons of a job, dense or packed. */
 size_t simulator_layout(const nb_simulator *sim, const struct job *job);
 
-/* Let a job, of a further lattice, write sim->other in the layout that it has. */
+/* Let the job of a further lattice write sim->other, in the job's own layout. */
 nb_status simulator_other(nb_simulator *sim, struct job *job);
 
 /* simulator_planes() allocates sim->planes on the first call that needs it;
@@ -202,9 +202,9 @@ nb_status simulator_other(nb_simulator *sim, struct job *job);
 nb_status simulator_planes(nb_simulator *sim);
 nb_status simulator_plane_columns(nb_simulator *sim, int chunks);
 
-/* Returns the sizes of a Jacobian along so many tangents, which are the parameters or, if
- * `any` is 1, any directions. simulator_assign_places() assigns
- * each place of the box in its workspace to the structure factor that it belongs to. */
+/* Returns the sizes of a Jacobian along `tangents` tangents: the parameters or, if `any` is
+ * 1, any directions. simulator_assign_places() assigns each place of the box in its
+ * workspace to the structure factor that it belongs to. */
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents,
                                                int any);
 void simulator_assign_places(const nb_simulator *sim, const struct jacobian_work *work);

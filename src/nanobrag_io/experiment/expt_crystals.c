@@ -20,7 +20,7 @@ static nb_status read_mosaicity(const struct expt *e, const cJSON *crystal,
 
     NB_TRY(expt_optional(e, crystal, "crystal", "ML_half_mosaicity_deg", &half, 1));
     NB_TRY(expt_optional(e, crystal, "crystal", "mosaicity", &sigma, 1));
-    if (half > 0) sigma = half / sqrt(3); /* of a top hat */
+    if (half > 0) sigma = half / sqrt(3); /* standard deviation of a top hat */
     if (!(sigma > 0 && sigma < 180)) return NB_OK;
     m->mosaic = sigma / MOSAIC_OF_SPREAD;
     m->found |= NB_FOUND_MOSAIC;
@@ -50,8 +50,7 @@ nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct m
 
 /* ---- experiments that share an image ---- */
 
-/* Returns the entry by which an experiment refers to a model; NULL: there is none, or it is
- * null. */
+/* Returns an experiment's reference to a model; NULL: there is none, or it is null. */
 static const cJSON *named(const cJSON *experiment, const char *kind)
 {
     const cJSON *which = cJSON_GetObjectItemCaseSensitive(experiment, kind);

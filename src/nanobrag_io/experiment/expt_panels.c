@@ -44,7 +44,7 @@ struct tree {
     int *of;
 };
 
-/* Reads a frame that is local to its parent's. */
+/* Reads a frame that is given relative to its parent's. */
 static nb_status read_frame(const struct expt *e, const cJSON *from, const char *what,
                             struct panel_pose *out)
 {

@@ -211,8 +211,7 @@ static void drop_scan(const struct expt *e, struct models *m, int *images)
     *images = 0;
 }
 
-/* Reads one of the models, as *model = NULL if there is none, and its list of scan points.
- */
+/* Reads one of the models (*model = NULL if there is none) and its list of scan points. */
 static nb_status find_model(const struct expt *e, const cJSON *experiment, const char *kind,
                             const char *list, const cJSON **model, const cJSON **points)
 {

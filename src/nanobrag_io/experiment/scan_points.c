@@ -84,7 +84,7 @@ static void transpose(const double a[9], double out[3][3])
         for (int k = 0; k < 3; k++) out[i][k] = a[3 * k + i];
 }
 
-/* Checks list k. *used becomes it, or NULL if it has no rows or there is no scan. */
+/* Checks list k. *used becomes the list, or NULL if it has no rows or there is no scan. */
 static nb_status check_list(const struct expt *e, const cJSON *list, int k, int images,
                             const cJSON **used)
 {

@@ -41,7 +41,7 @@ struct Refusal : std::runtime_error {
     throw Refusal(NB_ERR_FORMAT, text);
 }
 
-/* A number as text, with so many digits, whatever the locale. */
+/* Returns a number as text with `digits` digits, in any locale. */
 inline std::string text_of(double value, int digits)
 {
     std::ostringstream stream;
@@ -180,7 +180,7 @@ inline void skip_mark(const char **bytes, size_t *n)
     *n -= 3;
 }
 
-/* Refuses a CIF of so many words that gemmi, which makes a string of each, would need more
+/* Refuses a CIF with too many words: gemmi makes a string of each word and would need more
  * than about 3 GB. */
 inline void check_words(const char *bytes, size_t n)
 {

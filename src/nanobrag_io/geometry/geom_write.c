@@ -59,7 +59,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*p, *q);
 }
 
-/* Returns 1 if each of n names is allowed and unlike those before it in the list. */
+/* Returns 1 if each of n names is allowed and differs from all names before it in the
+ * list. */
 static int all_fit(const char **name, int before, int n, const char **sorted)
 {
     int fit = 1;

@@ -110,7 +110,7 @@ nb_status nb_geometry_apply(const nb_geometry *g, nb_scene *scene)
     d->also_kind = NB_ORIGIN_DEFAULT;
     memset(d->also, 0, sizeof d->also);
     memset(d->vectors, 0, 3 * sizeof d->vectors[0]);
-    memset(d->roi, 0, sizeof d->roi); /* of another image */
+    memset(d->roi, 0, sizeof d->roi); /* the ROI belongs to another image */
     d->box = NULL;
     d->nbox = 0;
     if (scene->beam.wavelength == 0) scene->beam.wavelength = g->info.wavelength;

@@ -32,7 +32,7 @@ struct exposure {
     int hit; /* the panel that the direct beam meets, or is nearest to */
     double distance, beam_fast, beam_slow; /* along the beam; from its outer corner */
     double thickness, attenuation; /* of the sensor, mm and 1/mm; 0: there is no sensor */
-    int material; /* of it, enum nb_material */
+    int material; /* of the sensor, enum nb_material */
     double wavelength; /* of the scene, or the mean of the spectrum of listed sources */
     struct spectrum spectrum;
     double phi, width; /* degree */

@@ -57,7 +57,7 @@ struct nxmx {
 static const struct {
     const char *name;
     H5Z_filter_t filter;
-    const char *package; /* of Debian, that has it */
+    const char *package; /* package of Debian with this filter */
 } compressions[] = {
     [NB_COMPRESSION_DEFLATE] = {"deflate", H5Z_FILTER_DEFLATE, "libhdf5-dev"},
     [NB_COMPRESSION_NONE] = {"none", 0, ""},
@@ -165,7 +165,8 @@ static void release(struct nxmx *nxmx)
     free(nxmx);
 }
 
-/* Begins the file itself. HDF5 cannot write to pipes and devices, so these are refused. */
+/* Begins the file itself. Pipes and devices are refused, because HDF5 cannot write to
+ * them. */
 static nb_status begin_file(struct nxmx *nxmx)
 {
     const char *slash = strrchr(nxmx->path, '/');

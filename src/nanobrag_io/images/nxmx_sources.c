@@ -226,7 +226,7 @@ void nxmx_sources_free(struct nxmx_sources *sources)
 
 /* ---- the virtual array ---- */
 
-/* Maps all frames of a file to those from `begin` on of the space `there`. */
+/* Maps all frames of a file to the frames of the space `there` from `begin` on. */
 static void map_source(struct hdf5_tree *tree, hid_t properties, hid_t there,
                        const struct nxmx_source *source, const hsize_t begin[3],
                        const hsize_t size[3])

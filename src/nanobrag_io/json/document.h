@@ -19,8 +19,8 @@ struct document {
 /* Begins a document with an object. */
 struct document document_begin(void);
 
-/* Each adds an item to an object under a key, or to an array with the key NULL. Those that
- * return it return NULL if it was lost, and accept NULL for `to`. */
+/* Each adds an item to an object under a key, or to an array with the key NULL. Functions
+ * that return the item return NULL if it was lost; all accept NULL for `to`. */
 cJSON *document_object(struct document *d, cJSON *to, const char *key);
 cJSON *document_array(struct document *d, cJSON *to, const char *key);
 

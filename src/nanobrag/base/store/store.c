@@ -44,7 +44,7 @@ static void explain(char why[STORE_WHY], const struct store *store, const char *
 
 /* ---- the folder ---- */
 
-/* Create the folder and those above it. Returns 0, with the reason, if that failed. */
+/* Create the folder and its parents. Returns 0, with the reason, if that failed. */
 static int make_folder(const struct store *store, char why[STORE_WHY])
 {
     char path[STORE_PATH];

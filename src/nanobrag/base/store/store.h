@@ -1,8 +1,8 @@
 /*
  * store.h - a folder of the user's cache, which many threads and processes share. Each
- * cache on disk (kernels built at run time) is one store, which alone knows what its files
- * mean. A file is whole or absent: it is written under another name and
- * renamed. No file is read that a user other than this one and root can have written.
+ * cache on disk (kernels built at run time) is one store; only the cache knows the meaning
+ * of its files. A file is whole or absent: it is written under another name and renamed. A
+ * file is refused if any user but this one and root could have written it.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -21,7 +21,7 @@ enum {
     CUBIN_MOST = 1 << 26 /* of one file; larger ones are not saved */
 };
 
-/* bytes of all files; past it those used least recently are removed */
+/* bytes of all files; above it the least recently used files are removed */
 #define CUBIN_CACHE_LIMIT ((uint64_t)256 << 20)
 
 /* Write the key of code: a digest of all that the code depends on, namely the texts, the

@@ -12,7 +12,8 @@
 #include "gpu/driver/gpu_scene.h"
 #include "kernels/job.h"
 
-/* What a kernel is built for: the JACOBIAN_CLASSES of jacobian_block.h, or f_block.h. */
+/* The tangents that a kernel is built for: the JACOBIAN_CLASSES of jacobian_block.h, or
+ * f_block.h. */
 enum gpu_derivatives_class {
     CLASS_FRAME, /* no tangent rotates the crystal or changes it */
     CLASS_TURNED, /* some tangents rotate the crystal */

@@ -1,5 +1,5 @@
 /*
- * hot.c - counts the uses of kernels, builds specialised ones for those used often on one
+ * hot.c - counts the uses of kernels, builds specialised kernels for often-used ones on a
  * background thread, and verifies that they give the same bits.
  *
  * SPDX-License-Identifier: MIT
@@ -77,8 +77,8 @@ static nb_status end_build(nb_context *ctx, struct gpu_scene *scene)
 
 /* ---- verification ---- */
 
-/* Compute the partial sums of a kernel over memory filled with NaN, so that none can be
- * left from another kernel. */
+/* Compute the partial sums of a kernel over memory filled with NaN, so that no sum can be
+ * left over from another kernel. */
 static nb_status partial_sums(nb_context *ctx, struct gpu_scene *scene,
                               const struct gpu_kernel *kernel, size_t blocks, double *out)
 {
@@ -143,8 +143,8 @@ static nb_status compare_row(nb_context *ctx, struct gpu_scene *scene,
     return compare(ctx, scene, kernels, blocks, sums, out);
 }
 
-/* Stop using a kernel for good. One that is in use stays loaded, since other scenes may
- * have recorded launches of it. */
+/* Stop using a kernel for good. A kernel in use stays loaded, because other scenes may have
+ * recorded launches of it. */
 static void abandon(const struct gpu *gpu, struct kernel_entry *entry)
 {
     if (entry->state == KERNEL_LOADED) registry_unload(gpu, entry);

@@ -1,8 +1,8 @@
 /*
- * hot.h - specialised kernels. For an image kernel that is used often, NVRTC builds one in
- * the background that is compiled for the frame flags (gpu/text/frame_flags.h) and so does
- * not test them. It replaces the kernel of the build in each scene where a comparison has
- * verified that it gives the same bits.
+ * hot.h - specialised kernels. For an image kernel that is used often, NVRTC builds a
+ * specialised kernel in the background. It is compiled for the frame flags
+ * (gpu/text/frame_flags.h) and so does not test them. It replaces the kernel of the build
+ * in each scene where a comparison has verified that it gives the same bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
  * entry, and the kernel to launch on return. No call waits for a build. A verification
  * launches both kernels on a row of tiles: it sends `parameters` to the device and
  * overwrites partial sums, so call this while no launch is under way. A kernel that cannot
- * be built is reported by one context_fall_back(). Errors: those of the device.
+ * be built is reported by one context_fall_back(). Errors: the device's.
  */
 nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                      const struct gpu_layout *layout,

@@ -114,7 +114,8 @@ static enum gpu_derivatives_class class_of(const struct tangents_order *order, i
     return few;
 }
 
-/* The next tangents, after `rotated` that rotate orientations and `others` that do not. */
+/* The tangents of the next pass, after `rotated` tangents that rotate orientations and
+ * `others` that do not. */
 static struct derivatives_pass next_pass(const struct derivatives_run *run, int rotated,
                                          int others)
 {

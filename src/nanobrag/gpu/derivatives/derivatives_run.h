@@ -28,7 +28,7 @@ struct tangents_along {
     const struct phys_frame_tangent *dot; /* (n) */
 };
 
-/* the order of the tangents: those that rotate orientations come first */
+/* the order of the tangents: tangents that rotate orientations come first */
 struct tangents_order {
     int *at; /* (n) */
     int rotating;

@@ -38,8 +38,9 @@ static void *append(char *staged, size_t *end, gpu_address address, const void *
     return at;
 }
 
-/* Stage the numbers of all tangents, then the lists that are read: rotations of those that
- * rotate orientations, sources of those that move one. Returns the number of bytes. */
+/* Stage the numbers of all tangents, then the lists that are read: rotations for tangents
+ * that rotate orientations, sources for tangents that move a source. Returns the number of
+ * bytes. */
 static size_t stage(struct derivatives_run *run, char *staged, gpu_address address)
 {
     const struct derivatives_pass *pass = &run->pass;

@@ -309,7 +309,7 @@ struct runtime_kernel {
     cuda_function function;
 };
 
-/* Note how much local memory a kernel takes that is about to be used. */
+/* Note the local memory of a kernel that is about to be used. */
 static cuda_result note_local(struct device *d, cuda_function function)
 {
     int local = 0;

@@ -18,7 +18,7 @@
 
 typedef uint64_t gpu_address; /* of the device; 0: none */
 
-/* what a kernel does */
+/* the work of a kernel */
 enum gpu_work {
     GPU_IMAGE, /* Bragg sums; named image_SQUARE_NEAREST and so on */
     GPU_FINISH, /* photons from those sums; named finish */
@@ -41,10 +41,10 @@ struct gpu_kernel {
     void *runtime; /* made by load(), used instead of the kernel of the build; or NULL */
 };
 
-/* A kernel on so many blocks of BLOCK_THREADS threads each. Its one argument is the address
- * of the parameters; the kernel's own parameters begin at `offset`. GPU_IMAGE and
- * GPU_FINISH may run so many blocks for each of several images, whose parameters follow
- * each other (struct gpu_parameters). */
+/* A kernel on `blocks` blocks of BLOCK_THREADS threads each. Its one argument is the
+ * address of the parameters; the kernel's own parameters begin at `offset`. GPU_IMAGE and
+ * GPU_FINISH may run this number of blocks for each of several images; the parameters of
+ * the images follow each other (struct gpu_parameters). */
 struct gpu_launch {
     struct gpu_kernel kernel;
     unsigned blocks;

@@ -24,7 +24,7 @@ nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene)
     return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
 }
 
-/* 1 when the lists are those in pinned memory. */
+/* 1 when the lists equal the lists in pinned memory. */
 static int is_same(const struct gpu_front *front, const struct gpu_span lists[FRONT_LISTS])
 {
     const unsigned char *at = front->pinned.memory + FRONT_BYTES;

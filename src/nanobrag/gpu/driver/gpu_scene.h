@@ -32,7 +32,7 @@ struct gpu_buffer {
     uint64_t digest[2];
 };
 
-/* Make a buffer at least so large. A buffer that grows loses its contents. */
+/* Make a buffer of at least `bytes` bytes. A buffer that grows loses its contents. */
 nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                       size_t bytes);
 
@@ -58,8 +58,8 @@ struct gpu_workspace {
     size_t bytes;
 };
 
-/* Returns a workspace of at least so many bytes, or NULL if there is no memory, which is
- * recorded in the context unless `what` is NULL. One that grows loses its contents. */
+/* Returns a workspace of at least `bytes` bytes, or NULL if there is no memory; the failure
+ * is recorded in the context unless `what` is NULL. One that grows loses its contents. */
 void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t bytes,
                     const char *what);
 
@@ -136,7 +136,7 @@ struct gpu_scene {
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
     struct gpu_front front;
-    struct gpu_buffer parameters; /* and the lists behind them */
+    struct gpu_buffer parameters; /* parameters, and lists of the frame behind them */
     struct gpu_buffer f, f_single, stol, mask, partial, photons;
     struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */

@@ -51,7 +51,7 @@ size_t continuous_bytes(const struct continuous_work *work)
 
 /* ---- memory ---- */
 
-/* Grows an array to n elements; what it held is lost. */
+/* Grows an array to n elements; its contents are lost. */
 static int grow(void **array, size_t *room, size_t n, size_t size)
 {
     if (n <= *room && *array) return 1;
@@ -380,7 +380,7 @@ static int draw_strip(const struct continuous_kernels *kernels, const struct job
     return 1;
 }
 
-/* Sets what will be drawn on to 0. */
+/* Sets the tiles that will be drawn to 0. */
 static void clear(const struct job *job, const struct continuous_work *work)
 {
     static const double none[TILE_PIXELS];

@@ -66,7 +66,7 @@ static int moments_of(struct chunk *c, const struct listed_spot *spot,
     return 1;
 }
 
-/* Adds the cotangents of what multiplies a spot, given the sum of its weighted samples. */
+/* Adds the cotangents of the factors of a spot, given the sum of its weighted samples. */
 static void scale_adjoint(struct chunk *c, const struct listed_spot *spot, double sum)
 {
     const struct view *view = &c->work->view;

@@ -33,12 +33,12 @@ struct listed_spot {
     double step, line_step;
     on_nodes at;
     size_t line_at; /* where the energies of a line begin among `numbers`; 5 x NODES */
-    struct star star; /* where the name says that there is one */
+    struct star star; /* used if the spot's name has one */
     size_t star_at; /* where its points begin (nodes.h) */
     double square, scale; /* F^2; F^2 times all weights */
     int place; /* of F in the box */
     double c[SPOT_COEFFICIENTS];
-    double variance; /* of its row of the spectrum */
+    double variance; /* variance of its row of the spectrum */
 };
 
 struct spot_table {

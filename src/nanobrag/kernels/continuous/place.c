@@ -27,8 +27,8 @@ enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 static const double lines_widths = 1e4, widest_energy = 0.1;
 
 /* A spot that reaches further than this share of q has parts with nodes of their own, at
- * most so many in each direction. The streak of a spectrum has an odd number of them: its
- * brightest place is not in a corner. */
+ * most PARTS_MOST in each direction. The streak of a spectrum has an odd number of them:
+ * its brightest place is not in a corner. */
 static const double flat_share = 0.06;
 enum { PARTS_MOST = 8 };
 
@@ -386,7 +386,7 @@ static double widths_of(const struct laying *l)
     return range * sqrt(fmax(l->h, 1e-30));
 }
 
-/* How many points a range of so many widths wants. */
+/* Returns how many points a range of `widths` widths needs. */
 static int points_for(double widths)
 {
     if (widths < 5) return widths < 1 ? 3 : widths < 2 ? 4 : widths < 3 ? 6 : 8;

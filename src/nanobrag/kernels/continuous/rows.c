@@ -240,7 +240,7 @@ static void change_all(const struct all_changes *a, const size_t *first)
     (void)threads;
 }
 
-/* Returns memory for so many changes, or NULL. */
+/* Returns memory for n changes, or NULL. */
 static struct profile_change *take_changes(struct continuous_work *work, size_t n)
 {
     if (n > work->nchanges || !work->change) {

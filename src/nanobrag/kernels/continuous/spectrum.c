@@ -26,7 +26,7 @@ enum { WINDOW = 48, BLOCK = 32 };
 struct look {
     double low, step, height;
     double h; /* step in widths */
-    double skew; /* see below */
+    double skew; /* third-order correction; see struct hermite */
     int n, window;
     _Alignas(16) double shape[WINDOW]; /* exp(-x^2/2), x in widths from that point */
     _Alignas(16) double fall[WINDOW]; /* x h */

@@ -18,8 +18,8 @@
  * pairs of a sample and an orientation. */
 enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
 
-/* The slopes of a tile's samples are saved when they fit into so many bytes, about a core's
- * share of the last cache. Otherwise the samples are computed twice. */
+/* The slopes of a tile's samples are saved if they fit into MOST_WORKSPACE bytes, about a
+ * core's share of the last cache. Otherwise the samples are computed twice. */
 enum { MOST_WORKSPACE = 1 << 24 };
 
 static int chunks_of(const struct adjoint_sizes *n)

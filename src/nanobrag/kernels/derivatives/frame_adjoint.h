@@ -17,7 +17,8 @@ enum { FRAME_CRYSTAL = PHYS_LAST_fudge - PHYS_AT_metric + 1 };
 _Static_assert(PHYS_AT_fudge == PHYS_LAST_metric + 1,
                "fudge follows metric in frame_tangent.def");
 
-/* Those numbers among the numbers of the frame: `count` of them from PHYS_AT_x on. */
+/* The crystal's numbers among the numbers of the frame: `count` numbers from PHYS_AT_x
+ * on. */
 struct frame_crystal {
     int first, count;
 };
@@ -30,7 +31,7 @@ static inline struct frame_crystal frame_crystal(struct phys_spec spec)
     return spec.shape == PHYS_SQUARE ? cells : profile;
 }
 
-/* Adds `scale` times `sums`, the cotangents of those numbers, to `bar`. */
+/* Adds `scale` times `sums`, the cotangents of the crystal's numbers, to `bar`. */
 void frame_adjoint_crystal(struct phys_spec spec, double scale,
                            const double sums[FRAME_CRYSTAL],
                            struct phys_frame_tangent *bar);
@@ -45,7 +46,7 @@ static inline void frame_adjoint_rotation(const double axis[3], const double bar
     rotation->by[2] += axis[0] * bar[1] - axis[1] * bar[0];
 }
 
-/* phys_places_vjp() of `scale` times sums; `depth` of the layer, m */
+/* Calls phys_places_vjp() for `scale` times the sums; `depth` of the layer, m. */
 void frame_adjoint_places(const struct phys_frame *frame, int layer, double depth,
                           double scale, const struct phys_place_sums *sums,
                           struct phys_frame_tangent *bar);

@@ -343,11 +343,10 @@ static int chunks_of(const struct run *run)
     return run->reader->chunks > 0 ? run->reader->chunks : grid_count(run->job);
 }
 
-/* Returns how many threads work on so many chunks. */
+/* Returns how many threads work on `chunks` chunks. */
 static int threads_of(const struct run *run, int chunks)
 {
-    const int most = (int)run->work->sizes.threads; /* there are workspaces for so many
-                                                       threads */
+    const int most = (int)run->work->sizes.threads; /* threads that have a workspace */
     const int asked = run->job->schedule.threads;
     const int threads = asked < most ? asked : most;
 

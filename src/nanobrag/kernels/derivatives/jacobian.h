@@ -117,7 +117,7 @@ struct jacobian_reader {
                  const struct adjoint_kernels *adjoint_kernels,
                  const struct jacobian_tile *jacobian);
     const void *user;
-    /* Asks for what tile() will read of a tile; NULL: nothing. */
+    /* Prefetches what tile() will read of a tile; NULL: nothing to prefetch. */
     void (*ahead)(const void *user, const struct job *image, const struct tile *tile);
 };
 

@@ -39,7 +39,7 @@ struct columns {
     struct phys_touched touched;
 };
 
-/* Returns the column of an owner, for a tile of so many pixels; a new column is set to 0.
+/* Returns the column of an owner, for a tile of `pixels` pixels; a new column is set to 0.
  * Returns NULL when it does not fit. */
 static inline double *columns_of(struct columns *c, int owner, int pixels)
 {

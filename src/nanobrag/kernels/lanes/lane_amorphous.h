@@ -161,7 +161,7 @@ static void amorphous_factors(const struct launch *a, struct lanes *l, struct co
         p->objective[i] = p->photons_bar[i] * scale * l->omega[i] * l->polarization[i];
 }
 
-/* Propagates the cotangents of those factors and of the scale. */
+/* Propagates the cotangents of the factors once per pixel and of the scale. */
 static void amorphous_factors_back(const struct launch *a, struct lanes *l,
                                    struct cotangent *p, const struct accumulator *to)
 {

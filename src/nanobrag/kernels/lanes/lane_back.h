@@ -130,7 +130,8 @@ static void crystal_back(struct phys_spec spec, const struct lanes *l,
     lane_add_products(to, p, l, crystal.first, crystal.count, p->crystal);
 }
 
-/* Sets p->term[0 ... 5] to what each lane adds to the cotangents of a source and of B. */
+/* Sets p->term[0 ... 5] to each lane's contribution to the cotangents of a source and of
+ * B. */
 static void lane_terms(const struct phys_source *source, const struct lanes *restrict l,
                        struct cotangent *restrict p)
 {

@@ -1,7 +1,7 @@
 /*
- * lane_jacobian.h - the rows of the Jacobian of a tile. What the adjoint in lanes_vjp.c
- * sums over the lanes is stored lane by lane, and the photons of every pixel have the
- * cotangent 1. The file is compiled with lanes_vjp.c, once per instruction set and
+ * lane_jacobian.h - the rows of the Jacobian of a tile. The adjoint in lanes_vjp.c sums
+ * over the lanes; here each lane is stored by itself, and the photons of every pixel have
+ * the cotangent 1. The file is compiled with lanes_vjp.c, once per instruction set and
  * precision.
  *
  * The cotangents of the frame's numbers are stored, one per lane, until the tile is done,
@@ -48,8 +48,8 @@ static void scale_jacobian(const struct lanes *l, const double *restrict factor,
             r->columns->slope[(size_t)c * (size_t)l->n + (size_t)i] *= factor[i];
 }
 
-/* Multiplies the rows by the factors that are evaluated once per pixel, which they lack
- * so far, and adds the derivatives of these factors. */
+/* Multiplies the rows by the factors that are evaluated once per pixel, and adds the
+ * derivatives of these factors. */
 static void factors_jacobian(const struct launch *a, double factor, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
 {

@@ -128,7 +128,7 @@ static unsigned next_place(int n, const int *place, int at)
 static void scatter(int n, const int *place, const real *a, const real *b, double scale,
                     double *to)
 {
-    enum { WORTH = 8 }; /* adding so many lanes singly takes as long as one round */
+    enum { WORTH = 8 }; /* adding this many lanes one by one takes as long as one round */
     real part[TILE_PIXELS];
     unsigned at = next_place(n, place, -1);
     int met = 0;

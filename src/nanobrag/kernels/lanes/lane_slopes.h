@@ -208,7 +208,7 @@ static void lane_long_product(int n, real s, const real *restrict a, const real 
     for (int i = n; i < n + (int)VECTOR; i++) to[i] = 0;
 }
 
-/* Adds to the cotangents of the structure factors what one pair contributes: dF^2/dF = 2
+/* Adds one pair's contribution to the cotangents of the structure factors: dF^2/dF = 2
  * F^2/F. */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
                       const struct phys_anchor *anchor, const struct sites *sites,

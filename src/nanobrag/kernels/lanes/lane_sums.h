@@ -1,6 +1,6 @@
 /*
- * lane_sums.h - what lanes.c and its adjoint share besides the positions: the weights of
- * the samples, and their Miller indices in each orientation. It is compiled with each of
+ * lane_sums.h - code that lanes.c and its adjoint share besides lane_places.h: the weights
+ * of the samples, and their Miller indices in each orientation. It is compiled with each of
  * them, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT

@@ -25,7 +25,8 @@ static const struct face faces[FACES] = {
     {0, {{0}}},
 };
 
-/* A pivot below this part of its diagonal is rounding: the direction is a sum of others. */
+/* A pivot below this part of its diagonal is rounding: the direction then depends on the
+ * directions before it. */
 static const double least_pivot = 1e-13;
 
 static double dot(const double *a, const double *b)

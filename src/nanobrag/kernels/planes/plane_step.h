@@ -1,6 +1,6 @@
 /*
- * plane_step.h - Newton's step of the plane of a box: the least of a quadratic model of its
- * loss, among all planes or among those that are nowhere negative in the box.
+ * plane_step.h - Newton's step of the plane of a box: the minimum of a quadratic model of
+ * its loss, among all planes or among the planes that are nowhere negative in the box.
  *
  * With u and v from -1 to 1, the planes nowhere negative are the cone a >= |b| + |c|. It
  * has ten faces: the inside, four sides (the plane is 0 in one corner of the box), four

@@ -1,8 +1,8 @@
 /*
  * planes.h - a plane of background in each box of a window, eliminated from a loss: for
  * given photons I the planes are those at which the loss of I + plane is least. The loss
- * then is a function of I alone. Its slopes by I are those at fixed planes, because the
- * loss does not change with the planes to first order; from its matrix J^T W J the part
+ * then is a function of I alone. Its slopes by I equal the slopes at fixed planes, because
+ * the loss does not change with the planes to first order; from its matrix J^T W J the part
  * that the planes explain is subtracted.
  *
  * A plane is a + b u + c v, with u and v from -1 to 1 across the box. A pixel belongs to
@@ -100,7 +100,7 @@ struct plane_target {
 };
 
 /* Takes the arrays of `planes`, whose window, nbox and threads are set, from an arena; then
- * planes_draw() fills in what depends on the boxes alone. */
+ * planes_draw() fills in the arrays that depend only on the boxes. */
 void planes_take(struct arena *arena, struct planes *planes);
 void planes_draw(struct planes *planes, const int *box);
 
@@ -120,8 +120,8 @@ void planes_row(const struct planes *planes, int s, int f, int n, double *bar,
 
 /* ---- the normal matrix ---- */
 
-/* Takes the arrays of the columns: planes_pieces() counts what planes_columns_take() needs
- * to know, and planes_cut() fills in the pieces. */
+/* Takes the arrays of the columns: planes_pieces() counts the pieces, planes_columns_take()
+ * takes the arrays for this number, and planes_cut() fills in the pieces. */
 size_t planes_pieces(const struct planes *planes);
 void planes_columns_take(struct arena *arena, size_t pieces, struct planes *planes);
 void planes_cut(struct planes *planes);

@@ -88,7 +88,7 @@ static double excitation(const struct search *s, const struct phys_orientation *
            * phys_displacement(phys_displacement_b(frame), q2);
 }
 
-/* Adds what one pair contributes to a reflection, if it scatters onto the detector. */
+/* Adds the contribution of one pair to a reflection, if it scatters onto the detector. */
 static void add_pair(const struct search *s, const struct phys_orientation *at,
                      const struct phys_source *source, const double q[3], double f2,
                      struct bright *to)

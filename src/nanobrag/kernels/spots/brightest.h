@@ -22,9 +22,9 @@ struct bright {
 };
 
 /* Finds the reflections of the job of an image on its detector, ordered by brightness, the
- * brightest first, and equally bright ones by h, k, l and panel. One that meets several
- * panels is listed for each, with what scatters there. A pair counts by the F^2 of the
- * point of the Ewald sphere nearest to the reflection, where that is above 1e-6 of the
+ * brightest first, and equally bright ones by h, k, l and panel. A reflection that meets
+ * several panels is listed for each, with its brightness there. A pair counts by the F^2 of
+ * the point of the Ewald sphere nearest to the reflection, where that is above 1e-6 of the
  * profile's peak. The caller frees *out. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status brightest_find(struct progress *progress, const struct job *job,
                          struct bright **out, size_t *n);

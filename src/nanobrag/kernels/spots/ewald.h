@@ -44,8 +44,8 @@ struct ewald {
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
     double towards[3], cone; /* direction of the middle, largest angle to it, radian */
-    int everywhere; /* 1: that is every direction */
-    double cosine, sine; /* of that angle */
+    int everywhere; /* 1: the cone is every direction */
+    double cosine, sine; /* cosine and sine of the cone's angle */
     /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
     double tilt, spread; /* largest angle to the mean, difference from the mean length */
@@ -58,7 +58,7 @@ struct ewald {
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
 };
 
-/* Returns a group with the detector, of so many panels, filled in; ewald_sources() and
+/* Returns a group with the detector of `panels` panels filled in; ewald_sources() and
  * ewald_orientations() fill in the sources and the orientations. */
 struct ewald ewald_of(const struct phys_frame *frames, int panels, struct phys_spec spec,
                       double radius);

@@ -53,7 +53,7 @@ static int grow_candidates(struct spots_work *work, size_t n)
     return work->candidates != NULL;
 }
 
-/* Allocates the list of a strip for each of so many threads. */
+/* Allocates the list of a strip for each of `threads` threads. */
 static int grow_lists(struct spots_work *work, size_t candidates, int threads)
 {
     const size_t each = padded(candidates + candidates / 4);

@@ -56,7 +56,7 @@ typedef int splat_scan(const struct pair *pair, const struct reflections *list, 
 /* A rectangle of samples, ends excluded, that the spot of a reflection covers. */
 struct outline {
     int fast[2], slow[2];
-    int hit; /* number of the reflection among those given */
+    int hit; /* index of the reflection in `hits` */
 };
 
 /* Writes the rectangles of samples that the spots of the first n (at most SPLAT_PAD)

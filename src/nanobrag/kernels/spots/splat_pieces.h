@@ -102,7 +102,7 @@ struct pieces {
     _Alignas(64) double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
     double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
     double f[BATCH]; /* its F if each reflection has its own, else 1 */
-    int place[BATCH]; /* of that F in the box of structure factors */
+    int place[BATCH]; /* place of F in the box of structure factors */
     double halvings[BATCH]; /* halvings of the largest F^2 to reach its own */
     double fast[BATCH], slow[BATCH], width[BATCH], height[BATCH]; /* rectangle of samples */
     /* computed by place_pieces(): */
@@ -197,7 +197,7 @@ struct walk {
     int next, count, i; /* first hit not yet located; spots of the batch, and the next */
     struct located at;
     struct outline spot; /* the rectangle of the spot, */
-    int fast, slow; /* and where its next piece begins */
+    int fast, slow; /* where the spot's next piece begins */
     double f, halvings; /* see struct pieces */
     int place;
 };
@@ -405,8 +405,8 @@ static void find_row_spans(const struct splat_layer *splat_layer, const struct p
     }
 }
 
-/* Lists the samples of piece i from a row on, as many rows as there is room for, and
- * returns the row after them. */
+/* Lists the samples of piece i from `row` on, in as many rows as fit, and returns the row
+ * after them. */
 static int list_places(const struct pieces *p, int i, int row,
                        const struct row_spans *spans, struct piece_samples *out)
 {

@@ -122,7 +122,7 @@ static inline int pixel_of(int over, int sample)
     return over == 1 ? sample : sample / over;
 }
 
-/* Finds the rectangle of samples of spot i of a batch, for a spot that is seen. In boxes
+/* Finds the rectangle of samples of spot i of a batch, for a spot with `seen` > 0. In boxes
  * only the part around the rendered pixels counts. Returns 0 when it overlaps none. */
 static int find_outline(const struct splat_layer *splat_layer, const struct located *at,
                         int i, struct outline *out)
@@ -153,7 +153,7 @@ static int find_outline(const struct splat_layer *splat_layer, const struct loca
 }
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
- * and in the sums of a layer, the first at `place`; from there on so many numbers belong to
+ * and in the sums of a layer, the first at `place`; from there on `room` numbers belong to
  * the row. `run` is the span of tiles that holds them; NULL before the first span. */
 struct painted_span {
     int first, end, room;

@@ -309,7 +309,7 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
     for (int i = 0; i < FRAME_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
 }
 
-/* What the pieces of a pair share. */
+/* The numbers that all pieces of a pair share. */
 struct pair_vjp {
     const struct splat_layer *splat_layer;
     const struct pair *pair;

@@ -76,8 +76,8 @@ PHYS_FN double phys_precise_log(double x)
 }
 
 /* Returns cos(2 pi v); v is a multiple of 2^-54, 0 <= v <= 1. It is computed as sin(pi
- * t), |t| <= 1/2, where t is exact, and for |t| > 5/16, where that loses digits, as 1 -
- * 2 sin^2(pi (1/2 - |t|)/2). */
+ * t), |t| <= 1/2, where t is exact, and for |t| > 5/16, where this form loses digits, as 1
+ * - 2 sin^2(pi (1/2 - |t|)/2). */
 PHYS_FN double phys_precise_cos_turn(double v)
 {
     const double t = 2 * fabs(v - 0.5) - 0.5, size = fabs(t);

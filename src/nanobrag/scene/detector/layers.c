@@ -62,7 +62,7 @@ static double deviation(double step, double depth)
 {
     const double u = step / depth, s = sinh(u / 2);
 
-    if (u < 1e-2) return step / sqrt(12); /* to 1e-6 of it */
+    if (u < 1e-2) return step / sqrt(12); /* relative error 1e-6 */
     return depth * sqrt(1 - u * u / (4 * s * s));
 }
 

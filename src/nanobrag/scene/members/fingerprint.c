@@ -194,7 +194,7 @@ static double sum_of_sources(const nb_beam *beam)
     return sum;
 }
 
-/* Of structure factors the place is h k l, so that their order does not matter. */
+/* Adds the structure factors; a place is h k l, so that their order does not matter. */
 static nb_status sum_of_factors(nb_context *ctx, const nb_hkl *list, double *out)
 {
     const size_t n = list ? nb_hkl_reflections(list, NULL, NULL) : 0;

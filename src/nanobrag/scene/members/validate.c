@@ -1,7 +1,8 @@
 /*
  * validate.c - checks the range of every number of a scene (members.def).
- * Contradictions between numbers are found where those are resolved. A message begins with
- * the option and ends with the member in parentheses, which the program does not print.
+ * Contradictions between numbers are found later, when the numbers are resolved. A message
+ * begins with the option and ends with the member in parentheses, which the program does
+ * not print.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +18,7 @@
 
 /* A number may be 0, which often stands for a default, or at least `least` in size. */
 struct rule {
-    const char *member; /* of nb_scene */
+    const char *member; /* name of the member of nb_scene */
     const char *numbers; /* the name of each of several numbers, or "" */
     const char *option; /* of the program, "" where it has none */
     size_t offset; /* where `count` doubles begin in nb_scene */

@@ -54,8 +54,8 @@ void symmetry_tie_cell(int system, double cell[6])
         if (ties->leader[i] >= 0) cell[i] = cell[ties->leader[i]];
 }
 
-/* Fills the tied numbers of a cell. Returns the index of the first that contradicts the
- * system, and what it should be in *wanted; -1: none does. */
+/* Fills the tied numbers of a cell. Returns the index of the first number that contradicts
+ * the system, with the right value in *wanted; -1: none does. */
 static int fill_cell(const struct ties *ties, double cell[6], double *wanted)
 {
     for (int i = 0; i < 6; i++) {

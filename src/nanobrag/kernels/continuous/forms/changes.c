@@ -197,7 +197,7 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
 {
     const double(*slope)[NODES] = v->slope[v->lines * j + m];
 
-    /* four nodes at once share what they read */
+    /* four nodes at once share their loads */
     for (int i = 0; i < NODES; i += 4) {
         struct sums p = {{0}, {0}}, q = p, r = p, s = p;
 

@@ -31,7 +31,7 @@ struct change_kernels {
     void (*outputs)(const struct node_kernels *kernels, const struct spot_nodes *nodes,
                     const struct node_values *values, const struct change_along *along,
                     on_directions (*out)[NODE_OUTPUTS][NODES]);
-    /* Does what pattern_fit() does for the changes output[o][i] of all lanes. */
+    /* Does the work of pattern_fit() for the changes output[o][i] of all lanes. */
     void (*fit)(const struct pattern *pattern, int outputs, on_directions (*output)[NODES],
                 on_directions *coefficient);
 };

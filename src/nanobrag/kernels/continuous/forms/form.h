@@ -36,7 +36,7 @@ struct form {
 
 enum {
     FORM_NUMBERS = (int)(sizeof(struct form) / sizeof(double)),
-    FORM_SLOPES = FORM_NUMBERS + 3 /* and by the place */
+    FORM_SLOPES = FORM_NUMBERS + 3 /* slopes by the numbers, and by the place */
 };
 
 #define FORM_FN static inline __attribute__((always_inline, unused))

@@ -23,7 +23,8 @@ struct recurrence {
     double first, a[RULE_MOST], b[RULE_MOST + 1];
 };
 
-/* The polynomial p(n) at a place, its slope, and the sum of squares of those below it. */
+/* The polynomial p(n) at a place, its slope, and the sum of the squares of p(0) to p(n -
+ * 1). */
 struct value {
     double p, slope, squares;
 };

@@ -22,7 +22,7 @@ struct rules {
  * fewer rules than RULE_MOST where there are few lines. */
 void rules_make(int n, const struct phys_source *source, double k, struct rules *out);
 
-/* Returns the number of point i of the rule with so many points. */
+/* Returns the number of point i of the rule with `points` points. */
 static inline int rules_point(int points, int i)
 {
     return points * (points - 1) / 2 + i;

@@ -130,7 +130,7 @@ void star_make(const struct view *view, const struct phys_frame *frame,
  * results there. */
 struct star_node {
     double at[2], y[STAR_AXES], z; /* X, Y */
-    double turn[9]; /* by z */
+    double turn[9]; /* rotation by z */
     struct form_vector p, v, slope[STAR_AXES]; /* displacement; its slopes by y */
     double loss; /* half of v ci v + y prior y */
     double rise[STAR_AXES]; /* slope of -loss by y */

@@ -16,11 +16,12 @@ int star_needed(const struct view *view, const struct spot_name *name,
 
 /* The data from which the points of a star are found. */
 struct star_making {
-    struct spot_nodes nodes; /* of the spot, whose name says that there is a star */
+    struct spot_nodes nodes; /* nodes of the spot with its star */
     double ci[6]; /* inverse covariance without the widths of the star */
 };
 
-/* Makes the star of a spot whose scattering vector is p, and what its points need. */
+/* Makes the star of a spot with scattering vector p, and the data from which star_points()
+ * finds its points. */
 void star_make(const struct view *view, const struct phys_frame *frame,
                const struct spot_name *name, struct form_vector p, struct star *star,
                struct star_making *out);

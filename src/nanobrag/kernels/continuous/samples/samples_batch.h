@@ -1,8 +1,8 @@
 /*
  * samples_batch.h - samples of several rows packed side by side, so that lanes are full.
- * A batch has a slot for each pixel of a row. The samples of a pixel stand one behind the
- * other in planes: sample j of slot i is at (a[i] + j step[i], b[i]). So the sum over the
- * samples of a pixel is a sum of planes.
+ * A batch has a slot for each pixel of a row. Each sample of a pixel is in another plane:
+ * sample j of slot i is at (a[i] + j step[i], b[i]). So the sum over the samples of a pixel
+ * is a sum of planes.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -21,7 +21,7 @@ struct factors {
     of_slots v[3]; /* cotangent of the sample's place */
     of_slots d[3], r, per_ratio; /* its direction and distance; see struct phys_place */
     of_slots omega, polar; /* its solid angle and polarization */
-    of_slots plain; /* their product */
+    of_slots plain; /* omega times polar */
     of_slots kahn; /* slope of the polarization in K */
 };
 

@@ -52,7 +52,7 @@ struct tile_part {
     short slot[TILE_PIXELS]; /* of each pixel; -1: none */
 };
 
-/* The samples of a spot in a part, and what they are computed from. */
+/* The samples of a spot in a part, and the numbers from which they are computed. */
 struct spot {
     int fast, slow, width, height; /* sub-pixels from the part's corner */
     struct phys_anchor anchor;

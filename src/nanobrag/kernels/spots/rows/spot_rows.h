@@ -77,7 +77,7 @@ enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
 /* The spots of a tile. */
 struct spot_list {
-    const struct tile_spot *spot; /* of this tile and others */
+    const struct tile_spot *spot; /* spots of this tile and of other tiles */
     const unsigned *which; /* (n) numbers of the tile's spots */
     size_t n;
 };

@@ -392,7 +392,7 @@ static int any_weight(const struct phys_frame *frame, const struct phys_frame_ta
     return 0;
 }
 
-/* Appends a tangent to those that move samples. */
+/* Appends a tangent to the list of tangents that move samples. */
 static void add_place(const struct phys_frame *frame, int d,
                       const struct phys_frame_tangent *dot, struct row_tangents *out)
 {
@@ -424,7 +424,7 @@ static double amorphous_change(const struct phys_frame *frame,
            * frame->amorphous_f * frame->amorphous_f;
 }
 
-/* Appends a tangent to those that change the factors of a pixel. */
+/* Appends a tangent to the list of tangents that change the factors of a pixel. */
 static void add_factor(const struct job *job, int d, const struct phys_frame_tangent *dot,
                        struct row_tangents *out)
 {

@@ -28,7 +28,7 @@ int tile_spots_suit(const struct job *job);
  * that the lists do not grow with the detector. No result depends on how many they are. */
 struct spot_batch {
     int strips; /* the most strips that the next batch takes */
-    int end_strip; /* the end of the strips of this batch and those before */
+    int end_strip; /* end of the strips of this batch */
     int tile, end; /* the tiles of this batch, in the order of the window */
 };
 
@@ -46,8 +46,8 @@ nb_status tile_spots_find(struct progress *progress, const struct attempts *atte
 struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
                                const struct tile *tile);
 
-/* Fills in what all tiles of a panel share. Its arrays have memory for all tangents and for
- * all orientations of the frame. */
+/* Fills in the numbers that all tiles of a panel share. Its arrays have memory for all
+ * tangents and for all orientations of the frame. */
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
                          struct row_tangents *out);
 
