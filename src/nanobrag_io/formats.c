@@ -130,7 +130,7 @@ static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
     return NB_OK;
 }
 
-/* Refuses a detector that NXmx cannot state; x does not bend it. */
+/* Refuses a detector that NXmx cannot state. One check is enough: no x bends a detector. */
 static nb_status check_detector(nb_simulator *sim)
 {
     struct exposure exposure;

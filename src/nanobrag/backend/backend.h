@@ -142,7 +142,7 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
 
 int array_is_on_device(const nb_array *array);
 
-/* Describe an array for the device's kernels to write, or to read, where it may be NULL. */
+/* Describe an array that the device's kernels write, or read (then it may be NULL). */
 struct gpu_output backend_output(const nb_array *array);
 struct gpu_input backend_input(const nb_array *array);
 

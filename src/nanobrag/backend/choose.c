@@ -138,7 +138,7 @@ nb_status backend_lose_device(nb_simulator *sim)
     char words[CONTEXT_MESSAGE / 2];
 
     (void)snprintf(words, sizeof words, "%.400s", ctx->message);
-    /* so that no other simulator tries */
+    /* keeps other simulators from trying the device */
     (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words);
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;

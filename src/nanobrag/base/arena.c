@@ -62,7 +62,7 @@ int arena_build(struct arena *arena, void (*list)(struct arena *arena, void *use
     assert(!arena->block && arena->size == 0);
     list(arena, user);
     /* calloc() and not aligned_alloc() with memset(): pages that are never touched, such as
-     * a buffer for images when the caller passes his own, then cost no time or memory. */
+     * a buffer for images if the caller passes its own, then cost no time or memory. */
     if (arena->size <= SIZE_MAX / 2) arena->block = calloc(1, arena->size + ARENA_ALIGN);
     if (!arena->block) {
         arena->size = 0;

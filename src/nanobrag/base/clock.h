@@ -1,5 +1,5 @@
 /*
- * clock.h - seconds of the clocks of POSIX.
+ * clock.h - reads POSIX clocks, in seconds.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -66,7 +66,7 @@ struct window {
     int first_tile;
     struct tile *tile; /* all tiles of the image that have a rendered pixel, row after row
                           of each panel */
-    int first_row, nrow; /* rows of tiles, from the first that holds one to the last. an
+    int first_row, nrow; /* rows of tiles, from the first that holds a tile to the last; an
                             image of panels counts the rows of all panels */
     int row0; /* number of the first row, counted in the image */
     int *row; /* (nrow + 1) number of the first span in each row of tiles */

@@ -208,8 +208,8 @@ static double robust_slope(const struct check *check, size_t i)
     return v[ROMBERG_ROWS / 2];
 }
 
-/* Find the pixels that are smooth in all rows, the S that they hold, and their share of all
- * S for each loss. Returns the smallest of the shares. */
+/* Find the pixels that are smooth in all rows, the sum of their S, and its share of the S
+ * of all pixels for each loss. Returns the smallest of the shares. */
 static double find_mask(struct check *check, int first, unsigned char *mask,
                         struct check_slopes *out)
 {
@@ -421,9 +421,9 @@ nb_status check_differences(struct check *check, const struct check_item *item,
     return NB_OK;
 }
 
-/* A parameter whose change by its own scale moves the image by less than the share
- * `unnoticed` moves it by rounding alone. `longest` bounds lengths in units of that scale,
- * for where a large flat background makes the image a poor measure of length. */
+/* If a change of a parameter by its own scale changes the image by less than the share
+ * `unnoticed`, that is only rounding. `longest` bounds lengths, in units of the scale: with
+ * a large flat background the image is a poor measure of length. */
 static const double unnoticed = 1e-8, longest = 100;
 
 /* Measure the change of the image over a step of one parameter, per unit of the parameter,

@@ -4,7 +4,7 @@
  * The steps are h0 2^-j, j = 0 to 11. Differences over them fill the first column of a
  * table; the columns that follow extrapolate them to step 0. The error bar of an entry is
  * at least its distance from its neighbours, and includes the rounding of the function. The
- * entry with the smallest bar is chosen. Nothing here knows of images.
+ * entry with the smallest bar is chosen. This code is independent of images.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,13 +38,12 @@ struct romberg_noise {
  * always exact. */
 double romberg_power_below(double x);
 
-/* The place of the i-th point, i = 0 to 8, at which rounding is measured, in spacings from
- * x. */
+/* Returns the place of point i, 0 to 8, for measuring the rounding, in spacings from x. */
 double romberg_point(int side, int i);
 double romberg_spacing(double x, double length);
 
-/* Estimate the rounding of the function from its values at those points, which are
- * overwritten. */
+/* Estimate the rounding of the function from its values at the points of romberg_point().
+ * Overwrites the values. */
 struct romberg_noise romberg_noise(long double values[ROMBERG_POINTS]);
 
 /* Extrapolate from the first column, which the caller has filled, and choose the best

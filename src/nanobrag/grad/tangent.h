@@ -23,7 +23,7 @@
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_frame_tangent *out);
 
-/* The unit vectors of mosaic_frame(), or of these turned by phi, and their tangents. */
+/* The unit vectors of mosaic_frame(), possibly turned by phi, and their tangents. */
 struct mosaic_change {
     double at[3][3], dot[3][3];
 };

@@ -86,6 +86,6 @@ float noise_poisson_quirk(struct random_stream *random, struct noise_spare *spar
 
     if (m > 1e6) return (float)(m + sqrt(m) * (double)draw_normal(random, spare));
     if (m >= 12) return draw_by_rejection(random, mean);
-    /* A mean of NaN, for which nanoBragg never returns, ends after one uniform. */
+    /* nanoBragg never returns for a mean of NaN; here it ends after one uniform. */
     return draw_by_product(random, mean);
 }

@@ -47,7 +47,7 @@ PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
     return sum;
 }
 
-/* Returns the derivative of that cubic at x. */
+/* Returns the derivative of phys_table_cubic() at x. */
 PHYS_FN double phys_table_slope(const struct phys_node *node, int n, double x)
 {
     double sum = 0;

@@ -133,7 +133,7 @@ struct phys_source_sums {
     real f2; /* sum of F^2 over all orientations, with their weights */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
     real fall, polar; /* displacement and dmin; polarization, 1 unless per sample */
-    real weight; /* of the sample under any source */
+    real weight; /* weight of the sample, the same under all sources */
 };
 
 /* Propagates the cotangents of a sample in direction d under source `index`. Adds the

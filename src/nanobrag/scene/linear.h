@@ -122,7 +122,7 @@ static inline void linear_rotate_columns(const double k[3], double angle, double
 }
 
 /* Rotates the columns of m by the smallest angle that takes the unit vector `from` to `to`,
- * which lies along z; from its opposite, by half a turn about y. */
+ * which lies along z. If `from` is opposite to `to`, by half a turn about y. */
 static inline void linear_rotate_to_z(const double from[3], const double to[3],
                                       double m[3][3])
 {

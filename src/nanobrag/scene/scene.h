@@ -48,7 +48,7 @@ struct scene_fixed {
     struct random_stream random; /* its state after the draws for the crystal */
     double ncells_asked[3]; /* N as given, before the sizes decide; for nanoBragg's rule of
                                interpolation */
-    /* of each direction of a continuous divergence, for a full width of 1 */
+    /* variance of each direction of a continuous divergence, for a full width of 1 */
     double divergence_variance[2];
     int interpolate; /* NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC */
     int interpolate_auto; /* 1: chosen by rule */

@@ -31,7 +31,7 @@ struct models {
 struct expt_request {
     int i;
     nb_experiment *out;
-    int lattices; /* 1: with the other crystals of its image */
+    int lattices; /* 1: read the other crystals of the image, too */
 };
 
 /* Turns the models by the rows of `turn` into out->scene; `name` is the file's, for

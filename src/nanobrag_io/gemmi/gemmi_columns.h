@@ -19,7 +19,7 @@ enum Type : char {
     AMPLITUDE_OF_MATE = 'G',
     INTENSITY = 'J',
     INTENSITY_OF_MATE = 'K',
-    SIGMA = 'Q', /* of an amplitude or a mean intensity, by itself */
+    SIGMA = 'Q', /* standard deviation of an amplitude or a mean intensity */
     OTHER = ' '
 };
 

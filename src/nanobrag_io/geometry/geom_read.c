@@ -13,8 +13,8 @@
 #include "nanobrag_io/geometry/geometry.h"
 #include "scene/linear.h"
 
-/* How far axes may be from unit length and a right angle: to be made so, and to be taken as
- * they are. */
+/* Largest deviation of axes from unit length and a right angle: `most_off` for axes that
+ * are corrected, `as_given` for axes that are used unchanged. */
 static const double most_off = 1e-2, as_given = 1e-12;
 
 static nb_status wrong_panel(const struct geom *g, const struct geom_panel *p, long line,
@@ -141,7 +141,7 @@ static nb_status check_panel(const struct geom *g, struct geom_panel *p)
     if (isnan(p->corner[1])) return wrong_panel(g, p, p->line, "has no corner_y");
     if (isnan(p->res)) return wrong_panel(g, p, p->line, "has no res");
     if (p->clen_from.n == 0 && isnan(p->clen)) {
-        p->clen = g->defaults.clen; /* which may follow the panels */
+        p->clen = g->defaults.clen; /* the default may follow the panels in the file */
         p->clen_from = g->defaults.clen_from;
     }
     if ((p->clen_from.n > 0) != (g->panel->clen_from.n > 0)

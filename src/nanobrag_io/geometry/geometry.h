@@ -19,7 +19,7 @@ struct nb_geometry {
     nb_panel_group *group[FRAMES];
     uint8_t *mask;
     double shift[2]; /* along x and y, mm */
-    int is_placed; /* 1: the panels have their distance in them; a scene may give none */
+    int is_placed; /* 1: the origins include the distance, so the scene must not give one */
     char *distance_from, *wavelength_from;
 };
 

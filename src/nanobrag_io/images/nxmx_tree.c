@@ -155,8 +155,8 @@ static void put_group(struct hdf5_tree *tree, const struct exposure *first, int 
     if (*group->name) hdf5_attribute(tree, path, "equipment_component", group->name);
 }
 
-/* Writes the path of the module of panel i. Readers list modules in the order of their
- * names, which zeros before the number make the order of the panels. */
+/* Writes the path of the module of panel i. Readers sort modules by name; leading zeros in
+ * the number make this the order of the panels. */
 static void module_of(int i, int npanel, char path[PATH_LENGTH])
 {
     const int digits = npanel > 1000 ? 4 : npanel > 100 ? 3 : npanel > 10 ? 2 : 1;

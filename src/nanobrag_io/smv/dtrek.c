@@ -76,7 +76,7 @@ static nb_status read_prefix(struct dtrek *d)
     memcpy(d->prefix, names.at, n);
     d->prefix[n] = '\0';
     if (n == 0 || of_detector(d, "GONIO_VALUES", 1, &number) > 0) return NB_OK;
-    (void)memcpy(d->prefix + n, "_", 2); /* some names lack it */
+    (void)memcpy(d->prefix + n, "_", 2); /* some names lack the underscore */
     if (of_detector(d, "GONIO_VALUES", 1, &number) == 0) d->prefix[n] = '\0';
     return NB_OK;
 }

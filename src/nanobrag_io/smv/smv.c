@@ -146,7 +146,7 @@ static void check_twice(nb_context *ctx, const char *name, struct span header)
         if (value.n == 0) continue;
         before.n = (size_t)(value.at - header.at);
         while (before.at[before.n - 1] != '=') before.n--;
-        before.n--; /* no key without it */
+        before.n--; /* the text before this record, without its '=' */
         if (smv_numbers(header, keys[i], 1, &last) == 1
             && smv_numbers(before, keys[i], 1, &first) == 1 && first != last)
             log_line(ctx, NB_LOG_WARNING, "smv",

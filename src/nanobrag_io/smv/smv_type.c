@@ -16,7 +16,7 @@ enum { WORD = 16 };
 /* The meaning of a word; 0: none. A number of bits alone means an integer. */
 static const struct word {
     const char *word;
-    int type, bits; /* type: one of nb_array + 1 */
+    int type, bits; /* type: NB_TYPE_... + 1, 0: not stated */
 } words[] = {
     {"unsigned", NB_TYPE_UINT + 1, 0},
     {"signed", NB_TYPE_INT + 1, 0},

@@ -23,7 +23,8 @@ void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
 void sha256_end(struct sha256 *sha, unsigned char digest[SHA256_DIGEST]);
 
-/* A digest as a text of hexadecimal digits; the second function ends one with it. */
+/* sha256_hex() writes a digest as hexadecimal digits; sha256_end_hex() ends a digest and
+ * does the same. */
 void sha256_hex(const unsigned char digest[SHA256_DIGEST], char hex[2 * SHA256_DIGEST + 1]);
 void sha256_end_hex(struct sha256 *sha, char hex[2 * SHA256_DIGEST + 1]);
 

@@ -34,8 +34,8 @@ enum {
     CUDA_IS_MANAGED = 8,
     CUDA_DEVICE_ORDINAL = 9,
     CUDA_DEVICE_MEMORY = 2, /* a type of memory */
-    CUDA_THREADS_OF_PROCESSOR = 39, /* an attribute of a device: most that reside */
-    CUDA_LOCAL_BYTES = 3, /* an attribute of a function: of a thread */
+    CUDA_THREADS_OF_PROCESSOR = 39, /* an attribute of a device: most resident threads */
+    CUDA_LOCAL_BYTES = 3, /* an attribute of a function: bytes of a thread */
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_WITHOUT_TIME = 2,
     CUDA_CAPTURE_RELAXED = 2,

@@ -39,7 +39,7 @@ static int attribute_of(const struct device *d, unsigned which, gpu_address addr
 }
 
 /* Addresses that the driver does not know are ordinary memory of the host. Managed memory
- * counts as the device's wherever it lies at the moment. */
+ * counts as the device's wherever it lies now. */
 int cuda_owns(void *device, gpu_address address)
 {
     struct device *d = device;

@@ -59,7 +59,8 @@ struct gpu_workspace {
 };
 
 /* Returns a workspace of at least `bytes` bytes, or NULL if there is no memory; the failure
- * is recorded in the context unless `what` is NULL. One that grows loses its contents. */
+ * is recorded in the context unless `what` is NULL. A workspace that grows loses its
+ * contents. */
 void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t bytes,
                     const char *what);
 

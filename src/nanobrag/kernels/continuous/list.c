@@ -158,8 +158,8 @@ static nb_status search(struct search *s)
     return NB_OK;
 }
 
-/* Returns the largest |q| that reaches the detector, or a sample of finer spacing than
- * dmin, 1/A. */
+/* Returns the largest |q| to search, 1/A: at most 1/least_d, and not beyond the light that
+ * can reach the detector. */
 static double largest_q(const struct view *view, const struct list_settings *settings)
 {
     const struct job *job = settings->job;

@@ -44,7 +44,7 @@ static void table_form(const struct profile *p, struct form *f)
     f->factor *= sqrt(2 * M_PI / h0);
 }
 
-/* The polynomial that each coefficient belongs to. */
+/* Returns the polynomial (PART_L and so on) of coefficient k. */
 static int part_of(int k)
 {
     return k < SPOT_M    ? PART_L
@@ -447,7 +447,7 @@ PHYS_FN void multiply_quartic(int first, int n, const real *restrict x,
     }
 }
 
-/* Does the same for the slopes by h, l3, l4 and half. */
+/* Adds the products for the slopes by h, l3, l4 and half. */
 PHYS_FN void multiply_others(int first, int n, const struct plane *plane,
                              const real *restrict y, real (*restrict p)[FEW_SLOTS])
 {

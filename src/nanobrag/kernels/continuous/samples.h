@@ -31,8 +31,9 @@ enum {
  *                exp(-h t^2/2) (1 + c3 t^3 + c3^2 t^6/2 + c4 t^4).
  * PROFILE_TABLE  exp(l) sqrt(2 pi/h) S(m + l3/(2 h^2)), where S is the list of lines of
  *                spectrum.h smoothed by the variance 1/h; l4 is not used. The row is made
- *                for one variance; samples use S + (1/h - variance)/2 S''. h is above 0 at
- * every sample. */
+ *                for one variance; samples use S + (1/h - variance)/2 S''.
+ *
+ * h is above 0 at every sample. */
 enum profile_kind { PROFILE_STILL, PROFILE_RANGE, PROFILE_TABLE };
 
 struct profile {

@@ -31,7 +31,7 @@ void spot_fit(const struct continuous_work *work, const struct node_kernels *ker
 void spot_factors(const struct phys_frame *frame, const struct listed_spot *spot,
                   const struct spot_nodes *nodes, double *log_i);
 
-/* Adds the cotangents of these factors, given the cotangents of log I. */
+/* Adds the cotangents of the factors in spot_factors(), given the cotangents of log I. */
 void spot_factors_adjoint(const struct phys_frame *frame, const struct listed_spot *spot,
                           const struct spot_nodes *nodes, const double *bar,
                           struct phys_frame_tangent *to);
@@ -44,12 +44,12 @@ struct seen_node {
     struct phys_capture_slopes slopes;
 };
 
-/* Writes seen[NODES], from which the changes of these factors are computed. */
+/* Writes seen[NODES], from which spot_factors_tangent() computes the changes. */
 void spot_seen(const struct phys_frame *frame, const struct listed_spot *spot,
                const struct spot_nodes *nodes, struct seen_node *seen);
 
-/* Adds the changes of these factors along n directions to the changes of log I at the
- * nodes. */
+/* Adds the changes of the factors in spot_factors(), along n directions, to the changes of
+ * log I at the nodes. */
 void spot_factors_tangent(const struct phys_frame *frame, const struct listed_spot *spot,
                           const struct seen_node *seen, int n,
                           const struct phys_frame_tangent *const *dot,

@@ -168,7 +168,7 @@ static void find_directions(const struct job *job, int n, const struct jacobian_
     }
 }
 
-/* One run over all tiles, and the runs of further lattices, which are added to it. */
+/* One run over all tiles. The runs of further lattices are added to it. */
 struct run {
     const struct job *job; /* of the image */
     const struct kernel_set *kernels;

@@ -274,7 +274,7 @@ static double part_of_step(const struct box_at_work *w, const double *at,
     int done;
 
     if (w->target->model.kind != PHYS_LOSS_POISSON) return 1;
-    /* the plane, which is below the photons, stays positive */
+    /* the plane is never above the photons, so they stay positive if it does */
     if (fabs(step[0]) + fabs(step[1]) + fabs(step[2])
         < 0.99 * (at[0] - fabs(at[1]) - fabs(at[2])))
         return 1;

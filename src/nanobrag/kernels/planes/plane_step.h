@@ -23,7 +23,7 @@ struct plane_model {
     int positive; /* 1: the plane may not be negative */
 };
 
-/* Sets `to` to the least of the model around the plane `from`, and returns its face. */
+/* Sets `to` to the minimum of the model around the plane `from`, and returns its face. */
 int plane_step(const struct plane_model *model, const double from[PLANE_TERMS],
                double to[PLANE_TERMS]);
 

@@ -154,7 +154,7 @@ static int find_outline(const struct splat_layer *splat_layer, const struct loca
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
  * and in the sums of a layer, the first at `place`; from there on `room` numbers belong to
- * the row. `run` is the span of tiles that holds them; NULL before the first span. */
+ * the row. `span` is the span of tiles that holds them; NULL before the first span. */
 struct painted_span {
     int first, end, room;
     ptrdiff_t place;

@@ -52,7 +52,8 @@ struct spots_work {
     int first_row;
     size_t nrows;
     struct spot_row *rows;
-    struct continuous_work *continuous; /* of a continuous crystal; the simulator's */
+    struct continuous_work *continuous; /* for a continuous crystal; belongs to the
+                                           simulator */
 };
 
 void spots_free(struct spots_work *work);

@@ -71,7 +71,7 @@ static int has_wide_beam(const nb_beam *b)
 /* Lists of this many sources or more cost less in closed form. */
 enum { MANY_SOURCES = 10 };
 
-/* Returns 1 if there is anything to integrate. */
+/* Returns 1 if the scene has a width that can be integrated. */
 static int has_width(const nb_scene *scene)
 {
     const nb_scan *scan = &scene->scan;

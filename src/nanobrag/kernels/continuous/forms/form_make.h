@@ -15,7 +15,7 @@ struct form_of {
     double q0[3]; /* the reflection, 1/A */
     double block[6]; /* covariance Cb of a block and of all that widens it, 1/A^2 */
     double spread[6]; /* covariance S of the rotations, radian^2 */
-    double height; /* log of the peak of a block beside exp(-g K g/2) */
+    double height; /* log of a block's peak, the factor of exp(-g K g/2) */
     double b; /* B of isotropic displacement, A^2 */
 };
 

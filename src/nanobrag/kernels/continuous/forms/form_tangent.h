@@ -99,7 +99,8 @@ FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
 }
 
 /* Returns the change of the form; `per_q` is 1/q, or 0 for the reflection 000. Structs are
- * passed by value: gcc does not vectorise a loop that passes the address of its own. */
+ * passed by value: gcc does not vectorise a loop that passes addresses of its own
+ * variables. */
 FORM_FN struct form form_tangent(const struct form_known *p, double per_q,
                                  struct form_of dot)
 {

@@ -91,7 +91,7 @@ struct nodes_change {
 };
 
 struct node_kernels {
-    /* The first writes all but the slopes of forms, the second all. */
+    /* values() writes all but the slopes of forms; slopes() writes all. */
     void (*values)(const struct spot_nodes *nodes, struct node_values *out);
     void (*slopes)(const struct spot_nodes *nodes, struct node_values *values);
     /* Does the work of `slopes` for one point of a star, without the outputs. */

@@ -1,6 +1,6 @@
 /*
- * star_make.h - the star (star.h) of a spot: which widths have one, its variables and axes,
- * and their middles.
+ * star_make.h - the star (star.h) of a spot: which widths need a star, its variables and
+ * axes, and the middles of its points.
  *
  * SPDX-License-Identifier: MIT
  */

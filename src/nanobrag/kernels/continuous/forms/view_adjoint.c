@@ -84,7 +84,7 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     add3(1, x_bar, bar->origin);
     add3(name->x, x_bar, bar->fast);
     add3(name->y, x_bar, bar->slow);
-    /* it does not turn with the crystal */
+    /* the laboratory widths do not turn with the crystal */
     view_congruent(at.turn, at.lab, turned);
     turn = torque(turned, g);
     add3(-2, turn, bar->by);

@@ -14,7 +14,7 @@
 #include "kernels/continuous/samples.h"
 #include "physics/trig.h"
 
-/* The polynomials whose cotangents are summed, and half. */
+/* Indices of the summed cotangents: one for each polynomial, and one for `half`. */
 enum { PART_L, PART_M, PART_H, PART_L3, PART_L4, PART_HALF, PARTS };
 
 struct form {
