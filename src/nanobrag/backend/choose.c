@@ -15,7 +15,7 @@
 static const double core_single = 5e8, core_double = 2.5e8;
 /* seconds of each call on a device, for copies and launches */
 static const double fixed = 1e-3;
-static const double worth = 2; /* least factor by which a device must be faster */
+static const double worth = 2; /* least speed of a device, over the host's */
 
 static void stay(nb_simulator *sim, const char *why)
 {

@@ -92,10 +92,10 @@ static struct form form_of(const struct splat_layer *splat_layer, const struct p
 }
 
 /*
- * Pieces of spots, at most a batch. With f and t the samples and rows from the middle of a
- * piece, the step of the direction is s = f fast + t slow, u = s.(s + 2 d) as in patch.h,
- * and w = p + ((1 + u)^(-1/2) - 1) (p + e), p = w(middle) + f w_fast + t w_slow, e = rows v
- * of the reflection.
+ * Pieces of spots, at most a batch. Let f and t be samples and rows from the middle of a
+ * piece. The step of the direction is s = f fast + t slow, and u = s.(s + 2 d) as in
+ * patch.h. Then w = p + ((1 + u)^(-1/2) - 1) (p + e), p = w(middle) + f w_fast + t w_slow,
+ * e = rows v of the reflection.
  */
 struct pieces {
     int n;

@@ -3,10 +3,9 @@
  * spot covers on a panel. Samples evaluate polynomials through the nodes (pattern.h).
  *
  * Along a coordinate z, the phi of a rotation or the relative energy of a spectrum, log I
- * is computed at five steps about its maximum, which give its value l there, the place m of
- * the maximum, the curvature h = -l'', l''' and l''''. The nodes, the middles of these
- * steps and the lengths of steps are numbers of the spot: they do not change with the
- * parameters.
+ * is computed at five steps about its maximum. They give the value l at the maximum, its
+ * place m, the curvature h = -l'', l''' and l''''. The nodes, the middles of these steps
+ * and the lengths of steps are numbers of the spot: they do not change with the parameters.
  *
  * SPDX-License-Identifier: MIT
  */
