@@ -216,8 +216,8 @@ typedef struct nb_fit_options {
      * NB_FIT_LBFGS. Shots alone have at most 20 in each stage, and 6 for each broadened
      * width */
     int passes;
-    double seconds; /* nb_fit_run() ends after so many, within a pass but the first; by
-                       nb_fit_ask() a run begins no pass then; 0: no limit */
+    double seconds; /* nb_fit_run() ends after so many, within a pass but the first; 0: no
+                       limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
                       factors, 1e-3 for each that the data tell of, all that times the
                       misfit by which errors are scaled: a step of 0.05 errors */
@@ -398,71 +398,41 @@ NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *sh
  */
 NB_API nb_status nb_fit_run(nb_fit *fit);
 
-/* What nb_fit_ask() asks for. */
-typedef struct nb_fit_request {
-    int done; /* 1: nothing more to evaluate; the run has ended */
-    const double *x; /* where; owned by the fit                       (nvalue) */
-    size_t nvalue;
-    int64_t nshot; /* shots 0 to nshot - 1 are to be evaluated */
-    size_t most; /* numbers that nb_fit_part() writes for all shots at once, at most */
-} nb_fit_request;
-
 /*
- * The same in parts, for a caller that shares out the shots itself, to processes or
- * machines with fits made from the same shots and options:
+ * The same by several processes, each with a fit made from the same shots and options
+ * (handlers, memory and threads may differ): each evaluates a contiguous range of the
+ * shots, about as many as the others, and all take the same steps. Each then has the result
+ * of nb_fit_run(), to the last bit. Not for NB_FIT_LBFGS.
  *
- *   nb_fit_ask(fit, &request);
- *   while (!request.done) {
- *       nb_fit_part() for ranges of shots, which together are all of them
- *       nb_fit_tell() with all parts
- *       nb_fit_ask(fit, &request);
- *   }
+ *   fit       [in]  NULL: it could not be made here, and no process runs
+ *   rank      [in]  number of this process, from 0 on
+ *   ranks     [in]  number of processes, each of which makes this call
+ *   exchange  [in]  replaces each of n numbers by the sum of those that all processes hand
+ *                   in, in any order, since all but one are -0; all call it as often, with
+ *                   the same n. Not 0: it failed, and the run has ended here
+ *   user      [in]  passed to exchange
  *
- * Where a fit of another process computes a part, it has been told the same parts before,
- * so that it asks for the same. nb_fit_run() does this with one part. NB_FIT_LBFGS cannot
- * be asked.
+ * nb_fit_options.load is called for the shots of the range alone; nb_fit_options.seconds is
+ * the time of rank 0, and ends no pass that has begun. A shot that fails, and is left out
+ * or ends the run, does so in all processes, with the message of the one that evaluated it.
+ * Any other error in one process, such as a cancel by nb_fit_cancel() or by a progress
+ * handler, ends the run of all with its status as soon as each has evaluated its range. Its
+ * message comes after "rank N: ", with N the first process that had it.
  *
- *   out    [out]  what to evaluate
- *   first  [in]   first shot of the part, and
- *   nshot  [in]   how many; 0: an empty part
- *   part   [out]  numbers to be passed on as they are               (request.most)
- *   size   [out]  how many of them there are
- *   nparts [in]   number of parts
- *
- * A part carries the time since its run began; the longest of all parts counts for
- * nb_fit_options.seconds, so that fits that are told the same parts end together.
- *
- * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
- * answer another request, that miss a shot or have it twice, or that come from a fit which
- * has left out other shots. After these the request stays open. Every other error ends the
- * run: NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part(), and of nb_fit_tell() a cancel
- * by the progress handler and the failure of a shot, whose message is that of the fit that
- * evaluated it (up to 287 bytes).
+ * Errors: those of nb_fit_run(), the same in all processes; NB_ERR_ARGUMENT also for fits
+ * that differ, a NULL in one of them, or a rank that is none; NB_ERR_UNSUPPORTED also for
+ * NB_FIT_LBFGS; NB_ERR_DEVICE for an exchange that failed.
  */
-NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
-NB_API nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part,
-                             size_t *size);
-NB_API nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
-                             const size_t *size);
-
-/*
- * End the run in progress because a part of it failed elsewhere: as if nb_fit_part() had
- * failed here.
- *
- *   status   [in]  NB_ERR_...
- *   message  [in]  becomes that of the context; one line
- *
- * Returns status; NB_ERR_ARGUMENT for a NULL or a status that is not an error.
- */
-NB_API nb_status nb_fit_fail(nb_fit *fit, nb_status status, const char *message);
+NB_API nb_status nb_fit_run_among(nb_fit *fit, int rank, int ranks,
+                                  int (*exchange)(void *user, double *numbers, size_t n),
+                                  void *user);
 
 /* The context that a fit was made with; NULL for fit = NULL. */
 NB_API nb_context *nb_fit_context(const nb_fit *fit);
 
 /*
  * The loss at x of all shots that are not left out, and of the restraints, with gradient
- * and matrix over the parameters of the fit: for minimisers of the caller. A request of
- * nb_fit_ask() that is open ends: ask again.
+ * and matrix over the parameters of the fit: for minimisers of the caller.
  *
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss

@@ -120,6 +120,7 @@ class _Ask:
         self.shots = shots
         self.forecasts = False  # each scene gets its own structure factors
         self.progress: Callable[[FitState], object] | None = None
+        self.exchange: Callable[[Floats], Any] | None = None
         self.loaded: dict[int, list[Any]] = {}
         self.errors: dict[int, BaseException] = {}
         self.failure: Any = None
@@ -181,6 +182,15 @@ def nbpy_fit_load(user: Any, number: int, out: Any) -> int:
         return int(lib.NB_ERR_FILE)
     ask.loaded[int(ffi.cast("intptr_t", out.scene))] = keep
     return int(lib.NB_OK)
+
+
+@ffi.def_extern(error=1, onerror=_keep_exception)  # type: ignore[untyped-decorator]
+def nbpy_fit_exchange(user: Any, numbers: Any, n: int) -> int:
+    mine = np.frombuffer(ffi.buffer(numbers, 8 * n), np.float64)
+    total = ffi.from_handle(user).exchange(mine)
+    if total is not None:
+        mine[:] = total
+    return 0
 
 
 @ffi.def_extern()  # type: ignore[untyped-decorator]
@@ -259,7 +269,6 @@ class Fit:
         self.progress = progress
         self._names = free_names(shared), free_names(own)
         self._nvalue: int | None = None
-        self._most = 0
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
         self._ask.forecasts = _make is lib.nb_fit_create_expected
@@ -330,6 +339,32 @@ class Fit:
         Raises:
             CancelledError: after `stop`; KeyboardInterrupt after Ctrl-C.
         """
+        return self._run(lib.nb_fit_run)
+
+    def run_among(self, rank: int, ranks: int, exchange: Callable[[Floats], Any]) -> FitResult:
+        """`run` by several processes, each with a fit of the same shots and options: each evaluates
+        some of the shots, and all have the result of `run`, to the last bit.
+
+        Args:
+            rank: the number of this process, from 0 on.
+            ranks: how many processes there are; all of them make this call.
+            exchange: is given numbers of this process and returns the sums of those of all, which
+                all call as often, with as many; or None where the sums are in their place, as
+                after `comm.Allreduce(MPI.IN_PLACE, numbers)` of mpi4py.
+
+        Raises:
+            NanobragError: what went wrong in any of the processes.
+        """
+        if not callable(exchange):
+            raise TypeError(f"exchange: expected a function, not {exchange!r}")
+        rank, ranks = integer(rank, "rank"), integer(ranks, "ranks")
+        self._ask.exchange = exchange
+        try:
+            return self._run(lib.nb_fit_run_among, rank, ranks, lib.nbpy_fit_exchange, self._handle)
+        finally:
+            self._ask.exchange = None
+
+    def _run(self, function: Callable[..., int], *args: Any) -> FitResult:
         with self._context.lock:
             close: Callable[[], None] = lambda: None  # noqa: E731
             if self.progress is True:
@@ -337,7 +372,7 @@ class Fit:
             elif callable(self.progress):
                 self._ask.progress = self.progress
             try:
-                self._call(lib.nb_fit_run, self._pointer())
+                self._call(function, self._pointer(), *args)
             finally:
                 self._ask.progress = None
                 close()
@@ -414,32 +449,6 @@ class Fit:
             counts = [Simulator(scene, names, threads=1).nparam for names in self._names]
             self._nvalue = counts[0] + nshot * counts[1]
         return self._nvalue
-
-    def ask(self) -> tuple[bool, Floats, int]:
-        """For a caller that shares out the shots: whether the run has ended, where the loss is
-        to be evaluated (nvalue), and of how many shots (`part`).
-        """
-        request = ffi.new("nb_fit_request *")
-        with self._context.lock:
-            self._call(lib.nb_fit_ask, self._pointer(), request)
-            self._most = int(request.most)
-            return bool(request.done), vector(request.x, request.nvalue), int(request.nshot)
-
-    def part(self, first: int, nshot: int) -> Floats:
-        """The numbers of shots `first` to first + nshot - 1 at the x of `ask`."""
-        out, size = np.zeros(max(self._most, 1)), ffi.new("size_t *")
-        with self._context.lock:
-            first, nshot = integer(first, "first", 64), integer(nshot, "nshot", 64)
-            self._call(lib.nb_fit_part, self._pointer(), first, nshot, _arrays.pointer(out), size)
-        return out[: size[0]].copy()
-
-    def tell(self, parts: Sequence[Floats]) -> None:
-        """Take the parts of all shots, in any order."""
-        rows = [np.ascontiguousarray(part, np.float64) for part in parts]
-        c = ffi.new("double *[]", [_arrays.pointer(row) for row in rows])
-        sizes = ffi.new("size_t[]", [row.size for row in rows])
-        with self._context.lock:
-            self._call(lib.nb_fit_tell, self._pointer(), len(rows), c, sizes)
 
     def shape(self, shot: int = 0) -> tuple[int, int]:
         """(nslow, nfast) of a shot."""

@@ -227,8 +227,10 @@ def test_a_fit_refuses_what_it_lacks(scene):
         (lambda: fit.image("a"), TypeError, "shot: expected a whole number"),
         (lambda: fit.misfit(0.5), TypeError, "shot: expected a whole number"),
         (lambda: fit.misfit(-1), ValueError, "there is no shot -1"),
-        (lambda: fit.part(0, 1), ValueError, "no request is open"),
-        (lambda: fit.part("a", 1), TypeError, "first: expected a whole number"),
+        (lambda: fit.run_among(1, 1, abs), ValueError, "process 1 of 1"),
+        (lambda: fit.run_among(0, 1, None), TypeError, "exchange: expected a function"),
+        (lambda: fit.run_among("a", 1, abs), TypeError, "rank: expected a whole number"),
+        (lambda: fit.run_among(0, 1, lambda numbers: 1 / 0), ZeroDivisionError, "division"),
         (lambda: pickle.dumps(fit), TypeError, "a Fit does not pickle"),
         (lambda: fit.write("a\0b"), ValueError, "a path may hold no NUL"),
     ):

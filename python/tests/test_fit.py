@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import functools
 import threading
 import time
 from pathlib import Path
@@ -95,15 +97,31 @@ def test_several_shots_lazily_and_by_parts():
     assert caught.value.__cause__ is None
     scales = [v.value for v in result.value if v.param.name == "scale" and v.shot < 2]
     assert np.allclose(scales, [1, 1.2], rtol=0.05)
-    parts = Fit([lazy[0], lazy[1]], "cell_a", "misset scale")
-    whole = Fit([lazy[0], lazy[1]], "cell_a", "misset scale").run()
-    while True:
-        done, x, nshot = parts.ask()
-        if done:
-            break
-        assert len(x) == len(whole.value)
-        parts.tell([parts.part(i, 1) for i in reversed(range(nshot))])
-    assert np.array_equal(parts.result.x, whole.x)
+
+
+def test_processes_share_out_the_shots():
+    class Together:
+        """Adds the numbers of two threads."""
+
+        def __init__(self):
+            self.barrier, self.handed = threading.Barrier(2), [None, None]
+
+        def __call__(self, rank, numbers):
+            self.handed[rank] = numbers.copy()
+            self.barrier.wait(60)
+            numbers[:] = self.handed[0] + self.handed[1]
+            self.barrier.wait(60)
+
+    shots = [Lazy()[i] for i in range(2)]
+    whole = Fit(shots, "cell_a", "misset scale").run()
+    halves = [Fit(shots, "cell_a", "misset scale") for _ in range(2)]
+    together = Together()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(halves[i].run_among, i, 2, functools.partial(together, i)) for i in range(2)]
+        for run in runs:
+            assert np.array_equal(run.result().x, whole.x)
+    alone = Fit(shots, "cell_a", "misset scale").run_among(0, 1, lambda numbers: numbers.copy())
+    assert np.array_equal(alone.x, whole.x)
 
 
 def test_a_single_shot_that_cannot_be_loaded_raises_with_its_cause():

@@ -38,7 +38,6 @@ NOT_IN_PYTHON = {
     "nb_gradcheck_loss_name": "the enum GradcheckLoss",
     "nb_fit_context": "a fit of Python has its context",
     "nb_nxmx_check": "-resume of the program",
-    "nb_fit_fail": "parts are evaluated by exceptions",
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ MORE = """
 extern "Python+C" int nbpy_ask(void *handle, double fraction);
 extern "Python" void nbpy_log(void *user, int level, const char *topic, const char *line);
 extern "Python" int nbpy_fit_progress(void *user, const nb_fit_state *state);
+extern "Python" int nbpy_fit_exchange(void *user, double *numbers, size_t n);
 extern "Python" nb_status nbpy_fit_load(void *user, int64_t shot, nb_shot *out);
 extern "Python" void nbpy_fit_unload(void *user, int64_t shot, nb_shot *loaded);
 extern "Python" void *nbpy_xla(nbpy_xla_frame *frame);

@@ -1,7 +1,6 @@
 /*
  * nanobrag_fit/ask.c - a run of a fit as a sequence of requests: which x is evaluated next,
- * and what becomes of the answer. nb_fit_run() answers them itself; so may processes that
- * share out the shots.
+ * and what becomes of the answer, which one process gives here, and several in exchange.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +12,6 @@
 #include "base/floats.h"
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
-
-/* ---- which shots and parameters a track has ---- */
 
 /* ---- the next request ---- */
 
@@ -161,11 +158,10 @@ static nb_status next(nb_fit *fit)
     return NB_OK;
 }
 
-static void begin_run(nb_fit *fit)
+void fit_begin_run(nb_fit *fit)
 {
     struct fit_track *track = fit->track;
 
-    fit->is_running = 1;
     fit->run_passes = 0;
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
     fit->seconds = 0;
@@ -178,37 +174,13 @@ static void begin_run(nb_fit *fit)
     track->damping = fmin(track->damping, 1);
 }
 
-static nb_status ask(nb_fit *fit, nb_fit_request *out)
+nb_status fit_ask(nb_fit *fit, int *is_done)
 {
-    memset(out, 0, sizeof *out);
-    if (fit->method == NB_FIT_LBFGS)
-        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
-                    "a fit by L-BFGS cannot be asked; use nb_fit_run()");
-    if (!fit->is_running) begin_run(fit);
     choices_tell(fit);
-    NB_TRY(next(fit));
-    out->done = fit->end != NB_FIT_NOT_RUN && !fit->beside;
-    if (out->done) {
-        if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
-        fit->is_running = 0;
-        fit->request = 0;
-        return NB_OK;
-    }
-    fit->request = ++fit->requests;
-    out->x = fit->trial.x;
-    out->nvalue = fit->layout.n;
-    out->nshot = (int64_t)fit->layout.nshot;
-    out->most = part_most(fit);
+    NB_TRY(fit_stopped(fit, next(fit)));
+    *is_done = fit->end != NB_FIT_NOT_RUN && !fit->beside;
+    if (*is_done && !fit_knows_own_only(fit)) fit_warn_of_held(fit);
     return NB_OK;
-}
-
-nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out)
-{
-    STANDARD_FLOATS;
-
-    if (!fit) return NB_ERR_ARGUMENT;
-    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a request needs a place to go");
-    return fit_stopped(fit, ask(fit, out));
 }
 
 /* ---- the answer ---- */
@@ -369,7 +341,6 @@ static nb_status report(nb_fit *fit)
 
 nb_status fit_take(nb_fit *fit)
 {
-    fit->request = 0;
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
     if (fit->beside != FIT_WEIGH) fit_restrain(fit, &fit->trial);
     if (!fit->beside) cone_hold(fit, &fit->trial);
@@ -401,7 +372,6 @@ static nb_status answer(nb_fit *fit)
     fit->seconds = fit_seconds(fit);
     if (fit->is_late) {
         fit->is_late = 0;
-        fit->request = 0;
         return NB_OK;
     }
     NB_TRY(fit_stopped(fit, status));
@@ -410,11 +380,12 @@ static nb_status answer(nb_fit *fit)
 
 static nb_status run_lm(nb_fit *fit)
 {
-    nb_fit_request request;
+    int is_done;
 
+    fit_begin_run(fit);
     for (;;) {
-        NB_TRY(nb_fit_ask(fit, &request));
-        if (request.done) return NB_OK;
+        NB_TRY(fit_ask(fit, &is_done));
+        if (is_done) return NB_OK;
         NB_TRY(answer(fit));
     }
 }

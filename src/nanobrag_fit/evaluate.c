@@ -295,7 +295,6 @@ nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value, nb_normal
 
     if (!fit) return NB_ERR_ARGUMENT;
     NB_TRY(check_evaluate(fit, value, out));
-    fit->request = 0; /* its x lies in the trial */
     for (size_t i = 0; i < fit->layout.n; i++)
         fit->trial.x[i] = x ? x[i] : fit_value_now(fit, i);
     NB_TRY(fit_evaluate_all(fit, &fit->trial, wants, value));

@@ -1,14 +1,15 @@
 /*
- * nanobrag_fit/exchange.c - the shots of a request evaluated in parts, by several
- * processes. A part is a row of numbers:
+ * nanobrag_fit/exchange.c - a run whose shots are shared out among processes. Each runs the
+ * same minimiser on the same numbers: that they stay together is checked before each
+ * evaluation, since libraries of linear algebra that round differently would drive them
+ * apart.
  *
- *   request, seconds since the run began, first shot, shots, nodes; then of each node of
- *   the tree of sums its level, its index and its sum; then of each shot its status, what
- *   is its own and, if it failed, why
+ * Processes meet in add_up() alone, all in the same order: an error of one becomes known to
+ * all in agree(). A number that all are to know is added to -0 of the others, which leaves
+ * each bit as it is.
  *
  * SPDX-License-Identifier: MIT
  */
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,242 +19,292 @@
 #include "base/floats.h"
 #include "nanobrag_fit/fit.h"
 
-enum { REQUEST, SECONDS, FIRST, NSHOT, NNODE, HEAD };
+/* One process of several. */
+struct team {
+    nb_fit *fit; /* NULL: it could not be made here */
+    int rank, ranks;
+    int (*exchange)(void *user, double *numbers, size_t n);
+    void *user;
+};
 
-/* The text of a failure, cut, with a few bytes in each number: as a whole one it passes
- * unchanged through anything that passes numbers on. */
-enum { REASON = 288, BYTES = 6, REASON_NUMBERS = REASON / BYTES };
+/* At most so many numbers are handed over at once. */
+enum { NUMBERS_MOST = 1 << 20 };
 
-size_t part_most(const nb_fit *fit)
+/* ---- numbers and texts ---- */
+
+static nb_status failed(const struct team *team, nb_status status, const char *message)
 {
-    size_t levels = 1;
-
-    while (((size_t)1 << levels) < fit->layout.nshot) levels++;
-    return HEAD + 2 * levels * (2 + fit->at.end)
-           + fit->layout.nshot * (1 + fit->at.own_end + REASON_NUMBERS);
+    if (!team->fit) return status;
+    if (status == NB_ERR_CANCELLED) atomic_store(&team->fit->cancelled, 0);
+    return fit_stopped(team->fit, fail(team->fit->ctx, status, "%s", message));
 }
 
-/* Whether a shot of this status has a reason. */
-static int has_reason(double status)
+static nb_status add_up(const struct team *team, double *numbers, size_t n)
 {
-    return status != NB_OK && status != FIT_SKIPPED;
-}
-
-static void write_reason(const char *reason, double *to)
-{
-    const size_t n = strlen(reason);
-
-    for (size_t i = 0; i < REASON_NUMBERS; i++) {
-        to[i] = 0;
-        for (size_t k = BYTES; k-- > 0;) {
-            const size_t at = i * BYTES + k;
-
-            to[i] =
-                256 * to[i] + (at < n && at + 1 < REASON ? (unsigned char)reason[at] : 0);
-        }
-    }
-}
-
-static void read_reason(const double *from, char reason[REASON])
-{
-    for (size_t i = 0; i < REASON_NUMBERS; i++) {
-        uint64_t bytes = from[i] >= 0 && from[i] < 0x1p48 ? (uint64_t)from[i] : 0;
-
-        for (size_t k = 0; k < BYTES; k++, bytes /= 256)
-            reason[i * BYTES + k] = (char)(unsigned char)(bytes % 256);
-    }
-    reason[REASON - 1] = '\0';
-}
-
-static nb_status check_part(const nb_fit *fit, int64_t first, int64_t nshot)
-{
-    if (fit->request == 0)
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "no request is open: call nb_fit_ask() before nb_fit_part()");
-    if (first < 0 || nshot < 0 || first > (int64_t)fit->layout.nshot - nshot)
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "%lld shots from %lld on are not within the fit's %zu",
-                    (long long)nshot, (long long)first, fit->layout.nshot);
+    for (size_t at = 0; at < n; at += NUMBERS_MOST)
+        if (team->exchange(team->user, numbers + at,
+                           n - at < NUMBERS_MOST ? n - at : NUMBERS_MOST))
+            return failed(team, NB_ERR_DEVICE,
+                          "the processes of a fit could not exchange their numbers");
     return NB_OK;
 }
 
-/* Writes a part; what was evaluated lies in sums and trial. Returns its size. */
-static size_t write_part(const nb_fit *fit, const struct fit_sums *sums, size_t first,
-                         size_t nshot, double *part)
+static void leave_to_others(double *numbers, size_t n)
 {
-    const size_t end = fit->at.end, own_end = fit->at.own_end;
-    double *to = part;
-
-    *to++ = fit->request;
-    *to++ = fit_seconds(fit);
-    *to++ = (double)first;
-    *to++ = (double)nshot;
-    *to++ = (double)sums->nnode;
-    for (size_t i = 0; i < sums->nnode; i++) {
-        *to++ = sums->node[i].level;
-        *to++ = (double)sums->node[i].index;
-        memcpy(to, sums->node[i].sum, end * sizeof *to);
-        to += end;
-    }
-    for (size_t shot = first; shot < first + nshot; shot++) {
-        const int status = fit->trial.status[shot];
-
-        *to++ = status;
-        memcpy(to, fit->trial.own + shot * own_end, own_end * sizeof *to);
-        to += own_end;
-        if (!has_reason(status)) continue;
-        write_reason(fit->failure[shot] ? fit->failure[shot]
-                                        : nb_status_text((nb_status)status),
-                     to);
-        to += REASON_NUMBERS;
-    }
-    return (size_t)(to - part);
+    for (size_t i = 0; i < n; i++) numbers[i] = -0.0;
 }
 
-nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part, size_t *size)
+/* Brings a text of one process, a byte in each number, to all: own is NULL in the others.
+ */
+static nb_status bring_text(const struct team *team, const char *own,
+                            char text[CONTEXT_MESSAGE])
+{
+    double numbers[CONTEXT_MESSAGE];
+
+    memset(text, 0, CONTEXT_MESSAGE);
+    if (own) (void)snprintf(text, CONTEXT_MESSAGE, "%s", own);
+    for (int i = 0; i < CONTEXT_MESSAGE; i++)
+        numbers[i] = own ? (unsigned char)text[i] : -0.0;
+    NB_TRY(add_up(team, numbers, CONTEXT_MESSAGE));
+    for (int i = 0; i < CONTEXT_MESSAGE; i++) text[i] = (char)(unsigned char)numbers[i];
+    text[CONTEXT_MESSAGE - 1] = '\0';
+    return NB_OK;
+}
+
+/* Returns the status of the first process in which it is not NB_OK, with its message. */
+static nb_status agree(const struct team *team, nb_status status)
+{
+    const nb_fit *fit = team->fit;
+    double count = status != NB_OK;
+
+    NB_TRY(add_up(team, &count, 1));
+    for (int rank = 0; count > 0 && rank < team->ranks; rank++) {
+        const int is_own = rank == team->rank;
+        double code = is_own ? status : -0.0;
+        char own[CONTEXT_MESSAGE], text[CONTEXT_MESSAGE];
+
+        NB_TRY(add_up(team, &code, 1));
+        if (code == NB_OK) continue;
+        if (is_own)
+            (void)snprintf(own, sizeof own, "rank %d: %.*s", rank, CONTEXT_MESSAGE - 30,
+                           fit ? fit->ctx->message : "there is no fit");
+        NB_TRY(bring_text(team, is_own ? own : NULL, text));
+        return failed(team, (nb_status)code, text);
+    }
+    return NB_OK;
+}
+
+/* ---- the same request in all processes ---- */
+
+enum { IS_DONE, HASH_LOW, HASH_HIGH, KEY };
+
+static uint64_t hashed(uint64_t hash, const void *from, size_t n)
+{
+    const unsigned char *p = from;
+
+    for (size_t i = 0; i < n; i++) hash = (hash ^ p[i]) * 0x100000001b3U;
+    return hash;
+}
+
+/* Sets what the processes have in common: where shots are evaluated, and which. */
+static void make_key(const nb_fit *fit, int is_done, double key[KEY])
+{
+    const struct fit_layout *l = &fit->layout;
+    uint64_t hash = hashed(0xcbf29ce484222325U, &l->nshot, sizeof l->nshot);
+
+    hash = hashed(hash, &fit->at, sizeof fit->at);
+    hash = hashed(hash, fit->trial.x, l->n * sizeof *fit->trial.x);
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        const int is_wanted = fit_wants(fit, shot, FIT_ASKED);
+
+        hash = hashed(hash, &is_wanted, sizeof is_wanted);
+    }
+    key[IS_DONE] = is_done;
+    key[HASH_LOW] = (double)(hash & 0xffffffff);
+    key[HASH_HIGH] = (double)(hash >> 32);
+}
+
+static nb_status compare(const struct team *team, int is_done)
+{
+    double own[KEY], first[KEY];
+    nb_status status = NB_OK;
+    int is_same = 1;
+
+    make_key(team->fit, is_done, own);
+    memcpy(first, own, sizeof own);
+    if (team->rank > 0) leave_to_others(first, KEY);
+    NB_TRY(add_up(team, first, KEY));
+    for (int i = 0; i < KEY; i++) is_same &= own[i] == first[i];
+    if (!is_same)
+        status = fail(team->fit->ctx, NB_ERR_ARGUMENT,
+                      "the fit goes another way than that of rank 0: make both from the "
+                      "same shots and options, with the same build of LAPACK");
+    return agree(team, status);
+}
+
+/* ---- what shots give ---- */
+
+/* First shot of a process. */
+static size_t first_of(const struct team *team, int rank)
+{
+    const size_t n = team->fit->layout.nshot, ranks = (size_t)team->ranks;
+
+    return n / ranks * (size_t)rank + n % ranks * (size_t)rank / ranks;
+}
+
+/* Lists the nodes of the sums of a process. Returns how many they are. */
+static size_t nodes_of(const struct team *team, int rank, struct fit_node *out)
+{
+    return sums_nodes(team->fit->layout.nshot, first_of(team, rank),
+                      first_of(team, rank + 1), out);
+}
+
+/* The numbers of an evaluation: the time since the run began, by process 0; of each shot
+ * its status and what is its own; of each process the sums of its nodes. Returns where
+ * these begin, and with the number of processes how many numbers there are. */
+static size_t place_of(const struct team *team, int rank)
+{
+    const nb_fit *fit = team->fit;
+    struct fit_node node[SUMS_NODES];
+    size_t n = 1 + fit->layout.nshot * (1 + fit->at.own_end);
+
+    for (int i = 0; i < rank; i++) n += nodes_of(team, i, node) * fit->at.end;
+    return n;
+}
+
+/* Evaluates the shots of this process. */
+static nb_status evaluate(const struct team *team, double **numbers, size_t *n)
+{
+    nb_fit *fit = team->fit;
+    const size_t first = first_of(team, team->rank);
+    const size_t end = first_of(team, team->rank + 1);
+
+    *n = place_of(team, team->ranks);
+    *numbers = malloc(*n * sizeof **numbers);
+    if (!*numbers) return fail_memory(fit->ctx, "the numbers of a fit");
+    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
+    return fit_evaluate_shots(fit, fit->trial.x, first, end - first, FIT_ASKED, &fit->sums,
+                              &fit->trial);
+}
+
+static void write_numbers(const struct team *team, double *numbers, size_t n)
+{
+    const nb_fit *fit = team->fit;
+    const size_t own_end = fit->at.own_end, end = fit->at.end;
+    const size_t first = first_of(team, team->rank);
+    struct fit_node node[SUMS_NODES];
+    double *to = numbers + place_of(team, team->rank);
+
+    leave_to_others(numbers, n);
+    if (team->rank == 0) *numbers = fit_seconds(fit);
+    for (size_t shot = first; shot < first_of(team, team->rank + 1); shot++) {
+        double *at = numbers + 1 + shot * (1 + own_end);
+
+        *at = fit->trial.status[shot];
+        memcpy(at + 1, fit->trial.own + shot * own_end, own_end * sizeof *at);
+    }
+    n = nodes_of(team, team->rank, node);
+    for (size_t i = 0; i < n; i++, to += end)
+        memcpy(to, sums_find(&fit->sums, node[i].level, node[i].index)->sum,
+               end * sizeof *to);
+}
+
+static nb_status read_numbers(const struct team *team, const double *from)
+{
+    nb_fit *fit = team->fit;
+    const size_t own_end = fit->at.own_end, end = fit->at.end;
+    struct fit_node node[SUMS_NODES];
+
+    fit->seconds = *from++;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++, from += 1 + own_end) {
+        fit->trial.status[shot] = (unsigned char)*from;
+        memcpy(fit->trial.own + shot * own_end, from + 1, own_end * sizeof *from);
+    }
+    sums_begin(&fit->sums, fit->layout.nshot, end);
+    for (int rank = 0; rank < team->ranks; rank++) {
+        const size_t n = nodes_of(team, rank, node);
+
+        for (size_t i = 0; i < n; i++, from += end)
+            if (!sums_add(&fit->sums, node[i].level, node[i].index, from))
+                return fail_memory(fit->ctx, "the sums of a fit");
+    }
+    return NB_OK;
+}
+
+/* Brings the messages of shots that failed to all processes. */
+static nb_status bring_failures(const struct team *team)
+{
+    nb_fit *fit = team->fit;
+    nb_status status = NB_OK;
+    int rank = 0;
+
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        const int code = fit->trial.status[shot];
+        char text[CONTEXT_MESSAGE];
+        const char *own = fit->failure[shot];
+
+        while (first_of(team, rank + 1) <= shot) rank++;
+        if (code == NB_OK || code == FIT_SKIPPED) continue;
+        if (rank == team->rank && !own) own = nb_status_text((nb_status)code);
+        NB_TRY(bring_text(team, rank == team->rank ? own : NULL, text));
+        if (rank == team->rank) continue;
+        free(fit->failure[shot]);
+        fit->failure[shot] = strdup(text);
+        if (!fit->failure[shot]) status = fail_memory(fit->ctx, "the failure of a shot");
+    }
+    return agree(team, status);
+}
+
+static nb_status bring_numbers(const struct team *team, double *numbers, size_t n)
+{
+    write_numbers(team, numbers, n);
+    NB_TRY(add_up(team, numbers, n));
+    NB_TRY(agree(team, read_numbers(team, numbers)));
+    return bring_failures(team);
+}
+
+static nb_status answer(const struct team *team)
+{
+    double *numbers = NULL;
+    size_t n = 0;
+    nb_status status = agree(team, evaluate(team, &numbers, &n));
+
+    if (status == NB_OK) status = bring_numbers(team, numbers, n);
+    free(numbers);
+    return status == NB_OK ? agree(team, fit_take(team->fit)) : status;
+}
+
+/* ---- the run ---- */
+
+static nb_status check(const struct team *team)
+{
+    nb_fit *fit = team->fit;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (fit->method == NB_FIT_LBFGS)
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "a fit by L-BFGS cannot be shared out; use nb_fit_run()");
+    fit_begin_run(fit);
+    return NB_OK;
+}
+
+nb_status nb_fit_run_among(nb_fit *fit, int rank, int ranks,
+                           int (*exchange)(void *user, double *numbers, size_t n),
+                           void *user)
 {
     STANDARD_FLOATS;
+    const struct team team = {fit, rank, ranks, exchange, user};
+    int is_done = 0;
 
-    if (!fit) return NB_ERR_ARGUMENT;
-    if (!part || !size)
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "a part needs a place to go");
-    NB_TRY(check_part(fit, first, nshot));
-    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-    NB_TRY(
-        fit_stopped(fit, fit_evaluate_shots(fit, fit->trial.x, (size_t)first, (size_t)nshot,
-                                            FIT_ASKED, &fit->sums, &fit->trial)));
-    *size = write_part(fit, &fit->sums, (size_t)first, (size_t)nshot, part);
-    return NB_OK;
-}
-
-/* ---- what comes back ---- */
-
-static int is_count(double value, double most)
-{
-    return value >= 0 && value <= most && value == (double)(size_t)value;
-}
-
-/* Returns whether a part is as long as its shots, which begin at `from`, demand. */
-static int has_shots(const nb_fit *fit, const double *from, const double *end, size_t nshot)
-{
-    for (size_t i = 0; i < nshot; i++) {
-        const size_t left = (size_t)(end - from);
-        size_t length = 1 + fit->at.own_end;
-
-        if (left > 0 && has_reason(from[0])) length += REASON_NUMBERS;
-        if (left < length) return 0;
-        from += length;
+    if (!exchange || rank < 0 || rank >= ranks)
+        return fit ? fail(fit->ctx, NB_ERR_ARGUMENT,
+                          "process %d of %d, or no way to exchange numbers", rank, ranks)
+                   : NB_ERR_ARGUMENT;
+    NB_TRY(agree(&team, check(&team)));
+    for (;;) {
+        NB_TRY(agree(&team, fit_ask(fit, &is_done)));
+        NB_TRY(compare(&team, is_done));
+        if (is_done) return NB_OK;
+        NB_TRY(answer(&team));
     }
-    return from == end;
-}
-
-/* Returns whether the head of a part belongs to this request and to its size. */
-static int is_part(const nb_fit *fit, const double *part, size_t size)
-{
-    const size_t node = 2 + fit->at.end, all = fit->layout.nshot;
-
-    return part && size >= HEAD && part[REQUEST] == fit->request && part[SECONDS] >= 0
-           && is_count(part[FIRST], (double)all)
-           && is_count(part[NSHOT], (double)all - part[FIRST])
-           && is_count(part[NNODE], floor((double)(size - HEAD) / (double)node))
-           && has_shots(fit, part + HEAD + (size_t)part[NNODE] * node, part + size,
-                        (size_t)part[NSHOT]);
-}
-
-/* Whether a node of this level and number is one of the tree. */
-static int is_node(const struct fit_sums *sums, double level, double index)
-{
-    return is_count(level, sums->root)
-           && is_count(index, (double)((sums->nshot - 1) >> (int)level));
-}
-
-/* fit_point.status of a shot that no part has held yet. */
-enum { AWAITED = FIT_SKIPPED + 1 };
-
-static nb_status take_reason(nb_fit *fit, size_t shot, const double *from)
-{
-    char reason[REASON];
-    char *copy;
-
-    read_reason(from, reason);
-    copy = strdup(reason);
-    if (!copy) return fail_memory(fit->ctx, "the failure of a shot");
-    free(fit->failure[shot]);
-    fit->failure[shot] = copy;
-    return NB_OK;
-}
-
-/* Takes the status of a shot, what is its own, and why it failed. */
-static nb_status read_shot(nb_fit *fit, size_t shot, const double *from)
-{
-    const size_t own_end = fit->at.own_end;
-    unsigned char *status = fit->trial.status + shot;
-
-    if (*status != AWAITED || !is_count(from[0], FIT_SKIPPED))
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "%s is in two parts, or has no status",
-                    fit->name[shot]);
-    *status = (unsigned char)from[0];
-    memcpy(fit->trial.own + shot * own_end, from + 1, own_end * sizeof *from);
-    if (has_reason(*status)) NB_TRY(take_reason(fit, shot, from + 1 + own_end));
-    if (fit_wants(fit, shot, FIT_ASKED) == (*status != FIT_SKIPPED)) return NB_OK;
-    return fail(fit->ctx, NB_ERR_ARGUMENT,
-                "%s is left out by one of the fits that share out the shots, and not by "
-                "another: all of them need the same shots",
-                fit->name[shot]);
-}
-
-static nb_status read_part(nb_fit *fit, int number, const double *part, size_t size)
-{
-    const double *from = part + HEAD;
-    size_t first, nshot;
-
-    if (!is_part(fit, part, size))
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "part %d is not one of nb_fit_part() for this request", number);
-    first = (size_t)part[FIRST], nshot = (size_t)part[NSHOT];
-    fit->seconds = fmax(fit->seconds, part[SECONDS]);
-    for (size_t i = 0; i < (size_t)part[NNODE]; i++, from += 2 + fit->at.end) {
-        if (!is_node(&fit->sums, from[0], from[1]))
-            return fail(fit->ctx, NB_ERR_ARGUMENT, "part %d holds sums of no shots",
-                        number);
-        if (!sums_add(&fit->sums, (int)from[0], (size_t)from[1], from + 2))
-            return fail_memory(fit->ctx, "the sums of a fit");
-    }
-    for (size_t shot = first; shot < first + nshot; shot++) {
-        NB_TRY(read_shot(fit, shot, from));
-        from += 1 + fit->at.own_end + (has_reason(from[0]) ? REASON_NUMBERS : 0);
-    }
-    return NB_OK;
-}
-
-nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
-                      const size_t *size)
-{
-    STANDARD_FLOATS;
-
-    if (!fit) return NB_ERR_ARGUMENT;
-    if (fit->request == 0)
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "no request is open: call nb_fit_ask() before nb_fit_tell()");
-    if (nparts < 1 || !part || !size)
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "an answer needs parts");
-    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-    memset(fit->trial.status, AWAITED, fit->layout.nshot);
-    for (int i = 0; i < nparts; i++) NB_TRY(read_part(fit, i, part[i], size[i]));
-    if (!sums_total(&fit->sums) || memchr(fit->trial.status, AWAITED, fit->layout.nshot))
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "the parts do not hold each of the %zu shots once", fit->layout.nshot);
-    return fit_take(fit);
-}
-
-nb_status nb_fit_fail(nb_fit *fit, nb_status status, const char *message)
-{
-    char copy[CONTEXT_MESSAGE];
-
-    if (!fit) return NB_ERR_ARGUMENT;
-    if (status <= NB_OK || status >= NB_STATUS_COUNT || !message)
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "a failure needs a status and a message");
-    (void)snprintf(copy, sizeof copy, "%s", message); /* it may be that of the context */
-    if (status == NB_ERR_CANCELLED) atomic_store(&fit->cancelled, 0);
-    return fit_stopped(fit, fail(fit->ctx, status, "%s", copy));
 }

@@ -112,12 +112,21 @@ struct fit_sums {
     size_t nspare;
 };
 
+/* Nodes that the sums of neighbouring shots come to, at most. */
+enum { SUMS_NODES = 2 * 64 };
+
 void sums_begin(struct fit_sums *sums, size_t nshot, size_t length);
 void sums_free(struct fit_sums *sums);
 
 /* Adds a node with a copy of its sum, and merges it with siblings as far as they are there.
  * Returns 0 if there is no memory. */
 int sums_add(struct fit_sums *sums, int level, size_t index, const double *sum);
+
+/* Returns a node that waits for its sibling, or NULL. */
+struct fit_node *sums_find(const struct fit_sums *sums, int level, size_t index);
+
+/* Lists the nodes, without sums, that shots [first, end) come to. Returns how many. */
+size_t sums_nodes(size_t nshot, size_t first, size_t end, struct fit_node *out);
 
 /* Returns the sum over all shots, or NULL if some are missing. */
 const double *sums_total(const struct fit_sums *sums);
@@ -246,7 +255,7 @@ struct nb_fit {
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
     int passes, joint; /* so far; and of these, those of all shots together */
     int run_passes; /* of all shots together, in this run */
-    int is_running, reload;
+    int reload;
     int beside; /* FIT_WEIGH or FIT_DRAW: a request beside the passes of the run; else 0 */
     int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
     int told_scale; /* 1: it was said that a scale starts elsewhere */
@@ -261,7 +270,6 @@ struct nb_fit {
     double seconds; /* that a run has taken, as of the last answer */
     double deadline; /* clock at which an evaluation is given up, s; 0: none */
     int is_late; /* 1: one was */
-    unsigned requests, request; /* made so far; that in progress, 0: none */
     struct fit_point best, trial;
     struct fit_point kept; /* where attempt 0 of a track ended */
     struct fit_sums sums;
@@ -512,15 +520,17 @@ int track_again(nb_fit *fit, struct fit_track *track);
 
 /* ---- ask.c ---- */
 
+/* Begins a run by NB_FIT_LM, with all limits anew. */
+void fit_begin_run(nb_fit *fit);
+
+/* Sets the trial, where the shots are to be evaluated next, or that the run has ended. */
+nb_status fit_ask(nb_fit *fit, int *is_done);
+
 /* After nb_fit_read(): evaluates again what the file does not hold. */
 nb_status fit_reload(nb_fit *fit);
 
 /* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);
-
-/* ---- exchange.c ---- */
-
-size_t part_most(const nb_fit *fit);
 
 /* ---- leave_out.c ---- */
 

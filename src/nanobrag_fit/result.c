@@ -243,18 +243,14 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
 {
     STANDARD_FLOATS;
     nb_status status;
-    int end;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
     NB_TRY(fit_reload(fit));
-    end = fit->end;
-    if (fit->beside) fit->end = NB_FIT_NOT_RUN; /* its errors are still asked for */
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);
-    fit->end = end;
     return status;
 }

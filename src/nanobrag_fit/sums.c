@@ -55,12 +55,28 @@ static double *take(struct fit_sums *sums)
     return make_room(sums) ? malloc(sums->length * sizeof(double)) : NULL;
 }
 
-static struct fit_node *find(struct fit_sums *sums, int level, size_t index)
+struct fit_node *sums_find(const struct fit_sums *sums, int level, size_t index)
 {
     for (size_t i = 0; i < sums->nnode; i++)
         if (sums->node[i].level == level && sums->node[i].index == index)
             return sums->node + i;
     return NULL;
+}
+
+size_t sums_nodes(size_t nshot, size_t first, size_t end, struct fit_node *out)
+{
+    size_t n = 0;
+    int level = 0;
+
+    for (size_t all = nshot; first < end && all > 1; all = (all + 1) / 2, level++) {
+        if (first % 2 == 1) out[n++] = (struct fit_node){level, first++, NULL};
+        if (first < end && end % 2 == 1 && end < all)
+            out[n++] = (struct fit_node){level, --end, NULL};
+        first /= 2;
+        end = (end + 1) / 2;
+    }
+    if (first < end) out[n++] = (struct fit_node){level, 0, NULL};
+    return n;
 }
 
 int sums_add(struct fit_sums *sums, int level, size_t index, const double *sum)
@@ -71,7 +87,7 @@ int sums_add(struct fit_sums *sums, int level, size_t index, const double *sum)
     memcpy(own, sum, sums->length * sizeof *own);
     while (level < sums->root) {
         const int is_single = ((index ^ 1) << level) >= sums->nshot;
-        struct fit_node *sibling = is_single ? NULL : find(sums, level, index ^ 1);
+        struct fit_node *sibling = is_single ? NULL : sums_find(sums, level, index ^ 1);
 
         if (!is_single && !sibling) break;
         if (sibling) {

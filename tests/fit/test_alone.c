@@ -15,48 +15,66 @@
 
 static struct stills stills;
 
-/* Answers a request with one part. */
-static void answer(nb_fit *fit, const nb_fit_request *request)
-{
-    double *part = malloc(request->most * sizeof *part);
-    const double *const parts[1] = {part};
-    size_t size;
+/* What a fit knows after each pass, until all stills were evaluated together. */
+struct known {
+    nb_fit *fit;
+    int alone, joint, loads, cancels_at;
+};
 
-    if (!part || nb_fit_part(fit, 0, request->nshot, part, &size) != NB_OK
-        || nb_fit_tell(fit, 1, parts, &size) != NB_OK)
-        abort();
-    free(part);
+static int check_known(void *user, const nb_fit_state *state)
+{
+    struct known *k = user;
+    nb_fit_result r;
+
+    (void)state;
+    if (k->joint) return 0;
+    if (nb_fit_result_get(k->fit, &r) != NB_OK) abort();
+    k->joint = r.joint > 0;
+    k->alone += !k->joint;
+    for (size_t i = 0; i < STILLS_SHARED + STILLS_OWN; i++)
+        tap_check(isnan(r.value[i].error) == (i < STILLS_SHARED && !k->joint),
+                  "after %d passes, %d together: error of %s %g", r.passes, r.joint,
+                  r.value[i].param.name, r.value[i].error);
+    tap_check(isfinite(r.loss) && r.loss > 0 && isnan(r.gain) == !k->joint,
+              "loss %g, gain %g", r.loss, r.gain);
+    return 0;
 }
 
-/* Until all stills were evaluated together, shared values have no errors. */
+/* Cancels at one of the loads; 0: at none. */
+static nb_status load_known(void *user, int64_t shot, nb_shot *out)
+{
+    struct known *k = user;
+
+    *out = stills.shot[shot];
+    k->loads += !k->joint;
+    if (k->loads == k->cancels_at) nb_fit_cancel(k->fit);
+    return NB_OK;
+}
+
+/* Until all stills were evaluated together, shared values have no errors; nor have they
+ * where the first such evaluation is cancelled. */
 static int nothing_shared_yet(void)
 {
     nb_context *ctx = renders_context(1);
-    nb_fit_request request;
-    int alone = 0, between = 0;
-    nb_fit *fit;
+    struct known known = {.alone = 0};
+    nb_fit_options options = stills_options;
+    nb_fit_result r;
 
+    options.progress = check_known, options.load = load_known, options.user = &known;
     stills_make(&stills, ctx, 3, 1, 0.3);
-    fit = stills_fit(&stills, ctx, &stills_options);
-    for (int joint = 0; !joint;) {
-        nb_fit_result r;
-
-        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
-        if (nb_fit_result_get(fit, &r) == NB_OK) {
-            joint = r.joint > 0;
-            alone += !joint;
-            between += !joint && !isnan(r.gain);
-            for (size_t i = 0; i < STILLS_SHARED + STILLS_OWN; i++)
-                tap_check(isnan(r.value[i].error) == (i < STILLS_SHARED && !joint),
-                          "after %d passes, %d together: error of %s %g", r.passes, r.joint,
-                          r.value[i].param.name, r.value[i].error);
-            tap_check(isfinite(r.loss) && r.loss > 0, "loss %g", r.loss);
-        }
-        answer(fit, &request);
-    }
-    tap_check(alone > 0 && between == 1, "%d results alone, %d before the first together",
-              alone, between);
-    nb_fit_free(fit);
+    known.fit = stills_fit(&stills, ctx, &options);
+    if (nb_fit_run(known.fit) != NB_OK) abort();
+    tap_check(known.alone > 0 && known.joint, "%d results alone", known.alone);
+    nb_fit_free(known.fit);
+    known = (struct known){.cancels_at = known.loads};
+    known.fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(known.fit, NB_ERR_CANCELLED);
+    tap_check(known.alone > 0 && !known.joint && r.joint == 0 && !isnan(r.gain),
+              "%d results alone, %d together, gain %g", known.alone, r.joint, r.gain);
+    for (size_t i = 0; i < STILLS_SHARED + STILLS_OWN; i++)
+        tap_check(isnan(r.value[i].error) == (i < STILLS_SHARED), "error of %s %g",
+                  r.value[i].param.name, r.value[i].error);
+    nb_fit_free(known.fit);
     nb_context_free(ctx);
     return TAP_PASS;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fit/among.h"
 #include "fit/stills.h"
 #include "nanobrag_fit/draws/draws.h"
 #include "support/renders.h"
@@ -398,28 +399,6 @@ static int notes_end(void *user, const nb_fit_state *state)
     return 0;
 }
 
-/* Runs in two parts of shots each. */
-static void run_in_parts(nb_fit *fit)
-{
-    double *part[2];
-    size_t size[2];
-
-    for (;;) {
-        nb_fit_request request;
-        const double *told[2];
-
-        if (nb_fit_ask(fit, &request) != NB_OK) abort();
-        if (request.done) return;
-        for (int i = 0; i < 2; i++) {
-            told[i] = part[i] = malloc(request.most * sizeof **part);
-            if (nb_fit_part(fit, i, 1 + i, part[i], size + i) != NB_OK) abort();
-        }
-        if (nb_fit_tell(fit, 2, told, size) != NB_OK) abort();
-        free(part[0]);
-        free(part[1]);
-    }
-}
-
 static void same_errors(const double *truth, const nb_fit_result *r, const char *how)
 {
     double found[STILLS_VALUES];
@@ -434,6 +413,7 @@ static int same_bits(void)
     const nb_fit_options plain = {.shared = "cell_a mosaic", .own = "misset scale"};
     nb_fit_options options = plain;
     nb_context *ctx = renders_context(1), *threads = renders_context(3);
+    struct among among = {.n = 2};
     double truth[STILLS_VALUES];
     nb_fit_result r;
     nb_fit *fit;
@@ -447,11 +427,14 @@ static int same_bits(void)
     r = fitted(threads, &plain, &fit);
     same_errors(truth, &r, "three threads");
     nb_fit_free(fit);
-    renders_require(ctx, nb_fit_create(ctx, 3, stills.shot, &plain, &fit));
-    run_in_parts(fit);
-    renders_require(ctx, nb_fit_result_get(fit, &r));
-    same_errors(truth, &r, "in parts");
-    nb_fit_free(fit);
+    renders_require(ctx, nb_fit_create(ctx, 3, stills.shot, &plain, &among.fit[0]));
+    renders_require(threads, nb_fit_create(threads, 3, stills.shot, &plain, &among.fit[1]));
+    among_run(&among);
+    for (int i = 0; i < 2; i++) {
+        renders_require(ctx, nb_fit_result_get(among.fit[i], &r));
+        same_errors(truth, &r, "by two processes");
+        nb_fit_free(among.fit[i]);
+    }
     renders_require(ctx, nb_fit_create(ctx, 3, stills.shot, &plain, &fit));
     renders_require(ctx, nb_fit_read(fit, "test_draws.json"));
     renders_require(ctx, nb_fit_result_get(fit, &r));

@@ -1,5 +1,5 @@
 /*
- * test_joint.c - fits of several shots: threads and parts do not move a bit; shots that
+ * test_joint.c - fits of several shots: threads and processes do not move a bit; shots that
  * fail or stand out are left out; cancels from other threads.
  *
  * SPDX-License-Identifier: MIT
@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/among.h"
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
 
 static struct stills stills;
 
-/* ---- threads and parts ---- */
+/* ---- threads and processes ---- */
 
 static int threads_same_bits(void)
 {
@@ -45,62 +46,73 @@ static int threads_same_bits(void)
     return TAP_PASS;
 }
 
-/* A request answered in parts: cut k of [0, 5) at each bit of `cuts`, told backwards. */
-static nb_status answer(nb_fit *fit, const nb_fit_request *request, unsigned cuts)
+/* Fits of the stills by n processes, each with a context of so many threads. */
+static void make_among(struct among *among, int n, int threads,
+                       const nb_fit_options *options)
 {
-    double *part[STILLS_MOST];
-    const double *told[STILLS_MOST] = {NULL};
-    size_t size[STILLS_MOST], told_size[STILLS_MOST] = {0};
-    int n = 0, first = 0;
-    nb_status status = NB_OK;
-
-    for (int end = 1; end <= (int)request->nshot; end++) {
-        if (end < (int)request->nshot && !(cuts >> (end - 1) & 1)) continue;
-        part[n] = malloc(request->most * sizeof **part);
-        if (!part[n] || nb_fit_part(fit, first, end - first, part[n], size + n) != NB_OK
-            || size[n] > request->most)
-            abort();
-        first = end;
-        n++;
-    }
-    for (int i = 0; i < n; i++) told[i] = part[n - 1 - i], told_size[i] = size[n - 1 - i];
-    status = nb_fit_tell(fit, n, told, told_size);
-    for (int i = 0; i < n; i++) free(part[i]);
-    return status;
+    *among = (struct among){.n = n};
+    for (int i = 0; i < n; i++)
+        among->fit[i] = stills_fit(&stills, renders_context(threads), options);
 }
 
-static int parts_same_bits(void)
+static const char *message_of(const struct among *among, int i)
+{
+    return nb_context_message(nb_fit_context(among->fit[i]));
+}
+
+/* Another fit for process i, or NULL. */
+static void replace(struct among *among, int i, nb_fit *fit)
+{
+    nb_context *ctx = nb_fit_context(among->fit[i]);
+
+    nb_fit_free(among->fit[i]);
+    nb_context_free(ctx);
+    among->fit[i] = fit;
+}
+
+static void free_among(struct among *among)
+{
+    for (int i = 0; i < among->n; i++) replace(among, i, NULL);
+}
+
+/* All processes ended with a status and a message; the fits are freed. */
+static void ended(struct among *among, nb_status status, const char *words)
+{
+    for (int i = 0; i < among->n; i++)
+        tap_check(among->status[i] == status
+                      && (!among->fit[i] || strstr(message_of(among, i), words)),
+                  "process %d: %d, %s", i, (int)among->status[i],
+                  among->fit[i] ? message_of(among, i) : "no fit");
+    free_among(among);
+}
+
+static int processes_same_bits(void)
 {
     nb_context *ctx = renders_context(1);
-    double truth[STILLS_VALUES] = {0}, loss, misfit;
-    nb_fit_result r;
+    nb_fit_result first, r;
+    struct among among;
     nb_fit *fit;
-    int wrong = 0, passes = 0;
 
     stills_make(&stills, ctx, STILLS_MOST, 1, 1);
     fit = stills_fit(&stills, ctx, &stills_options);
-    r = stills_run(fit, NB_OK);
-    for (size_t i = 0; i < r.nvalue; i++) truth[i] = r.value[i].value;
-    passes = r.passes;
-    loss = r.loss;
-    misfit = r.misfit;
-    nb_fit_free(fit);
-    fit = stills_fit(&stills, ctx, &stills_options);
-    for (unsigned cuts = 0;; cuts++) {
-        nb_fit_request request;
+    first = stills_run(fit, NB_OK);
+    for (int n = 1; n <= 7; n++) {
+        int wrong = 0;
 
-        if (nb_fit_ask(fit, &request) != NB_OK) abort();
-        if (request.done) break;
-        /* a look at the result between request and answer disturbs neither */
-        if (cuts > 0 && nb_fit_result_get(fit, &r) != NB_OK) abort();
-        if (answer(fit, &request, cuts % 16) != NB_OK) abort();
+        make_among(&among, n, 1 + n % 2, &stills_options);
+        among_run(&among);
+        for (int i = 0; i < n; i++) {
+            if (among.status[i] != NB_OK || nb_fit_result_get(among.fit[i], &r) != NB_OK)
+                abort();
+            for (size_t k = 0; k < r.nvalue; k++)
+                wrong += r.value[k].value != first.value[k].value
+                         || r.value[k].error != first.value[k].error;
+            wrong += r.passes != first.passes || r.loss != first.loss
+                     || r.misfit != first.misfit;
+        }
+        tap_check(wrong == 0, "%d processes: %d other numbers", n, wrong);
+        free_among(&among);
     }
-    if (nb_fit_result_get(fit, &r) != NB_OK) abort();
-    for (size_t i = 0; i < r.nvalue; i++) wrong += r.value[i].value != truth[i];
-    tap_check(wrong == 0 && r.passes == passes,
-              "in all divisions into parts, %d passes: %d other values", r.passes, wrong);
-    tap_check(r.loss == loss && r.misfit == misfit,
-              "loss %.17g and %.17g, misfit %g and %g", r.loss, loss, r.misfit, misfit);
     nb_fit_free(fit);
     nb_context_free(ctx);
     return TAP_PASS;
@@ -113,105 +125,106 @@ static void refused(nb_fit *fit, nb_status status, const char *word)
     tap_check(status == NB_ERR_ARGUMENT && strstr(message, word), "refused: %s", message);
 }
 
-/* What is not a part of this request is refused, and the request stays open. */
-static int wrong_parts(void)
+static int unused(void *user, double *numbers, size_t n)
+{
+    (void)user, (void)n;
+    *numbers = NAN;
+    abort();
+}
+
+/* Processes whose fits differ, or that lack one, end together. */
+static int wrong_processes(void)
 {
     nb_context *ctx = renders_context(1);
-    double *part[3], scratch;
-    const double *told[3];
-    nb_fit_request request;
+    static struct stills other;
+    nb_fit_options options = stills_options;
+    struct among among;
     nb_fit *fit;
-    size_t size[3], none;
 
     stills_make(&stills, ctx, 3, 1, 1);
     fit = stills_fit(&stills, ctx, &stills_options);
-    refused(fit, nb_fit_part(fit, 0, 1, &scratch, &none), "no request");
-    refused(fit, nb_fit_tell(fit, 1, told, size), "no request");
-    if (nb_fit_ask(fit, &request) != NB_OK) abort();
-    tap_check(request.nvalue == 14 && request.nshot == 3 && !request.done, "a request");
-    for (int i = 0; i < 3; i++) {
-        part[i] = malloc(request.most * sizeof **part);
-        if (!part[i] || nb_fit_part(fit, i, 1, part[i], size + i) != NB_OK) abort();
-        told[i] = part[i];
-    }
-    refused(fit, nb_fit_part(fit, 3, 1, part[0], &none), "within");
-    refused(fit, nb_fit_part(fit, -1, 1, part[0], &none), "within");
-    refused(fit, nb_fit_part(fit, 0, 4, part[0], &none), "within");
-    refused(fit, nb_fit_part(fit, 0, -1, part[0], &none), "within");
-    refused(fit, nb_fit_part(fit, 0, 1, NULL, &none), "place");
-    refused(fit, nb_fit_part(fit, 0, 1, part[0], NULL), "place");
-    refused(fit, nb_fit_tell(fit, 0, told, size), "parts");
-    refused(fit, nb_fit_tell(fit, 1, NULL, size), "parts");
-    refused(fit, nb_fit_tell(fit, 1, told, NULL), "parts");
-    refused(fit, nb_fit_tell(fit, 2, told, size), "each of the 3");
-    told[2] = part[1], size[2] = size[1];
-    refused(fit, nb_fit_tell(fit, 3, told, size), "two parts");
-    told[2] = NULL;
-    refused(fit, nb_fit_tell(fit, 3, told, size), "part 2");
-    told[2] = part[2];
-    size[2]--;
-    refused(fit, nb_fit_tell(fit, 3, told, size), "part 2");
-    size[2]++;
-    part[2][0]++; /* of the next request */
-    refused(fit, nb_fit_tell(fit, 3, told, size), "part 2");
-    part[2][0]--;
-    tap_check(nb_fit_tell(fit, 3, told, size) == NB_OK, "then the right ones are taken");
-    refused(fit, nb_fit_tell(fit, 3, told, size), "no request");
-    for (int i = 0; i < 3; i++) free(part[i]);
-    tap_check(nb_fit_ask(NULL, &request) == NB_ERR_ARGUMENT
-                  && nb_fit_part(NULL, 0, 1, &scratch, &none) == NB_ERR_ARGUMENT
-                  && nb_fit_tell(NULL, 1, told, size) == NB_ERR_ARGUMENT
-                  && nb_fit_fail(NULL, NB_ERR_FILE, "x") == NB_ERR_ARGUMENT
+    refused(fit, nb_fit_run_among(fit, -1, 2, unused, NULL), "process -1 of 2");
+    refused(fit, nb_fit_run_among(fit, 2, 2, unused, NULL), "process 2 of 2");
+    refused(fit, nb_fit_run_among(fit, 0, 1, NULL, NULL), "exchange");
+    tap_check(nb_fit_run_among(NULL, 0, 0, unused, NULL) == NB_ERR_ARGUMENT
                   && !nb_fit_context(NULL),
               "a fit NULL is refused");
-    refused(fit, nb_fit_ask(fit, NULL), "request");
-    refused(fit, nb_fit_fail(fit, NB_OK, "x"), "failure");
-    refused(fit, nb_fit_fail(fit, NB_ERR_FILE, NULL), "failure");
     nb_fit_free(fit);
+    make_among(&among, 3, 1, &stills_options);
+    other = stills;
+    other.scene[2].crystal.scale *= 1 + 1e-15;
+    other.shot[2].scene = other.scene + 2;
+    replace(&among, 1, stills_fit(&other, renders_context(1), &stills_options));
+    among_run(&among);
+    ended(&among, NB_ERR_ARGUMENT, "rank 1: the fit goes another way");
+    make_among(&among, 2, 1, &stills_options);
+    replace(&among, 1, NULL);
+    among_run(&among);
+    ended(&among, NB_ERR_ARGUMENT, "rank 1: there is no fit");
+    options.method = NB_FIT_LBFGS;
+    make_among(&among, 2, 1, &options);
+    among_run(&among);
+    ended(&among, NB_ERR_UNSUPPORTED, "rank 0: a fit by L-BFGS");
+    for (int at = 1; at < 9; at++) {
+        make_among(&among, 2, 1, &stills_options);
+        among.fails_at = at;
+        among_run(&among);
+        ended(&among, NB_ERR_DEVICE, "could not exchange");
+    }
     nb_context_free(ctx);
     return TAP_PASS;
 }
 
-/* A part that failed elsewhere ends the run, and another goes on; an evaluation ends the
- * request. */
+/* Cancels in process 1, once. */
+struct stopping {
+    int at, is_over;
+};
+
+static int stop(void *user, const nb_fit_state *state)
+{
+    struct stopping *s = user;
+
+    if (state->passes < s->at || s->is_over) return 0;
+    return s->is_over = 1;
+}
+
+/* An error in one process ends the run of all, and another goes on together. */
 static int ended_elsewhere(void)
 {
     nb_context *ctx = renders_context(1);
-    nb_fit_request request;
+    nb_fit_options options = stills_options;
+    struct stopping stopping = {.at = 2};
+    struct among among;
     nb_fit_result r;
-    nb_fit *fit;
-    double value, scratch;
-    size_t none;
 
     stills_make(&stills, ctx, 2, 1, 1);
-    fit = stills_fit(&stills, ctx, &stills_options);
-    for (int pass = 0; pass < 2; pass++)
-        if (nb_fit_ask(fit, &request) != NB_OK
-            || (pass == 0 && answer(fit, &request, 0) != NB_OK))
-            abort();
-    tap_check(nb_fit_fail(fit, NB_ERR_FILE, "disk of another") == NB_ERR_FILE
-                  && !strcmp(nb_context_message(ctx), "disk of another"),
-              "%s", nb_context_message(ctx));
-    if (nb_fit_result_get(fit, &r) != NB_OK) abort();
-    tap_check(r.end == NB_FIT_FAILED && r.passes == 1, "end %d", r.end);
-    if (nb_fit_ask(fit, &request) != NB_OK || nb_fit_evaluate(fit, NULL, &value, NULL))
-        abort();
-    refused(fit, nb_fit_part(fit, 0, 1, &scratch, &none), "no request");
-    nb_fit_cancel(fit);
-    if (nb_fit_ask(fit, &request) != NB_OK) abort();
-    tap_check(nb_fit_part(fit, 0, 0, NULL, NULL) == NB_ERR_ARGUMENT, "no place");
-    {
-        double *part = malloc(request.most * sizeof *part);
-
-        tap_check(part && nb_fit_part(fit, 0, 0, part, &none) == NB_ERR_CANCELLED,
-                  "cancelled: %s", nb_context_message(ctx));
-        free(part);
+    make_among(&among, 3, 1, &options);
+    options.progress = stop;
+    options.user = &stopping;
+    replace(&among, 1, stills_fit(&stills, renders_context(1), &options));
+    among_run(&among);
+    for (int i = 0; i < 3; i++) {
+        if (nb_fit_result_get(among.fit[i], &r) != NB_OK) abort();
+        tap_check(among.status[i] == NB_ERR_CANCELLED && r.end == NB_FIT_CANCELLED
+                      && r.passes == 2
+                      && !strcmp(message_of(&among, i),
+                                 "rank 1: the progress handler stopped the fit"),
+                  "process %d: end %d after %d, %s", i, r.end, r.passes,
+                  message_of(&among, i));
     }
-    if (nb_fit_result_get(fit, &r) != NB_OK) abort();
-    tap_check(r.end == NB_FIT_CANCELLED, "end %d", r.end);
-    r = stills_run(fit, NB_OK);
-    tap_check(r.end == NB_FIT_CONVERGED, "end %d", r.end);
-    nb_fit_free(fit);
+    for (int i = 0; i < 3; i++) nb_fit_cancel(among.fit[i]);
+    among_run(&among);
+    for (int i = 0; i < 3; i++)
+        tap_check(among.status[i] == NB_ERR_CANCELLED
+                      && !strcmp(message_of(&among, i), "rank 0: the fit was cancelled"),
+                  "process %d: %s", i, message_of(&among, i));
+    among_run(&among); /* a cancel ends one run */
+    for (int i = 0; i < 3; i++) {
+        if (nb_fit_result_get(among.fit[i], &r) != NB_OK) abort();
+        tap_check(among.status[i] == NB_OK && r.end == NB_FIT_CONVERGED,
+                  "process %d: end %d", i, r.end);
+    }
+    free_among(&among);
     nb_context_free(ctx);
     return TAP_PASS;
 }
@@ -347,41 +360,33 @@ static int failing_late(void)
     return TAP_PASS;
 }
 
-/* A part tells why a shot failed, to fits that did not evaluate it. */
-static int reason_in_parts(void)
+/* A process learns why a shot failed that it did not evaluate. */
+static int reason_of_another(void)
 {
     nb_context *ctx = renders_context(1);
-    struct loading l = {.fails_from = 2, .status = NB_ERR_FILE};
-    const nb_fit_options options = {.shared = "cell_a", .load = load, .user = &l};
-    const nb_fit_options sound = {.shared = "cell_a"};
-    nb_fit *fit[2];
-    nb_fit_request request;
+    struct loading l[2];
+    struct among among = {.n = 2};
     nb_fit_result r;
-    double *part;
-    const double *told;
-    size_t size;
 
     stills_make(&stills, ctx, 3, 1, 1);
-    fit[0] = stills_fit(&stills, ctx, &options);
-    fit[1] = stills_fit(&stills, ctx, &sound);
-    for (int i = 0; i < 2; i++)
-        if (nb_fit_ask(fit[i], &request) != NB_OK || request.done) abort();
-    part = malloc(request.most * sizeof *part);
-    if (!part || nb_fit_part(fit[0], 0, 3, part, &size) != NB_OK || size > request.most)
-        abort();
-    told = part;
-    size--;
-    refused(fit[1], nb_fit_tell(fit[1], 1, &told, &size), "part 0");
-    size++;
-    if (nb_fit_tell(fit[1], 1, &told, &size) != NB_OK
-        || nb_fit_result_get(fit[1], &r) != NB_OK)
-        abort();
-    tap_check(r.shot[1].left_out
-                  && strstr(r.shot[1].left_out, "shot 1 could not be loaded"),
-              "left out: %s", r.shot[1].left_out);
-    free(part);
-    nb_fit_free(fit[0]);
-    nb_fit_free(fit[1]);
+    for (int i = 0; i < 2; i++) {
+        const nb_fit_options options = {.shared = "cell_a", .load = load, .user = l + i};
+
+        l[i] = (struct loading){.fails_from = 2,
+                                .status = NB_ERR_FILE,
+                                .failure = i ? "disk of process 1" : "disk of process 0"};
+        among.fit[i] = stills_fit(&stills, renders_context(1), &options);
+    }
+    among_run(&among);
+    for (int i = 0; i < 2; i++) {
+        if (among.status[i] != NB_OK || nb_fit_result_get(among.fit[i], &r) != NB_OK)
+            abort();
+        tap_check(r.shot[1].left_out && strstr(r.shot[1].left_out, "disk of process 1"),
+                  "process %d: %s", i, r.shot[1].left_out);
+        tap_check((l[i].loads[0] > 1) == (i == 0) && (l[i].loads[2] > 1) == (i == 1),
+                  "loads %d and %d", l[i].loads[0], l[i].loads[2]);
+    }
+    free_among(&among);
     nb_context_free(ctx);
     return TAP_PASS;
 }
@@ -438,36 +443,65 @@ static int failing_memory(void)
     return TAP_PASS;
 }
 
+/* What happens after the first pass: so many steps to where loads fail, then one that is
+ * free. */
+struct refusing {
+    nb_fit *fit;
+    struct loading loading;
+    int refusals;
+    double first[2 * STILLS_OWN], step;
+};
+
+static nb_status load_refused(void *user, int64_t shot, nb_shot *out)
+{
+    return load(&((struct refusing *)user)->loading, shot, out);
+}
+
+static int refuse(void *user, const nb_fit_state *state)
+{
+    struct refusing *r = user;
+    nb_fit_result found;
+    double square = 0;
+
+    r->loading.fails_from = state->passes <= r->refusals ? 0 : 1000000;
+    if (state->passes != 1 && state->passes != r->refusals + 2) return 0;
+    if (nb_fit_result_get(r->fit, &found) != NB_OK) abort();
+    for (size_t i = 0; i < found.nvalue; i++) {
+        if (state->passes == 1) r->first[i] = found.value[i].value;
+        if (i < STILLS_OWN) square += pow(found.value[i].value - r->first[i], 2);
+    }
+    r->step = sqrt(square);
+    return 0;
+}
+
 /* A step to where there is no finite loss is refused, and the next ones are shorter; of one
  * shot, or of each of two that are fitted alone. */
 static void refuse_steps(nb_context *ctx, int nshot)
 {
-    struct loading l = {.fails_from = 1000, .all = 1, .status = NB_ERR_DOMAIN};
-    nb_fit_options options = {.own = "misset scale", .load = load, .user = &l};
-    double best[2 * STILLS_OWN], before = INFINITY;
-    nb_fit_request request;
-    nb_fit_result r;
-    nb_fit *fit;
+    double step = 0;
 
-    stills_make(&stills, ctx, nshot, 1, 1);
-    fit = stills_fit(&stills, ctx, &options);
-    for (int k = 0; k < 10; k++) { /* damped by up to 1e9, which gains next to nothing */
-        double square = 0;
+    for (int refusals = 0; refusals <= 8; refusals++) { /* damped by up to 1e8 */
+        struct refusing refusing = {.refusals = refusals};
+        const nb_fit_options options = {.own = "misset scale",
+                                        .load = load_refused,
+                                        .progress = refuse,
+                                        .user = &refusing};
+        nb_fit_result r;
 
-        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
-        if (k == 0) memcpy(best, request.x, request.nvalue * sizeof *best);
-        for (int i = 0; i < STILLS_OWN; i++) square += pow(request.x[i] - best[i], 2);
-        if (k > 0) tap_check(sqrt(square) < before / 3, "a step of %.3g", sqrt(square));
-        if (k > 0) before = sqrt(square), l.fails_from = 0;
-        if (answer(fit, &request, 0) != NB_OK) abort();
+        refusing.loading =
+            (struct loading){.fails_from = 1000000, .all = 1, .status = NB_ERR_DOMAIN};
+        stills_make(&stills, ctx, nshot, 1, 1);
+        refusing.fit = stills_fit(&stills, ctx, &options);
+        r = stills_run(refusing.fit, NB_OK);
+        tap_check(refusing.step > 0 && (refusals == 0 || refusing.step < step / 3),
+                  "after %d refusals a step of %.3g", refusals, refusing.step);
+        step = refusing.step;
+        tap_check(r.end == NB_FIT_CONVERGED
+                      && stills_gain(refusing.fit, &r) < 1e-3 * pow(r.error_factor, 2),
+                  "end %d, %g left to gain, errors times %g", r.end,
+                  stills_gain(refusing.fit, &r), r.error_factor);
+        nb_fit_free(refusing.fit);
     }
-    l.fails_from = 1000;
-    r = stills_run(fit, NB_OK);
-    tap_check(r.end == NB_FIT_CONVERGED
-                  && stills_gain(fit, &r) < 1e-3 * pow(r.error_factor, 2),
-              "end %d, %g left to gain, errors times %g", r.end, stills_gain(fit, &r),
-              r.error_factor);
-    nb_fit_free(fit);
 }
 
 static int impossible_steps(void)
@@ -547,14 +581,14 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"threads_same_bits", threads_same_bits},
-        {"parts_same_bits", parts_same_bits},
-        {"wrong_parts", wrong_parts},
-        {"ended_elsewhere", ended_elsewhere},
+        {"processes_same_bits_threads", processes_same_bits},
+        {"wrong_processes_threads", wrong_processes},
+        {"ended_elsewhere_threads", ended_elsewhere},
         {"outlier", outlier},
         {"failing_threads", failing},
         {"failing_late", failing_late},
         {"failing_memory_threads", failing_memory},
-        {"reason_in_parts", reason_in_parts},
+        {"reason_of_another_threads", reason_of_another},
         {"shared_against_own", shared_against_own},
         {"impossible_steps", impossible_steps},
         {"cancelled_from_a_thread", cancelled_from_a_thread},

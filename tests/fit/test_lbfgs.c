@@ -22,7 +22,6 @@ static int lbfgs(void)
     nb_fit_options options = {.shared = "cell_a mosaic", .own = "misset fluence"};
     double value[STILLS_VALUES] = {0}, error[STILLS_VALUES] = {0}, loss = 0;
     struct worst off = {0};
-    nb_fit_request request;
     nb_fit_result r;
     nb_fit *fit;
 
@@ -56,9 +55,6 @@ static int lbfgs(void)
             tap_close("loss", r.loss, loss, 6e-5);
         else
             loss = r.loss;
-        if (k)
-            tap_check(nb_fit_ask(fit, &request) == NB_ERR_UNSUPPORTED, "%s",
-                      nb_context_message(ctx));
         nb_fit_free(fit);
     }
     worst_check(&off, 0.02, "distance of the two minima, in errors");

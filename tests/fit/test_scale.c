@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fit/among.h"
 #include "fit/stills.h"
 #include "support/renders.h"
 #include "support/tap.h"
@@ -175,26 +176,17 @@ static int with_planes(void)
 
 /* ---- the same bits ---- */
 
-static void run_in_parts(nb_fit *fit)
+/* As the first of two processes. */
+static void run_in_two(nb_fit *fit, const nb_fit_options *options)
 {
-    nb_fit_request request;
+    struct among among = {.n = 2, .fit = {fit}};
+    nb_context *ctx = renders_context(1);
 
-    for (;;) {
-        double *part[2];
-        const double *parts[2];
-        size_t size[2];
-
-        if (nb_fit_ask(fit, &request) != NB_OK) abort();
-        if (request.done) return;
-        for (int i = 0; i < 2; i++) {
-            const int64_t first = i ? 1 : 0, n = i ? request.nshot - 1 : 1;
-
-            parts[i] = part[i] = malloc(request.most * sizeof **part);
-            if (!part[i] || nb_fit_part(fit, first, n, part[i], size + i) != NB_OK) abort();
-        }
-        if (nb_fit_tell(fit, 2, parts, size) != NB_OK) abort();
-        for (int i = 0; i < 2; i++) free(part[i]);
-    }
+    among.fit[1] = stills_fit(&stills, ctx, options);
+    among_run(&among);
+    if (among.status[0] != NB_OK || among.status[1] != NB_OK) abort();
+    nb_fit_free(among.fit[1]);
+    nb_context_free(ctx);
 }
 
 struct stopping {
@@ -224,7 +216,7 @@ static void run_way(int choice, int way, double *out)
     start(ctx, choice, choice == 2 ? 700 : 1. / 700);
     fit = stills_fit(&stills, ctx, &options);
     if (way == 2 && stills.n > 1)
-        run_in_parts(fit);
+        run_in_two(fit, &options);
     else if (way >= 3) {
         struct stopping stopping = {.path = path, .at = way - 2};
 
@@ -256,7 +248,8 @@ static void run_way(int choice, int way, double *out)
     nb_context_free(ctx);
 }
 
-/* Any number of threads, parts, and a stop at any pass leave the bits as they are. */
+/* Any number of threads, two processes, and a stop at any pass leave the bits as they are.
+ */
 static int same_bits(void)
 {
     enum { WAYS = 9, N = 2 * VALUES_MOST + 2 };

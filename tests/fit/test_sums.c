@@ -202,11 +202,38 @@ static int memory(void)
     return TAP_PASS;
 }
 
+/* The nodes that a range of shots comes to are those that are listed. */
+static int listed_nodes(void)
+{
+    enum { SHOTS = 37 };
+    struct fit_node node[SUMS_NODES];
+    struct fit_sums sums = {0};
+    int ranges = 0, wrong = 0;
+
+    for (size_t n = 1; n <= SHOTS; n++)
+        for (size_t first = 0; first < n; first++)
+            for (size_t end = first; end <= n; end++) {
+                const size_t listed = sums_nodes(n, first, end, node);
+
+                sums_begin(&sums, n, LENGTH);
+                for (size_t i = first; i < end; i++)
+                    if (!sums_add(&sums, 0, i, leaves[i % MOST])) abort();
+                wrong += listed != sums.nnode;
+                for (size_t i = 0; i < listed; i++)
+                    wrong += !sums_find(&sums, node[i].level, node[i].index);
+                ranges++;
+            }
+    tap_check(wrong == 0, "of the nodes of %d ranges %d are other ones", ranges, wrong);
+    sums_free(&sums);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"any_order", any_order},
                                             {"any_parts", any_parts},
                                             {"once_each", once_each},
+                                            {"listed_nodes", listed_nodes},
                                             {"memory", memory}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

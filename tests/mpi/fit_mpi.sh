@@ -85,7 +85,7 @@ check "with a message" all_say 2 'rank 1: there is no fit'
 fits 3 other_start 1
 check "a fit of another start ends all" all_say 3 'status 1 .* rank 1: the fit goes'
 fits 3 other_shots 1
-check "a fit of fewer shots ends all" all_say 3 'status 1 .* rank 1: the fit is not'
+check "a fit of fewer shots ends all" all_say 3 'status 1 .* rank 1: the fit goes'
 fits 2 lost_at_start 1
 check "a shot that only one rank could load ends all" \
     all_say 2 'status 1 .* rank 1: the fit goes'

@@ -467,8 +467,6 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
-    fit->is_running = 0;
-    fit->request = 0;
     fit->reload = has_kept ? RELOAD_KEPT : RELOAD_BEST;
 }
 

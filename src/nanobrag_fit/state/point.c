@@ -235,8 +235,6 @@ nb_status fit_stopped(nb_fit *fit, nb_status status)
 {
     if (status == NB_OK) return NB_OK;
     fit->end = status == NB_ERR_CANCELLED ? NB_FIT_CANCELLED : NB_FIT_FAILED;
-    fit->is_running = 0;
     fit->beside = 0;
-    fit->request = 0;
     return status;
 }
