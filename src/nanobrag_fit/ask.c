@@ -40,45 +40,40 @@ static void fix_gauge(nb_fit *fit)
         if (fit->is_scale[i]) fit->trial.x[i] /= factor * factor;
 }
 
-static size_t propose_alone(nb_fit *fit)
+/* Whether a track has not ended, nor its shot been left out. */
+static int goes_on(const nb_fit *fit, const struct fit_track *track)
 {
-    const struct fit_layout *l = &fit->layout;
+    return track->end == NB_FIT_NOT_RUN
+           && !(fit->alone && fit->left_out[track - fit->track]);
+}
+
+/* Sets the trial of each track that goes on. Returns how many they are. */
+static size_t propose(nb_fit *fit)
+{
     size_t live = 0;
 
-    for (size_t shot = 0; shot < l->nshot; shot++) {
-        struct fit_track *track = fit->track + shot;
+    for (size_t i = 0; i < fit_ntrack(fit); i++) {
+        struct fit_track *track = fit->track + i;
+        const struct fit_slice s = fit_slice_of(fit, track);
 
-        if (fit->left_out[shot] || track->end != NB_FIT_NOT_RUN) continue;
-        if (!track_propose(fit, track)) continue;
-        memcpy(fit->trial.x + l->ns + shot * l->no, fit->best.x + l->ns + shot * l->no,
-               l->no * sizeof *fit->trial.x);
-        if (!track->fresh) chart_trial(fit, l->ns + shot * l->no, l->no);
+        if (!goes_on(fit, track) || !track_propose(fit, track)) continue;
         live++;
+        /* only now: the track may have gone back to its start */
+        memcpy(fit->trial.x + s.first, fit->best.x + s.first, s.n * sizeof *fit->best.x);
+        if (track->fresh) continue;
+        chart_trial(fit, s.first, s.n);
+        if (!fit->alone) fix_gauge(fit);
     }
     return live;
 }
 
-static int propose_joint(nb_fit *fit)
+static void end_at_limits(nb_fit *fit)
 {
-    if (fit->track->end != NB_FIT_NOT_RUN || !track_propose(fit, fit->track)) return 0;
-    /* only now: the track may have gone back to its start */
-    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
-    if (fit->track->fresh) return 1;
-    chart_trial(fit, 0, fit->layout.n);
-    fix_gauge(fit);
-    return 1;
-}
-
-static int is_beyond_limits(nb_fit *fit)
-{
-    if (fit->passes == 0) return 0;
+    if (fit->passes == 0) return;
     if (fit->run_passes >= fit->options.passes)
         fit->end = NB_FIT_PASSES;
     else if (fit->options.seconds > 0 && fit->seconds > fit->options.seconds)
         fit->end = NB_FIT_SECONDS;
-    else
-        return 0;
-    return 1;
 }
 
 /* Ends the stage in which shots are fitted alone, unless some are to be fitted again. */
@@ -130,30 +125,25 @@ static nb_status next(nb_fit *fit)
 {
     NB_TRY(check_left(fit));
     fit->beside = 0;
-    if (fit->reload) {
-        const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
-
-        memcpy(fit->trial.x, at->x, fit->layout.n * sizeof *at->x);
-        return NB_OK;
-    }
+    if (fit->reload == RELOAD_KEPT) fit_show_kept(fit, 1);
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    if (fit->reload) return NB_OK;
     if (track_ended_prelude(fit)) begin_alone(fit);
     while (fit->alone) {
-        if (propose_alone(fit) == 0)
-            NB_TRY(begin_joint(fit));
-        else {
-            (void)is_beyond_limits(fit);
+        if (propose(fit) > 0) {
+            end_at_limits(fit);
             return NB_OK;
         }
+        NB_TRY(begin_joint(fit));
     }
     if (track_wants_misfit(fit, fit->track)) {
         weigh(fit);
         return NB_OK;
     }
-    if (!propose_joint(fit))
-        fit->end = fit->track->end;
+    if (propose(fit) > 0)
+        end_at_limits(fit);
     else
-        (void)is_beyond_limits(fit);
+        fit->end = fit->track->end;
     ask_at_end(fit);
     return NB_OK;
 }
@@ -198,25 +188,27 @@ static int is_refused_step(const struct fit_track *track, nb_status status)
     return !track->fresh && (status == NB_ERR_DOMAIN || status == NB_ERR_ARGUMENT);
 }
 
+/* Takes the trial of a track. */
+static void take_track(nb_fit *fit, struct fit_track *track, int is_refused)
+{
+    const double loss = is_refused ? INFINITY : fit_loss_at(fit, track, &fit->trial);
+
+    if (track_judge(track, loss)) fit_copy_point(fit, track, &fit->trial, &fit->best);
+    track_advance(fit, track);
+}
+
 static nb_status take_alone(nb_fit *fit)
 {
-    const struct fit_layout *l = &fit->layout;
-
-    for (size_t shot = 0; shot < l->nshot; shot++) {
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
         struct fit_track *track = fit->track + shot;
         const nb_status status = (nb_status)fit->trial.status[shot];
-        double loss = INFINITY;
 
         if (!fit_wants(fit, shot, FIT_ASKED)) continue;
         if (status != NB_OK && !is_refused_step(track, status)) {
             NB_TRY(leave_out(fit, shot, status));
             continue;
         }
-        if (status == NB_OK)
-            loss = fit->trial.own[shot * fit->at.own_end]
-                   + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
-        if (track_judge(track, loss)) fit_copy_point(fit, track, &fit->trial, &fit->best);
-        track_advance(fit, track);
+        take_track(fit, track, status != NB_OK);
     }
     return check_left(fit);
 }
@@ -244,12 +236,9 @@ static nb_status check_joint(nb_fit *fit, int *is_refused)
 static nb_status take_joint(nb_fit *fit)
 {
     int is_refused;
-    double loss = INFINITY;
 
     NB_TRY(check_joint(fit, &is_refused));
-    if (!is_refused) loss = fit_total(fit, &fit->trial);
-    if (track_judge(fit->track, loss)) fit_accept(fit);
-    track_advance(fit, fit->track);
+    take_track(fit, fit->track, is_refused);
     return track_is_prelude(fit) ? NB_OK : fit_note_history(fit);
 }
 
@@ -269,23 +258,16 @@ static void take_weighed(nb_fit *fit)
 /* Takes the loss of a track at the values that were read; and whether it has ended. */
 static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
 {
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = (size_t)(track - fit->track);
-    const int is_kept = fit->reload == RELOAD_KEPT;
-    double *there = is_kept ? &track->kept_loss : &track->loss;
-    double here = fit_total(fit, &fit->trial);
+    const size_t shot = fit_slice_of(fit, track).shot;
+    const double here = fit_loss_at(fit, track, &fit->trial);
 
-    if (fit->alone) {
-        here = fit->trial.own[shot * fit->at.own_end]
-               + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
-        if (fit->trial.status[shot] == FIT_SKIPPED) return NB_OK;
+    if (fit->alone && fit->trial.status[shot] == FIT_SKIPPED) return NB_OK;
+    if (!track->fresh) {
+        NB_TRY(fit_check_loss(fit, track->loss, here, fit->alone ? fit->name[shot] : ""));
+        track->loss = here;
     }
-    if (is_kept ? track->attempt == 1 : !track->fresh) {
-        NB_TRY(fit_check_loss(fit, *there, here, fit->alone ? fit->name[shot] : ""));
-        *there = here;
-    }
-    fit_copy_point(fit, track, &fit->trial, is_kept ? &fit->kept : &fit->best);
-    if (!is_kept && fit->method == NB_FIT_LM) track_check_end(fit, track);
+    fit_copy_point(fit, track, &fit->trial, &fit->best);
+    if (fit->reload == RELOAD_BEST && fit->method == NB_FIT_LM) track_check_end(fit, track);
     return NB_OK;
 }
 
@@ -308,8 +290,9 @@ static nb_status check_misfit(nb_fit *fit)
 static nb_status take_reloaded(nb_fit *fit)
 {
     NB_TRY(fit_shot_failed(fit, &fit->trial));
-    for (size_t i = 0; i < (fit->alone ? fit->layout.nshot : 1); i++)
+    for (size_t i = 0; i < fit_ntrack(fit); i++)
         NB_TRY(take_reloaded_track(fit, fit->track + i));
+    fit_hide_kept(fit);
     fit->reload--;
     if (fit->reload || fit->method != NB_FIT_LM) return NB_OK;
     NB_TRY(check_misfit(fit));
@@ -321,9 +304,8 @@ static nb_status take_reloaded(nb_fit *fit)
 static nb_status report(nb_fit *fit)
 {
     nb_fit_state state = {.passes = fit->passes, .stage = NB_FIT_ALL_FREE};
-    const size_t n = fit->alone ? fit->layout.nshot : 1;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < fit_ntrack(fit); i++) {
         const struct fit_track *track = fit->track + i;
         const int stage = track_stage(fit, track).kind;
 

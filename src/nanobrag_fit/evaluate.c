@@ -209,17 +209,6 @@ nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point)
     return NB_OK;
 }
 
-double fit_total(const nb_fit *fit, const struct fit_point *point)
-{
-    const struct fit_layout *l = &fit->layout;
-    double loss = point->sum[0] + fit_restraints(fit, point->x, 0, l->ns);
-
-    for (size_t shot = 0; shot < l->nshot; shot++)
-        if (!fit->left_out[shot])
-            loss += fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);
-    return loss;
-}
-
 nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, double *loss)
 {
     const double *total;

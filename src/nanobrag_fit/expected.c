@@ -16,7 +16,7 @@ static nb_status evaluate(nb_fit *fit)
     fit->alone = 0;
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
     NB_TRY(fit_evaluate_all(fit, &fit->trial, FIT_ALL, &track->loss));
-    fit_accept(fit);
+    fit_copy_point(fit, track, &fit->trial, &fit->best);
     track->fresh = 0;
     track->gain = 0;
     fit->passes = 1;

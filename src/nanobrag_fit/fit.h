@@ -189,16 +189,19 @@ int solver_errors(struct fit_solver *solver, const struct fit_system *system,
  * of them together. */
 struct fit_track {
     int stage; /* index into the stages of an attempt */
-    int attempt; /* 0: as asked for; 1: again, with broadened spots first; 2: decided */
+    /* 0: as asked for; 1: again, with broadened spots first, while what 0 came to is kept;
+     * 2: the better one of these */
+    int attempt;
     int fresh; /* 1: the next evaluation is at the best x itself */
     int end; /* enum nb_fit_end; NB_FIT_NOT_RUN: it goes on */
     int passes; /* in this stage */
-    int is_swapped; /* by fit_swap_kept() */
     double damping, loss, gain, predicted;
     double misfit; /* in whose units the end is judged, at least 1; 0: not measured yet */
-    /* of attempt 0, in attempt 1; loss: else infinite */
-    double kept_loss, kept_gain;
-    int kept_end;
+};
+
+/* The parameters and shots of a track. */
+struct fit_slice {
+    size_t first, n, shot, nshot;
 };
 
 struct fit_stage {
@@ -234,6 +237,7 @@ struct nb_fit {
     double *identity; /*                               (nshot x identity_count()) */
     unsigned char *is_loaded; /* 0: it could not be, and its identity is unknown */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
+    struct fit_track *kept_track; /* where attempt 0 of each ended, in attempt 1 */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
     double *start, *lower, *upper;
@@ -271,7 +275,7 @@ struct nb_fit {
     double deadline; /* clock at which an evaluation is given up, s; 0: none */
     int is_late; /* 1: one was */
     struct fit_point best, trial;
-    struct fit_point kept; /* where attempt 0 of a track ended */
+    struct fit_point kept; /* of kept tracks */
     struct fit_sums sums;
     double *history;
     size_t history_room;
@@ -330,11 +334,24 @@ int fit_knows_own_only(const nb_fit *fit);
 int fit_wants(const nb_fit *fit, size_t shot, int wants);
 double fit_broad(const nb_fit *fit, size_t shot);
 
-/* Keeps the best point of a track and returns to its start; or takes it back; or swaps the
- * two if the kept one is better, and back with the next call. */
-void fit_keep(nb_fit *fit, const struct fit_track *track);
-void fit_take_kept(nb_fit *fit, const struct fit_track *track);
-void fit_swap_kept(nb_fit *fit, struct fit_track *track);
+/* Returns the number of tracks, and what a track moves. */
+size_t fit_ntrack(const nb_fit *fit);
+struct fit_slice fit_slice_of(const nb_fit *fit, const struct fit_track *track);
+
+/* Returns the loss of all shots at a point, or of a track, and of their restraints. */
+double fit_total(const nb_fit *fit, const struct fit_point *point);
+double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
+                   const struct fit_point *point);
+
+/* A track and what was kept of it change places. */
+void fit_swap(nb_fit *fit, struct fit_track *track);
+
+/* Puts kept tracks into their places, all of them or those that are better; and back. */
+void fit_show_kept(nb_fit *fit, int all);
+void fit_hide_kept(nb_fit *fit);
+
+/* Returns 1 while what was kept of a shot's track is in its place. */
+int fit_shows_kept(const nb_fit *fit, size_t shot);
 
 /* Returns the seconds since the start of the run. */
 double fit_seconds(const nb_fit *fit);
@@ -347,9 +364,6 @@ nb_status fit_stopped(nb_fit *fit, nb_status status);
 
 /* Returns the value of parameter i found so far. */
 double fit_value_now(const nb_fit *fit, size_t i);
-
-/* The trial becomes the best point. */
-void fit_accept(nb_fit *fit);
 
 nb_status fit_note_history(nb_fit *fit);
 
@@ -435,9 +449,6 @@ nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
 
 /* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
 void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
-
-/* Returns the loss of all shots at a point, and of their restraints. */
-double fit_total(const nb_fit *fit, const struct fit_point *point);
 
 /* ---- errors.c ---- */
 

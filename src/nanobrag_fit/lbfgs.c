@@ -42,16 +42,13 @@ static double refused(const nb_fit *fit)
 }
 
 /* Evaluates the trial; if it is the lowest so far, or `first`, it becomes the best point.
- * Sets the point at which the trial is then found. */
-static nb_status evaluate(nb_fit *fit, int first, double *loss,
-                          const struct fit_point **found)
+ */
+static nb_status evaluate(nb_fit *fit, int first, double *loss)
 {
     NB_TRY(fit_evaluate_all(fit, &fit->trial, FIT_ALL, loss));
-    *found = &fit->trial;
     if (!first && !(*loss < fit->track->loss)) return NB_OK;
-    fit_accept(fit);
+    fit_copy_point(fit, fit->track, &fit->trial, &fit->best);
     fit->track->loss = *loss;
-    *found = &fit->best;
     return NB_OK;
 }
 
@@ -84,13 +81,12 @@ static double objective(unsigned n, const double *u, double *gradient, void *use
 {
     struct search *search = user;
     nb_fit *fit = search->fit;
-    const struct fit_point *found;
     double loss;
 
     for (unsigned i = 0; i < n; i++) fit->trial.x[i] = x_of(search, i, u[i]);
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
     fit->deadline = fit_deadline(fit);
-    search->status = evaluate(fit, 0, &loss, &found);
+    search->status = evaluate(fit, 0, &loss);
     fit->deadline = 0;
     if (fit->is_late) {
         nlopt_force_stop(search->opt);
@@ -98,7 +94,7 @@ static double objective(unsigned n, const double *u, double *gradient, void *use
     }
     if (search->status == NB_OK) {
         for (unsigned i = 0; gradient && i < n; i++)
-            gradient[i] = search->scale[i] * fit_gradient(fit, found, i);
+            gradient[i] = search->scale[i] * fit_gradient(fit, &fit->trial, i);
         search->status = note_pass(fit);
     } else if (search->status == NB_ERR_DOMAIN) {
         loss = refused(fit);
@@ -194,7 +190,6 @@ static nb_status search_from(nb_fit *fit, double *memory)
 
 static nb_status run(nb_fit *fit)
 {
-    const struct fit_point *found;
     double *memory, loss, there;
     nb_status status;
 
@@ -204,7 +199,7 @@ static nb_status run(nb_fit *fit)
     memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
     there = fit->track->loss;
     choices_tell(fit);
-    NB_TRY(evaluate(fit, 1, &loss, &found));
+    NB_TRY(evaluate(fit, 1, &loss));
     if (fit->reload) NB_TRY(fit_check_loss(fit, there, loss, ""));
     fit->reload = RELOAD_NOTHING;
     NB_TRY(note_pass(fit));

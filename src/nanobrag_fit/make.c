@@ -190,6 +190,7 @@ static void list(struct arena *memory, void *user)
     fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
     fit->is_loaded = arena_take(memory, l->nshot, 1);
     fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
+    fit->kept_track = arena_take(memory, l->nshot, sizeof *fit->kept_track);
     l->dense = arena_take(memory, l->nd, sizeof *l->dense);
     l->f = arena_take(memory, l->nf, sizeof *l->f);
     l->row = arena_take(memory, l->ns, sizeof *l->row);
@@ -527,8 +528,10 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
     NB_TRY(check_starts(fit));
     NB_TRY(choices_hold_out(fit));
     fit->alone = fit_begins_alone(fit) && fit->shared_scale == SIZE_MAX;
-    for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)
+    for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++) {
         track_begin(fit->track + shot_i);
+        track_begin(fit->kept_track + shot_i);
+    }
     return NB_OK;
 }
 

@@ -142,15 +142,6 @@ static double loss_of(const nb_fit *fit)
     return loss;
 }
 
-/* Where a second attempt of a track has not come below the first, the first counts: the two
- * change places, and back. */
-static void swap_kept(nb_fit *fit)
-{
-    const size_t n = fit->alone ? fit->layout.nshot : 1;
-
-    for (size_t i = 0; i < n; i++) fit_swap_kept(fit, fit->track + i);
-}
-
 /* Pixels less values that were fitted to them. */
 static int64_t freedom_of(const nb_fit *fit)
 {
@@ -249,8 +240,9 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
     NB_TRY(fit_reload(fit));
-    swap_kept(fit);
+    /* where a second attempt has not come below the first, the first counts */
+    fit_show_kept(fit, 0);
     status = write_result(fit, out);
-    swap_kept(fit);
+    fit_hide_kept(fit);
     return status;
 }

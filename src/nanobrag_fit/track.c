@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "nanobrag_fit/fit.h"
@@ -57,8 +58,7 @@ void track_begin(struct fit_track *track)
     *track = (struct fit_track){.fresh = 1,
                                 .damping = damping_first,
                                 .loss = INFINITY,
-                                .gain = INFINITY,
-                                .kept_loss = INFINITY};
+                                .gain = INFINITY};
 }
 
 /* ---- the end of a stage ---- */
@@ -77,17 +77,16 @@ static int is_bad(const nb_fit *fit, const struct fit_track *track)
 
 int track_again(nb_fit *fit, struct fit_track *track)
 {
-    const struct fit_track was = *track;
+    const struct fit_slice s = fit_slice_of(fit, track);
 
     if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
         return 0;
-    choices_tell_again(fit, was.loss);
-    fit_keep(fit, track);
+    choices_tell_again(fit, track->loss);
+    fit->kept_track[track - fit->track] = *track;
+    fit_copy_point(fit, track, &fit->best, &fit->kept);
+    memcpy(fit->best.x + s.first, fit->start + s.first, s.n * sizeof *fit->start);
     track_begin(track);
     track->attempt = 1;
-    track->kept_loss = was.loss;
-    track->kept_gain = was.gain;
-    track->kept_end = was.end;
     return 1;
 }
 
@@ -95,14 +94,9 @@ int track_again(nb_fit *fit, struct fit_track *track)
 static void choose(nb_fit *fit, struct fit_track *track)
 {
     if (track->attempt != 1) return;
-    if (track_kept_is_better(fit, track)) {
-        fit_take_kept(fit, track);
-        track->loss = track->kept_loss;
-        track->gain = track->kept_gain;
-        track->end = track->kept_end;
-    }
+    if (track_kept_is_better(fit, track)) fit_swap(fit, track);
+    fit->kept_track[track - fit->track].attempt = 0;
     track->attempt = 2;
-    track->kept_loss = INFINITY;
 }
 
 /* Returns 1 if the track goes on, from another point or stage. */

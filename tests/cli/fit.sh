@@ -626,6 +626,9 @@ inputs="n_001.img boxes.txt"
 refuses 2 'boxes.txt' $bad -fit scale -data n_001.img -boxes boxes.txt
 printf '{"nanobrag_fit": 1}' > fit.json
 inputs="n_001.img fit.json"
+refuses 2 'fit.json: the file of a fit by an older nanobrag, format 1; .*: fit anew$' $bad -fit scale \
+    -data n_001.img -resume fit.json
+printf '{"nanobrag_fit": 99}' > fit.json
 refuses 2 'fit.json: .* expected the file of a fit$' $bad -fit scale -data n_001.img -resume fit.json
 
 finish

@@ -56,22 +56,24 @@ whole = json.load(open("whole.json"))
 good = resume("the true file", true)
 
 state = true["state"]
-for key in ("x", "kept", "lower", "upper", "centre", "weight"):
-    for i in range(len(state[key])):
+plain, kept = lambda data: data["state"], lambda data: data["state"]["kept"]
+for at, key in [(kept, "x")] + [(plain, k) for k in ("x", "lower", "upper", "centre", "weight")]:
+    for i in range(len(at(true)[key])):
         for change in (13, -40, 1e6, 1e300, None):
             data = copy.deepcopy(true)
-            old = data["state"][key][i]
+            old = at(data)[key][i]
             if old is None and change is None:
                 continue
             step = (errors[i] or 1) * (change or 0)
-            data["state"][key][i] = None if change is None else (old or 0) + step
+            at(data)[key][i] = None if change is None else (old or 0) + step
             good &= resume("%s of %s by %s errors" % (key, names[i], change), data)
-for i in range(len(state["tracks"])):
-    for k in range(len(state["tracks"][i])):
-        for value in (None, -1, 0, 1, 2, 7, 1e-3, 1e8, 1e300):
-            data = copy.deepcopy(true)
-            data["state"]["tracks"][i][k] = value
-            good &= resume("number %d of track %d: %s" % (k, i, value), data)
+for at in (plain, kept):
+    for i in range(len(at(true)["tracks"])):
+        for k in range(len(at(true)["tracks"][i])):
+            for value in (None, -1, 0, 1, 2, 7, 1e-3, 1e8, 1e300):
+                data = copy.deepcopy(true)
+                at(data)["tracks"][i][k] = value
+                good &= resume("number %d of track %d: %s" % (k, i, value), data)
 for i in range(len(state["history"])):
     for value in (None, 0, 1e9):
         data = copy.deepcopy(true)

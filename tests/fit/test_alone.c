@@ -127,11 +127,69 @@ static int read_without_one(void)
     return TAP_PASS;
 }
 
+struct stopping {
+    nb_fit *fit;
+    int at, coarse; /* pass that ends the run, 0: none; first one with broadened spots */
+};
+
+static int stop(void *user, const nb_fit_state *state)
+{
+    struct stopping *s = user;
+
+    if (s->coarse == 0 && state->stage == NB_FIT_COARSE) s->coarse = state->passes;
+    if (state->passes != s->at) return 0;
+    if (nb_fit_write(s->fit, "again.json") != NB_OK) abort();
+    return 1;
+}
+
+/* A run that ends while a still is fitted again alone, with broadened spots, goes on from
+ * its file as if it had not. */
+static int stopped_again(void)
+{
+    enum { STOPS = 4 };
+    nb_context *ctx = renders_context(1);
+    struct stopping stopping = {.at = 0};
+    nb_fit_options options = stills_options;
+    nb_fit_result r, whole;
+    nb_fit *first;
+
+    options.progress = stop, options.user = &stopping;
+    stills_make(&stills, ctx, STILLS_MOST, 1, 0.3);
+    memcpy(stills.photons[2], stills.photons[4], sizeof stills.photons[2]);
+    first = stills_fit(&stills, ctx, &options);
+    whole = stills_run(first, NB_OK);
+    tap_check(stopping.coarse > 0 && whole.shot[2].left_out, "again after %d passes",
+              stopping.coarse);
+    for (int k = 0; k < STOPS; k++) {
+        int wrong = 0;
+        nb_fit *fit;
+
+        stopping.at = stopping.coarse + 4 * k;
+        fit = stopping.fit = stills_fit(&stills, ctx, &options);
+        if (nb_fit_run(fit) != NB_ERR_CANCELLED) abort();
+        nb_fit_free(fit);
+        fit = stills_fit(&stills, ctx, &options);
+        if (nb_fit_read(fit, "again.json") != NB_OK) abort();
+        r = stills_run(fit, NB_OK);
+        for (size_t i = 0; i < r.nvalue; i++)
+            wrong += r.value[i].value != whole.value[i].value;
+        tap_check(wrong == 0 && r.loss == whole.loss && r.passes == whole.passes,
+                  "stopped after %d of %d passes: %d other values", stopping.at, r.passes,
+                  wrong);
+        nb_fit_free(fit);
+    }
+    nb_fit_free(first);
+    (void)remove("again.json");
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"nothing_shared_yet", nothing_shared_yet},
         {"read_without_one", read_without_one},
+        {"stopped_again", stopped_again},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -5,6 +5,7 @@ of them to fail. Prints a table of the changes with the program and the case tha
 each; exit status 1 if one is not noticed. BUILD is a configured and built folder of Ninja.
 For developers. SPDX-License-Identifier: MIT"""
 
+import glob
 import json
 import os
 import re
@@ -94,22 +95,22 @@ MUTANTS = [
     ("restraint missing from the matrix of own parameters", "restraints.c",
      "own[at->own_matrix + place] += fit->weight[j];",
      "own[at->own_matrix + place] += 0 * fit->weight[j];"),
-    ("restraint whose loss own parameters lack", "evaluate.c",
+    ("restraint whose loss own parameters lack", "point.c",
      "loss += fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);",
      "loss += 0 * fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);"),
     ("restraint's bounds ignored", "restraints.c",
      "fit->upper[i] = fmin(fit->upper[i], r->upper);",
      "fit->upper[i] = fmax(fit->upper[i], r->upper);"),
     ("coarse attempt that keeps the worse result", "stage.c",
-     "           || track->kept_loss < track->loss;", "           || track->kept_loss > track->loss;"),
+     ".loss < track->loss;", ".loss > track->loss;"),
     ("coarse attempt compared while its spots are broadened", "stage.c",
      "    return track->fresh || track_stage(fit, track).kind == NB_FIT_COARSE\n"
-     "           || track->kept_loss < track->loss;", "    return track->kept_loss < track->loss;"),
+     "           || fit->kept_track", "    return fit->kept_track"),
     ("direction free by the eigenvalues of what is left", "system.c",
      "return !(of->values[k] > of->least);",
      "return !(of->values[k] > of->least * of->values[of->n - 1]);"),
     ("coarse attempt that is always kept", "track.c",
-     "    if (track_kept_is_better(fit, track)) {\n", "    if (0) {\n"),
+     "    if (track_kept_is_better(fit, track)) fit_swap", "    if (0) fit_swap"),
     ("no second attempt", "track.c",
      "if (is_bad(fit, track) && track_again(fit, track)) return 1;", "(void)is_bad;"),
     ("convergence judged on the step within bounds, damped", "track.c",
@@ -175,7 +176,7 @@ MUTANTS = [
      "const int stays = normal_is_held(fit, i);",
      "const int stays = !(fit_diagonal(fit, &fit->best, i) > 0);"),
     ("L-BFGS with the gradient of another point", "lbfgs.c",
-     "    *found = &fit->best;\n", "    *found = &fit->trial;\n"),
+     "fit_gradient(fit, &fit->trial, i)", "fit_gradient(fit, &fit->best, i)"),
     ("a restrained scale that takes up a factor of F", "restraints.c",
      "fit->has_gauge = 0;", "fit->has_gauge = fit->has_gauge;"),
     ("L-BFGS off its bounds by rounding", "lbfgs.c",
@@ -217,7 +218,7 @@ def compile_all(build, source_root, folder, names):
     for name in names:
         entry = next(e for e in entries if e["file"].endswith(f"src/nanobrag_fit/{name}"))
         command = shlex.split(entry["command"])
-        output = os.path.join(folder, name + ".o")
+        output = os.path.join(folder, name.replace("/", "_") + ".o")
         command[command.index("-o") + 1] = output
         command[-1] = os.path.join(folder, "src", "nanobrag_fit", name)
         command.insert(-2, "-w")
@@ -234,14 +235,14 @@ def judge(build, root, folder, mutant):
     source = os.path.join(folder, "src", "nanobrag_fit")
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(os.path.join(root, "src/nanobrag_fit"), source)
-    path = os.path.join(source, name)
+    files = {os.path.basename(f): f for f in glob.glob(source + "/**/*.[ch]", recursive=True)}
+    path = files[name]
     text = open(path).read()
     if text.count(old) != 1:
         sys.exit(f"fits.py: {what}: the text stands {text.count(old)} times in {name}")
     open(path, "w").write(text.replace(old, new))
-    names = [f for f in sorted(os.listdir(source)) if f.endswith(".c")]
-    if name.endswith(".c"):
-        names = [name]
+    names = [path] if name.endswith(".c") else sorted(f for f in files.values() if f.endswith(".c"))
+    names = [os.path.relpath(f, source) for f in names]
     objects = compile_all(build, root, folder, names)
     for program in PROGRAMS:
         output = os.path.join(folder, program)

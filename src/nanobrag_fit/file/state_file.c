@@ -26,45 +26,46 @@
 #ifdef NANOBRAG_CJSON
 #include "nanobrag_fit/file/findings.h"
 
-enum { FORMAT = 2 };
+enum { FORMAT = 3 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
 /* The members of a track, in the order of a file. */
-enum { TRACK_NUMBERS = 12 };
+enum { TRACK_NUMBERS = 9 };
 
-static void track_numbers(const struct fit_track *t, double *out)
+/* Values of tracks, and where each stands. */
+static void put_tracks(struct document *d, cJSON *to, const nb_fit *fit, const double *x,
+                       const struct fit_track *track)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,  t->fresh,
-                                           t->end,       t->passes,   t->damping,
-                                           t->loss,      t->gain,     t->kept_loss,
-                                           t->kept_gain, t->kept_end, t->misfit};
+    cJSON *rows;
 
-    memcpy(out, numbers, sizeof numbers);
+    document_reals(d, to, "x", x, fit->layout.n);
+    rows = document_array(d, to, "tracks");
+    for (size_t i = 0; i < fit_ntrack(fit); i++) {
+        const struct fit_track *t = track + i;
+        const double numbers[TRACK_NUMBERS] = {t->stage, t->attempt, t->fresh,
+                                               t->end,   t->passes,  t->damping,
+                                               t->loss,  t->gain,    t->misfit};
+
+        document_reals(d, rows, NULL, numbers, TRACK_NUMBERS);
+    }
 }
 
 static void put_state(struct document *d, const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    cJSON *state = document_object(d, d->root, "state"), *tracks;
+    cJSON *state = document_object(d, d->root, "state");
 
     document_real(d, state, "alone", fit->alone);
     document_real(d, state, "was_alone", fit->was_alone);
-    document_reals(d, state, "x", fit->best.x, l->n);
-    document_reals(d, state, "kept", fit->kept.x, l->n);
+    put_tracks(d, state, fit, fit->best.x, fit->track);
+    put_tracks(d, document_object(d, state, "kept"), fit, fit->kept.x, fit->kept_track);
     document_reals(d, state, "lower", fit->lower, l->n);
     document_reals(d, state, "upper", fit->upper, l->n);
     document_reals(d, state, "centre", fit->centre, l->n);
     document_reals(d, state, "weight", fit->weight, l->n);
     document_reals(d, state, "history", fit->history, (size_t)fit->joint);
-    tracks = document_array(d, state, "tracks");
-    for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
-        double numbers[TRACK_NUMBERS];
-
-        track_numbers(fit->track + i, numbers);
-        document_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
-    }
 }
 
 /* Makes the document; what it lacks for want of memory, it counts. */
@@ -159,8 +160,8 @@ static int get_whole(const cJSON *from, const char *key, int least, int most, in
 /* What a file holds, read as a whole before any of it is taken. */
 struct stored {
     int passes, end, alone, was_alone, njoint;
-    double *x, *kept, *history;
-    struct fit_track *track;
+    double *x[2], *history; /* x: of tracks, and of kept ones */
+    struct fit_track *track[2];
     char **left_out;
     double *scratch; /*                                      (n + identity_count()) */
     unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
@@ -170,10 +171,11 @@ static void stored_free(struct stored *stored, size_t nshot)
 {
     for (size_t i = 0; stored->left_out && i < nshot; i++) free(stored->left_out[i]);
     free(stored->left_out);
-    free(stored->x);
-    free(stored->kept);
+    for (int k = 0; k < 2; k++) {
+        free(stored->x[k]);
+        free(stored->track[k]);
+    }
     free(stored->history);
-    free(stored->track);
     free(stored->scratch);
     free(stored->is_known);
 }
@@ -182,14 +184,15 @@ static int stored_make(const nb_fit *fit, struct stored *stored)
 {
     const struct fit_layout *l = &fit->layout;
 
-    stored->x = calloc(l->n, sizeof *stored->x);
-    stored->kept = calloc(l->n, sizeof *stored->kept);
-    stored->track = calloc(l->nshot, sizeof *stored->track);
+    for (int k = 0; k < 2; k++) {
+        stored->x[k] = calloc(l->n, sizeof *stored->x[k]);
+        stored->track[k] = calloc(l->nshot, sizeof *stored->track[k]);
+        if (!stored->x[k] || !stored->track[k]) return 0;
+    }
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
     stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
     stored->is_known = calloc(l->nshot, 1);
-    return stored->x && stored->kept && stored->track && stored->left_out && stored->scratch
-           && stored->is_known;
+    return stored->left_out && stored->scratch && stored->is_known;
 }
 
 /* ---- is it the same fit? ---- */
@@ -300,8 +303,7 @@ static int get_track(const cJSON *row, struct fit_track *t)
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
     if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED
-        || !(n[5] > 0 && n[5] < 1e20) || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED)
-        || !(n[11] >= 0 && n[11] < 1e30))
+        || !(n[5] > 0 && n[5] < 1e20) || !(n[8] >= 0 && n[8] < 1e30))
         return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
@@ -311,21 +313,29 @@ static int get_track(const cJSON *row, struct fit_track *t)
                             .damping = n[5],
                             .loss = n[6],
                             .gain = n[7],
-                            .kept_loss = n[8],
-                            .kept_gain = n[9],
-                            .kept_end = (int)n[10],
-                            .misfit = n[11]};
+                            .misfit = n[8]};
     return 1;
 }
 
-static int get_tracks(const nb_fit *fit, const cJSON *state, struct stored *stored)
+/* Reads tracks, or kept ones: of those that count, each is the end of an attempt 0. */
+static int get_tracks(const nb_fit *fit, const cJSON *from, struct stored *stored,
+                      int is_kept)
 {
-    const cJSON *tracks = cJSON_GetObjectItemCaseSensitive(state, "tracks"), *row;
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(from, "tracks"), *row;
     const size_t n = stored->alone ? fit->layout.nshot : 1;
+    struct fit_track *track = stored->track[is_kept];
     size_t i = 0;
 
-    if (!cJSON_IsArray(tracks) || (size_t)cJSON_GetArraySize(tracks) != n) return 0;
-    cJSON_ArrayForEach(row, tracks) if (!get_track(row, stored->track + i++)) return 0;
+    if (!get_reals(from, "x", stored->x[is_kept], fit->layout.n) || !cJSON_IsArray(rows)
+        || (size_t)cJSON_GetArraySize(rows) != n)
+        return 0;
+    cJSON_ArrayForEach(row, rows) if (!get_track(row, track + i++)) return 0;
+    for (i = 0; is_kept && i < n; i++) {
+        if (stored->track[0][i].attempt != 1)
+            track[i].attempt = 0;
+        else if (track[i].attempt > 0 || track[i].fresh || track[i].end == NB_FIT_NOT_RUN)
+            return 0;
+    }
     return 1;
 }
 
@@ -343,33 +353,23 @@ static nb_status get_history(nb_fit *fit, const char *path, const cJSON *state,
     return NB_OK;
 }
 
-/* The track that moves value i; NULL: none does, of shots that are fitted alone. */
-static const struct fit_track *track_of(const nb_fit *fit, const struct stored *stored,
-                                        size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-
-    if (!stored->alone) return stored->track;
-    return i < l->ns ? NULL : stored->track + (i - l->ns) / l->no;
-}
-
 /* Refuses values outside their bounds; kept ones are there after a first attempt. */
-static nb_status check_values(nb_fit *fit, const char *path, const struct stored *stored)
+static nb_status check_values(nb_fit *fit, const char *path, const struct stored *stored,
+                              int is_kept)
 {
-    for (size_t i = 0; i < 2 * fit->layout.n; i++) {
-        const int is_kept = i >= fit->layout.n;
-        const size_t k = is_kept ? i - fit->layout.n : i;
-        const struct fit_track *track = track_of(fit, stored, k);
-        const double x = is_kept ? stored->kept[k] : stored->x[k];
-        const int64_t shot = fit->value[k].shot;
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const double x = stored->x[is_kept][i];
+        const int64_t shot = fit->value[i].shot;
+        const struct fit_track *track =
+            stored->track[0] + (stored->alone && shot > 0 ? shot : 0);
 
         if (shot >= 0 && !stored->is_known[shot]) continue;
-        if (is_kept && !(track && track->attempt == 1)) continue;
-        if (isfinite(x) && x >= fit->lower[k] && x <= fit->upper[k]) continue;
+        if (is_kept && ((stored->alone && shot < 0) || track->attempt != 1)) continue;
+        if (isfinite(x) && x >= fit->lower[i] && x <= fit->upper[i]) continue;
         return fail(fit->ctx, NB_ERR_FORMAT,
                     "%s: it was changed: %s is %.10g, outside its bounds %.10g and %.10g; "
                     "fit anew",
-                    path, fit->value[k].param.name, x, fit->lower[k], fit->upper[k]);
+                    path, fit->value[i].param.name, x, fit->lower[i], fit->upper[i]);
     }
     return NB_OK;
 }
@@ -377,7 +377,7 @@ static nb_status check_values(nb_fit *fit, const char *path, const struct stored
 /* What can be told of passes, losses and the end before anything is evaluated. */
 static int is_consistent(const nb_fit *fit, const struct stored *stored)
 {
-    const struct fit_track *t = stored->track;
+    const struct fit_track *t = stored->track[0];
     const int n = stored->njoint, may_be_more = fit_begins_alone(fit);
     const int has_ended = stored->end == NB_FIT_CONVERGED || stored->end == NB_FIT_STUCK;
 
@@ -387,28 +387,27 @@ static int is_consistent(const nb_fit *fit, const struct stored *stored)
     if (stored->alone && (n > 0 || has_ended)) return 0;
     if (has_ended && fit->method == NB_FIT_LM && t->end != stored->end) return 0;
     return n == 0 || identity_same(stored->history[n - 1], t->loss)
-           || identity_same(stored->history[n - 1], t->kept_loss);
+           || identity_same(stored->history[n - 1], stored->track[1]->loss);
 }
 
 static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
                            struct stored *stored)
 {
     const cJSON *state = cJSON_GetObjectItemCaseSensitive(root, "state");
-    const size_t n = fit->layout.n;
+    const cJSON *kept = cJSON_GetObjectItemCaseSensitive(state, "kept");
 
     if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
         || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
         || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
         || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
-        || !get_reals(state, "x", stored->x, n)
-        || !get_reals(state, "kept", stored->kept, n) || !get_tracks(fit, state, stored))
+        || !get_tracks(fit, state, stored, 0) || !get_tracks(fit, kept, stored, 1))
         return refuse(fit, path, "the state of the fit");
     NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
     NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
     NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
     NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
                          stored));
-    NB_TRY(check_values(fit, path, stored));
+    for (int k = 0; k < 2; k++) NB_TRY(check_values(fit, path, stored, k));
     NB_TRY(get_history(fit, path, state, stored));
     if (is_consistent(fit, stored)) return NB_OK;
     return refuse(fit, path, "the passes, the losses or the end of the fit");
@@ -424,8 +423,13 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
 {
     int format, method;
 
-    if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
-        return refuse(fit, path, "\"nanobrag_fit\": 2");
+    if (!get_whole(root, "nanobrag_fit", 1, FORMAT, &format))
+        return refuse(fit, path, "\"nanobrag_fit\": 3");
+    if (format < FORMAT)
+        return fail(fit->ctx, NB_ERR_FORMAT,
+                    "%s: the file of a fit by an older nanobrag, format %d; this one reads "
+                    "format %d: fit anew",
+                    path, format, FORMAT);
     if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
         return refuse(fit, path, "\"method\"");
     if (method != fit->method)
@@ -446,13 +450,14 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
     free(fit->path);
     fit->path = path;
 
-    memcpy(fit->best.x, stored->x, l->n * sizeof *stored->x);
-    memcpy(fit->kept.x, stored->kept, l->n * sizeof *stored->kept);
-    memcpy(fit->track, stored->track, l->nshot * sizeof *stored->track);
+    memcpy(fit->best.x, stored->x[0], l->n * sizeof *fit->best.x);
+    memcpy(fit->kept.x, stored->x[1], l->n * sizeof *fit->kept.x);
+    memcpy(fit->track, stored->track[0], l->nshot * sizeof *fit->track);
+    memcpy(fit->kept_track, stored->track[1], l->nshot * sizeof *fit->kept_track);
     for (size_t i = 0; i < l->nshot; i++) {
         char *before = fit->left_out[i];
 
-        has_kept |= stored->track[i].attempt == 1;
+        has_kept |= stored->track[0][i].attempt == 1;
         if (choices_holds_out(fit, i)) continue; /* for the reason that it has now */
         fit->left_out[i] = stored->left_out[i];
         stored->left_out[i] = before;

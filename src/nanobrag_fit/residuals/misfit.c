@@ -75,11 +75,6 @@ static double sum_of_shares(const nb_fit *fit)
     return sum;
 }
 
-static void swap_kept(nb_fit *fit)
-{
-    fit_swap_kept(fit, fit->track);
-}
-
 /* A fitted value lowers each deviance by a share of its expectation, the leverage of the
  * pixel. Weighed by photons, these add up to the trace of C M. */
 static double share_of(nb_fit *fit)
@@ -89,10 +84,10 @@ static double share_of(nb_fit *fit)
     double sum = NAN;
 
     if (fit->needs_variance) return 0;
-    if (is_kept) swap_kept(fit);
+    if (is_kept) fit_show_kept(fit, 0);
     if (fit->layout.has_matrix) sum = trace_of(fit);
     if (isnan(sum)) sum = sum_of_shares(fit);
-    if (is_kept) swap_kept(fit);
+    if (is_kept) fit_hide_kept(fit);
     return sum;
 }
 

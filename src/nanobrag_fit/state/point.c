@@ -114,55 +114,64 @@ int fit_wants(const nb_fit *fit, size_t shot, int wants)
     if (fit->left_out[shot]) return 0;
     if (fit->beside) return 1;
     if (wants != FIT_ASKED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
-    if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
+    if (fit->reload == RELOAD_KEPT) return fit_shows_kept(fit, shot);
     return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
 }
 
 double fit_broad(const nb_fit *fit, size_t shot)
 {
-    if (fit->reload == RELOAD_KEPT || fit->method == NB_FIT_LBFGS) return 0;
+    if (fit->method == NB_FIT_LBFGS) return 0;
     return track_stage(fit, track_of(fit, shot)).broad;
 }
 
 /* ---- moving them ---- */
 
-/* Copies what a track moves, and what it led to, from one point to another. */
+size_t fit_ntrack(const nb_fit *fit)
+{
+    return fit->alone ? fit->layout.nshot : 1;
+}
+
+struct fit_slice fit_slice_of(const nb_fit *fit, const struct fit_track *track)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = (size_t)(track - fit->track);
+
+    if (!fit->alone) return (struct fit_slice){0, l->n, 0, l->nshot};
+    return (struct fit_slice){l->ns + shot * l->no, l->no, shot, 1};
+}
+
+double fit_total(const nb_fit *fit, const struct fit_point *point)
+{
+    const struct fit_layout *l = &fit->layout;
+    double loss = point->sum[0] + fit_restraints(fit, point->x, 0, l->ns);
+
+    for (size_t shot = 0; shot < l->nshot; shot++)
+        if (!fit->left_out[shot])
+            loss += fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);
+    return loss;
+}
+
+double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
+                   const struct fit_point *point)
+{
+    const struct fit_slice s = fit_slice_of(fit, track);
+
+    return fit->alone ? point->own[s.shot * fit->at.own_end]
+                            + fit_restraints(fit, point->x, s.first, s.n)
+                      : fit_total(fit, point);
+}
+
 void fit_copy_point(const nb_fit *fit, const struct fit_track *track,
                     const struct fit_point *from, struct fit_point *to)
 {
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
+    const struct fit_slice s = fit_slice_of(fit, track);
+    const size_t end = fit->at.own_end;
 
-    memcpy(to->x + first, from->x + first, (fit->alone ? l->no : l->n) * sizeof *to->x);
-    memcpy(to->own + shot * end, from->own + shot * end, n * end * sizeof *to->own);
-    memcpy(to->status + shot, from->status + shot, n);
+    memcpy(to->x + s.first, from->x + s.first, s.n * sizeof *to->x);
+    memcpy(to->own + s.shot * end, from->own + s.shot * end,
+           s.nshot * end * sizeof *to->own);
+    memcpy(to->status + s.shot, from->status + s.shot, s.nshot);
     if (!fit->alone) memcpy(to->sum, from->sum, fit->at.end * sizeof *to->sum);
-}
-
-void fit_accept(nb_fit *fit)
-{
-    const struct fit_point best = fit->best;
-
-    fit->best = fit->trial;
-    fit->trial = best;
-}
-
-void fit_keep(nb_fit *fit, const struct fit_track *track)
-{
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
-
-    fit_copy_point(fit, track, &fit->best, &fit->kept);
-    memcpy(fit->best.x + first, fit->start + first,
-           (fit->alone ? l->no : l->n) * sizeof *fit->start);
-}
-
-void fit_take_kept(nb_fit *fit, const struct fit_track *track)
-{
-    fit_copy_point(fit, track, &fit->kept, &fit->best);
 }
 
 static void swap_memory(void *a, void *b, size_t n)
@@ -177,23 +186,39 @@ static void swap_memory(void *a, void *b, size_t n)
     }
 }
 
-void fit_swap_kept(nb_fit *fit, struct fit_track *track)
+void fit_swap(nb_fit *fit, struct fit_track *track)
 {
-    const struct fit_layout *l = &fit->layout;
-    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
-    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
-    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
+    const struct fit_slice s = fit_slice_of(fit, track);
+    const size_t end = fit->at.own_end;
     struct fit_point *a = &fit->best, *b = &fit->kept;
-    const struct fit_track was = *track;
 
-    if (!track->is_swapped && !track_kept_is_better(fit, track)) return;
-    swap_memory(a->x + first, b->x + first, (fit->alone ? l->no : l->n) * sizeof *a->x);
-    swap_memory(a->own + shot * end, b->own + shot * end, n * end * sizeof *a->own);
-    swap_memory(a->status + shot, b->status + shot, n);
+    swap_memory(a->x + s.first, b->x + s.first, s.n * sizeof *a->x);
+    swap_memory(a->own + s.shot * end, b->own + s.shot * end,
+                s.nshot * end * sizeof *a->own);
+    swap_memory(a->status + s.shot, b->status + s.shot, s.nshot);
     if (!fit->alone) swap_memory(a->sum, b->sum, fit->at.end * sizeof *a->sum);
-    track->loss = was.kept_loss, track->kept_loss = was.loss;
-    track->gain = was.kept_gain, track->kept_gain = was.gain;
-    track->is_swapped = !was.is_swapped;
+    swap_memory(track, fit->kept_track + (track - fit->track), sizeof *track);
+}
+
+void fit_show_kept(nb_fit *fit, int all)
+{
+    for (size_t i = 0; i < fit_ntrack(fit); i++) {
+        struct fit_track *track = fit->track + i;
+
+        if (all ? track->attempt == 1 : track_kept_is_better(fit, track))
+            fit_swap(fit, track);
+    }
+}
+
+int fit_shows_kept(const nb_fit *fit, size_t shot)
+{
+    return fit->kept_track[fit->alone ? shot : 0].attempt == 1;
+}
+
+void fit_hide_kept(nb_fit *fit)
+{
+    for (size_t i = 0; i < fit_ntrack(fit); i++)
+        if (fit_shows_kept(fit, i)) fit_swap(fit, fit->track + i);
 }
 
 double fit_value_now(const nb_fit *fit, size_t i)

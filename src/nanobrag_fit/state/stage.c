@@ -55,10 +55,11 @@ int track_kept_is_better(const nb_fit *fit, const struct fit_track *track)
 {
     if (track->attempt != 1) return 0;
     return track->fresh || track_stage(fit, track).kind == NB_FIT_COARSE
-           || track->kept_loss < track->loss;
+           || fit->kept_track[track - fit->track].loss < track->loss;
 }
 
 double track_loss(const nb_fit *fit, const struct fit_track *track)
 {
-    return track_kept_is_better(fit, track) ? track->kept_loss : track->loss;
+    return track_kept_is_better(fit, track) ? fit->kept_track[track - fit->track].loss
+                                            : track->loss;
 }
