@@ -1307,6 +1307,315 @@ class Parameter(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Description(Record):
+    """Derived numbers of a scene: its geometry in every convention, its counts, and the device
+    that computes it.
+
+    Attributes:
+        cell:
+            direct and reciprocal cell [A, 1/A, degree]
+        cell_star:
+            direct and reciprocal cell [A, 1/A, degree]
+        volume:
+            [A^3]
+        real_axes:
+            a, b, c [A]
+        star_axes:
+            a*, b*, c* [1/A]
+        misset:
+            about lab x, y, z [degree]
+        ncells:
+            unit cells along a, b, c; sum of a spot over the sum for square blocks
+        spot_sum:
+            unit cells along a, b, c; sum of a spot over the sum for square blocks
+        star_sines:
+            of the reciprocal angles, not clipped to 1
+        star_cosines:
+            of the reciprocal angles, not clipped to 1
+        npanel:
+            npanel: number of panels; 0: one rectangle. panel: index of the panel that the
+            direct beam meets or comes nearest to. All members below describe this panel, except
+            nslow and nfast: the whole image
+        panel:
+            npanel: number of panels; 0: one rectangle. panel: index of the panel that the
+            direct beam meets or comes nearest to. All members below describe this panel, except
+            nslow and nfast: the whole image
+        nslow:
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        nfast:
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        convention:
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        pivot:
+            pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
+        pixel:
+            size: fast, slow [mm]
+        size:
+            size: fast, slow [mm]
+        fast:
+            unit vectors
+        slow:
+            unit vectors
+        normal:
+            unit vectors
+        twotheta_axis:
+            unit vectors
+        origin:
+            outer corner of the first pixel (pix0) [mm]
+        distance:
+            along the beam, along the normal [mm]
+        close_distance:
+            along the beam, along the normal [mm]
+        beam_fast:
+            direct beam, from the outer corner [mm]
+        beam_slow:
+            direct beam, from the outer corner [mm]
+        close_fast:
+            nearest point, from the outer corner [mm]
+        close_slow:
+            nearest point, from the outer corner [mm]
+        xbeam:
+            beam centre of the convention, as given or default [mm]
+        ybeam:
+            beam centre of the convention, as given or default [mm]
+        adxv:
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
+        mosflm:
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
+        denzo:
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
+        dials_origin:
+            beam centre x, y of these programs; origin of DIALS, of SMV and miniCBF [mm]
+        xds_org:
+            ORGX, ORGY of XDS [pixel]
+        thickness:
+            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
+        mu:
+            sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor
+        layer_step:
+            thickness of a layer, depth of the first um
+        layer_depth:
+            thickness of a layer, depth of the first um
+        beam:
+            unit vectors
+        polarization_axis:
+            unit vectors
+        vertical:
+            unit vectors
+        spindle:
+            unit vectors
+        fluence:
+            [photons/m^2]
+        dispersion:
+            fractions of the wavelength
+        dispersion_step:
+            fractions of the wavelength
+        divergence:
+            horizontal, vertical [radian]
+        divergence_step:
+            horizontal, vertical [radian]
+        nsource:
+            see the type
+        ngrid:
+            see the type
+        ndispersion:
+            see the type
+        nphi:
+            see the type
+        ndomains:
+            see the type
+        nlayers:
+            see the type
+        mosaic_model:
+            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
+        integrated:
+            enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
+        oversample:
+            used, and the number given by the rule
+        oversample_wanted:
+            used, and the number given by the rule
+        interpolate:
+            enum nb_interpolation; no effect without listed reflections
+        interpolate_auto:
+            1: chosen by rule
+        strategy:
+            enum nb_strategy on the host, never NB_STRATEGY_AUTO
+        strategy_why:
+            the reason, one clause
+        kernel:
+            on the host: "scalar" "v2" "v3" "v4" "base" or "reference"
+        device:
+            where images are computed: "cpu", or "cuda:0" and its name
+        device_why:
+            the reason, one clause
+        derivatives:
+            where derivatives are computed, as known so far
+        derivatives_why:
+            the reason, one clause
+        precision:
+            NB_PRECISION_SINGLE if any part of an image is in float
+        tolerance:
+            nb_options.tolerance, as a fraction of the peak
+        rounding:
+            Estimated rounding error of the image, as a fraction of its peak before a point
+            spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
+            A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak.
+        tiles:
+            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+        tiles_small:
+            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+        tiles_double:
+            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+        phi_step:
+            [degree]
+        sample_max:
+            largest edge N |a| of the crystal; lambda x distance/pixel [A]
+        pixel_reciprocal:
+            largest edge N |a| of the crystal; lambda x distance/pixel [A]
+        qmax:
+            largest |q| on the detector [1/A]
+        pixels:
+            rendered pixels: inside the ROI and a box, and not masked
+        evaluations:
+            pixels x sub-pixels x layers x sources x phi x domains
+        background_intensity:
+            nanoBragg's I_bg with NB_QUIRK_WATER, else 0 [photons/steradian]
+    """
+
+    _c = "nb_description"
+    cell: NDArray[np.float64]
+    cell_star: NDArray[np.float64]
+    volume: float
+    real_axes: NDArray[np.float64]
+    star_axes: NDArray[np.float64]
+    misset: NDArray[np.float64]
+    ncells: NDArray[np.float64]
+    spot_sum: float
+    star_sines: NDArray[np.float64]
+    star_cosines: NDArray[np.float64]
+    npanel: int
+    panel: int
+    nslow: int
+    nfast: int
+    convention: Convention
+    pivot: Pivot
+    pixel: float
+    size: NDArray[np.float64]
+    fast: NDArray[np.float64]
+    slow: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    twotheta_axis: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    distance: float
+    close_distance: float
+    beam_fast: float
+    beam_slow: float
+    close_fast: float
+    close_slow: float
+    xbeam: float
+    ybeam: float
+    adxv: NDArray[np.float64]
+    mosflm: NDArray[np.float64]
+    denzo: NDArray[np.float64]
+    dials_origin: NDArray[np.float64]
+    xds_org: NDArray[np.float64]
+    thickness: float
+    mu: float
+    layer_step: float
+    layer_depth: float
+    beam: NDArray[np.float64]
+    polarization_axis: NDArray[np.float64]
+    vertical: NDArray[np.float64]
+    spindle: NDArray[np.float64]
+    fluence: float
+    dispersion: float
+    dispersion_step: float
+    divergence: NDArray[np.float64]
+    divergence_step: NDArray[np.float64]
+    nsource: int
+    ngrid: int
+    ndispersion: int
+    nphi: int
+    ndomains: int
+    nlayers: int
+    mosaic_model: MosaicModel
+    integrated: Integrated
+    oversample: int
+    oversample_wanted: int
+    interpolate: Interpolation
+    interpolate_auto: int
+    strategy: Strategy
+    strategy_why: str
+    kernel: str
+    device: str
+    device_why: str
+    derivatives: str
+    derivatives_why: str
+    precision: Precision
+    tolerance: float
+    rounding: float
+    tiles: int
+    tiles_small: int
+    tiles_double: int
+    phi_step: float
+    sample_max: float
+    pixel_reciprocal: float
+    qmax: float
+    pixels: int
+    evaluations: float
+    background_intensity: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PixelTrace(Record):
+    """The last sample of one pixel, and the sums over all its samples (docs/theory.md).
+
+    Attributes:
+        stol:
+            sin(theta)/lambda [1/A]
+        position:
+            position of the sample [m]
+        h:
+            fractional Miller indices of the sample
+        hkl:
+            indices of the nearest reflection
+        f_cell:
+            structure factor of the unit cell [electron]
+        f_latt:
+            lattice factor, in unit cells
+        sum:
+            of (F_cell F_latt)^2 over all samples [electron^2]
+        steps:
+            sources x domains x phi steps x sub-pixels
+        polarization:
+            factors; omega in steradian
+        omega:
+            factors; omega in steradian
+        capture:
+            factors; omega in steradian
+        intensity:
+            of the pixel, before the point spread [photons]
+        axes:
+            real-space axes a, b, c of the sample [A]
+    """
+
+    _c = "nb_pixel_trace"
+    stol: float
+    position: NDArray[np.float64]
+    h: NDArray[np.float64]
+    hkl: NDArray[np.int64]
+    f_cell: float
+    f_latt: float
+    sum: float
+    steps: float
+    polarization: float
+    omega: float
+    capture: float
+    intensity: float
+    axes: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CompileStats(Record):
     """Counts of a simulator since it was made. The counts of CUDA graphs (captures, replays,
     skips) are one for each part of an image, loss or derivative; they are 0 on a CPU.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 HEADERS = [
-    "status", "array", "context", "io", "scene", "params", "simulator", "compile", "image",
-    "gradcheck", "structure", "fit", "experiment", "formats", "geometry",
+    "status", "array", "context", "io", "scene", "params", "simulator", "description", "compile",
+    "image", "gradcheck", "structure", "fit", "experiment", "formats", "geometry",
 ]  # fmt: skip
 # those of which nothing is taken: macros, what includes the others, and a library of its own
 NOT_READ = ["export", "nanobrag", "mpi"]
