@@ -128,7 +128,7 @@ static int seconds_of_a_launch(void)
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++)
         for (int single = 0; single < 2; single++) {
             const struct job job = simulator_job(sim, &at, frame, NULL);
-            const struct gpu_layout l = gpu_layout_of(&cards[i], &job, single, 0);
+            const struct gpu_layout l = gpu_layout_of(&cards[i], &job, single);
             const double samples = (double)frame->nsource * frame->norientation
                                    * frame->nlayers * frame->oversample * frame->oversample;
             const double row =

@@ -16,7 +16,7 @@
 #include "base/context.h"
 #include "device/devices.h"
 #include "device/watched.h"
-#include "gpu/loss_launch.h"
+#include "gpu/launch/loss_launch.h"
 #include "image/target.h"
 #include "simulator.h"
 #include "support/compiled.h"

@@ -288,7 +288,7 @@ static int counts(void)
     fetched.data = there;
     for (int i = 0; i < PIXELS; i++) photons[i] = pow(10, -3 + 15.0 * i / PIXELS);
     digitize(&window, &how, &image, NULL, 1, &counted);
-    if (gpu_count_from_host(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
+    if (gpu_count(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
         tap_check(0, "counts: %s", nb_context_message(ctx));
     tap_check(memcmp(here, there, sizeof here) == 0 && digitize_photons(&tally) == sum,
               "the same counts; %.17g photons of %.17g", digitize_photons(&tally), sum);
@@ -297,7 +297,7 @@ static int counts(void)
     counting.noise = 0;
     counting.scale = 0;
     digitize(&window, &how, &image, NULL, 0, &counted);
-    if (gpu_count_from_host(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
+    if (gpu_count(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
         tap_check(0, "counts: %s", nb_context_message(ctx));
     tap_check(memcmp(here, there, sizeof here) == 0, "the same counts without noise");
     gpu_scene_drop(&kept);

@@ -1,14 +1,13 @@
 /*
  * api/batch.c - nb_forward_batch(), many images in one call. On a device the images of
- * small detectors are gathered and computed together (gpu/image_batch.h); all others are
- * computed one after the other.
+ * small detectors are gathered and computed together (gpu/launch/image_batch.h); all others
+ * are computed one after the other.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
 #include "backend/backend.h"
-#include "base/array.h"
 #include "base/context.h"
 #include "base/floats.h"
 #include "simulator.h"
@@ -40,67 +39,22 @@ static nb_status forward_each(const struct batch_call *call, int first, int end)
     return NB_OK;
 }
 
-/* Copy image i of the gathered ones to the caller; pixels that are not rendered become 0.
- */
-static void deliver(const struct batch_call *call, int i)
-{
-    const struct window *w = &call->sim->window;
-    const struct gpu_batch *batch = call->batch;
-    const int begin = batch->layout.first_slow, end = batch->end_slow;
-    const double *photons = gpu_batch_photons(batch, i);
-    const size_t nfast = (size_t)w->nfast;
-    nb_array *image = call->image + call->first + i;
-
-    array_zero(image);
-    if (array_is_dense_f64(image)) {
-        memcpy((double *)image->data + (size_t)begin * nfast, photons,
-               (size_t)(end - begin) * nfast * sizeof *photons);
-        return;
-    }
-    for (int s = begin; s < end; s++)
-        for (int f = 0; f < w->nfast; f++)
-            array_set(image, s, f, photons[(size_t)(s - begin) * nfast + (size_t)f]);
-}
-
-static nb_status deliver_all(const struct batch_call *call, const struct job *job)
-{
-    const struct gpu_batch *batch = call->batch;
-
-    for (int i = 0; i < batch->n; i++) {
-        const int k = call->first + i;
-
-        if (gpu_batch_is_lost(batch, job, i))
-            NB_TRY(forward_each(call, k, k + 1));
-        else if (!batch->on_device)
-            deliver(call, i);
-    }
-    return NB_OK;
-}
-
 /* Compute the gathered images together, or one by one if the device cannot. */
-static nb_status run_gathered(struct batch_call *call)
+static nb_status flush(struct batch_call *call)
 {
     struct gpu_batch *batch = call->batch;
     nb_simulator *sim = call->sim;
-    const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
+    const int first = call->first, n = batch->n;
     struct request request =
         backend_request(BACKEND_BATCH, sim, &sim->scene, batch->frames);
 
+    if (n == 0) return NB_OK;
     request.batch = batch;
-    progress_at(&sim->progress, call->first, batch->n);
+    progress_at(&sim->progress, first, n);
     NB_TRY(backend_run(&request));
-    if (!batch->done) return forward_each(call, call->first, call->first + batch->n);
-    return deliver_all(call, &job);
-}
-
-static nb_status flush(struct batch_call *call)
-{
-    nb_status status = NB_OK;
-
-    if (call->batch->n > 0) status = run_gathered(call);
-    call->first += call->batch->n;
-    call->batch->n = 0;
-    return status;
+    call->first += n;
+    batch->n = 0;
+    return batch->done ? NB_OK : forward_each(call, first, first + n);
 }
 
 /* Compute the gathered images, then return the failure that ended the gathering. */
@@ -120,29 +74,15 @@ static nb_status flush_failed(struct batch_call *call, nb_status failed)
 static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
-    const int single = sim->policy.precision == NB_PRECISION_SINGLE;
     const int k = call->first + call->batch->n;
-    const nb_array *image = call->image + k;
-    const int there = array_is_on_device(image);
     const struct phys_frame *frame;
-    struct gpu_output out;
     nb_scene scene;
-    nb_status status = simulator_frame(sim, row_of(sim, call->x, k), &scene, &frame);
-    struct job job;
+    nb_status status;
 
+    if (!gpu_batch_accepts(call->batch, call->image + k)) return flush(call);
+    status = simulator_frame(sim, row_of(sim, call->x, k), &scene, &frame);
     if (status != NB_OK) return flush_failed(call, status);
-    job = simulator_job(sim, &scene, frame, NULL);
-    /* too large for one pass: alone, in strips */
-    if (there && gpu_batch_limit(&sim->device.scene, &job, 1) < 1) {
-        NB_TRY(flush(call));
-        NB_TRY(forward_each(call, k, k + 1));
-        call->first = k + 1;
-        return NB_OK;
-    }
-    if (!gpu_batch_accepts(call->batch, &sim->device.scene, &job, single, there))
-        return flush(call);
-    if (there) out = backend_output(image);
-    gpu_batch_add(call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
+    gpu_batch_add(call->batch, frame, call->image + k);
     return NB_OK;
 }
 
@@ -169,7 +109,7 @@ static nb_status forward_all(struct batch_call *call)
     if (sim->device.scene.gpu && !sim->psf) {
         NB_TRY(simulator_frame(sim, row_of(sim, call->x, 0), &scene, &frame));
         job = simulator_job(sim, &scene, frame, NULL);
-        most = gpu_batch_limit(&sim->device.scene, &job, 0);
+        most = gpu_batch_limit(&sim->device.scene, &job);
     }
     if (most > call->n) most = call->n;
     if (most < 2) return forward_each(call, 0, call->n);

@@ -46,7 +46,7 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
         + planes_entries_bytes(&sim->planes.columns) + window_bytes(&sim->window)
         + window_bytes(&sim->lit) + sim->device.memory.size + sim->device.sums_memory.size
         + sim->device.images.bytes + gpu_scene_bytes(&sim->device.scene)
-        + sim->device.batch.bytes + sim->device.batch.photons_bytes + psf_bytes(sim->psf);
+        + sim->device.batch.bytes + psf_bytes(sim->psf);
     for (int l = 0; l < lattices_count(&sim->scene); l++)
         out->bytes += spots_bytes(sim->spots + l) + continuous_bytes(sim->continuous + l);
 }

@@ -39,15 +39,6 @@ static nb_status check_place(const nb_simulator *sim, const nb_array *array,
     return NB_OK;
 }
 
-struct gpu_output backend_output(const nb_array *array)
-{
-    const struct gpu_output out = {(gpu_address)(uintptr_t)array->data,
-                                   array->bits,
-                                   {array_stride(array, 0), array_stride(array, 1)}};
-
-    return out;
-}
-
 struct gpu_input backend_input(const nb_array *array)
 {
     struct gpu_input input = {0};

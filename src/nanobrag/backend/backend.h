@@ -11,8 +11,8 @@
 #include <nanobrag/image.h>
 
 #include "compile/call.h"
-#include "gpu/image_batch.h"
-#include "gpu/loss_launch.h"
+#include "gpu/launch/image_batch.h"
+#include "gpu/launch/loss_launch.h"
 #include "state/state.h"
 
 enum backend_operation {
@@ -142,8 +142,7 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
 
 int array_is_on_device(const nb_array *array);
 
-/* Describe an array that the device's kernels write, or read (then it may be NULL). */
-struct gpu_output backend_output(const nb_array *array);
+/* Describe an array, which may be NULL, for the device's kernels to read. */
 struct gpu_input backend_input(const nb_array *array);
 
 /* ---- backend/host_objective.c ---- */

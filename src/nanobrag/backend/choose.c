@@ -62,7 +62,7 @@ static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
     const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
     const struct job panel = job_of_panel(&job, 0);
     const int asked = sim->policy.precision == NB_PRECISION_SINGLE;
-    const int there = gpu_layout_of(properties, &panel, asked, 0).single;
+    const int there = gpu_layout_of(properties, &panel, asked).single;
     const int single = sim->policy.kernels.single != NULL;
     const double pairs = (double)frame->nsource * frame->norientation;
     const double cores = (single ? core_single : core_double) * sim->ctx->threads;

@@ -6,18 +6,16 @@
  */
 #include "backend/backend.h"
 #include "base/context.h"
-#include "gpu/loss_launch.h"
+#include "gpu/launch/loss_launch.h"
 
 static nb_status device_forward(struct request *r)
 {
     nb_simulator *sim = r->sim;
     struct job job = simulator_job(sim, r->scene, r->frame, r->photons);
-    struct gpu_output out;
 
-    if (r->output) out = backend_output(r->output);
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, &job));
     return gpu_forward(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
-                       r->output ? &out : NULL);
+                       r->output);
 }
 
 static nb_status device_batch(struct request *r)
@@ -26,7 +24,8 @@ static nb_status device_batch(struct request *r)
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
 
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, &job));
-    return gpu_batch_run(&sim->progress, &sim->device.scene, &job, r->batch);
+    return gpu_batch_run(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
+                         r->batch);
 }
 
 static nb_status device_loss(struct request *r)

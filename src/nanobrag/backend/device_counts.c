@@ -52,16 +52,11 @@ nb_status device_count(struct request *r)
     nb_simulator *sim = r->sim;
     struct gpu_scene *scene = &sim->device.scene;
     const struct gpu_counting counting = counting_of(sim, r->how);
-    const struct gpu_output from = backend_output(r->image), to = backend_output(r->counts);
     struct job job = {0};
     struct phys_tally tally;
 
     NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, &job));
-    if (array_is_on_device(r->image))
-        NB_TRY(gpu_count(sim->ctx, scene, &counting, &from, &to, &tally));
-    else
-        NB_TRY(
-            gpu_count_from_host(sim->ctx, scene, &counting, r->image, r->counts, &tally));
+    NB_TRY(gpu_count(sim->ctx, scene, &counting, r->image, r->counts, &tally));
     if (r->how->photons) *r->how->photons = digitize_photons(&tally);
     if (r->how->overloads) *r->how->overloads = (int64_t)tally.overloads;
     return NB_OK;

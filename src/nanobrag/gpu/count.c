@@ -66,21 +66,21 @@ static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
 
 /* Fill in the parameters, and reserve memory for the results of all blocks. */
 static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
-                         const struct gpu_counting *how, const struct gpu_output *image,
-                         const struct gpu_output *counts, struct gpu_count_parameters *p)
+                         const struct gpu_counting *how, const nb_array *image,
+                         const nb_array *counts, struct gpu_count_parameters *p)
 {
     memset(p, 0, sizeof *p);
     p->nslow = how->window->nslow;
     p->nfast = how->window->nfast;
     memcpy(p->roi, how->window->roi, sizeof p->roi);
     NB_TRY(send_hidden(ctx, s, how->window, &p->mask));
-    p->image = pointer_at(image->address);
+    p->image = image->data;
     p->image_bits = image->bits;
-    p->counts = pointer_at(counts->address);
+    p->counts = counts->data;
     p->counts_bits = counts->bits;
     for (int i = 0; i < 2; i++) {
-        p->image_stride[i] = image->stride[i];
-        p->counts_stride[i] = counts->stride[i];
+        p->image_stride[i] = array_stride(image, i);
+        p->counts_stride[i] = array_stride(counts, i);
     }
     p->noise = how->noise;
     p->scale = how->scale;
@@ -134,35 +134,31 @@ static nb_status count_all(nb_context *ctx, struct gpu_scene *s,
 }
 
 nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
-                    const struct gpu_counting *how, const struct gpu_output *image,
-                    const struct gpu_output *counts, struct phys_tally *out)
+                    const struct gpu_counting *how, const nb_array *image,
+                    const nb_array *counts, struct phys_tally *out)
 {
+    const struct gpu_driver *driver = scene->gpu->driver;
+    const size_t pixels = (size_t)how->window->nslow * (size_t)how->window->nfast;
+    const size_t given = pixels * (size_t)counts->bits / 8;
+    const int on_host = image->device == NB_DEVICE_CPU;
+    nb_array from = *image, to = *counts;
     struct gpu_count_parameters p;
     void *found;
 
     NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(prepare(ctx, scene, how, image, counts, &p));
+    if (on_host) {
+        NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image->data,
+                       pixels * (size_t)image->bits / 8));
+        NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->counts, given));
+        from.data = pointer_at(scene->pixels.address);
+        to.data = pointer_at(scene->counts.address);
+    }
+    NB_TRY(prepare(ctx, scene, how, &from, &to, &p));
     found = gpu_workspace(ctx, &scene->staged, (size_t)p.blocks * FOUND, "sums of counts");
-    return found ? count_all(ctx, scene, &p, found, out) : NB_ERR_MEMORY;
-}
-
-nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
-                              const struct gpu_counting *how, const nb_array *image,
-                              const nb_array *counts, struct phys_tally *out)
-{
-    const struct gpu_driver *driver = scene->gpu->driver;
-    const size_t pixels = (size_t)how->window->nslow * (size_t)how->window->nfast;
-    const size_t taken = pixels * (size_t)image->bits / 8;
-    const size_t given = pixels * (size_t)counts->bits / 8;
-    struct gpu_output from = {0, image->bits, {how->window->nfast, 1}};
-    struct gpu_output to = {0, counts->bits, {how->window->nfast, 1}};
-
-    NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image->data, taken));
-    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->counts, given));
-    from.address = scene->pixels.address;
-    to.address = scene->counts.address;
-    NB_TRY(gpu_count(ctx, scene, how, &from, &to, out));
-    NB_TRY(driver->download(ctx, scene->gpu->device, counts->data, to.address, given));
+    if (!found) return NB_ERR_MEMORY;
+    NB_TRY(count_all(ctx, scene, &p, found, out));
+    if (!on_host) return NB_OK;
+    NB_TRY(driver->download(ctx, scene->gpu->device, counts->data, scene->counts.address,
+                            given));
     return driver->wait(ctx, scene->gpu->device);
 }

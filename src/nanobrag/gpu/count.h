@@ -19,15 +19,10 @@ struct gpu_counting {
     uint32_t image;
 };
 
-/* Convert an image on the device to counts on the device; the work is done on return.
- * Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device). */
+/* Convert an image to counts, both on the device, or dense arrays of the host; the work is
+ * done on return. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device). */
 nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
-                    const struct gpu_counting *how, const struct gpu_output *image,
-                    const struct gpu_output *counts, struct phys_tally *out);
-
-/* Convert dense arrays of the host: an image to counts. */
-nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
-                              const struct gpu_counting *how, const nb_array *image,
-                              const nb_array *counts, struct phys_tally *out);
+                    const struct gpu_counting *how, const nb_array *image,
+                    const nb_array *counts, struct phys_tally *out);
 
 #endif

@@ -66,8 +66,8 @@ void gpu_scene_drop(struct gpu_scene *scene)
     gpu_workspace_drop(&scene->staged);
     gpu_workspace_drop(&scene->order);
     gpu_workspace_drop(&scene->counted);
-    gpu_workspace_drop(&scene->panels);
-    gpu_workspace_drop(&scene->panel_parameters);
+    gpu_workspace_drop(&scene->views);
+    gpu_workspace_drop(&scene->plan);
     gpu_unpin(scene->gpu, &scene->front.pinned);
     gpu_unpin(scene->gpu, &scene->strips);
     memset(&scene->front, 0, sizeof scene->front);
@@ -92,7 +92,7 @@ size_t gpu_scene_bytes(const struct gpu_scene *scene)
 
     bytes += scene->front.pinned.bytes + scene->strips.bytes;
     bytes += scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
-    bytes += scene->panels.bytes + scene->panel_parameters.bytes;
+    bytes += scene->views.bytes + scene->plan.bytes;
     for (int i = 0; i < BUFFERS; i++)
         bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
     return bytes;

@@ -7,6 +7,7 @@
 #ifndef NB_GPU_GPU_H
 #define NB_GPU_GPU_H
 
+#include "base/array.h"
 #include "base/progress.h"
 #include "gpu/driver/gpu_scene.h"
 #include "kernels/job.h"
@@ -51,21 +52,14 @@ size_t gpu_scene_bytes(const struct gpu_scene *scene);
 nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene,
                         const struct window *image, const uint8_t *mask);
 
-/* Lay out a job. `whole` covers the whole detector, not the ROI alone. */
+/* Lay out a job. */
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
-                                const struct job *job, int single, int whole);
+                                const struct job *job, int single);
 
 /* The reason why the device cannot compute a job, in float if that is `single`; NULL: it
  * can. */
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
                         int single);
-
-/* an image of the caller's on the device, to be written */
-struct gpu_output {
-    gpu_address address;
-    int bits; /* 32 or 64 */
-    int64_t stride[2]; /* elements: slow, fast */
-};
 
 /* an image to be read: on the host, or dense on the device */
 struct gpu_input {
@@ -80,12 +74,12 @@ struct gpu_input {
 int gpu_may_lose(const struct job *job, int single);
 
 /*
- * Compute the photons of a job, as tiles_forward() does: into job->photons on the host
- * and into `out`, either of which may be NULL; of several panels one of them is. `single`
- * asks for float. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but
- * photons written; NB_ERR_CANCELLED.
+ * Compute the photons of a job, as tiles_forward() does: into `out` on the device or, if
+ * that is NULL, into job->photons on the host. `single` asks for float. Errors:
+ * NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but photons written;
+ * NB_ERR_CANCELLED.
  */
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
-                      const struct job *job, int single, const struct gpu_output *out);
+                      const struct job *job, int single, const nb_array *out);
 
 #endif

@@ -30,12 +30,12 @@ double gpu_launch_memory(const struct gpu_properties *properties)
 }
 
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
-                        const struct gpu_row *row)
+                        const struct gpu_layout *layout, double bytes, double effort)
 {
-    const double seconds = row->effort * tile_samples(job->frame) * row->across
-                           / gpu_rate(properties, row->single);
+    const double seconds = effort * tile_samples(job->frame) * layout->across
+                           / gpu_rate(properties, layout->single);
 
-    return fmax(row->bytes / gpu_launch_memory(properties), seconds / most_seconds);
+    return fmax(bytes / gpu_launch_memory(properties), seconds / most_seconds);
 }
 
 /* ---- parameters ---- */
@@ -85,14 +85,12 @@ static double edges_of(const struct job *job)
     return r.edges[0] + r.edges[1] + r.edges[2];
 }
 
-nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
+void gpu_lists_of(const struct phys_frame *frame, struct gpu_span out[FRONT_LISTS])
 {
-    const struct phys_frame *frame = job->frame;
-    const struct gpu_span lists[FRONT_LISTS] =
-        {{frame->source, (size_t)frame->nsource * sizeof *frame->source},
-         {frame->orientation, (size_t)frame->norientation * sizeof *frame->orientation}};
-
-    return gpu_front_lists(ctx, scene, lists);
+    out[0].at = frame->source;
+    out[0].bytes = (size_t)frame->nsource * sizeof *frame->source;
+    out[1].at = frame->orientation;
+    out[1].bytes = (size_t)frame->norientation * sizeof *frame->orientation;
 }
 
 nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *s, const struct window *image,
@@ -171,13 +169,20 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
         out->mask = (const unsigned char *)gpu_pointer(&scene->mask) + first_pixel(job);
     out->parts = layout->parts;
     out->first_fast = layout->first_fast;
+    out->first_slow = layout->first_slow;
     out->across = layout->across;
+    out->down = layout->down;
+    out->segments = layout->segments;
+    out->partial = gpu_pointer(&scene->partial);
 }
 
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out)
 {
-    NB_TRY(gpu_send_lists(ctx, scene, job));
+    struct gpu_span lists[FRONT_LISTS];
+
+    gpu_lists_of(job->frame, lists);
+    NB_TRY(gpu_front_lists(ctx, scene, FRONT_BYTES, lists));
     NB_TRY(gpu_send_common(ctx, scene, job, layout->single));
     gpu_describe(scene, job, layout, out);
     return NB_OK;

@@ -8,7 +8,7 @@
 #define NB_GPU_UPLOAD_H
 
 #include "gpu/gpu.h"
-#include "gpu/loss_launch.h"
+#include "gpu/launch/loss_launch.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
 /* The address of a buffer as the pointer that the kernels' parameters hold. */
@@ -20,36 +20,29 @@ static inline void *gpu_pointer(const struct gpu_buffer *buffer)
 /* The number of pairs of source and orientation. */
 double gpu_pairs_of(const struct phys_frame *frame);
 
-/* A row of `across` tiles, computed in float or in double: it takes memory of `bytes`, and
- * each of its samples `effort` times the time of one of an image. */
-struct gpu_row {
-    int across, single;
-    double bytes, effort;
-};
-
-/* The cost of a row of tiles, in units of what one launch may cost. */
+/* The cost of a row of tiles, in units of what one launch may cost: it takes memory of
+ * `bytes`, and each of its samples `effort` times the time of one of an image. */
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
-                        const struct gpu_row *row);
+                        const struct gpu_layout *layout, double bytes, double effort);
 
 /* The memory that a launch may take, bytes. */
 double gpu_launch_memory(const struct gpu_properties *properties);
 
 /* Begin a call with the job of its image: order its work, and send the mask, once. Then
- * gpu_send_lists() prepares sources and orientations, which go with the parameters of the
- * next launch where they changed; and gpu_send_common() sends what the panels of an image
- * share, and all images unless structure factors vary: these, in float or in double, and
- * the amorphous material's list. */
+ * gpu_front_lists() prepares the lists of a frame, and gpu_send_common() sends what the
+ * panels of an image share, and all images unless structure factors vary: these, in float
+ * or in double, and the amorphous material's list. */
 nb_status gpu_begin_image(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
-nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
+void gpu_lists_of(const struct phys_frame *frame, struct gpu_span out[FRONT_LISTS]);
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           int single);
 
-/* Fill in the parameters of a job whose lists and mask were sent. The caller sets the rows
- * of tiles, the segments, sums and images. */
+/* Fill in the parameters of all tiles of a job whose lists and mask were sent. Its Bragg
+ * sums come first in their buffer; the caller sets the images. */
 void gpu_describe(const struct gpu_scene *scene, const struct job *job,
                   const struct gpu_layout *layout, struct gpu_parameters *out);
 
-/* Call gpu_send_lists(), gpu_send_common() and gpu_describe(). */
+/* Call gpu_front_lists(), gpu_send_common() and gpu_describe(). */
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out);
 

@@ -16,7 +16,7 @@
 #include "compile/call.h"
 #include "compile/policy.h"
 #include "gpu/gpu.h"
-#include "gpu/image_batch.h"
+#include "gpu/launch/image_batch.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "kernels/continuous/continuous.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "gpu/derivatives/derivatives_run.h"
-#include "gpu/image_launch.h"
+#include "gpu/launch/layout.h"
 #include "kernels/derivatives/jacobian.h"
 #include "kernels/rounding.h"
 
@@ -83,11 +83,6 @@ static nb_status sort_tangents(struct derivatives_run *run)
     return NB_OK;
 }
 
-static int divide_up(int a, int b)
-{
-    return (a + b - 1) / b;
-}
-
 /* The number of passes over n tangents, if one pass may have `at_once` tangents that rotate
  * orientations. It is at least 1. */
 static int count_passes(int n, int rotating, int at_once)
@@ -152,10 +147,8 @@ static double share_of_row(const struct gpu_properties *properties, const struct
 {
     const double pixels = (double)job->frame->nfast * GPU_SLOW;
     const double images = request->end == REDUCE_NOTHING ? 1 + clamp_tangents(n) : 1;
-    const struct gpu_row row = {l->across, l->single, images * pixels * sizeof(double),
-                                effort};
 
-    return gpu_share_of_row(properties, job, &row);
+    return gpu_share_of_row(properties, job, l, images * pixels * sizeof(double), effort);
 }
 
 /* how many numbers of a tile are summed */
@@ -167,7 +160,7 @@ static int length_of(const struct gpu_derivatives_job *request, int n)
 static const char *normal_refuses(struct gpu *gpu, const struct job *job, int single,
                                   const struct tangents_along *along)
 {
-    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
+    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single);
     /* An image that float may lose is computed again in double, where fewer tangents may
      * rotate orientations. */
     const int is_float = l.single && !gpu_may_lose(job, single);
@@ -192,7 +185,7 @@ static const char *panel_refuses(struct gpu *gpu, const struct job *job, int sin
                                  const struct gpu_derivatives_job *request,
                                  const struct tangents_along *along)
 {
-    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
+    const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single);
     const double tiles = (double)l.across * l.down;
     const double bytes =
         tiles * length_of(request, clamp_tangents(along->n)) * sizeof(double);
@@ -221,7 +214,7 @@ const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int 
         const struct job panel = job_of_panel(job, i);
         const struct tangents_along along = tangents_of(request, i);
 
-        if (!image_is_empty(&panel))
+        if (!layout_is_empty(&panel))
             refused = panel_refuses(gpu, &panel, single, request, &along);
     }
     return refused;
@@ -288,84 +281,60 @@ static void place_changes(const struct derivatives_run *run, const struct gpu_st
     }
 }
 
-/* Wait for the changes of a strip; with the last, for the brightest of the photons. */
-static nb_status await_changes(struct derivatives_run *run, const struct gpu_strip *strip)
-{
-    const struct gpu *gpu = run->scene->gpu;
-    const int finds = run->block.jacobian.image.peak && strip->is_last;
-
-    if (finds) NB_TRY(gpu_fetch_peaks(run->ctx, run->scene, 1, &run->brightest));
-    NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
-    if (finds) run->lost = rounding_is_lost(run->job, run->brightest);
-    return NB_OK;
-}
-
-/* Download the changes of a strip straight into the images, which contain its rows. */
-static nb_status fetch_rows(struct derivatives_run *run, const struct gpu_strip *strip,
-                            size_t pitch)
-{
-    const struct window *w = run->job->window;
-
-    for (int d = 0; d < run->pass.n; d++)
-        NB_TRY(gpu_fetch_strip(run->ctx, run->scene, run->job, strip,
-                               run->scene->change.address + (size_t)d * pitch,
-                               run->out->change[which_of(run, run->pass.at[d])]
-                                   + window_pixel(w, strip->slow, 0)));
-    return await_changes(run, strip);
-}
-
-/* Download the changes of a strip of a panel that is narrower than the image. */
-static nb_status fetch_panel(struct derivatives_run *run, const struct gpu_strip *strip,
-                             size_t pitch)
-{
-    const size_t numbers = (size_t)strip->rows * (size_t)run->job->window->nfast;
-    double *dense =
-        gpu_workspace(run->ctx, &run->scene->staged,
-                      (size_t)run->pass.n * numbers * sizeof *dense, "a strip of changes");
-
-    if (!dense) return NB_ERR_MEMORY;
-    for (int d = 0; d < run->pass.n; d++)
-        NB_TRY(gpu_fetch_strip(run->ctx, run->scene, run->job, strip,
-                               run->scene->change.address + (size_t)d * pitch,
-                               dense + (size_t)d * numbers));
-    NB_TRY(await_changes(run, strip));
-    place_changes(run, strip, dense);
-    return NB_OK;
-}
-
-/* Download a strip of changes. After the last strip, find out whether float lost the
- * photons.
- */
+/* Download a strip of changes: straight into the images or, of a panel that is narrower
+ * than they are, beside them. After the last strip, find out whether float lost the
+ * photons. */
 static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
     const struct window *w = run->job->window;
+    struct gpu_scene *s = run->scene;
+    const size_t numbers = (size_t)strip->rows * (size_t)w->nfast;
     const size_t pitch = (size_t)strip->down * GPU_SLOW * (size_t)w->nfast * sizeof(double);
+    const int straight = w->nfast == w->stride;
+    const int finds = run->block.jacobian.image.peak && strip->is_last;
+    double *dense =
+        gpu_workspace(run->ctx, &s->staged,
+                      straight ? 0 : (size_t)run->pass.n * numbers * sizeof *dense,
+                      "a strip of changes");
 
-    return w->nfast == w->stride ? fetch_rows(run, strip, pitch)
-                                 : fetch_panel(run, strip, pitch);
+    if (!dense) return NB_ERR_MEMORY;
+    for (int d = 0; d < run->pass.n; d++) {
+        double *image = run->out->change[which_of(run, run->pass.at[d])];
+        double *to = straight ? image + window_pixel(w, strip->slow, 0)
+                              : dense + (size_t)d * numbers;
+
+        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip,
+                               s->change.address + (size_t)d * pitch, to));
+    }
+    if (finds) NB_TRY(gpu_fetch_peaks(run->ctx, s, 1, &run->brightest));
+    NB_TRY(s->gpu->driver->wait(run->ctx, s->gpu->device));
+    if (finds) run->lost = rounding_is_lost(run->job, run->brightest);
+    if (!straight) place_changes(run, strip, dense);
+    return NB_OK;
 }
 
-static nb_status run_strip(void *user, const struct gpu_strip *strip)
+static nb_status run_strip(void *user, int i)
 {
     struct derivatives_run *run = user;
+    const struct gpu_strip strip = gpu_strip_at(&run->layout, run->job->frame->nslow, i);
     struct gpu_scene *s = run->scene;
     const int sums = run->request->end != REDUCE_NOTHING;
     struct derivatives_block block = run->block;
     struct gpu_derivatives_parameters *p = &block.jacobian;
     struct gpu_sequence sequence = {"derivatives",
                                     1,
-                                    {{run->kernel, (unsigned)strip->tiles, 0, 0}}};
+                                    {{run->kernel, (unsigned)strip.tiles, 0, 0}}};
 
-    p->image.first_slow = strip->slow;
-    p->image.down = strip->down;
-    if (sums) p->totals = gpu_totals_of(s, &block.sums, &run->layout, strip);
-    if (p->sum_bar) p->sum_bar = factors_cotangents_of(run, strip);
-    if (sums && strip->is_last)
+    p->image.first_slow = strip.slow;
+    p->image.down = strip.down;
+    if (sums) p->totals = gpu_totals_of(s, &block.sums, &run->layout, &strip);
+    if (p->sum_bar) p->sum_bar = factors_cotangents_of(run, &strip);
+    if (sums && strip.is_last)
         gpu_add_sums(&block.sums, run->layout.single,
                      offsetof(struct derivatives_block, sums), &sequence);
     NB_TRY(gpu_run_with(run->ctx, s, run->job, &sequence, &block, sizeof block));
-    if (!sums) return fetch_changes(run, strip);
-    if (p->sum_bar) return factors_add_cotangents(run, strip);
+    if (!sums) return fetch_changes(run, &strip);
+    if (p->sum_bar) return factors_add_cotangents(run, &strip);
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
@@ -426,8 +395,8 @@ static nb_status run_pass(struct derivatives_run *run)
     NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
     progress_part(run->progress, run->base + part * run->part++, part,
                   gpu_strips_of(&run->layout));
-    NB_TRY(gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
-                          run));
+    NB_TRY(gpu_run_launches(run->progress, run->scene->gpu, gpu_strips_of(&run->layout),
+                            run_strip, run));
     return sums ? fetch_sums(run) : NB_OK;
 }
 
@@ -438,11 +407,10 @@ static nb_status prepare(struct derivatives_run *run, int single)
     const struct gpu_properties *properties = &run->scene->gpu->properties;
     /* a normal matrix has one pass, whatever other panels need */
     const int most = is_normal(run->request) ? run->along.n : run->most;
-    double rows;
 
-    *l = gpu_layout_of(properties, job, single, 0);
-    rows = 1 / share_of_row(properties, job, run->request, run->along.n, l);
-    l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
+    *l = gpu_layout_of(properties, job, single);
+    l->strip =
+        layout_rows(share_of_row(properties, job, run->request, run->along.n, l), l->down);
     run->class = derivative_kernel_class(run->scene->gpu, job->spec,
                                          class_of(&run->order, most, l->single), l->single);
     run->part = 0;
@@ -499,7 +467,7 @@ static nb_status run_panel(struct derivatives_run *run, int i, int single)
     run->number = i;
     run->along = tangents_of(run->request, i);
     run->base = i * run->share;
-    if (image_is_empty(run->job) || is_idle(run)) return NB_OK;
+    if (layout_is_empty(run->job) || is_idle(run)) return NB_OK;
     NB_TRY(sort_tangents(run));
     NB_TRY(run_all(run, single));
     if (!run->lost) return NB_OK;
@@ -514,12 +482,12 @@ static nb_status run_image(struct derivatives_run *run, int single)
 
     run->asks_f = run->out->f && run->image->spec.lookup != PHYS_CONSTANT;
     run->share = (run->asks_f ? 0.5 : 1.0) / panels;
-    run->scene->graphs.paused = !image_records(&run->scene->gpu->properties, run->image);
+    run->scene->graphs.paused = !layout_records(&run->scene->gpu->properties, run->image);
     for (int i = 0; i < panels; i++) {
         const struct job panel = job_of_panel(run->image, i);
         const struct tangents_along along = tangents_of(run->request, i);
 
-        if (!image_is_empty(&panel) && along.n > run->most) run->most = along.n;
+        if (!layout_is_empty(&panel) && along.n > run->most) run->most = along.n;
     }
     if (run->asks_f) NB_TRY(factors_reserve(run));
     for (int i = 0; i < panels; i++) NB_TRY(run_panel(run, i, single));
@@ -533,7 +501,7 @@ static void clear_results(const struct derivatives_run *run, const struct job *i
     const struct gpu_derivatives_sums *out = run->out;
     const size_t n = (size_t)run->request->n, row = (size_t)w->nfast;
     const int *roi = image->roi, *size = image->frame->hkl_size;
-    const int none = image_is_empty(image) || w->npanel > 0;
+    const int none = layout_is_empty(image) || w->npanel > 0;
     const size_t begin = none ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
     const size_t end = none ? 0 : (size_t)roi[3];
 
@@ -564,7 +532,7 @@ nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
 
     progress_start(progress, job->planned);
     clear_results(&run, job);
-    if (image_is_empty(job)) return progress_end(progress);
+    if (layout_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin_image(progress->ctx, scene, job));
     NB_TRY(derivatives_send_inputs(&run, job));
     NB_TRY(run_image(&run, single));

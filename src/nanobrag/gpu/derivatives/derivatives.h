@@ -7,7 +7,7 @@
 #ifndef NB_GPU_DERIVATIVES_DERIVATIVES_H
 #define NB_GPU_DERIVATIVES_DERIVATIVES_H
 
-#include "gpu/loss_launch.h"
+#include "gpu/launch/loss_launch.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
 struct panel_tangents; /* kernels/derivatives/jacobian.h */

@@ -9,7 +9,7 @@
 
 #include "compile/jit/derivative_kernels.h"
 #include "gpu/derivatives/derivatives.h"
-#include "gpu/tile_rows.h"
+#include "gpu/launch/tile_rows.h"
 #include "gpu/upload.h"
 
 /* The parameters of all launches are sent at once; each launch has an offset into them. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "gpu/derivatives/derivatives_run.h"
-#include "gpu/image_launch.h"
+#include "gpu/launch/layout.h"
 #include "gpu/text/block.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
@@ -28,15 +28,15 @@ nb_status factors_reserve(struct derivatives_run *run)
     size_t pixels = 0;
 
     run->panels =
-        gpu_workspace(run->ctx, &s->panels, (size_t)panels * sizeof *run->panels, "panels");
+        gpu_workspace(run->ctx, &s->views, (size_t)panels * sizeof *run->panels, "panels");
     if (!run->panels) return NB_ERR_MEMORY;
     for (int i = 0; i < panels; i++) {
         const struct job panel = job_of_panel(run->image, i);
-        const struct gpu_layout l = gpu_layout_of(&s->gpu->properties, &panel, 0, 0);
+        const struct gpu_layout l = gpu_layout_of(&s->gpu->properties, &panel, 0);
 
         memset(run->panels + i, 0, sizeof *run->panels);
         run->panels[i].before = pixels;
-        if (image_is_empty(&panel)) continue;
+        if (layout_is_empty(&panel)) continue;
         pixels += (size_t)l.down * GPU_SLOW * (size_t)panel.frame->nfast;
     }
     /* columns outside the tiles stay 0 */
@@ -145,20 +145,21 @@ static double finer_unit(const struct derivatives_run *run, double unit, double 
 /* ---- launches ---- */
 
 /* Add one strip of tiles to the counts. */
-static nb_status run_strip(void *user, const struct gpu_strip *strip)
+static nb_status run_strip(void *user, int i)
 {
     struct derivatives_run *run = user;
     struct gpu_scene *s = run->scene;
     struct gpu_f_parameters *f = &run->block.f;
-    const unsigned blocks = (unsigned)strip->tiles * (unsigned)run->layout.segments;
+    const struct gpu_strip strip = gpu_strip_at(&run->layout, run->job->frame->nslow, i);
+    const unsigned blocks = (unsigned)strip.tiles * (unsigned)run->layout.segments;
     const struct gpu_sequence sequence = {"structure factors",
                                           1,
                                           {{run->f_kernels[run->layout.single], blocks,
                                             offsetof(struct derivatives_block, f), 0}}};
 
-    f->image.first_slow = strip->slow;
-    f->image.down = strip->down;
-    f->sum_bar = factors_cotangents_of(run, strip);
+    f->image.first_slow = strip.slow;
+    f->image.down = strip.down;
+    f->sum_bar = factors_cotangents_of(run, &strip);
     NB_TRY(gpu_run_with(run->ctx, s, run->job, &sequence, &run->block, sizeof run->block));
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
@@ -171,17 +172,16 @@ static nb_status add_panel(struct derivatives_run *run, int i, double unit, doub
 
     run->panel = job_of_panel(run->image, i);
     run->job = &run->panel;
-    if (image_is_empty(run->job)) return NB_OK;
+    if (layout_is_empty(run->job)) return NB_OK;
     run->number = i;
     run->layout = run->panels[i].layout;
     NB_TRY(gpu_send_job(run->ctx, run->scene, run->job, &run->layout, &f->image));
-    f->image.segments = run->layout.segments;
     f->count = gpu_pointer(&run->scene->f_counts);
     f->unit = unit;
     progress_part(run->progress, begin + 0.25 * i / panels, 0.25 / panels,
                   gpu_strips_of(&run->layout));
-    return gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
-                          run);
+    return gpu_run_launches(run->progress, run->scene->gpu, gpu_strips_of(&run->layout),
+                            run_strip, run);
 }
 
 /* Compute the sums in a given unit; *largest is the largest of them, in units. The progress

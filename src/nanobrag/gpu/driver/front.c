@@ -27,7 +27,7 @@ nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene)
 /* 1 when the lists equal the lists in pinned memory. */
 static int is_same(const struct gpu_front *front, const struct gpu_span lists[FRONT_LISTS])
 {
-    const unsigned char *at = front->pinned.memory + FRONT_BYTES;
+    const unsigned char *at = front->pinned.memory + front->room;
 
     for (int i = 0; i < FRONT_LISTS; i++) {
         if (front->lists[i] != lists[i].bytes
@@ -38,22 +38,27 @@ static int is_same(const struct gpu_front *front, const struct gpu_span lists[FR
     return 1;
 }
 
-nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
+nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene, size_t room,
                           const struct gpu_span lists[FRONT_LISTS])
 {
     struct gpu_front *front = &scene->front;
     const gpu_address before = scene->parameters.address;
     unsigned char *at;
-    size_t bytes = FRONT_BYTES;
+    size_t bytes;
 
+    if (room > front->room) {
+        gpu_front_forget(scene);
+        front->room = (room + FRONT_BYTES - 1) / FRONT_BYTES * FRONT_BYTES;
+    }
+    bytes = front->room;
     for (int i = 0; i < FRONT_LISTS; i++) bytes += lists[i].bytes;
     NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
     if (front->there && scene->parameters.address == before && is_same(front, lists))
         return NB_OK;
     gpu_front_forget(scene);
     NB_TRY(gpu_pin(ctx, scene->gpu, &front->pinned,
-                   bytes + (size_t)(FRONT_TURNS - 1) * FRONT_BYTES));
-    at = front->pinned.memory + FRONT_BYTES;
+                   bytes + (size_t)(FRONT_TURNS - 1) * front->room));
+    at = front->pinned.memory + front->room;
     for (int i = 0; i < FRONT_LISTS; i++) {
         memcpy(at, lists[i].at, lists[i].bytes);
         front->lists[i] = lists[i].bytes;
@@ -65,7 +70,7 @@ nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
 
 gpu_address gpu_list(const struct gpu_scene *scene, int which)
 {
-    gpu_address address = scene->parameters.address + FRONT_BYTES;
+    gpu_address address = scene->parameters.address + scene->front.room;
 
     for (int i = 0; i < which; i++) address += scene->front.lists[i];
     return address;
@@ -76,17 +81,19 @@ nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
 {
     struct gpu_front *front = &scene->front;
     const struct gpu *gpu = scene->gpu;
-    const size_t lists = lists_bytes(front);
+    const gpu_address to = scene->parameters.address;
+    const size_t room = front->room, lists = lists_bytes(front);
     unsigned char *from = front->pinned.memory;
 
-    if (!from) /* a batch has no lists here */
-        return gpu_put(ctx, scene->gpu, &scene->parameters, parameters, bytes);
-    assert(bytes <= FRONT_BYTES && (front->turn == 0 || !front->pending));
-    if (front->turn > 0) from += lists + (size_t)front->turn * FRONT_BYTES;
+    assert(bytes <= room && (front->turn == 0 || !front->pending));
+    if (front->turn > 0) from += lists + (size_t)front->turn * room;
     front->turn = (front->turn + 1) % FRONT_TURNS;
     memcpy(from, parameters, bytes);
-    if (front->pending) bytes = FRONT_BYTES + lists;
-    NB_TRY(gpu->driver->send(ctx, gpu->device, scene->parameters.address, from, bytes));
+    if (front->pending && room - bytes <= FRONT_BYTES)
+        bytes = room + lists;
+    else if (front->pending) /* what lies between is too much to send */
+        NB_TRY(gpu->driver->send(ctx, gpu->device, to + room, from + room, lists));
+    NB_TRY(gpu->driver->send(ctx, gpu->device, to, from, bytes));
     front->there |= front->pending;
     front->pending = 0;
     return NB_OK;

@@ -80,11 +80,13 @@ void gpu_unpin(struct gpu *gpu, struct gpu_pinned *pinned);
 
 /* The parameters of launches and, behind them, lists of the frame go to the device in one
  * copy of pinned memory, which need not be waited for: launches take turns in FRONT_TURNS
- * places. Lists go again when they changed. */
+ * places. Lists go again when they changed. A place has room for FRONT_BYTES, or for as
+ * many times more as a launch has needed. */
 enum { FRONT_BYTES = 8192, FRONT_TURNS = 3, FRONT_LISTS = 2 };
 
 struct gpu_front {
     struct gpu_pinned pinned; /* a first place, the lists, the other places */
+    size_t room; /* bytes of a place */
     size_t lists[FRONT_LISTS]; /* bytes of each */
     int turn;
     int pending; /* 1: the lists go with the next parameters */
@@ -138,29 +140,30 @@ struct gpu_scene {
     struct gpu_verifications verifications;
     struct gpu_front front;
     struct gpu_buffer parameters; /* parameters, and lists of the frame behind them */
-    struct gpu_buffer f, f_single, stol, mask, partial, photons;
-    struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
+    struct gpu_buffer f, f_single, stol, mask, partial;
+    struct gpu_buffer photons; /* of two launches, on their way back */
+    struct gpu_buffer peaks; /* photons of the brightest pixel of each view of a call */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer count_parameters, tallies, pixels, counts, shown; /* of count.h */
     /* On the host: copies on their way to the device or back, the order of a job's tangents
      * and its sums of structure factors. They carry nothing from one call to the next. */
     struct gpu_workspace staged, order, counted;
-    /* data of each panel of an image; the parameters of all panels */
-    struct gpu_workspace panels, panel_parameters;
-    struct gpu_pinned strips; /* two strips of photons on their way back */
+    struct gpu_workspace views, plan; /* of a call, or its panels */
+    struct gpu_pinned strips; /* where the photons of two launches come back to */
 };
 
 /* Begin a call: order its work in the scene's stream. Simulators share the device, so every
  * call does this first. */
 nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene);
 
-/* Prepare lists for the next launch; gpu_list() returns the address of one of them. */
-nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
+/* Prepare lists for the next launch, which no launch of `room` bytes of parameters
+ * overwrites. gpu_list() is the address of one of them. */
+nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene, size_t room,
                           const struct gpu_span lists[FRONT_LISTS]);
 gpu_address gpu_list(const struct gpu_scene *scene, int which);
 
-/* Send the parameters of a launch, at most FRONT_BYTES, with lists that wait. At most
+/* Send the parameters of a launch, for which there is room, with lists that wait. At most
  * FRONT_TURNS launches may be under way; the caller waits for any earlier one. */
 nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
                               const void *parameters, size_t bytes);
@@ -178,7 +181,6 @@ struct gpu_layout {
     int first_fast, first_slow, across, down;
     int segments;
     int strip; /* how many rows of tiles one launch covers */
-    int halves; /* strips of photons in memory: 2 where one is copied beside the next */
 };
 
 #endif

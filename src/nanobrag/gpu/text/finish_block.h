@@ -146,13 +146,11 @@ PHYS_FN double photons_of(const struct gpu_parameters *p, int number, int t,
            + own->centre;
 }
 
-/* Writes the photons of a pixel to each of the outputs that are set. */
+/* Writes the photons of a pixel to the image. */
 PHYS_FN void deliver(const struct gpu_parameters *p, struct pixel x, double photons)
 {
     const long long place = x.s * p->image_stride[0] + x.f * p->image_stride[1];
 
-    if (p->photons)
-        p->photons[(long long)(x.s - p->first_slow) * p->frame.nfast + x.f] = photons;
     if (!p->image) return;
     if (p->image_bits == 32)
         ((float *)p->image)[place] = (float)photons;

@@ -36,11 +36,11 @@ struct gpu_parameters {
     int first_fast, first_slow, across, down;
     int segments; /* ceil(nsource norientation / SEGMENT) */
     double *partial; /* ([tile][segment][thread]) */
-    /* the caller's image, float32 or float64; or NULL */
+    /* pixel (0, 0) of the image to be written, float32 or float64, where it would be if not
+     * all rows are there; or NULL */
     void *image;
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    double *photons; /* (pixel rows of the launch x nfast), 0: not rendered; or NULL */
     /* raised to the photons of the brightest pixel, as the bits of a double, whose order is
      * the order of non-negative numbers; or NULL */
     unsigned long long *peak;

@@ -68,7 +68,7 @@ PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double pho
 }
 
 struct gpu_derivatives_parameters {
-    struct gpu_parameters image; /* `segments` is not used; `photons` may be NULL */
+    struct gpu_parameters image; /* `segments` and `partial` are not used */
     int n; /* tangents, at most TANGENTS_MOST */
     int turning; /* number of leading tangents that change orientations */
     unsigned moving; /* bit d is 1: tangent d changes a source */
@@ -118,7 +118,7 @@ struct gpu_sum_parameters {
 
 /* The parameters of f_block.h, the derivatives by the structure factors. */
 struct gpu_f_parameters {
-    struct gpu_parameters image; /* its sums and photons are not used */
+    struct gpu_parameters image; /* its sums are not used */
     /* cotangents of the pixels' sums, gpu_derivatives_parameters.sum_bar (pixel rows of
      * the launch x nfast) */
     const double *sum_bar;

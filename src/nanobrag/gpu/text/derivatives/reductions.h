@@ -111,7 +111,6 @@ PHYS_FN void write_pixel(const struct gpu_derivatives_parameters *p,
     const long long at = (s - image->first_slow) * nfast + f;
 
     if (f >= image->frame.nfast || s >= image->frame.nslow) return;
-    if (image->photons) image->photons[at] = own->photons;
     if (p->sum_bar) p->sum_bar[at] = objective_at(p, own).slope * own->factor;
     if (p->end != REDUCE_NOTHING) return;
     for (int d = 0; d < p->n; d++)

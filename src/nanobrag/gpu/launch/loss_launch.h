@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_LOSS_LAUNCH_H
-#define NB_GPU_LOSS_LAUNCH_H
+#ifndef NB_GPU_LAUNCH_LOSS_LAUNCH_H
+#define NB_GPU_LAUNCH_LOSS_LAUNCH_H
 
 #include "gpu/gpu.h"
 #include "physics/loss.h"

@@ -1,18 +1,20 @@
 /*
- * loss_launch.c - see loss_launch.h. Strips of tiles are computed as in image_launch.c,
- * each tile to its own sum; after the last strip, launches of the kernel `sum` add up all
- * tiles. Panels are computed one after the other, and their losses added up in that order.
+ * loss_launch.c - see loss_launch.h. Each tile has its own sum; after the last strip of
+ * tiles, launches of the kernel `sum` add up all of them. Panels are computed one after the
+ * other, and their losses added up in that order.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "gpu/loss_launch.h"
+#include "gpu/launch/loss_launch.h"
 
 #include <stddef.h>
 
 #include "base/progress.h"
-#include "gpu/image_launch.h"
+#include "compile/jit/hot.h"
+#include "gpu/launch/layout.h"
+#include "gpu/launch/tile_rows.h"
+#include "gpu/text/block.h"
 #include "gpu/text/loss_parameters.h"
-#include "gpu/tile_rows.h"
 #include "gpu/upload.h"
 #include "kernels/rounding.h"
 
@@ -25,53 +27,60 @@ struct block {
 _Static_assert(sizeof(struct block) <= (size_t)FRONT_BYTES, "sent at once");
 
 struct loss_run {
+    struct progress *progress;
     nb_context *ctx;
     struct gpu_scene *scene;
-    struct job panel; /* of the panel at work */
-    const struct job *job; /* that */
-    struct progress *progress;
-    double base, share; /* of the progress: what is done before the panel, and its part */
     struct gpu_target target; /* of the image */
+    struct job job; /* of the panel at work */
+    double base, share; /* of the progress: what is done before the panel, and its part */
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* that computes the image */
     struct block block;
 };
 
 /* Compute a strip; after the last of them, the sum of all tiles. */
-static nb_status run_strip(void *user, const struct gpu_strip *strip)
+static nb_status run_strip(void *user, int i)
 {
     struct loss_run *run = user;
     const struct gpu_layout *l = &run->layout;
+    const struct gpu_strip strip = gpu_strip_at(l, run->job.frame->nslow, i);
+    const unsigned tiles = (unsigned)strip.tiles;
     struct gpu_scene *s = run->scene;
-    const unsigned tiles = (unsigned)strip->tiles;
     struct gpu_loss_parameters *loss = &run->block.loss;
     struct gpu_sequence sequence = {"loss",
                                     2,
                                     {{run->kernel, tiles * (unsigned)l->segments, 0, 0},
                                      {{GPU_LOSS, 0, 0, l->single, NULL}, tiles, 0, 0}}};
 
-    if (strip->is_last)
+    if (strip.is_last)
         gpu_add_sums(&run->block.sums, l->single, offsetof(struct block, sums), &sequence);
-    loss->image.first_slow = strip->slow;
-    loss->image.down = strip->down;
-    loss->totals = gpu_totals_of(s, &run->block.sums, l, strip);
-    NB_TRY(gpu_run_with(run->ctx, s, run->job, &sequence, &run->block, sizeof run->block));
-    return strip->is_last ? NB_OK : s->gpu->driver->wait(run->ctx, s->gpu->device);
+    loss->image.first_slow = strip.slow;
+    loss->image.down = strip.down;
+    loss->totals = gpu_totals_of(s, &run->block.sums, l, &strip);
+    NB_TRY(gpu_run_with(run->ctx, s, &run->job, &sequence, &run->block, sizeof run->block));
+    return strip.is_last ? NB_OK : s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
 static nb_status run_all(struct loss_run *run, int single, double out[LOSS_LENGTH])
 {
     struct gpu_scene *s = run->scene;
     const struct gpu_driver *driver = s->gpu->driver;
-    const struct job *job = run->job;
+    const struct job *job = &run->job;
+    struct gpu_layout *l = &run->layout;
     struct block *block = &run->block;
 
-    run->layout = gpu_layout_of(&s->gpu->properties, job, single, 0);
+    *l = gpu_layout_of(&s->gpu->properties, job, single);
+    run->kernel =
+        (struct gpu_kernel){GPU_IMAGE, job->spec.shape, job->spec.lookup, l->single, NULL};
     block->loss.target = gpu_target_on(&run->target, job);
-    NB_TRY(gpu_plan_sums(run->ctx, s, &run->layout, LOSS_LENGTH, 0, &block->sums));
-    NB_TRY(image_prepare(run->ctx, s, job, &run->layout, &block->loss.image, &run->kernel));
-    progress_part(run->progress, run->base, run->share, gpu_strips_of(&run->layout));
-    NB_TRY(gpu_run_strips(run->progress, s->gpu, job, &run->layout, run_strip, run));
+    NB_TRY(gpu_plan_sums(run->ctx, s, l, LOSS_LENGTH, 0, &block->sums));
+    NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->partial,
+                       (size_t)l->strip * (size_t)l->across * (size_t)l->segments
+                           * BLOCK_THREADS * sizeof(double)));
+    NB_TRY(gpu_send_job(run->ctx, s, job, l, &block->loss.image));
+    NB_TRY(hot_kernel(run->ctx, s, job, l, &block->loss.image, &run->kernel));
+    progress_part(run->progress, run->base, run->share, gpu_strips_of(l));
+    NB_TRY(gpu_run_launches(run->progress, s->gpu, gpu_strips_of(l), run_strip, run));
     NB_TRY(driver->download(run->ctx, s->gpu->device, out, gpu_sum_of(&block->sums),
                             LOSS_LENGTH * sizeof *out));
     return driver->wait(run->ctx, s->gpu->device);
@@ -83,13 +92,12 @@ static nb_status add_panel(struct loss_run *run, const struct job *image, int i,
 {
     double out[LOSS_LENGTH];
 
-    run->panel = job_of_panel(image, i);
-    run->job = &run->panel;
-    if (image_is_empty(run->job)) return NB_OK;
+    run->job = job_of_panel(image, i);
+    if (layout_is_empty(&run->job)) return NB_OK;
     run->base = i * run->share;
     NB_TRY(run_all(run, single, out));
-    if (gpu_may_lose(run->job, run->layout.single)
-        && rounding_is_lost(run->job, out[LOSS_BRIGHTEST]))
+    if (gpu_may_lose(&run->job, run->layout.single)
+        && rounding_is_lost(&run->job, out[LOSS_BRIGHTEST]))
         NB_TRY(run_all(run, 0, out));
     *value += out[LOSS_VALUE];
     return NB_OK;
@@ -99,19 +107,16 @@ nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
                    const struct job *job, int single, const struct gpu_loss_job *loss,
                    double *value)
 {
-    struct loss_run run = {.ctx = progress->ctx, .progress = progress, .scene = scene};
-    struct job alone = *job; /* the photons are not fetched */
+    const int panels = window_panels(job->window);
+    struct loss_run run = {progress, progress->ctx, scene, .share = 1.0 / panels};
     double sum = 0;
 
-    alone.photons = NULL;
     progress_start(progress, job->planned);
-    if (!image_is_empty(job)) {
+    if (!layout_is_empty(job)) {
         NB_TRY(gpu_begin_image(run.ctx, scene, job));
         NB_TRY(gpu_send_target(run.ctx, scene, job, loss, &run.target));
-        run.share = 1.0 / window_panels(job->window);
-        scene->graphs.paused = !image_records(&scene->gpu->properties, job);
-        for (int i = 0; i < window_panels(job->window); i++)
-            NB_TRY(add_panel(&run, &alone, i, single, &sum));
+        scene->graphs.paused = !layout_records(&scene->gpu->properties, job);
+        for (int i = 0; i < panels; i++) NB_TRY(add_panel(&run, job, i, single, &sum));
     }
     NB_TRY(progress_end(progress));
     *value = sum;

@@ -1,14 +1,14 @@
 /*
- * tile_rows.h - an image on a device in strips of rows of tiles, one sequence of launches
- * each, and the sum over all its tiles, which the launches of the last strip compute.
+ * tile_rows.h - launches one after the other, each of a strip of rows of tiles; and the sum
+ * over all tiles, which the launches of the last strip compute.
  *
  * The tiles are summed by a tree of fixed shape, so that the bits of a sum depend neither
  * on the strips nor on the order of blocks.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_TILE_ROWS_H
-#define NB_GPU_TILE_ROWS_H
+#ifndef NB_GPU_LAUNCH_TILE_ROWS_H
+#define NB_GPU_LAUNCH_TILE_ROWS_H
 
 #include "gpu/gpu.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
@@ -22,15 +22,14 @@ struct gpu_strip {
     int is_last;
 };
 
-/* The number of strips of a layout. */
+/* The number of strips of a layout; and strip i of it, of an image of `nslow` rows. */
 int gpu_strips_of(const struct gpu_layout *layout);
+struct gpu_strip gpu_strip_at(const struct gpu_layout *layout, int nslow, int i);
 
-/* Call `run` for each strip of a job in order, and count each as a step of the progress.
- * Errors: those of `run`, and NB_ERR_CANCELLED. */
-nb_status gpu_run_strips(struct progress *progress, const struct gpu *gpu,
-                         const struct job *job, const struct gpu_layout *layout,
-                         nb_status (*run)(void *user, const struct gpu_strip *strip),
-                         void *user);
+/* Call `run` for launch 0 .. n - 1 in order, until the call is stopped, and count each as a
+ * step of the progress. Errors: those of `run`, and NB_ERR_CANCELLED. */
+nb_status gpu_run_launches(struct progress *progress, const struct gpu *gpu, int n,
+                           nb_status (*run)(void *user, int i), void *user);
 
 /* Send parameters to the device and launch a sequence that reads them. */
 nb_status gpu_run_with(nb_context *ctx, struct gpu_scene *scene, const struct job *job,

@@ -1,42 +1,39 @@
 /* tile_rows.c - see tile_rows.h. SPDX-License-Identifier: MIT */
-#include "gpu/tile_rows.h"
+#include "gpu/launch/tile_rows.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "gpu/launch/layout.h"
 #include "gpu/upload.h"
 
 /* ---- strips ---- */
 
 int gpu_strips_of(const struct gpu_layout *layout)
 {
-    return (layout->down + layout->strip - 1) / layout->strip;
+    return divide_up(layout->down, layout->strip);
 }
 
-static struct gpu_strip strip_at(const struct gpu_layout *l, int first, int nslow)
+struct gpu_strip gpu_strip_at(const struct gpu_layout *l, int nslow, int i)
 {
-    struct gpu_strip strip = {.first = first};
-    int end;
+    const int first = i * l->strip, down = min_int(l->strip, l->down - first);
+    const int slow = l->first_slow + first * GPU_SLOW;
+    const struct gpu_strip strip = {.first = first,
+                                    .down = down,
+                                    .slow = slow,
+                                    .rows = min_int(down * GPU_SLOW, nslow - slow),
+                                    .tiles = down * l->across,
+                                    .is_last = first + down == l->down};
 
-    strip.down = first + l->strip < l->down ? l->strip : l->down - first;
-    strip.slow = l->first_slow + first * GPU_SLOW;
-    end = strip.slow + strip.down * GPU_SLOW;
-    strip.rows = (end < nslow ? end : nslow) - strip.slow;
-    strip.tiles = strip.down * l->across;
-    strip.is_last = first + strip.down == l->down;
     return strip;
 }
 
-nb_status gpu_run_strips(struct progress *progress, const struct gpu *gpu,
-                         const struct job *job, const struct gpu_layout *layout,
-                         nb_status (*run)(void *user, const struct gpu_strip *strip),
-                         void *user)
+nb_status gpu_run_launches(struct progress *progress, const struct gpu *gpu, int n,
+                           nb_status (*run)(void *user, int i), void *user)
 {
-    for (int i = 0; i < layout->down && !progress_stopped(progress); i += layout->strip) {
-        const struct gpu_strip strip = strip_at(layout, i, job->frame->nslow);
-
-        NB_TRY(run(user, &strip));
+    for (int i = 0; i < n && !progress_stopped(progress); i++) {
+        NB_TRY(run(user, i));
         progress_step(progress);
     }
     if (!progress_stopped(progress)) return NB_OK;
@@ -63,11 +60,6 @@ nb_status gpu_fetch_strip(nb_context *ctx, const struct gpu_scene *scene,
 }
 
 /* ---- the sum over all tiles ---- */
-
-static int divide_up(int a, int b)
-{
-    return (a + b - 1) / b;
-}
 
 nb_status gpu_plan_sums(nb_context *ctx, struct gpu_scene *scene,
                         const struct gpu_layout *layout, int length, int extra,
