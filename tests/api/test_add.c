@@ -94,8 +94,7 @@ static void check_bits(const struct named_scene *named, const nb_options *how)
     tap_check(differ + rounded == 0 && worst_largest(expected, PIXELS) > 0,
               "%s, strategy %d, precision %d: %zu and %zu pixels differ expected 0",
               named->name, how->strategy, how->precision, differ, rounded);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int bits_of_forward(void)
@@ -132,8 +131,7 @@ static int threads_same_bits(void)
         if (i > 0)
             tap_check(bits_same(sum[i], sum[0], PIXELS), "%d threads: the same bits",
                       i + 1);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     return TAP_PASS;
 }
@@ -169,8 +167,7 @@ static void check_sum(const char *what, const nb_scene *scene, int device, doubl
     worst_check(&worst, 1e-15, "%s", what);
     tap_check(kept == dark, "%s: %zu pixels keep their value expected %zu", what, kept,
               dark);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static void check_sums(int device)
@@ -233,8 +230,7 @@ static int strides(void)
                   "strides %d %d: %d pixels differ expected 0, %d elements written",
                   (int)stride[i][0], (int)stride[i][1], wrong, touched);
     }
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 
@@ -325,8 +321,7 @@ static void check_derivatives(const char *what, const nb_scene *scene,
         worst_add(&worst, found[i], expected, fabs(expected));
     }
     worst_check(&worst, 1e-6, "%s: gradient of a sum against differences", what);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int derivatives(void)
@@ -395,8 +390,7 @@ static int failures(void)
     stops = 0;
     tap_check(nb_forward_add(sim, NULL, 1, &array) == NB_OK && image[PIXELS / 2] != 7,
               "the next call adds");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 
@@ -461,8 +455,7 @@ static int images_on_a_device(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     if (devices_image(sim, NULL, host) != NB_OK) abort();
     for (int bits = 32; bits <= 64; bits += 32) {
         size_t wrong = 0;
@@ -478,9 +471,7 @@ static int images_on_a_device(void)
     }
     tap_check(add_there(sim, 64, 2, there) == NB_ERR_SHAPE && there[0] == 7, "a view: '%s'",
               nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
@@ -502,15 +493,13 @@ static int any_call_fails(void)
         nb_simulator *sim;
 
         watched_reset();
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+        sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
         fill(image, PIXELS, 7);
         watched.fail_at = watched.calls + (uint64_t)++n;
         if (add(sim, NULL, 0.5, image) != NB_OK) worst_fail(&worst);
         failed = watched.calls >= watched.fail_at;
         worst_add_all(&worst, image, host, PIXELS, worst_largest(host, PIXELS));
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     tap_check(n > 4, "%d calls were made to fail", n - 1);
     worst_check(&worst, 1e-12, "a host image");
@@ -521,8 +510,7 @@ static int any_call_fails(void)
         struct worst kept = {0};
 
         watched_reset();
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+        sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
         watched.fail_at = (uint64_t)k;
         status = add_there(sim, 64, 1, image);
         errors += status != NB_OK;
@@ -531,8 +519,7 @@ static int any_call_fails(void)
                       worst_largest(host, PIXELS));
         worst_join(&worst, &kept);
         if (status != NB_OK && status != NB_ERR_DEVICE) worst_fail(&worst);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     tap_check(errors > 2, "%d calls with an image on the device failed", errors);
     worst_check(&worst, 1e-12, "an image on the device");

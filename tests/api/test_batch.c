@@ -111,8 +111,7 @@ static void check_scene(const char *what, const nb_scene *scene, const char *nam
     free(x);
     free(block);
     free(image);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static const char moving[] = "distance cell fluence";
@@ -221,8 +220,7 @@ static int a_hundred(void)
     if (!devices_found()) return TAP_SKIP;
     scene.detector.nslow = scene.detector.nfast = 16;
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_PRECISION_SINGLE);
+    sim = devices_open(&scene, moving, NB_PRECISION_SINGLE, &ctx);
     x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
@@ -248,9 +246,7 @@ static int a_hundred(void)
     free(x);
     free(block);
     free(image);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
@@ -267,8 +263,7 @@ static int little_memory(void)
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
     watched.memory = 600000;
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, moving, NB_PRECISION_DOUBLE, &ctx);
     x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
@@ -281,9 +276,7 @@ static int little_memory(void)
     free(x);
     free(block);
     free(image);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -304,8 +297,7 @@ static int strips_there(void)
     memcpy(scene.detector.roi, roi, sizeof roi);
     watched_reset();
     watched.memory = 300000; /* as it is told */
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     watched.memory = 0;
     if (devices_image(sim, NULL, one) != NB_OK) abort();
     for (int k = 0; k < N; k++) {
@@ -320,9 +312,7 @@ static int strips_there(void)
     }
     tap_check(same == N && sim->device.scene.gpu, "%d images of the same bits expected %d",
               same, N);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -344,8 +334,7 @@ static int any_images(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, moving, NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, moving, NB_PRECISION_DOUBLE, &ctx);
     x = jacobian_of(sim, FEW);
     block = devices_array(sim, nb_array_f64(there, 2 * nslow, nfast), there, sizeof there);
     image[0] = nb_array_f32(single, nslow, nfast);
@@ -377,9 +366,7 @@ static int any_images(void)
         tap_check(wrong[k] == 0, "image %d: %d pixels differ", k, wrong[k]);
     }
     free(x);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
@@ -396,8 +383,7 @@ static int layouts(void)
 
     if (!devices_found()) return TAP_SKIP;
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "b_factor fluence", NB_PRECISION_SINGLE);
+    sim = devices_open(&scene, "b_factor fluence", NB_PRECISION_SINGLE, &ctx);
     x = jacobian_of(sim, FEW);
     for (int k = 0; k < FEW; k++) x[2 * k] = k < 2 ? 0 : 3;
     image = images_of(sim, FEW, &block);
@@ -459,8 +445,7 @@ static int any_call_fails(void)
         free(x);
         free(block);
         free(image);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
         wrong += !devices_balanced();
     }
     tap_check(wrong == 0 && n > 9,
@@ -508,8 +493,7 @@ static int mistakes(void)
         free(x);
         free(block);
         free(image);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     tap_check(nb_forward_batch(NULL, 1, NULL, NULL) == NB_ERR_ARGUMENT, "no simulator");
     return TAP_PASS;
@@ -570,8 +554,7 @@ static int progress(void)
         free(x);
         free(block);
         free(image);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     tap_check(devices_balanced(), "all memory was given back");
     watched_reset();

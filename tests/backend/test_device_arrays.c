@@ -118,8 +118,7 @@ static int small_region(void)
 
     memcpy(scene.detector.roi, roi, sizeof roi);
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     if (into_device(sim, 64, 0, 0, image) != NB_OK) abort();
     for (int i = 0; i < DEVICES_MANY; i++) {
         const int f = i % scene.detector.nfast, s = i / scene.detector.nfast;
@@ -131,8 +130,7 @@ static int small_region(void)
     tap_check(lit > 0 && outside == 0, "%d pixels lit, %d outside not 0", lit, outside);
     tap_check(watched.blocks[GPU_IMAGE] == 2, "%d tiles summed, expected 2 of 65",
               (int)watched.blocks[GPU_IMAGE]);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -147,8 +145,7 @@ static void check_refusal(const char *what, int device, const nb_scene *scene,
 
     tap_check(status == expected && strstr(nb_context_message(ctx), words), "%s: %s", what,
               nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int device_refusals(void)
@@ -191,9 +188,7 @@ static int device_refusals(void)
     check_refusal("a device that fails", NB_DEVICE_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
     devices_give_back(sim, &image, workspace, sizeof workspace);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -232,8 +227,7 @@ static int streams(void)
 
     watched_reset();
     watched.foreign = &foreign;
-    ctx = devices_context(NB_DEVICE_CUDA);
-    a = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    a = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     b = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     check_stream("at first", a, image, NULL);
     tap_check(nb_simulator_set_stream(a, &first) == NB_OK
@@ -255,8 +249,7 @@ static int streams(void)
     tap_check(nb_simulator_set_stream(NULL, NULL) == NB_ERR_ARGUMENT, "no simulator");
     nb_simulator_free(a);
     nb_simulator_free(b);
-    nb_simulator_free(c);
-    nb_context_free(ctx);
+    devices_free(ctx, c);
     nb_context_free(host);
     tap_check(devices_balanced(), "all memory was given back");
     watched_reset();

@@ -55,8 +55,7 @@ static int peak_alone(void)
     int differ = 0;
 
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
+    sim = devices_open(&scene, "", NB_PRECISION_SINGLE, &ctx);
     bytes = bytes_back(sim, there);
     tap_check(bytes == sizeof(double), "%llu bytes came back, expected %zu",
               (unsigned long long)bytes, sizeof(double));
@@ -66,8 +65,7 @@ static int peak_alone(void)
     if (devices_image(sim, NULL, here) != NB_OK) tap_check(0, "%s", ctx->message);
     for (int i = 0; i < DEVICES_MANY; i++) differ += there[i] != here[i];
     tap_check(differ == 0, "%d pixels differ", differ);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 
@@ -82,13 +80,11 @@ static int lost_there(void)
     int lit = 0, differ = 0;
 
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
+    sim = devices_open(&scene, "", NB_PRECISION_SINGLE, &ctx);
     (void)bytes_back(sim, there);
     tap_check(watched.launches[GPU_IMAGE] == 2, "%llu images computed, expected 2",
               (unsigned long long)watched.launches[GPU_IMAGE]);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, here);
     for (size_t i = 0; i < pixels; i++) {
         differ += there[i] != here[i];
@@ -134,8 +130,7 @@ static int one_copy_each_way(void)
     tap_close("of the lists that went", renders_compare(image, host, PIXELS).worst, 0,
               4e-13);
     nb_simulator_free(sim);
-    nb_simulator_free(on_host);
-    nb_context_free(ctx);
+    devices_free(ctx, on_host);
     nb_context_free(there);
     return TAP_PASS;
 }
@@ -168,8 +163,7 @@ static int target_that_changes(void)
         tap_close("loss", value[0], value[1], 1e-11 * value[1]);
     }
     nb_simulator_free(sim);
-    nb_simulator_free(on_host);
-    nb_context_free(ctx);
+    devices_free(ctx, on_host);
     nb_context_free(there);
     return TAP_PASS;
 }
@@ -203,8 +197,7 @@ static int strips_in_turn(void)
     if (!host || !image) abort();
     watched_reset();
     devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     for (int i = 0; i < 2; i++) {
         memset(image, 0xff, n * sizeof *image);
         watched.overlaps = 0;
@@ -216,8 +209,7 @@ static int strips_in_turn(void)
               "%llu launches of two images, %llu copies beside the next",
               (unsigned long long)watched.launches[GPU_IMAGE],
               (unsigned long long)watched.overlaps);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     free(host);
     free(image);
     tap_check(devices_balanced(), "all memory was given back");
@@ -239,8 +231,7 @@ static int out_of_memory(void)
 
     watched_reset();
     devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     devices_warnings = 0;
     for (int i = 0; i < 3; i++) {
         const size_t there = watched.bytes;
@@ -263,9 +254,7 @@ static int out_of_memory(void)
               failures, devices_warnings, devices_warning);
     if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strncmp(about.device, "watched:0 ", 10) == 0, "images on %s", about.device);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 

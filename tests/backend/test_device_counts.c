@@ -235,8 +235,7 @@ static void check_window(int part)
         check_there(what, host, device, ways + i, plain);
     }
     nb_simulator_free(host);
-    nb_simulator_free(device);
-    nb_context_free(cpu);
+    devices_free(cpu, device);
     nb_context_free(gpu);
 }
 
@@ -271,8 +270,7 @@ static int nothing_bright(void)
         check_there("nothing bright", host, device, &how, photons);
     }
     nb_simulator_free(host);
-    nb_simulator_free(device);
-    nb_context_free(cpu);
+    devices_free(cpu, device);
     nb_context_free(gpu);
     return TAP_PASS;
 }
@@ -293,8 +291,7 @@ static void draw_large(int device, const nb_digitizer *how, int bits, struct dra
 
     if (status != NB_OK) tap_check(0, "%s", nb_context_message(ctx));
     *launches = watched.launches[GPU_COUNT] - before;
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int sent_there(void)
@@ -353,8 +350,7 @@ static int not_sent(void)
         tap_check(nb_digitize(sim, &how, &image, &counts) == NB_OK
                       && watched.launches[GPU_COUNT] == 0,
                   "case %d: drawn on the host: %s", i, nb_context_message(ctx));
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     return TAP_PASS;
 }
@@ -378,8 +374,7 @@ static int any_call_fails(void)
 
         watched_reset();
         devices_warnings = 0;
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+        sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
         watched.fail_at = watched.calls + ++n;
         if (draw(sim, &how, large, 64, &device) != NB_OK) abort();
         failed = watched.calls >= watched.fail_at;
@@ -389,9 +384,7 @@ static int any_call_fails(void)
                       && (sim->device.scene.gpu == NULL) == (failed && watched.lacks == 0),
                   "call %llu: %d fails, %d warnings", (unsigned long long)n, failed,
                   devices_warnings);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-        tap_check(devices_balanced(), "all memory was given back");
+        devices_close(ctx, sim);
     }
     tap_check(n > 9, "%llu calls were made to fail", (unsigned long long)n - 1);
     watched_reset();
@@ -428,9 +421,7 @@ static int any_call_fails_there(void)
         status = draw_there(sim, &how, photons, 64, &dense, &good);
         tap_check(status == NB_OK && (failed || same(&out, &good, PIXELS)),
                   "and the next call is well");
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-        tap_check(devices_balanced(), "all memory was given back");
+        devices_close(ctx, sim);
     }
     tap_check(n > 10, "%llu calls were made to fail", (unsigned long long)n - 1);
     watched_reset();
@@ -447,13 +438,11 @@ static int strict(void)
 
     watched_reset();
     setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     watched.fail_at = watched.calls + 3;
     tap_check(draw(sim, &how, large, 64, &out) == NB_ERR_UNSUPPORTED,
               "NANOBRAG_STRICT=1: %s", nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     unsetenv("NANOBRAG_STRICT");
     watched_reset();
     return TAP_PASS;
@@ -482,8 +471,7 @@ static void check_refusal(const char *what, int device, unsigned quirks,
                   && !strchr(nb_context_message(ctx), '\n')
                   && watched.launches[GPU_COUNT] == 0,
               "%s: %s", what, nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int refused(void)
@@ -535,9 +523,7 @@ static int refused(void)
                   "memory of its own");
     devices_give_back(sim, &image, image_room, sizeof image_room);
     devices_give_back(sim, &counts, counts_room, sizeof counts_room);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
@@ -554,8 +540,7 @@ static int given_away(void)
 
     watched_reset();
     devices_warnings = 0;
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     image = on_device(sim, image, dense, image_room, sizeof image_room);
     counts = on_device(sim, counts, dense, counts_room, sizeof counts_room);
     image.flags = NB_DONATE;
@@ -564,8 +549,7 @@ static int given_away(void)
               "%d warnings: %s", devices_warnings, devices_warning);
     devices_give_back(sim, &image, image_room, sizeof image_room);
     devices_give_back(sim, &counts, counts_room, sizeof counts_room);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 

@@ -65,8 +65,7 @@ static int without_cuda(void)
     sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     if (strcmp(about.device, "cpu") != 0) {
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
         return tap_skip("there is one: %s", about.device);
     }
     tap_check(devices_warnings == 1, "one warning: %s", devices_warning);
@@ -74,8 +73,7 @@ static int without_cuda(void)
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
     tap_check(bits_same(image, host, sizeof host / sizeof *host), "the host's bits");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 
@@ -140,8 +138,7 @@ static int seconds_of_a_launch(void)
                       cards[i].name, single ? "float" : "double", l.strip, l.down,
                       l.strip * row);
         }
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return TAP_PASS;
 }
 

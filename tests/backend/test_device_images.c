@@ -87,8 +87,7 @@ static int calls(void)
         worst_check(&worst, 6e-13, "%s", names[i]); /* 4.3e-14 measured */
         free(x);
         nb_simulator_free(a);
-        nb_simulator_free(b);
-        nb_context_free(on_host);
+        devices_free(on_host, b);
         nb_context_free(on_device);
     }
     tap_check(devices_balanced(), "all memory was given back");
@@ -97,41 +96,11 @@ static int calls(void)
 
 /* ---- the host instead ---- */
 
-/* whatever call of the driver fails, the image is the host's, memory is given back, and one
- * warning holds the driver's words */
 static int any_call_fails(void)
 {
-    static double host[PIXELS], image[PIXELS];
     const nb_scene scene = scenes_base();
-    uint64_t n = 0;
-    int failed = 1;
 
-    watched_reset();
-    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
-    while (failed) {
-        nb_context *ctx;
-        nb_simulator *sim;
-        nb_compile_stats stats;
-
-        watched_reset();
-        watched.fail_at = ++n;
-        devices_warnings = 0;
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
-        if (devices_image(sim, NULL, image) != NB_OK) abort();
-        failed = watched.calls >= n;
-        nb_simulator_stats(sim, &stats);
-        if (failed)
-            tap_check(bits_same(image, host, sizeof host / sizeof *host)
-                          && devices_warnings == 1 && stats.fallbacks == 1,
-                      "call %llu fails: %d warning, '%s'", (unsigned long long)n,
-                      devices_warnings, devices_warning);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-        tap_check(devices_balanced(), "all memory was given back");
-    }
-    tap_check(n > 8, "%llu calls were made to fail", (unsigned long long)n - 1);
-    watched_reset();
+    devices_any_call_fails(&scene);
     return TAP_PASS;
 }
 
@@ -144,8 +113,7 @@ static uint64_t calls_of_an_image(const nb_scene *scene)
     const uint64_t before = watched.calls;
 
     if (devices_image(sim, NULL, image) != NB_OK) abort();
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     return watched.calls - before;
 }
 
@@ -161,8 +129,7 @@ static int once_lost(void)
 
     watched_reset();
     calls = calls_of_an_image(&scene);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     if (nb_simulator_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strncmp(about.device, "watched:0 ", 10) == 0, "images on %s: %s",
               about.device, about.device_why);
@@ -174,9 +141,7 @@ static int once_lost(void)
     tap_check(devices_warnings == 1, "%d warning in three images", devices_warnings);
     tap_check(strcmp(about.device, "cpu") == 0, "images on %s: %s", about.device,
               about.device_why);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -193,8 +158,7 @@ static int strict(void)
     watched_reset();
     calls = calls_of_an_image(&scene);
     setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     watched.fail_at = watched.calls + calls;
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_UNSUPPORTED, "NANOBRAG_STRICT=1: %s",
@@ -205,8 +169,7 @@ static int strict(void)
                       && strstr(nb_context_message(ctx), "watched device"),
                   "and every later call: %s", nb_context_message(ctx));
     }
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     watched.devices = 0;
     ctx = devices_context(NB_DEVICE_CUDA);
     status = nb_simulator_create(ctx, &scene, "", NULL, &sim);
@@ -218,47 +181,11 @@ static int strict(void)
     return TAP_PASS;
 }
 
-static int stop_at_once(void *user, double fraction)
-{
-    (void)fraction;
-    ++*(int *)user;
-    return 1;
-}
-
 static int cancelled(void)
 {
-    static double image[DEVICES_MANY], host[DEVICES_MANY];
     const nb_scene scene = devices_many_tiles();
-    struct worst worst = {0};
-    int told = 0;
-    const nb_context_options options = {.threads = 1,
-                                        .device = NB_DEVICE_CUDA,
-                                        .progress = stop_at_once,
-                                        .user = &told};
-    nb_context *ctx;
-    nb_simulator *sim;
-    nb_status status;
 
-    watched_reset();
-    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
-    watched.memory = 100000;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
-    status = devices_image(sim, NULL, image);
-    tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d band: %s", told,
-              nb_status_text(status));
-    ctx->options.progress = NULL;
-    if (devices_image(sim, NULL, image) != NB_OK) abort();
-    tap_check(watched.launches[GPU_IMAGE] > 5, "%d launches, of several bands",
-              (int)watched.launches[GPU_IMAGE]);
-    worst_add_all(&worst, image, host, DEVICES_MANY, worst_largest(host, DEVICES_MANY));
-    /* 4e-14 measured */
-    worst_check(&worst, 6e-13, "the next call gives the whole image");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
-    watched_reset();
+    devices_stopped(&scene, 100000);
     return TAP_PASS;
 }
 
@@ -310,8 +237,7 @@ static int progress_when_lost(void)
     told.last = 0;
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     tap_check(told.backwards == 0 && told.last == 1, "the next call begins anew");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -329,8 +255,7 @@ static int gradcheck_on_host(void)
     nb_status status;
 
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "distance", NB_PRECISION_SINGLE);
+    sim = devices_open(&scene, "distance", NB_PRECISION_SINGLE, &ctx);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     before = watched.calls;
     status = nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary);
@@ -342,9 +267,7 @@ static int gradcheck_on_host(void)
               (int)(watched.calls - before), (int)summary.launches);
     if (devices_image(sim, NULL, image) != NB_OK) abort();
     tap_check(watched.calls > before, "images are the device's again");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 

@@ -160,8 +160,7 @@ static void check_kinds(const char *what, const nb_scene *scene, int precision)
                   expected, fabs(found - expected), allowed);
     }
     nb_simulator_free(a);
-    nb_simulator_free(b);
-    nb_context_free(host);
+    devices_free(host, b);
     nb_context_free(there);
 }
 
@@ -204,8 +203,7 @@ static int lost_by_float(void)
     watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_LOSS_GAUSS, WIDE, 0);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    single = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
+    single = devices_open(&scene, "", NB_PRECISION_SINGLE, &ctx);
     twice = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     a = value_of(single, NULL, &target);
     tap_check(watched.launches[GPU_LOSS] == 2, "%llu launches expected 2",
@@ -213,9 +211,7 @@ static int lost_by_float(void)
     b = value_of(twice, NULL, &target);
     tap_check(a == b, "%.17g expected %.17g", a, b);
     nb_simulator_free(single);
-    nb_simulator_free(twice);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, twice);
     return TAP_PASS;
 }
 
@@ -235,14 +231,12 @@ static int same_bits(void)
 
         watched_reset();
         watched.memory = i == 0 ? 0 : 250000;
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+        sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
         value[i] = value_of(sim, NULL, &target);
         tap_check(i == 0 ? watched.launches[GPU_LOSS] == 1 : watched.launches[GPU_LOSS] > 1,
                   "%llu bands, %.17g", (unsigned long long)watched.launches[GPU_LOSS],
                   value[i]);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     tap_check(value[0] == value[1] && value[0] == value[2], "the same bits");
     watched_reset();
@@ -270,8 +264,7 @@ static int numbers_alone(void)
         watched_reset();
         observe(scene);
         target = target_of(scene, NB_LOSS_POISSON, WIDE, 0);
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, scene, "fluence", NB_PRECISION_DOUBLE);
+        sim = devices_open(scene, "fluence", NB_PRECISION_DOUBLE, &ctx);
         first = value_of(sim, NULL, &target);
         x = sim->scene.beam.fluence;
         watched.downloads = watched.downloaded = watched.uploads = 0;
@@ -291,9 +284,7 @@ static int numbers_alone(void)
                   "%llu captured (1), %llu replayed (%d)",
                   (unsigned long long)stats.captures, (unsigned long long)stats.replays,
                   1 + (int)CALLS);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-        tap_check(devices_balanced(), "all memory was given back");
+        devices_close(ctx, sim);
     }
     return TAP_PASS;
 }
@@ -311,8 +302,7 @@ static int observed_there(void)
     watched_reset();
     observe(&scene);
     target = target_of(&scene, NB_LOSS_HUBER, SINGLE, 0);
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     expected = value_of(sim, NULL, &target);
     if (gpu_watched.allocate(ctx, NULL, sizeof seen.single, &address) != NB_OK
         || gpu_watched.upload(ctx, NULL, address, seen.single, sizeof seen.single) != NB_OK)
@@ -336,9 +326,7 @@ static int observed_there(void)
                   (unsigned long long)uploaded);
     }
     gpu_watched.release(NULL, address);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
@@ -380,8 +368,7 @@ static int told_again(void)
                   && calls == (int)watched.launches[GPU_LOSS] - 1,
               "measured %d calls of the handler for %d launches, expected one less", calls,
               (int)watched.launches[GPU_LOSS]);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     watched_reset();
     return TAP_PASS;
 }
@@ -417,8 +404,7 @@ static int any_call_fails(void)
         nb_simulator_stats(sim, &stats);
         if (failed && n > 1)
             wrong += value != host || devices_warnings != 1 || stats.fallbacks != 1;
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
         wrong += !devices_balanced();
     }
     tap_check(wrong == 0 && n > 12,
@@ -438,8 +424,7 @@ static void words_of(int device, const nb_scene *scene, const nb_target *target,
 
     *status = nb_loss(sim, NULL, target, &value, NULL);
     (void)snprintf(words, 512, "%.500s", nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 /* a loss that is infinite, and one that is not a number: the words are those of the host */
@@ -498,20 +483,17 @@ static int stopped_or_spread(void)
     sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
     status = nb_loss(sim, NULL, &target, &value, NULL);
     tap_check(status == NB_ERR_CANCELLED, "stopped: %s", nb_status_text(status));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     watched_reset();
 #ifdef NANOBRAG_FFTW
     scene.psf.kind = NB_PSF_GAUSS;
     scene.psf.fwhm = 0.2;
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     value = value_of(sim, NULL, &target);
     tap_check(watched.launches[GPU_LOSS] == 0 && watched.launches[GPU_FINISH] == 1
                   && isfinite(value),
               "behind a point spread: an image, compared on the host");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 #endif
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;

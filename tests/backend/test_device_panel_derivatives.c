@@ -199,8 +199,7 @@ static int recordings(void)
         tap_check(watched.records == first && (first > 0) == equal,
                   "measured %d recordings in 4 calls, allowed the %d of the first",
                   (int)watched.records, (int)first);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
         tap_check(devices_balanced() && watched.recordings_held == 0, "all was given back");
     }
     return TAP_PASS;

@@ -72,8 +72,7 @@ static void render_host(const nb_scene *scene, int precision, double *image)
     nb_simulator *sim = renders_simulator(ctx, scene, "", &options);
 
     renders_require(ctx, devices_image(sim, NULL, image));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
 }
 
 static int alone(void)
@@ -175,9 +174,8 @@ static int calls(void)
 
     for (int k = 0; k < 4; k++) {
         watched_reset();
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "panel_shift_fast[1] panel_rot_normal[3]",
-                           NB_PRECISION_DOUBLE);
+        sim = devices_open(&scene, "panel_shift_fast[1] panel_rot_normal[3]",
+                           NB_PRECISION_DOUBLE, &ctx);
         for (int i = 0; i <= k; i++) {
             x[0] = 0.1 * i;
             renders_require(ctx, devices_image(sim, x, image));
@@ -189,8 +187,7 @@ static int calls(void)
                            NB_PRECISION_DOUBLE);
         renders_require(ctx, devices_image(sim, x, fresh));
         same += bits_same(image, fresh, PIXELS);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
         tap_check(devices_balanced() && watched.recordings_held == 0,
                   "all memory was given back");
     }
@@ -219,8 +216,7 @@ static int there(void)
     int differ = 0, touched = 0, other = 0;
 
     watched_reset();
-    ctx = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "", NB_PRECISION_DOUBLE, &ctx);
     for (int i = 0; i < ROOM; i++) out[i] = 7;
     memset(counts, 0xa5, sizeof counts);
     renders_require(ctx, devices_image(sim, NULL, host));
@@ -243,8 +239,7 @@ static int there(void)
     }
     tap_check(differ == 0, "measured %d pixels allowed 0 that differ", differ);
     tap_check(touched == 0, "measured %d numbers allowed 0 that are not pixels", touched);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     for (int i = 0; i < PIXELS; i++) host[i] = (double)(float)host[i];
     ctx = devices_context(NB_DEVICE_CPU);
     sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
@@ -252,86 +247,27 @@ static int there(void)
     renders_require(ctx, nb_digitize(sim, &how, &photons, &counted));
     for (int i = 0; i < PIXELS; i++) other += counts[0][i] != counts[1][i];
     tap_check(other == 0, "measured %d counts allowed 0 that are not the host's", other);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
+    devices_close(ctx, sim);
     return TAP_PASS;
 }
 
 /* ---- the host instead ---- */
 
-/* Whatever call of the driver fails, the image is the host's, and memory is given back. */
 static int any_call_fails(void)
 {
-    static double host[PIXELS], image[PIXELS];
     struct tiled t;
     const nb_scene scene = variant(2, &t);
-    uint64_t n = 0;
-    int failed = 1;
 
-    watched_reset();
-    devices_render(&scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
-    while (failed) {
-        nb_context *ctx;
-        nb_simulator *sim;
-
-        watched_reset();
-        watched.fail_at = ++n;
-        devices_warnings = 0;
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
-        renders_require(ctx, devices_image(sim, NULL, image));
-        failed = watched.calls >= n;
-        if (failed)
-            tap_check(bits_same(image, host, PIXELS) && devices_warnings == 1,
-                      "call %d fails: %d warning, '%s'", (int)n, devices_warnings,
-                      devices_warning);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
-        tap_check(devices_balanced(), "all memory was given back");
-    }
-    tap_check(n > 8, "%d calls were made to fail", (int)n - 1);
-    watched_reset();
+    devices_any_call_fails(&scene);
     return TAP_PASS;
-}
-
-static int stop_at_once(void *user, double fraction)
-{
-    (void)fraction;
-    ++*(int *)user;
-    return 1;
 }
 
 static int cancelled(void)
 {
-    static double image[PIXELS], whole[PIXELS];
     struct tiled t;
     const nb_scene scene = variant(0, &t);
-    int told = 0;
-    const nb_context_options options = {.threads = 1,
-                                        .device = NB_DEVICE_CUDA,
-                                        .progress = stop_at_once,
-                                        .user = &told};
-    nb_context *ctx;
-    nb_simulator *sim;
-    nb_status status;
 
-    watched_reset();
-    devices_render(&scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, whole);
-    watched.memory = 290000;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_watched;
-    sim = devices_make(ctx, &scene, "", NB_PRECISION_DOUBLE);
-    status = devices_image(sim, NULL, image);
-    tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d launch: %s", told,
-              nb_status_text(status));
-    ctx->options.progress = NULL;
-    renders_require(ctx, devices_image(sim, NULL, image));
-    tap_check(bits_same(image, whole, PIXELS), "the next call gives the whole image");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    tap_check(devices_balanced(), "all memory was given back");
-    watched_reset();
+    devices_stopped(&scene, 290000);
     return TAP_PASS;
 }
 
@@ -357,8 +293,7 @@ static int nothing_in_region(void)
         memcpy(scene.detector.roi, roi, sizeof roi);
         for (int i = 0; i < PIXELS; i++) image[i] = 7;
         watched_reset();
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", precisions[k % 2]);
+        sim = devices_open(&scene, "", precisions[k % 2], &ctx);
         there = devices_array(sim, there, image, sizeof image);
         renders_require(ctx, devices_image(sim, NULL, image));
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
@@ -369,8 +304,7 @@ static int nothing_in_region(void)
         devices_give_back(sim, &there, image, sizeof image);
         for (int i = 0; i < PIXELS; i++) light += image[i] != 0;
         tap_check(light == 0, "measured %d pixels allowed 0 with light there", light);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     return TAP_PASS;
 }
@@ -434,8 +368,7 @@ static int recordings(void)
 
         watched_reset();
         watched.memory = memory[k];
-        ctx = devices_context(NB_DEVICE_CUDA);
-        sim = devices_make(ctx, &scene, "", NB_PRECISION_SINGLE);
+        sim = devices_open(&scene, "", NB_PRECISION_SINGLE, &ctx);
         for (int i = 0; i < 5; i++) {
             renders_require(ctx, devices_image(sim, NULL, image));
             if (i == 0) first = watched.records;
@@ -443,8 +376,7 @@ static int recordings(void)
         tap_check(watched.records == first,
                   "measured %d recordings allowed %d, %d launches", (int)watched.records,
                   (int)first, (int)watched.launches[GPU_IMAGE]);
-        nb_simulator_free(sim);
-        nb_context_free(ctx);
+        devices_free(ctx, sim);
     }
     watched_reset();
     return TAP_PASS;
@@ -479,8 +411,7 @@ static int dark_panel(void)
               "measured %d kernels in use expected 1, %d launches of it",
               (int)sim->device.scene.hot.promotions, (int)watched.own_launches);
     tap_check(same == 12, "%d of 12 images have the bits of the first", same);
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    devices_free(ctx, sim);
     tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }
@@ -507,8 +438,7 @@ static int batch(void)
 
             for (int i = 0; i < 3; i++) array[i] = nb_array_f64(image[d][i], NSLOW, NFAST);
             renders_require(ctx, nb_forward_batch(sim, 3, x, array));
-            nb_simulator_free(sim);
-            nb_context_free(ctx);
+            devices_free(ctx, sim);
         }
         tap_check(watched.launches[GPU_IMAGE] == 3, "%d launches expected 3",
                   (int)watched.launches[GPU_IMAGE]);

@@ -10,6 +10,7 @@
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 int devices_warnings;
 char devices_warning[512];
@@ -59,6 +60,25 @@ nb_simulator *devices_make(nb_context *ctx, const nb_scene *scene, const char *n
     abort();
 }
 
+nb_simulator *devices_open(const nb_scene *scene, const char *names, int precision,
+                           nb_context **ctx)
+{
+    *ctx = devices_context(NB_DEVICE_CUDA);
+    return devices_make(*ctx, scene, names, precision);
+}
+
+void devices_free(nb_context *ctx, nb_simulator *sim)
+{
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+void devices_close(nb_context *ctx, nb_simulator *sim)
+{
+    devices_free(ctx, sim);
+    tap_check(devices_balanced(), "all memory was given back");
+}
+
 nb_status devices_image(nb_simulator *sim, const double *x, double *image)
 {
     const nb_scene *scene = &sim->scene;
@@ -76,6 +96,88 @@ void devices_render(const nb_scene *scene, int device, int precision, double *im
     if (status != NB_OK) tap_check(0, "an image: %s", nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
+}
+
+static size_t pixels_of(const nb_scene *scene)
+{
+    return (size_t)scene->detector.nslow * (size_t)scene->detector.nfast;
+}
+
+static double *image_of(const nb_scene *scene)
+{
+    double *image = calloc(pixels_of(scene), sizeof *image);
+
+    if (!image) abort();
+    return image;
+}
+
+void devices_any_call_fails(const nb_scene *scene)
+{
+    double *host = image_of(scene), *image = image_of(scene);
+    uint64_t n = 0;
+    int failed = 1;
+
+    watched_reset();
+    devices_render(scene, NB_DEVICE_CPU, NB_PRECISION_DOUBLE, host);
+    while (failed) {
+        nb_context *ctx;
+        nb_simulator *sim;
+        nb_compile_stats stats;
+
+        watched_reset();
+        watched.fail_at = ++n;
+        devices_warnings = 0;
+        sim = devices_open(scene, "", NB_PRECISION_DOUBLE, &ctx);
+        if (devices_image(sim, NULL, image) != NB_OK) abort();
+        failed = watched.calls >= n;
+        nb_simulator_stats(sim, &stats);
+        if (failed)
+            tap_check(bits_same(image, host, pixels_of(scene)) && devices_warnings == 1
+                          && stats.fallbacks == 1,
+                      "call %llu fails: %d warning, '%s'", (unsigned long long)n,
+                      devices_warnings, devices_warning);
+        devices_close(ctx, sim);
+    }
+    tap_check(n > 8, "%llu calls were made to fail", (unsigned long long)n - 1);
+    free(host);
+    free(image);
+    watched_reset();
+}
+
+static int stop_at_once(void *user, double fraction)
+{
+    (void)fraction;
+    ++*(int *)user;
+    return 1;
+}
+
+void devices_stopped(const nb_scene *scene, size_t memory)
+{
+    double *whole = image_of(scene), *image = image_of(scene);
+    nb_context *ctx;
+    nb_simulator *sim;
+    nb_status status;
+    int told = 0;
+
+    watched_reset();
+    devices_render(scene, NB_DEVICE_CUDA, NB_PRECISION_DOUBLE, whole);
+    watched.memory = memory;
+    sim = devices_open(scene, "", NB_PRECISION_DOUBLE, &ctx);
+    ctx->options.progress = stop_at_once;
+    ctx->options.user = &told;
+    status = devices_image(sim, NULL, image);
+    tap_check(status == NB_ERR_CANCELLED && told == 1, "stopped after %d launch: %s", told,
+              nb_status_text(status));
+    ctx->options.progress = NULL;
+    watched.launches[GPU_IMAGE] = 0;
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    tap_check(watched.launches[GPU_IMAGE] > 1 && bits_same(image, whole, pixels_of(scene)),
+              "the next call gives the whole image, by %d launches",
+              (int)watched.launches[GPU_IMAGE]);
+    free(whole);
+    free(image);
+    devices_close(ctx, sim);
+    watched_reset();
 }
 
 nb_array devices_array(nb_simulator *sim, nb_array array, const void *bytes, size_t n)

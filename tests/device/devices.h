@@ -29,11 +29,26 @@ nb_context *devices_context(int device);
 nb_simulator *devices_make(nb_context *ctx, const nb_scene *scene, const char *names,
                            int precision);
 
+/* Make both for a device; and free them. devices_close() then checks that everything is
+ * closed and all memory was given back. */
+nb_simulator *devices_open(const nb_scene *scene, const char *names, int precision,
+                           nb_context **ctx);
+void devices_free(nb_context *ctx, nb_simulator *sim);
+void devices_close(nb_context *ctx, nb_simulator *sim);
+
 /* Render a dense image in double. */
 nb_status devices_image(nb_simulator *sim, const double *x, double *image);
 
 /* Render a scene in a new context. */
 void devices_render(const nb_scene *scene, int device, int precision, double *image);
+
+/* Check that whatever call of the driver fails, an image is the host's, memory is given
+ * back, and one warning holds the driver's words. */
+void devices_any_call_fails(const nb_scene *scene);
+
+/* Check, on a device of so many bytes, that an image is stopped after its first launch, and
+ * that the next call gives the whole image. */
+void devices_stopped(const nb_scene *scene, size_t memory);
 
 /* Returns an array in memory of a simulator's device, into which n bytes were copied; and
  * copies them back, and frees it. They end the program if that fails. */

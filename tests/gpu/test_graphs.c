@@ -35,8 +35,7 @@ static struct made make(const nb_scene *scene, const char *names, int precision)
 {
     struct made m;
 
-    m.ctx = devices_context(NB_DEVICE_CUDA);
-    m.sim = devices_make(m.ctx, scene, names, precision);
+    m.sim = devices_open(scene, names, precision, &m.ctx);
     return m;
 }
 
@@ -54,8 +53,7 @@ static struct made make_with(const char *variable, const char *value, const nb_s
 
 static void free_made(struct made *m)
 {
-    nb_simulator_free(m->sim);
-    nb_context_free(m->ctx);
+    devices_free(m->ctx, m->sim);
 }
 
 static void check_balance(void)

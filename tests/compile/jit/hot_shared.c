@@ -46,11 +46,9 @@ int batches(void)
     int same = 0, tries = 0;
 
     begin_anew();
-    in = devices_context(NB_DEVICE_CUDA);
-    sim = devices_make(in, &scene, "b_factor fluence", NB_PRECISION_DOUBLE);
+    sim = devices_open(&scene, "b_factor fluence", NB_PRECISION_DOUBLE, &in);
     batch(sim, first);
-    nb_simulator_free(sim);
-    nb_context_free(in);
+    devices_free(in, sim);
     in = context(2);
     sim = devices_make(in, &scene, "b_factor fluence", NB_PRECISION_DOUBLE);
     for (; tries < 2000 && stats.promotions < 2; tries++) {
@@ -68,8 +66,7 @@ int batches(void)
                   && bits_same(first[0], out[0], sizeof first / sizeof first[0][0])
                   && !(watched.known & FLAG_SAME_SOURCES),
               "%d launches of them (2), the same bits", (int)watched.own_launches);
-    nb_simulator_free(sim);
-    nb_context_free(in);
+    devices_free(in, sim);
     tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }
@@ -100,8 +97,7 @@ int losses(void)
     tap_check(stats.promotions == 1 && watched.own_launches > 1 && same == tries,
               "%d promoted (1), %d of %d values of the same bits", (int)stats.promotions,
               same, tries);
-    nb_simulator_free(sim);
-    nb_context_free(in);
+    devices_free(in, sim);
     tap_check(devices_balanced() && watched.modules_held == 0, "all was given back");
     return TAP_PASS;
 }

@@ -110,8 +110,7 @@ static nb_compile_stats take_until_promoted(struct subject *s)
 
 void close_subject(struct subject *s)
 {
-    nb_simulator_free(s->sim);
-    nb_context_free(s->ctx);
+    devices_free(s->ctx, s->sim);
     tap_check(devices_balanced() && watched.modules_held == 0
                   && watched.recordings_held == 0,
               "all was given back");
@@ -228,8 +227,7 @@ static int every_scene(void)
             || !bits_same(first, s.image, sizeof first / sizeof *first))
             tap_check(0, "%s: %d promoted, %s", named.name, (int)stats.promotions,
                       s.ctx->fallback);
-        nb_simulator_free(s.sim);
-        nb_context_free(s.ctx);
+        devices_free(s.ctx, s.sim);
     }
     tap_check(promoted == calls, "%d of %d scenes in double and in float, the same bits",
               promoted, calls);
@@ -451,8 +449,7 @@ static int any_call_fails(void)
         lost += s.sim->device.scene.gpu == NULL;
         if (!(renders_compare(s.image, host, PIXELS).worst <= 1e-12))
             tap_check(0, "call %d: not the image", k);
-        nb_simulator_free(s.sim);
-        nb_context_free(s.ctx);
+        devices_free(s.ctx, s.sim);
     }
     tap_check(lost > 10 && lost < CALLS, "lost in %d of %d, an image in all", lost,
               (int)CALLS);

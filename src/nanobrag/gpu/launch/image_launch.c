@@ -59,7 +59,7 @@ static void describe(const struct image_run *run, int i, const struct gpu_strip 
     p->frame.nfast = view->job.window->nfast;
 }
 
-/* Let hot.c choose the kernel of the views like one. What it compares is one of them,
+/* Let hot.c choose the kernel of all views like one. It compares the sums of one of them,
  * another in each call, since some are dark. */
 static nb_status choose_kernel(struct image_run *run, int alike)
 {

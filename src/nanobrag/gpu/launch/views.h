@@ -76,7 +76,8 @@ void views_add(struct image_run *run, const struct job *job, const nb_array *to,
 /* Plan the launches of all views that are not done. */
 nb_status views_plan(struct image_run *run);
 
-/* Leave those views that float lost, to be computed in double; returns how many. */
+/* Keep the views that float lost, to be computed in double; the others are done. Returns
+ * how many are kept. */
 int views_keep_lost(struct image_run *run);
 
 /* Returns 1 if the photons of a view come back. */
