@@ -58,7 +58,7 @@ fi
     || skip "this is $("$python" --version); the versions in python/constraints.txt need Python 3.11"
 echo "python: installing what the package and its tests need into $home"
 install 120 pip && install 300 scikit-build-core cffi numpy ninja pytest scipy matplotlib plotly \
-    tqdm jupytext playwright h5py mypy ruff \
+    tqdm jupytext playwright h5py msgpack mypy ruff \
     || skip "the packages could not be installed; pip says why above"
 # reads geometry files of CrystFEL; its tests are skipped without it
 install 120 cfelpyutils || echo "python: without cfelpyutils; pip says why above"

@@ -33,6 +33,7 @@
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>
 #include <nanobrag/params.h>
+#include <nanobrag/reflections.h>
 #include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 #include <nanobrag/status.h>

@@ -42,6 +42,7 @@ from ._least_squares import LeastSquares
 from ._lib import ffi as _ffi
 from ._lib import lib as _lib
 from ._parameters import Parameters, registry
+from ._reflections import Reflections
 from ._scene import Scene
 from ._show import resolution, show
 from ._simulator import Counts, Loss, Simulator
@@ -69,7 +70,7 @@ def features() -> str:
 __all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError", "DonatedError",
     "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl",
-    "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters",
+    "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Reflections",
     "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
     "UnsupportedError", "__version__", "check_cbf", "crystal_system", "features", "fisher", "read_dtrek",
     "read_expt", "read_matrix", "read_smv", "read_xparm", "registry", "resolution", "show", "write_cbf", "write_expt",

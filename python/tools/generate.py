@@ -39,7 +39,7 @@ OUTPUT = {
 ARGUMENTS = {
     "nb_array", "nb_context_options", "nb_normal", "nb_digitizer", "nb_gradcheck_options",
     "nb_shot", "nb_fit_options", "nb_fit_request", "nb_experiment", "nb_expt_options",
-    "nb_nxmx_options",
+    "nb_nxmx_options", "nb_column",
 }  # fmt: skip
 # prefix of the constants; "Flag" for bits
 ENUMS = {
@@ -66,7 +66,7 @@ ENUMS = {
 FLAGS = {"Given", "Quirk", "Smooth", "Found", "Integrated"}
 # constants that name no choice of a user
 NO_ENUM = {"NB_DEVICE_CPU", "NB_TYPE_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
-           "NB_FIT_SHELLS", "NB_FIT_FITTED"}  # fmt: skip
+           "NB_FIT_SHELLS", "NB_FIT_FITTED", "NB_COLUMN_OTHER"}  # fmt: skip
 # enums of members whose comment does not say "enum nb_..."
 MEMBER_ENUMS = {
     ("nb_scene", "given"): "Given", ("nb_scene", "quirks"): "Quirk", ("nb_param", "smooth"): "Smooth",

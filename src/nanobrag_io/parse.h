@@ -12,9 +12,9 @@
 #include "nanobrag_io/file.h"
 
 /* Each parses n bytes of a format; the caller frees the result as after the reader. `to` is
- * the reader's argument `out`: nb_hkl ** for the first three, nb_smv **, and a matrix of
- * double[9]. */
-file_parser hkl_parse, hkl_parse_groups, fdump_parse, smv_parse, matrix_parse;
+ * the reader's argument `out`: nb_hkl ** for the first three, nb_smv **, a matrix of
+ * double[9], and nb_reflections **. */
+file_parser hkl_parse, hkl_parse_groups, fdump_parse, smv_parse, matrix_parse, refl_parse;
 
 /* Any run of separators separates two columns, as in nanoBragg: "1,,2" has two columns. */
 nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
