@@ -24,7 +24,9 @@
  *   F[h,k,l]           F[1,-2,3] is the structure factor of one listed reflection; F[*]
  *                      or F alone selects all listed ones, l fastest, then k, then h.
  *
- * The name "*" selects every parameter that applies to the scene except structure factors.
+ * The name "*" or "all" selects every parameter that applies to the scene except structure
+ * factors. Names are separated by blanks or commas, and it is an error to name a parameter
+ * twice. Behind a semicolon it is not: "cell; cell_a" is the cell.
  *
  * Ties. With crystal.system set, the group "cell" holds the numbers that the system leaves
  * free; the rest of the cell follows them. With crystal.point_group set, F[h,k,l] is one
@@ -72,6 +74,23 @@ typedef struct nb_param {
  * Returns 1, or 0 if there is no row i (out is then not changed).
  */
 NB_API int nb_param_registry(int i, nb_param *out);
+
+#define NB_NAME_BYTES 64 /* of a name, with its NUL */
+
+/*
+ * Find the name that is most like a word, to propose it for one that is misspelt. Capitals
+ * do not matter.
+ *
+ *   word   [in]   the word
+ *   names  [in]   names to choose from, separated by blanks. NULL: those of all parameters
+ *                 and groups
+ *   out    [out]  (NB_NAME_BYTES): the name
+ *
+ * Returns 1, or 0 if none is near (out is then not changed). Near are names that the word
+ * begins or that begin it, and names that two edits make of it, if these are less than half
+ * of its letters.
+ */
+NB_API int nb_nearest_name(const char *word, const char *names, char *out);
 
 NB_END_DECLS
 

@@ -169,6 +169,22 @@ NB_API size_t nb_simulator_nparam(const nb_simulator *sim);
 NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out);
 
 /*
+ * Find the free parameters that names select (params.h), each once, in the order of the
+ * names.
+ *
+ *   names  [in]   as for nb_simulator_create(); a name may be repeated
+ *   room   [in]   entries of `index`
+ *   index  [out]  (room): their indices in x; those beyond n are not changed. NULL: room
+ *                 is 0
+ *   n      [out]  number of selected parameters, which may exceed room
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, an unknown name, or a parameter that the scene does not
+ * have or that is not free), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_simulator_select(const nb_simulator *sim, const char *names,
+                                     size_t room, size_t *index, size_t *n);
+
+/*
  * Read the resolved scene at x: every default filled in and every count decided. Without
  * quirks, a simulator made from it gives the same image.
  *

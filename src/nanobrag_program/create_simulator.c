@@ -98,7 +98,7 @@ static int create_named(struct run *run, const struct event_list *events, const 
     const nb_status status =
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     if (status != NB_OK) return library_failed(run, status);
-    int code = params_set(&run->params, run->messages, run->sim, events);
+    int code = params_set(&run->params, run->messages, run->ctx, run->sim, events);
     if (!code) experiment_at(run, run->params.x);
     if (!code) code = shots_place(run);
     return code ? code : find_boxes(run, names);

@@ -201,13 +201,15 @@ static int create_misuse(void)
               "no place for the simulator");
     refuse_scene(NULL, NB_ERR_ARGUMENT, "scene", "");
     check_refused(nb_simulator_create(ctx, &scene, "misset cell_q", NULL, &sim),
-                  NB_ERR_ARGUMENT, "'cell_q'", "nb_param_registry");
+                  NB_ERR_ARGUMENT, "\"cell_q\"", "the nearest is cell_");
+    check_refused(nb_simulator_create(ctx, &scene, "nothing", NULL, &sim), NB_ERR_ARGUMENT,
+                  "\"nothing\"", "nb_param_registry");
     check_refused(nb_simulator_create(ctx, &scene, "cell_a cell", NULL, &sim),
                   NB_ERR_ARGUMENT, "cell_a", "twice");
     check_refused(nb_simulator_create(ctx, &scene, "misset_x misset_x", NULL, &sim),
                   NB_ERR_ARGUMENT, "misset_x", "twice");
     check_refused(nb_simulator_create(ctx, &scene, "cel", NULL, &sim), NB_ERR_ARGUMENT,
-                  "'cel'", "");
+                  "\"cel\"", "the nearest is cell");
     tap_check(sim == NULL, "no simulator was handed out");
     sim = make(&scene, " \t cell_b,misset\n");
     tap_check(nb_simulator_nparam(sim) == 4, "blanks and commas separate: %zu parameters",

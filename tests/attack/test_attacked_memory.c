@@ -213,6 +213,12 @@ static nb_status parameter(void)
 
     return nb_simulator_param(sim, 0, &out);
 }
+static nb_status chosen(void)
+{
+    size_t at, n;
+
+    return nb_simulator_select(sim, "misset_x", 1, &at, &n);
+}
 static nb_status device(void)
 {
     int kind, id;
@@ -447,6 +453,7 @@ static const struct call {
              {"nb_simulator_source", lit, 1},
              {"nb_simulator_resolved", resolved, 1},
              {"nb_simulator_param", parameter, 1},
+             {"nb_simulator_select", chosen, 1},
              {"nb_simulator_set_stream", stream, 1},
              {"nb_device_named", device, 0},
              {"nb_gradcheck", gradcheck, 1},

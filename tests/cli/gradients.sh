@@ -320,7 +320,6 @@ inputs=
 
 # ---- what is refused ----
 refuses 2 'the nearest is cell' $scene -gradient cel
-refuses 2 'no parameter ""' $scene -gradient cell_a,,cell_b
 refuses 2 'no parameter "nothing".*-list_params' $scene -floatfile f -param nothing=1
 refuses 2 'origin_z' $scene -floatfile f -param origin_z=1
 refuses 2 'a_star_x' $scene -gradient a_star_x

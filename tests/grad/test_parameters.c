@@ -78,6 +78,10 @@ static int names_of_lists(void)
     check_names(&s, "F", "F[-1,2,-3] F[0,0,5] F[1,0,0]");
     check_names(&s, "scale,F[1,0,0] F[ 0, 0, 5],fluence",
                 "scale F[1,0,0] F[0,0,5] fluence");
+    check_names(&s, "source_weight[1]; source_weight, F[1,0,0]; F",
+                "source_weight[1] source_weight[0] source_weight[2] F[1,0,0] F[-1,2,-3] "
+                "F[0,0,5]");
+    check_refused(&s, "scale scale; scale", "scale is named twice");
     check_refused(&s, "source_weight[3]", "end at 2");
     check_refused(&s, "source_weight[-1]", "end at 2");
     check_refused(&s, "source_weight[1.5]", "expected source_weight[i]");
@@ -85,7 +89,7 @@ static int names_of_lists(void)
     check_refused(&s, "source_weight[1]x", "expected source_weight[i]");
     check_refused(&s, "source_weight[]", "expected source_weight[i]");
     check_refused(&s, "source_weight[1] source_weight", "source_weight[1] is named twice");
-    check_refused(&s, "source_direction[1]", "no parameter or group");
+    check_refused(&s, "source_direction[1]", "there is no parameter");
     check_refused(&s, "scale[1]", "scale has no index");
     check_refused(&s, "scale[*]", "scale has no index");
     check_refused(&s, "F[1,0]", "expected F[h,k,l]");

@@ -79,6 +79,13 @@ nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out)
     return NB_OK;
 }
 
+nb_status nb_simulator_select(const nb_simulator *sim, const char *names, size_t room,
+                              size_t *index, size_t *n)
+{
+    if (!sim || !names || !n || (room > 0 && !index)) return NB_ERR_ARGUMENT;
+    return params_find(sim->ctx, &sim->scene, &sim->params, names, room, index, n);
+}
+
 nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
     STANDARD_FLOATS;

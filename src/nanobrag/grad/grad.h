@@ -57,10 +57,15 @@ struct params_lists {
 };
 
 /* Finds the parameters that `names` select. Each must exist, apply to the resolved scene
- * and be named once, else the result is NB_ERR_ARGUMENT. Free `out` with params_free(),
- * also after a failure. */
+ * and, unless a semicolon stands before it, be named once, else the result is
+ * NB_ERR_ARGUMENT. Free `out` with params_free(), also after a failure. */
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out);
+
+/* Finds where in `params` the parameters stand that `names` select, each once, in the order
+ * of the names. Writes how many they are, and the first `room` of them. */
+nb_status params_find(nb_context *ctx, const nb_scene *scene, const struct params *params,
+                      const char *names, size_t room, size_t *index, size_t *n);
 
 /* Returns 1 if a list of names contains this name itself. */
 int params_are_named(const char *names, const char *name);

@@ -1,9 +1,12 @@
 /*
  * select.c - finds the parameters that names select. A word is the name of a parameter, of
- * a group, or of a list with an index in brackets ("[*]" for all members). "*" alone
- * selects all that apply except structure factors. SPDX-License-Identifier: MIT
+ * a group, or of a list with an index in brackets ("[*]" for all members). "*" or "all"
+ * alone selects all that apply except structure factors. Also the name that is nearest to
+ * one that is misspelt. SPDX-License-Identifier: MIT
  */
+#include <ctype.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,19 +20,22 @@
 struct word {
     const char *text, *index; /* index: the text after the bracket; NULL: no bracket */
     size_t length, name_length, index_length;
+    int again; /* 1: behind a semicolon */
 };
 
-/* Reads the next word; returns 0 after the last. Separators in brackets belong to
- * the word. */
+/* Reads the next word; returns 0 after the last. Separators in brackets belong to the word.
+ * `word` is all 0 at first. */
 static int next_word(const char **names, struct word *word)
 {
-    static const char separators[] = " \t\n,";
-    const char *at = *names + strspn(*names, separators);
+    static const char separators[] = " \t\n,;";
+    const size_t gap = strspn(*names, separators);
+    const char *const at = *names + gap;
     const char *open;
 
     if (!*at) return 0;
+    if (memchr(*names, ';', gap)) word->again = 1;
     word->text = at;
-    word->name_length = word->length = strcspn(at, " \t\n,[");
+    word->name_length = word->length = strcspn(at, " \t\n,;[");
     word->index = NULL;
     word->index_length = 0;
     open = at + word->length;
@@ -68,6 +74,7 @@ struct selection {
     struct symmetry symmetry;
     struct params *out;
     size_t capacity; /* number of parameters that out->at has memory for */
+    size_t once; /* so many of the first ones may be named only once */
 };
 
 static nb_status append(struct selection *s, int row, size_t index)
@@ -161,7 +168,7 @@ static int matches(const char *name, const struct word *word)
 
 int params_are_named(const char *names, const char *name)
 {
-    struct word word;
+    struct word word = {0};
 
     while (names && next_word(&names, &word))
         if (matches(name, &word)) return 1;
@@ -170,7 +177,7 @@ int params_are_named(const char *names, const char *name)
 
 static int is_everything(const struct word *word)
 {
-    return !word->index && matches("*", word);
+    return !word->index && (matches("*", word) || matches("all", word));
 }
 
 /* Returns 1 if a row is in the group that a word names; mosaic_tensor is two groups. */
@@ -192,7 +199,7 @@ static int selects(const struct word *word, const struct registry_row *row)
 int params_name_width(const char *names)
 {
     const struct registry_row *row;
-    struct word word;
+    struct word word = {0};
 
     while (names && next_word(&names, &word))
         for (int i = 0; (row = registry_row(i)) != NULL; i++)
@@ -217,6 +224,115 @@ static nb_status check_tie(const struct selection *s, const struct registry_row 
                 leader < 0    ? ""
                 : leader == 0 ? "cell_a"
                               : "cell_alpha");
+}
+
+/* ---- the nearest name ---- */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The edit distance, in which a swap of neighbours is one edit; b is shorter than
+ * NB_NAME_BYTES. */
+static size_t edits(const char *a, const char *b)
+{
+    size_t rows[3][NB_NAME_BYTES + 1];
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
+    const size_t na = strlen(a), nb = strlen(b);
+    memset(rows, 0, sizeof rows);
+    for (size_t j = 0; j <= nb; j++) last[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            const size_t change = a[i - 1] != b[j - 1];
+            row[j] = least(least(last[j], row[j - 1]) + 1, last[j - 1] + change);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+        size_t *const spare = before;
+        before = last;
+        last = row;
+        row = spare;
+    }
+    return last[nb];
+}
+
+struct nearest {
+    const char *word;
+    size_t distance;
+    int kin; /* 1: the name begins with the word, or the word with the name */
+    char name[NB_NAME_BYTES];
+};
+
+/* Copies a name of n bytes in small letters. */
+static void copy_small(const char *name, size_t n, char small[NB_NAME_BYTES])
+{
+    for (size_t i = 0; i < n; i++) small[i] = (char)tolower((unsigned char)name[i]);
+    small[n] = 0;
+}
+
+/* A name that the word begins, as -hdiv, is as near as two edits; one that begins the word,
+ * as that of -water_um, as three. */
+static void try_name(struct nearest *nearest, const char *name, size_t n)
+{
+    enum { LETTERS = 4 };
+    char word[NB_NAME_BYTES] = "", small[NB_NAME_BYTES] = "";
+    const size_t letters = strlen(nearest->word);
+
+    if (n == 0 || n >= NB_NAME_BYTES || letters >= NB_NAME_BYTES) return;
+    copy_small(nearest->word, letters, word);
+    copy_small(name, n, small);
+    const size_t common = letters < n ? letters : n;
+    const int kin = common >= LETTERS && strncmp(small, word, common) == 0;
+    const size_t changes = edits(word, small);
+    const size_t distance = kin ? least(changes, letters <= n ? 2 : 3) : changes;
+    /* of two names that begin the word the longer one is meant */
+    const int better = kin && (!nearest->kin || (n < letters && n > strlen(nearest->name)));
+    if (distance > nearest->distance || (distance == nearest->distance && !better)) return;
+    nearest->distance = distance;
+    nearest->kin = kin;
+    memcpy(nearest->name, name, n);
+    nearest->name[n] = 0;
+}
+
+int nb_nearest_name(const char *word, const char *names, char *out)
+{
+    struct nearest nearest = {.word = word ? word : "", .distance = SIZE_MAX};
+    const struct registry_row *row;
+    const size_t letters = strlen(nearest.word) - strspn(nearest.word, "-");
+
+    for (int i = 0; !names && (row = registry_row(i)) != NULL; i++) {
+        try_name(&nearest, row->name, strlen(row->name));
+        try_name(&nearest, row->group, strlen(row->group));
+    }
+    while (names && *names) {
+        const size_t n = strcspn(names, " ");
+
+        try_name(&nearest, names, n);
+        names += n + strspn(names + n, " ");
+    }
+    if (!out || !nearest.name[0]
+        || !(nearest.kin
+             || (letters > 1 && nearest.distance <= 2 && 2 * nearest.distance < letters)))
+        return 0;
+    memcpy(out, nearest.name, sizeof nearest.name);
+    return 1;
+}
+
+static nb_status fail_unknown(nb_context *ctx, const struct word *word)
+{
+    char name[NB_NAME_BYTES] = "", nearest[NB_NAME_BYTES];
+
+    if (word->name_length < sizeof name) memcpy(name, word->text, word->name_length);
+    if (nb_nearest_name(name, NULL, nearest))
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "there is no parameter \"%.*s\"; the nearest is %s", (int)word->length,
+                    word->text, nearest);
+    return fail(ctx, NB_ERR_ARGUMENT,
+                "there is no parameter \"%.*s\"; nb_param_registry() and -list_params list "
+                "them",
+                (int)word->length, word->text);
 }
 
 /* Appends the parameters that one word selects; all of them must apply. */
@@ -247,57 +363,129 @@ static nb_status select_word(struct selection *s, const struct word *word)
         else
             NB_TRY(append_member(s, i, word));
     }
-    if (s->out->n == before)
-        return fail(ctx, NB_ERR_ARGUMENT,
-                    "there is no parameter or group '%.*s'; nb_param_registry() lists them",
-                    (int)word->length, word->text);
-    return NB_OK;
+    return s->out->n == before ? fail_unknown(ctx, word) : NB_OK;
 }
+
+/* a parameter with its index in x */
+struct placed {
+    struct param param;
+    size_t place;
+};
 
 static int compare(const void *left, const void *right)
 {
-    const struct param *a = left, *b = right;
+    const struct param *a = left, *b = right; /* the first members of a struct placed */
 
     if (a->row != b->row) return a->row < b->row ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
 }
 
-static nb_status check_once(nb_context *ctx, const nb_scene *scene,
-                            const struct params *params)
+static int compare_places(const void *left, const void *right)
 {
-    const size_t bytes = params->n * sizeof *params->at;
-    struct param *sorted;
-    nb_status status = NB_OK;
+    const struct placed *a = left, *b = right;
+    const int order = compare(left, right);
 
-    if (params->n == 0) return NB_OK;
-    sorted = malloc(bytes);
-    if (!sorted) return fail_memory(ctx, "the list of parameters");
-    memcpy(sorted, params->at, bytes);
-    qsort(sorted, params->n, sizeof *sorted, compare);
-    for (size_t i = 1; i < params->n && status == NB_OK; i++) {
+    return order ? order : (a->place > b->place) - (a->place < b->place);
+}
+
+/* Returns the parameters in the order of rows and indices, to be freed; NULL: no memory.
+ * The index of a structure factor is its first place. */
+static struct placed *sorted_params(const struct params *params)
+{
+    struct placed *const sorted = malloc((params->n + 1) * sizeof *sorted);
+    const struct params_f *const f = &params->f;
+
+    for (size_t i = 0; sorted && i < params->n; i++) {
+        sorted[i] = (struct placed){params->at[i], i};
+        if (f->start && params_is_f(params, i))
+            sorted[i].param.index = (int)f->place[f->start[params->at[i].index]];
+    }
+    if (sorted) qsort(sorted, params->n, sizeof *sorted, compare_places);
+    return sorted;
+}
+
+/* Leaves each parameter once; it is an error to name one of the first twice. */
+static nb_status keep_once(const struct selection *s)
+{
+    struct params *const out = s->out;
+    struct placed *const sorted = sorted_params(out);
+    nb_status status = NB_OK;
+    size_t kept = 0;
+
+    if (!sorted) return fail_memory(s->ctx, "the list of parameters");
+    for (size_t i = 1; i < out->n && status == NB_OK; i++) {
+        const struct param *const param = &sorted[i].param;
         char name[sizeof(((nb_param *)0)->name)];
 
         if (compare(sorted + i - 1, sorted + i) != 0) continue;
-        registry_name(scene, registry_row(sorted[i].row), (size_t)sorted[i].index, name,
+        registry_name(s->scene, registry_row(param->row), (size_t)param->index, name,
                       sizeof name);
-        status = fail(ctx, NB_ERR_ARGUMENT, "parameter %s is named twice", name);
+        if (sorted[i].place < s->once)
+            status = fail(s->ctx, NB_ERR_ARGUMENT, "parameter %s is named twice", name);
+        out->at[sorted[i].place].row = -1;
     }
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i].row >= 0) out->at[kept++] = out->at[i];
+    out->n = kept;
     free(sorted);
     return status;
+}
+
+/* Finds the parameters, without the lists of structure factors. `merge`: each may be named
+ * any number of times. */
+static nb_status select_all(nb_context *ctx, const nb_scene *scene, const char *names,
+                            int merge, struct selection *s)
+{
+    struct word word = {.again = merge};
+
+    s->ctx = ctx;
+    s->scene = scene;
+    s->once = merge ? 0 : SIZE_MAX;
+    symmetry_operators(scene->crystal.point_group, &s->symmetry);
+    while (names && next_word(&names, &word)) {
+        if (word.again && s->once > s->out->n) s->once = s->out->n;
+        NB_TRY(select_word(s, &word));
+    }
+    return keep_once(s);
 }
 
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out)
 {
-    struct selection s = {ctx, scene, {0}, out, 0};
-    struct word word;
+    struct selection s = {.out = out};
 
     memset(out, 0, sizeof *out);
     out->system = scene->crystal.system;
-    symmetry_operators(scene->crystal.point_group, &s.symmetry);
-    while (names && next_word(&names, &word)) NB_TRY(select_word(&s, &word));
-    NB_TRY(check_once(ctx, scene, out));
+    NB_TRY(select_all(ctx, scene, names, 0, &s));
     return reflections_collect(ctx, scene, &s.symmetry, out);
+}
+
+nb_status params_find(nb_context *ctx, const nb_scene *scene, const struct params *params,
+                      const char *names, size_t room, size_t *index, size_t *n)
+{
+    struct params found = {0};
+    struct selection s = {.out = &found};
+    struct placed *sorted = NULL;
+    nb_status status = select_all(ctx, scene, names, 1, &s);
+
+    if (status == NB_OK && !(sorted = sorted_params(params)))
+        status = fail_memory(ctx, "the list of parameters");
+    for (size_t i = 0; i < found.n && status == NB_OK; i++) {
+        const struct param *const one = &found.at[i];
+        const struct placed *const at =
+            bsearch(one, sorted, params->n, sizeof *sorted, compare);
+        char name[sizeof(((nb_param *)0)->name)];
+
+        registry_name(scene, registry_row(one->row), (size_t)one->index, name, sizeof name);
+        if (!at)
+            status = fail(ctx, NB_ERR_ARGUMENT, "parameter %s is not free", name);
+        else if (i < room)
+            index[i] = at->place;
+    }
+    *n = status == NB_OK ? found.n : 0;
+    free(sorted);
+    free(found.at);
+    return status;
 }
 
 void params_free(struct params *params)

@@ -191,26 +191,31 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
 }
 
 /* Create the simulator for the parameters; one that the scene lacks is refused here. */
-static nb_status create(struct run *run, const nb_scene *scene, const char *names,
-                        nb_simulator **out)
+static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **out)
 {
-    return nb_simulator_create(run->ctx, scene, names, &run->s->how, out);
+    const size_t size = strlen(run->s->gradcheck) + 2;
+    char *const names = malloc(size); /* of which some may be repeated */
+    if (!names) return NB_ERR_MEMORY;
+    (void)snprintf(names, size, ";%s", run->s->gradcheck);
+    const nb_status status = nb_simulator_create(run->ctx, scene, names, &run->s->how, out);
+    free(names);
+    return status;
 }
 
 /* Check the derivatives in a window of the image. */
-static int check_window(struct run *run, const char *names)
+static int check_window(struct run *run)
 {
     nb_scene scene = run->resolved;
     const int *roi = scene.detector.roi;
     nb_simulator *sim;
     int code = choose_window(run, &scene);
     if (code) return code;
-    const nb_status status = create(run, &scene, names, &sim);
+    const nb_status status = create(run, &scene, &sim);
     if (status != NB_OK) return failed(run, status);
     printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
            "compiled\n",
            roi[0], roi[1] - 1, roi[2], roi[3] - 1);
-    code = run_check(run, sim, strchr(names, '*') != NULL);
+    code = run_check(run, sim, strstr(run->s->gradcheck, "all") != NULL);
     nb_simulator_free(sim);
     return code;
 }
@@ -218,17 +223,9 @@ static int check_window(struct run *run, const char *names)
 int gradcheck_run(struct run *run)
 {
     nb_simulator *sim;
-    char *names;
-    int code = params_list(run->messages, OPT_GRADCHECK, run->s->gradcheck, &names);
-    if (code) return code;
-    const nb_status status = create(run, &run->resolved, names, &sim);
-    if (status == NB_OK) {
-        nb_simulator_free(sim);
-        report_start(run);
-        code = check_window(run, names);
-    } else {
-        code = failed(run, status);
-    }
-    free(names);
-    return code;
+    const nb_status status = create(run, &run->resolved, &sim);
+    if (status != NB_OK) return failed(run, status);
+    nb_simulator_free(sim);
+    report_start(run);
+    return check_window(run);
 }

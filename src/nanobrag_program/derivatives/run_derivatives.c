@@ -68,10 +68,10 @@ int derivatives_start(struct run *run)
                              "nanoBragg's curved detector has no derivative; leave out "
                              "-curved_det or -compat");
     if (s->gradient)
-        code = params_select(&run->params, run->messages, OPT_GRADIENT, s->gradient,
+        code = params_select(&run->params, run->messages, run->ctx, run->sim, s->gradient,
                              &d->gradient);
     if (!code && s->jacobian)
-        code = params_select(&run->params, run->messages, OPT_JACOBIAN, s->jacobian,
+        code = params_select(&run->params, run->messages, run->ctx, run->sim, s->jacobian,
                              &d->jacobian);
     if (code) return code;
     if (s->gradient || s->hklgradfile || s->atomgradfile) {

@@ -50,11 +50,8 @@ static int check_name(const struct run *run, struct scan *scan)
 {
     const double last =
         scan->from + floor((scan->to - scan->from) / scan->step + 1e-9) * scan->step;
-    char what[PARAMS_WHAT];
     nb_simulator *sim = NULL;
     nb_param p = {0};
-    if (!params_known(scan->name, what))
-        return message_usage(run->messages, "-fisher_scan: %s", what);
     const nb_status status =
         nb_simulator_create(run->ctx, &run->resolved, scan->name, &run->s->how, &sim);
     int code = 0;

@@ -202,11 +202,12 @@ static int failed(struct fit_job *job, nb_status status)
     return message_status(run->messages, status, is_loader ? job->why : message, 0);
 }
 
-/* The names of a list as the library takes them, separated by blanks: it refuses one that
- * is free twice. Blanks in brackets are dropped. */
+/* The names of a list as files of fits have them, separated by blanks; NULL for none.
+ * Blanks in brackets are dropped. */
 static char *separated(const char *list)
 {
-    char *const out = malloc(strlen(list) + 1);
+    if (list && strcmp(list, "all") == 0) list = "*";
+    char *const out = list ? malloc(strlen(list) + 1) : NULL;
     char *to = out;
     int inside = 0;
     for (; out && *list; list++) {
@@ -218,23 +219,15 @@ static char *separated(const char *list)
     return out;
 }
 
-static int names_of(struct fit_job *job, int option, const char *list, char **out)
-{
-    char *known;
-    if (!list) return 0;
-    const int code = params_list(job->run->messages, option, list, &known);
-    if (code) return code;
-    free(known);
-    *out = separated(strcmp(list, "all") == 0 ? "*" : list);
-    return *out ? 0 : message_failure(job->run->messages, "out of memory");
-}
-
 static int prepare(struct fit_job *job)
 {
     struct run *const run = job->run;
-    int code = names_of(job, OPT_FIT, run->s->fit.shared, &job->shared);
-    if (!code) code = names_of(job, OPT_FIT_EACH, run->s->fit.own, &job->own);
-    if (!code) code = read_restraints(job);
+    const struct fit_settings *const asked = &run->s->fit;
+    job->shared = separated(asked->shared);
+    job->own = separated(asked->own);
+    if ((asked->shared && !job->shared) || (asked->own && !job->own))
+        return message_failure(run->messages, "out of memory for a fit");
+    int code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
     if (!code) code = fit_sources_check(run, &job->sources);
     if (!code && fit_options_of(job).holdout > (int)job->sources.n)

@@ -97,12 +97,9 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     const size_t n = numbers ? numbers_of(member, numbers, MOST) : 0;
     double *values = realloc(source->values, (source->nvalue + n + 1) * sizeof *values);
     if (values) source->values = values;
-    char unknown[PARAMS_WHAT];
     int code = 0;
     if (!numbers || !names || !values)
         code = message_failure(run->messages, "out of memory for %s", run->s->fit.shots);
-    else if (!params_known(member->string, unknown))
-        code = wrong(run, entry, unknown);
     else if (n == 0) {
         char what[200];
         (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",

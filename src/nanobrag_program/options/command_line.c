@@ -197,11 +197,8 @@ int parse_option(struct messages *messages, int argc, char **argv, int *i, int i
 
 static int unknown_option(struct messages *messages, const char *argument)
 {
-    struct nearest search;
-    nearest_start(&search, argument + (argument[0] == '-' && argument[1] == '-'));
-    option_try_names(&search);
-    const char *const nearest = nearest_name(&search);
-    if (!nearest)
+    char nearest[NB_NAME_BYTES];
+    if (!option_nearest(argument + (argument[0] == '-' && argument[1] == '-'), nearest))
         return message_usage(messages, "unknown option %s (nanobrag -help lists them)",
                              argument);
     return message_usage(messages, "unknown option %s; the nearest is %s", argument,

@@ -270,7 +270,7 @@ static int parameters_named(const char *word)
 
 static int option_of_word(const char *word)
 {
-    char name[NAME_BYTES];
+    char name[NB_NAME_BYTES];
     if (word[0] == '-') return option_named(word);
     snprintf(name, sizeof name, "-%s", word);
     return option_named(name);
@@ -301,17 +301,12 @@ int help_word(struct messages *messages, const char *word)
         found = 1;
     }
     if (parameters_named(word) || found) return 0;
-    char dashed[NAME_BYTES];
+    char dashed[NB_NAME_BYTES];
     snprintf(dashed, sizeof dashed, "%s%s", word[0] == '-' ? "" : "-", word);
-    struct nearest options, parameters;
-    nearest_start(&options, dashed);
-    option_try_names(&options);
-    nearest_start(&parameters, word);
-    params_try_names(&parameters);
-    const char *nearest = nearest_name(&options);
-    if (!nearest) nearest = nearest_name(&parameters);
+    char nearest[NB_NAME_BYTES];
+    found = option_nearest(dashed, nearest) || nb_nearest_name(word, NULL, nearest);
     return message_usage(messages,
                          "-help %s: no option, section, parameter or variable is called "
                          "so%s%s",
-                         word, nearest ? "; the nearest is " : "", nearest ? nearest : "");
+                         word, found ? "; the nearest is " : "", found ? nearest : "");
 }

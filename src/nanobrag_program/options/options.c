@@ -5,7 +5,7 @@
  */
 #include "nanobrag_program/options/options.h"
 
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
@@ -94,88 +94,14 @@ int option_named(const char *argument)
     return -1;
 }
 
-static size_t least(size_t a, size_t b)
+int option_nearest(const char *word, char out[NB_NAME_BYTES])
 {
-    return a < b ? a : b;
-}
-
-/* The edit distance, in which a swap of neighbours is one edit; b is shorter than
- * NAME_BYTES. */
-static size_t edits(const char *a, const char *b)
-{
-    size_t rows[3][NAME_BYTES + 1];
-    size_t *before = rows[0], *last = rows[1], *row = rows[2];
-    const size_t na = strlen(a), nb = strlen(b);
-    memset(rows, 0, sizeof rows);
-    for (size_t j = 0; j <= nb; j++) last[j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            const size_t change = a[i - 1] != b[j - 1];
-            row[j] = least(least(last[j], row[j - 1]) + 1, last[j - 1] + change);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], before[j - 2] + 1);
-        }
-        size_t *const spare = before;
-        before = last;
-        last = row;
-        row = spare;
-    }
-    return last[nb];
-}
-
-void nearest_start(struct nearest *nearest, const char *word)
-{
-    *nearest = (struct nearest){.word = word, .distance = (size_t)-1};
-}
-
-/* Copy a name in small letters, as far as there is room. */
-static void copy_small(const char *name, char small[NAME_BYTES])
-{
+    enum { NAMES = 8192 };
+    char names[NAMES];
     size_t n = 0;
-    for (; name[n] && n + 1 < NAME_BYTES; n++)
-        small[n] = (char)tolower((unsigned char)name[n]);
-    small[n] = 0;
-}
-
-/* A name that the word begins, as -hdiv, is as near as two edits; one that begins the word,
- * as that of -water_um, as three. */
-void nearest_try(struct nearest *nearest, const char *name)
-{
-    enum { LETTERS = 4 };
-    char word[NAME_BYTES] = "", small[NAME_BYTES] = "";
-    const size_t n = strlen(name), letters = strlen(nearest->word);
-    if (n >= NAME_BYTES || letters >= NAME_BYTES) return;
-    copy_small(nearest->word, word);
-    copy_small(name, small);
-    const size_t common = letters < n ? letters : n;
-    const int kin = common >= LETTERS && strncmp(small, word, common) == 0;
-    const size_t changes = edits(word, small);
-    const size_t distance = kin ? least(changes, letters <= n ? 2 : 3) : changes;
-    /* of two names that begin the word the longer one is meant */
-    const int better = kin && (!nearest->kin || (n < letters && n > strlen(nearest->name)));
-    if (distance > nearest->distance || (distance == nearest->distance && !better)) return;
-    nearest->distance = distance;
-    nearest->kin = kin;
-    memcpy(nearest->name, name, n + 1);
-}
-
-const char *nearest_name(const struct nearest *nearest)
-{
-    const size_t letters = strlen(nearest->word) - strspn(nearest->word, "-");
-    if (nearest->kin) return nearest->name;
-    return letters > 1 && nearest->distance <= 2 && 2 * nearest->distance < letters
-               ? nearest->name
-               : NULL;
-}
-
-void option_try_names(struct nearest *nearest)
-{
-    char word[NAME_BYTES];
-    for (int i = 0; i < OPT_COUNT; i++) {
-        const char *list = table[i].aliases;
-        if (table[i].flags & OPTION_HIDDEN) continue;
-        nearest_try(nearest, table[i].name);
-        while (option_word(&list, word, sizeof word)) nearest_try(nearest, word);
-    }
+    for (int i = 0; i < OPT_COUNT && n < NAMES; i++)
+        if (!(table[i].flags & OPTION_HIDDEN))
+            n += (size_t)snprintf(names + n, NAMES - n, "%s %s ", table[i].name,
+                                  table[i].aliases);
+    return nb_nearest_name(word, names, out);
 }

@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include <nanobrag/params.h>
+
 #define OPTION(id, ...) OPT_##id,
 enum option_id {
 #include "nanobrag_program/options/options.def"
@@ -77,24 +79,8 @@ const char *option_group_title(int group);
 /* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name nearest to a word by edit distance, of those that were tried. Capitals do not
- * matter. */
-enum { NAME_BYTES = 64 };
-struct nearest {
-    const char *word;
-    size_t distance;
-    int kin; /* 1: the name begins with the word, or the word with the name */
-    char name[NAME_BYTES];
-};
-void nearest_start(struct nearest *nearest, const char *word);
-void nearest_try(struct nearest *nearest, const char *name);
-
-/* That name; NULL when it is more than two edits away, or half of the word's letters, and
- * neither begins with the other. */
-const char *nearest_name(const struct nearest *nearest);
-
-/* Try the names and aliases of all options. */
-void option_try_names(struct nearest *nearest);
+/* Find the name or alias of an option that is most like a word, as nb_nearest_name(). */
+int option_nearest(const char *word, char out[NB_NAME_BYTES]);
 
 /* 1 when an argument is option `id`, by one of its names. */
 int option_is(int id, const char *argument);

@@ -24,18 +24,6 @@ struct params {
     size_t nset;
 };
 
-/* Try the names and groups of all parameters. */
-void params_try_names(struct nearest *nearest);
-
-/* The names that a list of an option stands for, as nb_simulator_create() takes them. The
- * caller frees *out. Returns 0 or the exit status. */
-int params_list(struct messages *messages, int option, const char *list, char **out);
-
-/* 1 for a name or a group of parameters. Otherwise `what` says that there is none, with the
- * nearest one. */
-enum { PARAMS_WHAT = 200 };
-int params_known(const char *word, char what[PARAMS_WHAT]);
-
 /* Tell the rule of the mosaic model which widths change, and make the mosaic spread one
  * about three axes, equal until they are set, if `names` has a spread about one of three
  * axes. */
@@ -46,22 +34,21 @@ struct selection {
     size_t n, *at;
 };
 
-/* The names that a simulator has to free: phi0, all that the options name, and those of the
- * lists `shots`, which may be NULL, and `changing`. The caller frees *out. Returns 0 or the
- * exit status. */
+/* The names that a simulator has to free, as nb_simulator_create() takes them: phi0, all
+ * that the options name, and those of the lists `shots`, which may be NULL, and `changing`.
+ * The caller frees *out. Returns 0 or the exit status. */
 int params_names(const struct settings *s, struct messages *messages,
                  const struct event_list *events, const char *shots, const char *changing,
                  char **out);
 
 /* Read the free parameters of `sim`, at the values of its scene and then of -param. Returns
  * 0 or the exit status. */
-int params_set(struct params *params, struct messages *messages, const nb_simulator *sim,
-               const struct event_list *events);
+int params_set(struct params *params, struct messages *messages, nb_context *ctx,
+               const nb_simulator *sim, const struct event_list *events);
 
-/* Select the parameters of a list that was given to `option`. Returns 0 or the exit status.
- */
-int params_select(const struct params *params, struct messages *messages, int option,
-                  const char *list, struct selection *out);
+/* Select the parameters of a list. Returns 0 or the exit status. */
+int params_select(const struct params *params, struct messages *messages, nb_context *ctx,
+                  const nb_simulator *sim, const char *list, struct selection *out);
 
 /* 1 for the name of a structure factor, whose indices are returned in hkl. */
 int params_is_factor(const char *name, int hkl[3]);

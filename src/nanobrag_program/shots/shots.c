@@ -93,7 +93,7 @@ static int add_places(struct run *run, int option, const char *list)
 {
     struct shots *const shots = run->shots;
     struct selection found;
-    int code = params_select(&run->params, run->messages, option, list, &found);
+    int code = params_select(&run->params, run->messages, run->ctx, run->sim, list, &found);
     size_t *const place =
         code ? NULL
              : realloc(shots->place, (shots->nplace + found.n) * sizeof *shots->place);
