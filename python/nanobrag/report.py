@@ -139,10 +139,10 @@ def _from_program(content: dict[str, Any]) -> dict[str, Any]:
     """The same of a file of -fitfile or -json."""
     fit = content if "nanobrag_fit" in content else content["fit"]
     end = fit.get("end")
-    shots = fit.get("shots", fit.get("images", []))
+    shots = fit["images"]
     shells = shots[0].get("shells", []) if shots else []
     return {
-        "why": fit.get("why", fit.get("ended", "")),
+        "why": fit["ended"],
         "end": FitEnd(end).name if isinstance(end, int) else "",
         "passes": fit["passes"],
         "loss": fit["loss"],

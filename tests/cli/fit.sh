@@ -145,7 +145,7 @@ is "and with a file" [ -s work/part.json ]
 cp work/part.json .
 inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
-strip() { grep -v -e '"why"' -e '"end"' "$1"; }
+strip() { grep -v -e '"ended"' -e '"end"' "$1"; }
 cmp_fits() { strip work/whole.json > a.json; strip fit.json > b.json; cmp -s a.json b.json; }
 inputs="n_001.img"
 run $still $off -fit $free -data n_001.img -fitfile fit.json
@@ -293,12 +293,12 @@ d = json.load(open("both.json"))
 n = len(d["values"])
 error = [v["error"] for v in d["values"]]
 worst = max(abs(d["covariance"][i][i] ** 0.5 / error[i] - 1) for i in range(n))
-rms = [s["residuals"]["z_rms"] for s in d["shots"]]
+rms = [s["residuals"]["z_rms"] for s in d["images"]]
 pairs = [(p["first"], p["second"], round(p["value"], 3)) for p in d["correlated"]]
 print("# names %r, free %r, correlated %r, rms %r, roots of variances off by %.1e, 1e-12 allowed"
       % (d["names"], d["free"], pairs, rms, worst))
 raise SystemExit(d["names"] != "cell_a mosaic misset scale" or d["free"] != []
-                 or not worst < 1e-12 or len(d["shots"][1]["shells"]) < 5
+                 or not worst < 1e-12 or len(d["images"][1]["shells"]) < 5
                  or not all(0.9 < r < 1.1 for r in rms))'
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
 tied="$still $off -fit fluence,water -fit_each scale -restrain fluence=1e28:5e27"

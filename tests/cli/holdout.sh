@@ -43,7 +43,7 @@ off = max(abs(a["value"] - b["value"]) / a["error"] for a, b in zip(fit["values"
 print("# values differ by %.2g errors, 1e-6 allowed" % off)
 part = fit["images"][1]
 ok = off < 1e-6 and part["held_out"] is True and part["loss"] is None and file["holdout"] == 2
-ok = ok and len(part["shells"]) == 10 and file["shots"][1]["residuals"]["deviance"] > 0
+ok = ok and len(part["shells"]) == 10 and file["images"][1]["residuals"]["deviance"] > 0
 raise SystemExit(not (ok and all(0.9 < r < 1.1 for pair in ratio.values() for r in pair)))'
 inputs="n_001.img n_002.img two.json fit.json"
 run $still $start -shots two.json -holdout 2 -resume fit.json

@@ -70,7 +70,7 @@ for name in NAMES:
     fitted = valid("f.json")
     check(ok and fitted and valid(name + b".json"), "  a fit")
     if fitted and is_utf8(name):
-        check(fitted["shots"][0]["name"] == data.decode(), "  its file has the name")
+        check(fitted["images"][0]["name"] == data.decode(), "  its file has the name")
     check(run(*fit, "-resume", "f.json", "-fitfile", "g.json") and valid("g.json"), "  resumed")
 raise SystemExit(bad > 0)
 PY

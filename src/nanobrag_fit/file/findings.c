@@ -20,7 +20,7 @@ static void put_values(struct document *d, const nb_fit *fit, const nb_fit_resul
         cJSON *entry = document_object(d, array, NULL);
 
         document_text(d, entry, "name", v->param.name);
-        if (v->shot >= 0) document_text(d, entry, "shot", fit->name[v->shot]);
+        if (v->shot >= 0) document_text(d, entry, "image", fit->name[v->shot]);
         document_real(d, entry, "value", v->value);
         document_real(d, entry, "error", v->error);
         document_real(d, entry, "sampling", v->sampling);
@@ -79,13 +79,14 @@ static void put_residuals(struct document *d, cJSON *to, const nb_fit_misfit *mi
 static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r,
                       const nb_fit_misfit *misfit)
 {
-    cJSON *array = document_array(d, d->root, "shots");
+    cJSON *array = document_array(d, d->root, "images");
 
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
         cJSON *entry = document_object(d, array, NULL);
 
         document_text(d, entry, "name", fit->name[shot]);
         document_text(d, entry, "left_out", fit->left_out[shot]);
+        document_flag(d, entry, "held_out", fit->is_held_out[shot]);
         document_real(d, entry, "loss", r->shot[shot].loss);
         document_real(d, entry, "pixels", (double)r->shot[shot].pixels);
         put_residuals(d, entry, misfit ? misfit + shot : NULL);
@@ -147,7 +148,7 @@ static void put_warnings(struct document *d, const nb_fit_result *r)
 void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *r,
                   const nb_fit_misfit *misfit)
 {
-    document_text(d, d->root, "why", r->why);
+    document_text(d, d->root, "ended", r->why);
     document_text(d, d->root, "errors", r->errors_why);
     document_real(d, d->root, "rms", r->rms);
     put_warnings(d, r);

@@ -231,7 +231,7 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
 static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
                              struct stored *stored)
 {
-    const cJSON *shots = cJSON_GetObjectItemCaseSensitive(root, "shots"), *entry;
+    const cJSON *shots = cJSON_GetObjectItemCaseSensitive(root, "images"), *entry;
     const cJSON *every = cJSON_GetObjectItemCaseSensitive(root, "holdout");
     const double holdout = cJSON_IsNumber(every) ? every->valuedouble : 0;
     size_t shot = 0;
@@ -239,7 +239,7 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
     if (holdout != fit->options.holdout)
         return fail(fit->ctx, NB_ERR_SCENE, "%s: -holdout is %.10g there and %d here", path,
                     holdout, fit->options.holdout);
-    if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"shots\"");
+    if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"images\"");
     if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
                     cJSON_GetArraySize(shots), fit->layout.nshot);

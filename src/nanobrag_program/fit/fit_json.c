@@ -103,7 +103,8 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
         json_real(pair, "value", r.correlated[i].value);
     }
     cJSON *const free_ones = json_array(to, "free");
-    for (size_t i = 0; i < r.nfree; i++) json_text(json_entry(free_ones), "sum", r.free[i]);
+    for (size_t i = 0; i < r.nfree; i++)
+        cJSON_AddItemToArray(free_ones, cJSON_CreateString(r.free[i]));
     cJSON *const images = json_array(to, "images");
     for (int64_t i = 0; i < r.nshot; i++) add_image(json_entry(images), job, &r, i);
 }
