@@ -60,7 +60,7 @@ class LeastSquares:
 
     def _gaussian(self) -> Floats:
         """Square roots of the weights."""
-        if choice(LossKind, self.target.kind, "target.kind") != LossKind.GAUSSIAN or self.target.background:
+        if choice(LossKind, self.target.kind, "target.kind") != LossKind.GAUSS or self.target.background:
             raise TypeError(
                 "only a Gaussian target without planes is a sum of squares; take value, gradient and hessian"
             )

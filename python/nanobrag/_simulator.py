@@ -91,7 +91,7 @@ def as_target(target: Any) -> Target:
     """
     if isinstance(target, Counts):
         target = target.counts
-    found = target if isinstance(target, Target) else Target(kind=LossKind.GAUSSIAN, observed=target)
+    found = target if isinstance(target, Target) else Target(kind=LossKind.GAUSS, observed=target)
     counts = found.observed.counts if isinstance(found.observed, Counts) else found.observed
     if not isinstance(counts, np.ndarray) or counts.dtype.kind not in "iu":
         return found

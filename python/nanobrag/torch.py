@@ -291,7 +291,7 @@ def loss(
     observed: torch.Tensor,
     weight: torch.Tensor | None = None,
     *,
-    kind: LossKind | str = LossKind.GAUSSIAN,
+    kind: LossKind | str = LossKind.GAUSS,
     sigma_readout: float = 0.0,
     gain: float = 0.0,
     delta: float = 0.0,
