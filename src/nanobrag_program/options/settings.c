@@ -172,98 +172,6 @@ static void set_png_scale(struct settings *s, const char *text)
     if (!read_png_scale(s, text) && !s->wrong_scale) s->wrong_scale = text;
 }
 
-static int compression_named(const char *word)
-{
-    return strcmp(word, "none") == 0    ? NB_COMPRESSION_NONE
-           : strcmp(word, "lz4") == 0   ? NB_COMPRESSION_LZ4
-           : strcmp(word, "bslz4") == 0 ? NB_COMPRESSION_BSLZ4
-                                        : NB_COMPRESSION_DEFLATE;
-}
-
-static int merge_named(const char *word)
-{
-    return strcmp(word, "mean") == 0    ? NB_MERGE_MEAN
-           : strcmp(word, "first") == 0 ? NB_MERGE_FIRST
-           : strcmp(word, "last") == 0  ? NB_MERGE_LAST
-                                        : NB_MERGE_MATES;
-}
-
-static int psf_named(const char *word)
-{
-    return strcmp(word, "fiber") == 0 ? NB_PSF_FIBER : NB_PSF_GAUSS;
-}
-
-static int precision_named(const char *word)
-{
-    return strcmp(word, "float") == 0 ? NB_PRECISION_SINGLE : NB_PRECISION_DOUBLE;
-}
-
-static int strategy_named(const char *word)
-{
-    return strcmp(word, "auto") == 0    ? NB_STRATEGY_AUTO
-           : strcmp(word, "spots") == 0 ? NB_STRATEGY_SPOTS
-           : strcmp(word, "lanes") == 0 ? NB_STRATEGY_LANES
-                                        : NB_STRATEGY_REFERENCE;
-}
-
-static int compiling_named(const char *word)
-{
-    return strcmp(word, "off") == 0    ? NB_COMPILE_OFF
-           : strcmp(word, "tune") == 0 ? NB_COMPILE_TUNE
-                                       : NB_COMPILE_ON;
-}
-
-static int loss_named(const char *word)
-{
-    return strcmp(word, "readout") == 0  ? NB_LOSS_READOUT
-           : strcmp(word, "gauss") == 0  ? NB_LOSS_GAUSS
-           : strcmp(word, "huber") == 0  ? NB_LOSS_HUBER
-           : strcmp(word, "cauchy") == 0 ? NB_LOSS_CAUCHY
-                                         : NB_LOSS_POISSON;
-}
-
-static int system_named(const char *word)
-{
-    static const char *const names[] = {"auto",         "triclinic",  "monoclinic",
-                                        "orthorhombic", "tetragonal", "hexagonal",
-                                        "rhombohedral", "cubic"};
-    int i = NB_SYSTEM_CUBIC;
-    while (i > NB_SYSTEM_NONE && strcmp(word, names[i]) != 0) i--;
-    return i;
-}
-
-static int model_named(const char *word)
-{
-    return strcmp(word, "gauss") == 0 ? NB_MOSAIC_GAUSS : NB_MOSAIC_DOMAINS;
-}
-
-static int is_on(const char *word)
-{
-    return strcmp(word, "on") == 0;
-}
-
-static int coarse_named(const char *word)
-{
-    return strcmp(word, "on") == 0    ? NB_COARSE_ON
-           : strcmp(word, "off") == 0 ? NB_COARSE_OFF
-                                      : NB_COARSE_AUTO;
-}
-
-static int scaling_named(const char *word)
-{
-    return strcmp(word, "counting") == 0 ? NB_FIT_SCALING_COUNTING
-           : strcmp(word, "misfit") == 0 ? NB_FIT_SCALING_MISFIT
-           : strcmp(word, "boxes") == 0  ? NB_FIT_SCALING_BOXES
-                                         : NB_FIT_SCALING_AUTO;
-}
-
-static int fitimage_named(const char *word)
-{
-    return strcmp(word, "residual") == 0 ? NB_FIT_RESIDUAL
-           : strcmp(word, "z") == 0      ? NB_FIT_Z
-                                         : NB_FIT_MODEL;
-}
-
 /* ---- options in their order ---- */
 
 /* Do what the column `sets` of an option says. */
@@ -273,6 +181,8 @@ static void apply(struct settings *s, const struct event *e)
     const int64_t whole = e->integer[0];
     const int count = (int)whole;
     const char *const text = e->text;
+    const char *const values = option_at(e->option)->values;
+    const int choice = text ? option_choice(values, text, strlen(text)) : -1;
 #define NO_SETTING (void)0
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
                group, flags, sets, help)                                                   \
