@@ -42,10 +42,11 @@ BEGIN {
     may["io"]          = "public base scene root"
     may["model"]       = "public base scene kernels io"
     may["fit"]         = "public base physics scene image io"
-    may["program"]     = "public"
+    may["command"]     = "public"
+    may["program"]     = "public command"
     may["mpi"]         = "public"
     # these may call every public function; the others none of root and api
-    client["check"] = client["io"] = client["fit"] = client["program"] = client["mpi"] = 1
+    client["check"] = client["io"] = client["fit"] = client["command"] = client["program"] = client["mpi"] = 1
 }
 # The path below its room, and the name of the room unless it is the engine.
 function inside(path) {
@@ -61,7 +62,7 @@ function folder(path) {
 $1 == "@symbol" {
     if (!($2 in seen) && $2 !~ /embedded_sources/) next # an object of a file that is gone
     if ($4 == "U" || $4 == "w") uses[$2] = uses[$2] " " $3
-    else defined[folder($2) == "program", $3] = $2 # the program is linked with the library
+    else defined[folder($2) ~ /^(command|program)$/, $3] = $2 # the program is linked with the library
     next
 }
 FNR == 1 {
@@ -106,7 +107,7 @@ END {
         n = split(uses[file], name, " ")
         from = folder(file)
         for (i = 1; i <= n; i++) {
-            target = defined[from == "program", name[i]]
+            target = defined[from ~ /^(command|program)$/, name[i]]
             if (target == "") target = defined[0, name[i]]
             if (target == "" || target == file) continue
             to = folder(target)

@@ -1,12 +1,13 @@
 /* command.c - see glue.h. SPDX-License-Identifier: MIT */
+#include "nanobrag_command/command.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "glue.h"
-#include "nanobrag_program/run.h"
 
 struct nbpy_command {
-    struct run run;
+    struct command command;
     struct settings settings;
     struct messages messages;
     struct event_list events;
@@ -36,12 +37,12 @@ static void take_scene(nbpy_command *command)
     nb_status status = NB_OK;
 
     command->scene = command->settings.scene;
-    if (command->run.params.nset == 0) return;
-    status =
-        nb_simulator_resolved(command->run.sim, command->run.params.x, &command->scene);
+    if (command->command.params.nset == 0) return;
+    status = nb_simulator_resolved(command->command.sim, command->command.params.x,
+                                   &command->scene);
     if (status != NB_OK)
         command->code = message_status(&command->messages, status,
-                                       nb_context_message(command->run.ctx), 0);
+                                       nb_context_message(command->command.ctx), 0);
 }
 
 nbpy_command *nbpy_command_read(int argc, char **argv)
@@ -53,12 +54,12 @@ nbpy_command *nbpy_command_read(int argc, char **argv)
     command->messages.take = take_line;
     command->messages.user = command;
     command->messages.compat = parse_profile(argc, argv, &wrong);
-    command->run = (struct run){.s = &command->settings,
-                                .messages = &command->messages,
-                                .events = &command->events,
-                                .scene_only = 1,
-                                .argc = argc,
-                                .argv = argv};
+    command->command = (struct command){.s = &command->settings,
+                                        .messages = &command->messages,
+                                        .events = &command->events,
+                                        .scene_only = 1,
+                                        .argc = argc,
+                                        .argv = argv};
     if (wrong)
         command->code =
             message_usage(&command->messages,
@@ -66,8 +67,9 @@ nbpy_command *nbpy_command_read(int argc, char **argv)
                           wrong);
     else
         command->code = parse_arguments(&command->messages, argc, argv, &command->events);
-    if (!command->code) command->code = run_start(&command->run);
-    if (!command->code && !command->run.sim)
+    if (!command->code) command->code = command_settings(&command->command);
+    if (!command->code) command->code = command_scene(&command->command);
+    if (!command->code && !command->command.sim)
         command->code =
             message_usage(&command->messages, "the options describe no scene: give -cell");
     if (!command->code) take_scene(command);
@@ -96,28 +98,28 @@ const nb_options *nbpy_command_options(const nbpy_command *command)
 
 int nbpy_command_keep_atoms(nbpy_command *command)
 {
-    nb_simulator_free(command->run.sim);
-    command->run.sim = NULL;
-    return command->run.inputs.structure != NULL;
+    nb_simulator_free(command->command.sim);
+    command->command.sim = NULL;
+    return command->command.inputs.structure != NULL;
 }
 
 nb_hkl *nbpy_command_factors(nbpy_command *command, const nb_scene *scene)
 {
     struct settings settings = command->settings;
-    struct inputs inputs = command->run.inputs;
+    struct inputs inputs = command->command.inputs;
 
     settings.scene = *scene;
     inputs.hkl = NULL;
     inputs.sources = (nb_source *)(uintptr_t)scene->beam.source;
     inputs.nsource = scene->beam.nsource;
-    (void)factors_calculate(&inputs, &settings, &command->messages, command->run.ctx);
+    (void)factors_calculate(&inputs, &settings, &command->messages, command->command.ctx);
     return inputs.hkl;
 }
 
 void nbpy_command_free(nbpy_command *command)
 {
     if (!command) return;
-    run_free(&command->run);
+    command_free(&command->command);
     events_free(&command->events);
     messages_free(&command->messages);
     free(command->lines);

@@ -66,7 +66,7 @@ ENUMS = {
 FLAGS = {"Given", "Quirk", "Smooth", "Found", "Integrated"}
 # constants that name no choice of a user
 NO_ENUM = {"NB_DEVICE_CPU", "NB_TYPE_INT", "NB_DONATE", "NB_DEVICE_AUTO", "NB_GRADCHECK_LOSSES", "NB_ATOM_NUMBERS",
-           "NB_FIT_SHELLS", "NB_FIT_FITTED", "NB_COLUMN_OTHER"}  # fmt: skip
+           "NB_FIT_SHELLS", "NB_FIT_FITTED", "nb_column_type"}  # fmt: skip
 # enums of members whose comment does not say "enum nb_..."
 MEMBER_ENUMS = {
     ("nb_scene", "given"): "Given", ("nb_scene", "quirks"): "Quirk", ("nb_param", "smooth"): "Smooth",

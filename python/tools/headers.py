@@ -14,6 +14,7 @@ from pathlib import Path
 HEADERS = [
     "status", "array", "context", "io", "scene", "params", "simulator", "description", "compile",
     "image", "gradcheck", "structure", "fit", "experiment", "formats", "geometry",
+    "reflections",
 ]  # fmt: skip
 # those of which nothing is taken: macros, what includes the others, and a library of its own
 NOT_READ = ["export", "nanobrag", "mpi"]

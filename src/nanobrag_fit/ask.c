@@ -54,7 +54,7 @@ static size_t propose(nb_fit *fit)
 
     for (size_t i = 0; i < fit_ntrack(fit); i++) {
         struct fit_track *track = fit->track + i;
-        const struct fit_slice s = fit_slice_of(fit, track);
+        const struct fit_values s = fit_values_of(fit, track);
 
         if (!goes_on(fit, track) || !track_propose(fit, track)) continue;
         live++;
@@ -258,7 +258,7 @@ static void take_weighed(nb_fit *fit)
 /* Takes the loss of a track at the values that were read; and whether it has ended. */
 static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
 {
-    const size_t shot = fit_slice_of(fit, track).shot;
+    const size_t shot = fit_values_of(fit, track).shot;
     const double here = fit_loss_at(fit, track, &fit->trial);
 
     if (fit->alone && fit->trial.status[shot] == FIT_SKIPPED) return NB_OK;

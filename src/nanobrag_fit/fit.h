@@ -200,7 +200,7 @@ struct fit_track {
 };
 
 /* The parameters and shots of a track. */
-struct fit_slice {
+struct fit_values {
     size_t first, n, shot, nshot;
 };
 
@@ -336,7 +336,7 @@ double fit_broad(const nb_fit *fit, size_t shot);
 
 /* Returns the number of tracks, and what a track moves. */
 size_t fit_ntrack(const nb_fit *fit);
-struct fit_slice fit_slice_of(const nb_fit *fit, const struct fit_track *track);
+struct fit_values fit_values_of(const nb_fit *fit, const struct fit_track *track);
 
 /* Returns the loss of all shots at a point, or of a track, and of their restraints. */
 double fit_total(const nb_fit *fit, const struct fit_point *point);

@@ -77,7 +77,7 @@ static int is_bad(const nb_fit *fit, const struct fit_track *track)
 
 int track_again(nb_fit *fit, struct fit_track *track)
 {
-    const struct fit_slice s = fit_slice_of(fit, track);
+    const struct fit_values s = fit_values_of(fit, track);
 
     if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
         return 0;

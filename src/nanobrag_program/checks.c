@@ -18,23 +18,23 @@
 /* The full width of the narrowest spot, pixels. */
 static double spot_width(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const int shape = run->resolved.crystal.shape;
+    const nb_description *d = &run->command.description;
+    const int shape = run->command.resolved.crystal.shape;
     const double *n = d->ncells;
     double edge = d->sample_max;
     if ((shape == NB_SHAPE_GAUSS || shape == NB_SHAPE_TOPHAT)
-        && (run->resolved.quirks & NB_QUIRK_GAUSS_METRIC))
+        && (run->command.resolved.quirks & NB_QUIRK_GAUSS_METRIC))
         edge = n[0] * n[1] * n[2];
     return edge > 0 ? fabs(d->pixel_reciprocal) / edge : INFINITY;
 }
 
 static void check_spots(struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double width = spot_width(run);
     /* the rule went as far as it goes, and has said so */
-    if (width * d->oversample >= 1 || run->s->scene.oversample <= 0) return;
-    message_warning(run->messages,
+    if (width * d->oversample >= 1 || run->command.s->scene.oversample <= 0) return;
+    message_warning(run->command.messages,
                     "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
                     "lost between them; use -oversample %d",
                     width, d->oversample, (int)fmin(ceil(3 / width), 10000));
@@ -43,8 +43,8 @@ static void check_spots(struct run *run)
 /* Warn when a spot can fall between two phi steps. */
 static void check_rocking(struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     const double step = fabs(d->phi_step) * RADIAN;
     const double reach = scene->dmin > 0 ? fmin(d->qmax, 1 / scene->dmin) : d->qmax;
     const double divergence = fmax(d->divergence[0], d->divergence[1]);
@@ -54,7 +54,7 @@ static void check_rocking(struct run *run)
         1 / (d->sample_max * reach) + 2 * widest * RADIAN + divergence + d->dispersion;
     if (d->integrated & NB_INTEGRATED_ROTATION || !(step > width)) return;
     const double rotation = fabs(scene->scan.osc) * RADIAN;
-    message_warning(run->messages,
+    message_warning(run->command.messages,
                     "the phi step of %.3g degree is wider than the rocking width of %.3g "
                     "degree: spots are missed; use -phisteps %.0f",
                     step / RADIAN, width / RADIAN, ceil(2 * rotation / width));
@@ -77,7 +77,7 @@ enum { GRID = 48 }; /* points of a coarse grid along an edge */
 static int outside_points(const struct run *run, const nb_description *panel,
                           const int part[4], const double axes[9])
 {
-    const nb_scene *scene = &run->resolved;
+    const nb_scene *scene = &run->command.resolved;
     const struct view view = {panel, scene->beam.wavelength};
     const double step[2] = {(part[1] - part[0]) / (double)GRID,
                             (part[3] - part[2]) / (double)GRID};
@@ -89,7 +89,7 @@ static int outside_points(const struct run *run, const nb_description *panel,
                    part[2] + (slow + 0.5) * step[1], q);
             const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
             if (!(scene->dmin > 0 && length * scene->dmin > 1))
-                outside += is_outside(&run->inputs.hkl_info, axes, q);
+                outside += is_outside(&run->command.inputs.hkl_info, axes, q);
         }
     return outside;
 }
@@ -98,12 +98,13 @@ static int outside_points(const struct run *run, const nb_description *panel,
  * Returns its number of pixels. */
 static double part_of_panel(const struct run *run, int i, nb_description *seen, int part[4])
 {
-    const int *roi = run->resolved.detector.roi;
+    const int *roi = run->command.resolved.detector.roi;
     nb_panel panel;
     memcpy(part, roi, 4 * sizeof *part);
-    *seen = run->description;
+    *seen = run->command.description;
     if (seen->npanel > 0) {
-        if (nb_simulator_panel(run->sim, run->params.x, i, &panel) != NB_OK) return 0;
+        if (nb_simulator_panel(run->command.sim, run->command.params.x, i, &panel) != NB_OK)
+            return 0;
         const int first[2] = {panel.fast0, panel.slow0};
         const int size[2] = {panel.nfast, panel.nslow};
         for (int k = 0; k < 4; k++) {
@@ -122,9 +123,11 @@ static double part_of_panel(const struct run *run, int i, nb_description *seen, 
 /* The share of a coarse grid of pixels whose nearest hkl lies outside the list's box. */
 static double outside_share(const struct run *run, int phi)
 {
-    const int n = run->description.npanel > 0 ? run->description.npanel : 1;
+    const int n = run->command.description.npanel > 0 ? run->command.description.npanel : 1;
     double axes[9], outside = 0, pixels = 0;
-    if (nb_simulator_orientation(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
+    if (nb_simulator_orientation(run->command.sim, run->command.params.x, phi, 0, axes)
+        != NB_OK)
+        return 0;
     for (int i = 0; i < n; i++) {
         nb_description seen;
         int part[4];
@@ -137,17 +140,17 @@ static double outside_share(const struct run *run, int phi)
 
 static void check_list(struct run *run)
 {
-    const nb_hkl_info *info = &run->inputs.hkl_info;
-    if (!run->inputs.hkl) return;
+    const nb_hkl_info *info = &run->command.inputs.hkl_info;
+    if (!run->command.inputs.hkl) return;
     const double share =
-        fmax(outside_share(run, 0), outside_share(run, run->description.nphi - 1));
+        fmax(outside_share(run, 0), outside_share(run, run->command.description.nphi - 1));
     if (!(share > 0)) return;
-    message_warning(run->messages,
+    message_warning(run->command.messages,
                     "%.3g %% of the pixels ask for hkl outside the list (h %d to %d, k %d "
                     "to %d, l %d to %d), which get F = %g; the detector reaches %.3g A",
                     100 * share, info->min[0], info->max[0], info->min[1], info->max[1],
-                    info->min[2], info->max[2], run->resolved.crystal.default_f,
-                    1 / run->description.qmax);
+                    info->min[2], info->max[2], run->command.resolved.crystal.default_f,
+                    1 / run->command.description.qmax);
 }
 
 /* The reciprocal axes, in rows, of axes in rows. */
@@ -169,11 +172,11 @@ static void reciprocal_axes(const double axes[9], double out[9])
  * is for the mean wavelength and the central direction. */
 static double largest_q(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     double shortest = scene->beam.wavelength * (1 - d->dispersion / 2);
-    for (int i = 0; i < run->inputs.nsource; i++)
-        shortest = fmin(shortest, run->inputs.sources[i].wavelength);
+    for (int i = 0; i < run->command.inputs.nsource; i++)
+        shortest = fmin(shortest, run->command.inputs.sources[i].wavelength);
     const double spread = fmax(d->divergence[0], d->divergence[1]);
     const double q = d->qmax * scene->beam.wavelength / shortest + spread / shortest;
     return scene->dmin > 0 ? fmin(q, 1 / scene->dmin) : q;
@@ -184,7 +187,7 @@ static double largest_q(const struct run *run)
 static int list_reaches(const struct run *run, const double axes[9], double reach)
 {
     enum { MOST = 4000000 };
-    const nb_hkl_info *info = &run->inputs.hkl_info;
+    const nb_hkl_info *info = &run->command.inputs.hkl_info;
     int low[3], high[3];
     double cells = 1, inverse[9];
     for (int i = 0; i < 3; i++) {
@@ -206,7 +209,7 @@ static int list_reaches(const struct run *run, const double axes[9], double reac
                     square += q * q;
                 }
                 if (square > 0 && square <= reach * reach
-                    && nb_hkl_get(run->inputs.hkl, h, k, l, NULL))
+                    && nb_hkl_get(run->command.inputs.hkl, h, k, l, NULL))
                     return 1;
             }
     return 0;
@@ -216,20 +219,22 @@ static int list_reaches(const struct run *run, const double axes[9], double reac
  * 1 <= |index| <= |q| times the edge: below 1 over the longest edge there is none. */
 static void check_reach(struct run *run)
 {
-    const double *cell = run->description.cell;
+    const double *cell = run->command.description.cell;
     const double reach = largest_q(run), longest = fmax(fmax(cell[0], cell[1]), cell[2]);
     double axes[9];
     if (!(reach > 0)) return;
     if (reach * longest < 1)
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "no reflection can reach the detector, which sees spacings above "
                         "%.3g A: the longest edge of the cell is %.3g A; check -energy or "
                         "-lambda, -distance and -cell",
                         1 / reach, longest);
-    else if (run->inputs.hkl && run->resolved.crystal.default_f == 0
-             && nb_simulator_orientation(run->sim, run->params.x, 0, 0, axes) == NB_OK
+    else if (run->command.inputs.hkl && run->command.resolved.crystal.default_f == 0
+             && nb_simulator_orientation(run->command.sim, run->command.params.x, 0, 0,
+                                         axes)
+                    == NB_OK
              && !list_reaches(run, axes, reach))
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "no listed reflection can reach the detector, which sees spacings "
                         "above %.3g A; check the list, -energy or -lambda, and -distance",
                         1 / reach);
@@ -239,10 +244,10 @@ static void check_reach(struct run *run)
  * somewhere. */
 static int tolerance_decides(const struct run *run)
 {
-    const int shape = run->resolved.crystal.shape;
-    const int bent =
-        run->resolved.detector.curved && (run->resolved.quirks & NB_QUIRK_CURVED);
-    return run->s->how.strategy == NB_STRATEGY_AUTO && shape != NB_SHAPE_SQUARE
+    const int shape = run->command.resolved.crystal.shape;
+    const int bent = run->command.resolved.detector.curved
+                     && (run->command.resolved.quirks & NB_QUIRK_CURVED);
+    return run->command.s->how.strategy == NB_STRATEGY_AUTO && shape != NB_SHAPE_SQUARE
            && shape != NB_SHAPE_ROUND && !bent;
 }
 
@@ -250,15 +255,15 @@ static int tolerance_decides(const struct run *run)
  * which may also be the reason why neither is used. */
 static void check_loop(struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     if (float_is_idle(run))
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "-precision float has no effect: float would pass -tolerance %.3g, "
                         "so the run is in double",
                         d->tolerance);
-    else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_PRECISION_DOUBLE
+    else if (run->command.s->given[OPT_TOLERANCE] && d->precision == NB_PRECISION_DOUBLE
              && d->strategy != NB_STRATEGY_SPOTS && !tolerance_decides(run))
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "-tolerance has no effect: every sample is summed in double");
 }
 
@@ -272,9 +277,9 @@ static int writes_smv(const struct settings *s)
  * detector and a spindle along the fast axis. */
 static void check_header(struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     double upright = 0, along = 0, facing = 0;
-    if (!writes_smv(run->s)) return;
+    if (!writes_smv(run->command.s)) return;
     for (int i = 0; i < 3; i++) {
         const int j = (i + 1) % 3, k = (i + 2) % 3;
         upright += d->beam[i] * d->normal[i];
@@ -282,54 +287,54 @@ static void check_header(struct run *run)
         facing += d->beam[i] * (d->fast[j] * d->slow[k] - d->fast[k] * d->slow[j]);
     }
     const char *what = NULL;
-    if (run->resolved.detector.curved)
+    if (run->command.resolved.detector.curved)
         what = "a curved detector";
-    else if (run->description.npanel > 1)
+    else if (run->command.description.npanel > 1)
         what = "several panels";
     else if (upright < 1 - 1e-10)
         what = "a tilted detector";
-    else if (fabs(fabs(along) - 1) > 1e-10 && run->resolved.scan.osc != 0)
+    else if (fabs(fabs(along) - 1) > 1e-10 && run->command.resolved.scan.osc != 0)
         what = "a spindle that is not along the fast axis";
-    else if (facing < 0 && run->resolved.scan.osc != 0)
+    else if (facing < 0 && run->command.resolved.scan.osc != 0)
         what = "a rotation on a detector whose axes are mirrored (fast x slow against the "
                "beam, as with -adxv)";
-    else if (run->resolved.scan.osc < 0)
+    else if (run->command.resolved.scan.osc < 0)
         what = "a negative oscillation";
     if (what)
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "the SMV header cannot carry %s: other programs will read a wrong "
                         "geometry from it; -truth has the true one for DIALS",
                         what);
-    if (run->s->adc != floor(run->s->adc))
-        message_warning(run->messages,
+    if (run->command.s->adc != floor(run->command.s->adc))
+        message_warning(run->command.messages,
                         "-adc %g is no whole number: dxtbx may refuse the header's "
                         "ADC_OFFSET",
-                        run->s->adc);
+                        run->command.s->adc);
 }
 
 static void check_names(struct run *run)
 {
     static const int kinds[] = {OUT_INT, OUT_NOISE, OUT_IMAGE};
-    if (run->s->given[OPT_IMAGES]) return;
+    if (run->command.s->given[OPT_IMAGES]) return;
     for (int i = 0; i < 3; i++) {
-        const char *const name = run->s->out[kinds[i]];
-        if (kinds[i] == OUT_IMAGE && image_format(run->s) == IMAGE_NXMX) continue;
+        const char *const name = run->command.s->out[kinds[i]];
+        if (kinds[i] == OUT_IMAGE && image_format(run->command.s) == IMAGE_NXMX) continue;
         if (name && !strpbrk(output_base(name), "0123456789")
             && strncmp(name, "/dev/", 5) != 0)
-            message_note(run->messages,
+            message_note(run->command.messages,
                          "%s holds no number; dials.import refuses such names", name);
     }
 }
 
 static void check_seeds(struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     if (settings_draw(s) && s->seed_from_clock)
-        message_record(run->messages,
+        message_record(run->command.messages,
                        "noise seed from the clock: -seed %lld makes this image again",
                        (long long)s->seed);
     if (s->random_misset && s->misset_seed_from_clock)
-        message_record(run->messages,
+        message_record(run->command.messages,
                        "orientation seed from the clock: -misset_seed %lld makes it again",
                        (long long)s->misset_seed);
 }
@@ -337,11 +342,11 @@ static void check_seeds(struct run *run)
 /* Warn of fringes that end within a cell. */
 static void check_whole(struct run *run)
 {
-    const double *n = run->description.ncells;
+    const double *n = run->command.description.ncells;
     int is_whole = 1;
     for (int i = 0; i < 3; i++) is_whole &= n[i] == floor(n[i]);
-    if (run->resolved.crystal.shape != NB_SHAPE_SQUARE || is_whole) return;
-    message_warning(run->messages,
+    if (run->command.resolved.crystal.shape != NB_SHAPE_SQUARE || is_whole) return;
+    message_warning(run->command.messages,
                     "a square crystal of %g x %g x %g cells: its image jumps between "
                     "reflections unless these are whole; -gauss_xtal and other shapes take "
                     "any number",
@@ -352,7 +357,7 @@ static void check_whole(struct run *run)
  * `other`. */
 static int is_fitted(const struct run *run, const char *begin, const char *other)
 {
-    const char *const lists[] = {run->s->fit.shared, run->s->fit.own};
+    const char *const lists[] = {run->command.s->fit.shared, run->command.s->fit.own};
     const size_t n = strlen(begin);
     for (int i = 0; i < 2; i++) {
         const char *at = lists[i];
@@ -366,16 +371,16 @@ static int is_fitted(const struct run *run, const char *begin, const char *other
 /* Warn of a second mosaic spread that a crystal without a first one does not have. */
 static void check_tail(struct run *run)
 {
-    const nb_crystal *c = &run->resolved.crystal;
+    const nb_crystal *c = &run->command.resolved.crystal;
     const double *const spread = c->mosaic;
     const int has_spread = spread[0] > 0 || spread[1] > 0 || spread[2] > 0;
-    if (run->s->given[OPT_SHOTS]) return; /* these may set one */
+    if (run->command.s->given[OPT_SHOTS]) return; /* these may set one */
     if (c->mosaic_tail > 0 && !has_spread && !is_fitted(run, "mosaic", "_tail"))
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "-mosaic_tail has no effect without -mosaic or -mosaic_tensor");
-    if (run->s->given[OPT_MOSAIC_TAIL_WIDTH] && c->mosaic_tail == 0
+    if (run->command.s->given[OPT_MOSAIC_TAIL_WIDTH] && c->mosaic_tail == 0
         && !is_fitted(run, "mosaic_tail", "_width"))
-        message_warning(run->messages,
+        message_warning(run->command.messages,
                         "-mosaic_tail_width has no effect without -mosaic_tail");
 }
 
@@ -385,7 +390,7 @@ void checks_before(struct run *run)
     check_rocking(run);
     check_list(run);
     check_loop(run);
-    if (run->s->compat) return;
+    if (run->command.s->compat) return;
     check_whole(run);
     check_reach(run);
     check_header(run);
@@ -397,7 +402,7 @@ void checks_before(struct run *run)
 /* Warn of pixels at the end of a file's range, and name the first images that have some. */
 static void check_overloads(struct run *run, int kind, const char *what)
 {
-    const int wide = kind == OUT_IMAGE && image_format(run->s) != IMAGE_SMV;
+    const int wide = kind == OUT_IMAGE && image_format(run->command.s) != IMAGE_SMV;
     enum { NAMED = 3 };
     char names[512] = "";
     long long pixels = 0;
@@ -414,8 +419,8 @@ static void check_overloads(struct run *run, int kind, const char *what)
                                        files > 1 ? ", " : "", result->file[kind]);
     }
     if (pixels == 0) return;
-    message_warning(run->messages, "%lld pixels of %s are saturated at %d: %s%s", pixels,
-                    what, wide ? INT32_MAX : UINT16_MAX, names,
+    message_warning(run->command.messages, "%lld pixels of %s are saturated at %d: %s%s",
+                    pixels, what, wide ? INT32_MAX : UINT16_MAX, names,
                     files > NAMED ? ", and more" : "");
 }
 
@@ -424,19 +429,19 @@ static void check_photons(struct run *run)
 {
     for (int i = 0; i < run->done; i++) {
         const double sum = run->results[i].statistics.sum;
-        if (!settings_draw(run->s) || run->results[i].kept || !(sum < 1)) continue;
-        message_warning(run->messages,
+        if (!settings_draw(run->command.s) || run->results[i].kept || !(sum < 1)) continue;
+        message_warning(run->command.messages,
                         "image %d holds %.3g photons in all, so its noise is empty: "
                         "-fluence is in photons/m^2, and a crystal of N^3 cells scatters "
                         "as N^3",
-                        run->s->first + i + 1, sum);
+                        run->command.s->first + i + 1, sum);
         return;
     }
 }
 
 void checks_after(struct run *run)
 {
-    if (run->s->compat) return;
+    if (run->command.s->compat) return;
     check_photons(run);
     check_overloads(run, OUT_INT, "the scaled image");
     check_overloads(run, OUT_NOISE, "the image with noise");

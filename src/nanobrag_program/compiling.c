@@ -30,9 +30,10 @@ const char *compiling_off_by(void)
 
 void compiling_note(struct run *run)
 {
-    if (!compiling_off_by() || !run->s->given[OPT_COMPILE]) return;
-    if (run->s->compile == NB_COMPILE_OFF) return;
-    message_note(run->messages,
+    if (!compiling_off_by() || !run->command.s->given[OPT_COMPILE]) return;
+    if (run->command.s->compile == NB_COMPILE_OFF) return;
+    message_note(run->command.messages,
                  "compiled mode is off: %s in the environment wins over -compile %s",
-                 compiling_off_by(), run->s->compile == NB_COMPILE_TUNE ? "tune" : "on");
+                 compiling_off_by(),
+                 run->command.s->compile == NB_COMPILE_TUNE ? "tune" : "on");
 }

@@ -52,15 +52,15 @@ static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int
                            struct trial *trial)
 {
     const struct run *run = estimate->run;
-    nb_array image =
-        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    nb_array image = nb_array_f64(run->image, run->command.description.nslow,
+                                  run->command.description.nfast);
     nb_description d;
     nb_simulator *sim;
     nb_status status;
 
     trial->seconds = INFINITY;
     scene->oversample = oversample;
-    status = nb_simulator_create(estimate->ctx, scene, NULL, &run->s->how, &sim);
+    status = nb_simulator_create(estimate->ctx, scene, NULL, &run->command.s->how, &sim);
     if (status != NB_OK) return status;
     status = nb_simulator_describe(sim, NULL, &d);
     if (status == NB_OK) trial->pixels = (double)d.pixels;
@@ -79,10 +79,10 @@ static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int
 static nb_status measure(struct estimate *estimate)
 {
     const struct run *run = estimate->run;
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double per_pixel =
         d->evaluations / (double)d->pixels / d->oversample / d->oversample;
-    nb_scene scene = run->resolved;
+    nb_scene scene = run->command.resolved;
     struct trial before = {0, 0}, now;
     double share, b;
     int k = 1;
@@ -93,7 +93,7 @@ static nb_status measure(struct estimate *estimate)
         nb_status status = try_image(estimate, &scene, k, &now);
 
         if (status == NB_OK && now.pixels < 1) { /* a mask hides the middle */
-            memcpy(scene.detector.roi, run->resolved.detector.roi,
+            memcpy(scene.detector.roi, run->command.resolved.detector.roi,
                    sizeof scene.detector.roi);
             status = try_image(estimate, &scene, k, &now);
         }
@@ -123,33 +123,34 @@ static void write_time(double seconds, char *out, size_t size)
 
 int estimate_check(struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double least =
         d->strategy == NB_STRATEGY_SPOTS ? spots_measured_from : measured_from;
     const int ranks = run->team ? run->team->ranks : 1;
-    const int n = d->oversample, images = (run->s->images + ranks - 1) / ranks;
+    const int n = d->oversample, images = (run->command.s->images + ranks - 1) / ranks;
     struct estimate e = {.run = run};
     double affordable, seconds;
     char time[40], message[512] = "";
     nb_status status;
 
-    if (run->s->compat || run->s->given[OPT_OVERSAMPLE] || n < 4) return 0;
+    if (run->command.s->compat || run->command.s->given[OPT_OVERSAMPLE] || n < 4) return 0;
     if (d->evaluations * images < least) return 0;
-    status =
-        run_context(run, run->s->compile == NB_COMPILE_OFF ? NB_COMPILE_OFF : NB_COMPILE_ON,
-                    &e.ctx);
+    status = command_context(&run->command,
+                             run->command.s->compile == NB_COMPILE_OFF ? NB_COMPILE_OFF
+                                                                       : NB_COMPILE_ON,
+                             &e.ctx);
     if (status == NB_OK) {
         status = measure(&e);
         (void)snprintf(message, sizeof message, "%s", nb_context_message(e.ctx));
         nb_context_free(e.ctx);
     }
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    if (status != NB_OK) return message_status(run->messages, status, message, 0);
+    if (status != NB_OK) return message_status(run->command.messages, status, message, 0);
     seconds = images * (e.a + e.b * n * n);
     if (seconds < longest) return 0;
     affordable = e.b > 0 ? floor(sqrt(fmax(longest / images - e.a, 0) / e.b)) : 1;
     write_time(seconds, time, sizeof time);
-    return message_usage(run->messages,
+    return message_usage(run->command.messages,
                          "automatic oversampling is %d-fold, %.3g samples a pixel, and "
                          "would "
                          "take about %s; give -oversample (%d takes ten minutes, %d itself "

@@ -13,14 +13,14 @@
 
 static void explain_geometry(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const struct view view = {d, run->resolved.beam.wavelength};
+    const nb_description *d = &run->command.description;
+    const struct view view = {d, run->command.resolved.beam.wavelength};
     double beam[2];
     printf("\ngeometry\n");
     if (d->npanel > 0)
         printf("  panels                      %d; below is %s (%d), the nearest to the "
                "beam\n",
-               d->npanel, run->resolved.detector.panel[d->panel].name, d->panel);
+               d->npanel, run->command.resolved.detector.panel[d->panel].name, d->panel);
     printf("  first pixel's outer corner  %.9g %.9g %.9g mm (lab)\n", d->origin[0],
            d->origin[1], d->origin[2]);
     const int meets = view_beam(&view, beam);
@@ -63,17 +63,18 @@ const char *precision_word(const nb_description *d)
 
 int float_is_idle(const struct run *run)
 {
-    return run->s->how.precision == NB_PRECISION_SINGLE
-           && run->description.precision == NB_PRECISION_DOUBLE;
+    return run->command.s->how.precision == NB_PRECISION_SINGLE
+           && run->command.description.precision == NB_PRECISION_DOUBLE;
 }
 
 static void explain_loop(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     printf("  images on                   %s: %s\n", d->device, d->device_why);
     printf("  derivatives on              %s: %s\n", d->derivatives, d->derivatives_why);
-    const int asked_float = run->s->how.precision == NB_PRECISION_SINGLE;
-    const int threads = nb_context_threads(run->ctx); /* at most; a plan may use fewer */
+    const int asked_float = run->command.s->how.precision == NB_PRECISION_SINGLE;
+    const int threads =
+        nb_context_threads(run->command.ctx); /* at most; a plan may use fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
            float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel, threads,
@@ -90,22 +91,22 @@ static void explain_loop(const struct run *run)
 /* The sensor and the layers that stand for its depth. */
 static void explain_sensor(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     if (!(d->thickness > 0)) return;
     printf("  sensor                      %.9g um, leaves 1/e within %.6g um\n",
            d->thickness, 1e6 / d->mu);
     printf("  layers                      %d, the first %.4g um deep", d->nlayers,
            d->layer_depth);
     if (d->nlayers > 1) printf(", %.4g um apart", d->layer_step);
-    printf(", at %s\n", run->resolved.detector.layer_cosine > 0
+    printf(", at %s\n", run->command.resolved.detector.layer_cosine > 0
                             ? "the mean depth of capture"
-                        : run->s->compat ? "their fronts"
-                                         : "their middles (-detector_thicksteps)");
+                        : run->command.s->compat ? "their fronts"
+                                                 : "their middles (-detector_thicksteps)");
 }
 
 static void explain_work(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double width = d->pixel_reciprocal / d->sample_max;
     printf("\nsampling\n");
     printf("  spot width                  %.4g pixels (sub-pixel 1/%d, %d wanted)\n", width,
@@ -118,14 +119,14 @@ static void explain_work(const struct run *run)
     if (d->strategy == NB_STRATEGY_SPOTS)
         printf("%30sin the sum; spots visit only those near a reflection\n", "");
     explain_loop(run);
-    printf("  images                      %d\n", run->s->images);
+    printf("  images                      %d\n", run->command.s->images);
 }
 
 /* print the library's own description, whose first line becomes the title */
 static void explain_compiled(struct run *run)
 {
     const char *indent = "\n";
-    for (const char *line = nb_simulator_explain(run->sim); *line;) {
+    for (const char *line = nb_simulator_explain(run->command.sim); *line;) {
         const size_t n = strcspn(line, "\n");
         printf("%s%.*s\n", indent, (int)n, line);
         line += n + (line[n] == '\n');

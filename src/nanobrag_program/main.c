@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "nanobrag_program/message.h"
-#include "nanobrag_program/options/command_line.h"
-#include "nanobrag_program/options/generate.h"
-#include "nanobrag_program/options/help.h"
-#include "nanobrag_program/options/options.h"
+#include "nanobrag_command/message.h"
+#include "nanobrag_command/options/command_line.h"
+#include "nanobrag_command/options/options.h"
+#include "nanobrag_program/help/generate.h"
+#include "nanobrag_program/help/help.h"
 #include "nanobrag_program/run.h"
 #include "nanobrag_program/share/team.h"
 
@@ -85,11 +85,14 @@ static int start(struct messages *messages, const struct team *team, int argc, c
         return message_usage(messages,
                              "nothing asked for; nanobrag -help lists the options");
     int code = parse_arguments(messages, argc, argv, &events);
-    struct run run = {.messages = messages,
-                      .events = &events,
-                      .team = team,
-                      .argc = argc,
-                      .argv = argv};
+    struct run run = {.command = {.messages = messages,
+                                  .events = &events,
+                                  .argc = argc,
+                                  .argv = argv,
+                                  .several = team_several(team),
+                                  .threads = team ? team->threads : 0,
+                                  .milliseconds = team ? team->milliseconds : 0},
+                      .team = team};
     if (!code)
         code = generate(&events, team_speaks(team)) ? printed(messages) : run_program(&run);
     events_free(&events);

@@ -30,8 +30,8 @@ static void report_crystal(const struct run *run)
         [NB_SHAPE_GAUSS] = "gauss",           [NB_SHAPE_TOPHAT] = "tophat",
         [NB_SHAPE_GAUSS_STAR] = "gauss_star",
     };
-    const nb_description *d = &run->description;
-    const nb_crystal *crystal = &run->resolved.crystal;
+    const nb_description *d = &run->command.description;
+    const nb_crystal *crystal = &run->command.resolved.crystal;
     const double *c = d->cell, *n = d->ncells;
     const double um = 1e-4; /* of an Angstrom */
 
@@ -57,20 +57,21 @@ static void report_crystal(const struct run *run)
                "the same)\n",
                d->spot_sum);
     char atoms[48] = "";
-    if (run->inputs.structure)
+    if (run->command.inputs.structure)
         snprintf(atoms, sizeof atoms, " (%zu atoms)",
-                 nb_structure_natom(run->inputs.structure));
-    if (run->inputs.hkl)
+                 nb_structure_natom(run->command.inputs.structure));
+    if (run->command.inputs.hkl)
         printf("           F of %zu reflections from %s%s, else %g electrons\n",
-               run->inputs.hkl_info.count, factors_source(run), atoms, crystal->default_f);
+               run->command.inputs.hkl_info.count, factors_source(&run->command), atoms,
+               crystal->default_f);
     else
         printf("           F = %g electrons for every reflection\n", crystal->default_f);
 }
 
 static void report_beam(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const double lambda = run->resolved.beam.wavelength;
+    const nb_description *d = &run->command.description;
+    const double lambda = run->command.resolved.beam.wavelength;
 
     printf("beam       %g A (%.6g keV), %g photons/m^2", lambda, KEV_ANGSTROEM / lambda,
            d->fluence);
@@ -84,8 +85,8 @@ static void report_beam(const struct run *run)
 /* The panel that the direct beam meets, or is nearest to. */
 static const char *panel_name(const struct run *run, char text[48])
 {
-    const int i = run->description.panel;
-    const char *const name = run->resolved.detector.panel[i].name;
+    const int i = run->command.description.panel;
+    const char *const name = run->command.resolved.detector.panel[i].name;
 
     if (*name)
         snprintf(text, 48, "%s", name);
@@ -96,9 +97,9 @@ static const char *panel_name(const struct run *run, char text[48])
 
 static void report_detector(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_detector *detector = &run->resolved.detector;
-    const struct view view = {d, run->resolved.beam.wavelength};
+    const nb_description *d = &run->command.description;
+    const nb_detector *detector = &run->command.resolved.detector;
+    const struct view view = {d, run->command.resolved.beam.wavelength};
     const int *roi = detector->roi;
     double beam[2];
     char text[48];
@@ -143,19 +144,20 @@ static void report_model(const nb_description *d)
 
 static void report_sampling(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scan *scan = &run->resolved.scan;
-    const double *const mosaic = run->resolved.crystal.mosaic;
+    const nb_description *d = &run->command.description;
+    const nb_scan *scan = &run->command.resolved.scan;
+    const double *const mosaic = run->command.resolved.crystal.mosaic;
 
     if (scan->osc != 0)
-        printf("scan       %d image%s of %g degree from %g degree\n", run->s->images,
-               plural(run->s->images), scan->osc, scan->phi0);
+        printf("scan       %d image%s of %g degree from %g degree\n",
+               run->command.s->images, plural(run->command.s->images), scan->osc,
+               scan->phi0);
     report_model(d);
     printf("sampling   %d x %d sub-pixels, %d phi %s%s, %d source%s, %d domain%s",
            d->oversample, d->oversample, d->nphi,
            d->integrated & NB_INTEGRATED_ROTATION ? "part" : "step", plural(d->nphi),
            d->nsource, plural(d->nsource), d->ndomains, plural(d->ndomains));
-    if (run->resolved.given & NB_GIVEN_MOSAIC_AXES)
+    if (run->command.resolved.given & NB_GIVEN_MOSAIC_AXES)
         printf(" over %g, %g, %g degree about a, c* x a, c*", mosaic[0], mosaic[1],
                mosaic[2]);
     else if (mosaic[0] > 0)
@@ -166,8 +168,8 @@ static void report_sampling(const struct run *run)
 
 static void report_engine(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const int threads = nb_context_threads(run->ctx);
+    const nb_description *d = &run->command.description;
+    const int threads = nb_context_threads(run->command.ctx);
 
     printf("run        %s in %s, ", strategy_word(d), precision_word(d));
     if (d->device[0] == 'c' && d->device[1] == 'p')
@@ -178,8 +180,8 @@ static void report_engine(const struct run *run)
 
 void report_start(struct run *run)
 {
-    if (run->s->quiet && !run->s->explain) return;
-    if (run->s->full_report) {
+    if (run->command.s->quiet && !run->command.s->explain) return;
+    if (run->command.s->full_report) {
         full_report_start(run);
         return;
     }
@@ -196,19 +198,19 @@ void report_image(const struct run *run, int i)
 {
     const struct result *result = &run->results[i];
     const nb_statistics *t = &result->statistics;
-    const nb_description *d = &run->description;
-    const nb_detector *detector = &run->resolved.detector;
+    const nb_description *d = &run->command.description;
+    const nb_detector *detector = &run->command.resolved.detector;
     const nb_panel *on = detector->npanel > 0 ? detector->panel + t->max_panel : NULL;
     const double pixel = on && on->pixel > 0 ? on->pixel : detector->pixel;
 
     const int64_t overloads =
-        run->s->out[OUT_NOISE] ? result->overloads : result->image_overloads;
+        run->command.s->out[OUT_NOISE] ? result->overloads : result->image_overloads;
 
-    if (run->s->quiet || run->s->full_report) return;
-    printf(run->shots ? "shot  " : "image ");
-    if (run->shots)
-        printf("%-4d ", run->s->first + i + 1);
-    else if (run->s->images > 1)
+    if (run->command.s->quiet || run->command.s->full_report) return;
+    printf(run->command.shots ? "shot  " : "image ");
+    if (run->command.shots)
+        printf("%-4d ", run->command.s->first + i + 1);
+    else if (run->command.s->images > 1)
         printf("%-4d phi %g degree, ", i + 1, result->phi);
     else
         printf("     ");
@@ -217,7 +219,7 @@ void report_image(const struct run *run, int i)
            result->seconds, d->evaluations / result->seconds,
            (on ? on->fast0 : 0) + (int)floor(t->max_fast / pixel),
            (on ? on->slow0 : 0) + (int)floor(t->max_slow / pixel), t->max, t->mean);
-    if (settings_draw(run->s))
+    if (settings_draw(run->command.s))
         printf("; sum with noise %.0f photons, %lld overload%s", result->photons,
                (long long)overloads, plural((double)overloads));
     printf("\n");
@@ -226,7 +228,7 @@ void report_image(const struct run *run, int i)
 
 static void report_file(const char *name, const char *last, int *listed)
 {
-    if (!name || outputs_to_stdout(name)) return;
+    if (!name || names_stdout(name)) return;
     printf("%s%s", *listed ? ", " : "files      ", name);
     if (last && strcmp(name, last) != 0) printf(" to %s", last);
     *listed = 1;
@@ -234,7 +236,7 @@ static void report_file(const char *name, const char *last, int *listed)
 
 void report_end(const struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     const char *others[] = {s->truth,        s->fmtz,         s->gradfile, s->hklgradfile,
                             s->atomgradfile, s->jacobianfile, s->json,     s->geomout};
     const char *last = NULL;

@@ -1,5 +1,5 @@
 /*
- * run.h - a run of the program: its inputs, its results and what they are computed with.
+ * run.h - a run of the program: a command, its images and files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,124 +12,14 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "nanobrag_program/message.h"
-#include "nanobrag_program/options/inherited_header.h"
-#include "nanobrag_program/options/parameter_names.h"
-#include "nanobrag_program/options/settings.h"
+#include "nanobrag_command/command.h"
 #include "nanobrag_program/progress_line.h"
 
 struct run;
-struct shots; /* nanobrag_program/shots/shots.h */
 struct share; /* nanobrag_program/share/share.h */
 struct team; /* nanobrag_program/share/team.h */
 
-/* everything that was read from files */
-struct inputs {
-    struct mask mask;
-    nb_hkl *hkl;
-    nb_hkl_info hkl_info;
-    nb_structure *structure; /* of -pdb, or NULL */
-    nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
-    nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
-    nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
-    nb_geometry *geometry; /* of -geom, or of -expt with several panels; or NULL */
-    int from_dump; /* 1: the reflections came from a dump */
-    nb_source *sources; /* of -sourcefile or -spectrum */
-    int *box; /* four numbers each, as in nb_detector */
-    double (*positions)[3]; /* of the sources, as in the file */
-    int nsource;
-    double *stol; /* pairs of sin(theta)/lambda and F */
-    size_t nstol;
-};
-
-/* Read the files that `s` names and put them into s->scene. Returns 0 or the exit status.
- */
-int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
-                nb_context *ctx);
-void inputs_free(struct inputs *in);
-
-/* Skip the pixels that a file calls bad, 0 in `bad`, beside those of -mask. `bad`, which
- * may be NULL, has the size of the image. */
-void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad);
-
-/* Read -spectrum into the sources (shots/spectrum.c). Returns 0 or the exit
- * status. */
-int spectrum_read(struct inputs *in, struct settings *s, struct messages *messages,
-                  nb_context *ctx);
-
-/* Put the structure factors into the scene. */
-void inputs_set_factors(struct inputs *in, struct settings *s);
-
-/* ---- -pdb and -mtz (crystal_files.c) ---- */
-
-/* Read the model of -pdb or the reflections of -mtz, and the cell. Returns 0 or the exit
- * status. */
-int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
-                 nb_context *ctx);
-
-/* Set the crystal system, by -crystal_system, or of a fit and of a scene for the library's
- * callers by the space group (crystal_system.c). */
-void crystal_system_set(struct run *run);
-
-/* Calculate the structure factors of -pdb, once the scene is set otherwise. */
-int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
-                      nb_context *ctx);
-
-/* The file of the structure factors, or NULL. */
-const char *factors_source(const struct run *run);
-
-/* Write -fmtz. */
-int factors_write(struct run *run);
-
-/* Print the lines of -atomgradfile: the gradient by the atoms, from dL/dF in the order of
- * the list. */
-int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
-
-/* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
-
-/* Set what an experiment states; the options are applied later. */
-void experiment_take(struct settings *s, const nb_experiment *from);
-
-/* Read the experiment and set what it states, before any option is applied. Returns 0 or
- * the exit status. */
-int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                       const struct event_list *events, nb_experiment *out);
-
-/* Find what changes during the scan of the experiment and no option states, name its
- * parameters in run->changing, and set the scene to what it is in the first image. Returns
- * 0 or the exit status. */
-int experiment_begin(struct run *run);
-
-/* Set in a scene what changes to what it is in the middle of an image that starts at phi.
- * Returns 0 where nothing changes. */
-int experiment_set(const struct run *run, double phi, nb_scene *scene);
-
-/* The same in x, of which phi0 is the start. */
-void experiment_at(const struct run *run, double *x);
-
-/* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
-
-/* Tell which experiments of the file are taken, where it has several, and what options do
- * to them. */
-void lattices_say(const struct settings *s, struct messages *messages,
-                  const nb_experiment *from);
-
-/* The angle from a crystal to its lattice i, degree. */
-double lattices_angle(const nb_crystal *crystal, int i);
-
-/* Set the lattices of the file to what they are in the first image, and add to
- * run->changing what changes of them later. Returns 0 or the exit status. */
-int lattices_begin(struct run *run);
-
-/* Set in x what they are in an image that starts at phi. */
-void lattices_in_x(const struct run *run, double phi, double *x);
-
-/* Give the scene lattices as they are at an angle of the scan. Returns its new list, to be
- * released with free() when the scene is used up; NULL: no memory. */
-nb_lattice *lattices_at(const struct run *run, double phi, nb_scene *scene);
-
-/* Tell that -truth, at x of a simulator, does not say how bright lattices are. */
-void lattices_warn(const struct run *run, nb_simulator *sim, const double *x);
+/* ---- -truth and -geomout (output/geometry_out.c) ---- */
 
 /* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
  * the exit status. */
@@ -139,9 +29,6 @@ int truth_default(struct run *run);
  * Returns 0 or the exit status. */
 int truth_check(struct run *run);
 
-/* The space group of -pdb or -mtz, else that of -expt; "": not known. */
-const char *inputs_space_group(const struct inputs *in);
-
 /* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);
 
@@ -150,20 +37,6 @@ int truth_write_fit(const struct run *run, nb_simulator *sim, const double *x);
 
 /* Why formats of flat panels cannot state the detector, as a clause; NULL: they can. */
 const char *experiment_not_flat(const struct run *run);
-
-/* ---- -geom and -geomout (panels/geometry_file.c) ---- */
-
-/* Read the geometry, or take that of -expt, and set what it states, before any option is
- * applied. Returns 0 or the exit status, as all of these do. */
-int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                     const struct event_list *events, struct inputs *in);
-
-/* Refuse to go without the options that the geometry, which may be NULL, lacks. */
-int geometry_check(const struct settings *s, struct messages *messages,
-                   const nb_geometry *geometry);
-
-/* Put the panels into the finished scene. */
-int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages);
 
 /* Refuse a detector that -geomout cannot hold; write it. */
 int geometry_out_check(const struct run *run);
@@ -189,20 +62,10 @@ struct difference {
 enum { DIFFERENCES_MOST = 40 };
 
 struct run {
-    struct settings *s;
-    struct messages *messages;
-    nb_context *ctx;
-    struct inputs inputs;
+    struct command command; /* the scene, and its simulator */
     struct progress_line progress;
-    char changing[96]; /* groups of parameters that change during the scan of -expt */
-    nb_lattice *lattices; /* as they are at an angle; NULL: they do not change */
-    nb_simulator *sim;
-    nb_description description; /* of the first image */
-    nb_scene resolved; /* of the first image, at its parameters */
-    struct shots *shots; /* of -shots; NULL: not given */
     const struct team *team; /* the processes that run together; NULL: this one is alone */
     struct share *share; /* the images that this process makes */
-    struct params params; /* the free parameters, and their values for the present image */
     struct derivatives *derivatives; /* NULL: none are wanted */
     double *image; /* photons, nslow x nfast */
     double *added; /* the sum of the images of -add; NULL: none */
@@ -213,30 +76,16 @@ struct run {
     int done; /* number of finished images */
     int reached; /* results from here on are blank: they may be 10^8 */
     double seconds_setup;
-    int scene_only; /* 1: the scene is wanted and nothing is computed or written */
     struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */
     int ndifference;
-    const struct event_list *events; /* the options in their order */
     const struct fit_job *fit; /* a fit that is done, for -json; NULL: none */
-    int argc;
-    char **argv;
 };
 
-/* Make a context as the options ask for, compiled mode apart. */
-nb_status run_context(struct run *run, int compile, nb_context **out);
-
-/* Do all steps from the options run->events, whose settings become run->s, to a simulator
- * that is ready. Returns 0 or the exit status; run_free() follows in either case. */
+/* Do all steps from the options run->command.events, whose settings become
+ * run->command.s, to a simulator that is ready. Returns 0 or the exit status; run_free()
+ * follows in either case. */
 int run_start(struct run *run);
 void run_free(struct run *run);
-
-/* Refuse options that exclude each other or lack what they need, and warn of those that
- * have no effect (options/constraints.c). Returns 0 or the exit status. */
-int constraints_check(const struct run *run);
-
-/* Create one simulator for the whole sweep, in which only phi changes, from run->s->scene,
- * and apply -param. Returns 0 or the exit status. */
-int run_simulator(struct run *run, const struct event_list *events);
 
 /* Run a command line, of which `run` has the messages, the options, and the processes that
  * run together; returns the exit status. */
@@ -264,9 +113,6 @@ int outputs_are_input(const struct run *run, const char *name);
 /* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
  * the exit status. */
 int outputs_keep_inputs(const struct run *run, const char *name);
-
-/* 1 for the name "-". */
-int outputs_to_stdout(const char *path);
 
 /* Name the files of image `i` of the run but for data files, then write them. Each returns
  * 0 or the exit status. */
@@ -299,10 +145,6 @@ int outputs_write_smv(struct run *run, const struct result *result, const nb_dig
 nb_digitizer outputs_noise(const struct run *run, int i, double pedestal);
 
 /* ---- -imagefile (image_file.c) ---- */
-enum image_format { IMAGE_SMV, IMAGE_CBF, IMAGE_NXMX, IMAGE_UNKNOWN };
-
-/* The format of -imagefile by the ending of its name; IMAGE_UNKNOWN without one. */
-enum image_format image_format(const struct settings *s);
 
 /* Refuse what cannot be written, before anything is computed. Each returns 0 or the exit
  * status. */

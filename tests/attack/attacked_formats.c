@@ -88,3 +88,67 @@ nb_status attacked_cbf_written(void)
     return if_stated(nb_cbf_write(*attacked_formats.sim, NULL, in_folder("a_1.cbf"), 0,
                                   attacked_formats.counts));
 }
+
+/* ---- tables of reflections ---- */
+
+nb_status attacked_refl_read(void)
+{
+    nb_reflections *table = NULL;
+    const nb_status status =
+        nb_reflections_read(attacked_formats.ctx, TEST_DATA_DIR "/refl/columns.refl",
+                            &table);
+
+    nb_reflections_free(table);
+    return status;
+}
+
+nb_status attacked_refl_created(void)
+{
+    nb_reflections *table = NULL;
+    const nb_status status = nb_reflections_create(attacked_formats.ctx, 2, &table);
+
+    nb_reflections_free(table);
+    return status;
+}
+
+/* Makes a table of two rows, then calls one function with it. */
+static nb_status with_table(nb_status (*call)(nb_context *, nb_reflections *))
+{
+    nb_reflections *table = NULL;
+    nb_status status = nb_reflections_create(attacked_formats.ctx, 2, &table);
+
+    if (status == NB_OK) status = call(attacked_formats.ctx, table);
+    nb_reflections_free(table);
+    return status;
+}
+
+static nb_status set_column(nb_context *context, nb_reflections *table)
+{
+    return nb_reflections_set(context, table, "d", NB_COLUMN_DOUBLE,
+                              (const double[]){1, 2});
+}
+
+static nb_status set_identifier(nb_context *context, nb_reflections *table)
+{
+    return nb_reflections_set_identifier(context, table, 3, "three");
+}
+
+static nb_status write_table(nb_context *context, nb_reflections *table)
+{
+    return nb_reflections_write(context, in_folder("w.refl"), table);
+}
+
+nb_status attacked_refl_set(void)
+{
+    return with_table(set_column);
+}
+
+nb_status attacked_refl_identifier(void)
+{
+    return with_table(set_identifier);
+}
+
+nb_status attacked_refl_written(void)
+{
+    return with_table(write_table);
+}

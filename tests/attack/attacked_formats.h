@@ -1,6 +1,6 @@
 /*
- * attacked_formats.h - the calls of miniCBF, experiments and geometries that
- * test_attacked_memory.c refuses memory. SPDX-License-Identifier: MIT
+ * attacked_formats.h - the calls of miniCBF, experiments, geometries and tables of
+ * reflections that test_attacked_memory.c refuses memory. SPDX-License-Identifier: MIT
  */
 #ifndef ATTACKED_FORMATS_H
 #define ATTACKED_FORMATS_H
@@ -14,6 +14,11 @@ extern struct attacked_formats {
     const nb_array *counts;
 } attacked_formats;
 
+nb_status attacked_refl_read(void);
+nb_status attacked_refl_created(void);
+nb_status attacked_refl_set(void);
+nb_status attacked_refl_identifier(void);
+nb_status attacked_refl_written(void);
 nb_status attacked_expt_read(void);
 nb_status attacked_panels_read(void);
 nb_status attacked_lattices_read(void);

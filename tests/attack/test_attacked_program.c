@@ -42,7 +42,7 @@ static const struct row {
 } options[] = {
 #define OPTION(id, name, aliases, nanoBragg, min, max, kind, range, values, ...)           \
     {name, min, max, kind, values},
-#include "nanobrag_program/options/options.def"
+#include "nanobrag_command/options/options.def"
 #undef OPTION
 };
 

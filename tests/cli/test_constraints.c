@@ -6,14 +6,14 @@
  */
 #include <string.h>
 
-#include "nanobrag_program/options/options.h"
+#include "nanobrag_command/options/options.h"
 #include "support/tap.h"
 
 enum { TERM = 64 };
 
 #define RULE(kind, terms, others, text) terms, others,
 static const char *const lists[] = {
-#include "nanobrag_program/options/constraints.def"
+#include "nanobrag_command/options/constraints.def"
 };
 
 static const char facts[] = "fit table list several panels nxmx reflections scan mosaic "

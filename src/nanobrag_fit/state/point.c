@@ -131,13 +131,13 @@ size_t fit_ntrack(const nb_fit *fit)
     return fit->alone ? fit->layout.nshot : 1;
 }
 
-struct fit_slice fit_slice_of(const nb_fit *fit, const struct fit_track *track)
+struct fit_values fit_values_of(const nb_fit *fit, const struct fit_track *track)
 {
     const struct fit_layout *l = &fit->layout;
     const size_t shot = (size_t)(track - fit->track);
 
-    if (!fit->alone) return (struct fit_slice){0, l->n, 0, l->nshot};
-    return (struct fit_slice){l->ns + shot * l->no, l->no, shot, 1};
+    if (!fit->alone) return (struct fit_values){0, l->n, 0, l->nshot};
+    return (struct fit_values){l->ns + shot * l->no, l->no, shot, 1};
 }
 
 double fit_total(const nb_fit *fit, const struct fit_point *point)
@@ -154,7 +154,7 @@ double fit_total(const nb_fit *fit, const struct fit_point *point)
 double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
                    const struct fit_point *point)
 {
-    const struct fit_slice s = fit_slice_of(fit, track);
+    const struct fit_values s = fit_values_of(fit, track);
 
     return fit->alone ? point->own[s.shot * fit->at.own_end]
                             + fit_restraints(fit, point->x, s.first, s.n)
@@ -164,7 +164,7 @@ double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
 void fit_copy_point(const nb_fit *fit, const struct fit_track *track,
                     const struct fit_point *from, struct fit_point *to)
 {
-    const struct fit_slice s = fit_slice_of(fit, track);
+    const struct fit_values s = fit_values_of(fit, track);
     const size_t end = fit->at.own_end;
 
     memcpy(to->x + s.first, from->x + s.first, s.n * sizeof *to->x);
@@ -188,7 +188,7 @@ static void swap_memory(void *a, void *b, size_t n)
 
 void fit_swap(nb_fit *fit, struct fit_track *track)
 {
-    const struct fit_slice s = fit_slice_of(fit, track);
+    const struct fit_values s = fit_values_of(fit, track);
     const size_t end = fit->at.own_end;
     struct fit_point *a = &fit->best, *b = &fit->kept;
 

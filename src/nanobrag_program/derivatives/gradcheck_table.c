@@ -18,7 +18,8 @@ enum { EDGE = 32 };
 
 static int failed(struct run *run, nb_status status)
 {
-    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 0);
 }
 
 /* Find the corner of the brightest window of EDGE x EDGE pixels in a region. Returns 0, or
@@ -42,16 +43,17 @@ static int brightest(const double *image, int nfast, const int roi[4], int corne
 /* Shrink the region of a scene to a window that can be checked in reasonable time. */
 static int choose_window(struct run *run, nb_scene *scene)
 {
-    const nb_detector *d = &run->resolved.detector;
+    const nb_detector *d = &run->command.resolved.detector;
     const size_t n = (size_t)d->nslow * (size_t)d->nfast;
     int roi[4], corner[2];
     memcpy(roi, d->roi, sizeof roi);
     if (roi[1] - roi[0] <= 2 * EDGE && roi[3] - roi[2] <= 2 * EDGE) return 0;
     double *image = calloc(n, sizeof *image);
-    if (!image) return message_failure(run->messages, "out of memory for an image");
+    if (!image) return message_failure(run->command.messages, "out of memory for an image");
     nb_array array = nb_array_f64(image, d->nslow, d->nfast);
     nb_simulator *sim;
-    nb_status status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
+    nb_status status =
+        nb_simulator_create(run->command.ctx, scene, NULL, &run->command.s->how, &sim);
     if (status == NB_OK) {
         status = nb_forward(sim, NULL, &array);
         nb_simulator_free(sim);
@@ -143,7 +145,7 @@ static const char legend[] =
 static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
                      nb_gradcheck_summary *summary)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     nb_gradcheck_row *const rows = calloc(nb_gradcheck_rows(sim, NULL), sizeof *rows);
     double *const weight = calloc((size_t)d->nslow * (size_t)d->nfast, sizeof *weight);
     const nb_array bar = nb_array_f64(weight, d->nslow, d->nfast);
@@ -151,7 +153,7 @@ static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
     int code = 0;
     *out = rows;
     if (!rows || !weight)
-        code = message_failure(run->messages, "out of memory for a check");
+        code = message_failure(run->command.messages, "out of memory for a check");
     else
         code = derivatives_weight(run, weight);
     if (!code) status = nb_gradcheck(sim, NULL, &bar, NULL, rows, summary);
@@ -186,18 +188,19 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
     }
     if (bad == 0) printf("%s\n", summary.message);
     (void)fflush(stdout);
-    return message_failure(run->messages, "%s: %d of %zu parameters do not pass",
+    return message_failure(run->command.messages, "%s: %d of %zu parameters do not pass",
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
 /* Create the simulator for the parameters; one that the scene lacks is refused here. */
 static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **out)
 {
-    const size_t size = strlen(run->s->gradcheck) + 2;
+    const size_t size = strlen(run->command.s->gradcheck) + 2;
     char *const names = malloc(size); /* of which some may be repeated */
     if (!names) return NB_ERR_MEMORY;
-    (void)snprintf(names, size, ";%s", run->s->gradcheck);
-    const nb_status status = nb_simulator_create(run->ctx, scene, names, &run->s->how, out);
+    (void)snprintf(names, size, ";%s", run->command.s->gradcheck);
+    const nb_status status =
+        nb_simulator_create(run->command.ctx, scene, names, &run->command.s->how, out);
     free(names);
     return status;
 }
@@ -205,7 +208,7 @@ static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **o
 /* Check the derivatives in a window of the image. */
 static int check_window(struct run *run)
 {
-    nb_scene scene = run->resolved;
+    nb_scene scene = run->command.resolved;
     const int *roi = scene.detector.roi;
     nb_simulator *sim;
     int code = choose_window(run, &scene);
@@ -215,7 +218,7 @@ static int check_window(struct run *run)
     printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
            "compiled\n",
            roi[0], roi[1] - 1, roi[2], roi[3] - 1);
-    code = run_check(run, sim, strstr(run->s->gradcheck, "all") != NULL);
+    code = run_check(run, sim, strstr(run->command.s->gradcheck, "all") != NULL);
     nb_simulator_free(sim);
     return code;
 }
@@ -223,7 +226,7 @@ static int check_window(struct run *run)
 int gradcheck_run(struct run *run)
 {
     nb_simulator *sim;
-    const nb_status status = create(run, &run->resolved, &sim);
+    const nb_status status = create(run, &run->command.resolved, &sim);
     if (status != NB_OK) return failed(run, status);
     nb_simulator_free(sim);
     report_start(run);

@@ -52,20 +52,21 @@ static int check_name(const struct run *run, struct scan *scan)
         scan->from + floor((scan->to - scan->from) / scan->step + 1e-9) * scan->step;
     nb_simulator *sim = NULL;
     nb_param p = {0};
-    const nb_status status =
-        nb_simulator_create(run->ctx, &run->resolved, scan->name, &run->s->how, &sim);
+    const nb_status status = nb_simulator_create(run->command.ctx, &run->command.resolved,
+                                                 scan->name, &run->command.s->how, &sim);
     int code = 0;
     if (status != NB_OK)
-        code = message_usage(run->messages, "-fisher_scan %s: %s", scan->name,
-                             nb_context_message(run->ctx));
+        code = message_usage(run->command.messages, "-fisher_scan %s: %s", scan->name,
+                             nb_context_message(run->command.ctx));
     else if (nb_simulator_nparam(sim) != 1 || nb_simulator_param(sim, 0, &p) != NB_OK) {
         (void)nb_simulator_param(sim, 0, &p);
-        code = message_usage(run->messages,
+        code = message_usage(run->command.messages,
                              "-fisher_scan %s: it is %zu parameters; name one, as %s",
                              scan->name, nb_simulator_nparam(sim), p.name);
     } else if (!(fmin(scan->from, last) >= p.lower && fmax(scan->from, last) <= p.upper))
-        code = message_usage(run->messages, "-fisher_scan %s: expected values of %g to %g",
-                             scan->name, p.lower, p.upper);
+        code = message_usage(run->command.messages,
+                             "-fisher_scan %s: expected values of %g to %g", scan->name,
+                             p.lower, p.upper);
     if (!code) (void)snprintf(scan->unit, sizeof scan->unit, "%s", p.unit);
     nb_simulator_free(sim);
     return code;
@@ -119,7 +120,8 @@ static nb_status set_scene(struct point *point, const char *name, double value)
         scene.detector.box = NULL;
         scene.detector.nbox = 0;
     }
-    PASS(nb_simulator_create(run->ctx, &scene, name, &run->s->how, &point->source));
+    PASS(nb_simulator_create(run->command.ctx, &scene, name, &run->command.s->how,
+                             &point->source));
     PASS(nb_simulator_resolved(point->source, &value, &scene));
     reopen_counts(user, &scene);
     for (int i = 0; i < 3 && strncmp(name, "ncells", 6) != 0; i++)
@@ -154,22 +156,23 @@ static int point_start(struct point *point, struct run *run, const char *name, d
     struct event_list events = {0};
     int code = 0, hkl[3];
     memset(point, 0, sizeof *point);
-    point->settings = *run->s;
+    point->settings = *run->command.s;
     point->run = *run;
-    point->run.s = &point->settings;
-    point->run.sim = NULL;
+    point->run.command.s = &point->settings;
+    point->run.command.sim = NULL;
     point->run.derivatives = NULL;
-    point->run.inputs.hkl = NULL;
-    memset(&point->run.params, 0, sizeof point->run.params);
+    point->run.command.inputs.hkl = NULL;
+    memset(&point->run.command.params, 0, sizeof point->run.command.params);
     const nb_status status = set_scene(point, name, value);
     if (status != NB_OK)
-        code = message_status(run->messages, status, nb_context_message(run->ctx), 0);
-    if (!code && run->s->pdb && !params_is_factor(name, hkl))
-        code = factors_calculate(&point->run.inputs, &point->settings, run->messages,
-                                 run->ctx);
-    if (!code && !other_events(run->events, name, &events))
-        code = message_failure(run->messages, "out of memory");
-    if (!code) code = run_simulator(&point->run, &events);
+        code = message_status(run->command.messages, status,
+                              nb_context_message(run->command.ctx), 0);
+    if (!code && run->command.s->pdb && !params_is_factor(name, hkl))
+        code = factors_calculate(&point->run.command.inputs, &point->settings,
+                                 run->command.messages, run->command.ctx);
+    if (!code && !other_events(run->command.events, name, &events))
+        code = message_failure(run->command.messages, "out of memory");
+    if (!code) code = command_simulator(&point->run.command, &events);
     if (!code) checks_before(&point->run);
     free(events.at);
     return code;
@@ -177,9 +180,9 @@ static int point_start(struct point *point, struct run *run, const char *name, d
 
 static void point_free(struct point *point)
 {
-    nb_hkl_free(point->run.inputs.hkl);
-    params_free(&point->run.params);
-    nb_simulator_free(point->run.sim);
+    nb_hkl_free(point->run.command.inputs.hkl);
+    params_free(&point->run.command.params);
+    nb_simulator_free(point->run.command.sim);
     nb_simulator_free(point->source);
 }
 
@@ -221,28 +224,29 @@ static int compute(struct fit_job *job, const struct scan *scan, double value)
     nb_fit_result result;
     nb_fit *fit = NULL;
     *job->why = 0;
-    nb_status status =
-        nb_fit_create_expected(run->ctx, (int64_t)job->sources.n, NULL, &options, &fit);
+    nb_status status = nb_fit_create_expected(run->command.ctx, (int64_t)job->sources.n,
+                                              NULL, &options, &fit);
     if (status == NB_OK) status = nb_fit_result_get(fit, &result);
     for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
     if (status != NB_OK) {
         nb_fit_free(fit);
         if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-        return message_status(run->messages, status,
-                              *job->why ? job->why : nb_context_message(run->ctx), 0);
+        return message_status(run->command.messages, status,
+                              *job->why ? job->why : nb_context_message(run->command.ctx),
+                              0);
     }
-    if (!outputs_to_stdout(run->s->json)) {
+    if (!names_stdout(run->command.s->json)) {
         if (job->npoint == 0) print_head(scan, &result);
         print_errors(value, &result);
     }
-    if (!run->s->json) {
+    if (!run->command.s->json) {
         nb_fit_free(fit);
         fit = NULL;
     }
     job->point[job->npoint++] =
         (struct fisher_point){.value = value,
                               .fit = fit,
-                              .oversample = run->resolved.oversample};
+                              .oversample = run->command.resolved.oversample};
     return 0;
 }
 
@@ -251,7 +255,7 @@ static int scan_one(struct fit_job *job, const struct scan *scan, int step)
     struct run *const run = job->run;
     const double value = scan->from + step * scan->step;
     struct point *const point = malloc(sizeof *point);
-    if (!point) return message_failure(run->messages, "out of memory");
+    if (!point) return message_failure(run->command.messages, "out of memory");
     int code = point_start(point, run, scan->name, value);
     job->run = &point->run;
     if (!code) code = compute(job, scan, value);
@@ -265,17 +269,17 @@ int fisher_scan_run(struct fit_job *job)
 {
     struct run *const run = job->run;
     struct scan scan;
-    if (!read_scan(run->s->fit.fisher_scan, &scan)) return EXIT_USAGE;
+    if (!read_scan(run->command.s->fit.fisher_scan, &scan)) return EXIT_USAGE;
     int code = check_name(run, &scan);
     if (code) return code;
     const int steps = (int)floor((scan.to - scan.from) / scan.step + 1e-9);
     job->point = calloc((size_t)steps + 1, sizeof *job->point);
-    if (!job->point) return message_failure(run->messages, "out of memory");
-    if (!run->s->quiet) printf("expected errors of a fit, against %s\n", scan.name);
+    if (!job->point) return message_failure(run->command.messages, "out of memory");
+    if (!run->command.s->quiet) printf("expected errors of a fit, against %s\n", scan.name);
     for (int i = 0; i <= steps && !code; i++) code = scan_one(job, &scan, i);
-    if (code || !run->s->json) return code;
+    if (code || !run->command.s->json) return code;
     run->fit = job;
-    code = json_write(run, run->s->json);
+    code = json_write(run, run->command.s->json);
     run->fit = NULL;
     return code;
 }

@@ -32,19 +32,21 @@ static char *names_of(const nb_fit_result *result, double *x)
 
 int fit_files_write(struct run *run, const nb_fit_result *result)
 {
-    const char *const geom = run->s->geomout;
+    const char *const geom = run->command.s->geomout;
     double *const x = calloc(result->nvalue + 1, sizeof *x);
     char *const names = x ? names_of(result, x) : NULL;
     nb_simulator *sim = NULL;
-    int code = names ? 0 : message_failure(run->messages, "out of memory for the fit");
+    int code =
+        names ? 0 : message_failure(run->command.messages, "out of memory for the fit");
     if (!code) {
-        nb_status status =
-            nb_simulator_create(run->ctx, &run->resolved, names, &run->s->how, &sim);
+        nb_status status = nb_simulator_create(run->command.ctx, &run->command.resolved,
+                                               names, &run->command.s->how, &sim);
         if (status == NB_OK && geom) status = nb_geom_write(sim, x, geom);
         if (status != NB_OK)
-            code = message_status(run->messages, status, nb_context_message(run->ctx), 1);
+            code = message_status(run->command.messages, status,
+                                  nb_context_message(run->command.ctx), 1);
     }
-    if (!code && run->s->truth) code = truth_write_fit(run, sim, x);
+    if (!code && run->command.s->truth) code = truth_write_fit(run, sim, x);
     nb_simulator_free(sim);
     free(names);
     free(x);

@@ -21,10 +21,10 @@ static int is_same(double a, double b, double osc)
 static int is_stated(const struct run *run)
 {
     int is_set = 0;
-    for (size_t i = 0; i < run->events->n; i++)
-        is_set |= run->events->at[i].option == OPT_PARAM
-                  && strncmp(run->events->at[i].text, "phi0=", 5) == 0;
-    return is_set || run->s->given[OPT_PHI];
+    for (size_t i = 0; i < run->command.events->n; i++)
+        is_set |= run->command.events->at[i].option == OPT_PARAM
+                  && strncmp(run->command.events->at[i].text, "phi0=", 5) == 0;
+    return is_set || run->command.s->given[OPT_PHI];
 }
 
 /* Reads the start of an image; 0: the header has none, or cannot be read, which the fit
@@ -33,7 +33,7 @@ static int read_start(const struct run *run, const struct steady_file *file, dou
 {
     nb_smv *smv;
     if (!fit_image_is_smv(file)
-        || nb_smv_read(run->ctx, steady_file_path(file), &smv) != NB_OK)
+        || nb_smv_read(run->command.ctx, steady_file_path(file), &smv) != NB_OK)
         return 0;
     const int is_found = fit_image_start(smv, phi);
     nb_smv_free(smv);
@@ -67,14 +67,14 @@ static int set_phi0(struct fit_source *source, double phi)
 static int take_start(struct run *run, struct fit_source *source, double phi,
                       const struct fit_source *first, double first_phi)
 {
-    const nb_scan *const scan = &run->resolved.scan;
+    const nb_scan *const scan = &run->command.resolved.scan;
     if (!is_stated(run))
         return set_phi0(source, phi)
                    ? 0
-                   : message_failure(run->messages,
+                   : message_failure(run->command.messages,
                                      "out of memory for the images of a fit");
     if (is_same(phi, first_phi, scan->osc)) return 0;
-    return message_usage(run->messages,
+    return message_usage(run->command.messages,
                          "-phi gives all images one start, but the header of %s says %.10g "
                          "degree and that of %s %.10g; leave out -phi, or give \"phi0\" of "
                          "each in a list of -shots",
@@ -83,7 +83,7 @@ static int take_start(struct run *run, struct fit_source *source, double phi,
 
 int fit_frames_place(struct run *run, struct fit_sources *sources)
 {
-    const nb_scan *const scan = &run->resolved.scan;
+    const nb_scan *const scan = &run->command.resolved.scan;
     struct fit_source *first = NULL, *turned = NULL;
     double phi, first_phi = 0;
     size_t n = 0;
@@ -100,7 +100,7 @@ int fit_frames_place(struct run *run, struct fit_sources *sources)
         n++;
     }
     if (turned)
-        message_note(run->messages,
+        message_note(run->command.messages,
                      "%s begins at %.10g degree, as its header says%s, where the scene has "
                      "%.10g; -phi or \"phi0\" of -shots counts more",
                      turned->file, turned->phi0, n > 1 ? ", and so do others" : "",

@@ -85,9 +85,10 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
 {
     (void)snprintf(why, FIT_WHY,
                    "%s: the image has %d x %d pixels, the detector %d x %d; %s", path,
-                   nfast, nslow, run->description.nfast, run->description.nslow,
-                   run->inputs.geometry ? "its panels are those of another detector"
-                                        : "set -detpixels_x and -detpixels_y");
+                   nfast, nslow, run->command.description.nfast,
+                   run->command.description.nslow,
+                   run->command.inputs.geometry ? "its panels are those of another detector"
+                                                : "set -detpixels_x and -detpixels_y");
     return NB_ERR_SHAPE;
 }
 
@@ -101,7 +102,7 @@ static nb_status no_memory(const char *path, char why[FIT_WHY])
 static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
                             double **out, char why[FIT_WHY])
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     int nfast, nslow;
     nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
     if (nfast != d->nfast || nslow != d->nslow)
@@ -190,12 +191,12 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
                           char why[FIT_WHY])
 {
     const char *const path = source->file;
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     nb_smv *smv;
     double *pixels = NULL;
     nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
     if (status != NB_OK) return failed(ctx, &source->steady, status, why);
-    const struct counting c = counting_of(run->s, smv);
+    const struct counting c = counting_of(run->command.s, smv);
     status = smv_pixels(run, smv, path, &pixels, why);
     if (status == NB_OK && !(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
@@ -220,7 +221,7 @@ static nb_status read_raw(const struct run *run, nb_context *ctx,
                           const struct steady_file *file, float *pixels, char why[FIT_WHY])
 {
     const char *const path = steady_file_path(file);
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     nb_array single = nb_array_f32(pixels, d->nslow, d->nfast);
     if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
@@ -265,7 +266,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
                        source->file, kind);
         return NB_ERR_FORMAT;
     }
-    out->saturation = run->s->fit.saturation;
+    out->saturation = run->command.s->fit.saturation;
     return read_raw(run, ctx, &source->steady, out->photons, why);
 }
 
@@ -273,7 +274,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
 static nb_status make_weights(const struct run *run, struct fit_image *out,
                               char why[FIT_WHY])
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     out->weight = malloc(n * sizeof *out->weight);
     if (!out->weight) return no_memory("the mask of an image", why);
@@ -288,7 +289,7 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
                            char why[FIT_WHY])
 {
     const char *const path = mask->name;
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     if (!path) return NB_OK;
     const nb_status made = make_weights(run, out, why);
@@ -318,17 +319,17 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
  * wrong pedestal. Read-out noise makes fewer than 0, but hardly by six times itself. */
 static double least_photons(const struct run *run)
 {
-    if (run->s->fit.loss == NB_LOSS_POISSON) return 0;
-    return run->s->fit.loss == NB_LOSS_READOUT && run->s->fit.readout > 0
-               ? -6 * run->s->fit.readout
+    if (run->command.s->fit.loss == NB_LOSS_POISSON) return 0;
+    return run->command.s->fit.loss == NB_LOSS_READOUT && run->command.s->fit.readout > 0
+               ? -6 * run->command.s->fit.readout
                : -INFINITY;
 }
 
 /* Marks the pixels that are rendered, to be released with free(); NULL: no memory. */
 static uint8_t *rendered_pixels(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_detector *detector = &run->resolved.detector;
+    const nb_description *d = &run->command.description;
+    const nb_detector *detector = &run->command.resolved.detector;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow, nbox = detector->nbox;
     const int *const roi = detector->roi;
     uint8_t *marks = calloc(n, 1);
@@ -348,7 +349,7 @@ static uint8_t *rendered_pixels(const struct run *run)
 static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
                                     struct fit_image *out, char why[FIT_WHY])
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     const double least = least_photons(run);
     for (size_t i = 0; i < n; i++) {
@@ -367,7 +368,7 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
 static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
                        struct fit_image *out, char why[FIT_WHY])
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     for (size_t i = 0; i < n; i++) {
         if ((out->weight && out->weight[i] == 0) || !rendered[i]) continue;
@@ -411,7 +412,7 @@ static nb_status count_pixels(const struct run *run, const char *path,
 /* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
 static void blank_masked(const struct run *run, struct fit_image *out)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
     for (size_t i = 0; i < n; i++)
         if (!isfinite(out->photons[i])) out->photons[i] = 0;
@@ -423,7 +424,7 @@ static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene 
                          const struct fit_source *source, struct fit_image *out)
 {
     const nb_status status =
-        nb_simulator_create(ctx, base, source->names, &run->s->how, &out->sim);
+        nb_simulator_create(ctx, base, source->names, &run->command.s->how, &out->sim);
     return status == NB_OK ? nb_simulator_resolved(out->sim, source->values, &out->scene)
                            : status;
 }
@@ -433,10 +434,10 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
                             const struct fit_source *source, struct fit_image *out,
                             char why[FIT_WHY])
 {
-    nb_scene base = run->resolved;
+    nb_scene base = run->command.resolved;
     nb_status status = resolve(run, ctx, &base, source, out);
-    if (status == NB_OK && experiment_set(run, out->scene.scan.phi0, &base)) {
-        nb_lattice *const list = lattices_at(run, out->scene.scan.phi0, &base);
+    if (status == NB_OK && experiment_set(&run->command, out->scene.scan.phi0, &base)) {
+        nb_lattice *const list = lattices_at(&run->command, out->scene.scan.phi0, &base);
         nb_simulator_free(out->sim);
         out->sim = NULL;
         if (!list) return no_memory("the lattices of an image", why);
@@ -450,7 +451,7 @@ nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          const struct fit_source *source, const struct steady_file *mask,
                          struct fit_image *out, char why[FIT_WHY])
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     nb_status status;
     memset(out, 0, sizeof *out);
     status = make_scene(run, ctx, source, out, why);

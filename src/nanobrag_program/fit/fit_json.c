@@ -59,8 +59,9 @@ static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result 
     json_flag(to, "held_out", r->shot[shot].is_held_out);
     json_real(to, "loss", r->shot[shot].loss);
     json_whole(to, "pixels", (long long)r->shot[shot].pixels);
-    if ((r->shot[shot].left_out && !r->shot[shot].is_held_out) || job->run->s->fit.fisher
-        || r->nshot > 8 || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
+    if ((r->shot[shot].left_out && !r->shot[shot].is_held_out)
+        || job->run->command.s->fit.fisher || r->nshot > 8
+        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
         return;
     cJSON *const shells = json_array(to, "shells");
     for (int i = 0; i < NB_FIT_SHELLS; i++)
@@ -111,7 +112,7 @@ static void add_fit(cJSON *root, const struct fit_job *job, nb_fit *fit)
 
 static void add_points(cJSON *root, const struct fit_job *job)
 {
-    const char *const scan = job->run->s->fit.fisher_scan;
+    const char *const scan = job->run->command.s->fit.fisher_scan;
     char name[64];
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(scan, "="), scan);
     cJSON *const to = json_object(root, "fisher_scan");

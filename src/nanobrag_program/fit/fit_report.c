@@ -81,7 +81,7 @@ static void print_factors(const nb_fit_result *r)
 /* On which scale free structure factors are: that of square blocks or another. */
 static void print_scale_of_factors(const struct fit_job *job, const nb_fit_result *r)
 {
-    const double sum = job->run->description.spot_sum;
+    const double sum = job->run->command.description.spot_sum;
     int has_factors = 0, has_scale = 0;
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = &r->value[i];
@@ -113,7 +113,8 @@ static void print_values(const struct fit_job *job, const nb_fit_result *r)
     }
     if (own > OWN_MOST)
         printf("  and %zu more of single images%s\n", own - OWN_MOST,
-               job->run->s->fit.fitfile ? ", in the file" : ": -fitfile writes them all");
+               job->run->command.s->fit.fitfile ? ", in the file"
+                                                : ": -fitfile writes them all");
     if (!lists_factors) print_factors(r);
 }
 
@@ -136,7 +137,7 @@ static void print_correlated(const nb_fit_result *r)
  * they hold for. */
 static void print_errors(const struct fit_job *job, const nb_fit_result *r)
 {
-    const nb_crystal *const crystal = &job->run->resolved.crystal;
+    const nb_crystal *const crystal = &job->run->command.resolved.crystal;
     const int spreads =
         crystal->mosaic[0] > 0 || crystal->mosaic[1] > 0 || crystal->mosaic[2] > 0;
     if (r->errors != NB_FIT_ERRORS_CURVATURE || r->error_factor > 1 || r->draws > 0)
@@ -175,10 +176,10 @@ static int64_t pixels_of(const nb_fit_result *r, int64_t *images)
 
 void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
 {
-    if (job->run->s->quiet) return;
+    if (job->run->command.s->quiet) return;
     int64_t images;
     const int64_t pixels = pixels_of(r, &images);
-    if (job->run->s->fit.fisher)
+    if (job->run->command.s->fit.fisher)
         printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels,
                pixels == 1 ? "" : "s");
     else {
@@ -198,7 +199,7 @@ void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
 
 void fit_report(const struct fit_job *job, const nb_fit_result *r)
 {
-    if (job->run->s->quiet) return;
+    if (job->run->command.s->quiet) return;
     fit_report_values(job, r);
     fit_residuals_print(job, r);
     (void)fflush(stdout);

@@ -20,14 +20,14 @@ static int gather(const struct fit_job *job, int64_t which, struct fit_residuals
     memset(out, 0, sizeof *out);
     const nb_status status = nb_fit_misfit_get(job->fit, which, &misfit);
     if (status != NB_OK)
-        return message_status(job->run->messages, status, nb_context_message(job->run->ctx),
-                              1);
+        return message_status(job->run->command.messages, status,
+                              nb_context_message(job->run->command.ctx), 1);
     out->all = misfit.all;
     out->r = misfit.r;
     out->r_expected = misfit.r_expected;
     memcpy(out->shell, misfit.shell, sizeof out->shell);
     out->image = calloc((size_t)misfit.nshot + 1, sizeof *out->image);
-    if (!out->image) return message_failure(job->run->messages, "out of memory");
+    if (!out->image) return message_failure(job->run->command.messages, "out of memory");
     for (int64_t i = 0; i < misfit.nshot; i++) {
         out->image[i] = misfit.shot[i];
         out->nimage += misfit.shot[i].pixels > 0;
@@ -37,9 +37,9 @@ static int gather(const struct fit_job *job, int64_t which, struct fit_residuals
 
 int fit_residuals_gather(struct fit_job *job)
 {
-    if (job->run->s->fit.fisher) return 0;
+    if (job->run->command.s->fit.fisher) return 0;
     const int code = gather(job, NB_FIT_FITTED, &job->fitted);
-    return code || job->run->s->fit.holdout == 0
+    return code || job->run->command.s->fit.holdout == 0
                ? code
                : gather(job, NB_FIT_HELD_OUT, &job->held_out);
 }
@@ -175,7 +175,7 @@ enum { ADVICE = 200 };
 /* What to do about a fit that ended before it had converged. */
 static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
 {
-    const char *const file = job->run->s->fit.fitfile;
+    const char *const file = job->run->command.s->fit.fitfile;
     const char *const limit = end == NB_FIT_PASSES ? "-fit_passes" : "-fit_seconds";
     *out = 0;
     if (end == NB_FIT_STUCK)
@@ -196,10 +196,10 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *r)
 {
     const int converged = r->end == NB_FIT_CONVERGED;
     char advice[ADVICE];
-    if (job->run->s->fit.fisher) return 0;
+    if (job->run->command.s->fit.fisher) return 0;
     write_advice(job, r->end, advice);
     for (size_t i = 0; i < r->nwarning; i++)
-        message_warning(job->run->messages, "%s%s", r->warning[i],
+        message_warning(job->run->command.messages, "%s%s", r->warning[i],
                         !converged && i + 1 == r->nwarning ? advice : "");
     return r->end == NB_FIT_CONVERGED ? 0 : EXIT_RUN;
 }

@@ -54,18 +54,19 @@ static int read_restraint(struct messages *messages, const char *text, char *nam
 
 static int read_restraints(struct fit_job *job)
 {
-    const struct event_list *const events = job->run->events;
+    const struct event_list *const events = job->run->command.events;
     job->restraint = calloc(events->n + 1, sizeof *job->restraint);
-    if (!job->restraint) return message_failure(job->run->messages, "out of memory");
+    if (!job->restraint)
+        return message_failure(job->run->command.messages, "out of memory");
     for (size_t i = 0; i < events->n; i++) {
         const char *const text = events->at[i].text;
         if (events->at[i].option != OPT_RESTRAIN) continue;
         char *const name = malloc(strlen(text) + 1);
-        if (!name) return message_failure(job->run->messages, "out of memory");
+        if (!name) return message_failure(job->run->command.messages, "out of memory");
         nb_restraint *const r = &job->restraint[job->nrestraint];
         r->name = name;
         job->nrestraint++;
-        const int code = read_restraint(job->run->messages, text, name, r);
+        const int code = read_restraint(job->run->command.messages, text, name, r);
         if (code) return code;
     }
     return 0;
@@ -87,7 +88,7 @@ static void note_image(struct fit_job *job, const struct fit_image *image, const
 
 static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
 {
-    const struct settings *const s = job->run->s;
+    const struct settings *const s = job->run->command.s;
     const char *const file = job->sources.at[i].file;
     return (nb_shot){.scene = &image->scene,
                      .options = &s->how,
@@ -154,13 +155,13 @@ static void print_pass(const struct fit_job *job, const nb_fit_state *state)
 static int on_pass(void *user, const nb_fit_state *state)
 {
     struct fit_job *const job = user;
-    const char *const path = job->run->s->fit.fitfile;
+    const char *const path = job->run->command.s->fit.fitfile;
     job->passes = state->passes;
     print_pass(job, state);
     const nb_status status = path ? nb_fit_write(job->fit, path) : NB_OK;
     if (status != NB_OK) {
-        job->code = message_status(job->run->messages, status,
-                                   nb_context_message(job->run->ctx), 1);
+        job->code = message_status(job->run->command.messages, status,
+                                   nb_context_message(job->run->command.ctx), 1);
         return 1;
     }
     progress_line_part(&job->run->progress, "pass", 0, 1);
@@ -169,7 +170,7 @@ static int on_pass(void *user, const nb_fit_state *state)
 
 nb_fit_options fit_options_of(struct fit_job *job)
 {
-    const struct settings *const s = job->run->s;
+    const struct settings *const s = job->run->command.s;
     return (nb_fit_options){.shared = job->shared,
                             .own = job->own,
                             .coarse = s->fit.coarse,
@@ -194,12 +195,13 @@ static int failed(struct fit_job *job, nb_status status)
     progress_line_end(&run->progress);
     if (job->code) return job->code;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    const char *const message = nb_context_message(run->ctx);
+    const char *const message = nb_context_message(run->command.ctx);
     if (strstr(message, "named twice"))
-        return message_usage(run->messages, "%s: %s",
-                             run->s->fit.own ? "-fit and -fit_each" : "-fit", message);
+        return message_usage(run->command.messages, "%s: %s",
+                             run->command.s->fit.own ? "-fit and -fit_each" : "-fit",
+                             message);
     const int is_loader = *job->why && (job->sources.n == 1 || strstr(message, job->why));
-    return message_status(run->messages, status, is_loader ? job->why : message, 0);
+    return message_status(run->command.messages, status, is_loader ? job->why : message, 0);
 }
 
 /* The names of a list as files of fits have them, separated by blanks; NULL for none.
@@ -222,27 +224,27 @@ static char *separated(const char *list)
 static int prepare(struct fit_job *job)
 {
     struct run *const run = job->run;
-    const struct fit_settings *const asked = &run->s->fit;
+    const struct fit_settings *const asked = &run->command.s->fit;
     job->shared = separated(asked->shared);
     job->own = separated(asked->own);
     if ((asked->shared && !job->shared) || (asked->own && !job->own))
-        return message_failure(run->messages, "out of memory for a fit");
+        return message_failure(run->command.messages, "out of memory for a fit");
     int code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
     if (!code) code = fit_sources_check(run, &job->sources);
     if (!code && fit_options_of(job).holdout > (int)job->sources.n)
-        code = message_usage(run->messages,
+        code = message_usage(run->command.messages,
                              "-holdout %d holds no image out: there %s %zu to fit",
-                             run->s->fit.holdout, job->sources.n == 1 ? "is" : "are",
-                             job->sources.n);
+                             run->command.s->fit.holdout,
+                             job->sources.n == 1 ? "is" : "are", job->sources.n);
     if (code) return code;
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double bytes = 2. * sizeof(float) * (double)d->nfast * (double)d->nslow;
     if (bytes * (double)job->sources.n <= KEPT_BYTES)
         job->kept = calloc(job->sources.n, sizeof *job->kept);
     const nb_context_options options = {.threads = 1};
     if (nb_context_create(NB_API_VERSION, &options, &job->loading) != NB_OK)
-        return message_failure(run->messages, "out of memory for a fit");
+        return message_failure(run->command.messages, "out of memory for a fit");
     return 0;
 }
 
@@ -253,7 +255,7 @@ static const char *plural(size_t n)
 
 static void warn_of_images(const struct fit_job *job)
 {
-    struct messages *const messages = job->run->messages;
+    struct messages *const messages = job->run->command.messages;
     char others[60] = "";
     if (job->saturated > 0)
         message_warning(messages,
@@ -281,12 +283,13 @@ static int create(struct fit_job *job)
     const nb_fit_options options = fit_options_of(job);
     const int64_t n = (int64_t)job->sources.n;
     const nb_status status =
-        run->s->fit.fisher ? nb_fit_create_expected(run->ctx, n, NULL, &options, &job->fit)
-                           : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
+        run->command.s->fit.fisher
+            ? nb_fit_create_expected(run->command.ctx, n, NULL, &options, &job->fit)
+            : nb_fit_create(run->command.ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
     warn_of_images(job);
-    if (!run->s->fit.resume) return 0;
-    const nb_status read = nb_fit_read(job->fit, run->s->fit.resume);
+    if (!run->command.s->fit.resume) return 0;
+    const nb_status read = nb_fit_read(job->fit, run->command.s->fit.resume);
     return read == NB_OK ? 0 : failed(job, read);
 }
 
@@ -294,29 +297,33 @@ static int create(struct fit_job *job)
 static int write_image(struct fit_job *job, int64_t shot, float *pixels)
 {
     struct run *const run = job->run;
-    const nb_description *const d = &run->description;
-    const char *const pattern = run->s->fit.fitimage;
+    const nb_description *const d = &run->command.description;
+    const char *const pattern = run->command.s->fit.fitimage;
     char *const path = output_name(pattern, (int)shot, job->sources.n > 1);
     nb_array image = nb_array_f32(pixels, d->nslow, d->nfast);
-    if (!path) return message_failure(run->messages, "out of memory");
-    nb_status status = nb_fit_image(job->fit, shot, run->s->fit.fitimage_kind, &image);
+    if (!path) return message_failure(run->command.messages, "out of memory");
+    nb_status status =
+        nb_fit_image(job->fit, shot, run->command.s->fit.fitimage_kind, &image);
     const int computed = status == NB_OK;
-    if (computed) status = nb_raw_write(run->ctx, path, &image, 32);
+    if (computed) status = nb_raw_write(run->command.ctx, path, &image, 32);
     free(path);
     if (status == NB_OK) return 0;
-    return message_status(run->messages, status, nb_context_message(run->ctx), computed);
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), computed);
 }
 
 static int write_images(struct fit_job *job)
 {
     struct run *const run = job->run;
     nb_fit_result result;
-    const size_t pixels = (size_t)run->description.nfast * (size_t)run->description.nslow;
-    if (!run->s->fit.fitimage) return 0;
+    const size_t pixels =
+        (size_t)run->command.description.nfast * (size_t)run->command.description.nslow;
+    if (!run->command.s->fit.fitimage) return 0;
     const nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
     float *const memory = malloc(pixels * sizeof *memory);
-    int code = memory ? 0 : message_failure(run->messages, "out of memory for an image");
+    int code =
+        memory ? 0 : message_failure(run->command.messages, "out of memory for an image");
     for (int64_t shot = 0; shot < result.nshot && !code; shot++)
         if (!result.shot[shot].left_out || result.shot[shot].is_held_out)
             code = write_image(job, shot, memory);
@@ -327,7 +334,7 @@ static int write_images(struct fit_job *job)
 static int write_files(struct fit_job *job)
 {
     nb_fit_result result;
-    if (!job->run->s->geomout && !job->run->s->truth) return 0;
+    if (!job->run->command.s->geomout && !job->run->command.s->truth) return 0;
     const nb_status status = nb_fit_result_get(job->fit, &result);
     return status == NB_OK ? fit_files_write(job->run, &result) : failed(job, status);
 }
@@ -335,19 +342,20 @@ static int write_files(struct fit_job *job)
 /* The line of the report that names the files, as that of a run of images does. */
 static int report_files(const struct fit_job *job)
 {
-    const struct settings *const s = job->run->s;
+    const struct settings *const s = job->run->command.s;
     const int several = job->sources.n > 1;
     const char *const singles[] = {s->fit.fitfile, s->geomout, s->truth, s->json};
     int listed = 0;
     if (s->quiet) return 0;
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
-        if (singles[i] && !outputs_to_stdout(singles[i]))
+        if (singles[i] && !names_stdout(singles[i]))
             printf("%s%s", listed++ ? ", " : "files        ", singles[i]);
     if (s->fit.fitimage) {
         char *const first = output_name(s->fit.fitimage, 0, several);
         char *const last = output_name(s->fit.fitimage, (int)job->sources.n - 1, several);
-        const int code =
-            first && last ? 0 : message_failure(job->run->messages, "out of memory");
+        const int code = first && last
+                             ? 0
+                             : message_failure(job->run->command.messages, "out of memory");
         if (!code) printf("%s%s", listed++ ? ", " : "files        ", first);
         if (!code && several) printf(" to %s", last);
         free(first);
@@ -361,7 +369,7 @@ static int report_files(const struct fit_job *job)
 /* What is worth saving of a fit that was stopped. */
 static void tell_interrupt(const struct fit_job *job)
 {
-    const char *const path = job->run->s->fit.fitfile;
+    const char *const path = job->run->command.s->fit.fitfile;
     nb_fit_result result;
     if (job->passes > 0 && nb_fit_result_get(job->fit, &result) == NB_OK)
         fit_report_values(job, &result);
@@ -387,15 +395,16 @@ static int finish(struct fit_job *job)
     if (status == NB_OK) fit_report(job, &result);
     const int verdict = status == NB_OK ? fit_verdict(job, &result) : 0;
     if (status != NB_OK) return failed(job, status);
-    if (run->s->fit.fitfile) {
-        const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
+    if (run->command.s->fit.fitfile) {
+        const nb_status written = nb_fit_write(job->fit, run->command.s->fit.fitfile);
         if (written != NB_OK)
-            code = message_status(run->messages, written, nb_context_message(run->ctx), 1);
+            code = message_status(run->command.messages, written,
+                                  nb_context_message(run->command.ctx), 1);
     }
     if (!code) code = write_images(job);
     if (!code) code = write_files(job);
     run->fit = job;
-    if (!code && run->s->json) code = json_write(run, run->s->json);
+    if (!code && run->command.s->json) code = json_write(run, run->command.s->json);
     run->fit = NULL;
     if (!code) code = report_files(job);
     return code ? code : verdict;
@@ -403,7 +412,7 @@ static int finish(struct fit_job *job)
 
 static int minimise(struct fit_job *job)
 {
-    if (job->run->s->fit.fisher) return 0;
+    if (job->run->command.s->fit.fisher) return 0;
     progress_line_part(&job->run->progress, "pass", 0, 1);
     *job->why = 0;
     const nb_status status = nb_fit_run(job->fit);
@@ -432,7 +441,7 @@ int fit_run(struct run *run)
 {
     struct fit_job job = {.run = run};
     int code = prepare(&job);
-    if (!code && run->s->fit.fisher_scan) {
+    if (!code && run->command.s->fit.fisher_scan) {
         code = fisher_scan_run(&job);
         free_job(&job);
         return code;

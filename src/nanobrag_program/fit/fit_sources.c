@@ -39,10 +39,10 @@ void fit_sources_free(struct fit_sources *sources)
 static int begin(struct run *run, const char *file, struct steady_file *out)
 {
     enum { HEADER_MOST = 1 << 20 };
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const size_t pixels = (size_t)d->nfast * (size_t)d->nslow;
-    return steady_file_begin(run->messages, file, HEADER_MOST + pixels * sizeof(double),
-                             out);
+    return steady_file_begin(run->command.messages, file,
+                             HEADER_MOST + pixels * sizeof(double), out);
 }
 
 static int add(struct run *run, struct fit_sources *out, const char *file)
@@ -51,9 +51,10 @@ static int add(struct run *run, struct fit_sources *out, const char *file)
     if (at) out->at = at;
     char *const copy = at && file ? strdup(file) : NULL;
     if (!at || (file && !copy))
-        return message_failure(run->messages, "out of memory for the images of a fit");
+        return message_failure(run->command.messages,
+                               "out of memory for the images of a fit");
     at += out->n++;
-    *at = (struct fit_source){.file = copy, .phi0 = run->resolved.scan.phi0};
+    *at = (struct fit_source){.file = copy, .phi0 = run->command.resolved.scan.phi0};
     return copy ? begin(run, copy, &at->steady) : 0;
 }
 
@@ -63,8 +64,8 @@ static int add(struct run *run, struct fit_sources *out, const char *file)
 
 static int wrong(struct run *run, size_t entry, const char *what)
 {
-    return message_usage(run->messages, "%s: entry %zu: %s", run->s->fit.shots, entry + 1,
-                         what);
+    return message_usage(run->command.messages, "%s: entry %zu: %s",
+                         run->command.s->fit.shots, entry + 1, what);
 }
 
 /* The numbers of a member: one, or those of an array. Returns how many, 0 for others. */
@@ -99,7 +100,8 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     if (values) source->values = values;
     int code = 0;
     if (!numbers || !names || !values)
-        code = message_failure(run->messages, "out of memory for %s", run->s->fit.shots);
+        code = message_failure(run->command.messages, "out of memory for %s",
+                               run->command.s->fit.shots);
     else if (n == 0) {
         char what[200];
         (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",
@@ -136,12 +138,12 @@ static int check_names(struct run *run, size_t entry, struct fit_source *source)
 {
     nb_simulator *sim = NULL;
     if (!source->names) return 0;
-    const nb_status status =
-        nb_simulator_create(run->ctx, &run->resolved, source->names, &run->s->how, &sim);
+    const nb_status status = nb_simulator_create(run->command.ctx, &run->command.resolved,
+                                                 source->names, &run->command.s->how, &sim);
     const size_t n = nb_simulator_nparam(sim);
     int code = 0;
     if (status != NB_OK)
-        code = wrong(run, entry, nb_context_message(run->ctx));
+        code = wrong(run, entry, nb_context_message(run->command.ctx));
     else if (n == source->nvalue)
         code = check_bounds(run, entry, source, sim);
     else {
@@ -163,7 +165,7 @@ static int add_entry(struct run *run, size_t entry, const cJSON *from,
     const cJSON *const data = cJSON_GetObjectItemCaseSensitive(from, "data");
     const cJSON *member;
     if (!cJSON_IsObject(from)) return wrong(run, entry, "expected an object in braces");
-    if (!cJSON_IsString(data) && !run->s->fit.fisher)
+    if (!cJSON_IsString(data) && !run->command.s->fit.fisher)
         return wrong(run, entry, "expected \"data\": \"FILE\"");
     int code = add(run, out, cJSON_IsString(data) ? data->valuestring : NULL);
     if (code) return code;
@@ -201,10 +203,10 @@ static char *read_text(const char *path)
 
 static int read_shots(struct run *run, struct fit_sources *out)
 {
-    const char *const path = run->s->fit.shots;
+    const char *const path = run->command.s->fit.shots;
     char *const text = read_text(path);
     if (!text)
-        return message_usage(run->messages, "-shots %s: cannot be read: %s", path,
+        return message_usage(run->command.messages, "-shots %s: cannot be read: %s", path,
                              strerror(errno ? errno : ENOMEM));
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithOpts(text, &end, 0);
@@ -212,9 +214,10 @@ static int read_shots(struct run *run, struct fit_sources *out)
     if (!root) {
         int line = 1;
         for (const char *p = text; p < end; p++) line += *p == '\n';
-        code = message_usage(run->messages, "%s, line %d: expected JSON", path, line);
+        code =
+            message_usage(run->command.messages, "%s, line %d: expected JSON", path, line);
     } else if (!cJSON_IsArray(root) || cJSON_GetArraySize(root) == 0)
-        code = message_usage(run->messages,
+        code = message_usage(run->command.messages,
                              "%s: expected an array of images, [{\"data\": \"FILE\"}, ...]",
                              path);
     size_t entry = 0;
@@ -234,8 +237,8 @@ static int read_shots(struct run *run, struct fit_sources *out)
 static int read_shots(struct run *run, struct fit_sources *out)
 {
     (void)out;
-    return message_usage(run->messages, "-shots %s: this build lacks cJSON",
-                         run->s->fit.shots);
+    return message_usage(run->command.messages, "-shots %s: this build lacks cJSON",
+                         run->command.s->fit.shots);
 }
 
 #endif
@@ -247,31 +250,32 @@ static int read_shots(struct run *run, struct fit_sources *out)
 static int keep_images(const struct run *run, const struct fit_sources *sources,
                        const char *name)
 {
-    const char *const resume = run->s->fit.resume, *input = NULL;
-    if (resume && name != run->s->fit.fitfile && outputs_same_file(name, resume))
+    const char *const resume = run->command.s->fit.resume, *input = NULL;
+    if (resume && name != run->command.s->fit.fitfile && outputs_same_file(name, resume))
         input = resume;
     for (size_t i = 0; i < sources->n; i++)
         if (sources->at[i].file && outputs_same_file(name, sources->at[i].file))
             input = sources->at[i].file;
     if (input)
-        return message_usage(run->messages, "%s is an input and would be overwritten",
-                             input);
+        return message_usage(run->command.messages,
+                             "%s is an input and would be overwritten", input);
     return outputs_keep_inputs(run, name);
 }
 
 /* The images of -fitimage are files of their own, whose names are known only now. */
 static int check_fitimages(const struct run *run, const struct fit_sources *sources)
 {
-    const char *const others[] = {run->s->fit.fitfile, run->s->json};
+    const char *const others[] = {run->command.s->fit.fitfile, run->command.s->json};
     int code = 0;
-    for (size_t i = 0; run->s->fit.fitimage && i < sources->n && !code; i++) {
-        char *const name = output_name(run->s->fit.fitimage, (int)i, sources->n > 1);
-        if (!name) return message_failure(run->messages, "out of memory");
+    for (size_t i = 0; run->command.s->fit.fitimage && i < sources->n && !code; i++) {
+        char *const name =
+            output_name(run->command.s->fit.fitimage, (int)i, sources->n > 1);
+        if (!name) return message_failure(run->command.messages, "out of memory");
         code = keep_images(run, sources, name);
         for (int k = 0; k < 2 && !code; k++)
             if (others[k] && outputs_same_file(name, others[k]))
-                code =
-                    message_usage(run->messages, "two outputs have the same name %s", name);
+                code = message_usage(run->command.messages,
+                                     "two outputs have the same name %s", name);
         free(name);
     }
     return code;
@@ -287,13 +291,13 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
 {
     const char **names = malloc((sources->n + 1) * sizeof *names);
     size_t n = 0;
-    if (!names) return message_failure(run->messages, "out of memory");
+    if (!names) return message_failure(run->command.messages, "out of memory");
     for (size_t i = 0; i < sources->n; i++)
         if (sources->at[i].file) names[n++] = sources->at[i].file;
     qsort(names, n, sizeof *names, by_name);
     for (size_t i = 1; i < n; i++)
         if (strcmp(names[i], names[i - 1]) == 0)
-            message_warning(run->messages,
+            message_warning(run->command.messages,
                             "%s is given more than once: it counts as several images",
                             names[i]);
     free(names);
@@ -302,27 +306,26 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
 
 int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 {
-    const char *const names[] = {run->s->fit.fitfile, run->s->json};
+    const char *const names[] = {run->command.s->fit.fitfile, run->command.s->json};
     int code = warn_of_twins(run, sources);
     for (int i = 0; i < 2 && !code; i++)
-        if (names[i] && !outputs_to_stdout(names[i]))
-            code = keep_images(run, sources, names[i]);
+        if (names[i] && !names_stdout(names[i])) code = keep_images(run, sources, names[i]);
     return code ? code : check_fitimages(run, sources);
 }
 
 /* Lets the crystal of all images drift about their middle. */
 static void place_drift(struct run *run, const struct fit_sources *sources)
 {
-    nb_scan *const scan = &run->resolved.scan;
+    nb_scan *const scan = &run->command.resolved.scan;
     double low = INFINITY, high = -INFINITY;
-    if (run->s->given[OPT_DRIFT_PHI]) return;
+    if (run->command.s->given[OPT_DRIFT_PHI]) return;
     for (size_t i = 0; i < sources->n; i++) {
         low = fmin(low, sources->at[i].phi0);
         high = fmax(high, sources->at[i].phi0);
     }
     scan->drift_phi = (low + high + scan->osc) / 2;
-    if (run->s->fit.shared && strstr(run->s->fit.shared, "rotation_drift"))
-        message_note(run->messages,
+    if (run->command.s->fit.shared && strstr(run->command.s->fit.shared, "rotation_drift"))
+        message_note(run->command.messages,
                      "the drift is 0 in the middle of all images, at phi %.10g; -drift_phi "
                      "puts it elsewhere",
                      scan->drift_phi);
@@ -330,17 +333,17 @@ static void place_drift(struct run *run, const struct fit_sources *sources)
 
 static int read_all(struct run *run, struct fit_sources *out)
 {
-    const struct event_list *const events = run->events;
-    const char *const mask = run->s->fit.data_mask;
+    const struct event_list *const events = run->command.events;
+    const char *const mask = run->command.s->fit.data_mask;
     const int refused = mask ? begin(run, mask, &out->mask) : 0;
     if (refused) return refused;
-    if (run->s->fit.shots) return read_shots(run, out);
+    if (run->command.s->fit.shots) return read_shots(run, out);
     for (size_t i = 0; i < events->n; i++) {
         if (events->at[i].option != OPT_DATA) continue;
         const int code = add(run, out, events->at[i].text);
         if (code) return code;
     }
-    return out->n == 0 && run->s->fit.fisher ? add(run, out, NULL) : 0;
+    return out->n == 0 && run->command.s->fit.fisher ? add(run, out, NULL) : 0;
 }
 
 int fit_sources_read(struct run *run, struct fit_sources *out)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "nanobrag_program/message.h"
+#include "nanobrag_command/message.h"
 
 struct steady_file {
     const char *name; /* as the user wrote it */

@@ -30,13 +30,13 @@ static int is_turned(const nb_detector *d)
 
 static void note_pivot(struct run *run)
 {
-    const struct settings *s = run->s;
-    const nb_description *d = &run->description;
+    const struct settings *s = run->command.s;
+    const nb_description *d = &run->command.description;
     int theirs = NB_PIVOT_BEAM;
     if (d->convention == NB_CONVENTION_XDS || d->convention == NB_CONVENTION_DIALS)
         theirs = NB_PIVOT_SAMPLE;
     if (d->convention == NB_CONVENTION_CUSTOM) theirs = s->reference_pivot;
-    if (d->pivot == theirs || !is_turned(&run->resolved.detector)) return;
+    if (d->pivot == theirs || !is_turned(&run->command.resolved.detector)) return;
     if (d->pivot == NB_PIVOT_SAMPLE)
         note_difference(run, 1, "the detector is turned about the crystal",
                         "turns it about the beam spot");
@@ -73,8 +73,8 @@ static int vector_options(const struct settings *s)
 
 static void notes_geometry(struct run *run)
 {
-    const struct settings *s = run->s;
-    const nb_description *d = &run->description;
+    const struct settings *s = run->command.s;
+    const nb_description *d = &run->command.description;
     const int *given = s->given;
     const int beam_convention = d->convention <= NB_CONVENTION_ADXV;
     const int near_options =
@@ -98,15 +98,17 @@ static void notes_geometry(struct run *run)
                     s->inherited.has_twotheta && s->inherited.twotheta != 0
                         && !given[OPT_TWOTHETA],
                     "TWOTHETA of the header is used", "ignores it");
-    note_difference(run, normal_differs(s, &run->resolved.detector),
+    note_difference(run, normal_differs(s, &run->command.resolved.detector),
                     "-odet_vector is used as given", "replaces it by fast x slow");
-    note_difference(run, run->resolved.detector.twotheta != 0 && d->pivot == NB_PIVOT_BEAM,
+    note_difference(run,
+                    run->command.resolved.detector.twotheta != 0
+                        && d->pivot == NB_PIVOT_BEAM,
                     "distance and beam centre are those of the turned detector",
                     "prints them without two theta");
     note_difference(run, d->thickness > 0,
                     "each sensor layer counts with its own share of the absorption",
                     "weights all layers by the last one's");
-    note_difference(run, run->resolved.detector.curved,
+    note_difference(run, run->command.resolved.detector.curved,
                     "the curved detector is not mirrored", "mirrors the pattern");
     note_difference(run,
                     s->inherited.has_close && given[OPT_DISTANCE]
@@ -127,8 +129,8 @@ static int grid_differs(double range, double step, int n, int one_asked)
 
 static void notes_sampling(struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *asked = &run->s->scene, *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *asked = &run->command.s->scene, *scene = &run->command.resolved;
     int grid = 0;
     for (int i = 0; i < 2; i++)
         grid |= grid_differs(d->divergence[i], d->divergence_step[i],
@@ -139,14 +141,14 @@ static void notes_sampling(struct run *run)
                     "ignores it");
     note_difference(run, scene->scan.osc != 0, "phi is sampled in the middle of its steps",
                     "samples their start");
-    note_difference(run, grid && !run->inputs.nsource,
+    note_difference(run, grid && !run->command.inputs.nsource,
                     "divergence and dispersion grids are centred and counts of 1 kept",
                     "starts them at minus half the range");
     const double weight = (double)d->nsource * d->nphi * d->ndomains;
     note_difference(run, weight != d->nlayers, "the printed solid angle is the true one",
                     "divides it by sources, phi steps and domains");
-    note_difference(run, run->s->mask != NULL, "the printed rmsd leaves masked pixels out",
-                    "counts them as 0");
+    note_difference(run, run->command.s->mask != NULL,
+                    "the printed rmsd leaves masked pixels out", "counts them as 0");
 }
 
 /* 1 when nanoBragg's c*_z differs from 1/c. */
@@ -178,11 +180,11 @@ static int few(const double n[3])
 
 static void notes_crystal(struct run *run)
 {
-    const struct settings *s = run->s;
-    const nb_description *d = &run->description;
-    const int shape = run->resolved.crystal.shape;
+    const struct settings *s = run->command.s;
+    const nb_description *d = &run->command.description;
+    const int shape = run->command.resolved.crystal.shape;
     note_difference(run,
-                    run->inputs.hkl && s->scene.crystal.interpolate == 0
+                    run->command.inputs.hkl && s->scene.crystal.interpolate == 0
                         && few(s->ncells) != few(d->ncells),
                     "interpolation is chosen by the final crystal size",
                     "chooses before -xtalsize");
@@ -208,13 +210,13 @@ static int has_unused_dump(const struct settings *s)
 
 static void differences_find(struct run *run)
 {
-    const struct settings *s = run->s;
-    const nb_background *background = &run->resolved.background;
+    const struct settings *s = run->command.s;
+    const nb_background *background = &run->command.resolved.background;
     if (s->compat) return;
     notes_geometry(run);
     notes_sampling(run);
     notes_crystal(run);
-    note_difference(run, weights_differ(&run->inputs), "source weights are used",
+    note_difference(run, weights_differ(&run->command.inputs), "source weights are used",
                     "ignores them");
     note_difference(run, s->stol != NULL, "-stol shapes the background",
                     "reads it without effect");
@@ -231,12 +233,12 @@ static void differences_find(struct run *run)
 void differences_note(struct run *run)
 {
     differences_find(run);
-    if (run->s->verbose)
+    if (run->command.s->verbose)
         for (int i = 0; i < run->ndifference; i++)
-            message_note(run->messages, "%s (nanoBragg %s; -compat nanobragg)",
+            message_note(run->command.messages, "%s (nanoBragg %s; -compat nanobragg)",
                          run->difference[i].ours, run->difference[i].theirs);
-    else if (run->ndifference > 0 && !run->s->explain)
-        message_note(run->messages,
+    else if (run->ndifference > 0 && !run->command.s->explain)
+        message_note(run->command.messages,
                      "the program nanoBragg would compute another image, by %d %s that "
                      "%s corrected here; -explain lists %s",
                      run->ndifference, run->ndifference == 1 ? "point" : "points",

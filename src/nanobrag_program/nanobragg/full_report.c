@@ -29,7 +29,7 @@ static double norm(const double a[3])
 
 static void report_banner(const struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     if (s->mask) printf("reading %s\n", s->mask);
     if (s->img) printf("reading %s\n", s->img);
     if (!s->compat) {
@@ -51,17 +51,17 @@ static void report_banner(const struct run *run)
 
 static void report_convention(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     printf("%s convention selected.\n", convention_names[d->convention]);
     printf("pivoting detector around %s\n",
            d->pivot == NB_PIVOT_SAMPLE ? "sample" : "direct beam spot");
     printf("XDS incident beam: %g %g %g\n", dot(d->beam, d->fast), dot(d->beam, d->slow),
            dot(d->beam, d->normal));
-    const double *n = run->s->ncells;
-    const int few = run->s->compat
+    const double *n = run->command.s->ncells;
+    const int few = run->command.s->compat
                         ? n[0] <= 2 || n[1] <= 2 || n[2] <= 2
-                        : run->resolved.crystal.interpolate == NB_LOOKUP_TRICUBIC;
-    if (run->s->scene.crystal.interpolate == 0)
+                        : run->command.resolved.crystal.interpolate == NB_LOOKUP_TRICUBIC;
+    if (run->command.s->scene.crystal.interpolate == 0)
         printf("auto-selected %s\n",
                few ? "tricubic interpolation of structure factors" : "no interpolation");
 }
@@ -70,7 +70,7 @@ static void report_odd_angles(const struct run *run)
 {
     static const char *const names[] = {"(alpha_star) =", "(beta_star)  =",
                                         "(gamma_star) ="};
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double limit = 1 + 1e-12; /* larger than rounding */
     if (!(d->star_sines[0] > limit || d->star_sines[1] > limit || d->star_sines[2] > limit))
         return;
@@ -97,10 +97,10 @@ static void report_real_axes(const double *axes)
 
 static void report_cell(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double *c = d->cell, *r = d->cell_star;
-    if (run->s->matrix) printf("reading %s\n", run->s->matrix);
-    if (run->s->random_misset)
+    if (run->command.s->matrix) printf("reading %s\n", run->command.s->matrix);
+    if (run->command.s->random_misset)
         printf("random orientation misset angles: %f %f %f deg\n", d->misset[0],
                d->misset[1], d->misset[2]);
     report_odd_angles(run);
@@ -114,12 +114,12 @@ static void report_cell(const struct run *run)
 
 static void report_size(const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     const double *n = d->ncells, *c = d->cell;
     const double micron = 1e-4; /* in an Angstrom */
     printf("crystal is %g x %g x %g microns\n", n[0] * c[0] * micron, n[1] * c[1] * micron,
            n[2] * c[2] * micron);
-    if (run->s->scene.oversample <= 0) {
+    if (run->command.s->scene.oversample <= 0) {
         printf("auto-selected %d-fold oversampling\n", d->oversample);
     } else if (d->oversample < d->oversample_wanted) {
         printf("WARNING: maximum dimension of sample is %g A\n", d->sample_max);
@@ -133,12 +133,13 @@ static void report_size(const struct run *run)
 
 static void report_files(const struct run *run)
 {
-    const struct settings *s = run->s;
-    if (run->inputs.from_dump) printf("reading Fs from %s\n", s->dump);
+    const struct settings *s = run->command.s;
+    if (run->command.inputs.from_dump) printf("reading Fs from %s\n", s->dump);
     if (s->hkl) {
         printf("counting entries in %s\n", s->hkl);
-        if (run->resolved.crystal.default_f != 0) {
-            printf("initializing to default_F = %g:\n", run->resolved.crystal.default_f);
+        if (run->command.resolved.crystal.default_f != 0) {
+            printf("initializing to default_F = %g:\n",
+                   run->command.resolved.crystal.default_f);
             printf("done initializing:\n");
         }
         printf("re-reading %s\n", s->hkl);
@@ -161,16 +162,17 @@ static void rotate(const double k[3], double angle, double v[3])
  * zeros have nanoBragg's signs. */
 static void report_source(const struct run *run, int i)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     nb_source source;
     double deviation[2], place[3];
-    if (nb_simulator_source(run->sim, run->params.x, i, &source, deviation) != NB_OK)
+    if (nb_simulator_source(run->command.sim, run->command.params.x, i, &source, deviation)
+        != NB_OK)
         return;
     for (int k = 0; k < 3; k++)
-        place[k] = !run->inputs.nsource ? -10 * d->beam[k]
-                   : run->params.nset   ? -10 * source.direction[k]
-                                        : run->inputs.positions[i][k];
-    if (!run->inputs.nsource) {
+        place[k] = !run->command.inputs.nsource ? -10 * d->beam[k]
+                   : run->command.params.nset   ? -10 * source.direction[k]
+                                                : run->command.inputs.positions[i][k];
+    if (!run->command.inputs.nsource) {
         rotate(d->polarization_axis, deviation[1], place);
         rotate(d->vertical, deviation[0], place);
     }
@@ -180,21 +182,24 @@ static void report_source(const struct run *run, int i)
 
 static void report_steps(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const double centre = run->s->compat ? 0 : 0.5;
+    const nb_description *d = &run->command.description;
+    const double centre = run->command.s->compat ? 0 : 0.5;
     for (int i = 0; i < d->nlayers; i++)
         printf("thick%d = %g um\n", i, d->layer_depth + i * d->layer_step);
     for (int i = 0; i < d->nphi; i++)
-        printf("phi%d = %g\n", i, run->resolved.scan.phi0 + (i + centre) * d->phi_step);
+        printf("phi%d = %g\n", i,
+               run->command.resolved.scan.phi0 + (i + centre) * d->phi_step);
     const int step = d->ndispersion > 0 ? d->ndispersion : 1;
     nb_source source;
     double deviation[2];
     for (int i = 0; i < d->ngrid; i++)
-        if (nb_simulator_source(run->sim, run->params.x, i * step, &source, deviation)
+        if (nb_simulator_source(run->command.sim, run->command.params.x, i * step, &source,
+                                deviation)
             == NB_OK)
             printf("divergence deviation: %g %g\n", deviation[0], deviation[1]);
     for (int i = 0; i < step && d->ngrid > 0; i++)
-        if (nb_simulator_source(run->sim, run->params.x, i, &source, NULL) == NB_OK)
+        if (nb_simulator_source(run->command.sim, run->command.params.x, i, &source, NULL)
+            == NB_OK)
             printf("lambda%d = %g\n", i, source.wavelength * 1e-10);
     printf("  created a total of %d sources:\n", d->nsource);
     for (int i = 0; i < d->nsource; i++) report_source(run, i);
@@ -219,7 +224,7 @@ void full_report_start(struct run *run)
 static double scattering_angle(const struct run *run, const double at[3])
 {
     static const double x[3] = {1, 0, 0};
-    const double *beam = run->s->compat ? x : run->description.beam;
+    const double *beam = run->command.s->compat ? x : run->command.description.beam;
     const double along = dot(at, beam);
     const double r2 = dot(at, at) - along * along;
     return atan2(sqrt(r2 > 0 ? r2 : 0), along);
@@ -229,7 +234,7 @@ static double scattering_angle(const struct run *run, const double at[3])
  * *fast and *slow to where they count from on it. */
 static int panel_of(const struct run *run, int *fast, int *slow)
 {
-    const nb_detector *const d = &run->resolved.detector;
+    const nb_detector *const d = &run->command.resolved.detector;
     for (int i = 0; i < d->npanel; i++) {
         const nb_panel *const p = d->panel + i;
         const int f = *fast - p->fast0, s = *slow - p->slow0;
@@ -246,12 +251,14 @@ static int print_pixel(struct run *run, int fast, int slow)
     int on[2] = {fast, slow};
     const int panel = panel_of(run, on, on + 1);
     if (panel < 0) return 0;
-    const nb_status status =
-        nb_simulator_trace(run->sim, run->params.x, panel, on[1], on[0], &t);
+    const nb_status status = nb_simulator_trace(run->command.sim, run->command.params.x,
+                                                panel, on[1], on[0], &t);
     if (status != NB_OK)
-        return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+        return message_status(run->command.messages, status,
+                              nb_context_message(run->command.ctx), 0);
     printf("%4d %4d : stol = %g or %g\n", fast, slow, t.stol * 1e10,
-           sin(scattering_angle(run, t.position) / 2) / run->resolved.beam.wavelength);
+           sin(scattering_angle(run, t.position) / 2)
+               / run->command.resolved.beam.wavelength);
     printf("at %g %g %g\n", t.position[0], t.position[1], t.position[2]);
     printf("hkl= %f %f %f  hkl0= %d %d %d\n", t.h[0], t.h[1], t.h[2], t.hkl[0], t.hkl[1],
            t.hkl[2]);
@@ -260,17 +267,19 @@ static int print_pixel(struct run *run, int fast, int slow)
     printf("polar   %15.10g\n", t.polarization);
     printf("omega   %15.10g\n", t.omega);
     printf("capfrac %15.10g\n", t.capture);
-    printf("pixel   %15.10g\n", run->s->compat ? (float)t.intensity : t.intensity);
+    printf("pixel   %15.10g\n", run->command.s->compat ? (float)t.intensity : t.intensity);
     report_real_axes(t.axes[0]);
     return 0;
 }
 
 int report_printout(struct run *run)
 {
-    const nb_description *d = &run->description;
-    const int *only = run->s->printout_pixel, *roi = run->resolved.detector.roi;
-    const uint8_t *mask =
-        run->inputs.mask.pixels ? run->inputs.mask.pixels : run->resolved.detector.mask;
+    const nb_description *d = &run->command.description;
+    const int *only = run->command.s->printout_pixel,
+              *roi = run->command.resolved.detector.roi;
+    const uint8_t *mask = run->command.inputs.mask.pixels
+                              ? run->command.inputs.mask.pixels
+                              : run->command.resolved.detector.mask;
     for (int slow = roi[2]; slow < roi[3]; slow++)
         for (int fast = roi[0]; fast < roi[1]; fast++) {
             if (only[0] >= 0 && (fast != only[0] || slow != only[1])) continue;

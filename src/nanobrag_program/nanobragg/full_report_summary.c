@@ -29,17 +29,18 @@ static const char *shape_word(int shape)
 
 static void summary_crystal(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    printf("  %zu initialized hkls (all others =%g)\n", run->inputs.hkl_info.count,
-           run->resolved.crystal.default_f);
-    printf("  %s xtal: %.0fx%.0fx%.0f cells\n", shape_word(run->resolved.crystal.shape),
-           d->ncells[0], d->ncells[1], d->ncells[2]);
+    const nb_description *d = &run->command.description;
+    printf("  %zu initialized hkls (all others =%g)\n", run->command.inputs.hkl_info.count,
+           run->command.resolved.crystal.default_f);
+    printf("  %s xtal: %.0fx%.0fx%.0f cells\n",
+           shape_word(run->command.resolved.crystal.shape), d->ncells[0], d->ncells[1],
+           d->ncells[2]);
 }
 
 static void summary_beam(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     printf("  wave=%g meters +/- %g%% in %d steps\n", scene->beam.wavelength * 1e-10,
            d->dispersion * 100, d->ndispersion);
     if (scene->beam.unpolarised)
@@ -59,15 +60,15 @@ static void print_vector(const char *label, const double v[3])
 
 void report_dials_origin(const struct run *run, double out[3])
 {
-    const nb_description *const d = &run->description;
+    const nb_description *const d = &run->command.description;
     const double theirs[3] = {d->origin[2], d->origin[1], -d->origin[0]};
-    memcpy(out, run->s->compat ? theirs : d->dials_origin, sizeof theirs);
+    memcpy(out, run->command.s->compat ? theirs : d->dials_origin, sizeof theirs);
 }
 
 static void summary_detector(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const struct settings *s = run->s;
+    const nb_description *d = &run->command.description;
+    const struct settings *s = run->command.s;
     const double mm = 1e-3;
     double close[2] = {d->close_fast, d->close_slow}, beam[2] = {d->xbeam, d->ybeam};
     for (int i = 0; i < 2 && s->compat; i++) {
@@ -98,13 +99,13 @@ static void summary_detector(const struct run *run)
 
 static void summary_sampling(const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     printf("  hdivrange=%g hdivstep=%g  radians\n", d->divergence[0],
            d->divergence_step[0]);
     printf("  vdivrange=%g vdivstep=%g  radians\n", d->divergence[1],
            d->divergence_step[1]);
-    printf("  %d divergence steps\n", run->inputs.nsource ? -1 : d->ngrid);
+    printf("  %d divergence steps\n", run->command.inputs.nsource ? -1 : d->ngrid);
     printf("  %d sources\n", d->nsource);
     printf("  %d mosaic domains over mosaic spread of %g degrees\n", d->ndomains,
            scene->crystal.mosaic[0]);
@@ -114,16 +115,17 @@ static void summary_sampling(const struct run *run)
            scene->oversample_thick ? " +thick" : "",
            scene->oversample_polar ? " +polar" : "",
            scene->oversample_omega ? " +omega" : "");
-    if (run->s->mask) printf("  skipping zero-flagged pixels in %s\n", run->s->mask);
+    if (run->command.s->mask)
+        printf("  skipping zero-flagged pixels in %s\n", run->command.s->mask);
 }
 
 static void summary_noise(const struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     if (!s->noise) return;
     printf("\n  noise image %s:\n", s->compat ? "paramters" : "parameters");
     printf("  seed: %lld\n", (long long)(s->compat ? -s->seed : s->seed));
-    printf("  water droplet size: %g m\n", run->resolved.background.water * 1e-6);
+    printf("  water droplet size: %g m\n", run->command.resolved.background.water * 1e-6);
 }
 
 void full_report_summary(const struct run *run)

@@ -70,10 +70,10 @@ static const char *byte_order(void)
 
 static void put_beam_centre(struct text *text, const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const struct pair *given = &run->s->header_beam;
+    const nb_description *d = &run->command.description;
+    const struct pair *given = &run->command.s->header_beam;
     double x = d->xbeam, y = d->ybeam;
-    if (!run->s->compat) {
+    if (!run->command.s->compat) {
         x = d->beam_fast - d->pixel;
         y = d->pixel * d->nslow - (d->beam_slow - d->pixel);
     } else if (given->given[0]) {
@@ -86,8 +86,8 @@ static void put_beam_centre(struct text *text, const struct run *run)
 
 static void put_lines(struct text *text, const struct run *run, double phi)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     put(text, "DIM=2;\nBYTE_ORDER=%s;\nTYPE=unsigned_short;\n", byte_order());
     put(text, "SIZE1=%d;\nSIZE2=%d;\n", d->nfast, d->nslow);
     put_needed(text, "PIXEL_SIZE", d->pixel);
@@ -108,7 +108,7 @@ static void put_lines(struct text *text, const struct run *run, double phi)
     put_needed(text, "OSC_RANGE", scene->scan.osc);
     put_needed(text, "TWOTHETA", scene->detector.twotheta);
     put(text, "DETECTOR_SN=000;\n");
-    if (!run->s->compat) put(text, "ADC_OFFSET=%g;\n", run->s->adc);
+    if (!run->command.s->compat) put(text, "ADC_OFFSET=%g;\n", run->command.s->adc);
     put(text, "BEAMLINE=fake;\n");
 }
 
@@ -124,7 +124,7 @@ void smv_header(const struct run *run, double phi, char out[SMV_HEADER_BYTES])
     enum { USUAL = 512, FRAME = sizeof "{\nHEADER_BYTES=512;\n}\f" - 1 };
     out[0] = 0;
     const struct text six = {out, 0, 6, 6}, nine = {out, 0, 9, 9};
-    if (run->s->compat) {
+    if (run->command.s->compat) {
         compose(run, phi, six);
         return;
     }

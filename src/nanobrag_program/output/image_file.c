@@ -29,22 +29,23 @@ int image_file_check(const struct settings *s, struct messages *messages)
 
 static int failed(struct run *run, nb_status status)
 {
-    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 1);
 }
 
 /* Begin the file of all frames, or the data file that image i begins. */
 static int begin_nxmx(struct run *run, int i)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     struct image_file *const file = run->image_file;
     const nb_nxmx_options options = {.compression = s->compression,
                                      .type = s->plain ? NB_TYPE_FLOAT : NB_TYPE_INT,
                                      .bits = 32,
-                                     .stills = run->shots != NULL,
+                                     .stills = run->command.shots != NULL,
                                      .frames = s->images};
     char *const name = file->in_parts ? part_name(s, i) : output_name_of(s, OUT_IMAGE, 0);
-    if (!name) return message_failure(run->messages, "out of memory");
-    const nb_status status = nb_nxmx_create(run->sim, name, &options, &file->nxmx);
+    if (!name) return message_failure(run->command.messages, "out of memory");
+    const nb_status status = nb_nxmx_create(run->command.sim, name, &options, &file->nxmx);
     free(name);
     file->frames = 0;
     file->next = i;
@@ -54,29 +55,30 @@ static int begin_nxmx(struct run *run, int i)
 /* The first image that becomes a frame of this process; -1: none does. */
 static int first_frame(const struct run *run)
 {
-    for (int i = 0; i < run->s->images; i++)
+    for (int i = 0; i < run->command.s->images; i++)
         if (share_is_mine(run, i) && !share_is_framed(run, i)) return i;
     return -1;
 }
 
 int image_file_begin(struct run *run)
 {
-    const size_t n = (size_t)run->description.nslow * (size_t)run->description.nfast;
-    if (!run->s->out[OUT_IMAGE]) return 0;
-    const enum image_format format = image_format(run->s);
+    const size_t n =
+        (size_t)run->command.description.nslow * (size_t)run->command.description.nfast;
+    if (!run->command.s->out[OUT_IMAGE]) return 0;
+    const enum image_format format = image_format(run->command.s);
     run->image_file = calloc(1, sizeof *run->image_file);
     if (run->image_file && format != IMAGE_SMV)
         run->image_file->pixels = malloc(n * sizeof(int32_t));
     if (!run->image_file || (format != IMAGE_SMV && !run->image_file->pixels))
-        return message_failure(run->messages, "out of memory for %s",
-                               run->s->out[OUT_IMAGE]);
+        return message_failure(run->command.messages, "out of memory for %s",
+                               run->command.s->out[OUT_IMAGE]);
     if (format == IMAGE_NXMX) {
         const int first = first_frame(run);
         run->image_file->in_parts = run->share->in_parts;
         return first >= 0 ? begin_nxmx(run, first) : 0;
     }
     if (format == IMAGE_CBF) {
-        const nb_status status = nb_cbf_check(run->sim, run->params.x);
+        const nb_status status = nb_cbf_check(run->command.sim, run->command.params.x);
         if (status != NB_OK) return failed(run, status);
     }
     return 0;
@@ -85,7 +87,7 @@ int image_file_begin(struct run *run)
 /* How photons become counts; a scale of 0 is that of -intfile for SMV, else 1. */
 static nb_digitizer conversion(struct run *run, struct result *result, int i)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     const int smv = image_format(s) == IMAGE_SMV;
     const double pedestal = smv ? s->adc : 0;
     nb_digitizer how = {.offset = pedestal,
@@ -100,9 +102,10 @@ static nb_digitizer conversion(struct run *run, struct result *result, int i)
 /* The pixels of the image in the type of the file. */
 static nb_status convert(struct run *run, struct result *result, int i, nb_array *out)
 {
-    const int nslow = run->description.nslow, nfast = run->description.nfast;
+    const int nslow = run->command.description.nslow,
+              nfast = run->command.description.nfast;
     nb_array image = nb_array_f64(run->image, nslow, nfast);
-    if (run->image_file->nxmx && run->s->plain) {
+    if (run->image_file->nxmx && run->command.s->plain) {
         float *const to = run->image_file->pixels;
         for (size_t k = 0; k < (size_t)nslow * (size_t)nfast; k++)
             to[k] = (float)run->image[k];
@@ -111,7 +114,7 @@ static nb_status convert(struct run *run, struct result *result, int i, nb_array
     }
     const nb_digitizer how = conversion(run, result, i);
     *out = nb_array_i32(run->image_file->pixels, nslow, nfast);
-    return nb_digitize(run->sim, &how, &image, out);
+    return nb_digitize(run->command.sim, &how, &image, out);
 }
 
 /* Have that data file open which image i belongs to. */
@@ -121,9 +124,10 @@ static int turn_to(struct run *run, int i)
     struct result *const result = &run->results[i];
     result->file[OUT_IMAGE] = NULL;
     if (file->nxmx && i == file->next && file->frames < run->share->frames_most) {
-        result->file[OUT_IMAGE] = part_name(run->s, i - file->frames);
-        return result->file[OUT_IMAGE] ? 0
-                                       : message_failure(run->messages, "out of memory");
+        result->file[OUT_IMAGE] = part_name(run->command.s, i - file->frames);
+        return result->file[OUT_IMAGE]
+                   ? 0
+                   : message_failure(run->command.messages, "out of memory");
     }
     if (file->nxmx) {
         nb_nxmx *const done = file->nxmx;
@@ -131,8 +135,9 @@ static int turn_to(struct run *run, int i)
         const nb_status status = nb_nxmx_close(done);
         if (status != NB_OK) return failed(run, status);
     }
-    result->file[OUT_IMAGE] = part_name(run->s, i);
-    if (!result->file[OUT_IMAGE]) return message_failure(run->messages, "out of memory");
+    result->file[OUT_IMAGE] = part_name(run->command.s, i);
+    if (!result->file[OUT_IMAGE])
+        return message_failure(run->command.messages, "out of memory");
     return begin_nxmx(run, i);
 }
 
@@ -145,18 +150,19 @@ int image_file_write(struct run *run, struct result *result, int i)
         if (code) return code;
     }
     const char *const name = result->file[OUT_IMAGE];
-    if (image_format(run->s) == IMAGE_SMV) {
+    if (image_format(run->command.s) == IMAGE_SMV) {
         const nb_digitizer how = conversion(run, result, i);
         return outputs_write_smv(run, result, &how, name);
     }
     nb_array pixels;
     nb_status status = convert(run, result, i, &pixels);
-    if (run->s->full_report)
+    if (run->command.s->full_report)
         printf("writing %s as 4-byte %s\n", name,
                pixels.type == NB_TYPE_FLOAT ? "floats" : "integers");
     if (status == NB_OK)
-        status = file->nxmx ? nb_nxmx_append(file->nxmx, run->params.x, &pixels)
-                            : nb_cbf_write(run->sim, run->params.x, name, 0, &pixels);
+        status = file->nxmx ? nb_nxmx_append(file->nxmx, run->command.params.x, &pixels)
+                            : nb_cbf_write(run->command.sim, run->command.params.x, name, 0,
+                                           &pixels);
     if (status != NB_OK) return failed(run, status);
     file->frames++;
     file->next = i + 1;

@@ -8,5 +8,5 @@
 
 int json_write(struct run *run, const char *path)
 {
-    return message_usage(run->messages, "-json %s: this build lacks cJSON", path);
+    return message_usage(run->command.messages, "-json %s: this build lacks cJSON", path);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 #include "nanobrag_program/run.h"
@@ -87,18 +86,14 @@ int outputs_name(struct run *run, int i)
     struct result *const result = &run->results[i];
     if (i >= run->reached) run->reached = i + 1;
     for (int kind = 0; kind < OUT_COUNT; kind++) {
-        if (!run->s->out[kind]) continue;
+        if (!run->command.s->out[kind]) continue;
         /* a data file is named as it begins */
         if (kind == OUT_IMAGE && run->share->in_parts) continue;
-        result->file[kind] = output_name_of(run->s, kind, i);
-        if (!result->file[kind]) return message_failure(run->messages, "out of memory");
+        result->file[kind] = output_name_of(run->command.s, kind, i);
+        if (!result->file[kind])
+            return message_failure(run->command.messages, "out of memory");
     }
     return 0;
-}
-
-int outputs_to_stdout(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
 }
 
 const char *results_names(const struct run *run, int kind, const char **last)
@@ -137,8 +132,8 @@ int outputs_same_file(const char *a, const char *b)
 
 int outputs_are_input(const struct run *run, const char *name)
 {
-    for (size_t i = 0; i < run->events->n; i++) {
-        const struct event *const event = &run->events->at[i];
+    for (size_t i = 0; i < run->command.events->n; i++) {
+        const struct event *const event = &run->command.events->at[i];
         const int kind = option_at(event->option)->kind;
         if ((kind != KIND_INPUT && kind != KIND_ADDED) || !event->text) continue;
         /* these two may be written anew */
@@ -151,21 +146,6 @@ int outputs_are_input(const struct run *run, const char *name)
 int outputs_keep_inputs(const struct run *run, const char *name)
 {
     if (!outputs_are_input(run, name)) return 0;
-    return message_usage(run->messages, "%s is an input and would be overwritten", name);
-}
-
-enum image_format image_format(const struct settings *s)
-{
-    static const struct {
-        const char *ending;
-        enum image_format format;
-    } endings[] = {{".img", IMAGE_SMV},
-                   {".cbf", IMAGE_CBF},
-                   {".nxs", IMAGE_NXMX},
-                   {".h5", IMAGE_NXMX}};
-    const char *const name = s->out[OUT_IMAGE];
-    const char *const dot = name ? strrchr(name, '.') : NULL;
-    for (size_t i = 0; dot && i < sizeof endings / sizeof *endings; i++)
-        if (strcasecmp(dot, endings[i].ending) == 0) return endings[i].format;
-    return IMAGE_UNKNOWN;
+    return message_usage(run->command.messages, "%s is an input and would be overwritten",
+                         name);
 }

@@ -62,8 +62,8 @@ static int check_clashes(const struct run *run, const char **names, int n)
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (outputs_same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
-                return message_usage(run->messages, "two outputs have the same name %s",
-                                     names[i]);
+                return message_usage(run->command.messages,
+                                     "two outputs have the same name %s", names[i]);
         const int code = outputs_keep_inputs(run, names[i]);
         if (code) return code;
     }
@@ -140,8 +140,8 @@ static int writes_dump(const struct settings *s)
 
 int outputs_check(const struct run *run)
 {
-    const struct settings *const s = run->s;
-    struct messages *const messages = run->messages;
+    const struct settings *const s = run->command.s;
+    struct messages *const messages = run->command.messages;
     const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
     if (s->explain || s->gradcheck) return 0;
@@ -149,7 +149,7 @@ int outputs_check(const struct run *run)
         if (s->out[kind]) names[n++] = s->out[kind];
     list_singles(s, singles);
     for (int i = 0; i < SINGLES; i++)
-        if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
+        if (singles[i] && !names_stdout(singles[i])) names[n++] = singles[i];
     if (writes_dump(s)) names[n++] = s->dump;
     if (n == 0 && !s->printout && !s->json && !s->gradient && !fit_asked(s))
         return message_usage(messages,
@@ -176,13 +176,14 @@ int outputs_check(const struct run *run)
 
 static int write_failed(struct run *run, nb_status status)
 {
-    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 1);
 }
 
 static nb_array photons_of(struct run *run)
 {
-    nb_array array =
-        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    nb_array array = nb_array_f64(run->image, run->command.description.nslow,
+                                  run->command.description.nfast);
     array.name = "image";
     return array;
 }
@@ -190,8 +191,9 @@ static nb_array photons_of(struct run *run)
 static void print_written(const struct run *run, const char *name, const char *kind,
                           int bytes)
 {
-    if (!run->s->full_report) return;
-    const long long pixels = (long long)run->description.nslow * run->description.nfast;
+    if (!run->command.s->full_report) return;
+    const long long pixels =
+        (long long)run->command.description.nslow * run->command.description.nfast;
     if (strcmp(kind, "floats") == 0)
         printf("writing %s as %lld %d-byte floats\n", name, pixels, bytes);
     else
@@ -206,7 +208,7 @@ static int write_floats(struct run *run, const struct result *result)
         const char *const name = result->file[kinds[i]];
         if (!name) continue;
         print_written(run, name, "floats", bits[i] / 8);
-        const nb_status status = nb_raw_write(run->ctx, name, &image, bits[i]);
+        const nb_status status = nb_raw_write(run->command.ctx, name, &image, bits[i]);
         if (status != NB_OK) return write_failed(run, status);
     }
     return 0;
@@ -215,11 +217,11 @@ static int write_floats(struct run *run, const struct result *result)
 static int write_counts(struct run *run, const struct result *result, const char *name)
 {
     char header[SMV_HEADER_BYTES];
-    const nb_array counts =
-        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
+    const nb_array counts = nb_array_u16(run->counts, run->command.description.nslow,
+                                         run->command.description.nfast);
     smv_header(run, result->phi, header);
     print_written(run, name, "integers", 2);
-    const nb_status status = nb_smv_write(run->ctx, name, header, &counts);
+    const nb_status status = nb_smv_write(run->command.ctx, name, header, &counts);
     return status == NB_OK ? 0 : write_failed(run, status);
 }
 
@@ -227,9 +229,9 @@ int outputs_write_smv(struct run *run, const struct result *result, const nb_dig
                       const char *name)
 {
     nb_array image = photons_of(run);
-    nb_array counts =
-        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
-    const nb_status status = nb_digitize(run->sim, how, &image, &counts);
+    nb_array counts = nb_array_u16(run->counts, run->command.description.nslow,
+                                   run->command.description.nfast);
+    const nb_status status = nb_digitize(run->command.sim, how, &image, &counts);
     return status == NB_OK ? write_counts(run, result, name) : write_failed(run, status);
 }
 
@@ -237,36 +239,38 @@ static int write_int(struct run *run, struct result *result)
 {
     if (!result->file[OUT_INT]) return 0;
     const nb_digitizer how = {.scale = result->int_scale,
-                              .offset = run->s->adc,
+                              .offset = run->command.s->adc,
                               .overloads = &result->saturated};
-    if (run->s->full_report) printf("intfile_scale = %g\n", result->int_scale);
+    if (run->command.s->full_report) printf("intfile_scale = %g\n", result->int_scale);
     return outputs_write_smv(run, result, &how, result->file[OUT_INT]);
 }
 
 static int write_pgm(struct run *run, struct result *result)
 {
     if (!result->file[OUT_PGM]) return 0;
-    const size_t n = (size_t)run->description.nslow * (size_t)run->description.nfast;
+    const size_t n =
+        (size_t)run->command.description.nslow * (size_t)run->command.description.nfast;
     uint8_t *grey = malloc(n);
-    if (!grey) return message_failure(run->messages, "out of memory for the picture");
+    if (!grey)
+        return message_failure(run->command.messages, "out of memory for the picture");
     for (size_t i = 0; i < n; i++) {
         const double v = (float)run->image[i] * result->pgm_scale;
         grey[i] = v >= 255 ? 255 : v > 0 ? (uint8_t)v : 0;
     }
     char comment[64];
     snprintf(comment, sizeof comment, "pixels scaled by %g", result->pgm_scale);
-    if (run->s->full_report) printf("pgm_scale = %g\n", result->pgm_scale);
+    if (run->command.s->full_report) printf("pgm_scale = %g\n", result->pgm_scale);
     print_written(run, result->file[OUT_PGM], "integers", 1);
-    const nb_status status =
-        nb_pgm_write(run->ctx, result->file[OUT_PGM], run->description.nfast,
-                     run->description.nslow, grey, comment);
+    const nb_status status = nb_pgm_write(run->command.ctx, result->file[OUT_PGM],
+                                          run->command.description.nfast,
+                                          run->command.description.nslow, grey, comment);
     free(grey);
     return status == NB_OK ? 0 : write_failed(run, status);
 }
 
 nb_digitizer outputs_noise(const struct run *run, int i, double pedestal)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     struct result *result = &run->results[i];
     /* nanoBragg's generator knows no image number, so each image gets a seed of its own */
     return (nb_digitizer){.offset = pedestal,
@@ -278,7 +282,7 @@ nb_digitizer outputs_noise(const struct run *run, int i, double pedestal)
 
 static void print_noise(const struct run *run, const struct result *result)
 {
-    if (run->s->full_report)
+    if (run->command.s->full_report)
         printf("%.0f photons on noise image (%lld overloads)\n", result->photons,
                (long long)result->overloads);
 }
@@ -287,11 +291,11 @@ static int write_noise(struct run *run, struct result *result, int i)
 {
     if (!result->file[OUT_NOISE]) return 0;
     nb_array image = photons_of(run);
-    nb_array counts =
-        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
-    nb_digitizer how = outputs_noise(run, i, run->s->adc);
+    nb_array counts = nb_array_u16(run->counts, run->command.description.nslow,
+                                   run->command.description.nfast);
+    nb_digitizer how = outputs_noise(run, i, run->command.s->adc);
     how.overloads = &result->overloads;
-    const nb_status status = nb_digitize(run->sim, &how, &image, &counts);
+    const nb_status status = nb_digitize(run->command.sim, &how, &image, &counts);
     if (status != NB_OK) return write_failed(run, status);
     print_noise(run, result);
     return write_counts(run, result, result->file[OUT_NOISE]);
@@ -300,20 +304,21 @@ static int write_noise(struct run *run, struct result *result, int i)
 static void print_statistics(const struct run *run, const struct result *result)
 {
     const nb_statistics *t = &result->statistics;
-    if (!run->s->full_report) return;
+    if (!run->command.s->full_report) return;
     printf("max_I = %g  at %g %g\n", t->max, t->max_fast / 1000, t->max_slow / 1000);
     printf("mean= %g rms= %g rmsd= %g\n", t->mean, t->rms, t->rmsd);
 }
 
 static int store_statistics(struct run *run, struct result *result)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     nb_statistics *const t = &result->statistics;
     const nb_array image = photons_of(run);
-    const nb_status status = nb_statistics_get(run->sim, run->params.x, &image, t);
+    const nb_status status =
+        nb_statistics_get(run->command.sim, run->command.params.x, &image, t);
     if (status != NB_OK) return write_failed(run, status);
     if (t->nonfinite > 0 && !s->compat)
-        return message_failure(run->messages,
+        return message_failure(run->command.messages,
                                "%lld pixels of the image are not finite numbers; nothing "
                                "was written for it (look for huge or tiny numbers in "
                                "-explain)",
@@ -339,7 +344,7 @@ int outputs_write(struct run *run, int i)
     }
     if (!code) code = write_pgm(run, result);
     if (!code) code = write_noise(run, result, i);
-    if (!code && run->s->out[OUT_IMAGE]) code = image_file_write(run, result, i);
+    if (!code && run->command.s->out[OUT_IMAGE]) code = image_file_write(run, result, i);
     if (!code && result->file[OUT_PNG]) code = picture_write(run, result->file[OUT_PNG]);
     return code;
 }

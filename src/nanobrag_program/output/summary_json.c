@@ -31,8 +31,8 @@ static void add_crystal(cJSON *root, const struct run *run)
 {
     static const char *const shapes[] = {"square", "round", "gauss", "tophat",
                                          "gauss_star"};
-    const nb_description *d = &run->description;
-    const nb_crystal *c = &run->resolved.crystal;
+    const nb_description *d = &run->command.description;
+    const nb_crystal *c = &run->command.resolved.crystal;
     cJSON *to = json_object(root, "crystal");
     json_reals(to, "cell", d->cell, 6);
     json_reals(to, "reciprocal_cell", d->cell_star, 6);
@@ -50,14 +50,14 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_text(to, "mosaic_model", d->mosaic_model == NB_MOSAIC_GAUSS ? "gauss" : "domains");
     json_whole(to, "mosaic_domains", d->ndomains);
     cJSON *f = json_object(root, "structure_factors");
-    json_text(f, "file", factors_source(run));
-    if (run->inputs.crystal.noperator > 0)
-        json_text(f, "space_group", run->inputs.crystal.space_group);
-    json_whole(f, "count", (long long)run->inputs.hkl_info.count);
+    json_text(f, "file", factors_source(&run->command));
+    if (run->command.inputs.crystal.noperator > 0)
+        json_text(f, "space_group", run->command.inputs.crystal.space_group);
+    json_whole(f, "count", (long long)run->command.inputs.hkl_info.count);
     json_real(f, "default_f", c->default_f);
     json_text(f, "interpolate",
               d->interpolate == NB_LOOKUP_TRICUBIC ? "tricubic" : "nearest");
-    json_real(f, "dmin", run->resolved.dmin);
+    json_real(f, "dmin", run->command.resolved.dmin);
 }
 
 static void add_centres(cJSON *to, const nb_description *d)
@@ -76,11 +76,12 @@ static void add_centres(cJSON *to, const nb_description *d)
  */
 static void add_panels(cJSON *to, const struct run *run)
 {
-    const int n = run->description.npanel;
+    const int n = run->command.description.npanel;
     cJSON *list = n > 0 ? json_array(to, "panels") : NULL;
     for (int i = 0; i < n; i++) {
         nb_panel panel;
-        if (nb_simulator_panel(run->sim, run->params.x, i, &panel) != NB_OK) return;
+        if (nb_simulator_panel(run->command.sim, run->command.params.x, i, &panel) != NB_OK)
+            return;
         cJSON *entry = json_entry(list);
         json_text(entry, "name", panel.name);
         json_whole(entry, "fast_pixels", panel.nfast);
@@ -98,8 +99,8 @@ static void add_detector(cJSON *root, const struct run *run)
 {
     static const char *const conventions[] = {"mosflm", "denzo", "adxv",
                                               "xds",    "dials", "custom"};
-    const nb_description *d = &run->description;
-    const nb_detector *detector = &run->resolved.detector;
+    const nb_description *d = &run->command.description;
+    const nb_detector *detector = &run->command.resolved.detector;
     cJSON *to = json_object(root, "detector");
     json_whole(to, "fast_pixels", d->nfast);
     json_whole(to, "slow_pixels", d->nslow);
@@ -128,15 +129,15 @@ static void add_detector(cJSON *root, const struct run *run)
                            detector->roi[3]};
     json_reals(to, "roi_ends_excluded", roi, 4);
     json_whole(to, "boxes", (long long)detector->nbox); /* 0: none given */
-    json_text(to, "mask", run->s->mask);
-    json_text(to, "geometry_file", run->s->geom);
+    json_text(to, "mask", run->command.s->mask);
+    json_text(to, "geometry_file", run->command.s->geom);
     add_panels(to, run);
 }
 
 static void add_beam(cJSON *root, const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_beam *beam = &run->resolved.beam;
+    const nb_description *d = &run->command.description;
+    const nb_beam *beam = &run->command.resolved.beam;
     cJSON *to = json_object(root, "beam");
     json_real(to, "wavelength_angstrom", beam->wavelength);
     json_reals(to, "direction", d->beam, 3);
@@ -151,18 +152,18 @@ static void add_beam(cJSON *root, const struct run *run)
     json_reals(to, "divergence_step_radian", d->divergence_step, 2);
     json_whole(to, "directions", d->ngrid);
     json_whole(to, "sources", d->nsource);
-    json_text(to, "source_file", run->s->sources);
-    json_text(to, "spectrum_file", run->s->spectrum);
+    json_text(to, "source_file", run->command.s->sources);
+    json_text(to, "spectrum_file", run->command.s->spectrum);
 }
 
 static void add_loop(cJSON *to, const struct run *run)
 {
-    const nb_description *d = &run->description;
+    const nb_description *d = &run->command.description;
     json_text(to, "strategy", strategy_word(d));
     json_text(to, "strategy_why", d->strategy_why);
     json_text(to, "precision", precision_word(d));
     json_text(to, "precision_asked",
-              run->s->how.precision == NB_PRECISION_SINGLE ? "float" : "double");
+              run->command.s->how.precision == NB_PRECISION_SINGLE ? "float" : "double");
     json_text(to, "device", d->device);
     json_text(to, "device_why", d->device_why);
     json_text(to, "derivatives", d->derivatives);
@@ -173,13 +174,13 @@ static void add_loop(cJSON *to, const struct run *run)
     json_whole(to, "tiles", d->tiles);
     json_whole(to, "tiles_divided", d->tiles_small);
     json_whole(to, "tiles_in_double", d->tiles_double);
-    json_whole(to, "threads", nb_context_threads(run->ctx));
+    json_whole(to, "threads", nb_context_threads(run->command.ctx));
 }
 
 static void add_sampling(cJSON *root, const struct run *run)
 {
-    const nb_description *d = &run->description;
-    const nb_scene *scene = &run->resolved;
+    const nb_description *d = &run->command.description;
+    const nb_scene *scene = &run->command.resolved;
     cJSON *scan = json_object(root, "scan");
     json_real(scan, "phi0_degree", run->results ? run->results[0].phi : scene->scan.phi0);
     json_real(scan, "osc_degree", scene->scan.osc);
@@ -202,7 +203,7 @@ static void add_sampling(cJSON *root, const struct run *run)
     json_real(background, "water_um", scene->background.water);
     json_real(background, "density_g_per_cm3", scene->background.density);
     json_real(background, "molecular_weight", scene->background.molecular_weight);
-    json_text(background, "stol_file", run->s->stol);
+    json_text(background, "stol_file", run->command.s->stol);
     cJSON *psf = json_object(root, "point_spread");
     static const char *const kinds[] = {"none", "gauss", "fiber"};
     json_text(psf, "kind", kinds[scene->psf.kind]);
@@ -214,24 +215,24 @@ static void add_sampling(cJSON *root, const struct run *run)
 static void add_parameters(cJSON *root, const struct run *run)
 {
     cJSON *array = json_array(root, "parameters");
-    for (size_t i = 0; i < run->params.n; i++) {
-        if (!run->params.set[i]) continue;
+    for (size_t i = 0; i < run->command.params.n; i++) {
+        if (!run->command.params.set[i]) continue;
         cJSON *to = json_entry(array);
-        json_text(to, "name", run->params.at[i].name);
-        json_text(to, "unit", run->params.at[i].unit);
-        json_real(to, "value", run->params.x[i]);
+        json_text(to, "name", run->command.params.at[i].name);
+        json_text(to, "unit", run->command.params.at[i].unit);
+        json_real(to, "value", run->command.params.x[i]);
     }
 }
 
 static void add_seeds(cJSON *root, const struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     cJSON *to = json_object(root, "seeds");
     json_whole(to, "noise", (long long)s->seed);
     json_flag(to, "noise_from_clock", s->seed_from_clock);
     json_whole(to, "misset", (long long)s->misset_seed);
     json_flag(to, "misset_from_clock", s->misset_seed_from_clock);
-    json_whole(to, "mosaic", (long long)run->resolved.crystal.mosaic_seed);
+    json_whole(to, "mosaic", (long long)run->command.resolved.crystal.mosaic_seed);
 }
 
 static void add_statistics(cJSON *image, const struct run *run, const nb_statistics *t)
@@ -240,7 +241,8 @@ static void add_statistics(cJSON *image, const struct run *run, const nb_statist
     json_whole(to, "pixels", (long long)t->count);
     json_real(to, "max", t->max);
     json_pair(to, "max_at_mm", t->max_fast, t->max_slow);
-    if (run->resolved.detector.npanel > 0) json_whole(to, "max_panel", t->max_panel);
+    if (run->command.resolved.detector.npanel > 0)
+        json_whole(to, "max_panel", t->max_panel);
     json_real(to, "sum", t->sum);
     json_real(to, "mean", t->mean);
     json_real(to, "rms", t->rms);
@@ -253,7 +255,8 @@ static void add_image(cJSON *images, const struct run *run, int i)
     const struct result *result = &run->results[i];
     if (result->kept) return;
     cJSON *to = json_entry(images);
-    if (run->shots) json_whole(to, "shot", (long long)run->s->first + i + 1);
+    if (run->command.shots)
+        json_whole(to, "shot", (long long)run->command.s->first + i + 1);
     json_real(to, "phi0_degree", result->phi);
     add_statistics(to, run, &result->statistics);
     if (result->file[OUT_INT]) {
@@ -261,7 +264,7 @@ static void add_image(cJSON *images, const struct run *run, int i)
         json_whole(to, "saturated", (long long)result->saturated);
     }
     if (result->file[OUT_PGM]) json_real(to, "pgm_scale", result->pgm_scale);
-    if (settings_draw(run->s)) json_real(to, "noise_photons", result->photons);
+    if (settings_draw(run->command.s)) json_real(to, "noise_photons", result->photons);
     if (result->file[OUT_NOISE]) json_whole(to, "overloads", (long long)result->overloads);
     if (result->file[OUT_IMAGE])
         json_whole(to, "imagefile_overloads", (long long)result->image_overloads);
@@ -272,23 +275,23 @@ static void add_image(cJSON *images, const struct run *run, int i)
 static void add_compiled(cJSON *root, const struct run *run)
 {
     nb_compile_stats stats;
-    nb_simulator_stats(run->sim, &stats);
+    nb_simulator_stats(run->command.sim, &stats);
     cJSON *to = json_object(root, "compiled");
-    json_text(to, "mode", compiling_word(run->s->compile));
+    json_text(to, "mode", compiling_word(run->command.s->compile));
     json_text(to, "off_by", compiling_off_by());
     json_stats(to, &stats);
-    json_lines(to, "explain", nb_simulator_explain(run->sim));
+    json_lines(to, "explain", nb_simulator_explain(run->command.sim));
 }
 
 static cJSON *make_document(const struct run *run)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     cJSON *root = cJSON_CreateObject();
     json_text(root, "program", "nanobrag");
     json_text(root, "version", nb_version());
     json_text(root, "features", nb_features());
     json_text(root, "profile", s->compat ? "nanoBragg" : "nanobrag");
-    json_texts(root, "command", run->argv, (size_t)run->argc);
+    json_texts(root, "command", run->command.argv, (size_t)run->command.argc);
     add_parameters(root, run);
     add_crystal(root, run);
     add_detector(root, run);
@@ -307,8 +310,9 @@ static cJSON *make_document(const struct run *run)
     cJSON *timings = json_object(root, "timings");
     json_real(timings, "setup_seconds", run->seconds_setup);
     json_real(timings, "total_seconds", seconds);
-    json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
-    json_texts(root, "notes", run->messages->notes, run->messages->nnotes);
+    json_texts(root, "warnings", run->command.messages->warnings,
+               run->command.messages->nwarnings);
+    json_texts(root, "notes", run->command.messages->notes, run->command.messages->nnotes);
     cJSON *differences = json_array(root, "differences");
     for (int i = 0; i < run->ndifference; i++) {
         cJSON *to = json_entry(differences);
@@ -322,18 +326,20 @@ int json_finish(struct run *run, cJSON *root, const char *path)
 {
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
-    if (!text) return message_failure(run->messages, "out of memory for %s", path);
-    if (outputs_to_stdout(path)) {
+    if (!text) return message_failure(run->command.messages, "out of memory for %s", path);
+    if (names_stdout(path)) {
         const int failed = puts(text) < 0 || fflush(stdout) != 0;
         cJSON_free(text);
-        return failed ? message_failure(run->messages, "-json -: stdout cannot be written")
+        return failed ? message_failure(run->command.messages,
+                                        "-json -: stdout cannot be written")
                       : 0;
     }
-    const nb_status status = nb_file_write(run->ctx, path, text, strlen(text));
+    const nb_status status = nb_file_write(run->command.ctx, path, text, strlen(text));
     cJSON_free(text);
     if (status != NB_OK)
-        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
-    if (run->s->full_report) printf("writing %s\n", path);
+        return message_status(run->command.messages, status,
+                              nb_context_message(run->command.ctx), 1);
+    if (run->command.s->full_report) printf("writing %s\n", path);
     return 0;
 }
 

@@ -30,7 +30,7 @@ struct picture {
 
 static int is_rendered(const struct run *run, int fast, int slow)
 {
-    const nb_detector *d = &run->resolved.detector;
+    const nb_detector *d = &run->command.resolved.detector;
 
     if (fast < d->roi[0] || fast >= d->roi[1] || slow < d->roi[2] || slow >= d->roi[3])
         return 0;
@@ -51,8 +51,8 @@ static double most_photons(const struct run *run, const int first[2], int edge, 
 
             if (!is_rendered(run, f, s)) continue;
             any |= in_block;
-            most = fmax(most,
-                        run->image[(size_t)s * (size_t)run->description.nfast + (size_t)f]);
+            most = fmax(most, run->image[(size_t)s * (size_t)run->command.description.nfast
+                                         + (size_t)f]);
         }
     return any ? most : NAN;
 }
@@ -100,18 +100,18 @@ static void draw_points(struct picture *p, const struct tone *tone)
 
 static int draw(struct run *run, struct picture *p)
 {
-    const double *const range = run->s->png_range;
+    const double *const range = run->command.s->png_range;
     struct tone tone = {TONE_LINEAR, 0, 1};
 
     reduce(run, p);
     if (tone_is_fixed(range))
-        tone = (struct tone){run->s->png_scale, range[0], range[1]};
+        tone = (struct tone){run->command.s->png_scale, range[0], range[1]};
     else if (p->nrendered > 0)
-        tone = tone_choose(run->s->png_scale, p->rendered, p->nrendered,
+        tone = tone_choose(run->command.s->png_scale, p->rendered, p->nrendered,
                            p->rendered + p->nrendered);
     draw_points(p, &tone);
     /* panels lie side by side as in the data, where no ring is round */
-    if (run->description.npanel == 0) {
+    if (run->command.description.npanel == 0) {
         if (!marks_rings(&p->canvas, &p->extent)) return 0;
         marks_beam(&p->canvas, &p->extent);
     }
@@ -126,13 +126,14 @@ static int draw(struct run *run, struct picture *p)
  * for the default. */
 static void choose_extent(struct picture *p, const struct run *run, int size)
 {
-    const int *roi = run->resolved.detector.roi;
+    const int *roi = run->command.resolved.detector.roi;
     const int nfast = roi[1] - roi[0], nslow = roi[3] - roi[2];
     const int most = nfast > nslow ? nfast : nslow;
     const int largest = size > 0 ? size : LARGEST, smallest = size > 0 ? size : SMALLEST;
     struct extent *e = &p->extent;
 
-    e->view = (struct view){&run->description, run->resolved.beam.wavelength};
+    e->view =
+        (struct view){&run->command.description, run->command.resolved.beam.wavelength};
     e->fast = roi[0], e->slow = roi[2];
     e->down = (most + largest - 1) / largest;
     e->up = most < smallest ? smallest / most : 1;
@@ -172,19 +173,22 @@ int picture_write(struct run *run, const char *path)
     const struct canvas *c = &p.canvas;
     int code = 0;
 
-    if (run->resolved.detector.roi[1] <= run->resolved.detector.roi[0]
-        || run->resolved.detector.roi[3] <= run->resolved.detector.roi[2])
-        return message_failure(run->messages, "-roi holds no pixel to make a picture of");
-    choose_extent(&p, run, run->s->png_size);
+    if (run->command.resolved.detector.roi[1] <= run->command.resolved.detector.roi[0]
+        || run->command.resolved.detector.roi[3] <= run->command.resolved.detector.roi[2])
+        return message_failure(run->command.messages,
+                               "-roi holds no pixel to make a picture of");
+    choose_extent(&p, run, run->command.s->png_size);
     if (picture_make(&p) && draw(run, &p)) {
-        if (run->s->full_report)
+        if (run->command.s->full_report)
             printf("writing %s as a picture of %d x %d points\n", path, c->width,
                    c->height);
-        const nb_status status = nb_png_write(run->ctx, path, c->width, c->height, c->rgb);
+        const nb_status status =
+            nb_png_write(run->command.ctx, path, c->width, c->height, c->rgb);
         if (status != NB_OK)
-            code = message_status(run->messages, status, nb_context_message(run->ctx), 1);
+            code = message_status(run->command.messages, status,
+                                  nb_context_message(run->command.ctx), 1);
     } else {
-        code = message_failure(run->messages, "out of memory for the picture");
+        code = message_failure(run->command.messages, "out of memory for the picture");
     }
     picture_free(&p);
     return code;

@@ -16,8 +16,6 @@
 
 /* ---- tone.c: from photons to grey ---- */
 
-enum tone_kind { TONE_AUTO, TONE_LINEAR, TONE_SQRT, TONE_LOG };
-
 struct tone {
     enum tone_kind kind; /* never TONE_AUTO */
     double white, black; /* photons */
@@ -38,9 +36,6 @@ int tone_grey(const struct tone *tone, double photons);
 
 /* "linear", "sqrt" or "log" */
 const char *tone_word(const struct tone *tone);
-
-/* Returns the enum tone_kind of a word, or -1. */
-int tone_named(const char *word);
 
 /* ---- canvas.c: points, and text on them ---- */
 

@@ -107,10 +107,3 @@ int tone_is_fixed(const double range[2])
 {
     return range[1] > range[0];
 }
-
-int tone_named(const char *word)
-{
-    for (int kind = TONE_AUTO; kind <= TONE_LOG; kind++)
-        if (strcmp(word, words[kind]) == 0) return kind;
-    return -1;
-}

@@ -3,17 +3,18 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "nanobrag_command/shots/shots.h"
 #include "nanobrag_program/share/share.h"
-#include "nanobrag_program/shots/shots.h"
 
 int share_total(const struct run *run)
 {
-    return run->shots ? (int)nb_table_rows(run->shots->table) : run->s->images;
+    return run->command.shots ? (int)nb_table_rows(run->command.shots->table)
+                              : run->command.s->images;
 }
 
 int share_is_whole(const struct run *run)
 {
-    return run->s->images == share_total(run);
+    return run->command.s->images == share_total(run);
 }
 
 int share_is_mine(const struct run *run, int i)

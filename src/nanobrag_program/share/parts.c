@@ -56,13 +56,15 @@ static int number_in(const char *name, const char *whole)
 
 static int library_failed(struct run *run, nb_status status)
 {
-    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 1);
 }
 
 static int append(struct run *run, struct parts *parts, int row, int64_t n)
 {
     struct part *const larger = realloc(parts->at, (parts->n + 1) * sizeof *larger);
-    if (!larger) return message_failure(run->messages, "out of memory for data files");
+    if (!larger)
+        return message_failure(run->command.messages, "out of memory for data files");
     parts->at = larger;
     parts->at[parts->n++] = (struct part){row, (int)n};
     return 0;
@@ -72,23 +74,25 @@ static int append(struct run *run, struct parts *parts, int row, int64_t n)
 static int check_frames(struct run *run, const char *path, int row, int n)
 {
     double *const rows = share_rows(run, row, n);
-    const nb_status status = rows ? nb_nxmx_check(run->sim, path, n, rows) : NB_ERR_MEMORY;
+    const nb_status status =
+        rows ? nb_nxmx_check(run->command.sim, path, n, rows) : NB_ERR_MEMORY;
     free(rows);
     if (status == NB_OK) return 0;
-    return message_status(run->messages, status,
-                          rows ? nb_context_message(run->ctx) : "out of memory", 0);
+    return message_status(run->command.messages, status,
+                          rows ? nb_context_message(run->command.ctx) : "out of memory", 0);
 }
 
 /* Append a data file, whose frames are counted. */
 static int append_file(struct run *run, struct parts *parts, int row)
 {
-    char *const path = name_of_row(run->s, row);
+    char *const path = name_of_row(run->command.s, row);
     int64_t n = 0;
-    if (!path) return message_failure(run->messages, "out of memory for data files");
-    const nb_status status = nb_nxmx_count(run->ctx, path, &n, NULL);
+    if (!path)
+        return message_failure(run->command.messages, "out of memory for data files");
+    const nb_status status = nb_nxmx_count(run->command.ctx, path, &n, NULL);
     int code = status == NB_OK ? 0 : library_failed(run, status);
     if (!code && n > share_total(run) - row)
-        code = message_usage(run->messages,
+        code = message_usage(run->command.messages,
                              "%s has %lld frames from number %d on, but there are only %d "
                              "images; remove it",
                              path, (long long)n, row + 1, share_total(run));
@@ -108,11 +112,12 @@ static int list_files(struct run *run, const char *whole, struct parts *out)
     const char *const base = output_base(whole);
     char *const folder = base > whole ? strdup(whole) : strdup(".");
     int code = 0;
-    if (!folder) return message_failure(run->messages, "out of memory for data files");
+    if (!folder)
+        return message_failure(run->command.messages, "out of memory for data files");
     if (base > whole) folder[base - whole] = 0;
     DIR *const list = opendir(folder);
     if (!list)
-        code = message_failure(run->messages, "%s: cannot be listed: %s", folder,
+        code = message_failure(run->command.messages, "%s: cannot be listed: %s", folder,
                                strerror(errno));
     free(folder);
     if (!list) return code;
@@ -145,9 +150,10 @@ static int check_all(struct run *run, const struct parts *parts)
 {
     int code = 0;
     for (size_t k = 0; k < parts->n && !code; k++) {
-        char *const path = name_of_row(run->s, parts->at[k].row);
-        code = path ? check_frames(run, path, parts->at[k].row, parts->at[k].n)
-                    : message_failure(run->messages, "out of memory for data files");
+        char *const path = name_of_row(run->command.s, parts->at[k].row);
+        code = path
+                   ? check_frames(run, path, parts->at[k].row, parts->at[k].n)
+                   : message_failure(run->command.messages, "out of memory for data files");
         free(path);
     }
     return code;
@@ -161,7 +167,7 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     int64_t n = 0;
     int master = 0;
     if (stat(whole, &st) != 0) return 0;
-    if (nb_nxmx_count(run->ctx, whole, &n, &master) != NB_OK || master) return 0;
+    if (nb_nxmx_count(run->command.ctx, whole, &n, &master) != NB_OK || master) return 0;
     if (n > 0 && n <= share_total(run)) {
         const int refused = check_frames(run, whole, 0, (int)n);
         if (refused) return refused;
@@ -171,14 +177,16 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
         return append(run, out, 0, n);
     }
     if (n > share_total(run) || out->n > 0) return 0;
-    char *const first = name_of_row(run->s, 0);
-    if (!first) return message_failure(run->messages, "out of memory for data files");
+    char *const first = name_of_row(run->command.s, 0);
+    if (!first)
+        return message_failure(run->command.messages, "out of memory for data files");
     const int renamed = rename(whole, first) == 0;
     /* another job may have been quicker */
-    const int code = renamed || errno == ENOENT
-                         ? 0
-                         : message_failure(run->messages, "%s: cannot be renamed to %s: %s",
-                                           whole, first, strerror(errno));
+    const int code =
+        renamed || errno == ENOENT
+            ? 0
+            : message_failure(run->command.messages, "%s: cannot be renamed to %s: %s",
+                              whole, first, strerror(errno));
     free(first);
     return renamed ? append(run, out, 0, n) : code;
 }
@@ -186,9 +194,10 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
 /* List the data files; `from_one`: and take what take_whole() does. */
 static int find(struct run *run, int from_one, struct parts *out)
 {
-    char *const whole = output_name_of(run->s, OUT_IMAGE, 0);
+    char *const whole = output_name_of(run->command.s, OUT_IMAGE, 0);
     *out = (struct parts){0};
-    if (!whole) return message_failure(run->messages, "out of memory for data files");
+    if (!whole)
+        return message_failure(run->command.messages, "out of memory for data files");
     int code = list_files(run, whole, out);
     if (!code) drop_covered(out);
     if (!code) code = check_all(run, out);
@@ -222,7 +231,7 @@ static int has_all(const struct run *run, const struct parts *parts)
 
 static nb_status append_part(struct run *run, nb_nxmx *nxmx, const struct part *part)
 {
-    char *const path = name_of_row(run->s, part->row);
+    char *const path = name_of_row(run->command.s, part->row);
     double *const rows = share_rows(run, part->row, part->n);
     const nb_status status =
         path && rows ? nb_nxmx_append_file(nxmx, output_base(path), part->n, rows)
@@ -235,12 +244,13 @@ static nb_status append_part(struct run *run, nb_nxmx *nxmx, const struct part *
 /* All images are in the master. */
 static int name_all(struct run *run, const char *path)
 {
-    run->reached = run->s->images;
-    for (int i = 0; i < run->s->images; i++) {
+    run->reached = run->command.s->images;
+    for (int i = 0; i < run->command.s->images; i++) {
         char **const name = &run->results[i].file[OUT_IMAGE];
         free(*name);
         *name = strdup(path);
-        if (!*name) return message_failure(run->messages, "out of memory for %s", path);
+        if (!*name)
+            return message_failure(run->command.messages, "out of memory for %s", path);
     }
     return 0;
 }
@@ -248,13 +258,14 @@ static int name_all(struct run *run, const char *path)
 static int write_master(struct run *run, const struct parts *parts)
 {
     const nb_nxmx_options options = {.master = 1,
-                                     .type = run->s->plain ? NB_TYPE_FLOAT : NB_TYPE_INT,
+                                     .type = run->command.s->plain ? NB_TYPE_FLOAT
+                                                                   : NB_TYPE_INT,
                                      .bits = 32,
-                                     .stills = run->shots != NULL};
-    char *const path = output_name_of(run->s, OUT_IMAGE, 0);
+                                     .stills = run->command.shots != NULL};
+    char *const path = output_name_of(run->command.s, OUT_IMAGE, 0);
     nb_nxmx *nxmx = NULL;
     nb_status status =
-        path ? nb_nxmx_create(run->sim, path, &options, &nxmx) : NB_ERR_MEMORY;
+        path ? nb_nxmx_create(run->command.sim, path, &options, &nxmx) : NB_ERR_MEMORY;
     for (size_t k = 0; k < parts->n && status == NB_OK; k++)
         status = append_part(run, nxmx, parts->at + k);
     if (status == NB_OK)

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "nanobrag_command/shots/shots.h"
 #include "nanobrag_program/fit/fit_run.h"
-#include "nanobrag_program/shots/shots.h"
 
 enum { FRAMES_MOST = 1000 }; /* of a data file, as of those of many detectors */
 
@@ -43,33 +43,26 @@ static int started_together(void)
 void share_warn(const struct run *run)
 {
     const int n = started_together();
-    if (run->team || n < 2 || run->s->images < 2 || run->s->shots_range) return;
-    message_warning(run->messages,
+    if (run->team || n < 2 || run->command.s->images < 2 || run->command.s->shots_range)
+        return;
+    message_warning(run->command.messages,
                     "this is one of %d processes, and each makes all images; nanobrag_mpi "
                     "shares them out",
                     n);
-}
-
-void share_seeds(struct run *run)
-{
-    const struct team *const team = run->team;
-    if (team)
-        settings_reseed(run->s,
-                        run->s->compat ? team->milliseconds / 1000 : team->milliseconds);
 }
 
 /* ---- all rows ---- */
 
 double *share_rows(const struct run *run, int row, int n)
 {
-    if (run->shots) return shots_rows(run, row, n);
-    const nb_scan *const scan = &run->resolved.scan;
-    const size_t m = run->params.n;
+    if (run->command.shots) return shots_rows(&run->command, row, n);
+    const nb_scan *const scan = &run->command.resolved.scan;
+    const size_t m = run->command.params.n;
     double *const rows = malloc((size_t)n * m * sizeof *rows);
     for (int i = 0; rows && i < n; i++) {
-        memcpy(rows + (size_t)i * m, run->params.x, m * sizeof *rows);
-        rows[(size_t)i * m + run->params.phi0] = scan->phi0 + (row + i) * scan->osc;
-        experiment_at(run, rows + (size_t)i * m);
+        memcpy(rows + (size_t)i * m, run->command.params.x, m * sizeof *rows);
+        rows[(size_t)i * m + run->command.params.phi0] = scan->phi0 + (row + i) * scan->osc;
+        experiment_at(&run->command, rows + (size_t)i * m);
     }
     return rows;
 }
@@ -79,7 +72,7 @@ double *share_rows(const struct run *run, int row, int n)
 /* 1 when image i has all of its files; `framed`: it is in a data file. */
 static int is_there(const struct run *run, int i, int framed)
 {
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     const int in_parts = run->share->in_parts;
     int any = 0;
     for (int kind = 0; kind < OUT_COUNT; kind++) {
@@ -102,7 +95,7 @@ static int is_there(const struct run *run, int i, int framed)
 static int find_kept(struct run *run)
 {
     struct share *const share = run->share;
-    const struct settings *s = run->s;
+    const struct settings *s = run->command.s;
     struct parts parts = {0};
     int code = 0;
     if (!s->given[OPT_RESUME]) return 0;
@@ -128,9 +121,10 @@ static void divide(struct run *run)
     const long long rank = run->team ? run->team->rank : 0;
     const long long ranks = run->team ? run->team->ranks : 1;
     long long missing = 0, k = 0;
-    for (int i = 0; i < run->s->images; i++) missing += !(share->state[i] & SHARE_KEPT);
+    for (int i = 0; i < run->command.s->images; i++)
+        missing += !(share->state[i] & SHARE_KEPT);
     const long long first = missing * rank / ranks, end = missing * (rank + 1) / ranks;
-    for (int i = 0; i < run->s->images; i++) {
+    for (int i = 0; i < run->command.s->images; i++) {
         if (share->state[i] & SHARE_KEPT) continue;
         if (k >= first && k < end) {
             share->state[i] |= SHARE_MINE;
@@ -142,11 +136,12 @@ static void divide(struct run *run)
 
 static int allocate(struct run *run)
 {
-    struct settings *const s = run->s;
+    struct settings *const s = run->command.s;
     struct share *const share = run->share = calloc(1, sizeof *run->share);
     if (share) share->state = calloc((size_t)s->images, 1);
     if (!share || !share->state)
-        return message_failure(run->messages, "out of memory for %d images", s->images);
+        return message_failure(run->command.messages, "out of memory for %d images",
+                               s->images);
     share->in_parts = s->out[OUT_IMAGE] && image_format(s) == IMAGE_NXMX
                       && (team_several(run->team) || s->given[OPT_RESUME]
                           || !share_is_whole(run) || s->given[OPT_FRAMES_PER_FILE]);
@@ -159,9 +154,9 @@ int share_begin(struct run *run, int code)
 {
     if (!code) code = allocate(run);
     if (!code && team_speaks(run->team)) code = find_kept(run);
-    code = team_agree(run->team, run->messages, code);
+    code = team_agree(run->team, run->command.messages, code);
     if (code) return code;
-    if (run->team) run->team->share(run->share->state, (size_t)run->s->images);
+    if (run->team) run->team->share(run->share->state, (size_t)run->command.s->images);
     divide(run);
     return 0;
 }
@@ -170,10 +165,10 @@ int share_begin(struct run *run, int code)
 
 int share_end(struct run *run, int code)
 {
-    const size_t n = (size_t)run->s->images;
+    const size_t n = (size_t)run->command.s->images;
     struct result *const results = run->results;
     if (code == EXIT_INTERRUPTED) return code; /* the others may never come */
-    code = team_agree(run->team, run->messages, code);
+    code = team_agree(run->team, run->command.messages, code);
     if (code || !team_several(run->team)) return code;
     /* names are not theirs to tell: rank 0 makes them itself */
     for (size_t i = 0; i < n; i++)
@@ -182,9 +177,9 @@ int share_end(struct run *run, int code)
             results[i].file[kind] = NULL;
         }
     run->team->merge(results, n * sizeof *results);
-    run->done = run->s->images;
+    run->done = run->command.s->images;
     if (!team_speaks(run->team)) return 0;
-    for (int i = 0; i < run->s->images && !code; i++) code = outputs_name(run, i);
+    for (int i = 0; i < run->command.s->images && !code; i++) code = outputs_name(run, i);
     return code;
 }
 

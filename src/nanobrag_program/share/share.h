@@ -32,9 +32,6 @@ struct share {
  * images, with the same names. */
 void share_warn(const struct run *run);
 
-/* Take the seeds of rank 0 where they come from the clock. */
-void share_seeds(struct run *run);
-
 /* Find what is there, and divide what is missing; `code` is the exit status so far. Every
  * process calls it. Returns 0 or the exit status. */
 int share_begin(struct run *run, int code);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nanobrag_program/message.h"
+#include "nanobrag_command/message.h"
 
 struct team {
     int rank, ranks; /* from 0 on */

@@ -1,0 +1,240 @@
+/*
+ * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell and its
+ * structure factors, or the atoms that these are calculated from; -fmtz and -atomgradfile.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <nanobrag/description.h>
+
+#include "nanobrag_command/command.h"
+
+static int failed(struct messages *messages, nb_context *ctx, nb_status status, int writing)
+{
+    return message_status(messages, status, nb_context_message(ctx), writing);
+}
+
+/* ---- reading ---- */
+
+/* The cell of a model or of reflections may differ from that of -expt, which was refined
+ * against images: their structure factors go with the indices. A larger difference means
+ * other indices. */
+static int check_experiment(const struct inputs *in, struct messages *messages,
+                            const char *file)
+{
+    const double *from = in->crystal.cell, *cell = in->experiment.scene.crystal.cell;
+    static const double most = 0.02;
+    for (int i = 0; i < 6; i++)
+        if (!(fabs(cell[i] - from[i]) <= most * from[i]))
+            return message_usage(messages,
+                                 "%s: its unit cell is %g %g %g %g %g %g, which is not "
+                                 "that of the experiment within 2 %%, %g %g %g %g %g %g; "
+                                 "bring both to one setting (dials.reindex)",
+                                 file, from[0], from[1], from[2], from[3], from[4], from[5],
+                                 cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
+    return 0;
+}
+
+/* The cell of the command line must agree with that of the file, or is taken from there. */
+static int set_cell(const struct inputs *in, struct settings *s, struct messages *messages,
+                    const char *file)
+{
+    const double *from = in->crystal.cell;
+    double *cell = s->scene.crystal.cell;
+    if (s->given[OPT_CELL]) {
+        for (int i = 0; i < 6; i++) {
+            const double preset = i < 3 ? cell[0] : 90;
+            const double given = cell[i] != 0 ? cell[i] : preset;
+            if (!(fabs(given - from[i]) <= 1e-3 * from[i]))
+                return message_usage(messages,
+                                     "%s: its unit cell is %g %g %g %g %g %g, which is not "
+                                     "that of -cell within 0.1 %%; leave out -cell",
+                                     file, from[0], from[1], from[2], from[3], from[4],
+                                     from[5]);
+        }
+        return 0;
+    }
+    if ((s->stated & NB_FOUND_CRYSTAL) && !s->matrix)
+        return check_experiment(in, messages, file);
+    memcpy(cell, from, sizeof in->crystal.cell);
+    return 0;
+}
+
+/* Split FILE:LABEL, unless there is a file of the whole name. Returns the label or NULL;
+ * *file is to be freed. */
+static const char *split_label(const char *text, char **file)
+{
+    struct stat st;
+    const char *const colon = strrchr(text, ':');
+    *file = strdup(text);
+    if (!colon || !colon[1] || colon == text || stat(text, &st) == 0) return NULL;
+    if (*file) (*file)[colon - text] = 0;
+    return colon + 1;
+}
+
+static int read_mtz(struct inputs *in, struct settings *s, struct messages *messages,
+                    nb_context *ctx)
+{
+    char *file;
+    const char *const label = split_label(s->mtz, &file);
+    if (!file) return message_failure(messages, "out of memory");
+    const nb_status status =
+        nb_mtz_read(ctx, file, label, s->merge, &in->crystal, &in->hkl);
+    const int code = status != NB_OK ? failed(messages, ctx, status, 0)
+                                     : set_cell(in, s, messages, file);
+    free(file);
+    if (!code) inputs_set_factors(in, s);
+    return code;
+}
+
+int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
+                 nb_context *ctx)
+{
+    if (s->mtz) return read_mtz(in, s, messages, ctx);
+    if (!s->pdb) return 0;
+    const nb_status status = nb_structure_read(ctx, s->pdb, &in->structure);
+    if (status != NB_OK) return failed(messages, ctx, status, 0);
+    nb_structure_crystal(in->structure, &in->crystal);
+    return set_cell(in, s, messages, s->pdb);
+}
+
+/* ---- calculating ---- */
+
+/* The lengths of a*, b*, c* added up, 1/A. */
+static double sum_of_stars(const nb_description *d)
+{
+    return d->cell_star[0] + d->cell_star[1] + d->cell_star[2];
+}
+
+/*
+ * The spacing to which a list covers the detector: that of its corner, and beyond it as far
+ * as a reflection may lie from a sample that takes its F, half an index of each axis, or
+ * two with interpolation. The geometry is that of a simulator without a list.
+ */
+static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
+{
+    const nb_options how = {0};
+    nb_scene scene = s->scene;
+    nb_simulator *sim = NULL;
+    nb_description d;
+    scene.crystal.hkl = NULL;
+    if (scene.crystal.default_f == 0) scene.crystal.default_f = 1;
+    nb_status status = nb_simulator_create(ctx, &scene, "", &how, &sim);
+    if (status == NB_OK) status = nb_simulator_describe(sim, NULL, &d);
+    if (status == NB_OK) {
+        const double reach = d.interpolate == NB_LOOKUP_TRICUBIC ? 2 : 0.5;
+        *dmin = 1 / (d.qmax + reach * sum_of_stars(&d));
+    }
+    nb_simulator_free(sim);
+    return status;
+}
+
+/* corner_spacing() in a context of its own, in which nothing is measured and no device is
+ * opened. */
+static int find_corner(struct settings *s, struct messages *messages, double *dmin)
+{
+    const nb_context_options options = {.threads = 1,
+                                        .device = NB_DEVICE_CPU,
+                                        .compile = NB_COMPILE_OFF};
+    nb_context *ctx;
+    nb_status status = nb_context_create(NB_API_VERSION, &options, &ctx);
+    if (status != NB_OK) return message_status(messages, status, "", 0);
+    status = corner_spacing(s, ctx, dmin);
+    const int code = status == NB_OK ? 0 : failed(messages, ctx, status, 0);
+    nb_context_free(ctx);
+    return code;
+}
+
+/* The wavelength for which F are computed: that of the sources of a list on average, by
+ * their weights. */
+static double central_wavelength(const struct inputs *in, const struct settings *s)
+{
+    double sum = 0, weight = 0;
+    for (int i = 0; i < in->nsource; i++) {
+        sum += in->sources[i].weight * in->sources[i].wavelength;
+        weight += in->sources[i].weight;
+    }
+    if (weight > 0) return sum / weight;
+    return s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
+}
+
+int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
+                      nb_context *ctx)
+{
+    nb_fcalc *const how = &in->fcalc;
+    *how = s->fcalc;
+    how->dmin = s->scene.dmin;
+    how->wavelength = s->anomalous_off ? 0 : central_wavelength(in, s);
+    if (!s->anomalous_off) {
+        how->anomalous = s->anomalous;
+        how->nanomalous = (size_t)s->nanomalous;
+    }
+    if (how->dmin == 0) {
+        const int code = find_corner(s, messages, &how->dmin);
+        if (code) return code;
+    }
+    const nb_status status = nb_structure_fcalc(ctx, in->structure, how, NULL, &in->hkl);
+    if (status != NB_OK) return failed(messages, ctx, status, 0);
+    inputs_set_factors(in, s);
+    return 0;
+}
+
+const char *factors_source(const struct command *command)
+{
+    const struct settings *s = command->s;
+    return s->pdb ? s->pdb : s->mtz ? s->mtz : command->inputs.from_dump ? s->dump : s->hkl;
+}
+
+/* ---- writing ---- */
+
+/* 1 when F of any Friedel pair differs by more than the rounding of the file, or one of
+ * them is not listed. */
+static int mates_differ(const struct inputs *in)
+{
+    const nb_hkl_info *info = &in->hkl_info;
+    for (int h = info->min[0]; h <= info->max[0]; h++)
+        for (int k = info->min[1]; k <= info->max[1]; k++)
+            for (int l = info->min[2]; l <= info->max[2]; l++) {
+                double f, mate;
+                if (!nb_hkl_get(in->hkl, h, k, l, &f)) continue;
+                if (!nb_hkl_get(in->hkl, -h, -k, -l, &mate)
+                    || fabs(mate - f) > 1e-6 * fabs(f))
+                    return 1;
+            }
+    return 0;
+}
+
+int factors_write(struct command *command)
+{
+    const struct inputs *in = &command->inputs;
+    const int known = in->crystal.noperator > 0;
+    nb_mtz mtz = {.wavelength = central_wavelength(in, command->s),
+                  .space_group = known ? in->crystal.space_group : NULL,
+                  .title = "structure factors of nanobrag",
+                  .friedel = mates_differ(in)};
+    memcpy(mtz.cell, known ? in->crystal.cell : command->description.cell, sizeof mtz.cell);
+    const nb_status status = nb_mtz_write(command->ctx, command->s->fmtz, &mtz, in->hkl);
+    return status == NB_OK ? 0 : failed(command->messages, command->ctx, status, 1);
+}
+
+int atoms_gradient(struct command *command, const double *bar_f, FILE *out)
+{
+    const struct inputs *in = &command->inputs;
+    const size_t n = nb_structure_natom(in->structure);
+    double(*bar)[NB_ATOM_NUMBERS] = calloc(n + 1, sizeof *bar);
+    if (!bar) return message_failure(command->messages, "out of memory for %zu atoms", n);
+    const nb_status status = nb_structure_vjp(command->ctx, in->structure, &in->fcalc, NULL,
+                                              in->hkl, bar_f, *bar);
+    for (size_t i = 0; i < n && status == NB_OK; i++) {
+        nb_atom atom;
+        (void)nb_structure_atom(in->structure, i, &atom);
+        fprintf(out, "%zu %.17g %.17g %.17g %.17g %.17g %s\n", i + 1, bar[i][0], bar[i][1],
+                bar[i][2], bar[i][3], bar[i][4], atom.name);
+    }
+    free(bar);
+    return status == NB_OK ? 0 : failed(command->messages, command->ctx, status, 0);
+}

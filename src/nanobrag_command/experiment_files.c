@@ -1,0 +1,297 @@
+/*
+ * experiment_files.c - -expt and -xparm: files that state the geometry of an experiment, as
+ * defaults for the options that do.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <nanobrag/description.h>
+
+#include "nanobrag_command/command.h"
+#include "nanobrag_command/shots/shots.h"
+
+/* ---- reading ---- */
+
+/* Split FILE:N, unless there is a file of the whole name. *number is N, 0 without one;
+ * *file is to be freed. Returns 0 or the exit status. */
+static int split_number(struct messages *messages, const char *text, char **file,
+                        int *number)
+{
+    enum { DIGITS_MOST = 8 };
+    struct stat st;
+    const char *const colon = strrchr(text, ':');
+    *number = 0;
+    *file = strdup(text);
+    if (!*file) return message_failure(messages, "out of memory");
+    if (!colon || colon == text || stat(text, &st) == 0) return 0;
+    (*file)[colon - text] = 0;
+    const size_t digits = strspn(colon + 1, "0123456789");
+    if (digits > 0 && digits <= DIGITS_MOST && !colon[1 + digits]) {
+        *number = atoi(colon + 1);
+        return 0;
+    }
+    /* without a file before the colon, the whole is the name that is not found */
+    const int known = stat(*file, &st) == 0;
+    (*file)[colon - text] = ':';
+    if (!known) return 0;
+    return message_usage(messages,
+                         "-expt %s: '%s' is no number of an experiment; they count from 0, "
+                         "as in %.*s:0",
+                         text, colon + 1, (int)(colon - text), text);
+}
+
+static int read_file(const struct settings *s, struct messages *messages, nb_context *ctx,
+                     int alone, nb_experiment *out)
+{
+    nb_status status;
+    if (s->expt) {
+        char *file;
+        int number;
+        const int code = split_number(messages, s->expt, &file, &number);
+        status = code    ? NB_OK
+                 : alone ? nb_expt_read(ctx, file, number, out)
+                         : nb_expt_read_lattices(ctx, file, number, out);
+        free(file);
+        if (code) return code;
+    } else {
+        status = nb_xparm_read(ctx, s->xparm, out);
+    }
+    return status == NB_OK ? 0
+                           : message_status(messages, status, nb_context_message(ctx), 0);
+}
+
+static void set_vector(struct settings *s, int which, const double *v)
+{
+    memcpy(s->vector[which], v, sizeof s->vector[which]);
+    s->vector_given[which] = 1;
+}
+
+static void set_detector(struct settings *s, const nb_detector *from)
+{
+    const int count[2] = {from->nfast, from->nslow};
+    struct pair *const org = &s->inherited.org;
+    s->pixel = from->pixel;
+    for (int i = 0; i < 2; i++) {
+        s->npixel[i] = count[i];
+        s->size[i] = s->pixel * count[i];
+        org->value[i] = from->origin[i] / s->pixel + 0.5;
+        org->given[i] = 1;
+    }
+    set_vector(s, VECTOR_FAST, from->vectors[0]);
+    set_vector(s, VECTOR_SLOW, from->vectors[1]);
+    set_vector(s, VECTOR_NORMAL, from->vectors[2]);
+    s->inherited.any = s->inherited.ours = 1;
+    s->inherited.has_close = 1;
+    s->inherited.close_distance = from->close_distance;
+    s->inherited.has_distance = 0;
+    s->inherited.has_twotheta = from->twotheta != 0;
+    s->inherited.twotheta = from->twotheta;
+    if (from->twotheta != 0) set_vector(s, VECTOR_TWOTHETA, from->vectors[3]);
+    s->inherited.beam.given[0] = s->inherited.beam.given[1] = 0;
+}
+
+void experiment_take(struct settings *s, const nb_experiment *from)
+{
+    static const double forward[3] = {0, 0, 1};
+    const nb_scene *scene = &from->scene;
+    const unsigned found = from->found;
+    s->stated = found;
+    s->frame = scene->detector.convention;
+    set_vector(s, VECTOR_BEAM, found & NB_FOUND_BEAM ? scene->beam.direction : forward);
+    if (found & NB_FOUND_BEAM) s->scene.beam.wavelength = scene->beam.wavelength;
+    if (found & NB_FOUND_POLARIZATION) {
+        s->scene.beam.polarization = scene->beam.polarization;
+        set_vector(s, VECTOR_POLAR, scene->beam.polarization_axis);
+    }
+    if (found & NB_FOUND_DETECTOR && !from->geometry) set_detector(s, &scene->detector);
+    if (found & NB_FOUND_SENSOR) {
+        s->thickness = scene->detector.thickness;
+        s->depth = scene->detector.attenuation;
+        s->scene.detector.attenuation_wavelength = scene->detector.attenuation_wavelength;
+        s->scene.detector.material = scene->detector.material;
+    }
+    if (found & NB_FOUND_AXIS) set_vector(s, VECTOR_SPINDLE, scene->scan.axis);
+    if (found & NB_FOUND_SCAN) {
+        s->scene.scan.phi0 = scene->scan.phi0;
+        s->scene.scan.osc = scene->scan.osc;
+        s->scene.given |= NB_GIVEN_OSC;
+    }
+    if (found & NB_FOUND_CRYSTAL) {
+        memcpy(s->scene.crystal.matrix, scene->crystal.matrix,
+               sizeof scene->crystal.matrix);
+        memcpy(s->scene.crystal.cell, scene->crystal.cell, sizeof scene->crystal.cell);
+        s->scene.crystal.nlattice = scene->crystal.nlattice;
+        s->scene.crystal.lattice = scene->crystal.lattice;
+    }
+    if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
+}
+
+/* Take the image of the scan at the angle of -img, else the first. Returns its number, from
+ * 0 on. */
+static int choose_image(struct settings *s, struct messages *messages, const char *img,
+                        const nb_experiment *from)
+{
+    const nb_scan *const scan = &from->scene.scan;
+    const char *const file = s->expt ? s->expt : s->xparm;
+    if (!s->inherited.has_phi || from->images < 2 || scan->osc == 0) return 0;
+    const double whole = 360 / fabs(scan->osc);
+    const double from_start = (s->inherited.phi - scan->phi0) / scan->osc;
+    const double i = from_start - whole * floor((from_start + 0.5) / whole);
+    if (i >= from->images - 0.5) {
+        message_warning(messages,
+                        "%s: its angle of %g degree lies outside the scan of %s, %g to %g "
+                        "degree, whose first image is taken",
+                        img, s->inherited.phi, file, scan->phi0,
+                        scan->phi0 + from->images * scan->osc);
+        return 0;
+    }
+    s->scene.scan.phi0 = s->inherited.phi;
+    return (int)floor(i + 0.5);
+}
+
+int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                       const struct event_list *events, nb_experiment *out)
+{
+    s->expt = events_text(events, OPT_EXPT);
+    s->xparm = events_text(events, OPT_XPARM);
+    if (!s->expt && !s->xparm) return 0;
+    int alone = 0;
+    for (size_t i = 0; i < events->n; i++) alone |= events->at[i].option == OPT_NOLATTICES;
+    const int code = read_file(s, messages, ctx, alone, out);
+    if (code) return code;
+    experiment_take(s, out);
+    const char *const img = events_text(events, OPT_IMG);
+    const int image = choose_image(s, messages, img, out);
+    if (image > 0)
+        message_note(messages, "%s: of its scan this is image %d of %d, by the angle of %s",
+                     s->expt ? s->expt : s->xparm, image + 1, out->images, img);
+    else if (out->images > 1 && !events_text(events, OPT_IMAGES))
+        message_note(messages,
+                     "%s: its scan has %d images, of which this is the first; "
+                     "-images %d makes all",
+                     s->expt ? s->expt : s->xparm, out->images, out->images);
+    return 0;
+}
+
+/* ---- what changes during the scan ---- */
+
+/* The numbers of a scene that can change, with their parameters. */
+static const struct {
+    unsigned found; /* the model that they belong to */
+    const char *group;
+    int n;
+    size_t at;
+    const char *name[9];
+} parts[] = {
+    {NB_FOUND_CRYSTAL,
+     "matrix",
+     9,
+     offsetof(nb_scene, crystal.matrix),
+     {"a_star_x", "b_star_x", "c_star_x", "a_star_y", "b_star_y", "c_star_y", "a_star_z",
+      "b_star_z", "c_star_z"}},
+    {NB_FOUND_CRYSTAL,
+     "cell",
+     6,
+     offsetof(nb_scene, crystal.cell),
+     {"cell_a", "cell_b", "cell_c", "cell_alpha", "cell_beta", "cell_gamma"}},
+    {NB_FOUND_BEAM,
+     "beam_direction",
+     3,
+     offsetof(nb_scene, beam.direction),
+     {"beam_x", "beam_y", "beam_z"}},
+    {NB_FOUND_BEAM, "wavelength", 1, offsetof(nb_scene, beam.wavelength), {"wavelength"}},
+    {NB_FOUND_AXIS,
+     "spindle",
+     3,
+     offsetof(nb_scene, scan.axis),
+     {"spindle_x", "spindle_y", "spindle_z"}},
+};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* 1 where an option states the numbers of a part, or the scene has no such parameters. */
+static int part_is_fixed(const struct settings *s, int k)
+{
+    const int by_option[PARTS] = {s->matrix != NULL, s->matrix || s->given[OPT_CELL],
+                                  s->given[OPT_BEAM_VECTOR] > 0,
+                                  s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]
+                                      || s->scene.beam.nsource > 0,
+                                  s->given[OPT_SPINDLE] > 0};
+    return by_option[k];
+}
+
+int experiment_begin(struct command *command)
+{
+    nb_scene probe = command->s->scene;
+    const unsigned found =
+        nb_scan_points_set(command->inputs.experiment.points, 0, ~0U, &probe, NULL);
+    *command->changing = 0;
+    for (int k = 0; k < PARTS; k++) {
+        if (!(found & parts[k].found) || part_is_fixed(command->s, k)) continue;
+        const size_t n = strlen(command->changing);
+        (void)snprintf(command->changing + n, sizeof command->changing - n, "%s%s",
+                       n > 0 ? "," : "", parts[k].group);
+    }
+    experiment_set(command, command->s->scene.scan.phi0, &command->s->scene);
+    return lattices_begin(command);
+}
+
+/* The value of a number that changes, and its place in x; params.n: it has none. */
+static double *value_of(const struct command *command, int k, int i, nb_scene *scene,
+                        size_t *place)
+{
+    *place = 0;
+    while (*place < command->params.n
+           && strcmp(command->params.at[*place].name, parts[k].name[i]) != 0)
+        ++*place;
+    return (double *)(void *)((char *)scene + parts[k].at) + i;
+}
+
+int experiment_set(const struct command *command, double phi, nb_scene *scene)
+{
+    const nb_experiment *const from = &command->inputs.experiment;
+    const nb_scan *const scan = &from->scene.scan;
+    nb_scene before = *scene;
+    int beyond;
+    size_t place;
+    if (!*command->changing) return 0;
+    (void)nb_scan_points_set(from->points, phi + scene->scan.osc / 2, ~0U, scene, &beyond);
+    for (int k = 0; k < PARTS; k++)
+        for (int i = 0; i < parts[k].n; i++) {
+            double *const now = value_of(command, k, i, scene, &place);
+            const double stated = *value_of(command, k, i, &before, &place);
+            if (part_is_fixed(command->s, k)
+                || (place < command->params.n && command->params.set[place]))
+                *now = stated;
+        }
+    if (beyond)
+        message_warning(command->messages,
+                        "an image lies outside the scan of %s, %g to %g degree: what "
+                        "changes during the scan is for it as at the nearest end",
+                        command->s->expt, scan->phi0,
+                        scan->phi0 + from->images * scan->osc);
+    return 1;
+}
+
+void experiment_at(const struct command *command, double *x)
+{
+    nb_scene scene = command->s->scene;
+    size_t place;
+    if (!experiment_set(command, x[command->params.phi0], &scene)) return;
+    for (int k = 0; k < PARTS; k++)
+        for (int i = 0; i < parts[k].n && strstr(command->changing, parts[k].group); i++) {
+            const double value = *value_of(command, k, i, &scene, &place);
+            if (place < command->params.n && !command->params.set[place]) x[place] = value;
+        }
+    lattices_in_x(command, x[command->params.phi0], x);
+}
+
+const char *inputs_space_group(const struct inputs *in)
+{
+    return in->crystal.noperator > 0 ? in->crystal.space_group : in->experiment.space_group;
+}

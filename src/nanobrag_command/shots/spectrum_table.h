@@ -1,0 +1,33 @@
+/*
+ * spectrum_table.h - photon energies with weights, as the program reads them from files.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_SHOTS_SPECTRUM_TABLE_H
+#define NB_CLI_SHOTS_SPECTRUM_TABLE_H
+
+#include <stddef.h>
+
+#include "nanobrag_command/command.h"
+
+/* light of one energy, eV */
+struct line {
+    double energy, weight;
+};
+
+/* Make the lines sources along the beam. Their mean wavelength is that of the beam where no
+ * option states it. Returns 0 or the exit status. */
+int spectrum_set_sources(struct inputs *in, struct settings *s, struct messages *messages,
+                         const struct line *lines, size_t n);
+
+/* Refuse an energy or a weight of line `at` of a file. Each returns 0 or the exit status.
+ */
+int spectrum_check_energy(struct messages *messages, const char *file, long at,
+                          double energy);
+int spectrum_check_weight(struct messages *messages, const char *file, long at,
+                          double weight);
+
+/* Warn where the largest energy is one in keV by mistake, which is no error. */
+void spectrum_warn_of_units(struct messages *messages, const char *file, double energy);
+
+#endif
