@@ -218,9 +218,9 @@ typedef struct nb_fit_options {
     int passes;
     double seconds; /* nb_fit_run() ends after so many, within a pass but the first; 0: no
                        limit */
-    double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
-                      factors, 1e-3 for each that the data tell of, all that times the
-                      misfit by which errors are scaled: a step of 0.05 errors */
+    double enough; /* predicted gain of loss that ends the fit; 0: 1e-3, plus 1e-3
+                      for each structure factor that the data tell of, both times the
+                      misfit that scales the errors: a step of 0.05 errors */
     int scaling; /* enum nb_fit_scaling */
     /* every so manyth shot, from shot holdout - 1 on, is held out: no step sees it, and
      * nb_fit_misfit_get() compares it as one that was not fitted. Its planes of background
@@ -419,8 +419,8 @@ NB_API nb_status nb_fit_run(nb_fit *fit);
  * handler, ends the run of all with its status as soon as each has evaluated its range. Its
  * message comes after "rank N: ", with N the first process that had it.
  *
- * Errors: those of nb_fit_run(), the same in all processes; NB_ERR_ARGUMENT also for fits
- * that differ, a NULL in one of them, or a rank that is none; NB_ERR_UNSUPPORTED also for
+ * Errors: as nb_fit_run(), the same in all processes; NB_ERR_ARGUMENT also for fits that
+ * differ, a NULL in one of them, or a rank that is none; NB_ERR_UNSUPPORTED also for
  * NB_FIT_LBFGS; NB_ERR_DEVICE for an exchange that failed.
  */
 NB_API nb_status nb_fit_run_among(nb_fit *fit, int rank, int ranks,

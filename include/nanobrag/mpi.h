@@ -37,8 +37,8 @@ NB_BEGIN_DECLS
  *
  * Only the thread that calls uses MPI (MPI_THREAD_FUNNELED is enough).
  *
- * Errors: those of nb_fit_run_among(). Errors of MPI end the program, unless comm has
- * another error handler; then NB_ERR_DEVICE, in this process at the least.
+ * Errors: as nb_fit_run_among(). An error of MPI ends the program, unless comm has another
+ * error handler; then the call returns NB_ERR_DEVICE, in this process at the least.
  */
 NB_API nb_status nb_fit_mpi(nb_fit *fit, MPI_Comm comm);
 

@@ -322,8 +322,8 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 
 /* ---- the adjoint: the stages backwards ---- */
 
-/* Apply the adjoint of ROI, mask and point spread. The cotangent of the photons before the
- * point spread goes to sim->photons, that of its width to `bar`. */
+/* Apply the adjoint of ROI, mask and point spread. sim->photons receives the cotangent of
+ * the photons before the point spread; `bar` receives the cotangent of its width. */
 static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                            const nb_array *bar_image, nb_scene *bar)
 {

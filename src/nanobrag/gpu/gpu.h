@@ -1,6 +1,6 @@
 /*
- * gpu.h - the backend that computes on a device: what a context opens, what a simulator
- * keeps on the device, and how its kernels are launched.
+ * gpu.h - the backend that computes on a device. A context opens the device, a simulator
+ * keeps its memory there, and launches run its kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,10 +30,11 @@ struct gpu_sequence {
 };
 
 /*
- * Launch a sequence with scene->parameters. In compiled mode (job->planned) it is recorded
- * on its first use, and replayed later; not so with NANOBRAG_GRAPHS=0, in a call that
- * has paused it (struct gpu_graphs), nor for a job with mutated inputs. Where recording
- * fails, later launches use no graph, which counts as one fallback.
+ * Launch a sequence with scene->parameters. In compiled mode (job->planned) its first use
+ * records it as a graph, and later uses replay the graph. Nothing is recorded with
+ * NANOBRAG_GRAPHS=0, in a call that has paused recording (struct gpu_graphs), or for a job
+ * with mutated inputs. If recording fails, later launches use no graph, which counts as one
+ * fallback.
  */
 nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                   const struct gpu_sequence *sequence);

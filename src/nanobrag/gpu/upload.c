@@ -141,7 +141,7 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
     return NB_OK;
 }
 
-/* The number of a panel's first pixel among those of the image. */
+/* Returns the index of a panel's first pixel in the image. */
 static size_t first_pixel(const struct job *panel)
 {
     return window_pixel(panel->window, 0, 0);

@@ -29,9 +29,9 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 double gpu_launch_memory(const struct gpu_properties *properties);
 
 /* Begin a call with the job of its image: order its work, and send the mask, once. Then
- * gpu_front_lists() prepares the lists of a frame, and gpu_send_common() sends what the
- * panels of an image share, and all images unless structure factors vary: these, in float
- * or in double, and the amorphous material's list. */
+ * gpu_front_lists() prepares the lists of a frame. gpu_send_common() sends the structure
+ * factors, in float or in double, and the amorphous material's list. The panels of an image
+ * share these, and so do all images unless structure factors vary. */
 nb_status gpu_begin_image(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
 void gpu_lists_of(const struct phys_frame *frame, struct gpu_span out[FRONT_LISTS]);
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
@@ -48,8 +48,8 @@ nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct jo
 
 /* gpu_send_input() sends an image of the host, where it changed, to buffer `number` of the
  * scene's inputs and sets its address. gpu_send_target() does so for the images that a loss
- * compares with, in buffers 1 and 2. The job is that of the image; gpu_image_on() and
- * gpu_target_on() are what the job of a panel reads of them. */
+ * compares with, in buffers 1 and 2. `job` is the job of the whole image. gpu_image_on()
+ * and gpu_target_on() return the part that the job of a panel reads. */
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                          const struct gpu_input *input, int number, struct gpu_image *out);
 nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,

@@ -100,7 +100,7 @@ nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
     progress_start(progress, job->planned);
     NB_TRY(gpu_begin_image(run.ctx, scene, job));
     gpu_lists_of(batch->frames, run.lists);
-    run.lists[1].bytes += (size_t)(batch->n - 1) * lists; /* those of the others follow */
+    run.lists[1].bytes += (size_t)(batch->n - 1) * lists; /* lists of images 1 .. n - 1 */
     NB_TRY(views_reserve(&run, job, batch->n));
     for (int i = 0; i < batch->n; i++) {
         one.frame = batch->frames + i;

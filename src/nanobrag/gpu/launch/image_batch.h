@@ -23,12 +23,12 @@ struct gpu_batch {
     unsigned char *lists; /* of the frames: sources, orientations */
 };
 
-/* How many images like a job's may share a launch. Below 2 they are better computed one
- * after the other; that is so for those of several panels, which share launches already. */
+/* Returns how many images like a job's may share a launch. If fewer than 2, compute them
+ * one after the other: the panels of an image, for example, share launches already. */
 int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job);
 
-/* Empty a batch, and let it hold at least so many images of a simulator, of which the job
- * is one. Errors: NB_ERR_MEMORY. */
+/* Empty a batch, and let it hold at least `capacity` images of a simulator. `job` computes
+ * one of them. Errors: NB_ERR_MEMORY. */
 nb_status gpu_batch_reserve(nb_context *ctx, const struct job *job, int capacity,
                             struct gpu_batch *batch);
 void gpu_batch_drop(struct gpu_batch *batch);
@@ -40,8 +40,8 @@ int gpu_batch_accepts(const struct gpu_batch *batch, const nb_array *image);
 void gpu_batch_add(struct gpu_batch *batch, const struct phys_frame *frame,
                    const nb_array *image);
 
-/* Compute the images gathered. `job` is that of any of them, and `single` asks for float.
- * Errors: those of gpu_forward(). */
+/* Compute the images gathered. `job` computes any one of them, and `single` asks for float.
+ * Errors: as gpu_forward(). */
 nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
                         const struct job *job, int single, struct gpu_batch *batch);
 

@@ -15,8 +15,9 @@
 
 /* ---- parameters ---- */
 
-/* Let the kernels write a view to its place in the caller's image; or, if its photons come
- * back, to dense rows of pixels at an address, beginning with those of the strip. */
+/* Let the kernels write a view to its place in the caller's image. If its photons come back
+ * to the host, they go to dense rows of pixels at an address instead, the strip's first row
+ * first. */
 static void place_output(const struct gpu_view *view, const struct gpu_strip *rows,
                          gpu_address dense, struct gpu_parameters *p)
 {
@@ -111,7 +112,8 @@ static nb_status prepare(struct image_run *run)
 
 /* ---- photons ---- */
 
-/* Returns the pixels before those of a launch, in the memory that two take turns in. */
+/* Returns the offset of a launch's pixels, in pixels. GPU_FETCHES launches take turns in
+ * this memory. */
 static size_t pixels_before(const struct image_run *run, int launch)
 {
     return (size_t)(launch % GPU_FETCHES) * run->plan.most_pixels;

@@ -1,6 +1,6 @@
 /*
- * layout.c - the tiles of a job on a device: how they are computed, what a row of them
- * costs, and which jobs cost too much.
+ * layout.c - the tiles of a job on a device: how they are computed, the cost of a row of
+ * tiles, and the jobs that cost too much.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -32,7 +32,7 @@ struct loss_run {
     struct gpu_scene *scene;
     struct gpu_target target; /* of the image */
     struct job job; /* of the panel at work */
-    double base, share; /* of the progress: what is done before the panel, and its part */
+    double base, share; /* of the progress: done before the panel, and the panel's part */
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* that computes the image */
     struct block block;

@@ -19,7 +19,7 @@ struct gpu_loss_job {
 /*
  * Compute the loss of a job. Images on the host are sent in every call. `single` asks for
  * float, which is used under the same rule as for an image. *value is NaN or infinite where
- * the loss is. Errors: those of gpu_forward(), with *value unchanged.
+ * the loss is. Errors: as gpu_forward(), with *value unchanged.
  */
 nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
                    const struct job *job, int single, const struct gpu_loss_job *loss,

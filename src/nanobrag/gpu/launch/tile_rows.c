@@ -37,7 +37,7 @@ nb_status gpu_run_launches(struct progress *progress, const struct gpu *gpu, int
         progress_step(progress);
     }
     if (!progress_stopped(progress)) return NB_OK;
-    NB_TRY(gpu->driver->wait(progress->ctx, gpu->device)); /* for what is under way */
+    NB_TRY(gpu->driver->wait(progress->ctx, gpu->device)); /* for launches under way */
     return progress_check(progress);
 }
 

@@ -16,7 +16,7 @@
 /* ---- strips ---- */
 
 struct gpu_strip {
-    int first, down; /* rows of tiles, in those of the layout */
+    int first, down; /* first row of tiles in the layout, and number of rows */
     int slow, rows; /* the same rows in pixels */
     int tiles; /* number of tiles */
     int is_last;
@@ -27,7 +27,7 @@ int gpu_strips_of(const struct gpu_layout *layout);
 struct gpu_strip gpu_strip_at(const struct gpu_layout *layout, int nslow, int i);
 
 /* Call `run` for launch 0 .. n - 1 in order, until the call is stopped, and count each as a
- * step of the progress. Errors: those of `run`, and NB_ERR_CANCELLED. */
+ * step of the progress. Errors: any error of `run`, and NB_ERR_CANCELLED. */
 nb_status gpu_run_launches(struct progress *progress, const struct gpu *gpu, int n,
                            nb_status (*run)(void *user, int i), void *user);
 
@@ -65,7 +65,8 @@ double *gpu_totals_of(const struct gpu_scene *scene, const struct gpu_sums *sums
 /* The address on the device of the sum. */
 gpu_address gpu_sum_of(const struct gpu_sums *sums);
 
-/* Append the launches to a sequence. `offset` is that of `sums` in the parameters. */
+/* Append the launches to a sequence. `offset`: where `sums` stands in the parameters,
+ * bytes. */
 void gpu_add_sums(const struct gpu_sums *sums, int single, size_t offset,
                   struct gpu_sequence *sequence);
 

@@ -17,7 +17,7 @@
 struct gpu_view {
     struct job job;
     const nb_array *to; /* the image, on the host or on the device */
-    size_t lists; /* bytes before its lists among those of the call */
+    size_t lists; /* offset of its lists in the lists of the call, bytes */
     int blank; /* 1: the whole image becomes 0, and nothing is computed */
     struct gpu_layout layout; /* all 0: it is done */
     unsigned frame_flags; /* enum gpu_frame_flags */
@@ -67,8 +67,8 @@ struct image_run {
     struct gpu_plan plan;
 };
 
-/* Make room for so many images like that of a job; add one, whose lists begin at an offset.
- * An image on the device that its views do not cover has a blank one, which comes first. */
+/* Make room for `images` images like a job's; add one, whose lists begin at offset `lists`.
+ * If the views of an image on the device do not cover it, a blank view comes first. */
 nb_status views_reserve(struct image_run *run, const struct job *job, int images);
 void views_add(struct image_run *run, const struct job *job, const nb_array *to,
                size_t lists);
@@ -76,8 +76,8 @@ void views_add(struct image_run *run, const struct job *job, const nb_array *to,
 /* Plan the launches of all views that are not done. */
 nb_status views_plan(struct image_run *run);
 
-/* Keep the views that float lost, to be computed in double; the others are done. Returns
- * how many are kept. */
+/* Keep the views that float lost, to be computed in double; all other views are done.
+ * Returns how many are kept. */
 int views_keep_lost(struct image_run *run);
 
 /* Returns 1 if the photons of a view come back. */
