@@ -46,7 +46,8 @@ static int library_failed(struct command *command, nb_status status)
     return message_status(command->messages, status, nb_context_message(command->ctx), 0);
 }
 
-/* Drop what the options stated for nanoBragg's report, since -param has changed it. */
+/* Clear the numbers that options stated for nanoBragg's report: -param and -shots change
+ * them. */
 static void drop_statements(struct command *command)
 {
     struct settings *s = command->s;

@@ -46,8 +46,8 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
 
-/* Skip the pixels that a file calls bad, 0 in `bad`, beside those of -mask. `bad`, which
- * may be NULL, has the size of the image. */
+/* Skip the pixels that a file calls bad (0 in `bad`), and the pixels of -mask as before.
+ * `bad` has the size of the image, or is NULL. */
 void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad);
 
 /* Read -spectrum into the sources (shots/spectrum.c). Returns 0 or the exit
@@ -102,7 +102,8 @@ int experiment_begin(struct command *command);
  * Returns 0 where nothing changes. */
 int experiment_set(const struct command *command, double phi, nb_scene *scene);
 
-/* The same in x, of which phi0 is the start. */
+/* Do as experiment_set() does, but in the parameters x; x holds phi0, where the image
+ * starts. */
 void experiment_at(const struct command *command, double *x);
 
 /* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
@@ -129,13 +130,14 @@ nb_lattice *lattices_at(const struct command *command, double phi, nb_scene *sce
 /* Tell that -truth, at x of a simulator, does not say how bright lattices are. */
 void lattices_warn(const struct command *command, nb_simulator *sim, const double *x);
 
-/* The space group of -pdb or -mtz, else that of -expt; "": not known. */
+/* Returns the space group of -pdb or -mtz, else the one of -expt; "": not known. */
 const char *inputs_space_group(const struct inputs *in);
 
 /* ---- -geom and -geomout (panels/geometry_file.c) ---- */
 
-/* Read the geometry, or take that of -expt, and set what it states, before any option is
- * applied. Returns 0 or the exit status, as all of these do. */
+/* Read the geometry, or take it from -expt, and set the numbers that it states, before any
+ * option is applied. Returns 0 or the exit status, as all functions of geometry_file.c
+ * do. */
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                      const struct event_list *events, struct inputs *in);
 
@@ -181,8 +183,8 @@ void command_free(struct command *command);
 /* Make a context as the options ask for, compiled mode apart. */
 nb_status command_context(struct command *command, int compile, nb_context **out);
 
-/* Create one simulator for the whole sweep, in which only phi changes, from
- * command->s->scene, and apply -param. Returns 0 or the exit status. */
+/* Create one simulator from command->s->scene, and apply -param. It serves the whole sweep,
+ * as only phi changes. Returns 0 or the exit status. */
 int command_simulator(struct command *command, const struct event_list *events);
 
 /* Refuse options that exclude each other or lack what they need, and warn of those that

@@ -1,6 +1,6 @@
 /*
- * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell and its
- * structure factors, or the atoms that these are calculated from; -fmtz and -atomgradfile.
+ * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell, and structure
+ * factors or atoms to calculate them from; also -fmtz and -atomgradfile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +20,9 @@ static int failed(struct messages *messages, nb_context *ctx, nb_status status, 
 
 /* ---- reading ---- */
 
-/* The cell of a model or of reflections may differ from that of -expt, which was refined
- * against images: their structure factors go with the indices. A larger difference means
- * other indices. */
+/* Let the cell of a model or of reflections differ a little from the cell of -expt, which
+ * was refined against images: structure factors belong to indices. A larger difference
+ * means other indices. */
 static int check_experiment(const struct inputs *in, struct messages *messages,
                             const char *file)
 {
@@ -39,7 +39,8 @@ static int check_experiment(const struct inputs *in, struct messages *messages,
     return 0;
 }
 
-/* The cell of the command line must agree with that of the file, or is taken from there. */
+/* Check that the cell of the command line agrees with the cell of the file; without one,
+ * take the file's. */
 static int set_cell(const struct inputs *in, struct settings *s, struct messages *messages,
                     const char *file)
 {
@@ -111,9 +112,10 @@ static double sum_of_stars(const nb_description *d)
 }
 
 /*
- * The spacing to which a list covers the detector: that of its corner, and beyond it as far
- * as a reflection may lie from a sample that takes its F, half an index of each axis, or
- * two with interpolation. The geometry is that of a simulator without a list.
+ * Finds the spacing to which a list of reflections must reach to cover the detector. It
+ * lies beyond the spacing at the corner, since a sample takes the F of a reflection up to
+ * half an index away along each axis, or two indices with interpolation. A simulator
+ * without a list gives the geometry.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {
@@ -133,8 +135,8 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
     return status;
 }
 
-/* corner_spacing() in a context of its own, in which nothing is measured and no device is
- * opened. */
+/* Call corner_spacing() with a context of its own, which opens no device and measures
+ * nothing. */
 static int find_corner(struct settings *s, struct messages *messages, double *dmin)
 {
     const nb_context_options options = {.threads = 1,
@@ -149,8 +151,8 @@ static int find_corner(struct settings *s, struct messages *messages, double *dm
     return code;
 }
 
-/* The wavelength for which F are computed: that of the sources of a list on average, by
- * their weights. */
+/* Returns the wavelength for which F are computed: the weighted mean over the sources of a
+ * list, else the beam's. */
 static double central_wavelength(const struct inputs *in, const struct settings *s)
 {
     double sum = 0, weight = 0;

@@ -1,6 +1,6 @@
 /*
  * experiment_lattices.c - the crystals of -expt that share an image, as lattices of the
- * scene: what is said of them, and what they are at an angle of the scan.
+ * scene: messages about them, and their cells and orientations at an angle of the scan.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,8 @@
 
 /* ---- messages ---- */
 
-/* The angle by which one matrix of reciprocal axes is turned against another, degree. With
- * real axes a_k and reciprocal ones b_k, the turn is the sum of b_k a_k^T. */
+/* Returns the angle between two matrices of reciprocal axes, degree. With real axes a_k and
+ * reciprocal ones b_k, the rotation is the sum of b_k a_k^T. */
 static double turn_between(const double from[3][3], const double to[3][3])
 {
     double real[3], volume = 0, twice[3] = {0}, trace = 0;
@@ -141,7 +141,8 @@ int lattices_begin(struct command *command)
     return 0;
 }
 
-/* The right-handed axes along a* and across a* and b*, by which a matrix orients a cell. */
+/* Finds the right-handed axes of a crystal from its reciprocal axes: the first along a*,
+ * the last across a* and b*. */
 static void axes_of(const double star[3][3], double e[3][3])
 {
     double length[2] = {0};

@@ -27,9 +27,10 @@ static const struct rule rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/* How a rule is applied, and its message: term, `between`, others, `behind`, text. */
+/* How a rule of each kind is applied. Its message: term, `between`, others, `behind`,
+ * text. */
 static const struct {
-    int unless; /* 1: it strikes unless one of the others holds; 0: where one holds */
+    int unless; /* 1: it applies unless one of rule->others holds; 0: if one holds */
     int refuses; /* 0: a warning */
     int idles; /* 1: the term has no effect */
     const char *between, *behind;
@@ -131,7 +132,7 @@ static int any_holds(const struct command *command, const char *terms, char said
     return 0;
 }
 
-/* Lists terms as what a user may give, up to a bracket. */
+/* Lists the terms up to a bracket in the words of a message: "-a, -b or -c". */
 static void propose(const struct command *command, const char *terms, char said[SAID])
 {
     char term[TERM], next[TERM] = "";
@@ -178,8 +179,9 @@ static int apply(const struct command *command, const struct rule *rule, const c
 
 /* ---- what sets the same ---- */
 
-/* Returns the option of a rule that counts: the last one of the others, or else of the
- * terms. `role` says where it stands, 2 or 1, and `own` where `event` does; 0: nowhere. */
+/* Returns the option that counts under a rule: the last one given of rule->others, or else
+ * of rule->terms. *role says which of the two holds it, 2 or 1, and *own which holds
+ * `event`; 0: neither. */
 static const struct event *find_top(const struct command *command, const struct rule *rule,
                                     const struct event *event, int *role, int *own)
 {
@@ -199,7 +201,7 @@ static const struct event *find_top(const struct command *command, const struct 
     return top;
 }
 
-/* Warns of options that others overrule in all rules of a group that name them. */
+/* Warns of each option that other options overrule in all rules of a group that name it. */
 static void check_set(const struct command *command, const struct rule *group, int n)
 {
     for (size_t i = 0; i < command->events->n; i++) {

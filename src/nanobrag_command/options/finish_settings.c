@@ -1,6 +1,6 @@
 /*
- * finish_settings.c - turns the remaining settings into a scene, and refuses what the
- * default profile does not allow.
+ * finish_settings.c - turns the remaining settings into a scene, and refuses settings that
+ * the default profile does not allow.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -56,7 +56,7 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
                         nb_context *ctx)
 {
     nb_status status = NB_OK;
-    if (in->hkl || s->pdb) return 0; /* of -mtz; those of -pdb come last */
+    if (in->hkl || s->pdb) return 0; /* -mtz gave the list; -pdb comes last */
     if (s->hkl) {
         status = s->compat ? nb_hkl_read_nanobragg(ctx, s->hkl, &in->hkl)
                            : nb_hkl_read(ctx, s->hkl, &in->hkl);

@@ -34,9 +34,9 @@ struct selection {
     size_t n, *at;
 };
 
-/* The names that a simulator has to free, as nb_simulator_create() takes them: phi0, all
- * that the options name, and those of the lists `shots`, which may be NULL, and `changing`.
- * The caller frees *out. Returns 0 or the exit status. */
+/* Collects the names of parameters that a simulator has to free, as nb_simulator_create()
+ * takes them: phi0, all names in options, and the names in the lists `shots` (or NULL) and
+ * `changing`. The caller frees *out. Returns 0 or the exit status. */
 int params_names(const struct settings *s, struct messages *messages,
                  const struct event_list *events, const char *shots, const char *changing,
                  char **out);

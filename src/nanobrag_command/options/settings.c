@@ -43,7 +43,7 @@ int settings_draw(const struct settings *s)
     return s->noise || (s->out[OUT_IMAGE] && !s->plain);
 }
 
-/* ---- what the column `sets` of options.def calls ---- */
+/* ---- functions that the column `sets` of options.def calls ---- */
 
 static void set_all(int n, double *to, double value)
 {
@@ -174,7 +174,7 @@ static void set_png_scale(struct settings *s, const char *text)
 
 /* ---- options in their order ---- */
 
-/* Do what the column `sets` of an option says. */
+/* Evaluate the expression in the column `sets` of an option. */
 static void apply(struct settings *s, const struct event *e)
 {
     const double real = e->real[0];

@@ -1,9 +1,8 @@
 /*
- * settings.h - what a command line asks for: a scene, files, and how to run.
+ * settings.h - the settings that a command line makes: a scene, files, and how to run.
  *
- * It is filled in three steps: inherited headers, options, and settings_finish(), which
- * turns the statements into the scene's terms under the profile. Lengths are in mm, angles
- * in degree.
+ * Three steps fill them: inherited headers, options, and settings_finish(), which turns the
+ * statements into the scene's terms under the profile. Lengths are in mm, angles in degree.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +15,7 @@
 #include "nanobrag_command/options/command_line.h"
 #include "nanobrag_command/options/options.h"
 
-/* two coordinates, each of which may be given alone */
+/* two coordinates; each may be given alone */
 struct pair {
     double value[2];
     int given[2];
@@ -46,13 +45,13 @@ struct added {
 };
 enum { ADDED_MOST = 16, LATTICES_OF_OPTIONS = 16 };
 
-/* what the headers of -mask and -img stated */
+/* numbers that the headers of -mask and -img stated */
 struct inherited {
     int any, ours; /* ours: the last header read was written by nanobrag */
     int beam_flipped; /* 1: -mask inverted BEAM_CENTER_Y */
     int has_distance, has_close, has_twotheta;
     double distance, close_distance, twotheta;
-    int has_phi; /* that of -img */
+    int has_phi; /* of -img */
     double phi;
     struct pair beam, org;
 };
@@ -117,8 +116,8 @@ struct settings {
     double beamsize, exposure;
     int random_misset;
 
-    /* the experiment of -expt or -xparm: what it states (NB_FOUND_...), and the convention
-     * whose frame its vectors, or those of -geom, are in; -1: there is none */
+    /* the experiment of -expt or -xparm: the parts that it states (NB_FOUND_...), and the
+     * convention whose frame its vectors, or the vectors of -geom, are in; -1: none */
     unsigned stated;
     int frame;
 

@@ -130,7 +130,7 @@ static int place_columns(struct command *command)
                          command->s->fit.shots, shots->nplace, columns);
 }
 
-/* Number k of the row of a shot: those of -shots, then those of -spectra. */
+/* Returns number k of the row of a shot: first the columns of -shots, then of -spectra. */
 static double number_of(const struct shots *shots, int row, size_t k)
 {
     const size_t n = (size_t)nb_table_columns(shots->table);
@@ -139,7 +139,8 @@ static double number_of(const struct shots *shots, int row, size_t k)
                  : nb_table_data(shots->spectra)[(size_t)row * m + k - n];
 }
 
-/* Write the numbers of a row, over what the scan of -expt has at its angle. */
+/* Write the numbers of a row to x. They take precedence over the scan of -expt at the row's
+ * angle. */
 static void write_row(const struct command *command, int row, double *x)
 {
     const struct shots *const shots = command->shots;

@@ -1,5 +1,5 @@
 /*
- * shots.h - -shots: a table of parameters, each row of which is an image.
+ * shots.h - -shots: a table of parameters. Each row makes an image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 struct shots {
     nb_table *table, *spectra; /* of -shots, and of -spectra or NULL */
     int first, n; /* rows of the table that are made, from 0 on */
-    size_t *place; /* of the columns, in x; of -spectra after those of -shots */
+    size_t *place; /* of the columns, in x; -shots first, then -spectra */
     size_t nplace;
 };
 
@@ -35,8 +35,8 @@ const char *shots_title(const struct command *command);
  * shot. Returns 0 or the exit status. */
 int shots_place(struct command *command);
 
-/* Set x to shot i of those that are made, and what is described to it. Returns 0 or the
- * exit status. */
+/* Set x to the i-th shot that the run makes, and the description to it if the run needs
+ * one. Returns 0 or the exit status. */
 int shots_set(struct command *command, int i);
 
 /* The parameters of n shots from row `row` of the table on, (n x nparam), to be freed;

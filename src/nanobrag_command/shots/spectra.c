@@ -75,7 +75,7 @@ int spectra_set(struct command *command)
     int code = read_energies(s, command->messages, table, lines);
     for (size_t i = 0; i < nb_table_rows(table) && !code; i++)
         code = check_weights(s, command->messages, table, i);
-    /* the scene is that of the first shot */
+    /* the scene has the weights of the first shot */
     const double *const row = nb_table_data(table) + (size_t)command->shots->first * n;
     for (size_t k = 0; k < n && !code; k++) lines[k].weight = row[k];
     if (!code)

@@ -15,8 +15,8 @@ struct line {
     double energy, weight;
 };
 
-/* Make the lines sources along the beam. Their mean wavelength is that of the beam where no
- * option states it. Returns 0 or the exit status. */
+/* Make the lines sources along the beam. The beam takes their mean wavelength if no option
+ * states one. Returns 0 or the exit status. */
 int spectrum_set_sources(struct inputs *in, struct settings *s, struct messages *messages,
                          const struct line *lines, size_t n);
 
