@@ -168,8 +168,8 @@ static void reciprocal_axes(const double axes[9], double out[9])
     for (int i = 0; i < 9; i++) out[i] /= volume;
 }
 
-/* The largest |q| at which a pixel of the run sees anything, 1/A: that of the description
- * is for the mean wavelength and the central direction. */
+/* Returns the largest |q| that a pixel of the run sees, 1/A. The description's qmax holds
+ * for the mean wavelength and the central direction only. */
 static double largest_q(const struct run *run)
 {
     const nb_description *d = &run->command.description;

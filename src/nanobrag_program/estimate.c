@@ -108,7 +108,7 @@ static nb_status measure(struct estimate *estimate)
     return NB_OK;
 }
 
-/* Write a time in the largest unit of which there are two or more. */
+/* Write a time in the largest unit that goes into it twice or more, else in minutes. */
 static void write_time(double seconds, char *out, size_t size)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * explain.c - describes what a command line leads to, without rendering it.
+ * explain.c - describes the run that a command line asks for, without rendering.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -46,8 +46,8 @@ static int printed(struct messages *messages)
                                : message_failure(messages, "stdout cannot be written");
 }
 
-/* Print what is asked for in place of a run, where `speaks` is 1. Returns the exit status,
- * or -1 when a run is asked for. */
+/* Print help, version or the like if the command line asks for it in place of a run. Only a
+ * process with `speaks` 1 prints. Returns the exit status, or -1 if a run is asked for. */
 static int inform(struct messages *messages, int speaks, int argc, char **argv)
 {
     const int help = find_option(argc, argv, OPT_HELP);

@@ -94,7 +94,7 @@ static void report_interrupt(const struct run *run)
     fprintf(stderr, "\n");
 }
 
-/* Set x to that of image i. Returns 0 or the exit status. */
+/* Set x for image i. Returns 0 or the exit status. */
 static int set_x(struct run *run, int i)
 {
     const nb_scan *scan = &run->command.resolved.scan;
@@ -163,7 +163,7 @@ static int check_printout(const struct run *run)
                          pixel[0], pixel[1], d->nfast, d->nslow);
 }
 
-/* Write what is of all images, in the process that speaks. */
+/* Write the files for all images together, in the process that reports. */
 static int finish(struct run *run, int code)
 {
     if (code == EXIT_INTERRUPTED && (run->done == 0 || team_several(run->team)))

@@ -55,7 +55,7 @@ struct result {
     char *file[OUT_COUNT];
 };
 
-/* what the default profile does otherwise than nanoBragg, as clauses */
+/* a difference of the default profile from nanoBragg, as two clauses */
 struct difference {
     const char *ours, *theirs;
 };
@@ -87,8 +87,8 @@ struct run {
 int run_start(struct run *run);
 void run_free(struct run *run);
 
-/* Run a command line, of which `run` has the messages, the options, and the processes that
- * run together; returns the exit status. */
+/* Run a command line. The caller sets its messages and options in `run`, and the processes
+ * that run together. Returns the exit status. */
 int run_program(struct run *run);
 
 /* ---- -add (shots/added_images.c) ---- */

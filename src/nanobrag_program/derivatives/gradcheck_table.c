@@ -92,9 +92,9 @@ static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
     return w;
 }
 
-/* 1 when neither derivative nor difference changes the image, as for a thickness of 0, of
- * which the image is a power. That is no failure where all parameters are checked and
- * another one has an influence; a dark image proves nothing. */
+/* Returns 1 if derivative and difference are both 0, for example at a thickness of 0: the
+ * image follows a power of it. This is no failure if all parameters are checked and another
+ * one has an influence; a dark image proves nothing. */
 static int is_zero(const nb_gradcheck_row *r)
 {
     return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0;
@@ -196,7 +196,7 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
 static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **out)
 {
     const size_t size = strlen(run->command.s->gradcheck) + 2;
-    char *const names = malloc(size); /* of which some may be repeated */
+    char *const names = malloc(size); /* some may be repeated */
     if (!names) return NB_ERR_MEMORY;
     (void)snprintf(names, size, ";%s", run->command.s->gradcheck);
     const nb_status status =

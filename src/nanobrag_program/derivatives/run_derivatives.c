@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct derivatives {
-    struct selection gradient, jacobian; /* the free parameters in which each is taken */
+    struct selection gradient, jacobian; /* their free parameters */
     double *weight; /* (pixels) */
     double *bar; /* gradient in all free parameters */
     double sum; /* of weight times photons */

@@ -45,7 +45,8 @@ int fisher_scan_check(const struct settings *s, struct messages *messages)
                          s->fit.fisher_scan, STEPS_MOST);
 }
 
-/* The name is that of one parameter of the scene, and all values lie within its bounds. */
+/* Check that the name means one parameter of the scene, and that all values lie within its
+ * bounds. */
 static int check_name(const struct run *run, struct scan *scan)
 {
     const double last =
@@ -81,7 +82,7 @@ struct point {
     nb_simulator *source; /* holds the lists of the scene */
 };
 
-/* Leaves to the rules again what the user left to them. */
+/* Lets the rules choose again the counts that the user left to them. */
 static void reopen_counts(const nb_scene *user, nb_scene *scene)
 {
     scene->oversample = user->oversample;

@@ -1,5 +1,5 @@
 /*
- * fit_files.c - what a fit found as files of other programs: -geomout and -truth.
+ * fit_files.c - the values of a fit in files for other programs: -geomout and -truth.
  *
  * SPDX-License-Identifier: MIT
  */

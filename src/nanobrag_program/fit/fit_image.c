@@ -142,8 +142,8 @@ int fit_image_start(const nb_smv *smv, double *phi)
     return nb_smv_number(smv, "OSC_START", phi) || nb_smv_number(smv, "PHI", phi);
 }
 
-/* 1 where a rotation of the header begins elsewhere than that of the scene, by more than
- * half an image; *phi is where. */
+/* Returns 1 if the rotation of the header begins more than half an image away from the
+ * rotation of the scene; *phi is the header's start. */
 static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
 {
     if (scan->osc == 0 || !fit_image_start(smv, phi)) return 0;
@@ -315,8 +315,9 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
 
 /* ---- checks ---- */
 
-/* Less photons than this are none that were counted: those of gaps between modules, or of a
- * wrong pedestal. Read-out noise makes fewer than 0, but hardly by six times itself. */
+/* Returns the least photons of a pixel that counted. A pixel below it lies in a gap between
+ * modules, or the pedestal is wrong. Read-out noise makes photons negative, but hardly by
+ * six times itself. */
 static double least_photons(const struct run *run)
 {
     if (run->command.s->fit.loss == NB_LOSS_POISSON) return 0;
@@ -394,7 +395,7 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
     return NB_ERR_FORMAT;
 }
 
-/* Leaves out what was not counted, and counts the others. */
+/* Leaves out pixels below least_photons(), and counts the remaining ones. */
 static nb_status count_pixels(const struct run *run, const char *path,
                               struct fit_image *out, char why[FIT_WHY])
 {
@@ -429,7 +430,7 @@ static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene 
                            : status;
 }
 
-/* Makes the scene of an image, with what the scan of -expt has at its angle. */
+/* Makes the scene of an image, with the values of the scan of -expt at its angle. */
 static nb_status make_scene(const struct run *run, nb_context *ctx,
                             const struct fit_source *source, struct fit_image *out,
                             char why[FIT_WHY])

@@ -1,5 +1,5 @@
 /*
- * fit_report.c - what a fit found, as text: values with errors, what correlates or is free,
+ * fit_report.c - the report of a fit: values with errors, correlated and free parameters,
  * and how far the images differ from their data by resolution.
  *
  * SPDX-License-Identifier: MIT
@@ -78,7 +78,7 @@ static void print_factors(const nb_fit_result *r)
                n, known, 100 * change / (double)n);
 }
 
-/* On which scale free structure factors are: that of square blocks or another. */
+/* Prints the scale of free structure factors: the scale of square blocks, or another. */
 static void print_scale_of_factors(const struct fit_job *job, const nb_fit_result *r)
 {
     const double sum = job->run->command.description.spot_sum;
@@ -133,8 +133,8 @@ static void print_correlated(const nb_fit_result *r)
         printf("free         the data do not tell %s\n", r->free[i]);
 }
 
-/* Where errors come from, if not from a likelihood whose misfit is that of noise; and what
- * they hold for. */
+/* Prints how errors were found, if not from a likelihood with the misfit of pure noise; and
+ * the conditions under which they hold. */
 static void print_errors(const struct fit_job *job, const nb_fit_result *r)
 {
     const nb_crystal *const crystal = &job->run->command.resolved.crystal;
@@ -154,7 +154,7 @@ static void print_left_out(const nb_fit_result *r)
 {
     for (int64_t i = 0; i < r->nshot; i++) {
         const char *const why = r->shot[i].left_out, *const name = r->shot[i].name;
-        /* what a file has wrong begins with its name */
+        /* a message on a file begins with its name */
         const int begins = why && strncmp(why, name, strlen(name)) == 0;
         if (why && !r->shot[i].is_held_out)
             printf("left out     %s%s%s\n", begins ? "" : r->shot[i].name,

@@ -13,7 +13,8 @@
 
 /* ---- gathering ---- */
 
-/* Compares some of the images; their misfits are those of `out` from then on. */
+/* Compares the fitted or the held out images with their data, and keeps their misfits in
+ * `out`. */
 static int gather(const struct fit_job *job, int64_t which, struct fit_residuals *out)
 {
     nb_fit_misfit misfit;
@@ -60,8 +61,8 @@ static double loss_of_pixel(const nb_misfit *m)
     return m->pixels > 0 ? m->loss / (double)m->pixels : -INFINITY;
 }
 
-/* The image with the largest loss for each pixel below that of another, among those that
- * have one; `before` is -1 for the largest of all. */
+/* Returns the image with the next smaller loss per pixel after image `before`, of the
+ * images that have pixels; -1 starts with the largest. */
 static int64_t next_worst(const struct fit_residuals *residuals, int64_t n, int64_t before)
 {
     const nb_misfit *const m = residuals->image;

@@ -74,7 +74,7 @@ static int read_restraints(struct fit_job *job)
 
 /* ---- callbacks ---- */
 
-/* Notes what is worth a warning of an image that is read for the first time. */
+/* Notes facts worth a warning about an image that is read for the first time. */
 static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
@@ -339,7 +339,7 @@ static int write_files(struct fit_job *job)
     return status == NB_OK ? fit_files_write(job->run, &result) : failed(job, status);
 }
 
-/* The line of the report that names the files, as that of a run of images does. */
+/* Prints the line of the report that names the files, as a run of images prints it. */
 static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->command.s;

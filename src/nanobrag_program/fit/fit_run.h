@@ -11,8 +11,8 @@
 #include "nanobrag_program/fit/steady_file.h"
 #include "nanobrag_program/run.h"
 
-/* One image of a fit: its file, and the numbers at which its scene differs from that of the
- * command line. */
+/* One image of a fit: its file, and the values that its scene has in place of the command
+ * line's. */
 struct fit_source {
     char *file; /* as the user wrote it; NULL: -fisher without data */
     struct steady_file steady;
@@ -32,20 +32,20 @@ enum { FIT_MISMATCH = 200, FIT_WHY = 1024 };
 
 /* An image in memory, and the scene that it is compared with. */
 struct fit_image {
-    nb_simulator *sim; /* holds what the scene points to */
+    nb_simulator *sim; /* owns the arrays of the scene */
     nb_scene scene;
     float *photons, *weight; /* weight: NULL without a mask */
     nb_array observed, weights;
     double saturation; /* photons; 0: none */
-    /* pixels of the data: full ones, ones below 0 that are left out, and the others */
+    /* pixels of the data: saturated, negative (left out), and all that remain */
     int64_t saturated, negative, counted;
     char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
 /* ---- fit_files.c ---- */
 
-/* Writes -geomout and -truth at the values of a fit, those of its first image where they
- * differ. Returns 0 or the exit status. */
+/* Writes -geomout and -truth at the values of a fit. If images have values of their own,
+ * the first image's count. Returns 0 or the exit status. */
 int fit_files_write(struct run *run, const nb_fit_result *result);
 
 /* ---- fit_sources.c: -data and -shots ---- */
@@ -72,7 +72,7 @@ int fit_image_is_smv(const struct steady_file *image);
 /* Reads where the rotation of an image begins, degree; 0: the header does not say. */
 int fit_image_start(const nb_smv *smv, double *phi);
 
-/* Reads an image and makes its scene, in a context of its own since that of the fit is in
+/* Reads an image and makes its scene. It needs a context of its own, since the fit's is in
  * use. Returns NB_OK, or a failure with its message in `why`. */
 nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          const struct fit_source *source, const struct steady_file *mask,

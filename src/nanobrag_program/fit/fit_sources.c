@@ -1,5 +1,5 @@
 /*
- * fit_sources.c - the images of a fit: those of -data, or a list of -shots in JSON,
+ * fit_sources.c - the images of a fit: the files of -data, or a list of -shots in JSON,
  *
  *   [ {"data": "a.img", "misset": [10, 20, 30], "scale": 0.8}, ... ]
  *
@@ -68,7 +68,8 @@ static int wrong(struct run *run, size_t entry, const char *what)
                          run->command.s->fit.shots, entry + 1, what);
 }
 
-/* The numbers of a member: one, or those of an array. Returns how many, 0 for others. */
+/* Reads the numbers of a member: one number, or an array of them. Returns how many; 0: it
+ * has no numbers. */
 static size_t numbers_of(const cJSON *member, double *values, size_t room)
 {
     const cJSON *item;

@@ -1,5 +1,6 @@
 /*
- * steady_file.h - a file that is opened more than once: what a pipe holds is copied first.
+ * steady_file.h - a file that is opened more than once: the content of a pipe is copied
+ * first.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -152,7 +152,7 @@ void generate_bash(void)
 
 /* ---- docs/cli.md ---- */
 
-/* Print a table cell, in which '|' is escaped. */
+/* Print a table cell; '|' is escaped. */
 static void cell(const char *text)
 {
     for (; *text; text++) {

@@ -1,5 +1,5 @@
 /*
- * help.c - prints -help: the first screen, everything, or what a word names.
+ * help.c - prints -help: the first screen, everything, or the entry of a word.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -168,7 +168,7 @@ static void help_everything(void)
 }
 
 /* The first screen, in two columns: the options most used in a few words each. `values`
- * stands where those of the table are too long. */
+ * replaces the column `values` of options.def if that is too long. */
 static const struct common {
     int option;
     const char *values, *text;

@@ -12,11 +12,11 @@
 /* Print the options most used, on one screen. */
 void help_overview(void);
 
-/* Print what a word names: an option, a section, a parameter or a group of them, an
- * environment variable, all, environment. Returns 0 or the exit status. */
+/* Print the help on a word: an option, a section, a parameter or a group of them, an
+ * environment variable, "all" or "environment". Returns 0 or the exit status. */
 int help_word(struct messages *messages, const char *word);
 
-/* What the program is, in a line. */
+/* One line that describes the program. */
 extern const char *const help_summary;
 
 /* 1 when an option belongs to a section and is not hidden. */

@@ -166,7 +166,7 @@ static double *scan_points(const struct run *run, int n)
     return rows;
 }
 
-/* Set the x of each shot or scan point, and that of the first image. Returns 0 or the exit
+/* Set x of each shot or scan point, and x of the first image. Returns 0 or the exit
  * status. */
 static int set_rows(struct run *run, nb_expt_options *options, double **rows)
 {
@@ -248,7 +248,7 @@ int truth_write(struct run *run)
         kind >= 0 ? template_of(run, kind, options.images, &options.first) : NULL;
     options.files = files;
     options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
-    if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */
+    if (is_smv(s, kind)) { /* 65535 counts stand for overflow */
         options.pedestal = s->adc;
         options.trusted[0] = -s->adc;
         options.trusted[1] = 65534 - s->adc;

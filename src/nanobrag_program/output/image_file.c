@@ -14,7 +14,7 @@ struct image_file {
     nb_nxmx *nxmx; /* NULL: another format, or no data file is open */
     int frames; /* that it has */
     int next; /* number of the image that can follow in a data file */
-    int in_parts; /* 1: data files, of which a master is made later */
+    int in_parts; /* 1: data files; a master file is made later */
     void *pixels; /* 4 bytes each: int32, or float32 in NXmx without noise */
 };
 
@@ -84,7 +84,7 @@ int image_file_begin(struct run *run)
     return 0;
 }
 
-/* How photons become counts; a scale of 0 is that of -intfile for SMV, else 1. */
+/* Returns how photons become counts. A scale of 0: -intfile's scale for SMV, else 1. */
 static nb_digitizer conversion(struct run *run, struct result *result, int i)
 {
     const struct settings *s = run->command.s;

@@ -31,7 +31,7 @@ void json_reals(cJSON *to, const char *key, const double *values, int n);
  * become '?'. */
 void json_text(cJSON *to, const char *key, const char *text);
 
-/* Add an array of those of n strings that are not NULL. */
+/* Add an array of n strings; NULLs are left out. */
 void json_texts(cJSON *to, const char *key, char *const *texts, size_t n);
 
 /* Add an array of the lines of a text, without their line ends. */

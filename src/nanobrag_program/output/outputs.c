@@ -97,7 +97,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
     return 0;
 }
 
-/* files of which there is one for all images */
+/* files that a run writes once, for all images */
 enum { SINGLES = 10 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])

@@ -72,8 +72,8 @@ static void add_centres(cJSON *to, const nb_description *d)
     json_pair(to, "nearest_point_mm", d->close_fast, d->close_slow);
 }
 
-/* The panels in the laboratory; the members of the detector are then those of one of them.
- */
+/* Add the panels in the laboratory frame. The other members of the detector then describe
+ * one panel. */
 static void add_panels(cJSON *to, const struct run *run)
 {
     const int n = run->command.description.npanel;

@@ -73,8 +73,8 @@ static void reduce(const struct run *run, struct picture *p)
 
 /* ---- points ---- */
 
-/* Draw every point in its grey or in hatching, and take what is dark, so that no label
- * covers a spot. */
+/* Draw every point in its grey, or hatched if it is not finite, and mark dark points as
+ * taken, so that no label covers a spot. */
 static void draw_points(struct picture *p, const struct tone *tone)
 {
     static const uint8_t pale[3] = {228, 233, 242}, line[3] = {196, 206, 224};

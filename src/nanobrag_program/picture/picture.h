@@ -22,8 +22,8 @@ struct tone {
 };
 
 /* Choose the tone for n > 0 finite numbers; `sorted` has space for n. With TONE_AUTO an
- * image with a background gets a linear tone around the background, and one without gets a
- * logarithmic one, in which strong and weak spots look different. */
+ * image with a background gets a linear tone around the background. An image without one
+ * gets a logarithmic tone, so that strong and weak spots look different. */
 struct tone tone_choose(enum tone_kind asked, const double *photons, size_t n,
                         double *sorted);
 
@@ -59,7 +59,7 @@ void canvas_text(struct canvas *c, int x, int y, const char *text, const uint8_t
 /* Returns the width of a text in points. */
 int canvas_text_width(const char *text);
 
-/* ---- marks.c: what is drawn over the image, and the legend below it ---- */
+/* ---- marks.c: marks over the image, and the legend below it ---- */
 
 /* The part of the detector that is shown, and how it maps to points. */
 struct extent {

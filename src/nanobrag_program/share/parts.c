@@ -52,7 +52,7 @@ static int number_in(const char *name, const char *whole)
     return atoi(name);
 }
 
-/* ---- what is there ---- */
+/* ---- the data files that exist ---- */
 
 static int library_failed(struct run *run, nb_status status)
 {

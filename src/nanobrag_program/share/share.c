@@ -13,7 +13,7 @@
 #include "nanobrag_command/shots/shots.h"
 #include "nanobrag_program/fit/fit_run.h"
 
-enum { FRAMES_MOST = 1000 }; /* of a data file, as of those of many detectors */
+enum { FRAMES_MOST = 1000 }; /* of a data file, as many detectors write them */
 
 int team_agree(const struct team *team, struct messages *messages, int code)
 {
@@ -67,7 +67,7 @@ double *share_rows(const struct run *run, int row, int n)
     return rows;
 }
 
-/* ---- what is there ---- */
+/* ---- the images that exist ---- */
 
 /* 1 when image i has all of its files; `framed`: it is in a data file. */
 static int is_there(const struct run *run, int i, int framed)
@@ -167,7 +167,7 @@ int share_end(struct run *run, int code)
 {
     const size_t n = (size_t)run->command.s->images;
     struct result *const results = run->results;
-    if (code == EXIT_INTERRUPTED) return code; /* the others may never come */
+    if (code == EXIT_INTERRUPTED) return code; /* other processes may never come */
     code = team_agree(run->team, run->command.messages, code);
     if (code || !team_several(run->team)) return code;
     /* names are not theirs to tell: rank 0 makes them itself */

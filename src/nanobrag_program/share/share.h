@@ -28,29 +28,29 @@ struct share {
     int frames_most; /* of a data file */
 };
 
-/* Warn where several processes of a program that knows nothing of the others each make all
- * images, with the same names. */
+/* Warn if a launcher has started several processes of the program without MPI: each makes
+ * all images, with the same names. */
 void share_warn(const struct run *run);
 
-/* Find what is there, and divide what is missing; `code` is the exit status so far. Every
- * process calls it. Returns 0 or the exit status. */
+/* Find the images that exist, and divide the missing ones among the processes. `code` is
+ * the exit status so far. Every process calls it. Returns 0 or the exit status. */
 int share_begin(struct run *run, int code);
 
-/* Collect what the processes tell of their images at rank 0, after all have come so far.
- * Returns 0 or the exit status. */
+/* Wait for all processes, and collect their results of images at rank 0. Returns 0 or the
+ * exit status. */
 int share_end(struct run *run, int code);
 
 int share_is_mine(const struct run *run, int i);
 int share_is_kept(const struct run *run, int i);
 int share_is_framed(const struct run *run, int i);
 
-/* The number of the rows of -shots or of the images of the sweep, of which the run may make
- * some only; 1 where it has been asked for all. */
+/* share_total() returns the number of rows of -shots, or of images of the sweep; the run
+ * may make only some. share_is_whole() returns 1 if it makes all. */
 int share_total(const struct run *run);
 int share_is_whole(const struct run *run);
 
-/* The parameters of n images, the first of which has number `row` of all, (n x nparam), to
- * be freed; NULL: no memory. */
+/* Returns the parameters of n images from number `row` of all on, (n x nparam), to be
+ * freed; NULL: no memory. */
 double *share_rows(const struct run *run, int row, int n);
 
 void share_free(struct run *run);
@@ -71,8 +71,8 @@ struct parts {
  * memory. */
 char *part_name(const struct settings *s, int i);
 
-/* List the data files of the run in their order; one whose first frame is that of another
- * already is left out. Where there are none, a file of -imagefile that an earlier run left
+/* List the data files of the run in their order; a file whose first frame is in an earlier
+ * file is left out. Where there are none, a file of -imagefile that an earlier run left
  * with some of the frames becomes the first, and one with all of them is the only part.
  * Returns 0 or the exit status. */
 int parts_find(struct run *run, struct parts *out);

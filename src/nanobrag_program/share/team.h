@@ -2,7 +2,7 @@
  * team.h - the processes among which a run is shared out. The program nanobrag is alone;
  * nanobrag_mpi is one of those that mpirun has started.
  *
- * Each of the calls of a team is made by all of its processes, in the same order.
+ * All processes of a team make each of its calls, in the same order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,11 +27,11 @@ struct team {
     int (*smallest)(int number);
 };
 
-/* Join the others; NULL: there are none. Messages of all ranks but 0 are held back from
- * then on, since what is wrong is mostly so for all of them. */
+/* Join the other processes; NULL: there are none. From then on the messages of all ranks
+ * but 0 are held back, since an error mostly occurs in all ranks. */
 const struct team *team_begin(int *argc, char ***argv, struct messages *messages);
 
-/* Leave the others; `code` is the exit status. */
+/* Leave the other processes; `code` is the exit status. */
 void team_end(const struct team *team, int code);
 
 /* 1 where a run is shared out. */
@@ -40,15 +40,15 @@ static inline int team_several(const struct team *team)
     return team && team->ranks > 1;
 }
 
-/* 1 for the one process that reports and writes what is of all. */
+/* Returns 1 for the one process that reports and writes the files for all images. */
 static inline int team_speaks(const struct team *team)
 {
     return !team || team->rank == 0;
 }
 
-/* Wait for all, and learn how they fare (share.c): 0 when the status of every process is 0,
- * else that of this one, or EXIT_RUN when it is 0. What the first one that failed has to
- * say is printed. */
+/* Wait for all processes, and learn their exit status (share.c). Returns 0 if every status
+ * is 0; else this process's status, or EXIT_RUN if that is 0. Prints the message of the
+ * first process that failed. */
 int team_agree(const struct team *team, struct messages *messages, int code);
 
 #endif

@@ -96,6 +96,6 @@ const struct team *team_begin(int *argc, char ***argv, struct messages *messages
 void team_end(const struct team *team, int code)
 {
     (void)team;
-    /* the others of a run that was interrupted may wait for images: mpirun ends them */
+    /* after an interrupt other processes may wait for images: mpirun ends them */
     if (code < EXIT_INTERRUPTED) (void)MPI_Finalize();
 }

@@ -1,7 +1,7 @@
 /*
  * added_images.c - -add: images of files that are added to each image of a run before noise
- * is drawn, as those of another state of the crystal, of another lattice or of a background
- * that was measured.
+ * is drawn. Such a file may hold another state of the crystal, another lattice, or a
+ * measured background.
  *
  * SPDX-License-Identifier: MIT
  */
