@@ -98,8 +98,8 @@ class Reflections:
     @property
     def identifiers(self) -> dict[int, str]:
         """The identifiers of the experiments that column "id" numbers."""
-        numbers = np.unique(self["id"]) if "id" in self.keys() else []
-        found = {int(n): lib.nb_reflections_identifier(self._pointer, int(n)) for n in numbers}
+        numbers = {int(n) for n in self["id"]} if "id" in self.keys() else set()
+        found = {n: lib.nb_reflections_identifier(self._pointer, n) for n in sorted(numbers)}
         return {n: ffi.string(text).decode() for n, text in found.items() if text != ffi.NULL}
 
     def __len__(self) -> int:
