@@ -76,7 +76,7 @@ static void end_at_limits(nb_fit *fit)
         fit->end = NB_FIT_SECONDS;
 }
 
-/* Ends the stage in which shots are fitted alone, unless some are to be fitted again. */
+/* Ends the stage that fits shots alone, unless some are to be fitted again. */
 static nb_status begin_joint(nb_fit *fit)
 {
     size_t again;

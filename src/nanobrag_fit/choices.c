@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/choices.c - what a fit decides for its user: which shots are held out, where
- * a width starts that an image has no slope in, the method, another attempt. Each is said
- * once.
+ * nanobrag_fit/choices.c - decisions of a fit for its user: which shots are held out, where
+ * a width starts if the image has no slope in it, the method, another attempt. A message
+ * tells each decision once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -41,10 +41,10 @@ double choices_start(const nb_fit *fit, const nb_param *param)
     return fmin(param->scale / 4, param->upper);
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Widths that start elsewhere than their user says; of values that shots have for
- * themselves, those of the first. */
+/* Lists the widths that start elsewhere than their user says; for own parameters, the first
+ * shot's. */
 static void tell_widths(const nb_fit *fit)
 {
     const size_t m = fit->layout.m;

@@ -1,10 +1,9 @@
 /*
- * nanobrag_fit/covariance.c - errors, correlations and free directions of what a fit has
- * found.
+ * nanobrag_fit/covariance.c - errors, correlations and free directions at the end of a fit.
  *
- * A parameter at a bound is held there while the others have their errors: on the way to
- * the bound it may have become one with others, as a mosaic spread of 0 moves all domains
- * like an orientation does. Its own error is that of a fit without the bound.
+ * A parameter at a bound is held there for the errors of all other parameters: at the bound
+ * it may act like another parameter, as a mosaic spread of 0 moves all domains like an
+ * orientation does. Its own error is found as if there were no bound.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -134,8 +133,8 @@ static size_t at_x(const nb_fit *fit, const struct members *of, size_t i)
     return of->is_alone ? of->first + i : normal_at_x(&fit->layout, i);
 }
 
-/* Sets the errors of a system. What is at a bound is held while the others have theirs;
- * its own comes first, with nothing held. Returns 0 if there is no memory. */
+/* Sets the errors of a system. First come the errors of parameters at a bound, with none
+ * held there; then all other errors, with these held. Returns 0 if there is no memory. */
 static int solve(nb_fit *fit, const struct members *of, const struct fit_system *system,
                  struct fit_errors *out)
 {
@@ -181,11 +180,11 @@ static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
         if (!solve(fit, &(struct members){l->no, 1, first}, &system, &errors))
             return fail_memory(fit->ctx, "the errors of a fit");
     }
-    r->ncorrelated = 0; /* with what is shared they are other ones */
+    r->ncorrelated = 0; /* they would differ with shared parameters */
     return NB_OK;
 }
 
-/* From the order of a system with structure factors to that of x. */
+/* Copies numbers from the order of a system with structure factors to the order of x. */
 static void spread(const nb_fit *fit, size_t n, const double *from, double *to)
 {
     for (size_t i = 0; i < n; i++) to[normal_at_x(&fit->layout, i)] = from[i];
@@ -208,7 +207,8 @@ static void set_covariance_f(nb_fit *fit, size_t n, const double *dense, size_t 
         covariance[i * l->n + l->f[g]] = normal_f_covariance(fit, f, g, dense, n);
 }
 
-/* The system leaves out structure factors: its results are sorted into those of all. */
+/* Sorts the errors of a system, which leaves out structure factors, into the result of all
+ * parameters. */
 static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
                         struct fit_result_memory *r)
 {
@@ -299,8 +299,8 @@ static void multiply(size_t n, const double *inverse, double *meat, double *out)
     }
 }
 
-/* Writes errors and covariance, given M. What the data leave free stays so; what is at a
- * bound has the error of its bread, times the root of M over B. */
+/* Writes errors and covariance, given M. Parameters that the data leave free stay free. A
+ * parameter at a bound has its error by the bread B, times the root of M over B. */
 static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
                                 double *covariance)
 {
@@ -331,7 +331,7 @@ static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
     return status;
 }
 
-/* Scales the part of M that comes from pixels: that of restraints stays. */
+/* Scales the part of M that comes from pixels; the part of restraints stays. */
 static void scale_meat(const nb_fit *fit, double misfit, double *meat, size_t row)
 {
     const size_t n = fit->layout.n;
@@ -473,8 +473,9 @@ static double scaled_error(double error, double misfit, double weight)
     return sqrt(variance * (misfit - (misfit - 1) * fmin(variance * weight, 1)));
 }
 
-/* With C = (H + R)^-1, H of pixels and R of restraints, the variance is that of a score of
- * misfit H + R: misfit C - (misfit - 1) C R C. Returns 0 if there is no memory. */
+/* Scales the covariance C = (H + R)^-1, H of pixels and R of restraints. The gradient has
+ * the covariance misfit H + R, so that C becomes misfit C - (misfit - 1) C R C. Returns 0
+ * if there is no memory. */
 static int scale_covariance(const nb_fit *fit, double misfit, double *covariance)
 {
     const size_t n = fit->layout.n;

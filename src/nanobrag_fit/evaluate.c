@@ -1,7 +1,7 @@
 /*
  * nanobrag_fit/evaluate.c - the shots of a request, shared out among threads. Each thread
- * has a context of its own, in which one shot after the other has its simulator; a single
- * shot has all threads of the fit's context instead.
+ * has a context of its own, and creates the simulators of its shots there, one after the
+ * other. A single shot has all threads of the fit's context instead.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -79,7 +79,8 @@ static nb_context_options handlers(struct evaluation *e, nb_context_options opti
 
 /* ---- one thread ---- */
 
-/* An error that ends an evaluation, where others are those of a shot. */
+/* Returns 1 for an error that ends the whole evaluation; any other error concerns its shot
+ * only. */
 static int is_final(nb_status status)
 {
     return status == NB_ERR_CANCELLED || status == NB_ERR_MEMORY;
@@ -94,7 +95,7 @@ static void note_failure(struct evaluation *e, const struct fit_worker *w, size_
     *message = strdup(w->ctx->message);
     if (!is_final(status)) return;
     (void)pthread_mutex_lock(&e->lock);
-    if (e->status == NB_OK) { /* what ends the others then is no failure of theirs */
+    if (e->status == NB_OK) { /* later errors only follow from this one */
         e->status = status;
         memcpy(e->message, w->ctx->message, sizeof e->message);
     }

@@ -1,12 +1,12 @@
 /*
- * nanobrag_fit/exchange.c - a run whose shots are shared out among processes. Each runs the
- * same minimiser on the same numbers: that they stay together is checked before each
- * evaluation, since libraries of linear algebra that round differently would drive them
- * apart.
+ * nanobrag_fit/exchange.c - a run whose shots are shared out among processes. Each process
+ * runs the same minimiser on the same numbers. Libraries of linear algebra that round
+ * differently would drive the processes apart, so each evaluation first checks that they
+ * ask for the same.
  *
  * Processes meet in add_up() alone, all in the same order: an error of one becomes known to
- * all in agree(). A number that all are to know is added to -0 of the others, which leaves
- * each bit as it is.
+ * all in agree(). To hand out a number of one process, every other process adds -0, which
+ * leaves each bit as it is.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -54,8 +54,8 @@ static void leave_to_others(double *numbers, size_t n)
     for (size_t i = 0; i < n; i++) numbers[i] = -0.0;
 }
 
-/* Brings a text of one process, a byte in each number, to all: own is NULL in the others.
- */
+/* Brings a text of one process, a byte in each number, to all processes. `own` is NULL in
+ * every other process. */
 static nb_status bring_text(const struct team *team, const char *own,
                             char text[CONTEXT_MESSAGE])
 {
@@ -71,7 +71,7 @@ static nb_status bring_text(const struct team *team, const char *own,
     return NB_OK;
 }
 
-/* Returns the status of the first process in which it is not NB_OK, with its message. */
+/* Returns the status and message of the first process whose status is not NB_OK. */
 static nb_status agree(const struct team *team, nb_status status)
 {
     const nb_fit *fit = team->fit;
@@ -106,7 +106,8 @@ static uint64_t hashed(uint64_t hash, const void *from, size_t n)
     return hash;
 }
 
-/* Sets what the processes have in common: where shots are evaluated, and which. */
+/* Sets the key of a request, equal in all processes: a hash of x and of the shots to
+ * evaluate. */
 static void make_key(const nb_fit *fit, int is_done, double key[KEY])
 {
     const struct fit_layout *l = &fit->layout;
@@ -159,9 +160,9 @@ static size_t nodes_of(const struct team *team, int rank, struct fit_node *out)
                       first_of(team, rank + 1), out);
 }
 
-/* The numbers of an evaluation: the time since the run began, by process 0; of each shot
- * its status and what is its own; of each process the sums of its nodes. Returns where
- * these begin, and with the number of processes how many numbers there are. */
+/* The numbers of an evaluation: the time since the run began, by process 0; the status and
+ * the own part of each shot; the sums of the nodes of each process. Returns where the sums
+ * of a process begin; with rank = ranks, how many numbers there are. */
 static size_t place_of(const struct team *team, int rank)
 {
     const nb_fit *fit = team->fit;

@@ -12,13 +12,13 @@
  *   one_shot.c    one shot: loaded, simulated, compared
  *   sums.c        the tree of sums over shots
  *   leave_out.c   shots that fail or stand out
- *   choices.c     what a fit chooses for its user, and says once
+ *   choices.c     choices of a fit for its user, each with a message
  *   result.c      values and how a fit ended; covariance.c their errors
- *   errors.c      errors of losses that are no likelihood; expected.c those before the
- *                 experiment
+ *   errors.c      errors of losses that are no likelihood; expected.c errors before
+ *                 the experiment
  *   state/        the points a fit stands at, the stage of a track, a shot in memory
- *   residuals/    images beside the observed ones, and how far they are from these over
- *                 what the model expects
+ *   residuals/    images beside the observed ones, and their differences relative to the
+ *                 model's expectation
  *   chart/        along which curves a step moves the parameters
  *   boxes/        errors by the scatter among boxes
  *   draws/        other draws of the mosaic domains: the error of sampling
@@ -62,7 +62,7 @@ struct fit_layout {
     int has_matrix; /* 1: records hold matrices; 0: their diagonals (NB_FIT_LBFGS) */
 };
 
-/* The index of parameter i of a shot's simulator among those of the fit. */
+/* Returns the index in the fit of parameter i of a shot's simulator. */
 static inline size_t fit_index(const struct fit_layout *l, size_t shot, size_t i)
 {
     return i < l->ns ? i : i + shot * l->no;
@@ -140,7 +140,7 @@ struct fit_system {
     const double *shared; /*                                             (ns x ns) */
     const double *const *own; /* each (no x no)                           (nblock) */
     const double *const *cross; /* each (no x ns)                         (nblock) */
-    /* that of the matrix before others were eliminated; NULL: none were
+    /* of the matrix before parameters were eliminated; NULL: none were
                                                                   (ns + nblock x no) */
     const double *diagonal;
     size_t neliminated;
@@ -210,13 +210,13 @@ struct fit_stage {
     int is_scale; /* 1: the scale alone moves */
 };
 
-struct fit_worker { /* what a thread needs to evaluate shots */
+struct fit_worker { /* memory of a thread that evaluates shots */
     nb_context *ctx;
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
     struct fit_weighed weighed;
 };
 
-/* After nb_fit_read(): what is evaluated again first, in descending order. */
+/* After nb_fit_read(): the point to evaluate again next, RELOAD_KEPT before RELOAD_BEST. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
 
 struct nb_fit {
@@ -231,7 +231,7 @@ struct nb_fit {
     /* ---- of each shot ---- */
     char **name;
     char **left_out; /* why; NULL: it is not */
-    unsigned char *is_held_out; /* 1: left out, to be compared with the others */
+    unsigned char *is_held_out; /* 1: left out, only compared */
     char **failure; /* message of the last evaluation that failed; NULL: none */
     int64_t *pixels; /* rendered ones of weight above 0 */
     double *identity; /*                               (nshot x identity_count()) */
@@ -253,23 +253,23 @@ struct nb_fit {
     int on_device; /* 1: the weights of a target lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int has_domains; /* 1: a shot has no continuous crystal */
-    size_t named; /* one more than the shot whose names the others have; 0: none yet */
+    size_t named; /* 1 + the shot that gave the names; 0: none yet */
     int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
-    int passes, joint; /* so far; and of these, those of all shots together */
+    int passes, joint; /* so far; joint: passes of all shots together */
     int run_passes; /* of all shots together, in this run */
     int reload;
     int beside; /* FIT_WEIGH or FIT_DRAW: a request beside the passes of the run; else 0 */
-    int is_weighed; /* 1: `weighed` is that of the images at weighed_x */
+    int is_weighed; /* 1: `weighed` holds for the images at weighed_x */
     int told_scale; /* 1: it was said that a scale starts elsewhere */
-    int told_choices; /* 1: so it was of widths, and of what else the fit chose */
+    int told_choices; /* 1: likewise of widths and other choices of the fit */
     size_t nbox; /* of each shot; 0: they differ, or have none */
-    int has_noted_boxes; /* 1: nbox is that of a shot */
+    int has_noted_boxes; /* 1: nbox was set by a shot */
     struct fit_draws draws;
     struct fit_weighed weighed; /* NAN: of images that cannot be compared */
     double *weighed_x;
-    double share; /* that fitted values take of the expectation of its bright pixels */
+    double share; /* of its bright pixels' expectation, taken by fitted values */
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
     double deadline; /* clock at which an evaluation is given up, s; 0: none */
@@ -334,7 +334,7 @@ int fit_knows_own_only(const nb_fit *fit);
 int fit_wants(const nb_fit *fit, size_t shot, int wants);
 double fit_broad(const nb_fit *fit, size_t shot);
 
-/* Returns the number of tracks, and what a track moves. */
+/* Return the number of tracks, and the values that a track moves. */
 size_t fit_ntrack(const nb_fit *fit);
 struct fit_values fit_values_of(const nb_fit *fit, const struct fit_track *track);
 
@@ -370,7 +370,7 @@ nb_status fit_note_history(nb_fit *fit);
 /* Refuses a loss of a file that is not the loss of the data (`of`: which shot, or ""). */
 nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of);
 
-/* Copies what a track moves, and what it led to, from one point to another. */
+/* Copies a track's values, loss and derivatives from one point to another. */
 void fit_copy_point(const nb_fit *fit, const struct fit_track *track,
                     const struct fit_point *from, struct fit_point *to);
 
@@ -479,9 +479,9 @@ void fit_restrain(const nb_fit *fit, struct fit_point *point);
  * tell of it. */
 int normal_stays(const nb_fit *fit, size_t i);
 
-/* Returns the covariance of structure factor f with dense parameter j and with structure
- * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
- * infinite then. */
+/* Given the covariance of the n dense parameters, these return the covariance of structure
+ * factor f with dense parameter j, its covariance with structure factor g, and its error.
+ * If f is held, covariances are 0 and the error is infinite. */
 double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
                       size_t j);
 double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
@@ -537,10 +537,10 @@ void fit_begin_run(nb_fit *fit);
 /* Sets the trial, where the shots are to be evaluated next, or that the run has ended. */
 nb_status fit_ask(nb_fit *fit, int *is_done);
 
-/* After nb_fit_read(): evaluates again what the file does not hold. */
+/* After nb_fit_read(): evaluates again the parts that the file does not hold. */
 nb_status fit_reload(nb_fit *fit);
 
-/* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
+/* Takes the results of the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);
 
 /* ---- leave_out.c ---- */

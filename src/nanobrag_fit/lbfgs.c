@@ -66,7 +66,8 @@ static nb_status note_pass(nb_fit *fit)
     return fail(fit->ctx, NB_ERR_CANCELLED, "the progress handler stopped the fit");
 }
 
-/* A parameter from its variable; at a bound to the bit, and what is held as it was. */
+/* Returns a parameter from its variable u: exactly the bound if u is at or beyond it, and
+ * the unchanged value if it is held. */
 static double x_of(const struct search *search, size_t i, double u)
 {
     const nb_fit *fit = search->fit;
@@ -133,9 +134,9 @@ static nb_status end_of(nb_fit *fit, nlopt_result result)
 /* A start may be of any size, and in any unit. */
 static const double far_most = 1e3;
 
-/* Returns the unit of a variable: the error of the parameter while all others are known,
- * but no farther than it may sensibly move. The first search along a line goes by about one
- * unit, and one parameter of which the data tell next to nothing would spoil it. */
+/* Returns the unit of a variable: the error of the parameter if all others were known, but
+ * no more than it may sensibly move. The first line search goes by about one unit, and a
+ * single parameter that the data hardly determine would spoil it. */
 static double unit_of(const nb_fit *fit, size_t i)
 {
     const struct fit_layout *l = &fit->layout;

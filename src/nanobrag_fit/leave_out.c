@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/leave_out.c - what is left out of a fit: shots that fail or stand out, and
- * parameters without influence.
+ * nanobrag_fit/leave_out.c - leaves shots that fail or stand out, and parameters without
+ * influence, out of a fit.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -401,7 +401,8 @@ static nb_status start_all(nb_fit *fit, size_t first, const nb_shot *loaded)
     return NB_OK;
 }
 
-/* Bounds of params.h are those of numbers that make sense; a start lies within them. */
+/* Checks that each start lies within its bounds; the bounds of params.h enclose all numbers
+ * that make sense. */
 static nb_status check_starts(const nb_fit *fit)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {

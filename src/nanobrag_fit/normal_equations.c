@@ -17,13 +17,13 @@
 
 #include "nanobrag_fit/fit.h"
 
-/* Structure factors are damped at least so much, since their block is not quite diagonal
- * where spots overlap; and so is all of the step by which the end of a fit with them is
- * judged: a scale and the reflections of its shot alone make directions that are softer in
- * the matrix than in truth. */
+/* Least damping of structure factors, since their block is not quite diagonal where spots
+ * overlap. The step that judges the end of a fit with structure factors has this damping in
+ * all parameters: a scale with the reflections of its shot alone makes directions that are
+ * softer in the matrix than in truth. */
 static const double f_damping_least = 0.1;
 
-/* ---- what a system is made of ---- */
+/* ---- the parts of a system ---- */
 
 static void link_blocks(nb_fit *fit, size_t first, size_t n)
 {
@@ -114,8 +114,9 @@ static void fold(nb_fit *fit, const struct fit_point *slopes, size_t n, double d
     }
 }
 
-/* With C the covariance of the dense parameters: -D^-1 K^T C, and
- * D^-1 + D^-1 K^T C K D^-1. */
+/* D is the diagonal block of structure factors, K its coupling to dense parameters, and C
+ * the covariance of dense parameters. The covariance of structure factors with these is
+ * -D^-1 K^T C, and with one another D^-1 + D^-1 K^T C K D^-1. */
 double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
                       size_t j)
 {
@@ -266,8 +267,8 @@ static double step_of_f(double f, double step, double diagonal)
     return copysign(sqrt(f * f + 2 * f * step), f) - f;
 }
 
-/* Sets the steps of the structure factors, given those of the dense parameters. Returns the
- * loss that they are predicted to gain besides. */
+/* Sets the steps of the structure factors, given the steps of the dense parameters. Returns
+ * the gain of loss that is predicted for them besides. */
 static double step_f(nb_fit *fit, const double *dense, size_t n, double damping, int stops,
                      double *step)
 {

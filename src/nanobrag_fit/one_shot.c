@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/one_shot.c - one shot of a fit: brought into memory, simulated for the time
- * of one evaluation, and its loss with derivatives sorted into what is summed over shots
- * and what is its own.
+ * nanobrag_fit/one_shot.c - one shot of a fit: loads it, simulates it for the time of one
+ * evaluation, and sorts its loss and derivatives into the sums over shots and the shot's
+ * own part.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -52,7 +52,7 @@ static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
     memcpy(sum + at->coupling, w->coupling, l->nd * l->nf * sizeof *sum);
 }
 
-/* And into what is the shot's own. */
+/* Sorts loss and derivatives into the shot's own part. */
 static void sort_own(const nb_fit *fit, struct fit_worker *w, double loss)
 {
     const struct fit_layout *l = &fit->layout;
@@ -107,8 +107,8 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
     return status;
 }
 
-/* A spread that is negative about some axis is where no step may lead. Of another x the
- * image says what is wrong. */
+/* Refuses an x with a mosaic spread that is negative about some axis: no step may lead
+ * there. If x has another fault, rendering the image reports it. */
 static nb_status check_spread(struct fit_worker *w, const nb_simulator *sim)
 {
     nb_scene scene;
@@ -141,12 +141,12 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     return status;
 }
 
-/* A likelihood that a parameter changes by less than this, when it moves by its natural
- * size, does not depend on it: a spot that misses its box by many widths leaves 1e-40
- * photons there, of which an error would be 1e20 degree. */
+/* If a parameter moves by its natural size and changes the likelihood by less than this,
+ * the likelihood does not depend on it. A spot that misses its box by many widths, for
+ * example, leaves 1e-40 photons there, and an error from them would be 1e20 degree. */
 static const double least_told = 1e-9;
 
-/* Sets to 0 what a shot does not tell. */
+/* Sets to 0 the derivatives by parameters that a shot does not depend on. */
 static void drop_untold(const nb_fit *fit, struct fit_worker *w, size_t shot,
                         const nb_normal *out)
 {

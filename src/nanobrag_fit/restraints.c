@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/restraints.c - what is known of parameters beforehand: bounds of a fit, and
+ * nanobrag_fit/restraints.c - prior knowledge of parameters: bounds of a fit, and
  * restraints with their checks, their loss and its derivatives.
  *
  * SPDX-License-Identifier: MIT
@@ -12,7 +12,8 @@
 
 /* ---- bounds ---- */
 
-/* Numbers that make spots broader: they wait until the others have nearly settled. */
+/* Returns 1 for a parameter that makes spots broader. Such parameters wait until all others
+ * have nearly settled. */
 int bounds_makes_broad(const nb_param *param)
 {
     static const char *const groups[] =
@@ -25,8 +26,8 @@ int bounds_makes_broad(const nb_param *param)
     return 0;
 }
 
-/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
- * is lost. */
+/* Narrows the bounds of params.h. Within them an image can be computed, but a fit that
+ * reaches them is lost. */
 nb_param bounds_of_fit(const nb_param *param)
 {
     nb_param p = *param;

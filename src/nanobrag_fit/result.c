@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/result.c - what a fit has found: values, shots, and a sentence on how it
- * ended. Errors are those of covariance.c.
+ * nanobrag_fit/result.c - the result of a fit: values, shots, and a sentence on how it
+ * ended. covariance.c finds the errors.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -5,8 +5,8 @@
  *
  *   (S - sum X^T B^-1 X) s = r - sum X^T B^-1 r_k,   t_k = B^-1 (r_k - X s)
  *
- * All numbers are those of parameters scaled to ones on the diagonal. B and the complement
- * are inverted by their eigenvalues, of which those near 0 are free directions.
+ * Parameters are scaled so that the matrix has ones on its diagonal. B and the complement
+ * are inverted by their eigenvalues; eigenvalues near 0 belong to free directions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,14 +19,14 @@
 #include "nanobrag_fit/eigen.h"
 #include "nanobrag_fit/fit.h"
 
-/* Of the ones on the diagonal before anything was eliminated: a direction with a smaller
- * eigenvalue is free. A rank lost in exact arithmetic leaves some n eps of these ones, and
- * what was eliminated before adds to it; an eigenvalue of what is left may be nothing else,
- * so that it is no measure of the others. */
+/* A direction is free if its eigenvalue is below this. The unit is the ones on the diagonal
+ * before any elimination: where exact arithmetic would leave 0, rounding leaves some n eps
+ * of them, and earlier eliminations add to it. The eigenvalues after elimination are no
+ * measure, since all may be nothing but rounding. */
 static const double free_below = 1e-12;
 /* A parameter with more than this of itself, squared, in a free direction is free. */
 static const double free_share = 1e-6;
-/* Of the largest element of a scaled gradient: smaller ones may be rounding. */
+/* Elements of a scaled gradient below this fraction of the largest one may be rounding. */
 static const double rounding = 1e-12;
 
 struct fit_solver {
@@ -476,7 +476,7 @@ static void note_free(const struct fit_solver *s, struct fit_errors *out, const 
     out->nfree++;
 }
 
-/* Notes the free directions of the blocks, then those of the complement. */
+/* Notes the free directions of the blocks, then of the complement. */
 static void find_free(struct fit_solver *s, struct fit_errors *out)
 {
     const size_t ns = s->ns, no = s->no;

@@ -28,10 +28,11 @@ static const double settled_alone = 1e-4;
  * they need not settle. */
 enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 
-/* The scale is found first where it is off by more than one of these factors. Spots that
- * miss those observed make a right one seem too high. Then what they lack makes up much of
- * the loss, of which a scale that is too high leaves little: the parabola that is known at
- * the start foretells half of the gain or more, and this share of the loss. */
+/* If the scale is off by more than one of these factors, it is fitted first. Spots that
+ * miss the observed ones make a right scale seem too high; but then the missed spots make
+ * up much of the loss, and a lower scale would gain little. If the scale is really too
+ * high, the parabola that is known at the start predicts at least half of the gain, and at
+ * least this share of the loss. */
 static const double too_low = 2, too_high = 5, share_too_high = 0.48;
 enum { SCALE_PASSES = 16 };
 
@@ -63,7 +64,7 @@ void track_begin(struct fit_track *track)
 
 /* ---- the end of a stage ---- */
 
-/* Whether all shots together ended where the loss is that of a wrong model, so that another
+/* Returns 1 if all shots together ended at the loss of a wrong model, so that another
  * attempt with broadened spots is worth its passes. */
 static int is_bad(const nb_fit *fit, const struct fit_track *track)
 {
@@ -220,7 +221,7 @@ int track_propose(nb_fit *fit, struct fit_track *track)
 {
     if (track->fresh) return 1;
     for (;;) {
-        /* that of the scale alone is good as it is; a refused one is shortened */
+        /* a step of the scale alone is good undamped; a refused one is shortened */
         const double spare = track_stage(fit, track).is_scale ? damping_first : 0;
         const double damping = fmax(track->damping - spare, 0);
 

@@ -35,7 +35,7 @@ const char *boxes_why_not(const nb_fit *fit)
     return fit->nbox > fitted ? NULL : "all shots need as many boxes, more than values";
 }
 
-/* ---- what a box asks for ---- */
+/* ---- the step that a box asks for ---- */
 
 /* The gradient of a box, summed over shots, and its matrix. */
 struct box_part {
@@ -264,7 +264,8 @@ static void combine(const nb_fit *fit, double *memory, double *step, double *cov
         }
 }
 
-/* Sets errors and covariance, given what is known of counting. */
+/* Sets errors and covariance. An error without scatter among boxes stays, times
+ * `factor`. */
 static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
     const size_t n = fit->layout.n, nbox = fit->nbox;
@@ -288,7 +289,8 @@ static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
     return NB_OK;
 }
 
-/* They are found once for each result, and kept where those of other losses are. */
+/* Finds errors and covariance once for each result, and keeps them in fit->sandwich, as
+ * errors.c does for other losses. */
 static nb_status find_once(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
     const size_t n = fit->layout.n;

@@ -8,10 +8,10 @@
  *
  *   C = (G - 1)/G sum over b of d_b d_b^T + H^-1 R H^-1,   d_b = (H - H_b)^-1 g_b
  *
- * with H the matrix of the fit, R that of its restraints, g_b and H_b gradient and matrix
- * of the pixels of box b in all shots, of which a pixel is in the first box that holds it.
- * H^-1 g_b alone would be too short a step: few strong spots decide on values, which then
- * describe them better than they should.
+ * H is the matrix of the fit and R the matrix of its restraints; g_b and H_b are gradient
+ * and matrix of the pixels of box b, summed over all shots. A pixel belongs to the first
+ * box that holds it. H^-1 g_b alone would be too short a step: a few strong spots determine
+ * the values, which then describe these spots better than they should.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,13 +1,13 @@
 /*
  * nanobrag_fit/chart/chart.c - along which curves a step moves parameters. The step of the
- * normal equations is straight in the parameters, and right to first order; the image is
- * nearer to straight in other numbers:
+ * normal equations is a straight line in the parameters, and right to first order. The
+ * image is nearer to linear in other numbers:
  *
- *   square  a width w adds w^2 to the square of that of a spot. At 0 it has no slope, which
- *           w^2 has, so a fit stays a tiny step away from there
- *   cells   N cells add 1/N^2 to it
- *   sum     the photons of a spot follow scale N_a N_b N_c, so a step of N, which may make
- *           blocks large, leaves the scale behind that keeps the photons
+ *   square  a width w adds w^2 to the squared width of a spot. At 0 the image has a slope
+ *           in w^2 but none in w, so a fit stays a tiny step away from 0.
+ *   cells   N cells add 1/N^2 to the squared width.
+ *   sum     the photons of a spot follow scale N_a N_b N_c. The step moves this product,
+ *           and the scale follows from it: N may make blocks large without more photons.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -58,7 +58,7 @@ double chart_move(int chart, double x, double step)
     return x + step;
 }
 
-/* The scale after a step of parameters first to first + n - 1, of which it is number i. */
+/* Returns the scale, parameter i, after a step of parameters first to first + n - 1. */
 static double move_sum(const nb_fit *fit, size_t first, size_t n, size_t i)
 {
     double change = fit->step[i] / fit->best.x[i], cells = 1;

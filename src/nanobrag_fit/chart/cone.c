@@ -1,8 +1,9 @@
 /*
- * nanobrag_fit/chart/cone.c - see cone.h. Spots have the covariance T^2, in which the image
- * is nearer to straight than in T. So a step D leads to the root of T^2 + T D + D T. A
- * negative eigenvalue there is replaced by its size, at most a hundredth of the one before:
- * so a fit can touch the edge of the cone and leave it again, or reach it in a few steps.
+ * nanobrag_fit/chart/cone.c - see cone.h. Spots have the covariance T^2, and the image is
+ * nearer to a straight line in T^2 than in T. So a step D leads to the root of T^2 + T D +
+ * D T. A negative eigenvalue there is replaced by its size, at most a hundredth of the one
+ * before: so a fit can touch the edge of the cone and leave it again, or reach it in a few
+ * steps.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,7 +13,7 @@
 
 /* ---- evaluating them ---- */
 
-/* Returns why errors lack that of sampling; NULL: they need not. */
+/* Returns why errors lack the error of sampling; NULL: they need not. */
 static const char *why_not(const nb_fit *fit)
 {
     if (fit->is_expected) return "it is that of a fit";
@@ -73,7 +73,7 @@ nb_status draws_find(nb_fit *fit)
 /* ---- what they tell ---- */
 
 /* Returns positions less their mean, over the root of the degrees of freedom, so that sums
- * of products of two columns are S; the last row is that of the fit itself. */
+ * of products of two columns are S. The last row is the position of the fit itself. */
 static double *rows_of(const nb_fit *fit)
 {
     const size_t n = fit->layout.n;

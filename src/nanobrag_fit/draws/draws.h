@@ -1,15 +1,16 @@
 /*
- * nanobrag_fit/draws/draws.h - the error that values have because the model's mosaic
- * domains are a random sample of those of a crystal.
+ * nanobrag_fit/draws/draws.h - the error of sampling: values err because the model's mosaic
+ * domains are a random sample of the domains of a crystal.
  *
- * With other domains, drawn alike, a fit would end elsewhere: near where the undamped step
- * leads that their loss asks for at the solution. The positions of the fit itself, 0, and
- * of n other draws, their steps d, are n + 1 of one distribution, so that
+ * With other domains, drawn in the same way, a fit would end elsewhere: near the end of the
+ * undamped step that their loss asks for at the solution. The position of the fit itself is
+ * 0, and the position of each of n other draws is its step d. All n + 1 come from one
+ * distribution, so that
  *
  *   S = sum over all n + 1 of (d - mean)(d - mean)^T / n
  *
- * is an unbiased estimate of its covariance, with n degrees of freedom. That nothing sets
- * the first draw apart holds to first order in the steps.
+ * is an unbiased estimate of its covariance, with n degrees of freedom. To first order in
+ * the steps nothing sets the first draw apart.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,7 +45,7 @@ int draws_next(nb_fit *fit);
 /* Takes the loss of a draw at the trial's x, which is the best. */
 void draws_take(nb_fit *fit);
 
-/* Evaluates what is missing. */
+/* Evaluates the draws that are missing. */
 nb_status draws_find(nb_fit *fit);
 
 /* Adds the error of sampling to variances and covariance of `out`, and says so. */

@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/file/findings.c - what a fit has found, for the reader of its file.
+ * nanobrag_fit/file/findings.c - the result of a fit, for a person who reads its file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ static void put_values(struct document *d, const nb_fit *fit, const nb_fit_resul
     }
 }
 
-/* What tells a shot from another; null for one that could not be loaded. */
+/* Puts the numbers that identify a shot; null if it could not be loaded. */
 static void put_identity(struct document *d, cJSON *to, const nb_fit *fit, size_t shot)
 {
     cJSON *array;

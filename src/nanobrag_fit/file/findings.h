@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/file/findings.h - what a fit has found, in its file.
+ * nanobrag_fit/file/findings.h - the result of a fit in its file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 #include "nanobrag_fit/fit.h"
 #include "nanobrag_io/json/document.h"
 
-/* Adds what a fit has found; `misfit` of each shot, or NULL. */
+/* Adds the result of a fit; `misfit` of each shot, or NULL. */
 void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *result,
                   const nb_fit_misfit *misfit);
 

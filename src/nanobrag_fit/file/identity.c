@@ -1,8 +1,8 @@
 /*
- * nanobrag_fit/file/identity.c - what a shot is told from another by: the fingerprint of
- * its resolved scene (scene/members/fingerprint.h), its loss, its accuracy, and checksums
- * of its images. A file of a fit holds them, so that a fit of something else is refused,
- * with the name of what differs.
+ * nanobrag_fit/file/identity.c - numbers that identify a shot: the fingerprint of its
+ * resolved scene (scene/members/fingerprint.h), its loss, its accuracy, and checksums of
+ * its images. A file of a fit holds them, so that a fit of something else refuses the file,
+ * and names the difference.
  *
  * SPDX-License-Identifier: MIT
  */

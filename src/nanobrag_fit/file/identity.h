@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/file/identity.h - the numbers by which a shot is told from another.
+ * nanobrag_fit/file/identity.h - the numbers that identify a shot.
  *
  * SPDX-License-Identifier: MIT
  */

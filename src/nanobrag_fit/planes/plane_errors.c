@@ -37,7 +37,7 @@ struct plane_work {
     struct window window;
     double *image, *second, *square; /* photons, D and V, then a column        (pixels) */
     int *owner; /* box of each pixel, -1: none                                 (pixels) */
-    size_t *pixel; /* those of box b are first[b] to first[b + 1] - 1          (packed) */
+    size_t *pixel; /* box b has first[b] to first[b + 1] - 1              (packed) */
     size_t *first; /*                                                        (nbox + 1) */
     size_t n; /* parameters */
     double *column; /*                                                   (n x packed) */
@@ -156,7 +156,7 @@ static void subtract(size_t n, double times, const double *from, double *to)
 }
 
 /* Takes 1, u and v of a box, orthogonal to each other by D and of length 1. A term that
- * the others hold is 0. */
+ * is a sum of earlier terms becomes 0. */
 static void make_terms(const struct plane_work *w, size_t b)
 {
     const int *box = w->scene.detector.box + 4 * b;
@@ -185,7 +185,8 @@ static void make_terms(const struct plane_work *w, size_t b)
     }
 }
 
-/* Subtracts from a column what the plane of a box takes over; the terms are made. */
+/* Subtracts from a column its projection onto the plane of a box. Call make_terms()
+ * before. */
 static void eliminate(const struct plane_work *w, size_t b, double *column)
 {
     const size_t *pixel = w->pixel + w->first[b];
@@ -198,7 +199,8 @@ static void eliminate(const struct plane_work *w, size_t b, double *column)
     }
 }
 
-/* Of its square before: what is left of a column that is a sum of planes is rounding. */
+/* If no more than this fraction of a column's square is left, the column is a sum of
+ * planes, and the rest is rounding. */
 static const double least_left = 1e-12;
 
 static void eliminate_all(const struct plane_work *w)

@@ -29,7 +29,7 @@ struct compared {
     nb_scene scene; /* resolved */
     struct window window;
     struct phys_loss_model model;
-    int by_variance; /* 1: z is that of a variance, not of the curvature of the loss */
+    int by_variance; /* 1: z comes from a variance, not from the curvature of the loss */
     int has_variances; /* 1: of the weights (errors.c) */
 };
 
@@ -453,8 +453,8 @@ static nb_status add_shot(nb_fit *fit, size_t shot, nb_fit_misfit *out)
     return status;
 }
 
-/* Adds the shots that are fitted, or those that are held out; but for one that cannot be
- * compared now, since the others can. */
+/* Adds the shots that are fitted, or the shots that are held out. A shot that cannot be
+ * compared now is skipped. */
 static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
 {
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
@@ -467,8 +467,8 @@ static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
     return NB_OK;
 }
 
-/* Returns the mean of |y - photons| of a sum y of pixels that differs by noise alone: that
- * of a Poisson distribution where photons are counted, else of a normal one. */
+/* Returns the mean of |y - photons| of a sum y of pixels that differs by noise alone. The
+ * noise has a Poisson distribution if photons are counted, else a normal one. */
 static double deviation_of(const nb_misfit *m)
 {
     const double whole = floor(m->photons);

@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/residuals/deviance.c - what a pixel differs by from its data, with
+ * nanobrag_fit/residuals/deviance.c - the difference of a pixel from its data, with its
  * expectation and variance.
  *
  * SPDX-License-Identifier: MIT

@@ -1,11 +1,13 @@
 /*
- * nanobrag_fit/residuals/misfit.c - how far images are from their data, over what the model
- * expects: the factor of errors, and the unit in which the end of a fit is judged.
+ * nanobrag_fit/residuals/misfit.c - the misfit: how far images are from their data,
+ * relative to the expectation of the model. It scales errors, and is the unit that judges
+ * the end of a fit.
  *
  * Pearson's (y - I)^2/I has an expectation of 1 at any I, but its variance is 2 + 1/I:
  * where most pixels expect a hundredth of a photon, a few that happen to count one decide
  * on the sum. A deviance grows by a logarithm there, and its expectation is known as well.
- * So a pixel counts by what it tells: at 0.01 photons by a tenth of a bright one.
+ * So a pixel counts by the information it holds: at 0.01 photons a tenth as much as a
+ * bright one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +31,7 @@ int misfit_is_known(const nb_fit *fit, const double *x)
            && !memcmp(fit->weighed_x, x, fit->layout.n * sizeof *fit->weighed_x);
 }
 
-/* ---- what fitted values take of bright pixels ---- */
+/* ---- the share of bright pixels that fitted values take ---- */
 
 /* The trace of C M, C the covariance of fitted values and M the matrix of the trial; NAN:
  * there are too many values for C. */
@@ -130,8 +132,8 @@ static void count(const nb_fit *fit, double *pixels, double *fitted)
     }
 }
 
-/* Fitted values take so much of the brightest pixels at most: if these are as few as the
- * values, nothing is left to judge by. */
+/* Largest share of the brightest pixels' expectation that fitted values may take: if there
+ * are as few bright pixels as values, nothing is left to judge by. */
 static const double bright_most = 0.9;
 
 /* Sets a misfit and its deviation; values that are fitted take `share` of its expectation.

@@ -1,5 +1,5 @@
 /*
- * misfit.h - how far images are from their data, over what the model expects.
+ * misfit.h - how far images are from their data, relative to the expectation of the model.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,13 +10,14 @@
 
 #include "nanobrag_fit/residuals/variances.h"
 
-/* Of the pixels of an image, summed: what they differ by from the data (fit.h, misfit), and
- * its expectation and variance if the model is right. */
+/* Sums over the pixels of an image: their difference from the data (fit.h, misfit), and its
+ * expectation and variance if the model is right. */
 struct fit_sum_weighed {
     double observed, expected, variance;
 };
 
-/* Of all pixels alike, and by their photons; how many have a z, and the sum of z^2. */
+/* Sums with all pixels alike, and with weights by their photons; the number of pixels that
+ * have a z, and the sum of z^2. */
 struct fit_weighed {
     struct fit_sum_weighed alike, bright;
     double pixels, square;
@@ -30,7 +31,7 @@ struct fit_compared {
     double density[ERRORS_POINTS];
 };
 
-/* What a pixel differs by, and the expectation and variance of that. */
+/* The difference of a pixel from its data, and its expectation and variance. */
 struct fit_pixel {
     double observed, expected, variance;
 };
@@ -41,7 +42,7 @@ struct fit_pixel misfit_pixel(const struct fit_compared *compared, double photon
 void misfit_add(const struct fit_compared *compared, double photons, double observed,
                 double weight, struct fit_weighed *to);
 
-/* Takes what a request for the misfit has found at the trial's x. */
+/* Takes the results of a request for the misfit at the trial's x. */
 void misfit_take(nb_fit *fit);
 
 /* Whether the misfit at x is known. */
@@ -50,7 +51,7 @@ int misfit_is_known(const nb_fit *fit, const double *x);
 /* Measures the misfit at the best point, unless it is known. */
 nb_status misfit_find(nb_fit *fit);
 
-/* Returns what the misfit at weighed_x is. */
+/* Judges the misfit at weighed_x. */
 struct fit_verdict {
     double misfit, deviation, bright, bright_deviation;
     double factor; /* the larger misfit that is not noise, else 1 */

@@ -39,7 +39,7 @@ nb_status errors_check_weights(nb_context *ctx, const nb_target *target)
     const nb_array *w = target->weight;
     int counts = 0;
 
-    if (!errors_can_read(w)) return NB_OK; /* nb_loss() says what is wrong */
+    if (!errors_can_read(w)) return NB_OK; /* nb_loss() reports the error */
     for (int64_t s = 0; s < array_extent(w, 0); s++)
         for (int64_t f = 0; f < array_extent(w, 1); f++) {
             const double weight = array_get(w, s, f);
@@ -78,8 +78,8 @@ double errors_slope(const struct phys_loss_model *model, double off)
     return off / (1 + off / delta * (off / delta));
 }
 
-/* Points of the trapezoidal rule, of which each stands for t and -t, and their weights for
- * a normal distribution of t. */
+/* Points of the trapezoidal rule, and their weights for a normal distribution of t. Each
+ * point stands for t and -t. */
 static const double step = 0.1;
 
 void errors_density(double density[ERRORS_POINTS])

@@ -21,17 +21,16 @@ nb_status errors_check_weights(nb_context *ctx, const nb_target *target);
 /* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
 int errors_has_variances(const nb_target *target);
 
-/* Returns 1 if the loss is no likelihood, so that errors need the variance of what is
- * observed. */
+/* Returns 1 if the loss is no likelihood, so that errors need the variance of the data. */
 int errors_need_variance(const nb_target *target);
 
-/* Returns the variance of what was observed where `photons` are expected, for a loss that
- * does not say. */
+/* Returns the variance of the data of a pixel with `photons` expected, for a loss that does
+ * not define it. */
 double errors_variance(const nb_target *target, int has_variances, double photons,
                        double weight);
 
-/* <L'^2>, <L''> and <L'^4> of a pixel of weight 1, over a normal distribution of this
- * variance, whose density is that of errors_density(). */
+/* <L'^2>, <L''> and <L'^4> of a pixel of weight 1, averaged over a normal distribution of
+ * this variance. errors_density() sets the density. */
 struct fit_moments {
     double square, second, fourth;
 };

@@ -79,8 +79,9 @@ double normal_units(const nb_fit *fit)
     return units;
 }
 
-/* Compares what a file says of a track with the loss at its values, which is that of the
- * same stage. Rounding of another machine may change it, by less than ends a fit. */
+/* Compares the loss of a track in a file with the loss computed here, at the same values
+ * and stage. Rounding of another machine may change it, but by less than the gain that ends
+ * a fit. */
 nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
 {
     const double allowed = 1e-6 * fabs(here) + 1e-4 * normal_units(fit);
