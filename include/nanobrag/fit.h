@@ -401,12 +401,12 @@ NB_API nb_status nb_fit_run(nb_fit *fit);
 /*
  * The same by several processes, each with a fit made from the same shots and options
  * (handlers, memory and threads may differ): each evaluates a contiguous range of the
- * shots, about as many as the others, and all take the same steps. Each then has the result
- * of nb_fit_run(), to the last bit. Not for NB_FIT_LBFGS.
+ * shots, of about the same length, and all take the same steps. Each then has the result of
+ * nb_fit_run(), to the last bit. Not for NB_FIT_LBFGS.
  *
  *   fit       [in]  NULL: it could not be made here, and no process runs
  *   rank      [in]  number of this process, from 0 on
- *   ranks     [in]  number of processes, each of which makes this call
+ *   ranks     [in]  number of processes; each of them makes this call
  *   exchange  [in]  replaces each of n numbers by the sum of those that all processes hand
  *                   in, in any order, since all but one are -0; all call it as often, with
  *                   the same n. Not 0: it failed, and the run has ended here

@@ -82,13 +82,13 @@ NB_API int nb_param_registry(int i, nb_param *out);
  * do not matter.
  *
  *   word   [in]   the word
- *   names  [in]   names to choose from, separated by blanks. NULL: those of all parameters
- *                 and groups
+ *   names  [in]   names to choose from, separated by blanks. NULL: all parameters and
+ *                 groups
  *   out    [out]  (NB_NAME_BYTES): the name
  *
- * Returns 1, or 0 if none is near (out is then not changed). Near are names that the word
- * begins or that begin it, and names that two edits make of it, if these are less than half
- * of its letters.
+ * Returns 1, or 0 if none is near (out is then not changed). A name is near if it begins
+ * with the word, if the word begins with it, or if at most two edits, fewer than half of
+ * the word's letters, turn the word into it.
  */
 NB_API int nb_nearest_name(const char *word, const char *names, char *out);
 

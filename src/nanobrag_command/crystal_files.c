@@ -112,10 +112,10 @@ static double sum_of_stars(const nb_description *d)
 }
 
 /*
- * Finds the spacing to which a list of reflections must reach to cover the detector. It
- * lies beyond the spacing at the corner, since a sample takes the F of a reflection up to
- * half an index away along each axis, or two indices with interpolation. A simulator
- * without a list gives the geometry.
+ * Finds the spacing that a list of reflections must reach to cover the detector. It lies
+ * beyond the spacing at the corner, since a sample takes the F of a reflection up to half
+ * an index away along each axis, or two indices with interpolation. A simulator without a
+ * list gives the geometry.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {

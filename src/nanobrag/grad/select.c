@@ -233,7 +233,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The edit distance, in which a swap of neighbours is one edit; b is shorter than
+/* Returns the edit distance; a swap of neighbours is one edit. b is shorter than
  * NB_NAME_BYTES. */
 static size_t edits(const char *a, const char *b)
 {
@@ -272,8 +272,8 @@ static void copy_small(const char *name, size_t n, char small[NB_NAME_BYTES])
     small[n] = 0;
 }
 
-/* A name that the word begins, as -hdiv, is as near as two edits; one that begins the word,
- * as that of -water_um, as three. */
+/* A name that begins with the word, as for -hdiv, counts as two edits away at most; a name
+ * that is the start of the word, as for -water_um, counts as three at most. */
 static void try_name(struct nearest *nearest, const char *name, size_t n)
 {
     enum { LETTERS = 4 };

@@ -14,7 +14,7 @@ static int take_number(struct msgpack *m, int width, uint64_t *out)
 }
 
 /* Sets the length of an item, whose head says how many bytes or items follow. Each item has
- * a byte at least, so no array is longer than what is left. */
+ * a byte at least, so no array is longer than the bytes left. */
 static int set_length(struct msgpack *m, enum msgpack_kind kind, uint64_t n,
                       struct msgpack_item *out)
 {

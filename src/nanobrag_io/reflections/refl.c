@@ -43,7 +43,7 @@ enum { TYPES = sizeof types / sizeof *types };
 struct column {
     char *name, *word; /* word: the type */
     int type;
-    unsigned char *bytes; /* the rows; of NB_COLUMN_OTHER what the file has for them */
+    unsigned char *bytes; /* the rows; NB_COLUMN_OTHER: as they are in the file */
     size_t n; /* bytes */
 };
 
