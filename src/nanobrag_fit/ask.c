@@ -15,8 +15,8 @@
 
 /* ---- the next request ---- */
 
-/* Scale and structure factors are one number too many. The steps leave one scale as it is;
- * here the mean of F becomes what it was at the start, and all scales take up the rest,
+/* Scale and structure factors are one number too many. The steps leave one scale as it is.
+ * Here the mean of F becomes its value at the start, and all scales take up the factor,
  * which changes no image. */
 static void fix_gauge(nb_fit *fit)
 {
@@ -111,7 +111,7 @@ static void weigh(nb_fit *fit)
     fit->beside = FIT_WEIGH;
 }
 
-/* Asks for what errors need at the end: the misfit, then other draws. */
+/* Asks for the evaluations that errors need at the end: the misfit, then other draws. */
 static void ask_at_end(nb_fit *fit)
 {
     if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;

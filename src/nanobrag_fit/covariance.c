@@ -23,8 +23,9 @@ static const char *name_of(const nb_fit *fit, size_t i)
     return fit->value[i].param.name;
 }
 
-/* Writes a direction as a sum of parameters, the largest first and positive. Those of one
- * size but for rounding keep their order, so that the text is the same on every machine. */
+/* Writes a direction as a sum of parameters, the largest first and positive. Parameters of
+ * equal size, but for rounding, keep their order, so that the text is the same on every
+ * machine. */
 static void write_direction(const nb_fit *fit, double *v, char *text)
 {
     const size_t n = fit->layout.n;
@@ -78,7 +79,8 @@ static int by_size(const void *a, const void *b)
     return (p < q) - (p > q);
 }
 
-/* Errors of parameters while all others are known, where there are no matrices. */
+/* Sets the error of each parameter as if all others were known, since there are no
+ * matrices. */
 static void conditional_errors(nb_fit *fit, double *error)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {
@@ -93,8 +95,8 @@ static int is_at_bound(const nb_fit *fit, size_t i)
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];
 }
 
-/* Returns 1 for a width that acts by its square alone. A mosaic spread about an axis does
- * not where elements off the diagonal are free beside it. */
+/* Returns 1 for a width that acts by its square alone. The mosaic spread about an axis does
+ * not if off-diagonal elements are free as well. */
 static int acts_by_square(const nb_fit *fit, size_t i)
 {
     int alone = 1;
@@ -105,8 +107,8 @@ static int acts_by_square(const nb_fit *fit, size_t i)
            && (alone || strcmp(fit->value[i].param.group, "mosaic_axes") != 0);
 }
 
-/* Returns the error of a parameter at a bound; one wider than its bounds tells nothing.
- * The square of a width has an error at 0, whose root the width may well be. */
+/* Returns the error of a parameter at a bound; INFINITY if it is wider than the bounds. At
+ * 0 the square of a width has an error; the width's error is the root of it. */
 static double told(const nb_fit *fit, size_t i, double error)
 {
     const double x = fit->best.x[i];
@@ -164,7 +166,8 @@ static int solve(nb_fit *fit, const struct members *of, const struct fit_system 
     return has_memory;
 }
 
-/* Those of shots that are still fitted alone; of shared parameters nothing is known yet. */
+/* Sets the errors of shots that are still fitted alone; the errors of shared parameters are
+ * not known yet. */
 static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
 {
     const struct fit_layout *l = &fit->layout;
@@ -513,7 +516,8 @@ static nb_status scale_errors(const nb_fit *fit, double misfit, struct fit_resul
     return NB_OK;
 }
 
-/* By boxes where that is asked for and can be, else by the misfit, if it is not noise. */
+/* Scales errors by boxes if asked for and possible, else by the misfit if it is not
+ * noise. */
 static nb_status set_scaled(nb_fit *fit, double misfit, struct fit_result_memory *r,
                             nb_fit_result *out)
 {
@@ -541,7 +545,8 @@ static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
     out->errors_why = r->errors_why;
 }
 
-/* Adds what other draws tell; where they are cancelled, errors lack it. */
+/* Adds the error of sampling from other draws; errors lack it if the draws were
+ * cancelled. */
 static nb_status find_draws(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
     const nb_status status = draws_find(fit);

@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "nanobrag_fit/fit.h"
 
-/* What the threads of one evaluation share. */
+/* Memory that the threads of one evaluation share. */
 struct evaluation {
     nb_fit *fit;
     const double *x;

@@ -48,8 +48,8 @@ enum { FIT_DENSE_MOST = 200 };
 #define FIT_CORRELATED 0.95
 
 /*
- * The parameters of a fit. Those of one shot's simulator are the m = ns + no numbers
- * "shared, own"; nf of the shared ones are structure factors, the other nd are dense.
+ * The parameters of a fit. The simulator of one shot has m = ns + no of them, "shared,
+ * own". Of the ns shared ones, nf are structure factors; the other nd are called dense.
  */
 struct fit_layout {
     size_t nshot, ns, nf, no, nd, m, n;
@@ -69,8 +69,8 @@ static inline size_t fit_index(const struct fit_layout *l, size_t shot, size_t i
 }
 
 /*
- * What an evaluation leaves of the shots. `sum` is added up over them and `own` is kept for
- * each. With matrices:
+ * The results of an evaluation: `sum` is added up over shots, and `own` is kept for each
+ * shot. With matrices:
  *
  *   sum  loss; gradient (ns); J^T W J of the dense ones (nd x nd); of the structure factors
  *        its diagonal (nf) and its coupling (nd x nf)
@@ -159,14 +159,14 @@ void solver_free(struct fit_solver *solver);
 /*
  * Sets the step of Levenberg and Marquardt, in the units of the parameters, and returns the
  * loss that it is predicted to gain: NAN, with a step of 0, for a matrix whose eigenvalues
- * are not found. What is at a bound and would leave it is held. With `stops` a step ends at
- * the bounds.
+ * are not found. A parameter at a bound is held if the step would leave the bounds. With
+ * `stops` a step ends at the bounds.
  */
 double solver_step(struct fit_solver *solver, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
                    double *step);
 
-/* What solver_errors() finds. A free direction is a row of coefficients of the scaled
+/* The results of solver_errors(). A free direction is a row of coefficients of the scaled
  * parameters. */
 struct fit_errors {
     double *error; /*                                            (ns + nblock x no) */
@@ -185,18 +185,17 @@ int solver_errors(struct fit_solver *solver, const struct fit_system *system,
 
 /* ---- the fit ---- */
 
-/* What one track of a fit does: the parameters of one shot while it is fitted alone, or all
- * of them together. */
+/* The state of a track. A track fits the parameters of one shot alone, or all together. */
 struct fit_track {
     int stage; /* index into the stages of an attempt */
-    /* 0: as asked for; 1: again, with broadened spots first, while what 0 came to is kept;
-     * 2: the better one of these */
+    /* 0: as asked for; 1: again, with broadened spots first, while the end of 0 is kept; 2:
+     * the better of the two */
     int attempt;
     int fresh; /* 1: the next evaluation is at the best x itself */
     int end; /* enum nb_fit_end; NB_FIT_NOT_RUN: it goes on */
     int passes; /* in this stage */
     double damping, loss, gain, predicted;
-    double misfit; /* in whose units the end is judged, at least 1; 0: not measured yet */
+    double misfit; /* unit that judges the end, at least 1; 0: not measured yet */
 };
 
 /* The parameters and shots of a track. */
@@ -295,16 +294,16 @@ struct nb_fit {
 
 /* ---- state/point.c ---- */
 
-/* What is evaluated: the shots of the request in progress; all that are not left out; the
- * loss of these alone; their matrices B and M (errors.c); their misfit; or the loss and
- * gradient of another draw. */
+/* What to evaluate: shots of the request in progress; all shots that are not left out; only
+ * the loss of all; matrices B and M of all (errors.c); their misfit; or loss and gradient
+ * of another draw. */
 enum fit_wants { FIT_ASKED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH, FIT_DRAW };
 
-/* Returns the diagonal element of J^T W J of parameter i; and its slope. */
+/* Returns the diagonal element of J^T W J of parameter i; and the gradient by it. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
 double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
-/* Returns 1 if the data tell nothing of parameter i. */
+/* Returns 1 if the data do not depend on parameter i. */
 int normal_is_held(const nb_fit *fit, size_t i);
 
 /* Returns the size that structure factor f may have, as far as the start tells. */
@@ -343,14 +342,14 @@ double fit_total(const nb_fit *fit, const struct fit_point *point);
 double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
                    const struct fit_point *point);
 
-/* A track and what was kept of it change places. */
+/* Swaps a track with the kept end of its attempt 0. */
 void fit_swap(nb_fit *fit, struct fit_track *track);
 
-/* Puts kept tracks into their places, all of them or those that are better; and back. */
+/* Puts kept tracks in place of the present ones, all or only the better ones; and back. */
 void fit_show_kept(nb_fit *fit, int all);
 void fit_hide_kept(nb_fit *fit);
 
-/* Returns 1 while what was kept of a shot's track is in its place. */
+/* Returns 1 while the kept track of a shot is in place. */
 int fit_shows_kept(const nb_fit *fit, size_t shot);
 
 /* Returns the seconds since the start of the run. */
@@ -381,13 +380,13 @@ struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track);
 /* Returns the index of the scale that a track finds first; SIZE_MAX: none. */
 size_t track_scale(const nb_fit *fit, const struct fit_track *track);
 
-/* Whether the scale that all shots have in common is being found, before they are fitted
- * alone; and whether it has been. */
+/* Whether the shared scale is being found, before shots are fitted alone; and whether that
+ * has ended. */
 int track_is_prelude(const nb_fit *fit);
 int track_ended_prelude(const nb_fit *fit);
 
-/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
- * the loss of the better one, which is the track's result. */
+/* Whether attempt 0 of a track ended better than attempt 1 stands now; and the loss of the
+ * better one, which is the track's result. */
 int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
 double track_loss(const nb_fit *fit, const struct fit_track *track);
 
@@ -508,8 +507,8 @@ double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int 
 
 void track_begin(struct fit_track *track);
 
-/* Whether the end of the fit is near enough for its misfit to be measured, and it has not
- * been. */
+/* Whether to measure the misfit now: the end of the fit is near, and it was not measured
+ * before. */
 int track_wants_misfit(const nb_fit *fit, const struct fit_track *track);
 
 /* Sets fit->step, unless the next evaluation is at the best x itself. Returns 0 if the
@@ -534,7 +533,7 @@ int track_again(nb_fit *fit, struct fit_track *track);
 /* Begins a run by NB_FIT_LM, with all limits anew. */
 void fit_begin_run(nb_fit *fit);
 
-/* Sets the trial, where the shots are to be evaluated next, or that the run has ended. */
+/* Sets the trial, the point to evaluate next; or *is_done if the run has ended. */
 nb_status fit_ask(nb_fit *fit, int *is_done);
 
 /* After nb_fit_read(): evaluates again the parts that the file does not hold. */
@@ -564,7 +563,7 @@ nb_status choices_hold_out(nb_fit *fit);
  * slope. */
 double choices_start(const nb_fit *fit, const nb_param *param);
 
-/* Says, before the first pass, what was chosen for the user. */
+/* Tells, before the first pass, the choices that the fit made for its user. */
 void choices_tell(nb_fit *fit);
 
 /* Says that a fit which ended with this loss begins anew. */

@@ -13,11 +13,12 @@
 #include "base/log.h"
 #include "nanobrag_fit/fit.h"
 
-/* Standard deviations; and the factor from the median of absolute deviations to one, for a
- * normal distribution. */
+/* outlier: in standard deviations. deviation: a standard deviation over the median of
+ * absolute deviations, for a normal distribution. */
 static const double outlier = 5, deviation = 1.4826;
-/* Shots differ by so much, as a share of their loss, for reasons of their own; and in loss
- * by so much, which is seven standard deviations of a log-likelihood. */
+/* spread_least: least standard deviation of losses, as a share, since shots differ for
+ * reasons of their own. loss_least: an outlier has at least this much more loss, seven
+ * standard deviations of a log-likelihood. */
 static const double spread_least = 0.1, loss_least = 25;
 
 nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why)
@@ -49,8 +50,9 @@ static double loss_of_pixel(const nb_fit *fit, size_t shot)
     return fit->best.own[shot * fit->at.own_end] / fmax((double)fit->pixels[shot], 1);
 }
 
-/* Sets middle and spread of the logarithms of the losses of pixels, of the shots that are
- * not left out: where what they share is wrong yet, brighter shots have larger losses. */
+/* Sets median and spread of the logarithm of the loss per pixel, over the shots that are
+ * not left out. While shared parameters are still wrong, brighter shots have larger
+ * losses. */
 static nb_status measure(nb_fit *fit, double *middle, double *spread)
 {
     const size_t nshot = fit->layout.nshot;

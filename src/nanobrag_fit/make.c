@@ -209,7 +209,7 @@ static void list(struct arena *memory, void *user)
     for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
 }
 
-/* One thread for each shot, as far as there are threads; a single shot has them all. */
+/* Each shot has one thread, as far as there are threads; a single shot has all of them. */
 static nb_status make_workers(nb_fit *fit)
 {
     const int threads = fit->ctx->threads;
@@ -446,8 +446,9 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* A scale and all structure factors that scatter are one number too many, whose choice
- * changes nothing: unless L-BFGS, which keeps no matrix, is to find them. */
+/* Sets fit->has_gauge if a scale and all structure factors that scatter are free: one
+ * number too many, and its choice changes no image. Not for L-BFGS, which keeps no
+ * matrix. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;
@@ -487,7 +488,7 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     return NB_OK;
 }
 
-/* All that needs a shot to look at: the first that can be loaded. */
+/* Makes all that depends on a shot: on the first that can be loaded. */
 static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const char *shared)
 {
     NB_TRY(count_parameters(fit, shot, shared));

@@ -243,8 +243,8 @@ static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_wid
     return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
 }
 
-/* Limits the step of a weak structure factor to a fall of F^2 by this share: at 0 the image
- * tells nothing of it any more. */
+/* A step lets F^2 of a weak structure factor fall by at most this share: at F = 0 the image
+ * no longer depends on it. */
 static const double fall_most = 0.96;
 
 static int is_weak(double f, double diagonal)
@@ -260,7 +260,7 @@ static double limited(double f, double step, double diagonal)
                                                                  : step;
 }
 
-/* The step of a structure factor, given one that the normal equations ask for. */
+/* Returns the step of a structure factor, given the step of the normal equations. */
 static double step_of_f(double f, double step, double diagonal)
 {
     if (!is_weak(f, diagonal)) return step;
@@ -288,7 +288,7 @@ static double step_f(nb_fit *fit, const double *dense, size_t n, double damping,
     return gain;
 }
 
-/* Returns the loss that the step of the dense parameters alone is predicted to gain. */
+/* Returns the gain of loss that is predicted for the step of the dense parameters alone. */
 static double dense_gain(nb_fit *fit, const double *dense, size_t n)
 {
     double gain = 0;
@@ -351,8 +351,9 @@ double normal_enough(const nb_fit *fit)
     return 1e-3 * misfit * normal_units(fit);
 }
 
-/* The step of the scale while all else is held. It falls by a factor of 20 at the most:
- * where spots miss those observed, the best scale may be 0, from where nothing leads on. */
+/* Sets the step of the scale while all else is held. The scale falls by a factor of 20 at
+ * most: if spots miss the observed ones, the best scale may be 0, and from 0 no step leads
+ * on. */
 static double step_scale(nb_fit *fit, const struct fit_track *track, double damping,
                          double *step)
 {

@@ -32,7 +32,7 @@ static nb_scene broadened(const nb_fit *fit, const nb_scene *scene, double broad
     return s;
 }
 
-/* Sorts what nb_loss() gave into the sum over shots. */
+/* Sorts the results of nb_loss() into the sum over shots. */
 static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
 {
     const struct fit_layout *l = &fit->layout;

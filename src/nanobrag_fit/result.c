@@ -125,7 +125,7 @@ static void set_shots(const nb_fit *fit, struct fit_result_memory *r)
     }
 }
 
-/* Of shots that were fitted alone it is the sum of theirs. */
+/* Returns the loss of a fit; for shots that were fitted alone, the sum of their losses. */
 static double loss_of(const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
@@ -142,7 +142,7 @@ static double loss_of(const nb_fit *fit)
     return loss;
 }
 
-/* Pixels less values that were fitted to them. */
+/* Returns the number of pixels less the number of values fitted to them. */
 static int64_t freedom_of(const nb_fit *fit)
 {
     int64_t freedom = 0;

@@ -24,7 +24,7 @@
  * of them, and earlier eliminations add to it. The eigenvalues after elimination are no
  * measure, since all may be nothing but rounding. */
 static const double free_below = 1e-12;
-/* A parameter with more than this of itself, squared, in a free direction is free. */
+/* A parameter is free if its squared component in a free direction exceeds this. */
 static const double free_share = 1e-6;
 /* Elements of a scaled gradient below this fraction of the largest one may be rounding. */
 static const double rounding = 1e-12;
@@ -112,8 +112,9 @@ static void multiply(const struct fit_solver *s, const struct fit_system *system
     }
 }
 
-/* Sets the factors that give the matrix ones on its diagonal, before what was eliminated; 0
- * where a parameter has no influence. And which eigenvalues are rounding. */
+/* Sets the factors that scale the diagonal, as it was before any elimination, to ones; 0
+ * for a parameter without influence. Also sets the limit below which eigenvalues are
+ * rounding. */
 static void set_scale(struct fit_solver *s, const struct fit_system *system)
 {
     s->failed = 0;
@@ -279,8 +280,8 @@ static void solve_step(struct fit_solver *s, const struct fit_system *system,
         if (!s->is_held[i]) step[i] = s->scale[i] * r[i];
 }
 
-/* The limits of the step of a parameter: its bounds, or without `stops` only the one that
- * it stands at. */
+/* Limits of the step of a parameter: its bounds; without `stops` only the bound that it
+ * stands at. */
 struct limits {
     double low, high;
 };
@@ -293,8 +294,8 @@ static struct limits limits_of(const struct fit_bounds *bounds, int stops, size_
                            stops || x == high ? high - x : INFINITY};
 }
 
-/* Holds each parameter that the step would take out of its limits, at the limit. Returns 1
- * if there was one. */
+/* Holds each parameter whose step would pass a limit, at the limit. Returns 1 if there was
+ * one. */
 static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
                 double *step)
 {
@@ -311,8 +312,8 @@ static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops
     return found;
 }
 
-/* Lets go of the parameter at a limit whose slope pulls it back the most. Returns 0 if
- * there is none, so that no other step within the limits is better. */
+/* Releases the held parameter that its slope pulls back from its limit the most. Returns 0
+ * if there is none; then no other step within the limits is better. */
 static int release(struct fit_solver *s, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
                    const double *step)
@@ -368,9 +369,9 @@ static int approach(struct fit_solver *s, const struct fit_bounds *bounds, int s
 }
 
 /*
- * The step that gains the most within the limits (active set; Nocedal & Wright, 16.5). All
- * that the free step would take too far is held at once; where that was too much, one
- * parameter after the other is let go, and each solution approached from the step before.
+ * Finds the step that gains the most within the limits (active set; Nocedal & Wright,
+ * 16.5). First it holds all parameters that the free step takes too far. If these were too
+ * many, it releases them one by one, and approaches each solution from the step before.
  */
 static void step_within(struct fit_solver *s, const struct fit_system *system,
                         const struct fit_bounds *bounds, double damping, int stops,
@@ -409,8 +410,8 @@ double solver_step(struct fit_solver *s, const struct fit_system *system,
 
 /* ---- errors ---- */
 
-/* The covariance of two parameters: S^+ of shared ones, B^+ + Y S^+ Y^T of own ones, with
- * Y = B^-1 X; between the two -Y S^+. */
+/* The covariance: S^+ for shared parameters, B^+ + Y S^+ Y^T for own ones, with Y = B^-1 X;
+ * -Y S^+ between own and shared. */
 struct inverse {
     const struct fit_solver *s;
     double *complement; /* S^+                                          (ns x ns) */

@@ -11,21 +11,21 @@
 #include "base/log.h"
 #include "nanobrag_fit/fit.h"
 
-/* Of the diagonal. Of 20 starts of gaussian spots, turned by up to 0.15 degree, a first
- * step with 1e-3 led 3 into minima far above the best, with 1 none; the last makes a step
- * 1e-10 of an error long. */
+/* Damping as a fraction of the diagonal: first, least, most. Of 20 starts of gaussian
+ * spots, turned by up to 0.15 degree, a first damping of 1e-3 led 3 into minima far above
+ * the best; with 1 none. damping_most makes a step 1e-10 of an error long. */
 static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
 
 /* A stage with held widths or broadened spots ends when it would gain less than this share
- * of the loss: what it does not find yet, the next one does. */
+ * of the loss: the next stage finds the rest. */
 static const double settled = 0.01;
 
-/* The same for the last stage of a shot that is fitted alone: what it shares with others is
- * held where it may be wrong. */
+/* The same for the last stage of a shot that is fitted alone: shared parameters are held
+ * there, at values that may be wrong. */
 static const double settled_alone = 1e-4;
 
-/* Passes with spots of one width, and of the other stages of a shot that is fitted alone:
- * they need not settle. */
+/* Largest number of passes with spots of one width, and in each other stage of a shot that
+ * is fitted alone. These stages need not settle. */
 enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 
 /* If the scale is off by more than one of these factors, it is fitted first. Spots that
@@ -36,12 +36,11 @@ enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 static const double too_low = 2, too_high = 5, share_too_high = 0.48;
 enum { SCALE_PASSES = 16 };
 
-/* The misfit is measured where the loss still to be gained is below this share of it, or
- * below 1. */
+/* The misfit is measured once the predicted gain is below this share of the loss, or below
+ * normal_units(). */
 static const double nearly = 1e-4;
 
-/* More than this loss for each pixel is more than a model that is right has: half a
- * deviance of 3/2. */
+/* Loss per pixel above which a model is taken as wrong: half a deviance of 3/2. */
 static const double bad_loss = 0.75;
 
 /* ---- stages ---- */

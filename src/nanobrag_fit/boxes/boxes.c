@@ -50,7 +50,7 @@ static struct box_part part_of(const nb_fit *fit, double *memory, size_t box)
     return (struct box_part){at, at + n};
 }
 
-/* A shot whose boxes are taken in turn. A pixel that several hold is of the first. */
+/* A shot whose boxes are taken in turn. A pixel in several boxes belongs to the first. */
 struct part_shot {
     size_t number;
     nb_shot loaded;
@@ -201,8 +201,8 @@ static void eliminate(size_t n, double *a, double *y)
     }
 }
 
-/* Sets the step to where the fit would be without a box: (H - H_b)^-1 g_b, given C = H^-1,
- * each value in units of its error. */
+/* Sets the step to the place where a fit without this box would end: (H - H_b)^-1 g_b,
+ * given C = H^-1, each value in units of its error. */
 static void step_without(size_t n, const double *c, const struct box_part *part, double *a,
                          double *step)
 {

@@ -19,11 +19,12 @@
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
 
-/* Of the natural size of a width: how near to 0 it comes. The image changes by its square.
- */
+/* A width comes as near to 0 as this fraction of its natural size. The image changes by the
+ * square of the width. */
 static const double tiny = 1e-6;
 
-/* A step makes N at most so many times as large, and a scale at least so much of it. */
+/* Limits of a step: N grows at most by the factor cells_most, and a scale keeps at least
+ * the fraction sum_least. */
 static const double cells_most = 1e6, sum_least = 0.05;
 
 int chart_of(const nb_param *param, int has_domains)
@@ -76,7 +77,8 @@ static double move_sum(const nb_fit *fit, size_t first, size_t n, size_t i)
     return fit->best.x[i] * fmax(1 + change, sum_least) / cells;
 }
 
-/* With N held a scale moves straight, to the bit. */
+/* Returns 1 if a step moves a number of cells. If not, a scale moves along a straight line,
+ * to the last bit. */
 static int moves_cells(const nb_fit *fit, size_t first, size_t n)
 {
     for (size_t j = first; j < first + n; j++)

@@ -98,8 +98,8 @@ void cone_move(nb_fit *fit, size_t first, size_t n)
             move(fit, at);
 }
 
-/* Where a step would make a spread v^T T v negative that is at the edge already, the matrix
- * of the point gets a curvature by v^T D v that holds it. */
+/* If a step would make a spread v^T T v negative that is at the edge already, the matrix of
+ * the point gets a large curvature along v^T D v, which holds the spread. */
 static void hold(const nb_fit *fit, struct fit_point *point, const size_t at[ELEMENTS])
 {
     const struct fit_layout *l = &fit->layout;

@@ -374,7 +374,7 @@ static nb_status check_values(nb_fit *fit, const char *path, const struct stored
     return NB_OK;
 }
 
-/* What can be told of passes, losses and the end before anything is evaluated. */
+/* Checks passes, losses and the end of a file, as far as possible before any evaluation. */
 static int is_consistent(const nb_fit *fit, const struct stored *stored)
 {
     const struct fit_track *t = stored->track[0];

@@ -1,7 +1,7 @@
 /*
  * nanobrag_fit/planes/plane_errors.c - the matrices of a sandwich (errors.c) for a shot
- * whose target has planes of background. With P their columns, D = <L''> and V = <L'^2>,
- * what changes by the parameters while the planes follow are the columns
+ * whose target has planes of background. P has the columns of the planes, D = <L''> and V =
+ * <L'^2>. If parameters change and the planes follow, the image changes by the columns K:
  *
  *   K = J - P (P^T D P)^-1 P^T D J,   B = K^T D K,   M = K^T V K.
  *

@@ -267,7 +267,7 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
     }
 }
 
-/* Planes of background are held: next to no part of a bright pixel is theirs. */
+/* Planes of background are held: they add next to nothing to a bright pixel. */
 static nb_status add_bright(const struct compared *c, const nb_normal *matrices)
 {
     nb_normal to = *matrices;

@@ -51,9 +51,9 @@ static struct expected of_poisson(double photons)
     return (struct expected){mean, square - mean * mean};
 }
 
-/* The squared slope of a loss that is no likelihood: over the variance where weights tell
- * it, else as it is, so that a pixel counts by what it would move. That of squares of
- * counts has a fourth moment of I besides. */
+/* Returns the squared slope of a loss that is no likelihood. Weights of 1/variance divide
+ * it by the variance; without them a pixel counts by how much it would move the values. The
+ * fourth moment of counts exceeds the normal one by I. */
 static struct fit_pixel of_slope(const struct fit_compared *c, double photons, double off,
                                  double w)
 {

@@ -22,7 +22,8 @@
  * normal, with a longer tail above: one right model in a million or so is scaled. */
 static const double deviations = 5;
 
-/* Below, errors would change by less than 5 %, which is less than they are printed to. */
+/* A misfit below this would change errors by less than 5 %, less than their printed digits
+ * show. */
 static const double misfit_least = 1.1;
 
 int misfit_is_known(const nb_fit *fit, const double *x)

@@ -46,8 +46,8 @@ double normal_f_size(const nb_fit *fit, size_t f)
     return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
 }
 
-/* The error of F^2, 2 F/sqrt(D), is larger than twice F^2 may be: its step would be wild.
- */
+/* Returns 1 if the error of F^2, 2 F/sqrt(D), exceeds twice the largest F^2 expected: a
+ * step of F would be wild. */
 int normal_f_is_held(const nb_fit *fit, size_t f)
 {
     const size_t i = fit->layout.f[f];

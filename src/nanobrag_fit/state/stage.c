@@ -6,7 +6,8 @@
  */
 #include "nanobrag_fit/fit.h"
 
-/* Degrees; each is met by spots that the one before has brought near. */
+/* Widths of broadened spots, degree. Each stage brings the spots near enough for the
+ * next. */
 static const double coarse[] = {1, 1. / 3, 1. / 9};
 enum { NCOARSE = sizeof coarse / sizeof *coarse };
 
@@ -50,7 +51,7 @@ int track_ended_prelude(const nb_fit *fit)
     return track_is_prelude(fit) && fit->track->stage > 0;
 }
 
-/* The loss of broadened spots, which lasts until the next evaluation, says nothing. */
+/* The loss of broadened spots says nothing; it stands until the next evaluation. */
 int track_kept_is_better(const nb_fit *fit, const struct fit_track *track)
 {
     if (track->attempt != 1) return 0;
