@@ -32,7 +32,7 @@ static void check_spots(struct run *run)
 {
     const nb_description *d = &run->command.description;
     const double width = spot_width(run);
-    /* the rule went as far as it goes, and has said so */
+    /* the rule has reached its limit, and a message has said so */
     if (width * d->oversample >= 1 || run->command.s->scene.oversample <= 0) return;
     message_warning(run->command.messages,
                     "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
@@ -182,8 +182,8 @@ static double largest_q(const struct run *run)
     return scene->dmin > 0 ? fmin(q, 1 / scene->dmin) : q;
 }
 
-/* 1 when a listed reflection other than 0 0 0 has |q| below `reach`; each index is at most
- * |q| times its edge. A long search counts as one that finds. */
+/* Returns 1 if a listed reflection other than 0 0 0 has |q| below `reach`; each index is at
+ * most |q| times its edge. If the search would take too long, returns 1 as well. */
 static int list_reaches(const struct run *run, const double axes[9], double reach)
 {
     enum { MOST = 4000000 };
@@ -215,8 +215,8 @@ static int list_reaches(const struct run *run, const double axes[9], double reac
     return 0;
 }
 
-/* Warn when no reflection but 0 0 0 can reach the detector. Of an index that is not 0,
- * 1 <= |index| <= |q| times the edge: below 1 over the longest edge there is none. */
+/* Warn if no reflection but 0 0 0 can reach the detector. An index other than 0 has 1 <=
+ * |index| <= |q| times the edge, so no reflection has |q| below 1 over the longest edge. */
 static void check_reach(struct run *run)
 {
     const double *cell = run->command.description.cell;
@@ -353,7 +353,7 @@ static void check_whole(struct run *run)
                     n[0], n[1], n[2]);
 }
 
-/* 1 when a fit frees a parameter whose name begins so, but for those that go on with
+/* Returns 1 if a fit frees a parameter whose name begins like this and does not go on with
  * `other`. */
 static int is_fitted(const struct run *run, const char *begin, const char *other)
 {
@@ -368,7 +368,7 @@ static int is_fitted(const struct run *run, const char *begin, const char *other
     return 0;
 }
 
-/* Warn of a second mosaic spread that a crystal without a first one does not have. */
+/* Warn of a second mosaic spread that has no effect, since the crystal has no first one. */
 static void check_tail(struct run *run)
 {
     const nb_crystal *c = &run->command.resolved.crystal;
@@ -424,7 +424,7 @@ static void check_overloads(struct run *run, int kind, const char *what)
                     files > NAMED ? ", and more" : "");
 }
 
-/* Warn of images that hold next to nothing: a fluence in other units, as a rule. */
+/* Warn of images that hold next to nothing. Most often the fluence is in other units. */
 static void check_photons(struct run *run)
 {
     for (int i = 0; i < run->done; i++) {

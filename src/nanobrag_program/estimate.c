@@ -42,8 +42,8 @@ struct estimate {
     double a, b; /* seconds of an image with oversampling n: a + b n^2 */
 };
 
-/* A small image of the scene: the seconds it takes, the faster of two, since others may use
- * the machine; and how many pixels it renders. */
+/* A small image of the scene, rendered twice: seconds of the faster run, since other
+ * programs may use the machine, and number of pixels. */
 struct trial {
     double seconds, pixels;
 };

@@ -15,7 +15,8 @@
 #include "nanobrag_program/run.h"
 #include "nanobrag_program/share/team.h"
 
-/* The place of the first argument that is this option, by one of its names; 0: none is. */
+/* Returns the place of the first argument that is this option, by any of its names; 0:
+ * none. */
 static int find_option(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)
@@ -23,7 +24,7 @@ static int find_option(int argc, char **argv, int option)
     return 0;
 }
 
-/* Print the text that -generate names, where `speaks` is 1; returns 0 when there is no such
+/* Print the text that -generate names, if `speaks` is 1. Returns 0 if there is no such
  * text. */
 static int generate(const struct event_list *events, int speaks)
 {

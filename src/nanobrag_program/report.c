@@ -1,7 +1,7 @@
 /*
  * report.c - the default report on stdout: a line each for crystal, beam, detector, scan,
- * sampling, what computes, every image and the files. nanoBragg's own report, which scripts
- * read, is nanobragg/full_report.c.
+ * sampling, the processor or device, every image and the files. nanoBragg's own report,
+ * which scripts read, is nanobragg/full_report.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -185,7 +185,7 @@ static int finish(struct run *run, int code)
     return code;
 }
 
-/* Do all that can be refused before images are made. */
+/* Make the checks and preparations that can refuse a run before images are made. */
 static int make_ready(struct run *run)
 {
     int code = check_printout(run);

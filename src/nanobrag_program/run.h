@@ -104,7 +104,8 @@ void added_to_image(struct run *run);
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct run *run);
 
-/* 1 when two names mean one file, directly, through its folder or through a link. */
+/* Returns 1 if two names mean the same file, directly, through its folder or through a
+ * link. */
 int outputs_same_file(const char *a, const char *b);
 
 /* 1 when a file is one that an option names as input. */
@@ -175,9 +176,9 @@ int json_finish(struct run *run, struct cJSON *root, const char *path);
 
 /* ---- text on stdout ---- */
 
-/* The report of a few lines (report.c), before the first image, after each, and at the end.
- * Each prints nothing with -quiet; report_start() gives way to the full report where that
- * is wanted, the other two are silent then. */
+/* Print the report of a few lines (report.c): before the first image, after each, and at
+ * the end. With -quiet they print nothing. If the full report is asked for, report_start()
+ * prints that, and the other two print nothing. */
 void report_start(struct run *run);
 void report_image(const struct run *run, int i);
 void report_end(const struct run *run);
@@ -187,8 +188,8 @@ void full_report_start(struct run *run);
 void full_report_summary(const struct run *run);
 int report_printout(struct run *run);
 
-/* The origin of DIALS; under compatibility as nanoBragg states it, which is right where
- * the beam is +x (-mosflm, -denzo). */
+/* The origin of DIALS. Under compatibility it is nanoBragg's number, which is right only if
+ * the beam is along +x (-mosflm, -denzo). */
 void report_dials_origin(const struct run *run, double out[3]);
 
 /* Print -explain: geometry in every convention, sampling, work. */

@@ -1,7 +1,8 @@
 /*
  * random.c - the generator of Park and Miller (CACM 31, 1988), shuffled by a table as Bays
- * and Durham proposed. Its numbers equal nanoBragg's, bit for bit. SPDX-License-Identifier:
- * MIT
+ * and Durham proposed. Its numbers equal nanoBragg's, bit for bit.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/random.h"
 

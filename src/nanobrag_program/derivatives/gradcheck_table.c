@@ -80,7 +80,7 @@ static double tolerance_ratio(const nb_gradcheck_row *r)
     return r->tolerance > 0 ? most / r->tolerance : 0;
 }
 
-/* Of the losses of one parameter, choose the one that fails or comes nearest to failing. */
+/* Choose the loss of a parameter that fails or comes nearest to failing. */
 static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
 {
     const nb_gradcheck_row *w = rows;

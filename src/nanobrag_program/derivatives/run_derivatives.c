@@ -96,7 +96,7 @@ int derivatives_start(struct run *run)
 
 /* ---- computing ---- */
 
-/* a compensated sum: what rounding loses is added at the end */
+/* a compensated sum: rounding errors are added at the end */
 static double weighted_sum(const double *weight, const double *image, size_t n)
 {
     double sum = 0, rest = 0;

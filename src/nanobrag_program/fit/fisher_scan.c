@@ -217,7 +217,7 @@ static void print_errors(double value, const nb_fit_result *r)
     (void)fflush(stdout);
 }
 
-/* Computes the errors of a point, which job->run is, and prints them. */
+/* Computes the errors at a point of the scan (job->run), and prints them. */
 static int compute(struct fit_job *job, const struct scan *scan, double value)
 {
     struct run *const run = job->run;

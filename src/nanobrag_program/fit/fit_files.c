@@ -9,7 +9,8 @@
 
 #include "nanobrag_program/fit/fit_run.h"
 
-/* 1 for a value of the fit that its first image has, structure factors apart. */
+/* Returns 1 for a value of the fit that belongs to the first image and is no structure
+ * factor. */
 static int is_of_first(const nb_fit_value *value)
 {
     return value->shot <= 0 && strcmp(value->param.group, "F") != 0;

@@ -27,8 +27,8 @@ static int is_stated(const struct run *run)
     return is_set || run->command.s->given[OPT_PHI];
 }
 
-/* Reads the start of an image; 0: the header has none, or cannot be read, which the fit
- * tells. */
+/* Reads the start of an image. Returns 0 if the header has none or cannot be read; the fit
+ * reports the latter. */
 static int read_start(const struct run *run, const struct steady_file *file, double *phi)
 {
     nb_smv *smv;
@@ -62,8 +62,8 @@ static int set_phi0(struct fit_source *source, double phi)
     return 1;
 }
 
-/* Takes the start of an image, or refuses -phi for images whose headers differ; *first is
- * one that has an angle, whose header says *first_phi. */
+/* Takes the start of an image, or refuses -phi if the headers of images differ. *first is
+ * an image whose header has an angle, *first_phi. */
 static int take_start(struct run *run, struct fit_source *source, double phi,
                       const struct fit_source *first, double first_phi)
 {

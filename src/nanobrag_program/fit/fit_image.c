@@ -122,8 +122,9 @@ static int is_off(double a, double b, double share)
     return fabs(a - b) > share * fabs(b);
 }
 
-/* The distance of a beam centre from where the scene has it, mm. Programs count it from
- * either side, along either axis, from the corner or from the middle of a pixel. */
+/* Returns the distance of a beam centre from the beam centre of the scene, mm. It is the
+ * least over all conventions: programs count from either side, along either axis, from the
+ * corner or from the middle of a pixel. */
 static double centre_off(const nb_description *d, double x, double y)
 {
     const double f = d->beam_fast, s = d->beam_slow;
@@ -150,7 +151,7 @@ static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
     return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
 }
 
-/* 1 where a header has another width of the rotation, *osc; 0 stands for an unknown one. */
+/* Returns 1 if a header has another rotation width, *osc; a width of 0 means unknown. */
 static int is_wider(const nb_smv *smv, const nb_scan *scan, double *osc)
 {
     if (!nb_smv_number(smv, "OSC_RANGE", osc) || *osc == 0) return 0;
@@ -283,7 +284,7 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
     return NB_OK;
 }
 
-/* Pixels that are 0 in the mask, or no number, have no weight. */
+/* Gives weight 0 to pixels whose value in the mask is 0 or not a number. */
 static nb_status read_mask(const struct run *run, nb_context *ctx,
                            const struct steady_file *mask, struct fit_image *out,
                            char why[FIT_WHY])
@@ -346,7 +347,7 @@ static uint8_t *rendered_pixels(const struct run *run)
     return marks;
 }
 
-/* Gives pixels below that no weight, and counts those that are rendered. */
+/* Gives weight 0 to pixels below least_photons(), and counts the rendered ones of them. */
 static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
                                     struct fit_image *out, char why[FIT_WHY])
 {
@@ -365,7 +366,7 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
     return NB_OK;
 }
 
-/* Counts the pixels of the data, and refuses those that are no numbers. */
+/* Counts the pixels of the data, and refuses a pixel that is not a number. */
 static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
                        struct fit_image *out, char why[FIT_WHY])
 {

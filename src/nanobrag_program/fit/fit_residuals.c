@@ -114,7 +114,7 @@ double fit_ratio(double deviance, double expected)
     return expected > 0 ? deviance / expected : NAN;
 }
 
-/* Dark pixels decide on rms z; these tell of spots. */
+/* Dark pixels dominate rms z; these lines describe the spots. */
 static void print_deviance(const struct fit_residuals *residuals)
 {
     const nb_misfit *const m = &residuals->all;
@@ -173,7 +173,7 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
 
 enum { ADVICE = 200 };
 
-/* What to do about a fit that ended before it had converged. */
+/* Advice on a fit that ended before it had converged. */
 static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
 {
     const char *const file = job->run->command.s->fit.fitfile;

@@ -12,8 +12,8 @@
 
 #include <nanobrag/description.h>
 
-/* Bytes of images, with their weights, that stay in memory; more are read again for each
- * pass. */
+/* Images and weights up to this many bytes stay in memory; further images are read again in
+ * each pass. */
 enum { KEPT_BYTES = 1 << 30 };
 
 /* ---- restraints ---- */
@@ -366,7 +366,7 @@ static int report_files(const struct fit_job *job)
     return 0;
 }
 
-/* What is worth saving of a fit that was stopped. */
+/* Prints the values of a fit that was interrupted, and names the file that holds it. */
 static void tell_interrupt(const struct fit_job *job)
 {
     const char *const path = job->run->command.s->fit.fitfile;

@@ -60,8 +60,8 @@ int fit_sources_check(const struct run *run, const struct fit_sources *sources);
 
 /* ---- fit_frames.c ---- */
 
-/* Gives each image of a rotation the start that its header says, unless an option or a list
- * does. Returns 0 or the exit status. */
+/* Gives each image of a rotation the start in its header, unless an option or a list states
+ * one. Returns 0 or the exit status. */
 int fit_frames_place(struct run *run, struct fit_sources *sources);
 
 /* ---- fit_image.c ---- */
@@ -91,7 +91,7 @@ struct fisher_point {
     int oversample;
 };
 
-/* How far images are from their data: those that are fitted, or held out. */
+/* How far images are from their data: the fitted images, or the held out ones. */
 struct fit_residuals {
     nb_misfit *image; /* of each; 0 pixels: it is not among them (result.nshot) */
     size_t nimage; /* that are among them */
@@ -140,11 +140,11 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *result);
 
 /* ---- fit_report.c ---- */
 
-/* Prints what was found, without the residuals; and with them. */
+/* Print the result, without residuals; and with them. */
 void fit_report_values(const struct fit_job *job, const nb_fit_result *result);
 void fit_report(const struct fit_job *job, const nb_fit_result *result);
 
-/* Writes VALUE(ERROR), both to two digits of the error, or VALUE where there is none. */
+/* Writes VALUE(ERROR), both to two digits of the error, or VALUE if there is no error. */
 enum { FIT_NUMBER = 48 };
 void fit_number(double value, double error, char out[FIT_NUMBER]);
 

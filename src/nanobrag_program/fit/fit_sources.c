@@ -35,7 +35,8 @@ void fit_sources_free(struct fit_sources *sources)
     memset(sources, 0, sizeof *sources);
 }
 
-/* An image is as long as one of doubles, with a header. */
+/* Begins with the file of an image; copies no more of a pipe than a header and an image of
+ * doubles. */
 static int begin(struct run *run, const char *file, struct steady_file *out)
 {
     enum { HEADER_MOST = 1 << 20 };
@@ -87,7 +88,7 @@ static size_t numbers_of(const cJSON *member, double *values, size_t room)
     return n;
 }
 
-/* Adds the name and the numbers of a member to those that are set. */
+/* Adds the name and the numbers of a member to the parameters that are set. */
 static int add_member(struct run *run, size_t entry, const cJSON *member,
                       struct fit_source *source)
 {
@@ -287,7 +288,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Warns of an image that is there twice: it counts as two. */
+/* Warns of an image that is listed twice: it counts as two images. */
 static int warn_of_twins(const struct run *run, const struct fit_sources *sources)
 {
     const char **names = malloc((sources->n + 1) * sizeof *names);

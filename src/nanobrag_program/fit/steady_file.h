@@ -18,8 +18,8 @@ struct steady_file {
     FILE *copy;
 };
 
-/* Begins with a file, which need not exist. Of a pipe `most` bytes are copied, and one more
- * where it goes on. Returns 0 or the exit status. */
+/* Begins with a file, which need not exist. Up to `most` bytes of a pipe are copied, and
+ * one byte more if it is longer. Returns 0 or the exit status. */
 int steady_file_begin(struct messages *messages, const char *name, size_t most,
                       struct steady_file *out);
 void steady_file_end(struct steady_file *file);

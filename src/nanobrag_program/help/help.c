@@ -211,7 +211,7 @@ static const struct common {
 
 enum { COMMON = sizeof common / sizeof *common, ROWS = (COMMON + 1) / 2 };
 
-/* Print one of them in `width` columns; 0: what it takes. */
+/* Print an option of the first screen in `width` columns; 0: as many as it takes. */
 static void print_common(const struct common *c, int width)
 {
     enum { NAME = 20 };

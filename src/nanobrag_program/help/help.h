@@ -1,5 +1,6 @@
 /*
- * help.h - prints -help to stdout; what it shares with the other generated texts.
+ * help.h - prints -help to stdout, and declares the functions that it shares with other
+ * generated texts.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -230,8 +230,8 @@ static double scattering_angle(const struct run *run, const double at[3])
     return atan2(sqrt(r2 > 0 ? r2 : 0), along);
 }
 
-/* Returns the panel of a pixel of the image, 0 for one rectangle, -1 in a gap, and moves
- * *fast and *slow to where they count from on it. */
+/* Returns the panel of a pixel of the image; 0 for one rectangle, -1 in a gap. Changes
+ * *fast and *slow to the pixel's coordinates on the panel. */
 static int panel_of(const struct run *run, int *fast, int *slow)
 {
     const nb_detector *const d = &run->command.resolved.detector;

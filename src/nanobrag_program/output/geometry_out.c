@@ -15,7 +15,8 @@
 #include "nanobrag_program/run.h"
 #include "nanobrag_program/share/share.h"
 
-/* The kind of image that the experiment names; -1: none is written. */
+/* Returns the kind of images that the experiment file refers to; -1: no images are
+ * written. */
 static int named_kind(const struct settings *s)
 {
     static const int kinds[] = {OUT_IMAGE, OUT_NOISE, OUT_INT};
@@ -24,7 +25,7 @@ static int named_kind(const struct settings *s)
     return -1;
 }
 
-/* 1 where that kind is SMV, with its pedestal and 16 bits. */
+/* Returns 1 if that kind is SMV, which has a pedestal and 16 bits. */
 static int is_smv(const struct settings *s, int kind)
 {
     return kind >= 0 && (kind != OUT_IMAGE || image_format(s) == IMAGE_SMV);
@@ -80,8 +81,8 @@ static char *absolute(const char *name)
     return out;
 }
 
-/* Why dxtbx could not find the images by a template of the name of the first one; NULL: it
- * can. It sorts names as text, and its own first number is 1. */
+/* Returns why dxtbx cannot find the images by a template made from the first name; NULL: it
+ * can. dxtbx sorts names as text, and counts from 1. */
 static const char *not_found_by(const char *path, const char *digits, size_t n, int images)
 {
     char last[16];
@@ -94,8 +95,9 @@ static const char *not_found_by(const char *path, const char *digits, size_t n, 
     return NULL;
 }
 
-/* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
- * the one file of NXmx. To be freed; NULL where it would not find them, which is said. */
+/* Returns the name of the images for dxtbx, to be freed: a template with '#' for the digits
+ * of the first name, or the file of NXmx. NULL, with a warning, if dxtbx would not find
+ * them. */
 static char *template_of(const struct run *run, int kind, int images, int *first)
 {
     const struct settings *s = run->command.s;

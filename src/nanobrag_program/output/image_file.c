@@ -1,7 +1,7 @@
 /*
- * image_file.c - -imagefile: images for other programs, in the format that the ending of
- * the name says. NXmx holds all images of a sweep in one file, which is there once the
- * sweep has ended, and after an interrupt with the images that were finished.
+ * image_file.c - -imagefile: images for other programs; the ending of the name chooses the
+ * format. NXmx holds all images of a sweep in one file. It exists once the sweep has ended;
+ * after an interrupt it holds the finished images.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 struct image_file {
     nb_nxmx *nxmx; /* NULL: another format, or no data file is open */
-    int frames; /* that it has */
+    int frames; /* in the file */
     int next; /* number of the image that can follow in a data file */
     int in_parts; /* 1: data files; a master file is made later */
     void *pixels; /* 4 bytes each: int32, or float32 in NXmx without noise */
@@ -117,7 +117,7 @@ static nb_status convert(struct run *run, struct result *result, int i, nb_array
     return nb_digitize(run->command.sim, &how, &image, out);
 }
 
-/* Have that data file open which image i belongs to. */
+/* Open the data file of image i, unless it is open. */
 static int turn_to(struct run *run, int i)
 {
     struct image_file *const file = run->image_file;

@@ -17,8 +17,8 @@
 
 /* ---- checks ---- */
 
-/* 1 unless the system refuses to open a file for writing, which it may for one of another
- * user in a folder of all users, whatever its permissions. */
+/* Returns 1 unless the system refuses to open a file for writing. It may refuse another
+ * user's file in a folder of all users, whatever the permissions. */
 static int opens(const char *path, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode)) return 1;
@@ -70,7 +70,7 @@ static int check_clashes(const struct run *run, const char **names, int n)
     return 0;
 }
 
-/* 1 when image i of one output has the name of the first image of the other. */
+/* Returns 1 if image i of output a has the same name as the first image of output b. */
 static int has_same_name(const struct settings *s, int a, int b, int i)
 {
     char *const later = output_name_of(s, a, i), *const first = output_name_of(s, b, 0);

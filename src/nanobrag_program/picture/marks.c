@@ -56,9 +56,9 @@ static int beam_point(const struct extent *e, double at[2])
     return at[0] >= 0 && at[1] >= 0 && at[0] < e->width && at[1] < e->height;
 }
 
-/* Draw the ring of spacing d. Its label stands beside it where nothing else does, as near
- * as possible to the diagonal from the beam to the upper right; nowhere if all of the ring
- * is covered. */
+/* Draw the ring of spacing d. Its label stands beside it at a free place, as near as
+ * possible to the diagonal from the beam to the upper right. If no place is free, it has no
+ * label. */
 static void draw_ring(struct canvas *c, const struct extent *e, const struct reciprocal *r,
                       double d)
 {

@@ -1,6 +1,6 @@
 /*
- * picture.c - a picture for viewing: what was rendered in inverted grey, what was not in
- * hatching, resolution rings, a cross at the direct beam, and a legend below. With a region
+ * picture.c - a picture for viewing: rendered pixels in inverted grey, other pixels
+ * hatched, resolution rings, a cross at the direct beam, and a legend below. With a region
  * of interest only that region is shown.
  *
  * A picture that is scaled down passes a 3 x 3 maximum filter first and takes the maximum

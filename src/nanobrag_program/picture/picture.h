@@ -75,7 +75,7 @@ int marks_rings(struct canvas *c, const struct extent *extent);
 /* Draw a cross where the direct beam meets the detector, if that is shown. */
 void marks_beam(struct canvas *c, const struct extent *extent);
 
-/* Write below the picture, from row `top`, what white and black stand for. */
+/* Write the meaning of white and black below the picture, from row `top`. */
 void marks_legend(struct canvas *c, int top, const struct tone *tone, int has_hidden);
 
 enum { LEGEND_WIDTH = 372, LEGEND_HEIGHT = 15 };

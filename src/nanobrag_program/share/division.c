@@ -1,5 +1,5 @@
 /*
- * division.c - which images of a run are whose.
+ * division.c - divides the images of a run among processes.
  *
  * SPDX-License-Identifier: MIT
  */

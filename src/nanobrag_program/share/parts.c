@@ -38,7 +38,8 @@ char *part_name(const struct settings *s, int i)
     return name_of_row(s, s->first + i);
 }
 
-/* The number in the name of a data file of this -imagefile; 0: it is none. */
+/* Returns the number in the name of a data file of this -imagefile; 0: it is no such
+ * file. */
 static int number_in(const char *name, const char *whole)
 {
     const char *const base = output_base(whole), *const end = output_extension(whole);
@@ -131,7 +132,7 @@ static int list_files(struct run *run, const char *whole, struct parts *out)
     return code;
 }
 
-/* Leave out files that begin within another. */
+/* Leave out a file whose first frame lies within an earlier file. */
 static void drop_covered(struct parts *parts)
 {
     size_t kept = 0;
@@ -191,7 +192,7 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     return renamed ? append(run, out, 0, n) : code;
 }
 
-/* List the data files; `from_one`: and take what take_whole() does. */
+/* List the data files; with `from_one`, also call take_whole(). */
 static int find(struct run *run, int from_one, struct parts *out)
 {
     char *const whole = output_name_of(run->command.s, OUT_IMAGE, 0);

@@ -1,8 +1,8 @@
 /*
- * share.h - which images of a run this process makes: those that are not there already, by
- * -resume, and of these its share where several processes run together. And the NXmx files
- * of such a run: each process writes data files, of consecutive frames, and a master shows
- * them as one.
+ * share.h - the images of a run that this process makes. With -resume, images that exist
+ * are kept; several processes that run together share out the missing ones. Each process of
+ * such a run writes NXmx data files of consecutive frames, and a master file shows them as
+ * one.
  *
  * SPDX-License-Identifier: MIT
  */

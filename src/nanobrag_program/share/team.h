@@ -1,6 +1,6 @@
 /*
- * team.h - the processes among which a run is shared out. The program nanobrag is alone;
- * nanobrag_mpi is one of those that mpirun has started.
+ * team.h - the processes that share a run. The program nanobrag is alone; nanobrag_mpi is
+ * one of several processes that mpirun has started.
  *
  * All processes of a team make each of its calls, in the same order.
  *

@@ -1,5 +1,7 @@
 /*
- * team_alone.c - the program nanobrag has no others. SPDX-License-Identifier: MIT
+ * team_alone.c - the team of the program nanobrag: one process.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "nanobrag_program/share/team.h"
 

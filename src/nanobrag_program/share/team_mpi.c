@@ -1,6 +1,6 @@
 /*
- * team_mpi.c - the processes of MPI, for the program nanobrag_mpi. Errors of MPI end all of
- * them, which is its default.
+ * team_mpi.c - the processes of MPI, for the program nanobrag_mpi. An error of MPI ends all
+ * of them, as is its default.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +48,7 @@ static struct team world = {.share = share_bytes,
                             .merge = merge_bytes,
                             .smallest = smallest};
 
-/* Keep the last line that is no remark until team_agree(). */
+/* Keep the last line that is neither warning nor note until team_agree(). */
 static char held[2048];
 
 static void hold_line(void *user, const char *line)
