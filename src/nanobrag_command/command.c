@@ -142,7 +142,7 @@ static int create_context(struct command *command)
     return status == NB_OK ? 0 : message_status(command->messages, status, "", 0);
 }
 
-/* Take what files state of the geometry, then the options. */
+/* Take the geometry from files, then apply the options. */
 static int inherit(struct command *command)
 {
     struct settings *const s = command->s;

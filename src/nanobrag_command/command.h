@@ -85,21 +85,21 @@ int atoms_gradient(struct command *command, const double *bar_f, FILE *out);
 
 /* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
 
-/* Set what an experiment states; the options are applied later. */
+/* Set the numbers that an experiment states; the options are applied later. */
 void experiment_take(struct settings *s, const nb_experiment *from);
 
-/* Read the experiment and set what it states, before any option is applied. Returns 0 or
- * the exit status. */
+/* Read the experiment and set the numbers that it states, before any option is applied.
+ * Returns 0 or the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, nb_experiment *out);
 
-/* Find what changes during the scan of the experiment and no option states, name its
- * parameters in command->changing, and set the scene to what it is in the first image.
- * Returns 0 or the exit status. */
+/* Find the numbers that change during the scan of the experiment, unless an option states
+ * them. Name their parameters in command->changing, and set them in the scene to their
+ * values in the first image. Returns 0 or the exit status. */
 int experiment_begin(struct command *command);
 
-/* Set in a scene what changes to what it is in the middle of an image that starts at phi.
- * Returns 0 where nothing changes. */
+/* Set the numbers that change to their values in the middle of an image that starts at phi.
+ * Returns 0 if nothing changes. */
 int experiment_set(const struct command *command, double phi, nb_scene *scene);
 
 /* Do as experiment_set() does, but in the parameters x; x holds phi0, where the image
@@ -108,26 +108,27 @@ void experiment_at(const struct command *command, double *x);
 
 /* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
 
-/* Tell which experiments of the file are taken, where it has several, and what options do
- * to them. */
+/* If the file has several experiments, tell which are taken, and how options change
+ * them. */
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from);
 
 /* The angle from a crystal to its lattice i, degree. */
 double lattices_angle(const nb_crystal *crystal, int i);
 
-/* Set the lattices of the file to what they are in the first image, and add to
- * command->changing what changes of them later. Returns 0 or the exit status. */
+/* Set the lattices of the file as they are in the first image, and add to command->changing
+ * the groups that change later. Returns 0 or the exit status. */
 int lattices_begin(struct command *command);
 
-/* Set in x what they are in an image that starts at phi. */
+/* Set the lattices in x as they are in an image that starts at phi. */
 void lattices_in_x(const struct command *command, double phi, double *x);
 
 /* Give the scene lattices as they are at an angle of the scan. Returns its new list, to be
  * released with free() when the scene is used up; NULL: no memory. */
 nb_lattice *lattices_at(const struct command *command, double phi, nb_scene *scene);
 
-/* Tell that -truth, at x of a simulator, does not say how bright lattices are. */
+/* Note that -truth does not hold the brightness of lattices, if they differ in it at x of a
+ * simulator. */
 void lattices_warn(const struct command *command, nb_simulator *sim, const double *x);
 
 /* Returns the space group of -pdb or -mtz, else the one of -expt; "": not known. */
@@ -141,7 +142,8 @@ const char *inputs_space_group(const struct inputs *in);
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                      const struct event_list *events, struct inputs *in);
 
-/* Refuse to go without the options that the geometry, which may be NULL, lacks. */
+/* Refuse a command line without options that the geometry (NULL: none) does not state
+ * either. */
 int geometry_check(const struct settings *s, struct messages *messages,
                    const nb_geometry *geometry);
 
@@ -172,8 +174,9 @@ struct command {
     struct params params; /* the free parameters, and their values for the present image */
 };
 
-/* Take the options and the files that state the geometry: every setting is known, nothing
- * is computed. Returns 0 or the exit status; command_free() follows in either case. */
+/* Take the options and the files that state the geometry. After it every setting is known,
+ * and nothing is computed yet. Returns 0 or the exit status; command_free() follows in
+ * either case. */
 int command_settings(struct command *command);
 
 /* Read the other files, and create the simulator. Returns 0 or the exit status. */

@@ -193,8 +193,8 @@ const char *factors_source(const struct command *command)
 
 /* ---- writing ---- */
 
-/* 1 when F of any Friedel pair differs by more than the rounding of the file, or one of
- * them is not listed. */
+/* Returns 1 if F differs within a Friedel pair by more than the rounding of the file, or if
+ * only one of a pair is listed. */
 static int mates_differ(const struct inputs *in)
 {
     const nb_hkl_info *info = &in->hkl_info;

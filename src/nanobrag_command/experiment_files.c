@@ -36,7 +36,7 @@ static int split_number(struct messages *messages, const char *text, char **file
         *number = atoi(colon + 1);
         return 0;
     }
-    /* without a file before the colon, the whole is the name that is not found */
+    /* if no file has the name before the colon, the whole name is reported */
     const int known = stat(*file, &st) == 0;
     (*file)[colon - text] = ':';
     if (!known) return 0;
@@ -214,7 +214,8 @@ static const struct {
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* 1 where an option states the numbers of a part, or the scene has no such parameters. */
+/* Returns 1 if an option states the numbers of a part, or the scene has no such
+ * parameters. */
 static int part_is_fixed(const struct settings *s, int k)
 {
     const int by_option[PARTS] = {s->matrix != NULL, s->matrix || s->given[OPT_CELL],
@@ -241,7 +242,8 @@ int experiment_begin(struct command *command)
     return lattices_begin(command);
 }
 
-/* The value of a number that changes, and its place in x; params.n: it has none. */
+/* Returns the value of a number that changes; *place is its place in x, params.n if it has
+ * none. */
 static double *value_of(const struct command *command, int k, int i, nb_scene *scene,
                         size_t *place)
 {

@@ -51,8 +51,8 @@ int message_failure(struct messages *messages, const char *format, ...)
     return messages->compat ? EXIT_REFERENCE : EXIT_RUN;
 }
 
-/* The length of a message without the member of a struct that it ends with for users of the
- * library, as in "-cell: gamma is 200 (crystal.cell[5])". */
+/* Returns the length of a message without its end in brackets: the member of a struct, for
+ * users of the library, as in "-cell: gamma is 200 (crystal.cell[5])". */
 static int length_in_words(const char *message)
 {
     static const char *const owners[] = {"crystal.",    "detector.", "beam.",  "scan.",

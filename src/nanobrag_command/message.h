@@ -50,7 +50,7 @@ int message_status(struct messages *messages, nb_status status, const char *mess
 void message_warning(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 void message_note(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 
-/* The same for a note without which a run cannot be repeated: -quiet keeps it. */
+/* The same for a note that is needed to repeat a run: -quiet keeps it. */
 void message_record(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 
 void messages_free(struct messages *messages);

@@ -80,7 +80,7 @@ static int count_values(const struct option *option, int following, char **value
     return following >= option->min ? option->min : -1;
 }
 
-/* 1 for the four kinds of option after which nanoBragg tests no further pattern. */
+/* Returns 1 for the four kinds of option that end nanoBragg's test of further patterns. */
 static int ends_scan(const struct option *option, int nvalues)
 {
     if (!(option->flags & OPTION_LAST)) return 0;

@@ -159,7 +159,7 @@ static int is_value(const struct option *option, const char *text)
     return option_named(text) < 0;
 }
 
-/* 1 when an argument is a value that could also be left out. */
+/* Returns 1 if an argument counts as an optional value of the option. */
 static int may_follow(const struct option *option, const char *text)
 {
     return option->kind == KIND_WORD || option->kind == KIND_INPUT || starts_number(text);

@@ -47,7 +47,7 @@ static const struct {
 
 /* ---- terms ---- */
 
-/* Finds a fact of the run; `said` is what messages call it. Returns 0 where it does not
+/* Finds a fact of the run; `said` is its name in messages. Returns 0 if it does not
  * hold. */
 static int holds_fact(const struct command *command, const char *word, const char **said)
 {
@@ -105,8 +105,8 @@ static const struct event *find(const struct command *command, const char *term)
     return is_met ? last : NULL;
 }
 
-/* Writes a term that holds as the user does to `said`, with the event that it is, or NULL
- * for a fact. Returns 0 for one that does not hold. */
+/* Writes a term that holds to `said`, in the user's words. *event is its option, or NULL
+ * for a fact. Returns 0 if the term does not hold. */
 static int holds(const struct command *command, const char *term, char said[SAID],
                  const struct event **event)
 {
@@ -153,8 +153,8 @@ static void propose(const struct command *command, const char *terms, char said[
 
 /* ---- rules ---- */
 
-/* Applies a rule to one of its terms. `idle` are the options that the rules before found
- * without effect. Returns 0 or the exit status. */
+/* Applies a rule to one of its terms. `idle` marks options that earlier rules found without
+ * effect. Returns 0 or the exit status. */
 static int apply(const struct command *command, const struct rule *rule, const char *term,
                  unsigned char idle[OPT_COUNT])
 {
@@ -177,7 +177,7 @@ static int apply(const struct command *command, const struct rule *rule, const c
     return 0;
 }
 
-/* ---- what sets the same ---- */
+/* ---- options that set the same ---- */
 
 /* Returns the option that counts under a rule: the last one given of rule->others, or else
  * of rule->terms. *role says which of the two holds it, 2 or 1, and *own which holds

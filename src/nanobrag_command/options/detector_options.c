@@ -69,7 +69,8 @@ static void default_beam(const struct settings *s, int convention, double out[2]
     }
 }
 
-/* The place of that beam on the detector: fast, slow from the outer corner. */
+/* Returns the place of the default beam on the detector: fast, slow from the outer
+ * corner. */
 static void default_near(const struct settings *s, int convention, double out[2])
 {
     double xy[2];

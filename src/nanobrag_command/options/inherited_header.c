@@ -87,7 +87,7 @@ static void read_as_nanobragg(const struct header *h)
 
 /* ---- the default profile ---- */
 
-/* Reads a number above 0, for which 0 stands where a program does not know it. */
+/* Reads a number above 0; some programs write 0 for an unknown number. */
 static int read_positive(const struct header *h, const char *key, double *out)
 {
     double value;
@@ -110,8 +110,8 @@ static int read_either(const struct header *h, const char *first, const char *se
     return has[0] || has[1];
 }
 
-/* Beam centres are in mm, but some programs write pixels. Those that lie far beside the
- * detector in mm, and on it in pixels, are taken for pixels. */
+/* Beam centres are in mm, but some programs write pixels. A centre that lies far beside the
+ * detector in mm, and on it in pixels, is taken for pixels. */
 static void check_beam(const struct header *h)
 {
     const struct settings *s = h->s;
@@ -133,8 +133,8 @@ static void check_beam(const struct header *h)
                     h->file, x, y);
 }
 
-/* Reads the beam centre of another program, where the header has none in the usual words
- * and two theta is 0, so that it is the nearest point, too. */
+/* Reads the beam centre in another program's words, if the header has none in the usual
+ * ones and two theta is 0, so that it is the nearest point, too. */
 static void read_other_beam(const struct header *h)
 {
     const struct inherited *from = &h->s->inherited;
@@ -187,7 +187,7 @@ static void check_distances(const struct header *h)
                     h->file, from->close_distance, from->distance, along);
 }
 
-/* A header of programs that write the words of ADSC. Removes from *lacks what it has. */
+/* Reads a header with the keywords of ADSC. Removes from *lacks the numbers that it has. */
 static void read_plain(const struct header *h, unsigned *lacks)
 {
     struct settings *s = h->s;
@@ -248,7 +248,7 @@ static int is_given(const struct event_list *events, const int options[])
     return 0;
 }
 
-/* Says what neither a header nor an option states. */
+/* Warns of numbers that neither a header nor an option states. */
 static void say_lacking(struct messages *messages, const struct event_list *events,
                         const char *file, unsigned lacks)
 {

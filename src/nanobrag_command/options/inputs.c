@@ -233,7 +233,7 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
     return 0;
 }
 
-/* Keep what -boxes auto:N:EDGE asks for; the boxes are found when there is a simulator. */
+/* Keep N and EDGE of -boxes auto:N:EDGE; the boxes are found once there is a simulator. */
 static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages *messages)
 {
     enum { MOST = 1000000, EDGE = 1000 };

@@ -1,6 +1,6 @@
 /*
- * parameter_names.h - the free parameters of a run: those that -param sets and derivatives
- * are taken in. The names are the library's; an index in brackets belongs to the name.
+ * parameter_names.h - the free parameters of a run, which -param sets and derivatives refer
+ * to. The names are the library's; an index in brackets belongs to the name.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include "nanobrag_command/options/settings.h"
 
 struct params {
-    /* number of free parameters; which of them is the start of the rotation */
+    /* number of free parameters; index of the rotation's start */
     size_t n, phi0;
     nb_param *at; /* (n), in the order of the simulator */
     double *x; /* (n) */
@@ -24,9 +24,9 @@ struct params {
     size_t nset;
 };
 
-/* Tell the rule of the mosaic model which widths change, and make the mosaic spread one
- * about three axes, equal until they are set, if `names` has a spread about one of three
- * axes. */
+/* Tell the rule of the mosaic model which widths change. If `names` has a spread about one
+ * of three axes, make the mosaic spread one about each axis; the three are equal until they
+ * are set. */
 void params_prepare(nb_scene *scene, const char *names);
 
 /* The places in x of the parameters that a list names, in its order, each once. */

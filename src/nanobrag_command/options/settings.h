@@ -178,7 +178,7 @@ int settings_finish(struct settings *s, struct messages *messages);
 /* Set the seeds that come from the clock, once settings_finish() has. */
 void settings_reseed(struct settings *s, int64_t seed);
 
-/* 1 when a fit, or the errors of one, are asked for; and a gradient or derivatives. */
+/* Return 1 if a fit or its errors are asked for; and if a gradient or derivatives are. */
 int fit_asked(const struct settings *s);
 int derivatives_asked(const struct settings *s);
 

@@ -43,7 +43,7 @@ static void bin_add(struct bin *bin, double energy, double weight)
     bin->moment += weight * energy;
 }
 
-/* Append a full bin to `out`; one of the energy of the last is joined to it. */
+/* Append a full bin to `out`, or add it to the last bin if that has the same energy. */
 static size_t bin_end(struct bin *bin, struct line *out, size_t n)
 {
     if (!(bin->weight > 0)) return n;

@@ -27,7 +27,7 @@ int spectrum_check_energy(struct messages *messages, const char *file, long at,
 int spectrum_check_weight(struct messages *messages, const char *file, long at,
                           double weight);
 
-/* Warn where the largest energy is one in keV by mistake, which is no error. */
+/* Warn if the largest energy looks like keV by mistake; the file is still accepted. */
 void spectrum_warn_of_units(struct messages *messages, const char *file, double energy);
 
 #endif
