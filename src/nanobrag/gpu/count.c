@@ -10,8 +10,8 @@
 #include "gpu/text/block.h"
 #include "gpu/text/count_parameters.h"
 
-/* RESIDENT bounds the blocks that run on one multiprocessor at once. FOUND is the size in
- * bytes of what one block finds. */
+/* RESIDENT bounds the blocks that run on one multiprocessor at once. FOUND is the size of
+ * one block's result, bytes. */
 enum { RESIDENT = 16, FOUND = sizeof(struct phys_tally) };
 _Static_assert(sizeof(float) <= (size_t)FOUND, "a float fits into FOUND");
 
@@ -29,8 +29,8 @@ static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
     return (int)(needed < most ? needed : most);
 }
 
-/* Send which pixels of an image of panels are shown: those between the panels are not, as
- * those that a mask hides. Nothing is sent again, since neither panels nor mask change. */
+/* Send a map of the pixels that an image of panels shows. It hides pixels between panels
+ * and pixels under the mask. It is sent once, since neither panels nor mask change. */
 static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
                             const struct window *window)
 {
@@ -48,7 +48,7 @@ static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
     return status;
 }
 
-/* Send the mask, or what hides pixels like one, and set its address. */
+/* Send the mask, or the map of pixels that panels show, and set its address. */
 static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
                              const struct window *window, const unsigned char **out)
 {

@@ -22,7 +22,7 @@ void gpu_close(struct gpu *gpu);
 
 /* ---- launches ---- */
 
-/* launches that belong together; the places from n on are 0 */
+/* launches that run as one sequence; launches[n] and later are 0 */
 struct gpu_sequence {
     const char *name; /* for the log */
     int n;
@@ -57,8 +57,7 @@ nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene,
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
                                 const struct job *job, int single);
 
-/* The reason why the device cannot compute a job, in float if that is `single`; NULL: it
- * can. */
+/* Returns why the device cannot compute a job, in float if `single`; NULL: it can. */
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
                         int single);
 
@@ -70,8 +69,8 @@ struct gpu_input {
     int64_t stride[2]; /* of the image on the host, elements: slow, fast */
 };
 
-/* 1 when float may lose the image of a job, which the photons of its brightest pixel then
- * show (rounding_is_lost()). */
+/* Returns 1 if float may lose the image of a job. The photons of its brightest pixel then
+ * show whether it did (rounding_is_lost()). */
 int gpu_may_lose(const struct job *job, int single);
 
 /*

@@ -67,8 +67,8 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
     return NB_OK;
 }
 
-/* Find the recording of a sequence, or make one; *out is NULL where it is to be launched
- * without a graph. */
+/* Find the recording of a sequence, or make one; *out is NULL if the sequence must be
+ * launched without a graph. */
 static nb_status find_recording(nb_context *ctx, struct gpu_scene *scene,
                                 const struct job *job, const struct gpu_sequence *sequence,
                                 void **out)

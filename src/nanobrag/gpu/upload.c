@@ -40,8 +40,8 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 
 /* ---- parameters ---- */
 
-/* The rho from which on the profile of a crystal shape is exactly 0; negative where there
- * is none. phys_exp() gives 0 where the square of e^x would not be a normal number. */
+/* Returns the rho from which the profile of a crystal shape is exactly 0; negative: there
+ * is none. phys_exp() gives 0 if the square of e^x would not be a normal number. */
 static double profile_cutoff(const struct job *job, int single)
 {
     const double fudge = job->frame->fudge;
@@ -53,8 +53,9 @@ static double profile_cutoff(const struct job *job, int single)
     return -1;
 }
 
-/* An upper bound of the largest singular value of G^(1/2) A, with the metric G and the rows
- * A of an orientation, which is the same for all of them: the row norm of A^T G A. */
+/* Returns an upper bound of the largest singular value of G^(1/2) A, with the metric G and
+ * the rows A of an orientation: the row norm of A^T G A. It is the same for all
+ * orientations. */
 static double metric_stretch(const struct phys_frame *frame)
 {
     const double *a = frame->orientation[0].axes, *m = frame->metric;

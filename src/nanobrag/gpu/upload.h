@@ -20,8 +20,9 @@ static inline void *gpu_pointer(const struct gpu_buffer *buffer)
 /* The number of pairs of source and orientation. */
 double gpu_pairs_of(const struct phys_frame *frame);
 
-/* The cost of a row of tiles, in units of what one launch may cost: it takes memory of
- * `bytes`, and each of its samples `effort` times the time of one of an image. */
+/* Returns the cost of a row of tiles, as a fraction of the limit of one launch. The row
+ * takes `bytes` of memory, and each of its samples takes `effort` times as long as a sample
+ * of an image. */
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
                         const struct gpu_layout *layout, double bytes, double effort);
 

@@ -1,6 +1,6 @@
 /*
  * image_launch.c - images on a device: launches one after the other, each with parameters
- * of its own, and their photons, which come back while the next is computed.
+ * of its own. The photons of a launch come back while the next launch computes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -184,8 +184,8 @@ static nb_status launch(const struct image_run *run, const struct gpu_bundle *b,
     return gpu_run_with(run->ctx, run->scene, &view->job, &sequence, p, n * sizeof *p);
 }
 
-/* Compute a launch, and take the photons of the one before meanwhile. Where none come back
- * it is waited for, so that the call can be stopped. */
+/* Compute a launch, and meanwhile take the photons of the launch before. If no photons come
+ * back, wait for the launch, so that the call can be stopped. */
 static nb_status run_launch(void *user, int number)
 {
     struct image_run *run = user;

@@ -36,7 +36,7 @@ nb_status gpu_run_with(nb_context *ctx, struct gpu_scene *scene, const struct jo
                        const struct gpu_sequence *sequence, const void *parameters,
                        size_t bytes);
 
-/* Download the rows of pixels of a strip, or the first rows of memory that begins at it. */
+/* Download the rows of pixels of a strip; `from` is the address of its first row. */
 nb_status gpu_fetch_strip(nb_context *ctx, const struct gpu_scene *scene,
                           const struct job *job, const struct gpu_strip *strip,
                           gpu_address from, double *to);

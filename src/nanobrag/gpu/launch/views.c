@@ -15,11 +15,12 @@ int view_comes_back(const struct gpu_view *view)
     return view->to->device == NB_DEVICE_CPU;
 }
 
-/* Bytes that are copied for a launch, to the device or back: enough launches to copy
- * beside the next, and each with enough blocks to fill a large device. */
+/* Limit of the bytes copied for a launch, to the device or back. It makes several launches,
+ * so that a copy runs beside the next launch, each with enough blocks to fill a large
+ * device. */
 static const double most_copied = 4e6;
 
-/* The cost of a view's rows of tiles, in units of what one launch may cost. */
+/* Returns the cost of a view's rows of tiles, as a fraction of the limit of one launch. */
 static double share_of(const struct image_run *run, const struct gpu_view *view, int rows)
 {
     const double row = (double)view->job.frame->nfast * GPU_SLOW * sizeof(double);
@@ -123,8 +124,8 @@ static int is_alike(const struct gpu_view *a, const struct gpu_view *b)
            && a->layout.parts == b->layout.parts && a->frame_flags == b->frame_flags;
 }
 
-/* A launch has as many blocks for each view as the largest needs. They may be this many
- * times those that have something to do. */
+/* A launch has as many blocks for each view as the largest view needs. The number of all
+ * blocks may be this many times the number of blocks with work. */
 static const double most_empty = 8;
 
 /* Returns 1 and adds a strip of a view to the last launch, if it may compute that too. */

@@ -83,7 +83,7 @@ int views_keep_lost(struct image_run *run);
 /* Returns 1 if the photons of a view come back. */
 int view_comes_back(const struct gpu_view *view);
 
-/* Compute all views, and then those again, in double, that float lost. */
+/* Compute all views; then compute the views that float lost again, in double. */
 nb_status views_run(struct image_run *run);
 
 #endif
