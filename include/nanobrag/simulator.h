@@ -44,12 +44,14 @@
  * nb_loss() and nb_planes(). Each call lists only its further errors:
  *
  *   NB_ERR_ARGUMENT     a NULL that is not allowed; a parameter outside its bounds.
- *   NB_ERR_SHAPE        an array of another size or type; an array on a device that does
- *                       not compute this simulator's images, or that has to be dense there.
+ *   NB_ERR_SHAPE        an array has another size or type; or it lies on a device that
+ *                       does not compute this simulator's images; or it lies on this
+ *                       device and is not dense, and the call needs a dense one there.
  *   NB_ERR_DONATED      an array was donated before.
  *   NB_ERR_SCENE        x gives an impossible geometry.
  *   NB_ERR_UNIT_CELL    x gives a flat cell.
- *   NB_ERR_UNSUPPORTED  a feature that NANOBRAG_STRICT=1 does not allow to be replaced.
+ *   NB_ERR_UNSUPPORTED  compiled mode or the device cannot do this, and NANOBRAG_STRICT=1
+ *                       forbids to fall back on the host or on uncompiled kernels.
  *   NB_ERR_DEVICE       the device failed, and an array lies on it. If all arrays lie on
  *                       the host, the host computes instead.
  *   NB_ERR_CANCELLED    the progress handler stopped the call.
@@ -65,18 +67,20 @@
  *   memory                                       when                        then
  *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
  *   built at run time                                                        context
- *   the rendered tiles in double (with a         first call that needs it    kept by the
- *   point spread and in nb_forward_add() an                                  simulator
- *   image); workspace of tangents, gradients,
- *   normal matrices and planes of background
- *   lists of spots; sums of structure factors    a call needs more           kept, grown
- *   beside planes; copies for a device
- *   or from it, images of nb_forward_batch()
- *   there
- *   the Jacobian of a normal matrix behind a     each call                   freed
- *   point spread (nb_jtj()); the reflections
- *   of nb_simulator_boxes(); on the host a copy
- *   of an image on a device (nb_forward_add())
+ *   photons in double: the rendered tiles, or    first call that needs it    kept by the
+ *   an image (with a point spread, and in                                    simulator
+ *   nb_forward_add()); workspace of tangents,
+ *   of gradients, of normal matrices and of
+ *   planes of background
+ *   lists of spots; sums of structure factors,   a call needs more           kept, grown
+ *   for losses with planes; copies to and from
+ *   a device; on it, the images of
+ *   nb_forward_batch()
+ *   the Jacobian of nb_jtj() with a point        each call                   freed
+ *   spread; the reflections of
+ *   nb_simulator_boxes(); for an image on a
+ *   device, its copy on the host
+ *   (nb_forward_add())
  *
  * SPDX-License-Identifier: MIT
  */
@@ -122,10 +126,10 @@ typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
     /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
-     * point spread; 0: 1e-10, and 1e-5 in single precision. It does not hold beside the ROI
-     * and under the mask. NB_STRATEGY_SPOTS drops at most this from a pixel. In single
-     * precision a tile that would be rounded by more is divided, and computed in double if
-     * that is not enough. */
+     * point spread; 0: 1e-10, and 1e-5 in single precision. Pixels outside the ROI and
+     * masked pixels may have larger errors. NB_STRATEGY_SPOTS drops at most this from a
+     * pixel. In single precision a tile that would be rounded by more is divided. If this
+     * is not enough, the tile is computed in double. */
     double tolerance;
 } nb_options;
 
@@ -144,8 +148,9 @@ typedef struct nb_options {
  *   NB_ERR_SCENE        members contradict each other.
  *   NB_ERR_UNIT_CELL    no cell, or a flat one.
  *   NB_ERR_UNSUPPORTED  an instruction set, point spread or compiled mode that this build
- *                       or machine lacks; or a feature that NANOBRAG_STRICT=1 does not
- *                       allow to be replaced.
+ *                       or machine lacks; or compiled mode or the device cannot do this,
+ *                       and NANOBRAG_STRICT=1 forbids to fall back on the host or on
+ *                       uncompiled kernels.
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -174,8 +179,8 @@ NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param 
  *
  *   names  [in]   as for nb_simulator_create(); a name may be repeated
  *   room   [in]   entries of `index`
- *   index  [out]  (room): their indices in x; those beyond n are not changed. NULL: room
- *                 is 0
+ *   index  [out]  (room): the index in x of each selected parameter. Entries after the
+ *                 n-th are not changed. May be NULL if room is 0
  *   n      [out]  number of selected parameters, which may exceed room
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, an unknown name, or a parameter that the scene does not
@@ -204,9 +209,10 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * Pixels outside the ROI or all boxes, and masked ones, are 0, but a point spread carries
- * their light into their neighbours. A float32 image is the rounded float64 image. The
- * first image that is not dense float64 allocates the rendered tiles as workspace.
+ * A pixel is 0 if it lies outside the ROI, if it lies outside all boxes, or if it is
+ * masked. A point spread still carries the light of such a pixel into its neighbours. A
+ * float32 image is the rounded float64 image. The first image that is not dense float64
+ * allocates the rendered tiles as workspace.
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
  * scene has a point spread. It is complete when the call returns. Earlier work on its
@@ -227,16 +233,20 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *                 differ                                     (n arrays, nslow x nfast)
  *
  * On a CUDA device the images of a small detector are computed together, as many as fit in
- * the device's workspace, with one launch and one copy in each direction. Images are
- * computed one by one on the host, with a point spread, while structure factors are free
- * (F[...], default_f), and if one image fills a launch. For images computed together the
- * call allocates memory and frees it at its end.
+ * the device's workspace, with one launch and one copy in each direction. For them the call
+ * allocates memory and frees it at its end. Images are computed one by one
+ *
+ *   - if the host computes them;
+ *   - with a point spread;
+ *   - if structure factors are free (F[...], default_f);
+ *   - if one image fills a launch.
  *
  * Errors, besides the common ones: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image on
  * a device and a point spread). If an array is wrong nothing is written. If the computation
  * of an image fails, the images before it are complete and those after it are not changed.
- * After NB_ERR_DEVICE and NB_ERR_CANCELLED this also holds for host images computed
- * together with it, while those on the device may be incomplete.
+ * After NB_ERR_DEVICE and NB_ERR_CANCELLED this also holds for the images that were
+ * computed together with the one that failed, if they lie on the host. If they lie on the
+ * device, they may be incomplete.
  */
 NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
                                   nb_array *image);
@@ -268,7 +278,7 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *   - with NB_QUIRK_WATER or NB_QUIRK_LAST_CAPTURE;
  *   - after NANOBRAG_RECOMPILE_LIMIT builds (8), or if one takes longer than
  *     NANOBRAG_COMPILE_TIMEOUT seconds (120);
- *   - along structure factors, for tangents.
+ *   - in nb_jvp(), if a direction changes structure factors.
  *
  * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, ndir < 1, or a
  * number of dx is not finite), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector).
@@ -288,9 +298,10 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *                                                                  (ncot x nparam)
  *
  * Each cotangent takes one pass over the samples, whatever the number of parameters.
- * Strategy, precision and device are as in nb_jvp(), except that NB_STRATEGY_SPOTS adds up
- * the adjoint spot by spot, unless F is interpolated or factors are evaluated for every
- * sample. On a device the cotangents may lie there too, dense.
+ * Strategy, precision and device are as in nb_jvp(), with one exception: NB_STRATEGY_SPOTS
+ * adds up the adjoint spot by spot. It does so unless F is interpolated or factors are
+ * evaluated for every sample. If a device computes the gradients, bar_image may lie on it;
+ * the arrays must then be dense.
  *
  * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1),
  * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or a cotangent on a device
@@ -304,8 +315,9 @@ NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
  * for sim = NULL. */
 NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
 
-/* Results of nb_jtj() and nb_loss(). A member that is not NULL is added to. The dense
- * parameters are all but the nF structure factors F[h,k,l], in the order of x. An element
+/* Results of nb_jtj() and nb_loss(), which add to each member that is not NULL: begin with
+ * zeros. The dense parameters are all but the nF structure factors F[h,k,l], in the order
+ * of x. An element
  * of J^T W J has the unit of the weighted squares, photons^2 for W = 1, over the units of
  * its two parameters. An element of a gradient has the unit of the weighted squares over
  * the unit of its parameter. */
@@ -324,18 +336,22 @@ typedef struct nb_normal {
  *                                                                  (nslow x nfast)
  *   residual  [in]      r = image - data in photons, float32 or float64; NULL: no gradient
  *                                                                  (nslow x nfast)
- *   out       [in,out]  its members that are not NULL are added to
+ *   out       [in,out]  the call adds to its members that are not NULL
  *
  * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread
- * each call allocates an image of the ROI for each dense parameter and four more, and four
- * of the detector, in double, and frees them at its end. Strategy, precision and device are
- * as in nb_jvp().
+ * each call allocates images in double and frees them at its end: ndense + 4 images of the
+ * size of the ROI, and 4 of the size of the detector. Strategy, precision and device are as
+ * in nb_jvp().
  *
- * A device computes normal matrices of up to 32 dense parameters, no structure factor among
- * them, nor default_f if reflections are listed. At most 4 of them (8 in float) may be
- * parameters that rotate or weight orientations differently: phi0, osc, spindle, mosaic
- * spread and domain weights, and with an anisotropic spread also cell and misset. Otherwise
- * the host computes. weight and residual may lie on the device, dense.
+ * A device computes a normal matrix under three conditions; else the host computes it.
+ *
+ *   - There are at most 32 free parameters, all of them dense.
+ *   - default_f is not free, or no reflections are listed.
+ *   - At most 4 of the free parameters (8 in float) rotate some orientations more than
+ *     others, or change weights of orientations. These parameters are phi0, osc, spindle,
+ *     mosaic spread and domain weights; with an anisotropic spread also cell and misset.
+ *
+ * weight and residual may lie on this device; they must then be dense.
  *
  * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or a gradient is
  * wanted without a residual), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or
@@ -349,7 +365,7 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * are the computed photons, y the observed photons and w the weight of the pixel.
  *
  * In NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y.
- * v_y is taken at y = 0 for negative y, and as 1 where it is 0.
+ * For negative y, v_y is v at I = 0 instead. If v_y comes out as 0, it is set to 1.
  *
  * NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson
  * distribution and of a normal distribution with variance v, less their values at I = y:
@@ -379,9 +395,10 @@ enum nb_loss_kind {
 };
 
 /*
- * A background that is fitted with the image: for every x the one that makes the loss
- * least. It is no parameter, and the loss stays a function of x alone (variable projection:
- * Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15).
+ * A background that nb_loss() fits at every x: it adds to the image the background with the
+ * smallest loss. The background is no parameter, and the loss stays a function of x alone
+ * (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
+ * docs/theory.md, 15).
  *
  *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box. It adds
  *              a + b (f - f0) + c (s - s0) photons to pixel (s, f), with (s0, f0) the
@@ -389,16 +406,16 @@ enum nb_loss_kind {
  *              of several boxes belongs to the first of them
  *
  * NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative
- * in their box. Where only a plane that is negative somewhere would be better, the plane is
- * 0 in a corner, along an edge or everywhere. With every other loss a plane may have any
- * sign.
+ * in their box. If the loss alone would make a plane negative in a part of the box, the
+ * fitted plane is 0 in a corner, along an edge or everywhere. With every other loss a plane
+ * may have any sign.
  *
- * A plane of NB_LOSS_READOUT is the first minimum downhill from a plane of least squares.
- * There is no other minimum where no pixel is saturated and all have
- * 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY may
- * have several minima. The fit finds two and takes the lower one: it reaches the first
- * while delta falls from the spread of the data, and the second from the plane of
- * NB_LOSS_HUBER.
+ * For NB_LOSS_READOUT the search begins at a plane of least squares, goes downhill and
+ * takes the first minimum. This is the only minimum if no pixel is saturated and all pixels
+ * have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY
+ * may have several minima. Two searches each find one, and the lower one counts. The first
+ * search lowers delta step by step, from the spread of the data. The second begins at the
+ * plane of NB_LOSS_HUBER.
  *
  * Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. Terms that the
  * counting pixels do not determine are 0: all three if there is no such pixel; b and c for
@@ -425,21 +442,22 @@ typedef struct nb_target {
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   target  [in]      the observed photons and the loss
  *   value   [out]     the loss
- *   out     [in,out]  NULL: the value alone. Else its members that are not NULL are added
- *                     to: gradient by dL/dx; matrix, diagonal and coupling by J^T W J with
- *                     W = curvature of L, which is never negative
+ *   out     [in,out]  NULL: the value alone. Else the call adds to its members that are
+ *                     not NULL: dL/dx to the gradient; J^T W J to matrix, diagonal and
+ *                     coupling, with W = curvature of L, which is never negative
  *
  * Value and gradient take one pass over the samples; NB_STRATEGY_SPOTS takes one for the
  * image and one for its adjoint. A device computes gradients as in nb_vjp(), normal
  * matrices as in nb_jtj(), and the value alone wherever it computes images. observed and
- * weight may lie on the device, dense.
+ * weight may lie on this device; they must then be dense.
  *
  * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is taken
  * at fixed planes. With J_P the derivatives by the planes, the matrix is
- * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. Its inverse holds the errors of x with
- * the planes free; planes that are 0 somewhere stay so in J_P. With planes a pass for the
- * image comes first. This is one pass more for a matrix by NB_STRATEGY_SPOTS, and for a
- * matrix or a gradient by NB_STRATEGY_LANES.
+ * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. The inverse of this matrix gives the
+ * errors of x if the planes are free too. Where a plane is 0, J_P keeps it 0.
+ *
+ * With planes the call first computes the image. So NB_STRATEGY_SPOTS makes one pass more
+ * for a matrix. NB_STRATEGY_LANES makes one pass more for a gradient or a matrix.
  *
  * Errors, in place of the common ones where they differ:
  *   NB_ERR_ARGUMENT     target, observed or value is NULL; an unknown kind or background; a
@@ -481,17 +499,18 @@ NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *
  *
  *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
  *                      of CUDA's runtime; or NB_STREAM_LEGACY or NB_STREAM_PER_THREAD, its
- *                      default streams. NULL: a stream of the library that waits for no
- *                      other, as before the first call
+ *                      default streams. NULL: a stream of the library, which is also used
+ *                      before the first call. It does not wait for other streams
  *
  * Other libraries call the legacy default stream 0. In PyTorch
- * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen; passed on
- * as it is, that is NULL here, and nothing orders the two: pass NB_STREAM_LEGACY in place
- * of 0. JAX gives a custom call its stream, which is passed on as it is.
+ * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen. Here 0 is
+ * NULL, the stream of the library, which does not wait for the work of PyTorch. So pass
+ * NB_STREAM_LEGACY in place of 0. JAX gives a custom call its stream: pass it on unchanged.
  *
- * The caller keeps the stream alive while the simulator uses it. A stream that is being
- * captured into a graph is refused, here and by the calls that use it: they wait for their
- * results. A simulator that computes on the host accepts any stream and does not use it.
+ * The caller keeps the stream alive while the simulator uses it. This call refuses a stream
+ * that is being captured into a graph. Later calls refuse it too if a capture has begun
+ * meanwhile, because they wait for their results. A simulator that computes on the host
+ * accepts any stream and does not use it.
  *
  * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
  * being captured; the previous stream then stays in use), NB_ERR_DEVICE.

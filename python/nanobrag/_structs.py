@@ -288,19 +288,19 @@ class Strategy(IntEnum):
 class LossKind(IntEnum):
     """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
     the computed photons, y the observed photons and w the weight of the pixel. In
-    NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y. v_y is
-    taken at y = 0 for negative y, and as 1 where it is 0. NB_LOSS_POISSON and NB_LOSS_READOUT
-    are negative log-likelihoods of the Poisson distribution and of a normal distribution with
-    variance v, less their values at I = y: half a deviance (McCullagh & Nelder, Generalized
-    Linear Models, 2.3). Both are 0 where I = y. NB_LOSS_POISSON is never below 0 for y >= 0,
-    with y log(y) = 0 at y = 0. NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about
-    -1/(8 v gain^2), because log(v) falls with I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist.
-    35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813). With
-    NB_LOSS_CAUCHY the pull of a pixel falls again beyond delta, so that a hot pixel counts for
-    nothing. The curvature of both is the weight of reweighted least squares, |slope/(I - y)|:
-    it is positive where the second derivative is not. A pixel with y >= saturation held at
-    least that many photons. Up to I = saturation it has the loss for y = saturation; for larger
-    I its loss is 0."""
+    NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y. For
+    negative y, v_y is v at I = 0 instead. If v_y comes out as 0, it is set to 1.
+    NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson distribution
+    and of a normal distribution with variance v, less their values at I = y: half a deviance
+    (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y.
+    NB_LOSS_POISSON is never below 0 for y >= 0, with y log(y) = 0 at y = 0. NB_LOSS_READOUT
+    falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with
+    I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
+    Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY the pull of a pixel falls again
+    beyond delta, so that a hot pixel counts for nothing. The curvature of both is the weight of
+    reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
+    not. A pixel with y >= saturation held at least that many photons. Up to I = saturation it
+    has the loss for y = saturation; for larger I its loss is 0."""
 
     GAUSS = 0
     """L = w (I - y)^2/2; curvature w"""
@@ -315,25 +315,25 @@ class LossKind(IntEnum):
 
 
 class BackgroundKind(IntEnum):
-    """A background that is fitted with the image: for every x the one that makes the loss least.
-    It is no parameter, and the loss stays a function of x alone (variable projection: Golub &
-    Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15). NB_BACKGROUND_PLANES a
-    plane in each box of nb_detector.box. It adds a + b (f - f0) + c (s - s0) photons to pixel
-    (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 -
-    1)/2. A pixel of several boxes belongs to the first of them NB_LOSS_POISSON and
-    NB_LOSS_READOUT count photons, so their planes are nowhere negative in their box. Where only
-    a plane that is negative somewhere would be better, the plane is 0 in a corner, along an
-    edge or everywhere. With every other loss a plane may have any sign. A plane of
-    NB_LOSS_READOUT is the first minimum downhill from a plane of least squares. There is no
-    other minimum where no pixel is saturated and all have 2 (y + gain sigma_readout^2)^2 > v,
-    because the loss then is convex. NB_LOSS_CAUCHY may have several minima. The fit finds two
-    and takes the lower one: it reaches the first while delta falls from the spread of the data,
-    and the second from the plane of NB_LOSS_HUBER. Masked pixels, pixels outside the ROI and
-    pixels of weight 0 do not count. Terms that the counting pixels do not determine are 0: all
-    three if there is no such pixel; b and c for a single pixel; b if the pixels lie in one
-    column; c if they lie in one row or along another line. Saturated pixels do not decide on
-    the slopes. If all pixels are saturated, a is as large as they demand, and the loss of the
-    box is 0."""
+    """A background that nb_loss() fits at every x: it adds to the image the background with the
+    smallest loss. The background is no parameter, and the loss stays a function of x alone
+    (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md,
+    15). NB_BACKGROUND_PLANES a plane in each box of nb_detector.box. It adds a + b (f - f0) + c
+    (s - s0) photons to pixel (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2
+    and (fast0 + fast1 - 1)/2. A pixel of several boxes belongs to the first of them
+    NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative in
+    their box. If the loss alone would make a plane negative in a part of the box, the fitted
+    plane is 0 in a corner, along an edge or everywhere. With every other loss a plane may have
+    any sign. For NB_LOSS_READOUT the search begins at a plane of least squares, goes downhill
+    and takes the first minimum. This is the only minimum if no pixel is saturated and all
+    pixels have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
+    NB_LOSS_CAUCHY may have several minima. Two searches each find one, and the lower one
+    counts. The first search lowers delta step by step, from the spread of the data. The second
+    begins at the plane of NB_LOSS_HUBER. Masked pixels, pixels outside the ROI and pixels of
+    weight 0 do not count. Terms that the counting pixels do not determine are 0: all three if
+    there is no such pixel; b and c for a single pixel; b if the pixels lie in one column; c if
+    they lie in one row or along another line. Saturated pixels do not decide on the slopes. If
+    all pixels are saturated, a is as large as they demand, and the loss of the box is 0."""
 
     PLANES = 1
 
@@ -1090,10 +1090,10 @@ class Options(Struct):
             enum nb_strategy
         tolerance:
             Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
-            point spread; 0: 1e-10, and 1e-5 in single precision. It does not hold beside the
-            ROI and under the mask. NB_STRATEGY_SPOTS drops at most this from a pixel. In single
-            precision a tile that would be rounded by more is divided, and computed in double if
-            that is not enough.
+            point spread; 0: 1e-10, and 1e-5 in single precision. Pixels outside the ROI and
+            masked pixels may have larger errors. NB_STRATEGY_SPOTS drops at most this from a
+            pixel. In single precision a tile that would be rounded by more is divided. If this
+            is not enough, the tile is computed in double.
     """
 
     _c = "nb_options"
