@@ -183,7 +183,8 @@ int command_settings(struct command *command);
 int command_scene(struct command *command);
 void command_free(struct command *command);
 
-/* Make a context as the options ask for, compiled mode apart. */
+/* Make a context as the options ask for. Its compiled mode is the argument `compile` (enum
+ * nb_compile), not the option. */
 nb_status command_context(struct command *command, int compile, nb_context **out);
 
 /* Create one simulator from command->s->scene, and apply -param. It serves the whole sweep,

@@ -91,7 +91,8 @@ static nb_status without_memory(void)
     return status;
 }
 
-/* no call of this version returns NB_ERR_DEVICE: it runs on the host */
+/* NB_ERR_DEVICE takes an array on a device that fails: see
+ * tests/backend/test_device_arrays.c */
 static int every_status(void)
 {
     nb_scene scene = scenes_base(), flat = scene, torn = scene, curved = scene;

@@ -1,6 +1,8 @@
 /*
- * api/create.c - making a simulator: it resolves the scene, adds up the sizes of all
- * arrays, allocates them in one arena, and fills those that do not depend on x.
+ * api/create.c - making a simulator: it resolves the scene, adds up the sizes of the arrays
+ * that every call needs, allocates them, and fills those that do not depend on x. They lie
+ * in one arena, but lists of panels and lattices have arenas of their own. Later calls add
+ * the other arenas of state.h when they first need them.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -68,7 +68,8 @@ static inline void linear_rotate_tangent(const double *k, const double *k_dot, d
     linear_copy(r, out);
 }
 
-/* Angles of 0 are not skipped, because their tangents need not be 0. */
+/* Computes the tangent of v after rotations by three angles about x, y and z. If an angle
+ * is 0, the rotation of v is skipped, but not its tangent, which need not be 0. */
 static inline void linear_rotate_xyz_tangent(const double degree[3],
                                              const double degree_dot[3], const double *v,
                                              const double *v_dot, double *out)

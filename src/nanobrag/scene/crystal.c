@@ -267,9 +267,11 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6])
            - n[2] * ab * ab;
 }
 
-/* Returns the edge of a cube with the volume of the crystal: rho = edge |dh a* + dk b* + dl
- * c*|. nanoBragg takes the number of cells for the volume. Returns 0 for shapes with the
- * metric of N. */
+/* Returns the edge, A, in rho = edge |dh a* + dk b* + dl c*|. For gauss_star this is the
+ * edge of a cube with the volume of a rectangular box of N_a |a| x N_b |b| x N_c |c|, so it
+ * does not depend on the angles of the cell. For gauss and tophat nanoBragg has the number
+ * of cells in place of an edge: with NB_QUIRK_GAUSS_METRIC this number is returned. Returns
+ * 0 for shapes with the metric of N. */
 static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
                         double cells)
 {

@@ -73,7 +73,7 @@ struct nb_simulator {
     struct scene_fixed fixed;
     struct phys_spec spec;
     struct policy policy;
-    struct plans plans; /* of compiled mode, which counts its calls in it */
+    struct plans plans; /* of compiled mode, with counters of its calls */
     struct window window; /* of images */
     struct window lit; /* rendered pixels plus the margin that a point spread needs; empty
                           without one */

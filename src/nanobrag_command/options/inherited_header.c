@@ -187,7 +187,9 @@ static void check_distances(const struct header *h)
                     h->file, from->close_distance, from->distance, along);
 }
 
-/* Reads a header with the keywords of ADSC. Removes from *lacks the numbers that it has. */
+/* Reads a header in the keywords of ADSC's detectors, which many programs write. Among
+ * them ADC_OFFSET shows that nanobrag wrote it. Removes from *lacks the numbers that the
+ * header has. */
 static void read_plain(const struct header *h, unsigned *lacks)
 {
     struct settings *s = h->s;

@@ -226,7 +226,8 @@ static void eliminate_all(const struct plane_work *w)
     }
 }
 
-/* Adds K^T V K or K^T D K. */
+/* Adds K^T V K or K^T D K, with the columns K in w->column. `weight` holds the diagonal: V,
+ * the expected square of each pixel's slope, or D, its expected curvature. */
 static void add_products(const struct plane_work *w, const double *weight, nb_normal *out)
 {
     const size_t packed = w->first[w->scene.detector.nbox];

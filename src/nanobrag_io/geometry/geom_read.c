@@ -102,8 +102,9 @@ static nb_status check_ranges(const struct geom *g, const struct geom_panel *p)
     return NB_OK;
 }
 
-/* Checks the axes of the data: fs, ss before it, no gap; dim0 = ss and dim1 = fs are the
- * default. */
+/* Checks the dimN of a panel, the axes of its data. One axis is ss, a later one is fs, and
+ * at most one is the frame (%). No number N may be left out. The default is dim0 = ss and
+ * dim1 = fs. */
 static nb_status complete_dims(const struct geom *g, struct geom_panel *p)
 {
     int n = 0, at[2] = {-1, -1}, frames = 0;

@@ -43,7 +43,8 @@ int truth_default(struct run *run)
     if (!name) return message_failure(run->command.messages, "out of memory");
     const char *const base = output_base(name);
     const char *end = output_extension(name);
-    /* numbers that this run gives are left out; others may tell runs apart */
+    /* With -images the name of each image ends with its number, which is cut off. Without,
+     * digits at the end may tell runs apart, so they stay. */
     const int numbers = s->given[OPT_IMAGES] && image_format(s) != IMAGE_NXMX;
     while (numbers && end > base && strchr("0123456789_", end[-1])) end--;
     const size_t n = (size_t)(end - name);

@@ -18,7 +18,7 @@
 enum {
     CUBIN_KEY = SHA256_DIGEST, /* bytes */
     CUBIN_HEADER = 64, /* before the code */
-    CUBIN_MOST = 1 << 26 /* of one file; larger ones are not saved */
+    CUBIN_MOST = 1 << 26 /* bytes of one file; larger files are not saved */
 };
 
 /* bytes of all files; above it the least recently used files are removed */

@@ -309,7 +309,7 @@ static void load_weights(const struct batch *batch, double per, const double *we
     for (int i = n; i < batch->padded; i++) to[i] = 0;
 }
 
-/* Adds `scale` times the cotangents of the numbers of cells. */
+/* Adds scale at->number, cotangents of the numbers of n cells, to their places in grid. */
 static void add_numbers(const struct form *f, int n, const struct cells *at, double scale,
                         double *grid)
 {

@@ -23,8 +23,10 @@ struct tangents {
         numbers; /* bit i: number i of the frame changes along some of them */
 };
 
-/* The derivatives by the structure factors. A tile depends on few of them, so only those
- * have a column, which holds one number for each pixel. */
+/* The derivatives by the structure factors. A tile depends on few structure factors, so
+ * only these have a column, which holds one number for each pixel. The owner of a column is
+ * the number of its structure factor. Several places of the box may hold the same structure
+ * factor: they have one owner, and their derivatives go to one column. */
 struct columns {
     const int *owner; /* (box) owner of the column of a place; below 0: none */
     int *at; /* (owners) number of the column; -1: no column yet */

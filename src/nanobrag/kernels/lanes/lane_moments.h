@@ -56,7 +56,9 @@ struct moments {
     /* Writes out[k] = sum of w a[k], k < count. */
     void (*products)(int n, const real *w, int count, real *const *a, double *out);
 
-    /* `radial` is 1 where the distance depends on the place, else 0. */
+    /* Returns the sums over lanes of the cotangents of the samples' places on the detector.
+     * `radial` is 1 if the distance from the crystal depends on the place, and 0 on a
+     * curved detector, where it is the same for all samples. */
     struct place_moments (*place)(const struct lanes *l, const struct cotangent *p,
                                   real radial);
 

@@ -155,9 +155,10 @@ static inline double plane_value(const double *at, int positive, double u, doubl
     return positive && plane < rounding ? 0 : plane;
 }
 
-/* Returns 1 if the plane at a pixel is free to change. Where the plane is 0 its free
- * directions add up to 0, except for rounding; a dark pixel's curvature could magnify
- * that. */
+/* Returns 1 if the plane may change at a pixel. A plane that may not be negative stays 0
+ * where it is 0: there the allowed changes of its three terms cancel, except for rounding
+ * errors. With a 1 these errors would count, times the curvature of the pixel, which is
+ * large if it is dark. */
 static inline int plane_moves(const struct plane *plane, double u, double v)
 {
     return !plane->positive || plane_value(plane->at, 1, u, v) > 0;

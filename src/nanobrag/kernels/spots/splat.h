@@ -28,8 +28,9 @@ struct pair {
     const struct phys_source *source;
     const double *axes, *stars; /* rows a, b, c and a*, b*, c* */
     double radius; /* radius of a spot in reciprocal space, 1/A */
-    double rho2; /* rho^2 of the profile at that radius where spots are narrow, that is,
-                    where no sample within it is nearer to another reflection; else 0 */
+    double rho2; /* rho^2 of the profile at `radius` from a reflection. 0 if spots are not
+                    narrow: a sample within `radius` of a reflection may then be nearer to
+                    another one */
     float margin; /* rounding error of splat_kernels.scan, 1/A^2 */
     double weight; /* product of the two weights */
     int index, orientation; /* numbers of the source and of the orientation in the frame */

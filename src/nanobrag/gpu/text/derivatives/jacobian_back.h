@@ -256,9 +256,10 @@ PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
                 && PHYS_LAST_fudge == PHYS_AT_fudge,
             "lattice_slopes() computes the derivatives of close_sums() in this order");
 
-/* Adds the derivatives by the metric (hh kk ll hk hl kl), which are `by` times the fudge
- * factor, and by the fudge factor. F^2 depends on both only through fudge rho^2, and rho^2
- * is linear in the metric. */
+/* Adds the derivatives of F^2 with respect to the metric (hh kk ll hk hl kl) and the fudge
+ * factor. The array `by` holds the derivatives with respect to the metric, divided by the
+ * fudge factor. It serves both, because F^2 depends on metric and fudge only through
+ * fudge rho^2, and rho^2 is linear in the metric. */
 PHYS_FN void close_width(const struct phys_crystal *c, real weight,
                          const real by[JACOBIAN_CRYSTAL], real *number)
 {

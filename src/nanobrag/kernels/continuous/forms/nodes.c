@@ -293,10 +293,12 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
     if (n->along != ALONG_PHI) to->z0 += sum_of(z_bar);
 }
 
-/* Adds to the cotangents of detector and beam, given those by the places k (d - s). A beam
- * that turns with the detector changes k (d - s) far less than k d and k s. So both use the
- * same sum of the cotangents, through the direction d of one node near the middle. The
- * corrections for the other nodes are small, and so is their rounding. */
+/* Adds to the cotangents of detector and beam, given p_bar, the cotangents of the places
+ * k (d - s). If the beam turns with the detector, k d and k s change far more than their
+ * difference. So the cotangents of the detector (by k d) and of the beam (by k s) come from
+ * one and the same sum of p_bar, and its rounding errors cancel. The detector takes this
+ * sum as if all nodes had d0, the direction d of one node near the middle. The corrections
+ * for the other nodes are small, and so is their rounding. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {

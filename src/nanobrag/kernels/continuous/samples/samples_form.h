@@ -58,9 +58,10 @@ PHYS_FN real quartic(const real *c, real a, real b)
     return b0 + b * (b1 + b * (b2 + b * (c[9] + a * c[13] + b * c[14])));
 }
 
-/* Returns Mills' ratio, the integral of exp((x^2 - t^2)/2) over t from x to infinity, from
- * s = (x - 4)/(x + 4). It is a minimax fit of the ratio times exp(-x^2/2), with error
- * 1.4e-15 (2e-8 in float) and none at x = 0. */
+/* Returns Mills' ratio of x, the integral of exp((x^2 - t^2)/2) over t from x to infinity.
+ * The argument is s = (x - 4)/(x + 4). The ratio is a minimax polynomial in s, without
+ * error at x = 0. Elsewhere its error times exp(-x^2/2) is at most 1.4e-15 (2e-8 in float);
+ * callers multiply the ratio by exp(-x^2/2). */
 PHYS_FN real mills(real s)
 {
 #ifdef PHYS_SINGLE

@@ -10,7 +10,8 @@
 
 #include "kernels/continuous/samples/samples_batch.h"
 
-/* The numbers of a cell: value, slope and second derivative at either end. */
+/* The numbers of a cell of a spectrum's row. Number k is the value (k >> 1 is 0), slope (1)
+ * or second derivative (2) at the cell's lower (k & 1 is 0) or upper end (1). */
 enum { CELL = 6 };
 
 /* One plane of a batch. */
