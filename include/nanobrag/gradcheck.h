@@ -155,8 +155,9 @@ NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
  *   NB_ERR_DONATED      bar_image has NB_DONATE, which is allowed only with compiled mode
  *                       off, or NB_DONATED.
  *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
- *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector; or a feature that
- *                       NANOBRAG_STRICT=1 does not allow to be replaced.
+ *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector; or compiled mode or the
+ *                       device cannot do this, and NANOBRAG_STRICT=1 forbids to fall back
+ *                       on the host or on uncompiled kernels.
  *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_image,

@@ -57,10 +57,10 @@ NB_BEGIN_DECLS
  *
  * Errors: NB_ERR_ARGUMENT also for a factor that is not finite; NB_ERR_SHAPE also for a
  * view with strides on a device; NB_ERR_UNSUPPORTED (an image on a device and a point
- * spread, or a feature that NANOBRAG_STRICT=1 does not allow to be replaced);
- * NB_ERR_DEVICE (the device failed, and the image lies on it); NB_ERR_CANCELLED;
- * NB_ERR_MEMORY. After an error nothing has been added, but some pixels of an image on a
- * device may be sums after NB_ERR_DEVICE.
+ * spread; or compiled mode or the device cannot do this, and NANOBRAG_STRICT=1 forbids to
+ * fall back); NB_ERR_DEVICE (the device failed, and the image lies on it);
+ * NB_ERR_CANCELLED; NB_ERR_MEMORY. After an error nothing has been added, but some pixels
+ * of an image on a device may be sums after NB_ERR_DEVICE.
  */
 NB_API nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor,
                                 nb_array *image);
@@ -147,7 +147,8 @@ typedef struct nb_digitizer {
  *   NB_ERR_ARGUMENT     scale or offset out of range; arrays that overlap in another way.
  *   NB_ERR_SHAPE        one array on a device and one on the host.
  *   NB_ERR_UNSUPPORTED  on a device: NB_QUIRK_NOISE, or counts in the memory of the image;
- *                       or a feature that NANOBRAG_STRICT=1 does not allow to be replaced.
+ *                       or compiled mode or the device cannot do this, and
+ *                       NANOBRAG_STRICT=1 forbids to fall back.
  *   NB_ERR_DEVICE, NB_ERR_MEMORY.
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
