@@ -80,7 +80,8 @@
  *   spread; the reflections of
  *   nb_simulator_boxes(); for an image on a
  *   device, its copy on the host
- *   (nb_forward_add())
+ *   (nb_forward_add()); for continuous
+ *   crystals, lists of crystals and lines
  *
  * SPDX-License-Identifier: MIT
  */
