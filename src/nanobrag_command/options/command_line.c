@@ -236,3 +236,10 @@ const char *events_text(const struct event_list *events, int option)
         if (events->at[i].option == option) text = events->at[i].text;
     return text;
 }
+
+int event_choice(const struct event *e)
+{
+    const char *const values = option_at(e->option)->values;
+    const int found = e->text ? option_choice(values, e->text, strlen(e->text)) : 0;
+    return found < 0 ? 0 : found;
+}

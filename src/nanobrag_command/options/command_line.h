@@ -22,6 +22,10 @@ struct event {
     int64_t integer[EVENT_VALUES];
 };
 
+/* The number of the event's word among the choices of its option, from 0 on; 0 where it is
+ * none of them. */
+int event_choice(const struct event *e);
+
 struct event_list {
     struct event *at;
     size_t n;

@@ -181,8 +181,7 @@ static void apply(struct settings *s, const struct event *e)
     const int64_t whole = e->integer[0];
     const int count = (int)whole;
     const char *const text = e->text;
-    const char *const values = option_at(e->option)->values;
-    const int choice = text ? option_choice(values, text, strlen(text)) : -1;
+    const int choice = event_choice(e);
 #define NO_SETTING (void)0
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
                group, flags, sets, help)                                                   \

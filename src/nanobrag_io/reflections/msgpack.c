@@ -56,11 +56,11 @@ static const struct {
  * highest bit is set. */
 static int set_integer(uint64_t number, int width, int with_sign, struct msgpack_item *out)
 {
-    const int shift = 64 - 8 * width;
+    const uint64_t sign = with_sign && width > 0 ? (uint64_t)1 << (8 * width - 1) : 0;
 
     out->kind = MSGPACK_INT;
     if (with_sign)
-        out->number = (int64_t)(number << shift) >> shift;
+        out->number = (int64_t)((number ^ sign) - sign);
     else
         out->number = number > INT64_MAX ? INT64_MAX : (int64_t)number;
     return 1;
