@@ -106,13 +106,13 @@ static int table_written_back(void)
 
 static int table_made(void)
 {
-    static const double z[2] = {1, NAN};
+    static const double z[2] = {1, NAN}, before[2] = {7, 8};
     static const int32_t id[2] = {3, 4};
     nb_reflections *t = NULL, *again = NULL;
     const double *found;
 
     check_ok(nb_reflections_create(ctx, 2, &t), "create");
-    check_ok(nb_reflections_set(ctx, t, "z", NB_COLUMN_DOUBLE, id), "set");
+    check_ok(nb_reflections_set(ctx, t, "z", NB_COLUMN_DOUBLE, before), "set");
     check_ok(nb_reflections_set(ctx, t, "id", NB_COLUMN_INT, id), "set");
     check_ok(nb_reflections_set(ctx, t, "z", NB_COLUMN_DOUBLE, z), "replace");
     for (int i = 9; i >= 0; i--)
