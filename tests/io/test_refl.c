@@ -135,9 +135,9 @@ static int table_made(void)
                   "a type", "");
     check_refused(nb_reflections_set(ctx, t, "a", NB_COLUMN_INT, NULL), NB_ERR_ARGUMENT,
                   "data is NULL", "");
+    nb_reflections_free(again);
     check_refused(nb_reflections_create(ctx, (size_t)1 << 31, &again), NB_ERR_ARGUMENT,
                   "at most 2147483647", "");
-    nb_reflections_free(again);
     nb_reflections_free(t);
     return TAP_PASS;
 }
