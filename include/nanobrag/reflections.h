@@ -15,6 +15,7 @@
  * A file is MessagePack, plain or compressed by gzip. Columns of other types (shoeboxes)
  * are kept as the file has them, so that writing gives them back. Units and meanings of
  * columns are DIALS' own: pixels from the corner of a panel, fast axis first; mm; radians.
+ * Numbers of a file are little-endian, and so must be the host's.
  *
  * SPDX-License-Identifier: MIT
  */
