@@ -28,7 +28,8 @@ static int on_progress(void *user, double fraction)
 nb_status command_context(struct command *command, int compile, nb_context **out)
 {
     const struct settings *s = command->s;
-    /* as many as asked for by the options or the environment, or a share of the machine */
+    /* Several processes share the machine: each takes its share of the cores, unless an
+     * option or the environment states the number of threads. */
     const int shares = !s->threads && command->several && !getenv("NANOBRAG_THREADS")
                        && !getenv("OMP_NUM_THREADS");
     const nb_context_options options = {.threads = shares ? command->threads : s->threads,
@@ -46,8 +47,9 @@ static int library_failed(struct command *command, nb_status status)
     return message_status(command->messages, status, nb_context_message(command->ctx), 0);
 }
 
-/* Clear the numbers that options stated for nanoBragg's report: -param and -shots change
- * them. */
+/* The report in nanoBragg's words prints the beam centre and the nearest point as options
+ * stated them. With -param or -shots the detector may have moved, so the report gets the
+ * computed points. */
 static void drop_statements(struct command *command)
 {
     struct settings *s = command->s;
@@ -57,7 +59,8 @@ static void drop_statements(struct command *command)
     s->report_close[1] = command->description.close_slow;
 }
 
-/* Find the boxes of -boxes auto, and create the simulator again with them. */
+/* Find the boxes of -boxes auto, and create the simulator again with them. Returns 0 or the
+ * exit status. */
 static int find_boxes(struct command *command, const char *names)
 {
     struct settings *s = command->s;
@@ -78,7 +81,8 @@ static int find_boxes(struct command *command, const char *names)
     return status == NB_OK ? 0 : library_failed(command, status);
 }
 
-/* Let the images of a sweep drift about their middle. */
+/* Make the middle of a sweep the phi at which the crystal's drift is 0, unless -drift_phi
+ * states one. */
 static void place_drift(struct settings *s)
 {
     nb_scan *const scan = &s->scene.scan;
@@ -87,7 +91,8 @@ static void place_drift(struct settings *s)
     s->scene.given |= NB_GIVEN_DRIFT_PHI;
 }
 
-/* Create the simulator of parameters `names`, and apply -param. */
+/* Create the simulator with `names` as free parameters; apply -param, -shots and -boxes
+ * auto. */
 static int create_named(struct command *command, const struct event_list *events,
                         const char *names)
 {
@@ -142,7 +147,7 @@ static int create_context(struct command *command)
     return status == NB_OK ? 0 : message_status(command->messages, status, "", 0);
 }
 
-/* Take the geometry from files, then apply the options. */
+/* Take the geometry from -mask, -img, -expt, -xparm and -geom, then apply all options. */
 static int inherit(struct command *command)
 {
     struct settings *const s = command->s;
@@ -169,7 +174,7 @@ int command_settings(struct command *command)
     if (code) return code;
     messages->quiet = s->quiet;
     s->full_report = !s->quiet && (s->compat || s->verbose);
-    /* stdout has only the numbers of -json; notes go to stderr */
+    /* with -json - or -gradfile - only numbers go to stdout; notes go to stderr */
     if (names_stdout(s->json) || names_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
     code = constraints_check(command);

@@ -1,6 +1,6 @@
 /*
- * command.h - a command line as a scene and its simulator: the settings of the options, the
- * files that they name, and the free parameters.
+ * command.h - turns a command line into a scene and its simulator: settings by the options,
+ * the contents of the files that they name, and the free parameters.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,41 +21,41 @@
 struct command;
 struct shots; /* shots/shots.h */
 
-/* everything that was read from files */
+/* what was read from files */
 struct inputs {
     struct mask mask;
     nb_hkl *hkl;
     nb_hkl_info hkl_info;
-    nb_structure *structure; /* of -pdb, or NULL */
-    nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
-    nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
-    nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
-    nb_geometry *geometry; /* of -geom, or of -expt with several panels; or NULL */
-    int from_dump; /* 1: the reflections came from a dump */
-    nb_source *sources; /* of -sourcefile or -spectrum */
-    int *box; /* four numbers each, as in nb_detector */
-    double (*positions)[3]; /* of the sources, as in the file */
+    nb_structure *structure; /* the model of -pdb, or NULL */
+    nb_crystal_info crystal; /* from -pdb or -mtz; without both, noperator is 0 */
+    nb_fcalc fcalc; /* how `hkl` was calculated from the model of -pdb */
+    nb_experiment experiment; /* from -expt or -xparm; without both, found is 0 */
+    nb_geometry *geometry; /* panels of -geom, or of an -expt with several; else NULL */
+    int from_dump; /* 1: the reflections were read from the file of -dump */
+    nb_source *sources; /* from -sourcefile, -spectrum or -spectra */
+    int *box; /* four numbers a box, laid out as nb_detector.box */
+    double (*positions)[3]; /* places of the sources, seen from the crystal */
     int nsource;
-    double *stol; /* pairs of sin(theta)/lambda and F */
+    double *stol; /* pairs of sin(theta)/lambda in 1/A and F in electrons */
     size_t nstol;
 };
 
-/* Read the files that `s` names and put them into s->scene. Returns 0 or the exit status.
- */
+/* Read the files that `s` names and put their contents into s->scene. Returns 0 or the exit
+ * status. */
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
 
-/* Skip the pixels that a file calls bad (0 in `bad`), and the pixels of -mask as before.
- * `bad` has the size of the image, or is NULL. */
+/* Exclude the pixels where `bad` is 0, besides the pixels that -mask excludes. `bad` has
+ * one byte for each pixel of the image, or is NULL. */
 void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad);
 
-/* Read -spectrum into the sources (shots/spectrum.c). Returns 0 or the exit
- * status. */
+/* Read the file of -spectrum into the sources (shots/spectrum_table.c). Returns 0 or the
+ * exit status. */
 int spectrum_read(struct inputs *in, struct settings *s, struct messages *messages,
                   nb_context *ctx);
 
-/* Put the structure factors into the scene. */
+/* Put the structure factors in->hkl into the scene. */
 void inputs_set_factors(struct inputs *in, struct settings *s);
 
 /* ---- -pdb and -mtz (crystal_files.c) ---- */
@@ -65,89 +65,98 @@ void inputs_set_factors(struct inputs *in, struct settings *s);
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx);
 
-/* Set the crystal system, by -crystal_system, or of a fit and of a scene for the library's
- * callers by the space group (crystal_system.c). */
+/* Set the crystal system, which ties numbers of the cell to each other, from
+ * -crystal_system. Without the option the space group decides, in a fit and with
+ * command->scene_only (crystal_system.c). */
 void crystal_system_set(struct command *command);
 
-/* Calculate the structure factors of -pdb, once the scene is set otherwise. */
+/* Calculate the structure factors from the model of -pdb. The rest of the scene must be set
+ * before, because the detector decides the resolution. Returns 0 or the exit status. */
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx);
 
-/* The file of the structure factors, or NULL. */
+/* Returns the name of the file that gave the structure factors, or NULL. */
 const char *factors_source(const struct command *command);
 
-/* Write -fmtz. */
+/* Write the structure factors to the file of -fmtz. Returns 0 or the exit status. */
 int factors_write(struct command *command);
 
-/* Print the lines of -atomgradfile: the gradient by the atoms, from dL/dF in the order of
- * the list. */
+/* Write -atomgradfile to `out`: a line for each atom with dL/dx, dL/dy, dL/dz, dL/dB and
+ * dL/d occupancy. bar_f is dL/dF in the order of in->hkl. Returns 0 or the exit status. */
 int atoms_gradient(struct command *command, const double *bar_f, FILE *out);
 
 /* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
 
-/* Set the numbers that an experiment states; the options are applied later. */
+/* Copy beam, detector, scan and crystal of an experiment to the settings. Options that are
+ * applied later override them. */
 void experiment_take(struct settings *s, const nb_experiment *from);
 
-/* Read the experiment and set the numbers that it states, before any option is applied.
- * Returns 0 or the exit status. */
+/* Read the file of -expt or -xparm into `out` and copy its numbers to the settings, before
+ * any option is applied. Returns 0 or the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, nb_experiment *out);
 
-/* Find the numbers that change during the scan of the experiment, unless an option states
- * them. Name their parameters in command->changing, and set them in the scene to their
- * values in the first image. Returns 0 or the exit status. */
+/* Find the quantities (orientation, cell, beam, spindle axis) that change during the scan
+ * of -expt and that no option states. List their groups of parameters in
+ * command->changing, and set them in the scene as they are in the first image. Returns 0
+ * or the exit status. */
 int experiment_begin(struct command *command);
 
-/* Set the numbers that change to their values in the middle of an image that starts at phi.
- * Returns 0 if nothing changes. */
+/* Set the quantities that change during the scan to their values in the middle of an image
+ * that starts at phi, degree. Returns 0 if nothing changes, else 1. */
 int experiment_set(const struct command *command, double phi, nb_scene *scene);
 
-/* Do as experiment_set() does, but in the parameters x; x holds phi0, where the image
- * starts. */
+/* Do the same as experiment_set(), but in the parameters x. The image starts at the phi0 of
+ * x. */
 void experiment_at(const struct command *command, double *x);
 
 /* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
 
-/* If the file has several experiments, tell which are taken, and how options change
- * them. */
+/* If the file has several experiments, print which of them are used, and which options
+ * change their crystals. */
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from);
 
-/* The angle from a crystal to its lattice i, degree. */
+/* Returns the angle between the orientations of the first crystal and its lattice i,
+ * degree. */
 double lattices_angle(const nb_crystal *crystal, int i);
 
-/* Set the lattices of the file as they are in the first image, and add to command->changing
- * the groups that change later. Returns 0 or the exit status. */
+/* Set the lattices of the file as they are in the first image. Add the groups of their
+ * parameters that change in later images to command->changing. Returns 0 or the exit
+ * status. */
 int lattices_begin(struct command *command);
 
-/* Set the lattices in x as they are in an image that starts at phi. */
+/* Set the lattices in x as they are in the middle of an image that starts at phi,
+ * degree. */
 void lattices_in_x(const struct command *command, double phi, double *x);
 
-/* Give the scene lattices as they are at an angle of the scan. Returns its new list, to be
- * released with free() when the scene is used up; NULL: no memory. */
+/* Give the scene lattices as they are in the middle of an image that starts at phi, degree.
+ * Returns their list, which the caller frees after its last use of the scene; NULL: no
+ * memory. */
 nb_lattice *lattices_at(const struct command *command, double phi, nb_scene *scene);
 
-/* Note that -truth does not hold the brightness of lattices, if they differ in it at x of a
- * simulator. */
+/* Print a note if the lattices differ in brightness at x, because a file of -truth cannot
+ * state brightness. */
 void lattices_warn(const struct command *command, nb_simulator *sim, const double *x);
 
-/* Returns the space group of -pdb or -mtz, else the one of -expt; "": not known. */
+/* Returns the space group of -pdb or -mtz, else of -expt; "" if none states it. */
 const char *inputs_space_group(const struct inputs *in);
 
-/* ---- -geom and -geomout (panels/geometry_file.c) ---- */
+/* ---- -geom and the panels of -expt (geometry_file.c) ---- */
 
-/* Read the geometry, or take it from -expt, and set the numbers that it states, before any
- * option is applied. Returns 0 or the exit status, as all functions of geometry_file.c
- * do. */
+/* Read the panels of -geom, or take the panels of -expt. Set pixels and wavelength by them,
+ * before any option is applied. Returns 0 or the exit status, as all functions of
+ * geometry_file.c do. */
 int geometry_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                      const struct event_list *events, struct inputs *in);
 
-/* Refuse a command line without options that the geometry (NULL: none) does not state
- * either. */
+/* Refuse a geometry file that leaves distance or photon energy to the data files, unless an
+ * option states the number. `geometry` may be NULL. */
 int geometry_check(const struct settings *s, struct messages *messages,
                    const nb_geometry *geometry);
 
-/* Put the panels into the finished scene. */
+/* Replace the detector of the finished scene by the panels in->geometry, if there are
+ * any. */
 int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages);
 
 /* A command line. The caller sets the members of the first group. */
@@ -157,42 +166,43 @@ struct command {
     const struct event_list *events; /* the options in their order */
     int argc;
     char **argv;
-    int scene_only; /* 1: the scene is wanted and nothing is computed or written */
+    int scene_only; /* 1: only the scene is wanted; nothing is computed */
     int several; /* 1: one of several processes that run together */
-    int threads; /* of each process, where several share the machine; 0: all */
-    int64_t milliseconds; /* of the clock that random seeds start from; 0: this one's */
-    int (*show)(struct command *command, double fraction); /* progress; NULL: none */
+    int threads; /* of each process that shares the machine; 0: all cores */
+    int64_t milliseconds; /* start of random seeds, ms since 1970; 0: read the clock */
+    /* Shows progress, `fraction` from 0 to 1. A result other than 0 ends the run. */
+    int (*show)(struct command *command, double fraction);
 
     nb_context *ctx;
     struct inputs inputs;
     char changing[96]; /* groups of parameters that change during the scan of -expt */
-    nb_lattice *lattices; /* as they are at an angle; NULL: they do not change */
+    nb_lattice *lattices; /* lattices at the present phi; NULL: they do not change */
     nb_simulator *sim;
-    nb_description description; /* of the first image */
-    nb_scene resolved; /* of the first image, at its parameters */
+    nb_description description; /* of the first image, or of the present row of -shots */
+    nb_scene resolved; /* the scene that `description` describes, with all defaults */
     struct shots *shots; /* of -shots; NULL: not given */
     struct params params; /* the free parameters, and their values for the present image */
 };
 
-/* Take the options and the files that state the geometry. After it every setting is known,
- * and nothing is computed yet. Returns 0 or the exit status; command_free() follows in
- * either case. */
+/* Apply the options and read the files that state the geometry. Afterwards every setting is
+ * known, and nothing is computed yet. Returns 0 or the exit status; the caller calls
+ * command_free() in either case. */
 int command_settings(struct command *command);
 
 /* Read the other files, and create the simulator. Returns 0 or the exit status. */
 int command_scene(struct command *command);
 void command_free(struct command *command);
 
-/* Make a context as the options ask for. Its compiled mode is the argument `compile` (enum
- * nb_compile), not the option. */
+/* Create a context with the threads and the device of the options, but with the compiled
+ * mode `compile` (enum nb_compile) in place of the option -compile. */
 nb_status command_context(struct command *command, int compile, nb_context **out);
 
-/* Create one simulator from command->s->scene, and apply -param. It serves the whole sweep,
- * as only phi changes. Returns 0 or the exit status. */
+/* Create one simulator from command->s->scene, and apply -param. It serves all images of a
+ * sweep, because only parameters such as phi differ. Returns 0 or the exit status. */
 int command_simulator(struct command *command, const struct event_list *events);
 
-/* Refuse options that exclude each other or lack what they need, and warn of those that
- * have no effect (options/constraints.c). Returns 0 or the exit status. */
+/* Refuse options that exclude each other or that need an option which is missing. Warn of
+ * options without effect (options/constraints.c). Returns 0 or the exit status. */
 int constraints_check(const struct command *command);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell, and structure
- * factors or atoms to calculate them from; also -fmtz and -atomgradfile.
+ * crystal_files.c - reads -pdb and -mtz, files with a crystal's cell and with atoms or
+ * structure factors; writes -fmtz and -atomgradfile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +20,10 @@ static int failed(struct messages *messages, nb_context *ctx, nb_status status, 
 
 /* ---- reading ---- */
 
-/* Let the cell of a model or of reflections differ a little from the cell of -expt, which
- * was refined against images: structure factors belong to indices. A larger difference
- * means other indices. */
+/* Compare the cell of a model or of reflections with the cell of -expt. Two percent of
+ * difference are allowed, because the cell of -expt was refined against images and
+ * structure factors go by their indices. More means that the files index the crystal
+ * differently. */
 static int check_experiment(const struct inputs *in, struct messages *messages,
                             const char *file)
 {
@@ -39,8 +40,8 @@ static int check_experiment(const struct inputs *in, struct messages *messages,
     return 0;
 }
 
-/* Check that the cell of the command line agrees with the cell of the file; without one,
- * take the file's. */
+/* Check that -cell agrees with the cell of the file within 0.1 %. Without -cell, take the
+ * cell of the file. */
 static int set_cell(const struct inputs *in, struct settings *s, struct messages *messages,
                     const char *file)
 {
@@ -65,8 +66,9 @@ static int set_cell(const struct inputs *in, struct settings *s, struct messages
     return 0;
 }
 
-/* Split FILE:LABEL, unless there is a file of the whole name. Returns the label or NULL;
- * *file is to be freed. */
+/* Split FILE:LABEL at the colon. Without a label, or if there is a file of that whole name,
+ * all of `text` is the file. Returns the label or NULL. The caller frees *file; NULL there:
+ * no memory. */
 static const char *split_label(const char *text, char **file)
 {
     struct stat st;
@@ -105,17 +107,17 @@ int crystal_read(struct inputs *in, struct settings *s, struct messages *message
 
 /* ---- calculating ---- */
 
-/* The lengths of a*, b*, c* added up, 1/A. */
+/* Returns |a*| + |b*| + |c*|, 1/A. */
 static double sum_of_stars(const nb_description *d)
 {
     return d->cell_star[0] + d->cell_star[1] + d->cell_star[2];
 }
 
 /*
- * Finds the spacing that a list of reflections must reach to cover the detector. It lies
- * beyond the spacing at the corner, since a sample takes the F of a reflection up to half
- * an index away along each axis, or two indices with interpolation. A simulator without a
- * list gives the geometry.
+ * Finds the spacing d, A, to which a list of reflections covers the detector. It is smaller
+ * than d at the farthest corner: a sample looks up F up to half an index away along each
+ * axis, with interpolation up to two indices. A simulator without reflections gives the
+ * geometry.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {
@@ -135,8 +137,8 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
     return status;
 }
 
-/* Call corner_spacing() with a context of its own, which opens no device and measures
- * nothing. */
+/* Call corner_spacing() with a context of its own, because the caller's might open a device
+ * or measure kernels. Returns 0 or the exit status. */
 static int find_corner(struct settings *s, struct messages *messages, double *dmin)
 {
     const nb_context_options options = {.threads = 1,
@@ -151,8 +153,8 @@ static int find_corner(struct settings *s, struct messages *messages, double *dm
     return code;
 }
 
-/* Returns the wavelength for which F are computed: the weighted mean over the sources of a
- * list, else the beam's. */
+/* Returns the wavelength, A, at which F are calculated: the weighted mean over the sources,
+ * or else the wavelength of the beam. */
 static double central_wavelength(const struct inputs *in, const struct settings *s)
 {
     double sum = 0, weight = 0;
@@ -193,8 +195,8 @@ const char *factors_source(const struct command *command)
 
 /* ---- writing ---- */
 
-/* Returns 1 if F differs within a Friedel pair by more than the rounding of the file, or if
- * only one of a pair is listed. */
+/* Returns 1 if F of two Friedel mates differ by more than 1e-6, the rounding of the file,
+ * or if only one of two mates is listed. */
 static int mates_differ(const struct inputs *in)
 {
     const nb_hkl_info *info = &in->hkl_info;

@@ -1,6 +1,6 @@
 /*
- * crystal_system.c - -crystal_system: ties numbers of the cell, by the option or by the
- * space group of -pdb, -mtz or -expt.
+ * crystal_system.c - sets the crystal system, which ties numbers of the cell to each other,
+ * by -crystal_system or by the space group of -pdb, -mtz or -expt.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * experiment_files.c - -expt and -xparm: files that state the geometry of an experiment, as
- * defaults for the options that do.
+ * experiment_files.c - reads -expt and -xparm. Their experiments state geometry and crystal
+ * where no option does.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +18,9 @@
 
 /* ---- reading ---- */
 
-/* Split FILE:N, unless there is a file of the whole name. *number is N, 0 without one;
- * *file is to be freed. Returns 0 or the exit status. */
+/* Split FILE:N, N being the number of an experiment, at the colon. If there is a file of
+ * the whole name, all of `text` is the file and *number is 0. The caller frees *file.
+ * Returns 0 or the exit status. */
 static int split_number(struct messages *messages, const char *text, char **file,
                         int *number)
 {
@@ -36,7 +37,7 @@ static int split_number(struct messages *messages, const char *text, char **file
         *number = atoi(colon + 1);
         return 0;
     }
-    /* if no file has the name before the colon, the whole name is reported */
+    /* if no file has the name before the colon, the reader reports the whole name */
     const int known = stat(*file, &st) == 0;
     (*file)[colon - text] = ':';
     if (!known) return 0;
@@ -132,8 +133,8 @@ void experiment_take(struct settings *s, const nb_experiment *from)
     if (found & NB_FOUND_MOSAIC) s->scene.crystal.mosaic[0] = scene->crystal.mosaic[0];
 }
 
-/* Take the image of the scan at the angle of -img, else the first. Returns its number, from
- * 0 on. */
+/* If -img states a phi inside the scan, start there; otherwise start at the first image.
+ * Returns the number of the image, from 0 on. */
 static int choose_image(struct settings *s, struct messages *messages, const char *img,
                         const nb_experiment *from)
 {
@@ -179,11 +180,12 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
     return 0;
 }
 
-/* ---- what changes during the scan ---- */
+/* ---- quantities that change during the scan ---- */
 
-/* The numbers of a scene that can change, with their parameters. */
+/* The quantities that a scan can change: where they stand in the scene, and their
+ * parameters. */
 static const struct {
-    unsigned found; /* the model that they belong to */
+    unsigned found; /* the bit of the model that the quantity belongs to */
     const char *group;
     int n;
     size_t at;
@@ -214,8 +216,8 @@ static const struct {
 };
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* Returns 1 if an option states the numbers of a part, or the scene has no such
- * parameters. */
+/* Returns 1 if an option states quantity k of `parts`, or if the scene has no parameters
+ * for it because it has a list of sources. */
 static int part_is_fixed(const struct settings *s, int k)
 {
     const int by_option[PARTS] = {s->matrix != NULL, s->matrix || s->given[OPT_CELL],
@@ -242,8 +244,8 @@ int experiment_begin(struct command *command)
     return lattices_begin(command);
 }
 
-/* Returns the value of a number that changes; *place is its place in x, params.n if it has
- * none. */
+/* Returns number i of quantity k of `parts` in the scene. *place is its index in x, or
+ * params.n if it is no parameter. */
 static double *value_of(const struct command *command, int k, int i, nb_scene *scene,
                         size_t *place)
 {

@@ -1,5 +1,5 @@
 /*
- * experiment_lattices.c - the crystals of -expt that share an image, as lattices of the
+ * experiment_lattices.c - crystals of -expt that share an image become lattices of the
  * scene: messages about them, and their cells and orientations at an angle of the scan.
  *
  * SPDX-License-Identifier: MIT
@@ -13,8 +13,9 @@
 
 /* ---- messages ---- */
 
-/* Returns the angle between two matrices of reciprocal axes, degree. With real axes a_k and
- * reciprocal ones b_k, the rotation is the sum of b_k a_k^T. */
+/* Returns the angle between two matrices of reciprocal axes (columns), degree. With real
+ * axes a_k of the first and reciprocal axes b_k of the second, the rotation is the sum of
+ * b_k a_k^T. */
 static double turn_between(const double from[3][3], const double to[3][3])
 {
     double real[3], volume = 0, twice[3] = {0}, trace = 0;
@@ -22,7 +23,7 @@ static double turn_between(const double from[3][3], const double to[3][3])
         const int p = (k + 1) % 3, q = (k + 2) % 3;
         for (int i = 0; i < 3; i++) {
             const double *const u = from[(i + 1) % 3], *const v = from[(i + 2) % 3];
-            real[i] = u[p] * v[q] - v[p] * u[q]; /* times the volume */
+            real[i] = u[p] * v[q] - v[p] * u[q]; /* times the cell's volume */
         }
         for (int i = 0; i < 3; i++) {
             const int u = (i + 1) % 3, v = (i + 2) % 3;
@@ -36,7 +37,7 @@ static double turn_between(const double from[3][3], const double to[3][3])
     return atan2(sine / fabs(volume), trace / volume - 1) * 180 / acos(-1);
 }
 
-/* Turn a vector about x, then y, then z, degree. */
+/* Turn a vector about x, then y, then z, by the angles misset, degree. */
 static void turn_by_misset(const double misset[3], double v[3])
 {
     for (int k = 0; k < 3; k++) {
@@ -48,7 +49,7 @@ static void turn_by_misset(const double misset[3], double v[3])
     }
 }
 
-/* Turn a vector by a rotation vector, degree. */
+/* Turn a vector by the rotation vector r, degree. */
 static void turn_about(const double r[3], double v[3])
 {
     const double length = sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
@@ -62,7 +63,8 @@ static void turn_about(const double r[3], double v[3])
     }
 }
 
-/* The axes of a matrix, the unit matrix if it is 0, after both turns. */
+/* Turns a matrix of axes by misset, then by rotation. A matrix of nine zeros stands for the
+ * unit matrix. */
 static void turned(const double matrix[9], const double misset[3], const double rotation[3],
                    double out[3][3])
 {
@@ -115,7 +117,7 @@ void lattices_say(const struct settings *s, struct messages *messages,
                      from->count);
 }
 
-/* ---- what changes during the scan ---- */
+/* ---- lattices during the scan ---- */
 
 int lattices_begin(struct command *command)
 {
@@ -128,7 +130,7 @@ int lattices_begin(struct command *command)
                                 from->lattice);
     for (int i = 0; i < n && command->s->given[OPT_CELL]; i++)
         memset(from->lattice[i].cell, 0, sizeof from->lattice[i].cell);
-    /* each image of a fit has a scene of its own */
+    /* each image of a fit has a scene of its own, whose lattices lattices_at() sets */
     if (!strstr(command->changing, "matrix") || fit_asked(command->s)) return 0;
     free(command->lattices);
     command->lattices = malloc((size_t)n * sizeof *command->lattices);
@@ -141,8 +143,8 @@ int lattices_begin(struct command *command)
     return 0;
 }
 
-/* Finds the right-handed axes of a crystal from its reciprocal axes: the first along a*,
- * the last across a* and b*. */
+/* Finds three perpendicular unit vectors, right-handed, from reciprocal axes (columns): the
+ * first along a*, the third perpendicular to a* and b*. */
 static void axes_of(const double star[3][3], double e[3][3])
 {
     double length[2] = {0};
@@ -160,7 +162,7 @@ static void axes_of(const double star[3][3], double e[3][3])
     }
 }
 
-/* The rotation vector from one orientation to another, degree. */
+/* Finds the rotation vector that turns one orientation into the other, degree. */
 static void rotation_between(const double from[3][3], const double to[3][3], double out[3])
 {
     double before[3][3], after[3][3], twice[3] = {0}, trace = 0;
@@ -178,7 +180,8 @@ static void rotation_between(const double from[3][3], const double to[3][3], dou
     for (int i = 0; i < 3; i++) out[i] = sine > 0 ? twice[i] / sine * angle : 0;
 }
 
-/* The place of a lattice's parameter in x; params.n: it has none. */
+/* Returns the index in x of a parameter of lattice i, or params.n if it is no free
+ * parameter. */
 static size_t place_of(const struct command *command, const char *group, const char *which,
                        int i)
 {
@@ -190,7 +193,7 @@ static size_t place_of(const struct command *command, const char *group, const c
     return place;
 }
 
-/* Set n numbers of lattice i in x, but those that -param sets. */
+/* Set n numbers of lattice i in x, except parameters that -param sets. */
 static void set_numbers(const struct command *command, const char *group, int i,
                         const double *from, int n, double *x)
 {
@@ -220,7 +223,8 @@ void lattices_in_x(const struct command *command, double phi, double *x)
             const size_t place = place_of(command, "lattice_misset", axes[k], i);
             misset[k] = place < command->params.n ? x[place] : 0;
         }
-        /* a rotation comes after the misset: it is turned by it as it belongs before it */
+        /* lattice_rotation is applied after misset, but `turn` before it: so the misset
+         * has to turn the vector `turn` */
         turn_by_misset(misset, turn);
         set_numbers(command, "lattice_rotation", i, turn, 3, x);
         if (first[i].cell[0] != 0)

@@ -1,6 +1,6 @@
 /*
- * geometry_file.c - -geom and -geomout: detectors of panels from geometry files of CrystFEL
- * and to them; and the panels of -expt.
+ * geometry_file.c - detectors of panels, from a geometry file of CrystFEL (-geom) or from
+ * -expt.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 /* ---- reading ---- */
 
-/* What states the wavelength. */
+/* options that state the wavelength */
 static const int energies[] = {OPT_ENERGY, OPT_LAMBDA, OPT_SPECTRUM, OPT_SOURCEFILE,
                                OPT_SPECTRA};
 
@@ -21,7 +21,7 @@ int geometry_inherit(struct settings *s, struct messages *messages, nb_context *
 {
     nb_geometry_info info;
     s->geom = events_text(events, OPT_GEOM);
-    in->geometry = in->experiment.geometry; /* of -expt, with several panels */
+    in->geometry = in->experiment.geometry; /* panels of -expt, or NULL */
     in->experiment.geometry = NULL;
     if (s->geom) {
         nb_geometry_free(in->geometry);
@@ -64,10 +64,11 @@ int geometry_check(const struct settings *s, struct messages *messages,
 int geometry_apply(struct inputs *in, struct settings *s, struct messages *messages)
 {
     nb_detector *const d = &s->scene.detector;
-    const nb_detector given = *d; /* whose region and boxes are of this image */
+    const nb_detector given = *d; /* keeps its roi and boxes */
     if (!in->geometry) return 0;
     d->distance = s->given[OPT_DISTANCE] ? s->distance : 0;
-    /* an experiment has its own frame, whatever is called the convention of options */
+    /* the panels of -expt are in the frame of the experiment, whatever convention options
+     * name */
     if (!s->geom) d->convention = in->experiment.scene.detector.convention;
     if (nb_geometry_apply(in->geometry, &s->scene) != NB_OK)
         return message_usage(messages, "%s: no distance or wavelength",

@@ -51,8 +51,9 @@ int message_failure(struct messages *messages, const char *format, ...)
     return messages->compat ? EXIT_REFERENCE : EXIT_RUN;
 }
 
-/* Returns the length of a message without its end in brackets: the member of a struct, for
- * users of the library, as in "-cell: gamma is 200 (crystal.cell[5])". */
+/* Returns the length of a message without a struct member in brackets at its end, as in
+ * "-cell: gamma is 200 (crystal.cell[5])". The member is meant for callers of the
+ * library. */
 static int length_in_words(const char *message)
 {
     static const char *const owners[] = {"crystal.",    "detector.", "beam.",  "scan.",
@@ -85,7 +86,7 @@ int message_status(struct messages *messages, nb_status status, const char *mess
     }
 }
 
-/* Print a warning or a note, or hand it to who takes the lines. */
+/* Print a warning or a note, or hand it to messages->take() if there is one. */
 static void remark(const struct messages *messages, const char *kind, const char *text)
 {
     char line[LINE_MAX_BYTES + 16];
@@ -98,7 +99,7 @@ static void remark(const struct messages *messages, const char *kind, const char
     messages->take(messages->user, line);
 }
 
-/* Append a line to a list; returns 1 when it is new. */
+/* Append a line to a list. Returns 0 if the list has the line already, else 1. */
 static int append_new(char ***lines, size_t *n, const char *text)
 {
     for (size_t i = 0; i < *n; i++)

@@ -1,11 +1,12 @@
 /*
- * parse_compat.c - nanoBragg's command line: every argument that starts with '-' is tested
- * against all patterns, several may match, and values are not consumed.
+ * parse_compat.c - parses a command line as nanoBragg does: every argument that begins with
+ * '-' is compared with all patterns, several may match, and an argument that was used as a
+ * value is looked at again.
  *
- * Some faults are mended: -misset_seed is not taken for -misset, -twotheta_axis not for
- * -twotheta, an option without its value at the end is skipped, -curved_det works anywhere,
- * and unknown options are reported. Options of nanobrag's own are tested first, exactly,
- * with their values.
+ * Some of its faults are mended: -misset_seed is not taken for -misset, nor -twotheta_axis
+ * for -twotheta. An option at the end without its value is skipped. -curved_det works
+ * anywhere. Unknown options cause a warning. Options that nanoBragg lacks are tested first;
+ * their names must be exact, and their values are not looked at again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +18,8 @@
 #include "nanobrag_command/options/command_line.h"
 #include "nanobrag_command/options/options.h"
 
-/* The length of a pattern that a text begins with; 0 if it does not. */
+/* Returns the length of the pattern if the text begins with it, else 0. A pattern ends at a
+ * blank. */
 static size_t begins(const char *text, const char *pattern)
 {
     size_t n = 0;
@@ -25,8 +27,8 @@ static size_t begins(const char *text, const char *pattern)
     return !pattern[n] || pattern[n] == ' ' ? n : 0;
 }
 
-/* 1 when a pattern stands anywhere in an argument. Both begin with '-'; `later` is the
- * argument's second '-', or NULL. */
+/* Returns 1 if a pattern stands anywhere in an argument. Patterns begin with '-', so only
+ * the places of '-' are compared. `later` is the second '-' of the argument, or NULL. */
 static int stands_in(const char *argument, const char *later, const char *pattern)
 {
     if (begins(argument, pattern)) return 1;
@@ -65,7 +67,8 @@ static void read_value(struct event *event, enum option_kind kind, const char *t
         event->real[i] = INFINITY;
 }
 
-/* The number of values that the option takes at this place; -1: too few follow. */
+/* Returns how many of the arguments that follow are values of the option; -1 if there are
+ * too few. */
 static int count_values(const struct option *option, int following, char **values)
 {
     if (option->kind == KIND_CELL) {
@@ -80,7 +83,8 @@ static int count_values(const struct option *option, int following, char **value
     return following >= option->min ? option->min : -1;
 }
 
-/* Returns 1 for the four kinds of option that end nanoBragg's test of further patterns. */
+/* Returns 1 if nanoBragg compares the argument with no further patterns after this
+ * option. */
 static int ends_scan(const struct option *option, int nvalues)
 {
     if (!(option->flags & OPTION_LAST)) return 0;
@@ -89,7 +93,8 @@ static int ends_scan(const struct option *option, int nvalues)
     return 1;
 }
 
-/* Test one argument against all patterns. *used is the last argument taken as a value. */
+/* Compare argument i with all patterns, and append the options that match. *used is the
+ * last argument that was taken for a value. Returns 0 or the exit status. */
 static int scan(struct messages *messages, int argc, char **argv, int i, int *used,
                 struct event_list *out)
 {

@@ -1,6 +1,6 @@
 /*
- * command_line.c - parses the default profile's command line: names are exact, and every
- * value is checked.
+ * command_line.c - parses a command line without -compat nanobragg: names must be exact,
+ * and every value is checked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -151,7 +151,8 @@ static int starts_number(const char *text)
     return *text && strchr("0123456789.", *text);
 }
 
-/* 1 when an argument can be a value, rather than the next option. */
+/* Returns 1 if an argument can be a value of the option; 0 if it looks like the next
+ * option. */
 static int is_value(const struct option *option, const char *text)
 {
     if (text[0] != '-') return 1;
@@ -159,7 +160,7 @@ static int is_value(const struct option *option, const char *text)
     return option_named(text) < 0;
 }
 
-/* Returns 1 if an argument counts as an optional value of the option. */
+/* Returns 1 if an argument can be a value that the option may lack. */
 static int may_follow(const struct option *option, const char *text)
 {
     return option->kind == KIND_WORD || option->kind == KIND_INPUT || starts_number(text);

@@ -1,6 +1,6 @@
 /*
- * command_line.h - the command line as a list of events: options with their values, in the
- * order given.
+ * command_line.h - a command line as a list of events. An event is one option with its
+ * values; events stand in the order given.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,14 +16,13 @@ enum { EVENT_VALUES = 6 };
 
 struct event {
     int option; /* enum option_id */
-    int n; /* number of values; for MISSET 1 means random */
-    const char *text; /* the first value as given */
-    double real[EVENT_VALUES]; /* for DEPTH INFINITY means inf */
+    int n; /* number of values; of -misset, 1 means random */
+    const char *text; /* the first value as typed */
+    double real[EVENT_VALUES]; /* values as numbers; INFINITY stands for inf */
     int64_t integer[EVENT_VALUES];
 };
 
-/* The number of the event's word among the choices of its option, from 0 on; 0 where it is
- * none of them. */
+/* Returns which of its option's words the event has, from 0 on; 0 also if it has none. */
 int event_choice(const struct event *e);
 
 struct event_list {
@@ -31,33 +30,34 @@ struct event_list {
     size_t n;
 };
 
-/* Choose the profile by argv, NANOBRAG_COMPAT and the program's name; 1: nanoBragg's.
- * *wrong is a value that is not understood, or NULL. */
+/* Choose the profile by -compat in argv, by NANOBRAG_COMPAT and by the program's name.
+ * Returns 1 for nanoBragg's. *wrong is a value that names no profile, or NULL. */
 int parse_profile(int argc, char **argv, const char **wrong);
 
-/* Parse argv by the rules of the profile in `messages`. Returns 0, or the exit status after
- * a message. The list is to be freed with events_free() in either case. */
+/* Parse argv by the rules of messages->compat. Returns 0, or the exit status after a
+ * message. The caller calls events_free() in either case. */
 int parse_arguments(struct messages *messages, int argc, char **argv,
                     struct event_list *out);
 
 void events_free(struct event_list *events);
 
-/* The text of the last event of an option, or NULL. */
+/* Returns the first value of the last event of an option, or NULL without such an event. */
 const char *events_text(const struct event_list *events, int option);
 
-/* ---- used by the two parsers ---- */
+/* ---- used by parse_compat.c and command_line.c ---- */
 struct event *events_add(struct event_list *events, int option);
 
-/* Parse value i of option `id` from `text`, strictly. Returns 0 or the exit status. */
+/* Parse `text` as value i of option `id`, and refuse values that the option does not allow.
+ * Returns 0 or the exit status. */
 int parse_value(struct messages *messages, int id, const char *text, int i,
                 struct event *event);
 
-/* Parse the option argv[*i] with its values, strictly; *i moves to its last value. Returns
- * 0 or the exit status. */
+/* Parse the option argv[*i] and its values, and refuse what is not allowed. *i moves to the
+ * last value. Returns 0 or the exit status. */
 int parse_option(struct messages *messages, int argc, char **argv, int *i, int id,
                  struct event_list *out);
 
-/* Parse the whole text as a finite number; returns 0 when it is none. */
+/* Parse the whole text as a finite number. Returns 0 if it is not one, else 1. */
 int parse_real(const char *text, double *value);
 int parse_is_number(const char *text);
 

@@ -1,5 +1,5 @@
 /*
- * constraints.c - checks the rules of constraints.def, and names that are given twice.
+ * constraints.c - applies the rules of constraints.def, and refuses files named twice.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,12 +27,12 @@ static const struct rule rules[] = {
 };
 enum { RULES = sizeof rules / sizeof *rules };
 
-/* How a rule of each kind is applied. Its message: term, `between`, others, `behind`,
- * text. */
+/* How rules of each kind are applied. A message consists of term, `between`, rule->others,
+ * `behind` and rule->text. */
 static const struct {
-    int unless; /* 1: it applies unless one of rule->others holds; 0: if one holds */
-    int refuses; /* 0: a warning */
-    int idles; /* 1: the term has no effect */
+    int unless; /* 1: the rule applies if none of rule->others holds; 0: if one holds */
+    int refuses; /* 1: an error; 0: a warning */
+    int idles; /* 1: a term to which the rule applies has no effect */
     const char *between, *behind;
 } kinds[] = {
     [NEEDS] = {1, 1, 0, " needs ", ", "},
@@ -47,8 +47,8 @@ static const struct {
 
 /* ---- terms ---- */
 
-/* Finds a fact of the run; `said` is its name in messages. Returns 0 if it does not
- * hold. */
+/* Returns 1 if a fact of the run holds, such as "fit" or "panels". Its name in messages
+ * goes to *said, if the fact is in the list below. */
 static int holds_fact(const struct command *command, const char *word, const char **said)
 {
     const struct settings *const s = command->s;
@@ -57,16 +57,16 @@ static int holds_fact(const struct command *command, const char *word, const cha
         const char *word, *said;
         int holds;
     } facts[] = {
-        /* a fit that is run */
+        /* a fit that will be run */
         {"fit", s->fit.shared ? "-fit" : "-fit_each",
          fitted && !s->explain && !s->gradcheck && !command->scene_only},
-        {"table", "-shots", shots_asked(s)}, /* of images to make */
-        {"list", "-shots", s->fit.shots && fitted}, /* of images to fit */
+        {"table", "-shots", shots_asked(s)}, /* -shots lists images to make */
+        {"list", "-shots", s->fit.shots && fitted}, /* -shots lists images to fit */
         {"several", "a run of several processes", command->several},
         {"panels", "the panels of -expt", command->inputs.geometry && !s->geom},
         {"nxmx", "an NXmx -imagefile", image_format(s) == IMAGE_NXMX},
         {"reflections", "-pdb, -mtz, -hkl or -dump", s->pdb || s->mtz || s->hkl || s->dump},
-        /* what -expt or -xparm states */
+        /* numbers that -expt or -xparm states */
         {"scan", "", (s->stated & NB_FOUND_SCAN) != 0},
         {"mosaic", "", (s->stated & NB_FOUND_MOSAIC) != 0},
         {"sensor", "", (s->stated & NB_FOUND_SENSOR) != 0},
@@ -76,11 +76,11 @@ static int holds_fact(const struct command *command, const char *word, const cha
             *said = facts[i].said;
             return facts[i].holds;
         }
-    return option_listed(nb_features(), word); /* what this build can do */
+    return option_listed(nb_features(), word); /* what this build can do, such as "png" */
 }
 
-/* Returns the last event of the option that a term names, where it holds; NULL otherwise.
- */
+/* Returns the last event of the option that a term names, if the term holds; else NULL.
+ * Terms are explained in constraints.def. */
 static const struct event *find(const struct command *command, const char *term)
 {
     const struct event_list *const events = command->events;
@@ -105,8 +105,8 @@ static const struct event *find(const struct command *command, const char *term)
     return is_met ? last : NULL;
 }
 
-/* Writes a term that holds to `said`, in the user's words. *event is its option, or NULL
- * for a fact. Returns 0 if the term does not hold. */
+/* Returns 1 if a term holds, and writes it to `said` in the user's words. *event is the
+ * event of an option, or NULL for a fact. */
 static int holds(const struct command *command, const char *term, char said[SAID],
                  const struct event **event)
 {
@@ -132,7 +132,7 @@ static int any_holds(const struct command *command, const char *terms, char said
     return 0;
 }
 
-/* Lists the terms up to a bracket in the words of a message: "-a, -b or -c". */
+/* Lists the terms in front of a bracket as words of a message: "-a, -b or -c". */
 static void propose(const struct command *command, const char *terms, char said[SAID])
 {
     char term[TERM], next[TERM] = "";
@@ -153,8 +153,8 @@ static void propose(const struct command *command, const char *terms, char said[
 
 /* ---- rules ---- */
 
-/* Applies a rule to one of its terms. `idle` marks options that earlier rules found without
- * effect. Returns 0 or the exit status. */
+/* Applies a rule to one of its terms. `idle` marks options that earlier rules found to have
+ * no effect; such options are passed over. Returns 0 or the exit status. */
 static int apply(const struct command *command, const struct rule *rule, const char *term,
                  unsigned char idle[OPT_COUNT])
 {
@@ -177,11 +177,11 @@ static int apply(const struct command *command, const struct rule *rule, const c
     return 0;
 }
 
-/* ---- options that set the same ---- */
+/* ---- options that set the same quantity ---- */
 
-/* Returns the option that counts under a rule: the last one given of rule->others, or else
- * of rule->terms. *role says which of the two holds it, 2 or 1, and *own which holds
- * `event`; 0: neither. */
+/* Returns the option that decides under a rule: the last one given among rule->others, or
+ * else among rule->terms. *role is 2 or 1 accordingly. *own is 2 or 1 if rule->others or
+ * rule->terms names the option of `event`, and 0 if neither does. */
 static const struct event *find_top(const struct command *command, const struct rule *rule,
                                     const struct event *event, int *role, int *own)
 {
@@ -201,7 +201,8 @@ static const struct event *find_top(const struct command *command, const struct 
     return top;
 }
 
-/* Warns of each option that other options overrule in all rules of a group that name it. */
+/* Warns of options without effect. An option has none if, in each of the n rules of a group
+ * that names it, another option decides. */
 static void check_set(const struct command *command, const struct rule *group, int n)
 {
     for (size_t i = 0; i < command->events->n; i++) {
@@ -221,8 +222,8 @@ static void check_set(const struct command *command, const struct rule *group, i
 
 /* ---- names given twice ---- */
 
-/* Refuses a file that would be written under two names, and warns of one that would be read
- * under two. -data and -add may be repeated. Returns 0 or the exit status. */
+/* Refuses an output option that is given twice with different files, and warns of an input
+ * option given so. -data and -add may be repeated. Returns 0 or the exit status. */
 static int check_names(const struct event_list *events, struct messages *messages)
 {
     for (size_t i = 0; i < events->n; i++)

@@ -1,8 +1,8 @@
 /*
- * detector_options.c - combines the statements about the detector into the one that the
- * library takes. In nanoBragg each convention reads its own statement only and overwrites
- * the pivot; the default profile uses all that was given, refuses contradictions and leaves
- * the pivot alone.
+ * detector_options.c - combines what options and headers state about the detector into the
+ * form that the library takes. In nanoBragg each convention reads only its own options and
+ * sets the pivot, the point that stays in place when the detector is rotated. Without
+ * -compat nanobragg all options count, and contradictions are refused.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,7 +38,7 @@ static int any(const struct pair *pair)
     return pair->given[0] || pair->given[1];
 }
 
-/* Fill in both coordinates; one that was not given comes from `preset`. */
+/* Fill in both coordinates: the given value, or else the value in `preset`. */
 static void fill(const struct pair *pair, const double preset[2], double out[2])
 {
     for (int i = 0; i < 2; i++) out[i] = pair->given[i] ? pair->value[i] : preset[i];
@@ -54,7 +54,8 @@ static void merge(struct pair *pair, const struct pair *other)
     }
 }
 
-/* The default Xbeam and Ybeam. The other conventions use the nearest point instead. */
+/* Find the default Xbeam and Ybeam, mm, of a convention by its beam centre. Other
+ * conventions go by the point nearest to the crystal instead. */
 static void default_beam(const struct settings *s, int convention, double out[2])
 {
     const double fast = detector_length(s, 0), slow = detector_length(s, 1), p = s->pixel;
@@ -69,8 +70,8 @@ static void default_beam(const struct settings *s, int convention, double out[2]
     }
 }
 
-/* Returns the place of the default beam on the detector: fast, slow from the outer
- * corner. */
+/* Finds the default beam centre as a place on the detector: fast and slow, mm, from the
+ * outer corner of the first pixel. */
 static void default_near(const struct settings *s, int convention, double out[2])
 {
     double xy[2];
@@ -120,7 +121,8 @@ static void compat_origin(struct settings *s)
         s->header_beam = (struct pair){{beam[0], beam[1]}, {1, 1}};
 }
 
-/* Use the geometry of the headers for a convention whose options were not given. */
+/* Use the geometry of -mask, -img, -expt or -xparm if no option states a place of the
+ * detector. */
 static void inherit_origin(struct settings *s)
 {
     const struct inherited *from = &s->inherited;
@@ -215,7 +217,8 @@ static int finish_distance(struct settings *s, struct messages *messages)
     detector->distance = s->distance;
     detector->close_distance = s->close_distance;
     if (s->compat || !given) {
-        /* of both, the one that goes with the point that inherit_origin() takes */
+        /* if a header has both distances, take the one that belongs to the point which
+         * inherit_origin() takes */
         const int both = from->has_distance && from->has_close && !s->compat;
         const int by_beam = is_beam_convention(detector->convention) && !from->ours;
         if (!s->given[OPT_DISTANCE] && from->has_distance && !(both && !by_beam))
@@ -252,12 +255,13 @@ static int finish_roi(struct settings *s, struct messages *messages, const int c
                              "-roi %d %d %d %d holds no pixel of the %d x %d detector",
                              s->roi[0], s->roi[1], s->roi[2], s->roi[3], count[0],
                              count[1]);
-    /* an empty region; all 0 would mean the whole detector */
+    /* the options leave no pixel; an roi of four zeros would mean the whole detector */
     for (int i = 0; i < 4; i++) out[i] = 1;
     return 0;
 }
 
-/* Refuse a point spread that no pixel of the detector would show as one. */
+/* Refuse a point spread that is wider than the detector, where it could not be
+ * recognised. */
 static int check_psf(const struct settings *s, struct messages *messages,
                      const int count[2])
 {

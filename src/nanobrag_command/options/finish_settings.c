@@ -1,6 +1,6 @@
 /*
- * finish_settings.c - turns the remaining settings into a scene, and refuses settings that
- * the default profile does not allow.
+ * finish_settings.c - completes the scene from the settings, and refuses values that only
+ * -compat nanobragg allows.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,8 @@ static int count_or_rule(int count)
     return count > 0 ? count : 0;
 }
 
-/* Replace negative numbers by defaults: nanoBragg takes them for "not given". */
+/* Replace negative numbers by defaults, because for nanoBragg a negative number is not
+ * given. */
 static void clear_negatives(nb_scene *scene, int phisteps_given)
 {
     nb_crystal *crystal = &scene->crystal;
@@ -48,12 +49,13 @@ static void clear_negatives(nb_scene *scene, int phisteps_given)
     scene->oversample = count_or_rule(scene->oversample);
     scene->dmin = at_least_0(scene->dmin);
     scene->background.water = at_least_0(scene->background.water);
-    /* nanoBragg accepts these without effect */
+    /* nanoBragg accepts -density and -MW without effect */
     scene->background.density = scene->background.molecular_weight = 0;
 }
 
-/* Mark the numbers that were given, so that a zero counts as a value. Under compatibility a
- * negative number counts as not given. */
+/* Mark the numbers that options state, so that the library takes 0 for a value and not
+ * for a request for the default. With -compat nanobragg a negative number counts as not
+ * given. */
 static void mark_given(struct settings *s)
 {
     const nb_scene *scene = &s->scene;
@@ -120,7 +122,8 @@ static int finish_beam(struct settings *s, struct messages *messages)
     if (beam->flux != 0)
         return message_usage(messages,
                              "-beamsize 0 with -flux: the fluence would be infinite");
-    /* a beam without width leaves the size along b and c out */
+    /* nanoBragg clips the crystal by the beam; a beam of width 0 leaves no size along b and
+     * c */
     beam->size = -1;
     s->scene.crystal.size[1] = s->scene.crystal.size[2] = 0;
     return 0;
@@ -180,7 +183,7 @@ int settings_finish(struct settings *s, struct messages *messages)
     if (s->nlattice > LATTICES_OF_OPTIONS)
         return message_usage(messages, "-lattice is given %d times; expected up to %d",
                              s->nlattice, (int)LATTICES_OF_OPTIONS);
-    /* lattices of -expt go with its crystal */
+    /* -mat or -lattice replaces the crystal of -expt, and so its lattices as well */
     if (s->nlattice > 0 || s->matrix) {
         s->scene.crystal.nlattice = s->nlattice;
         s->scene.crystal.lattice = s->nlattice > 0 ? s->lattice : NULL;
@@ -192,7 +195,7 @@ int settings_finish(struct settings *s, struct messages *messages)
 int settings_check(const struct settings *s, struct messages *messages)
 {
     static const double ev_angstrom =
-        12398.42; /* wavelength times energy, as in options.def */
+        12398.42; /* wavelength in A times energy in eV, as in options.def */
     const nb_crystal *const crystal = &s->scene.crystal;
     const double wavelength = s->scene.beam.wavelength, kahn = s->scene.beam.polarization;
     const double energy = wavelength > 0 ? ev_angstrom / wavelength : 0;

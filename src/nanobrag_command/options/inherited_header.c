@@ -1,9 +1,9 @@
 /*
- * inherited_header.c - defaults from the SMV headers of -mask and -img.
+ * inherited_header.c - takes defaults from the SMV headers of -mask and -img.
  *
- * A header written by nanobrag has ADC_OFFSET, and its BEAM_CENTER is meant for dxtbx; so
- * the default profile takes the geometry from the point nearest to the crystal instead.
- * nanoBragg finds a keyword inside another word, too, and knows fewer of them.
+ * A header that nanobrag wrote has ADC_OFFSET. Its BEAM_CENTER is written for dxtbx, so the
+ * geometry is taken from ORGX and ORGY, the point nearest to the crystal, instead.
+ * nanoBragg finds a keyword inside another word too, and knows fewer keywords.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
 
 enum { LINE_MOST = 400 };
 
-/* What the library does without, by bits of header.lacks. */
+/* bits for numbers that a header lacks, so that the library's default would be taken */
 enum {
     LACKS_PIXEL = 1,
     LACKS_DISTANCE = 2,
@@ -27,7 +27,7 @@ enum {
     LACKS_SIZE = 16
 };
 
-/* A header that is read. */
+/* a header to read */
 struct header {
     struct settings *s;
     struct messages *messages;
@@ -45,7 +45,7 @@ static void pair_from(const struct header *h, look_up *find, const char *x, cons
     if (find(h->smv, y, &pair->value[1])) pair->given[1] = 1;
 }
 
-/* Returns 1 if the header states both edges. */
+/* Takes the number of pixels. Returns 1 if the header states it for both edges. */
 static int set_size(const struct header *h)
 {
     struct settings *s = h->s;
@@ -59,7 +59,7 @@ static int set_size(const struct header *h)
     return n[0] > 0 && n[1] > 0;
 }
 
-/* ---- nanoBragg's way ---- */
+/* ---- with -compat nanobragg ---- */
 
 static void read_as_nanobragg(const struct header *h)
 {
@@ -85,9 +85,10 @@ static void read_as_nanobragg(const struct header *h)
     }
 }
 
-/* ---- the default profile ---- */
+/* ---- without -compat ---- */
 
-/* Reads a number above 0; some programs write 0 for an unknown number. */
+/* Reads a number above 0. Some programs write 0 for an unknown number, so 0 counts as
+ * absent. Returns 1 if there is one. */
 static int read_positive(const struct header *h, const char *key, double *out)
 {
     double value;
@@ -96,7 +97,8 @@ static int read_positive(const struct header *h, const char *key, double *out)
     return 1;
 }
 
-/* Reads the first of two keys, and tells where they differ. */
+/* Reads the first of two keys, or else the second. Warns if the header has both and they
+ * differ. Returns 1 if there is one. */
 static int read_either(const struct header *h, const char *first, const char *second,
                        double *out)
 {
@@ -110,8 +112,9 @@ static int read_either(const struct header *h, const char *first, const char *se
     return has[0] || has[1];
 }
 
-/* Beam centres are in mm, but some programs write pixels. A centre that lies far beside the
- * detector in mm, and on it in pixels, is taken for pixels. */
+/* Check that the beam centre lies on the detector. It should be in mm, but some programs
+ * write pixels: if it is far beside the detector in mm, and on it in pixels, pixels are
+ * assumed. */
 static void check_beam(const struct header *h)
 {
     const struct settings *s = h->s;
@@ -133,8 +136,9 @@ static void check_beam(const struct header *h)
                     h->file, x, y);
 }
 
-/* Reads the beam centre in another program's words, if the header has none in the usual
- * ones and two theta is 0, so that it is the nearest point, too. */
+/* Reads MOSFLM_CENTER or DENZO_X_BEAM in place of a missing BEAM_CENTER. The result goes to
+ * ORGX and ORGY, which is right only if two theta is 0: then the beam hits the nearest
+ * point. */
 static void read_other_beam(const struct header *h)
 {
     const struct inherited *from = &h->s->inherited;
@@ -150,7 +154,7 @@ static void read_other_beam(const struct header *h)
     }
     if (!beam.given[0] || !beam.given[1]) return;
     for (int i = 0; i < 2; i++) {
-        org->value[i] = beam.value[1 - i] / pixel + shift; /* their x is along slow */
+        org->value[i] = beam.value[1 - i] / pixel + shift; /* their x is slow */
         org->given[i] = 1;
     }
 }
@@ -173,7 +177,8 @@ static void read_beam(const struct header *h)
         read_other_beam(h);
 }
 
-/* DISTANCE is along the beam, and CLOSE_DISTANCE along the normal. */
+/* Warns if DISTANCE, measured along the beam, and CLOSE_DISTANCE, along the detector's
+ * normal, contradict each other. */
 static void check_distances(const struct header *h)
 {
     const struct inherited *from = &h->s->inherited;
@@ -187,8 +192,8 @@ static void check_distances(const struct header *h)
                     h->file, from->close_distance, from->distance, along);
 }
 
-/* Reads a header in the keywords of ADSC's detectors, which many programs write. Among
- * them ADC_OFFSET shows that nanobrag wrote it. Removes from *lacks the numbers that the
+/* Reads a header with the keywords of ADSC's detectors, which many programs write;
+ * ADC_OFFSET is a sign of nanobrag. Removes from *lacks the bits of the numbers that the
  * header has. */
 static void read_plain(const struct header *h, unsigned *lacks)
 {
@@ -217,7 +222,8 @@ static void read_plain(const struct header *h, unsigned *lacks)
     }
 }
 
-/* Reads a header into the settings. Returns 0 or the exit status. */
+/* Reads a header into the settings, and clears the bits in *lacks of what it states.
+ * Returns 0 or the exit status. */
 static int read_header(const struct header *h, nb_context *ctx, unsigned *lacks)
 {
     nb_experiment experiment;
@@ -250,7 +256,7 @@ static int is_given(const struct event_list *events, const int options[])
     return 0;
 }
 
-/* Warns of numbers that neither a header nor an option states. */
+/* Warns of numbers that neither a header nor an option states, and names the defaults. */
 static void say_lacking(struct messages *messages, const struct event_list *events,
                         const char *file, unsigned lacks)
 {
@@ -286,7 +292,7 @@ static void say_lacking(struct messages *messages, const struct event_list *even
     if (*list) message_warning(messages, "%s: the header has no %s", file, list);
 }
 
-/* Read the pixels of a mask, each 0 or 1. */
+/* Read the pixels of -mask as 0 or 1 each. Returns 0 or the exit status. */
 static int read_mask(const struct header *h, struct mask *mask)
 {
     nb_smv_image(h->smv, &mask->nfast, &mask->nslow, NULL, NULL);

@@ -1,5 +1,5 @@
 /*
- * inherited_header.h - defaults that the headers of -mask and -img provide.
+ * inherited_header.h - takes defaults from the SMV headers of -mask and -img.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,13 +10,15 @@
 
 #include "nanobrag_command/options/settings.h"
 
-/* Read both headers into `s`, the mask's first, before any option is applied. `mask` gets
- * one byte per pixel of the mask file (0: skip), to be freed, and its size; NULL without
- * -mask. Returns 0 or the exit status. */
+/* The pixels of -mask, one byte each: 0 means that the pixel is not computed. NULL without
+ * -mask. The owner frees `pixels`. */
 struct mask {
     uint8_t *pixels;
     int nfast, nslow;
 };
+
+/* Read the headers of -mask and -img, in this order, into `s`, before any option is
+ * applied. Returns 0 or the exit status. */
 int header_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                    const struct event_list *events, struct mask *mask);
 

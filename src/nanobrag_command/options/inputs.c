@@ -1,5 +1,5 @@
 /*
- * inputs.c - reads the files of a run into the scene.
+ * inputs.c - reads the input files of a run and puts their contents into the scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,8 @@ static double wavelength(const struct settings *s)
     return s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
 }
 
-/* Read a matrix file, whose axes are multiplied by the wavelength. */
+/* Read the file of -mat. Its reciprocal axes are multiplied by the wavelength, so they are
+ * divided by it here. Returns 0 or the exit status. */
 static int read_matrix(struct settings *s, struct messages *messages, nb_context *ctx)
 {
     if (!s->matrix) return 0;
@@ -34,7 +35,7 @@ static int read_matrix(struct settings *s, struct messages *messages, nb_context
         matrix[i] /= wavelength(s);
     }
     if (!any) return message_usage(messages, "%s: the matrix is all zero", s->matrix);
-    /* the cell of -expt goes with the matrix that this one replaces */
+    /* the matrix of -mat replaces the crystal of -expt, whose cell must not remain */
     if ((s->stated & NB_FOUND_CRYSTAL) && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
         memset(cell, 0, sizeof s->scene.crystal.cell);
     return 0;
@@ -56,7 +57,7 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
                         nb_context *ctx)
 {
     nb_status status = NB_OK;
-    if (in->hkl || s->pdb) return 0; /* -mtz gave the list; -pdb comes last */
+    if (in->hkl || s->pdb) return 0; /* -mtz is read by now; -pdb is read last */
     if (s->hkl) {
         status = s->compat ? nb_hkl_read_nanobragg(ctx, s->hkl, &in->hkl)
                            : nb_hkl_read(ctx, s->hkl, &in->hkl);
@@ -69,7 +70,9 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
     return 0;
 }
 
-/* Set a source from a row: position seen from the crystal, weight, wavelength in m. */
+/* Set source i from a row of -sourcefile: three numbers of its position seen from the
+ * crystal, a weight, and a wavelength in m. A NaN stands for a missing number. Returns 0 or
+ * the exit status. */
 static int set_source(struct inputs *in, const struct settings *s,
                       struct messages *messages, int i, const double *row)
 {
@@ -178,8 +181,8 @@ void inputs_add_mask(struct inputs *in, struct settings *s, const uint8_t *bad)
     s->scene.detector.mask = in->mask.pixels ? in->mask.pixels : bad;
 }
 
-/* Add the untrusted rectangles of a detector that is one, unless it has another size now.
- */
+/* Exclude the untrusted rectangles of -expt, unless options have changed the number of
+ * pixels. */
 static void add_untrusted(struct inputs *in, struct settings *s, struct messages *messages)
 {
     const nb_detector *const from = &in->experiment.scene.detector;
@@ -195,7 +198,7 @@ static void add_untrusted(struct inputs *in, struct settings *s, struct messages
                         s->expt, from->nfast, from->nslow, count[0], count[1]);
 }
 
-/* Use -mask and the untrusted rectangles of -expt. */
+/* Use -mask and the untrusted rectangles of -expt. Returns 0 or the exit status. */
 static int set_mask(struct inputs *in, struct settings *s, struct messages *messages)
 {
     int count[2];
@@ -214,7 +217,8 @@ static int set_mask(struct inputs *in, struct settings *s, struct messages *mess
     return 0;
 }
 
-/* Set a box from a row, both ends included. */
+/* Set a box from row i: first and last pixel fast, first and last slow. Returns 0 or the
+ * exit status. */
 static int set_box(const struct settings *s, struct messages *messages, size_t i,
                    const double *row, int *box)
 {
@@ -233,7 +237,8 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
     return 0;
 }
 
-/* Keep N and EDGE of -boxes auto:N:EDGE; the boxes are found once there is a simulator. */
+/* Read N and EDGE of -boxes auto:N:EDGE. The boxes are found later, by the simulator.
+ * Returns 0 or the exit status. */
 static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages *messages)
 {
     enum { MOST = 1000000, EDGE = 1000 };

@@ -1,5 +1,5 @@
 /*
- * options.h - the table of options.def, and look-ups in it.
+ * options.h - the table of options.def, and functions that search it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,7 @@ enum option_kind {
     KIND_MISSET, /* three reals or the word random */
     KIND_DEPTH, /* a real or inf */
     KIND_ANOMALOUS, /* on, off, or an element and two reals */
-    KIND_ADDED /* a file that is read, and a real */
+    KIND_ADDED /* the name of an input file and a real */
 };
 
 enum option_range {
@@ -70,30 +70,32 @@ struct option {
     const char *help;
 };
 
-/* The option of an id, 0 <= id < OPT_COUNT. */
+/* Returns the option of an id, 0 <= id < OPT_COUNT. */
 const struct option *option_at(int id);
 
-/* The title of a group of options. */
+/* Returns the title of a group of options, as -help prints it. */
 const char *option_group_title(int group);
 
-/* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
+/* Returns the id of the option that has exactly this name or alias; `--x` counts as `-x`.
+ * Returns -1 if there is none. */
 int option_named(const char *argument);
 
-/* Find the name or alias of an option that is most like a word, as nb_nearest_name(). */
+/* Finds the name or alias of an option that is most like a word. Returns 1 if there is one
+ * that is similar enough (nb_nearest_name()). */
 int option_nearest(const char *word, char out[NB_NAME_BYTES]);
 
-/* 1 when an argument is option `id`, by one of its names. */
+/* Returns 1 if an argument is a name or an alias of option `id`. */
 int option_is(int id, const char *argument);
 
-/* 1 when `word` is among the blank-separated words of `list`. */
+/* Returns 1 if `word` is one of the words of `list`, which are separated by blanks. */
 int option_listed(const char *list, const char *word);
 
-/* The number of a word of n bytes among the choices of `values`, separated by |, from 0 on;
- * -1: it is none of them. */
+/* Returns which of the choices in `values`, separated by |, equals the first n bytes of
+ * `word`: 0 for the first choice, -1 for none. */
 int option_choice(const char *values, const char *word, size_t n);
 
-/* Copy the next blank-separated word of *list to `word`, cut at `size`; returns 0 at the
- * end. */
+/* Copies the next word of *list, at most size - 1 bytes of it, to `word` and moves *list
+ * behind it. Words are separated by blanks. Returns 0 at the end of the list, else 1. */
 int option_word(const char **list, char *word, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * parameter_names.c - the free parameters of a run: the names that its options give, and
+ * parameter_names.c - collects the free parameters of a run from its options, and applies
  * -param.
  *
  * SPDX-License-Identifier: MIT
@@ -14,7 +14,7 @@
 
 /* ---- names ---- */
 
-/* Splits NAME=VALUE; `name` is to be freed. Returns 0 or the exit status. */
+/* Splits NAME=VALUE; the caller frees *name. Returns 0 or the exit status. */
 static int split(struct messages *messages, const char *text, char **name, double *value)
 {
     const char *const equals = strchr(text, '=');
@@ -31,7 +31,8 @@ int params_names(const struct settings *s, struct messages *messages,
                  const struct event_list *events, const char *shots, const char *changing,
                  char **out)
 {
-    /* all structure factors first, so that they stand in their order */
+    /* F comes first among the lists of the user, so that all structure factors stand in the
+     * order of the list of reflections */
     const char *const lists[] = {"phi0",
                                  s->hklgradfile || s->atomgradfile ? "F" : NULL,
                                  shots,

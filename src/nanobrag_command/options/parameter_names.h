@@ -1,6 +1,6 @@
 /*
- * parameter_names.h - the free parameters of a run, which -param sets and derivatives refer
- * to. The names are the library's; an index in brackets belongs to the name.
+ * parameter_names.h - the free parameters of a run. -param sets them, and derivatives are
+ * taken by them. Names are the library's, such as lattice_scale[0] with its index.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,41 +16,42 @@
 #include "nanobrag_command/options/settings.h"
 
 struct params {
-    /* number of free parameters; index of the rotation's start */
+    /* number of free parameters; index of the parameter phi0 */
     size_t n, phi0;
-    nb_param *at; /* (n), in the order of the simulator */
-    double *x; /* (n) */
-    unsigned char *set; /* 1: set by -param (n) */
+    nb_param *at; /* (n), as the simulator orders them */
+    double *x; /* (n), their values */
+    unsigned char *set; /* (n), 1: set by -param */
     size_t nset;
 };
 
-/* Tell the rule of the mosaic model which widths change. If `names` has a spread about one
- * of three axes, make the mosaic spread one about each axis; the three are equal until they
- * are set. */
+/* Prepare a scene for free parameters `names`. If a width of the spots is named, tell the
+ * library that it will change, because the mosaic model depends on it. If the spread about
+ * one axis is named, give the three axes spreads of their own, equal at first. */
 void params_prepare(nb_scene *scene, const char *names);
 
-/* The places in x of the parameters that a list names, in its order, each once. */
+/* Some parameters: their indices in x, each once, in the order of a list of names. */
 struct selection {
     size_t n, *at;
 };
 
-/* Collects the names of parameters that a simulator has to free, as nb_simulator_create()
- * takes them: phi0, all names in options, and the names in the lists `shots` (or NULL) and
- * `changing`. The caller frees *out. Returns 0 or the exit status. */
+/* Makes the list of parameters that nb_simulator_create() has to free: phi0, all names that
+ * options give, and the lists `shots` (or NULL) and `changing`. The caller frees *out.
+ * Returns 0 or the exit status. */
 int params_names(const struct settings *s, struct messages *messages,
                  const struct event_list *events, const char *shots, const char *changing,
                  char **out);
 
-/* Read the free parameters of `sim`, at the values of its scene and then of -param. Returns
- * 0 or the exit status. */
+/* Get the free parameters of `sim` with their values in the scene, then apply -param.
+ * Returns 0 or the exit status. */
 int params_set(struct params *params, struct messages *messages, nb_context *ctx,
                const nb_simulator *sim, const struct event_list *events);
 
-/* Select the parameters of a list. Returns 0 or the exit status. */
+/* Find the indices of the parameters in a list of names. The caller frees out->at. Returns
+ * 0 or the exit status. */
 int params_select(const struct params *params, struct messages *messages, nb_context *ctx,
                   const nb_simulator *sim, const char *list, struct selection *out);
 
-/* 1 for the name of a structure factor, whose indices are returned in hkl. */
+/* Returns 1 if `name` is a structure factor's, F[h,k,l], and writes its indices to hkl. */
 int params_is_factor(const char *name, int hkl[3]);
 
 void params_free(struct params *params);

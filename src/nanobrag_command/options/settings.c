@@ -1,5 +1,5 @@
 /*
- * settings.c - applies options to settings, in their order.
+ * settings.c - applies options to the settings, in the order given.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -76,7 +76,7 @@ static void add_lattice(struct settings *s, const struct event *e)
     s->nlattice++;
 }
 
-/* One spread, or the six numbers of -mosaic_tensor. */
+/* Set the mosaic spread from -mosaic (n = 1) or from the six numbers of -mosaic_tensor. */
 static void set_mosaic(struct settings *s, int n, const double *value)
 {
     nb_crystal *const crystal = &s->scene.crystal;
@@ -150,8 +150,8 @@ static void set_device(struct settings *s, const char *text)
         s->wrong_device = text;
 }
 
-/* Read KIND or KIND:WHITE:BLACK; returns 0 if it means nothing. A logarithm needs a white
- * above 0, and auto has no range. */
+/* Read KIND or KIND:WHITE:BLACK. Returns 0 if the text is neither, if a logarithm has a
+ * white of 0 or less, or if auto has a range; else 1. */
 static int read_png_scale(struct settings *s, const char *text)
 {
     char kind[8], white[32], black[32], rest;
@@ -172,9 +172,9 @@ static void set_png_scale(struct settings *s, const char *text)
     if (!read_png_scale(s, text) && !s->wrong_scale) s->wrong_scale = text;
 }
 
-/* ---- options in their order ---- */
+/* ---- the options of a command line ---- */
 
-/* Evaluate the expression in the column `sets` of an option. */
+/* Evaluate the expression that the option has in the column `sets` of options.def. */
 static void apply(struct settings *s, const struct event *e)
 {
     const double real = e->real[0];

@@ -1,5 +1,6 @@
 /*
- * shots.c - the tables of -shots and -spectra, and their rows as values of the parameters.
+ * shots.c - reads the tables of -shots and -spectra, and sets parameters to one of their
+ * rows.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +15,7 @@
 
 #include "nanobrag_command/shots/spectrum_table.h"
 
-static const char weights[] = "source_weight"; /* what -spectra sets */
+static const char weights[] = "source_weight"; /* the parameters that -spectra sets */
 
 int shots_asked(const struct settings *s)
 {
@@ -28,7 +29,8 @@ static int failed(struct command *command, nb_status status)
     return message_status(command->messages, status, nb_context_message(command->ctx), 0);
 }
 
-/* Read -shots_range a:b, which counts rows from 1, both ends included. */
+/* Read -shots_range a:b. Rows count from 1, and row b is included. Returns 0 or the exit
+ * status. */
 static int read_range(struct command *command, int rows)
 {
     const char *const text = command->s->shots_range;
@@ -74,7 +76,7 @@ int shots_read(struct command *command)
     const int code = read_range(command, (int)rows);
     s->images = shots->n;
     s->first = shots->first;
-    s->given[OPT_IMAGES] = 1; /* files are numbered */
+    s->given[OPT_IMAGES] = 1; /* so that the names of files get numbers */
     s->scene.scan.osc = 0;
     s->scene.given |= NB_GIVEN_OSC;
     return code;
@@ -87,7 +89,8 @@ const char *shots_title(const struct command *command)
 
 /* ---- parameters ---- */
 
-/* Append the places of the parameters that a list names. */
+/* Append the indices in x of the parameters in a list of names. `option` tells which table
+ * names them, for messages. Returns 0 or the exit status. */
 static int add_places(struct command *command, int option, const char *list)
 {
     struct shots *const shots = command->shots;
@@ -130,7 +133,8 @@ static int place_columns(struct command *command)
                          command->s->fit.shots, shots->nplace, columns);
 }
 
-/* Returns number k of the row of a shot: first the columns of -shots, then of -spectra. */
+/* Returns number k of a row. The columns of -shots come first, then the columns of
+ * -spectra. */
 static double number_of(const struct shots *shots, int row, size_t k)
 {
     const size_t n = (size_t)nb_table_columns(shots->table);
@@ -139,8 +143,8 @@ static double number_of(const struct shots *shots, int row, size_t k)
                  : nb_table_data(shots->spectra)[(size_t)row * m + k - n];
 }
 
-/* Write the numbers of a row to x. They take precedence over the scan of -expt at the row's
- * angle. */
+/* Write the numbers of a row to x. experiment_at() needs the row's phi, but overwrites
+ * numbers that the row states as well; so they are written again afterwards. */
 static void write_row(const struct command *command, int row, double *x)
 {
     const struct shots *const shots = command->shots;
@@ -151,7 +155,8 @@ static void write_row(const struct command *command, int row, double *x)
     }
 }
 
-/* Refuse numbers outside the bounds of their parameters. */
+/* Refuse numbers of a row outside the bounds of their parameters. Returns 0 or the exit
+ * status. */
 static int check_row(struct command *command, int row)
 {
     const struct shots *const shots = command->shots;
@@ -181,7 +186,8 @@ int shots_place(struct command *command)
     return code;
 }
 
-/* 1 where a file of an image states its geometry by command->description. */
+/* Returns 1 if a file is written whose header states the geometry by
+ * command->description. */
 static int is_described(const struct settings *s)
 {
     return s->out[OUT_INT] || s->out[OUT_NOISE] || s->out[OUT_PNG]

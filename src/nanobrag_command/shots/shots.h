@@ -1,5 +1,5 @@
 /*
- * shots.h - -shots: a table of parameters. Each row makes an image.
+ * shots.h - the table of -shots: each row holds values of parameters and makes one image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,36 +11,38 @@
 #include "nanobrag_command/command.h"
 
 struct shots {
-    nb_table *table, *spectra; /* of -shots, and of -spectra or NULL */
-    int first, n; /* rows of the table that are made, from 0 on */
-    size_t *place; /* of the columns, in x; -shots first, then -spectra */
+    nb_table *table, *spectra; /* of -shots; of -spectra, or NULL */
+    int first, n; /* the rows to make: number of the first, from 0 on, and how many */
+    size_t *place; /* index in x of each column, of -shots first, then of -spectra */
     size_t nplace;
 };
 
-/* 1 when -shots is a table of images to make, not a list of images to fit. */
+/* Returns 1 if -shots is a table of images to make; with a fit it lists observed images
+ * instead. */
 int shots_asked(const struct settings *s);
 
-/* Read the tables, and set the number of images and of the first one. Returns 0 or the exit
- * status. */
+/* Read the tables. Set the number of images, and the row of the first. Returns 0 or the
+ * exit status. */
 int shots_read(struct command *command);
 
-/* Make the energies of -spectra sources along the beam, once its direction is known
- * (spectra.c). Returns 0 or the exit status. */
+/* Make each energy of -spectra a source along the beam (spectra.c). The direction of the
+ * beam must be known. Returns 0 or the exit status. */
 int spectra_set(struct command *command);
 
-/* The names that a simulator has to free for the tables, for params_names(); NULL: none. */
+/* Returns the names of the parameters in the table of -shots, for params_names(); NULL
+ * without the option. */
 const char *shots_title(const struct command *command);
 
-/* Find the columns among the free parameters, check their numbers, and set x to the first
- * shot. Returns 0 or the exit status. */
+/* Find which parameters the columns are, check that all numbers are within bounds, and set
+ * x to the first row. Returns 0 or the exit status. */
 int shots_place(struct command *command);
 
-/* Set x to the i-th shot that the run makes, and the description to it if the run needs
- * one. Returns 0 or the exit status. */
+/* Set x to the i-th row that is made, and command->description as well if a file needs it.
+ * Returns 0 or the exit status. */
 int shots_set(struct command *command, int i);
 
-/* The parameters of n shots from row `row` of the table on, (n x nparam), to be freed;
- * NULL: no memory. */
+/* Returns the parameters of n rows, from `row` of the table on, as an array (n x nparam)
+ * that the caller frees; NULL: no memory. */
 double *shots_rows(const struct command *command, int row, int n);
 
 void shots_free(struct command *command);

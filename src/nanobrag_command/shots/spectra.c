@@ -1,6 +1,6 @@
 /*
- * spectra.c - -spectra: photon energies that all shots share, and a row of weights for
- * each.
+ * spectra.c - reads -spectra: photon energies in the first line, which all shots share, and
+ * a line of weights for each shot.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include "nanobrag_command/shots/shots.h"
 #include "nanobrag_command/shots/spectrum_table.h"
 
-/* Read the energies of the first line. */
+/* Read the energies of the first line, eV, into `lines`. Returns 0 or the exit status. */
 static int read_energies(const struct settings *s, struct messages *messages,
                          const nb_table *table, struct line *lines)
 {
@@ -75,7 +75,7 @@ int spectra_set(struct command *command)
     int code = read_energies(s, command->messages, table, lines);
     for (size_t i = 0; i < nb_table_rows(table) && !code; i++)
         code = check_weights(s, command->messages, table, i);
-    /* the scene has the weights of the first shot */
+    /* start with the weights of the first shot */
     const double *const row = nb_table_data(table) + (size_t)command->shots->first * n;
     for (size_t k = 0; k < n && !code; k++) lines[k].weight = row[k];
     if (!code)

@@ -1,6 +1,6 @@
 /*
- * spectrum_table.c - -spectrum: a list of photon energies and weights, which become sources
- * along the beam.
+ * spectrum_table.c - reads -spectrum, a table of photon energies and weights. The energies
+ * become sources along the beam.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,8 @@
 
 enum { LINES_MOST = 10000000 };
 
-static const double ev_angstrom = 12398.42; /* wavelength times energy, as in options.def */
+static const double ev_angstrom = 12398.42; /* wavelength in A times energy in eV, as in
+                                               options.def */
 
 static int failed(struct messages *messages, nb_context *ctx, nb_status status)
 {
@@ -28,11 +29,11 @@ static int by_energy(const void *a, const void *b)
     return (x->energy > y->energy) - (x->energy < y->energy);
 }
 
-/* A bin that is being filled. */
+/* a bin of energies while lines are added to it */
 struct bin {
-    double weight, moment; /* sums of weight, and of weight times energy */
-    double first; /* the energy of its first line */
-    int single; /* 1: all of it has that energy */
+    double weight, moment; /* sums over its lines of weight, and of weight times energy */
+    double first; /* the energy of the first line */
+    int single; /* 1: all lines have that energy */
 };
 
 static void bin_add(struct bin *bin, double energy, double weight)
@@ -43,7 +44,8 @@ static void bin_add(struct bin *bin, double energy, double weight)
     bin->moment += weight * energy;
 }
 
-/* Append a full bin to `out`, or add it to the last bin if that has the same energy. */
+/* Append a finished bin to the n lines of `out`, or add it to the last line if the energies
+ * are equal. Returns the number of lines. */
 static size_t bin_end(struct bin *bin, struct line *out, size_t n)
 {
     if (!(bin->weight > 0)) return n;
@@ -56,8 +58,9 @@ static size_t bin_end(struct bin *bin, struct line *out, size_t n)
     return n;
 }
 
-/* Merge n lines to `bins` of equal weight, each at its mean energy; a line may be divided.
- * Returns how many there are: fewer where one line fills several. */
+/* Merge n lines into `bins` bins of equal weight, each at its mean energy. A line may be
+ * divided between bins. Returns the number of lines of `out`: fewer than `bins` if one line
+ * fills several bins. */
 static size_t merge(struct line *lines, size_t n, size_t bins, struct line *out)
 {
     double sum = 0;
@@ -68,7 +71,8 @@ static size_t merge(struct line *lines, size_t n, size_t bins, struct line *out)
     size_t made = 0, ended = 0;
     for (size_t i = 0; i < n; i++) {
         double left = lines[i].weight;
-        /* the last bin takes all that rounding has left */
+        /* the last bin is not ended here, so that it also takes what rounding leaves
+         * over */
         while (left > 0 && ended + 1 < bins && bin.weight + left >= full) {
             const double part = full - bin.weight;
             bin_add(&bin, lines[i].energy, part);
@@ -81,7 +85,7 @@ static size_t merge(struct line *lines, size_t n, size_t bins, struct line *out)
     return bin_end(&bin, out, made);
 }
 
-/* Shorten the list to -spectrum_bins. Returns 0 or the exit status. */
+/* Merge the lines to -spectrum_bins, if there are more. Returns 0 or the exit status. */
 static int shorten(const struct settings *s, struct messages *messages, struct line **lines,
                    size_t *n)
 {
@@ -152,7 +156,7 @@ void spectrum_warn_of_units(struct messages *messages, const char *file, double 
 
 /* ---- -spectrum ---- */
 
-/* Read a row of the table. */
+/* Read row i of the table. Returns 0 or the exit status. */
 static int read_line(const struct settings *s, struct messages *messages,
                      const nb_table *table, size_t i, struct line *out)
 {

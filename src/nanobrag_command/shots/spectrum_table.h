@@ -1,5 +1,5 @@
 /*
- * spectrum_table.h - photon energies with weights, as the program reads them from files.
+ * spectrum_table.h - photon energies with weights, as files state them, become sources.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,24 +10,24 @@
 
 #include "nanobrag_command/command.h"
 
-/* light of one energy, eV */
+/* light of one photon energy, eV, with its weight */
 struct line {
     double energy, weight;
 };
 
-/* Make the lines sources along the beam. The beam takes their mean wavelength if no option
- * states one. Returns 0 or the exit status. */
+/* Make a source along the beam of each line. If no option states the wavelength of the
+ * beam, it becomes the weighted mean. Returns 0 or the exit status. */
 int spectrum_set_sources(struct inputs *in, struct settings *s, struct messages *messages,
                          const struct line *lines, size_t n);
 
-/* Refuse an energy or a weight of line `at` of a file. Each returns 0 or the exit status.
- */
+/* Refuse an energy, eV, of 0 or less, or a weight below 0, in line `at` of a file. Each
+ * returns 0 or the exit status. */
 int spectrum_check_energy(struct messages *messages, const char *file, long at,
                           double energy);
 int spectrum_check_weight(struct messages *messages, const char *file, long at,
                           double weight);
 
-/* Warn if the largest energy looks like keV by mistake; the file is still accepted. */
+/* Warn if the largest energy, eV, is so small that the file probably means keV. */
 void spectrum_warn_of_units(struct messages *messages, const char *file, double energy);
 
 #endif
