@@ -72,7 +72,8 @@ static int find_boxes(struct command *command, const char *names)
     if (status != NB_OK) return library_failed(command, status);
     if (detector->nbox == 0)
         return message_usage(command->messages,
-                             "-boxes %s: no reflection scatters onto the detector",
+                             "-boxes %s: no reflection scatters onto the detector; check "
+                             "-energy, -distance and -cell",
                              s->boxes);
     detector->box = box;
     nb_simulator_free(command->sim);
@@ -141,7 +142,8 @@ static int create_context(struct command *command)
         return message_usage(command->messages, "-threads %d: must be at most %d",
                              s->threads, THREADS_MOST);
     if (s->wrong_device)
-        return message_usage(command->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
+        return message_usage(command->messages,
+                             "-device %s: expected auto, cpu, cuda or cuda:N",
                              s->wrong_device);
     const nb_status status = command_context(command, s->compile, &command->ctx);
     return status == NB_OK ? 0 : message_status(command->messages, status, "", 0);

@@ -32,8 +32,8 @@ static int check_experiment(const struct inputs *in, struct messages *messages,
     for (int i = 0; i < 6; i++)
         if (!(fabs(cell[i] - from[i]) <= most * from[i]))
             return message_usage(messages,
-                                 "%s: its unit cell is %g %g %g %g %g %g, which is not "
-                                 "that of the experiment within 2 %%, %g %g %g %g %g %g; "
+                                 "%s: the unit cell %g %g %g %g %g %g differs by more than "
+                                 "2 %% from the cell %g %g %g %g %g %g of the experiment; "
                                  "bring both to one setting (dials.reindex)",
                                  file, from[0], from[1], from[2], from[3], from[4], from[5],
                                  cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
@@ -53,8 +53,8 @@ static int set_cell(const struct inputs *in, struct settings *s, struct messages
             const double given = cell[i] != 0 ? cell[i] : preset;
             if (!(fabs(given - from[i]) <= 1e-3 * from[i]))
                 return message_usage(messages,
-                                     "%s: its unit cell is %g %g %g %g %g %g, which is not "
-                                     "that of -cell within 0.1 %%; leave out -cell",
+                                     "%s: the unit cell %g %g %g %g %g %g differs by more "
+                                     "than 0.1 %% from -cell; leave out -cell",
                                      file, from[0], from[1], from[2], from[3], from[4],
                                      from[5]);
         }

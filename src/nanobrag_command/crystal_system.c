@@ -22,7 +22,7 @@ void crystal_system_set(struct command *command)
     if (system <= NB_SYSTEM_TRICLINIC) return;
     s->scene.crystal.system = system;
     message_note(command->messages,
-                 "the unit cell of the fit is %s, by the space group %s; -crystal_system "
-                 "triclinic frees all of it",
+                 "the fit keeps the unit cell %s, as the space group %s asks; "
+                 "-crystal_system triclinic frees all six numbers",
                  names[system], group);
 }

@@ -42,8 +42,8 @@ static int split_number(struct messages *messages, const char *text, char **file
     (*file)[colon - text] = ':';
     if (!known) return 0;
     return message_usage(messages,
-                         "-expt %s: '%s' is no number of an experiment; they count from 0, "
-                         "as in %.*s:0",
+                         "-expt %s: '%s' is not the number of an experiment; give a whole "
+                         "number from 0 on, as in %.*s:0",
                          text, colon + 1, (int)(colon - text), text);
 }
 
@@ -146,8 +146,8 @@ static int choose_image(struct settings *s, struct messages *messages, const cha
     const double i = from_start - whole * floor((from_start + 0.5) / whole);
     if (i >= from->images - 0.5) {
         message_warning(messages,
-                        "%s: its angle of %g degree lies outside the scan of %s, %g to %g "
-                        "degree, whose first image is taken",
+                        "%s: the header's angle of %g degrees lies outside the scan of %s, "
+                        "%g to %g degrees; the first image of the scan is taken",
                         img, s->inherited.phi, file, scan->phi0,
                         scan->phi0 + from->images * scan->osc);
         return 0;
@@ -170,12 +170,14 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
     const char *const img = events_text(events, OPT_IMG);
     const int image = choose_image(s, messages, img, out);
     if (image > 0)
-        message_note(messages, "%s: of its scan this is image %d of %d, by the angle of %s",
+        message_note(messages,
+                     "%s: the run makes image %d of the %d in the scan, at the angle in "
+                     "the header of %s",
                      s->expt ? s->expt : s->xparm, image + 1, out->images, img);
     else if (out->images > 1 && !events_text(events, OPT_IMAGES))
         message_note(messages,
-                     "%s: its scan has %d images, of which this is the first; "
-                     "-images %d makes all",
+                     "%s: the scan has %d images and the run makes the first; -images %d "
+                     "makes all",
                      s->expt ? s->expt : s->xparm, out->images, out->images);
     return 0;
 }
@@ -275,8 +277,8 @@ int experiment_set(const struct command *command, double phi, nb_scene *scene)
         }
     if (beyond)
         message_warning(command->messages,
-                        "an image lies outside the scan of %s, %g to %g degree: what "
-                        "changes during the scan is for it as at the nearest end",
+                        "an image lies outside the scan of %s, %g to %g degrees; the image "
+                        "gets the values at the nearest end of the scan",
                         command->s->expt, scan->phi0,
                         scan->phi0 + from->images * scan->osc);
     return 1;

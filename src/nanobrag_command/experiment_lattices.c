@@ -95,25 +95,23 @@ void lattices_say(const struct settings *s, struct messages *messages,
 {
     const nb_crystal *const crystal = &from->scene.crystal;
     const int n = crystal->nlattice;
-    const char *become =
-        "and become its lattices; -nolattices takes the crystal of one alone";
+    const char *become = "they become lattices, and -nolattices takes one crystal alone";
     double most = 0;
-    if (s->nlattice > 0) become = "but -lattice replaces all but the first";
-    if (s->matrix) become = "but -mat replaces them";
+    if (s->nlattice > 0) become = "-lattice replaces all but the first";
+    if (s->matrix) become = "-mat replaces them";
     for (int i = 0; i < n; i++)
         most = fmax(most, turn_between((const double(*)[3])crystal->matrix,
                                        (const double(*)[3])crystal->lattice[i].matrix));
     if (n > 0)
         message_note(messages,
-                     "%s: %d of its %d experiments are crystals of one image, up to %.3g "
-                     "degree apart, %s",
+                     "%s: %d of the %d experiments are crystals in one image, up to %.3g "
+                     "degrees apart; %s",
                      s->expt, n + 1, from->count, most, become);
     if (n > 0 && s->scene.crystal.lattice == from->lattice && s->given[OPT_MISSET])
-        message_note(messages,
-                     "-misset turns the first of these crystals alone; for the others "
-                     "there is -param 'lattice_misset_x[0]=...'");
+        message_note(messages, "-misset turns the first of these crystals only; -param "
+                               "'lattice_misset_x[0]=...' turns a further one");
     if (from->count > n + 1 && s->expt && !strchr(s->expt, ':'))
-        message_note(messages, "%s: of its %d experiments the first is taken (:0)", s->expt,
+        message_note(messages, "%s: the first of %d experiments is taken (:0)", s->expt,
                      from->count);
 }
 
@@ -255,6 +253,8 @@ void lattices_warn(const struct command *command, nb_simulator *sim, const doubl
     for (int i = 0; i < scene.crystal.nlattice; i++)
         differ |= scene.crystal.lattice[i].scale != 1;
     if (differ)
-        message_note(command->messages, "%s does not say how bright each lattice is",
+        message_note(command->messages,
+                     "%s does not state how bright each lattice is: .expt has no place for "
+                     "it",
                      command->s->truth);
 }

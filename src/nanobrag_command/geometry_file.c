@@ -50,12 +50,13 @@ int geometry_check(const struct settings *s, struct messages *messages,
     for (size_t i = 0; i < sizeof energies / sizeof *energies; i++)
         any |= s->given[energies[i]];
     if (info.distance_from && !s->given[OPT_DISTANCE])
-        return message_usage(messages, "%s: clen is %s%s%s; give it by -distance", s->geom,
+        return message_usage(messages,
+                             "%s: clen is %s%s%s; state the distance by -distance", s->geom,
                              *info.distance_from ? "in the data files (" : "not stated",
                              info.distance_from, *info.distance_from ? ")" : "");
     if (info.wavelength_from && !any)
         return message_usage(messages,
-                             "%s: the photon energy is in the data files (%s); give it by "
+                             "%s: the photon energy is in the data files (%s); state it by "
                              "-energy",
                              s->geom, info.wavelength_from);
     return 0;
@@ -71,7 +72,9 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
      * name */
     if (!s->geom) d->convention = in->experiment.scene.detector.convention;
     if (nb_geometry_apply(in->geometry, &s->scene) != NB_OK)
-        return message_usage(messages, "%s: no distance or wavelength",
+        return message_usage(messages,
+                             "%s: the distance or the wavelength is missing; give "
+                             "-distance and -energy",
                              s->geom ? s->geom : s->expt);
     d->convention = given.convention;
     memcpy(d->roi, given.roi, sizeof d->roi);

@@ -147,15 +147,15 @@ is "-atomgradfile is the change with the model" test $? -eq 0
 refuses 2 '-pdb and -hkl exclude each other: both give' -hkl one.hkl -pdb "$pdb" $view -floatfile f
 refuses 2 '-mtz and -hkl exclude each other' -hkl one.hkl -mtz one.mtz $view -floatfile f
 refuses 2 '-mtz and -pdb exclude each other' -mtz one.mtz -pdb "$pdb" $view -floatfile f
-refuses 2 'not that of -cell within 0.1 %' -pdb "$pdb" -cell 21.9 4.866 23.477 90 107.08 90 \
+refuses 2 'differs by more than 0.1 % from -cell' -pdb "$pdb" -cell 21.9 4.866 23.477 90 107.08 90 \
     $view -floatfile f
-refuses 2 'not that of -cell within 0.1 %' -mtz ../apart.mtz -cell 30 $view -floatfile f
+refuses 2 'differs by more than 0.1 % from -cell' -mtz ../apart.mtz -cell 30 $view -floatfile f
 refuses 2 '-atomgradfile needs -pdb' $scene -atomgradfile f
 refuses 2 '-fmtz needs -pdb, .* a list' $scene -fmtz f -floatfile g
 refuses 2 'name a file' -pdb "$pdb" $view -fmtz - -floatfile f
 refuses 2 'would overwrite an image' -pdb "$pdb" $view -fmtz f -floatfile f
 refuses 2 'is an input' -pdb ../model.pdb.gz $view -fmtz ../model.pdb.gz -floatfile f
-refuses 2 'of one image' -pdb "$pdb" $view -images 2 -osc 1 -atomgradfile f
+refuses 2 'computed for one image' -pdb "$pdb" $view -images 2 -osc 1 -atomgradfile f
 refuses 2 '-anomalous: missing value' -pdb "$pdb" $view -floatfile f -anomalous
 refuses 2 "missing value (expected -anomalous on|off" -pdb "$pdb" $view -anomalous SE -8 \
     -floatfile f

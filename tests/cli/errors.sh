@@ -76,7 +76,7 @@ refuses 2 'infinite' $scene -beamsize 0 -flux 1e10 -floatfile f
 refuses 2 'behind the crystal' $scene -twotheta 120 -floatfile f
 refuses 2 'get the same names' $scene -images 3 -intfile n_1.img -noisefile n_3.img
 refuses 2 'have the same name' $scene -floatfile f -doublefile f
-refuses 2 'the reference is in double' $scene -strategy reference -precision float \
+refuses 2 'the reference computes in double' $scene -strategy reference -precision float \
     -floatfile f
 
 # what goes to stdout
@@ -170,7 +170,7 @@ run $scene -boxes auto:2:3 -json - -floatfile f
 is 'boxes around the brightest reflections' test "$code" -eq 0
 is 'are counted' grep -q '"boxes":[[:space:]]*2,' out
 is 'and so are their pixels' grep -q '"pixels":[[:space:]]*18,' out
-refuses 2 'must rise' $scene -water 1 -stol flat.stol -floatfile f
+refuses 2 'must increase from row to row' $scene -water 1 -stol flat.stol -floatfile f
 refuses 2 'short.img' $scene -img short.img -floatfile f
 refuses 2 'is an input' $bare $cell -default_F 1 -sourcefile dark.src -floatfile dark.src
 inputs=$data/golden/mask.img
@@ -207,7 +207,7 @@ compat_refuses 'absent' $scene -sourcefile absent
 compat_refuses 'absent' $scene -img absent
 compat_refuses 'absent' $scene -stol absent
 compat_refuses 'no directory' $scene -floatfile absent/f
-compat_refuses 'the reference is in double' $scene -strategy reference -precision float
+compat_refuses 'the reference computes in double' $scene -strategy reference -precision float
 compat_refuses 'less than 1' $scene -tolerance 2
 compat_refuses '-threads 1025: must be at most 1024' $scene -threads 1025
 inputs="$place/empty $place/zero $data/golden/mask.img"

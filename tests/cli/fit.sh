@@ -501,7 +501,7 @@ idle '-readout has no effect without -loss readout' -readout 3
 idle '-loss readout without -readout: the read-out noise is 0' -loss readout
 idle '-delta has no effect without -loss huber|cauchy' -delta 3
 idle '-fitimage_kind has no effect without -fitimage' -fitimage_kind z
-idle '-fit is given more than once: the last one counts; separate names by commas' -fit misset
+idle '-fit is given more than once and only the last one counts; separate names by commas' -fit misset
 idle 'n_001.img is given more than once' -data n_001.img
 idle '-planes beside -water' -boxes auto:20:8 -planes
 refuses 2 '^nanobrag: .*planes and read-out noise need a -readout above 0.* variance$' $still \
@@ -528,7 +528,7 @@ if "$program" -version | grep -q gemmi; then
     run $model -fit cell
     is "P 21 ties alpha and gamma" [ "$(grep '^  cell_' out | cut -c 1-12 | paste -s -d, -)" = \
         "  cell_a    ,  cell_b    ,  cell_c    ,  cell_beta " ]
-    is "with a note" grep -q 'monoclinic, by the space group P 1 21 1; -crystal_system' err
+    is "with a note" grep -q 'monoclinic, as the space group P 1 21 1 asks; -crystal_system' err
     run $model -fit cell -crystal_system triclinic
     is "triclinic frees them" [ "$(grep -c '^  cell_' out)" -eq 6 ]
     refuses 2 'cell_alpha is free, but a monoclinic crystal fixes it' $model -fit cell_alpha
@@ -606,7 +606,7 @@ refuses 2 '-fit needs -data, -shots or -fisher, the observed images' $bad -fit s
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
 refuses 2 'both name the images' $bad -fit scale -data n_001.img -shots shots.json
-refuses 2 'nothing is fitted' $bad -fit scale -fisher -fitfile x.json
+refuses 2 'expected errors are computed without a fit' $bad -fit scale -fisher -fitfile x.json
 head -c 16384 /dev/zero > zero.bin
 printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin

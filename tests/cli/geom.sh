@@ -69,7 +69,7 @@ accepts 'pixels are rendered' -geom ../agipd.geom -mask ../m.img $crystal -float
 od -A n -v -t f4 -w4 work/f.bin | awk 'NR > 100 * 32 && $1 != 0 { bad++ } $1 > 0 { good++ }
     END { exit !(bad == 0 && good > 0) }'
 is "pixels of -mask are skipped, too" test $? -eq 0
-refuses 2 'the mask has 32 x 512 pixels, the detector 1024 x 4096' -geom ../jungfrau.geom \
+refuses 2 'the mask has 32 x 512 pixels but the detector has 1024 x 4096' -geom ../jungfrau.geom \
     -mask ../m.img $crystal -floatfile f
 
 # ---- writing ----
@@ -113,7 +113,7 @@ if "$program" -version | grep -q lapack; then
             print "# off by " off " mm, allowed 0.005"
             exit !(b - c > 0.49 && off < 0.005 && off > -0.005) }'
     is "and the others as they were" test "$(corner work/fitted.geom p0a0)" = "$(corner g.geom p0a0)"
-    refuses 2 '-fisher and -geomout exclude each other: nothing is fitted' $start -fisher \
+    refuses 2 '-fisher and -geomout exclude each other: expected errors are computed without a fit' $start -fisher \
         -fit misset -geomout g
 fi
 
@@ -123,12 +123,12 @@ sed 's/+1.0000y/+1.0000q/' agipd.geom > letter.geom
 refuses 2 "letter.geom, line 19: fs is '-0.0052x +1.0000q', expected a sum" \
     -geom ../letter.geom $crystal -floatfile f
 refuses 2 'no panel; no line has the form' -geom ../spectrum.eV $crystal -floatfile f
-refuses 2 'data.geom: clen is in the data files (/LCLS/encoder); give it by -distance' \
+refuses 2 'data.geom: clen is in the data files (/LCLS/encoder); state the distance by -distance' \
     -geom ../data.geom -energy 9300 $crystal -floatfile f
-refuses 2 'photon energy is in the data files (/LCLS/energy); give it by -energy' \
+refuses 2 'photon energy is in the data files (/LCLS/energy); state it by -energy' \
     -geom ../data.geom -distance 97 $crystal -floatfile f
 grep -v clen agipd.geom > without.geom
-refuses 2 'without.geom: clen is not stated; give it by -distance' -geom ../without.geom \
+refuses 2 'without.geom: clen is not stated; state the distance by -distance' -geom ../without.geom \
     $crystal -floatfile f
 for other in '-pixel 1' '-detpixels 9' '-detsize 9' '-Xbeam 1' '-ORGX 1' '-Xclose 1' \
     '-close_distance 1' '-fdet_vector 1 0 0' '-sdet_vector 0 1 0' '-odet_vector 0 0 1' \

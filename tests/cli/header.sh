@@ -89,7 +89,7 @@ is "a mask without SIZE2" grep -q 'size.img: the header has no SIZE1 and SIZE2 a
 explain "${usual}OSC_START=90;\nOSC_RANGE=0.5;\n"
 is "OSC_START" grep -q 'of 0.5 degree from 90 degree' out
 explain "${usual}PHI=7;\nOSC_START=90;\nOSC_RANGE=0.5;\n"
-is "OSC_START and PHI differ" grep -q 'OSC_START=90 and PHI=7 differ; OSC_START is taken' err
+is "OSC_START and PHI differ" grep -q 'OSC_START=90 and PHI=7, which differ; OSC_START is taken' err
 explain "${usual}DETECTOR_DISTANCE=3;\nSCAN_WAVELENGTH=2;\nSOURCE_PIXEL_SIZE=3;\n"
 is "keys are whole words" grep -q '6 x 4 pixels of 0.1 mm at 150 mm' out
 explain 'TYPE=unsigned_short;\nWAVELENGTH=0;\n'
@@ -98,7 +98,7 @@ is "what is missing, and a wavelength of 0" grep -q 'h.img: the header has no PI
 is "what options state is not missing" test "$(grep -c 'has no' err)" -eq 0
 explain 'TYPE=unsigned_short;\nPIXEL_SIZE=0.1;\nDISTANCE=150;\nWAVELENGTH=0.9;\nBEAM_CENTER_X=2;\nBEAM_CENTER_Y=3;\n'
 is "a beam centre in pixels" grep -q 'fast 3.5 slow 2.5' out
-is "which is told" grep -q 'BEAM_CENTER 2, 3 .* is taken for pixels' err
+is "which is told" grep -q 'BEAM_CENTER 2, 3 .* is read as pixels' err
 explain 'TYPE=unsigned_short;\nPIXEL_SIZE=0.1;\nDISTANCE=150;\nWAVELENGTH=0.9;\nBEAM_CENTER_X=-20;\nBEAM_CENTER_Y=3;\n'
 is "a beam centre beside the detector" grep -q 'BEAM_CENTER -20, 3 mm lies beside' err
 explain 'TYPE=unsigned_short;\nPIXEL_SIZE=0.1;\nDISTANCE=150;\nWAVELENGTH=0.9;\nDENZO_X_BEAM=0.25;\nDENZO_Y_BEAM=0.35;\n'
@@ -106,7 +106,7 @@ is "the beam centre of Denzo" grep -q 'fast 3.5 slow 2.5' out
 explain 'TYPE=unsigned_short;\nPIXEL_SIZE=0.1;\nDISTANCE=150;\nWAVELENGTH=0.9;\nMOSFLM_CENTER_X=0.2;\nMOSFLM_CENTER_Y=0.3;\n'
 is "that of MOSFLM" grep -q 'fast 3.5 slow 2.5' out
 explain "${usual}CLOSE_DISTANCE=140;\n"
-is "distances that contradict" grep -q 'CLOSE_DISTANCE=140 contradicts DISTANCE=150' err
+is "distances that contradict" grep -q 'CLOSE_DISTANCE=140 mm contradicts DISTANCE=150 mm' err
 explain "${usual}DISTANCE=140;\\n"
 is "a distance twice" grep -q 'h.img: the header has DISTANCE=150 and DISTANCE=140; the last' err
 explain "${usual}TWOTHETA=60;\nCLOSE_DISTANCE=75;\n"

@@ -21,7 +21,7 @@ is "three crystals of one image" test "$(grep -c real_space_a t.expt)" -eq 3
 is "three experiments" test "$(grep -c '"Experiment"' t.expt)" -eq 3
 is "one beam, detector, goniometer and scan" test "$(grep -c -e '"wavelength"' -e '"panels"' \
     -e '"rotation_axis"' -e '"image_range"' t.expt)" -eq 4
-accepts 't.expt: 3 of its 3 experiments are crystals of one image, up to 1.* degree apart, and become its lattices' \
+accepts 't.expt: 3 of the 3 experiments are crystals in one image, up to 1.* degrees apart; they become lattices' \
     -expt ../t.expt $spots -floatfile f.bin
 is "the image of all" near 2e-6 three.bin work/f.bin
 is "nothing else is said of the file" test "$(grep -c t.expt err)" -eq 1
@@ -34,27 +34,27 @@ is "-json has their cell" test "$(grep -A 2 '"lattices"' run.json | grep -c '"ce
 is "and orientation" test "$(grep -c '"matrix"' run.json)" -eq 2
 accepts 'a lattice at 0.283 degree from it, of misset 10.2 20.2 30,' $cell $spots $view \
     $first -lattice 10.2 20.2 30 -floatfile f.bin
-accepts '-misset turns the first of these crystals alone' -expt ../t.expt $spots \
+accepts '-misset turns the first of these crystals only' -expt ../t.expt $spots \
     -misset 0 0 5 -floatfile f.bin
 alike "-nolattices takes one" "-expt ../t.expt:1 -nolattices $spots" \
     "$cell $spots $view -misset 10.25 19.8 30.2"
-accepts 'of its 3 experiments the first is taken (:0)' -expt ../t.expt -nolattices $spots \
+accepts 'the first of 3 experiments is taken (:0)' -expt ../t.expt -nolattices $spots \
     -floatfile f.bin
 accepts 'warning: -nolattices has no effect without -expt' $scene -nolattices -floatfile f.bin
-accepts '3 of its 3 .* degree apart, but -lattice replaces all but the first$' \
+accepts '3 of the 3 .* degrees apart; -lattice replaces all but the first$' \
     -expt ../t.expt $spots -lattice 0 0 0.3 0.5 -floatfile f.bin
 is "nor is it said that they are taken" test "$(grep -c 'become its lattices' err)" -eq 0
 alike "-lattice replaces them" "-expt ../t.expt $spots -lattice 0 0 0.3 0.5" \
     "-expt ../t.expt -nolattices $spots -lattice 0 0 0.3 0.5"
 printf '0.02 0 0\n0 0.0166 0\n0 0 0.0142\n' > m.mat
-accepts '3 of its 3 .* degree apart, but -mat replaces them$' -expt ../t.expt $spots \
+accepts '3 of the 3 .* degrees apart; -mat replaces them$' -expt ../t.expt $spots \
     -mat ../m.mat -floatfile f.bin
 alike "-mat replaces all crystals" "-expt ../t.expt $spots -mat ../m.mat" \
     "-expt ../t.expt -nolattices $spots -mat ../m.mat"
 alike "-cell is that of all" "-expt ../t.expt $spots -cell 51 61 71 90 96 90" \
     "-cell 51 61 71 90 96 90 $spots $view $first $second $third"
 run $cell $spots $view $first -lattice 10.25 19.8 30.2 0.7 -floatfile f.bin -truth ../dim.expt
-is "brightness is not written, which is told" grep -q 'dim.expt does not say how bright' err
+is "brightness is not written, which is told" grep -q 'dim.expt does not state how bright' err
 cp work/f.bin dim.bin
 run -expt ../dim.expt $spots -param 'lattice_scale[0]=0.7' -floatfile f.bin
 is "-param gives it" near 2e-6 dim.bin work/f.bin
@@ -62,13 +62,13 @@ is "-param gives it" near 2e-6 dim.bin work/f.bin
 # stills, with and without files that tell them apart
 run $cell $spots $view -osc 0 $first $second -images 2 -floatfile f_1.bin -truth ../bare.expt
 cp work/f_1.bin still.bin
-accepts '2 of its 4 experiments are crystals of one image' -expt ../bare.expt $spots \
+accepts '2 of the 4 experiments are crystals in one image' -expt ../bare.expt $spots \
     -floatfile f.bin
 is "the image of a still" near 2e-6 still.bin work/f.bin
 is "which images they are is said by scans" test "$(grep -c "\"image_range\"" bare.expt)" -eq 2
 run $cell $spots $view -osc 0 $first $second -images 2 -seed 1 -intfile f_1.img -truth ../files.expt
 is "or by their files" test "$(grep -c "\"image_range\"" files.expt)" -eq 0
-accepts '2 of its 4 experiments are crystals of one image' -expt ../files.expt:2 $spots \
+accepts '2 of the 4 experiments are crystals in one image' -expt ../files.expt:2 $spots \
     -floatfile f.bin
 
 # ---- crystals that change during the scan: each turns by 0.2 degree an image ----

@@ -144,9 +144,9 @@ refuses 2 'N 0: must be greater than 0' -cell 30 40 50 -default_F 10 -N 0 -float
 refuses 2 'Na 0: must be greater than 0' $scene -Na 0 -floatfile f
 refuses 2 'psf_fwhm 25 mm is wider than the detector of 24 x 24 mm' $scene -psf gauss \
     -psf_fwhm 25 -floatfile f
-accepts 'roi reaches beyond the 24 x 24 detector; rendered is -roi 1 23 1 5' $scene \
+accepts 'roi reaches beyond the detector of 24 x 24 pixels; the run renders -roi 1 23 1 5' $scene \
     -roi 1 24 1 5 -floatfile f
-accepts '12.4 eV is a wavelength of 999.873 A; is this keV? then -energy 12400' $scene \
+accepts '12.4 eV is a wavelength of 999.873 A; if you mean keV, give -energy 12400' $scene \
     -energy 12.4 -floatfile f
 accepts 'sees spacings above .* longest edge of the cell is 50 A' $scene -energy 12.4 \
     -floatfile f

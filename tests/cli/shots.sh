@@ -312,7 +312,7 @@ dark.txt negative.txt word.txt energies.txt two.txt s.eV one.src spectra.txt"
 to="-floatfile f.bin"
 refuses 2 'absent.txt: cannot' $still -shots absent.txt $to
 refuses 2 'no parameter "foo"' $still -shots foo.txt $to
-refuses 2 'wide.txt: the first line names 1 parameters, but the rows have 2' $still -shots wide.txt $to
+refuses 2 'wide.txt: the first line names 1 parameters, but each row has 2' $still -shots wide.txt $to
 refuses 2 'short.txt, line 3: 1 numbers, expected 2' $still -shots short.txt $to
 refuses 2 'outside.txt, line 3: distance is -5, expected 1e-06 to 1e+09' $still -shots outside.txt $to
 refuses 2 'none.txt: no row' $still -shots none.txt $to
@@ -323,8 +323,8 @@ refuses 2 'fewer.txt has 1 rows of weights, but two.txt has 2 shots' \
     $still -shots two.txt -spectra fewer.txt $to
 refuses 2 'dark.txt, line 3: the weights add up to 0' $still -shots two.txt -spectra dark.txt $to
 refuses 2 'negative.txt, line 3: the weight is -2' $still -shots two.txt -spectra negative.txt $to
-refuses 2 "word.txt: 'keV' in the first line" $still -shots two.txt -spectra word.txt $to
-refuses 2 'energies.txt: 3 energies in the first line, but 2 weights' \
+refuses 2 "word.txt: the first line holds 'keV'" $still -shots two.txt -spectra word.txt $to
+refuses 2 'energies.txt: the first line has 3 energies, but the next has 2 weights' \
     $still -shots two.txt -spectra energies.txt $to
 refuses 2 'both state the sources' $still -shots two.txt -spectra spectra.txt -spectrum s.eV $to
 for range in 0:1 2:1 1:3 1 a:b 1:2x; do
@@ -337,7 +337,7 @@ refuses 2 '-boxes auto' $still -shots two.txt -boxes auto $to
 refuses 2 '-shots_range needs -shots' $still -shots_range 1:2 $to
 refuses 2 '-spectra needs -shots' $still -spectra spectra.txt $to
 refuses 2 '-resume needs -shots or -images' $still -resume $to
-refuses 2 'images take -resume without a file' $still -shots two.txt -resume s.eV $to
+refuses 2 'for images give -resume without a file' $still -shots two.txt -resume s.eV $to
 refuses 2 'both set misset_x' $still -shots two.txt -param misset_x=3 $to
 refuses 2 'is given twice' $still -shots two.txt -shots two.txt $to
 refuses 2 'is an input' $still -shots two.txt -floatfile two.txt

@@ -219,9 +219,9 @@ wrong() # PATTERN ARGUMENTS...
 }
 wrong 'absent.txt: cannot' $still -shots absent.txt -floatfile f.bin
 wrong 'several processes needs -shots or -images' $still -floatfile f.bin
-wrong '-gradient exclude each other: it is not shared out' $still -osc 1 -images 2 -gradient misset -gradfile g
-wrong '-explain exclude each other: it is not shared out' $still -osc 1 -images 2 -explain
-wrong 'nb_fit_mpi() of the library' $still -data f.bin -fit misset_x
+wrong '-gradient exclude each other: processes share out images only' $still -osc 1 -images 2 -gradient misset -gradfile g
+wrong '-explain exclude each other: processes share out images only' $still -osc 1 -images 2 -explain
+wrong 'the library shares out a fit (nb_fit_mpi)' $still -data f.bin -fit misset_x
 # what is wrong at one rank ends all, and it says so
 rm -rf work
 mkdir -p work/other

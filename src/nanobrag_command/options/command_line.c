@@ -108,7 +108,8 @@ int parse_value(struct messages *messages, int id, const char *text, int i,
             return message_usage(messages, "%s %s: expected a whole number", option->name,
                                  text);
         if (option->kind == KIND_INT && llabs(event->integer[i]) > 1000000000)
-            return message_usage(messages, "%s %s: too large", option->name, text);
+            return message_usage(messages, "%s %s: the number is too large", option->name,
+                                 text);
         return check_range(messages, option, text, (double)event->integer[i]);
     case KIND_WORD:
         if (option_choice(option->values, text, strlen(text)) < 0)
@@ -213,7 +214,8 @@ static int parse_strict(struct messages *messages, int argc, char **argv,
         const int id = option_named(argv[i]);
         if (id < 0 && argv[i][0] != '-')
             return message_usage(messages,
-                                 "unexpected \"%s\": no option takes it (nanobrag -help)",
+                                 "unexpected \"%s\": no option takes this word (nanobrag "
+                                 "-help lists them)",
                                  argv[i]);
         if (id < 0) return unknown_option(messages, argv[i]);
         const int status = parse_option(messages, argc, argv, &i, id, out);

@@ -159,8 +159,8 @@ static int default_profile_origin(struct settings *s, struct messages *messages)
         for (int i = 0; i < 2; i++)
             if (fabs((org[i] - 0.5) - close[i] / s->pixel) > 1e-6)
                 return message_usage(messages,
-                                     "-ORGX, -ORGY and -Xclose, -Yclose are the same point "
-                                     "and differ; leave one pair out");
+                                     "-ORGX, -ORGY and -Xclose, -Yclose state the same "
+                                     "point but differ; leave one pair out");
     if (any(&s->beam)) {
         values[n] = beam;
         kinds[n++] = NB_ORIGIN_BEAM;
@@ -245,16 +245,15 @@ static int finish_roi(struct settings *s, struct messages *messages, const int c
     if (out[0] < out[1] && out[2] < out[3]) {
         if (beyond && !s->compat)
             message_warning(messages,
-                            "-roi reaches beyond the %d x %d detector; rendered is -roi %d "
-                            "%d %d %d",
+                            "-roi reaches beyond the detector of %d x %d pixels; the run "
+                            "renders -roi %d %d %d %d",
                             count[0], count[1], out[0], out[1] - 1, out[2], out[3] - 1);
         return 0;
     }
     if (!s->compat)
-        return message_usage(messages,
-                             "-roi %d %d %d %d holds no pixel of the %d x %d detector",
-                             s->roi[0], s->roi[1], s->roi[2], s->roi[3], count[0],
-                             count[1]);
+        return message_usage(
+            messages, "-roi %d %d %d %d holds no pixel of the detector of %d x %d pixels",
+            s->roi[0], s->roi[1], s->roi[2], s->roi[3], count[0], count[1]);
     /* the options leave no pixel; an roi of four zeros would mean the whole detector */
     for (int i = 0; i < 4; i++) out[i] = 1;
     return 0;
@@ -279,9 +278,8 @@ int geometry_finish(struct settings *s, struct messages *messages)
     if (!(s->pixel > 0)) return message_usage(messages, "-pixel must be greater than 0");
     settings_pixels(s, count);
     if (count[0] < 1 || count[1] < 1)
-        return message_usage(messages,
-                             "the detector has no pixels or too many; see -detpixels, "
-                             "-detsize and -pixel");
+        return message_usage(messages, "the detector has no pixels or too many; correct "
+                                       "-detpixels, -detsize or -pixel");
     detector->pixel = s->pixel;
     detector->nfast = s->npixel[0] > 0 ? s->npixel[0] : 0;
     detector->nslow = s->npixel[1] > 0 ? s->npixel[1] : 0;

@@ -120,8 +120,8 @@ static int finish_beam(struct settings *s, struct messages *messages)
     }
     if (s->beamsize != 0) return 0;
     if (beam->flux != 0)
-        return message_usage(messages,
-                             "-beamsize 0 with -flux: the fluence would be infinite");
+        return message_usage(messages, "-beamsize 0 with -flux makes the fluence infinite; "
+                                       "give a size above 0");
     /* nanoBragg clips the crystal by the beam; a beam of width 0 leaves no size along b and
      * c */
     beam->size = -1;
@@ -172,8 +172,7 @@ int settings_finish(struct settings *s, struct messages *messages)
     if (s->wrong_scale)
         return message_usage(messages,
                              "-png_scale %s: expected auto, linear, sqrt or log, or with "
-                             "the "
-                             "photons that are white and black linear:0:500",
+                             "the photons for white and for black, as linear:0:500",
                              s->wrong_scale);
     if (s->nadded > ADDED_MOST)
         return message_usage(messages,
@@ -201,9 +200,8 @@ int settings_check(const struct settings *s, struct messages *messages)
     const double energy = wavelength > 0 ? ev_angstrom / wavelength : 0;
     if (s->given[OPT_ENERGY] && energy > 0 && energy < 100)
         message_warning(messages,
-                        "-energy is in eV: %g eV is a wavelength of %g A; is this keV? "
-                        "then "
-                        "-energy %g",
+                        "-energy is in eV: %g eV is a wavelength of %g A; if you mean keV, "
+                        "give -energy %g",
                         energy, wavelength, 1000 * energy);
     if ((s->given[OPT_MOSAIC] || s->given[OPT_MOSAIC_TENSOR]) && crystal->ndomains == 1
         && (crystal->mosaic[0] > 0 || s->scene.given & NB_GIVEN_MOSAIC_AXES)

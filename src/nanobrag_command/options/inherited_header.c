@@ -106,8 +106,9 @@ static int read_either(const struct header *h, const char *first, const char *se
     const int has[2] = {nb_smv_number(h->smv, first, &a),
                         nb_smv_number(h->smv, second, &b)};
     if (has[0] && has[1] && fabs(a - b) > 1e-6 * (1 + fabs(a)))
-        message_warning(h->messages, "%s: %s=%g and %s=%g differ; %s is taken", h->file,
-                        first, a, second, b, first);
+        message_warning(h->messages,
+                        "%s: the header has %s=%g and %s=%g, which differ; %s is taken",
+                        h->file, first, a, second, b, first);
     if (has[0] || has[1]) *out = has[0] ? a : b;
     return has[0] || has[1];
 }
@@ -125,14 +126,16 @@ static void check_beam(const struct header *h)
     if (!beam->given[0] || !beam->given[1] || !beside || n == 0) return;
     if ((x > 1.5 * side || y > 1.5 * side) && x >= 0 && x <= n && y >= 0 && y <= n) {
         message_warning(h->messages,
-                        "%s: BEAM_CENTER %g, %g would lie far beside the detector of %d x "
-                        "%d pixels in mm, and is taken for pixels; -Xbeam and -Ybeam state "
-                        "it otherwise",
+                        "%s: BEAM_CENTER %g, %g in mm would lie far beside the detector of "
+                        "%d x %d pixels, so it is read as pixels; -Xbeam and -Ybeam "
+                        "replace it",
                         h->file, x, y, s->npixel[0], s->npixel[1]);
         for (int i = 0; i < 2; i++) beam->value[i] *= s->pixel;
         return;
     }
-    message_warning(h->messages, "%s: BEAM_CENTER %g, %g mm lies beside the detector",
+    message_warning(h->messages,
+                    "%s: BEAM_CENTER %g, %g mm lies beside the detector; -Xbeam and -Ybeam "
+                    "replace it",
                     h->file, x, y);
 }
 
@@ -187,8 +190,9 @@ static void check_distances(const struct header *h)
     if (from->ours || !from->has_distance || !from->has_close) return;
     if (fabs(from->close_distance - along) <= 1e-4 * from->distance) return;
     message_warning(h->messages,
-                    "%s: CLOSE_DISTANCE=%g contradicts DISTANCE=%g, from which %g follows; "
-                    "a convention of the beam takes DISTANCE, another one CLOSE_DISTANCE",
+                    "%s: CLOSE_DISTANCE=%g mm contradicts DISTANCE=%g mm, which makes it "
+                    "%g mm; the run takes DISTANCE if a beam centre places the detector, "
+                    "else CLOSE_DISTANCE",
                     h->file, from->close_distance, from->distance, along);
 }
 
@@ -308,7 +312,7 @@ static int read_mask(const struct header *h, struct mask *mask)
         mask->pixels[i] = pixels[i] != 0 && !isnan(pixels[i]);
     free(pixels);
     if (is_whole) return 0;
-    return message_usage(h->messages, "%s: %s; write it anew", h->file,
+    return message_usage(h->messages, "%s: %s; write the mask again", h->file,
                          n ? "the file ends before its last pixel"
                            : "the header has no SIZE1 and SIZE2 above 0");
 }

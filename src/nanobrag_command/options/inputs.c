@@ -34,7 +34,10 @@ static int read_matrix(struct settings *s, struct messages *messages, nb_context
         any |= matrix[i] != 0;
         matrix[i] /= wavelength(s);
     }
-    if (!any) return message_usage(messages, "%s: the matrix is all zero", s->matrix);
+    if (!any)
+        return message_usage(messages,
+                             "%s: all numbers of the matrix are 0; correct the file",
+                             s->matrix);
     /* the matrix of -mat replaces the crystal of -expt, whose cell must not remain */
     if ((s->stated & NB_FOUND_CRYSTAL) && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
         memset(cell, 0, sizeof s->scene.crystal.cell);
@@ -88,7 +91,9 @@ static int set_source(struct inputs *in, const struct settings *s,
     source->weight = isnan(row[3]) ? 1 : row[3];
     source->wavelength = isnan(row[4]) ? wavelength(s) : row[4] * 1e10;
     if (!(length > 0))
-        return message_usage(messages, "%s: source %d lies at 0 0 0; give it a place",
+        return message_usage(messages,
+                             "%s: source %d lies at 0 0 0, the crystal; give another "
+                             "position",
                              s->sources, i + 1);
     if (!(source->wavelength > 0))
         return message_usage(messages,
@@ -113,7 +118,8 @@ static int read_sources(struct inputs *in, struct settings *s, struct messages *
     int code = 0;
     if (n > MOST) {
         nb_table_free(table);
-        return message_usage(messages, "%s: %zu sources are too many", s->sources, n);
+        return message_usage(messages, "%s: the file has %zu sources, which are too many",
+                             s->sources, n);
     }
     in->sources = calloc(n, sizeof *in->sources);
     in->positions = calloc(n, sizeof *in->positions);
@@ -160,10 +166,13 @@ static int read_stol(struct inputs *in, struct settings *s, struct messages *mes
         in->stol[2 * i] = rows[2 * i] * s->stol_factor;
         in->stol[2 * i + 1] = rows[2 * i + 1];
         if (isnan(rows[2 * i]) || isnan(rows[2 * i + 1]))
-            code = message_usage(messages, "%s: row %zu needs two numbers", s->stol, i + 1);
+            code = message_usage(messages, "%s: row %zu: expected two numbers", s->stol,
+                                 i + 1);
         else if (i > 0 && !(rows[2 * i] > rows[2 * i - 2]))
-            code = message_usage(messages, "%s: row %zu: the first column must rise",
-                                 s->stol, i + 1);
+            code =
+                message_usage(messages,
+                              "%s: row %zu: the first column must increase from row to row",
+                              s->stol, i + 1);
     }
     nb_table_free(table);
     in->nstol = n;
@@ -193,8 +202,8 @@ static void add_untrusted(struct inputs *in, struct settings *s, struct messages
         inputs_add_mask(in, s, in->experiment.mask);
     else
         message_warning(messages,
-                        "%s: its untrusted rectangles are left out: they are those of %d x "
-                        "%d pixels, and the detector has %d x %d",
+                        "%s: the untrusted rectangles are ignored: they belong to a "
+                        "detector of %d x %d pixels, but this detector has %d x %d",
                         s->expt, from->nfast, from->nslow, count[0], count[1]);
 }
 
@@ -209,8 +218,8 @@ static int set_mask(struct inputs *in, struct settings *s, struct messages *mess
     settings_pixels(s, count);
     if (in->mask.nfast != count[0] || in->mask.nslow != count[1])
         return message_usage(messages,
-                             "%s: the mask has %d x %d pixels, the detector %d x %d; make "
-                             "them the same",
+                             "%s: the mask has %d x %d pixels but the detector has %d x "
+                             "%d; make both the same",
                              s->mask, in->mask.nfast, in->mask.nslow, count[0], count[1]);
     s->scene.detector.mask = in->mask.pixels;
     add_untrusted(in, s, messages);

@@ -95,14 +95,13 @@ static int set_one(struct params *params, struct messages *messages, nb_context 
     if (n > 1)
         return message_usage(messages,
                              "-param %s: this is a group of %zu parameters; name one of "
-                             "it, "
-                             "such as %s",
+                             "them, such as %s",
                              text, n, p->name);
     if (!(value >= p->lower && value <= p->upper))
         return message_usage(messages, "-param %s: expected %g to %g", text, p->lower,
                              p->upper);
     if (p->smooth == NB_SMOOTH_ZERO && value != p->value)
-        message_warning(messages, "-param %s: %s has no influence in this scene", text,
+        message_warning(messages, "-param %s: %s has no effect in this scene", text,
                         p->name);
     params->x[i] = value;
     params->nset += !params->set[i];
@@ -121,7 +120,7 @@ int params_set(struct params *params, struct messages *messages, nb_context *ctx
         return message_failure(messages, "out of memory for %zu parameters", params->n);
     for (size_t i = 0; i < params->n; i++) {
         if (nb_simulator_param(sim, i, &params->at[i]) != NB_OK)
-            return message_failure(messages, "parameter %zu is not known", i);
+            return message_failure(messages, "parameter number %zu does not exist", i);
         params->x[i] = params->at[i].value;
     }
     for (size_t i = 0; i < events->n; i++) {

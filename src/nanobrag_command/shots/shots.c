@@ -66,12 +66,13 @@ int shots_read(struct command *command)
     if (status != NB_OK) return failed(command, status);
     const size_t rows = nb_table_rows(shots->table);
     if (rows > ROWS_MOST)
-        return message_usage(command->messages, "%s: %zu rows are too many", s->fit.shots,
+        return message_usage(command->messages,
+                             "%s: the table has %zu rows, which are too many", s->fit.shots,
                              rows);
     if (shots->spectra && nb_table_rows(shots->spectra) != rows)
         return message_usage(command->messages,
-                             "%s has %zu rows of weights, but %s has %zu shots; expected a "
-                             "spectrum for each",
+                             "%s has %zu rows of weights, but %s has %zu shots; expected "
+                             "one row for each shot",
                              s->spectra, nb_table_rows(shots->spectra), s->fit.shots, rows);
     const int code = read_range(command, (int)rows);
     s->images = shots->n;
@@ -108,7 +109,9 @@ static int add_places(struct command *command, int option, const char *list)
         const size_t at = found.at[k];
         const char *const name = command->params.at[at].name;
         if (command->params.set[at])
-            code = message_usage(command->messages, "-param and -shots both set %s", name);
+            code =
+                message_usage(command->messages,
+                              "-param and -shots both set %s; leave it out of one", name);
         for (size_t i = 0; i < shots->nplace && !code; i++)
             if (shots->place[i] == at)
                 code = message_usage(command->messages, "%s: %s is named twice",
@@ -128,8 +131,8 @@ static int place_columns(struct command *command)
     const int code = add_places(command, OPT_SHOTS, nb_table_title(shots->table));
     if (code || shots->nplace == (size_t)columns) return code;
     return message_usage(command->messages,
-                         "%s: the first line names %zu parameters, but the rows have %d "
-                         "numbers",
+                         "%s: the first line names %zu parameters, but each row has %d "
+                         "numbers; make both the same",
                          command->s->fit.shots, shots->nplace, columns);
 }
 

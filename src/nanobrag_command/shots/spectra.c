@@ -26,8 +26,8 @@ static int read_energies(const struct settings *s, struct messages *messages,
         double energy = 0;
         if (!parse_real(word, &energy) || !(energy > 0))
             code = message_usage(messages,
-                                 "%s: '%.40s' in the first line, expected photon energies "
-                                 "in eV, more than 0",
+                                 "%s: the first line holds '%.40s'; expected photon "
+                                 "energies in eV, more than 0",
                                  s->spectra, word);
         else if (found < n)
             lines[found] = (struct line){energy, 0};
@@ -36,11 +36,10 @@ static int read_energies(const struct settings *s, struct messages *messages,
     }
     free(title);
     if (!code && found != n)
-        code =
-            message_usage(messages,
-                          "%s: %d energies in the first line, but %d weights in the next; "
-                          "expected a weight for each",
-                          s->spectra, found, n);
+        code = message_usage(messages,
+                             "%s: the first line has %d energies, but the next has %d "
+                             "weights; expected a weight for each energy",
+                             s->spectra, found, n);
     if (!code) spectrum_warn_of_units(messages, s->spectra, most);
     return code;
 }

@@ -150,7 +150,7 @@ void spectrum_warn_of_units(struct messages *messages, const char *file, double 
     if (energy < 100)
         message_warning(messages,
                         "%s: photon energies are in eV, and %g eV is a wavelength of %g A; "
-                        "is this keV?",
+                        "if they are in keV, write eV",
                         file, energy, ev_angstrom / energy);
 }
 
@@ -200,7 +200,8 @@ static int read_spectrum(struct inputs *in, struct settings *s, struct messages 
     if (!lines || n > LINES_MOST) {
         nb_table_free(table);
         free(lines);
-        return message_usage(messages, "%s: %zu energies are too many", s->spectrum, n);
+        return message_usage(messages, "%s: the table has %zu energies, which are too many",
+                             s->spectrum, n);
     }
     int code = read_lines(s, messages, table, lines);
     nb_table_free(table);
