@@ -1,10 +1,10 @@
 /*
- * fdump.c - binary dumps of reflections: the bounds of the box as text, LF FF, then F as
- * little-endian doubles.
+ * fdump.c - reads and writes binary dumps of reflections: the bounds of h, k and l as text,
+ * the bytes LF FF, then F for all indices in the bounds, as little-endian doubles.
  *
  * A dump of nanoBragg has one more plane of zeros at the end of each axis. A dump of this
- * library has no such planes, but a tag and a checksum at the end, so that the length,
- * which is not a whole number of doubles, distinguishes it.
+ * library has a tag and a checksum after the doubles instead. Its length is no whole number
+ * of doubles, which tells it from nanoBragg's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,8 @@ enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 
 static const char tag[] = "NBSUM1";
 
-/* Continues the CRC-32 of zlib and PNG, which starts at 0, four bits at a time. */
+/* Continues a CRC-32 (as in zlib and PNG) over n bytes, four bits at a time; crc is 0 at
+ * first. */
 static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
 {
     static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
@@ -58,15 +59,15 @@ static void store_word(unsigned char *bytes, int n, uint64_t word)
 
 /* ---- reading ---- */
 
-/* A dump in memory. */
+/* a dump in memory */
 struct dump {
     const unsigned char *doubles;
     int min[3], max[3];
-    int planes; /* planes of zeros at the end of each axis: 1 for nanoBragg, else 0 */
+    int planes; /* planes of zeros at the end of an axis: 1 in nanoBragg's, else 0 */
 };
 
-/* Reads one bound, with an optional minus. Returns its length in bytes, 0 if there
- * is none. */
+/* Reads a whole number with an optional minus. Returns its length in bytes, or 0 if there
+ * is none or it is too large. */
 static size_t read_bound(const unsigned char *at, size_t n, int *bound)
 {
     size_t i = n > 0 && at[0] == '-' ? 1 : 0;
@@ -81,8 +82,8 @@ static size_t read_bound(const unsigned char *at, size_t n, int *bound)
     return i > first ? i : 0;
 }
 
-/* Reads the header "hmin hmax kmin kmax lmin lmax" LF FF. Returns its length in bytes, 0 if
- * it is another text. */
+/* Reads the header "hmin hmax kmin kmax lmin lmax" LF FF. Returns its length in bytes, or 0
+ * if the text is something else. */
 static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
 {
     size_t used = 0;
@@ -101,7 +102,8 @@ static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
     return used + 1;
 }
 
-/* Returns the number of doubles, at most 200002^3, which in bytes fits 64 bits. */
+/* Returns the number of doubles. It is at most 200002^3, so that the number of bytes fits
+ * 64 bits. */
 static uint64_t count_cells(const struct dump *dump, int planes)
 {
     uint64_t cells = 1;
@@ -111,8 +113,8 @@ static uint64_t count_cells(const struct dump *dump, int planes)
     return cells;
 }
 
-/* Finds the layout from the length n of the dump after its header; verifies
- * the checksum. */
+/* Finds from n, the number of bytes after the header, who wrote the dump, and verifies the
+ * checksum of this library's. */
 static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
                               struct dump *dump)
 {
@@ -125,7 +127,7 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
         return NB_OK;
     }
     dump->planes = 0;
-    if (n != length + TRAILER) /* a file that is too long has not been read to its end */
+    if (n != length + TRAILER) /* of a longer file only one byte more is read */
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: %s%llu bytes after the header, expected %llu, or %llu in a dump "
                     "of "
@@ -143,7 +145,7 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
     return NB_OK;
 }
 
-/* Copies the doubles, without planes of zeros, to the box. */
+/* Copies F, without planes of zeros, to hkl->box. */
 static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *dump,
                           nb_hkl *hkl)
 {
@@ -203,8 +205,8 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
     return NB_OK;
 }
 
-/* Asks for the length of the longer of the two layouts, and for one byte more, which shows
- * that a file is too long. */
+/* Asks for the length of nanoBragg's layout, the longer one, plus one byte, which shows
+ * whether the file is too long. */
 static nb_status fdump_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted)
 {
@@ -228,10 +230,10 @@ nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 
 /* ---- writing ---- */
 
-/* A buffer of doubles for the file. */
+/* doubles that wait to be written to a file */
 struct stream {
     struct file_out *file;
-    int checked; /* 1: crc is computed */
+    int checked; /* 1: crc is kept up to date */
     uint32_t crc;
     size_t used;
     unsigned char buffer[BUFFER];

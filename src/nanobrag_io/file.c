@@ -1,9 +1,9 @@
 /*
- * file.c - reads whole files, and writes a file so that the target is complete or
- * unchanged.
+ * file.c - reads whole files. Writes a file so that others find either the whole new file
+ * or, after a failure, the old one.
  *
- * There is no fsync: a reader never sees half a file, but the last image before a power cut
- * may be lost. Pipes and devices cannot be replaced by rename and are written directly.
+ * There is no fsync(): the last image before a power cut may be lost. Pipes and devices
+ * cannot be replaced by rename(), and are written directly.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -93,8 +93,8 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
                 path, limit);
 }
 
-/* Called when a signal interrupts a wait. Returns NB_ERR_CANCELLED if the handler of
- * progress asks to stop, else NB_OK. */
+/* Called when a signal interrupts a system call. Returns NB_ERR_CANCELLED if the caller's
+ * function of progress asks to stop, else NB_OK. */
 static nb_status ask_to_go_on(nb_context *ctx, const char *path)
 {
     if (!ctx->options.progress || !ctx->options.progress(ctx->options.user, 0))
@@ -102,7 +102,7 @@ static nb_status ask_to_go_on(nb_context *ctx, const char *path)
     return fail(ctx, NB_ERR_CANCELLED, "%s: stopped on request", path);
 }
 
-/* Opens a file; for a pipe, waits for its other end. */
+/* Opens a file. Opening a pipe waits until another process opens it, too. */
 static nb_status open_file(nb_context *ctx, const char *path, int flags, const char *verb,
                            int *fd)
 {
@@ -113,17 +113,18 @@ static nb_status open_file(nb_context *ctx, const char *path, int flags, const c
     return NB_OK;
 }
 
-/* A file that is being read. */
+/* a file that is being read */
 struct reading {
     nb_context *ctx;
     const char *path;
     int fd;
-    unsigned long long size; /* of a regular file, else 0 */
+    unsigned long long size; /* size of a regular file; 0 for others */
     unsigned char *block;
     size_t used, capacity;
 };
 
-/* Reads up to `end` bytes of the file, all counted; the buffer grows as needed. */
+/* Reads on until `end` bytes of the file are in the block, or the file ends. The block
+ * grows as needed. */
 static nb_status read_up_to(struct reading *in, size_t end)
 {
     while (in->used < end) {
@@ -150,7 +151,8 @@ static nb_status read_up_to(struct reading *in, size_t end)
     return NB_OK;
 }
 
-/* Reads as many bytes as `header` requests; fails after `limit` bytes. */
+/* Reads as many bytes as `header` asks for, or the whole file without it. Fails if the file
+ * has more than `limit`. */
 static nb_status read_all(struct reading *in, size_t limit, file_header *header)
 {
     size_t wanted = SIZE_MAX;
@@ -223,8 +225,8 @@ char *file_sibling(const char *path, const char *name)
     return joined;
 }
 
-/* Creates a file with an unused name in the folder of `target`. Returns its descriptor, or
- * -1 with errno. */
+/* Creates a file of a new name in the folder of `target`. Returns its descriptor, or -1
+ * with errno set. The caller frees *temporary. */
 static int make_temporary(const char *target, char **temporary)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -254,10 +256,10 @@ static void release(struct file_out *out)
     out->fd = -1;
 }
 
-/* Opens the file that a name leads to, and finds the name of that file and its mode. If a
- * link leads nowhere, this creates its file. Only the system decides whether a link may be
- * followed (fs.protected_symlinks) and a file written, because rename() would replace any
- * file. Returns 0 or an errno. */
+/* Opens the file that out->path leads to, possibly by links, and finds its real name and
+ * mode. A link that leads nowhere creates its file. The system has to decide whether the
+ * link may be followed (fs.protected_symlinks) and the file written, because the rename()
+ * at the end would replace any file. Returns 0 or an errno. */
 static int ask_system(struct file_out *out, mode_t *mode)
 {
     struct stat opened = {0}, named = {0};
@@ -270,13 +272,14 @@ static int ask_system(struct file_out *out, mode_t *mode)
     if (!out->target || stat(out->target, &named) != 0 || fstat(fd, &opened) != 0)
         error = errno != 0 ? errno : EIO;
     else if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
-        error = EBUSY; /* the links have changed meanwhile */
+        error = EBUSY; /* somebody has changed the links since */
     *mode = error == 0 ? opened.st_mode : 0;
     (void)close(fd);
     return error;
 }
 
-/* Opens a temporary file beside the target. Returns 0 or an errno. */
+/* Opens a temporary file in the target's folder, with the target's mode. Returns 0 or an
+ * errno. */
 static int open_temporary(struct file_out *out)
 {
     char *temporary = NULL;
@@ -300,7 +303,7 @@ static int open_temporary(struct file_out *out)
     return error;
 }
 
-/* Removes the written file. */
+/* Removes the temporary file, and an empty target that ask_system() created. */
 static void discard(struct file_out *out)
 {
     if (out->temporary) (void)unlink(out->temporary);
@@ -329,10 +332,9 @@ nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
     return fail_system(ctx, "write", path, error);
 }
 
-/* One allocation is faster than many, and it avoids a wait: ext4 writes a file to the disk
- * when it is renamed over another one, unless its blocks are allocated by then. The size of
- * the file stays the number of bytes written, so a file damaged by a power cut is short,
- * not filled with 0. */
+/* Preallocates, because one allocation is faster than many, and because ext4 then does not
+ * wait for the disk at the rename(). The size of the file stays the number of bytes
+ * written: a file damaged by a power cut is short, and not filled with 0. */
 void file_preallocate(const struct file_out *out, size_t n)
 {
 #ifdef FALLOC_FL_KEEP_SIZE
@@ -362,7 +364,7 @@ void file_put(struct file_out *out, const void *bytes, size_t n)
     }
 }
 
-/* Returns 0 or an errno. */
+/* Writes n bytes at an offset. Returns 0 or an errno. */
 static int put_at(const struct file_out *out, const void *bytes, size_t n, long long offset)
 {
     const char *at = bytes;
@@ -409,8 +411,8 @@ nb_status file_fail_room(const struct file_out *out, int error, const char *kept
                 strerror(error), kept, remedy(error));
 }
 
-/* The reserve is a file without a name: blocks reserved beyond the end of the file itself
- * would be used by its next write. */
+/* Reserves disk space by a file without a name. Blocks reserved behind the end of the file
+ * itself would be used up by its next write. */
 int file_reserve(const struct file_out *out, size_t n, int *reserve)
 {
     char *name = NULL;

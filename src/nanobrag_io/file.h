@@ -1,5 +1,5 @@
 /*
- * file.h - reads a whole file up to a limit; writes a file completely or not at all.
+ * file.h - reads a whole file up to a limit; writes a file whole or not at all.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,19 +10,21 @@
 
 #include <nanobrag/context.h>
 
-/* Looks at the first n bytes of the file `name` and refuses a file of another format. Sets
- * *wanted to the number of bytes to read, or to SIZE_MAX if the header does not tell. */
+/* Looks at the first n bytes of the file `name`, and fails if they are of another
+ * format. Sets *wanted to the number of bytes to read, or to SIZE_MAX if these bytes do
+ * not tell. */
 typedef nb_status file_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted);
 
-/* FILE_HEAD bytes are read, or the whole file, before a file_header() is called. */
+/* number of bytes (or the whole file) that are read before a file_header is called */
 enum { FILE_HEAD = 1 << 20 };
 
 /*
- * Reads the bytes of a file or pipe, to be released with free(); `header` may be NULL. An
- * empty file gives memory and n = 0. If a signal interrupts a wait, the handler of progress
- * decides whether to go on. Returns NB_ERR_FORMAT if the file has more than `limit` bytes,
- * the failures of `header`, NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ * Reads the bytes of a file or pipe; the caller frees *bytes. `header` may be NULL. An
+ * empty file gives memory and n = 0. If a signal interrupts a wait, the function of
+ * progress in the context decides whether to go on. Returns NB_ERR_FORMAT if the file has
+ * more than `limit` bytes, the failures of `header`, NB_ERR_FILE, NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED.
  */
 nb_status file_read(nb_context *ctx, const char *path, size_t limit, file_header *header,
                     unsigned char **bytes, size_t *n);
@@ -31,8 +33,8 @@ nb_status file_read(nb_context *ctx, const char *path, size_t limit, file_header
 typedef nb_status file_parser(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, void *to);
 
-/* A format of files: its name in messages, the most bytes that a file may have, its header
- * or NULL, and its parser. */
+/* A format: its name for messages, the most bytes that a file may have, a function for its
+ * header or NULL, and its parser. */
 struct file_format {
     const char *name;
     size_t limit;
@@ -48,63 +50,64 @@ nb_status file_parse(nb_context *ctx, const char *path, const struct file_format
 /* Returns the size of a regular file in bytes; -1 for anything else. */
 long long file_size(const char *path);
 
-/* Returns the path of the file `name`; a name that does not start with a slash is relative
- * to the folder of `path`. Release it with free(); NULL without memory. */
+/* Returns the path of the file `name`. If the name does not begin with a slash, the file is
+ * in the folder of `path`. The caller frees the result; NULL: no memory. */
 char *file_sibling(const char *path, const char *name);
 
 /*
- * A file that is being written. The bytes go to a temporary file beside the target, which
- * file_end() renames to the target. After a failure file_put() does nothing, and file_end()
- * removes the temporary file and returns the failure.
+ * A file that is being written. The bytes go to a temporary file beside the target, and
+ * file_end() renames it to the target. After a failure file_put() does nothing, and
+ * file_end() removes the temporary file and returns the failure.
  */
 struct file_out {
     nb_context *ctx;
-    const char *path; /* path given by the caller, for messages */
+    const char *path; /* as the caller gave it, for messages */
     char *target, *temporary; /* both NULL if the target is written directly */
-    int made; /* 1: the target was made, empty, for a link that led nowhere */
+    int made; /* 1: a link led nowhere, and an empty target was made for it */
     int fd;
     nb_status status;
 };
 
-/* Begins to write a file. Refuses a link or a file that the system does not open for
- * writing, and any name that it cannot look up for another reason than that it does not
- * exist. */
+/* Begins to write a file. Fails if the system does not allow to open a link or file for
+ * writing, or if it fails to look up the name for another reason than that the file does
+ * not exist. */
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out);
 
-/* Allocates n bytes on the disk in advance. */
+/* Allocates n bytes on the disk, because the file will be so long. */
 void file_preallocate(const struct file_out *out, size_t n);
 
 /* Writes n bytes. */
 void file_put(struct file_out *out, const void *bytes, size_t n);
 
-/* For a file that is not written from its start to its end: write n bytes at an offset,
- * read some back, with 0 beyond the end of the file, and set its size. Each does nothing
- * after a failure, but reading then still fills its bytes. */
+/* For files that are not written from start to end: write n bytes at an offset, read n
+ * bytes back (0 beyond the end of the file), and set the size of the file. After a failure
+ * none of them does anything, except that reading still fills its bytes. */
 void file_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
 void file_get_at(struct file_out *out, void *bytes, size_t n, long long offset);
 
-/* As file_put_at(), but if there is no room, as on a full disk, returns an errno and does
- * not count it as a failure of the file; else 0. */
+/* Does the same as file_put_at(), but returns an errno if there is no room, as on a full
+ * disk. That is then no failure of the file. Returns 0 otherwise. */
 int file_try_put_at(struct file_out *out, const void *bytes, size_t n, long long offset);
 
-/* Returns the failure to write for lack of room; `kept` describes the part that was kept,
- * or is NULL. */
+/* Fails because there is no room to write. `kept` says in a message what was kept, or is
+ * NULL. */
 nb_status file_fail_room(const struct file_out *out, int error, const char *kept);
 
-/* Keeps n bytes of the file's disk free for its end. *reserve is a descriptor, -1 before
- * the first call. Returns 0, or an errno if there is no room. */
+/* Reserves n bytes of the disk, so that the end of the file can be written later even if
+ * the disk is full. *reserve is -1 before the first call, then a descriptor. Returns 0, or
+ * an errno if there is no room. */
 int file_reserve(const struct file_out *out, size_t n, int *reserve);
 
-/* Returns the largest size that the system allows a file to have; 0: any. */
+/* Returns the largest size that a file may have, bytes; 0: no limit. */
 long long file_most(void);
 void file_reserve_end(int *reserve);
 void file_resize(struct file_out *out, long long n);
 
-/* Ends the file; returns the first failure. */
+/* Closes the file and puts it in place. Returns the first failure of the file. */
 nb_status file_end(struct file_out *out);
 
-/* Puts "name: " before the message of a failure in a function that does not know
- * the file. */
+/* Puts "name: " before the message of a failure, which came from a function that does not
+ * know the file. */
 nb_status file_fail(nb_context *ctx, nb_status status, const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * nanobrag_io/formats.c - NXmx, miniCBF, experiments of DIALS and geometries of CrystFEL:
- * describes the geometry and beam of a simulator's images for the writers of
- * nanobrag_io/images/, nanobrag_io/experiment/ and nanobrag_io/geometry/.
+ * formats.c - the public calls that write NXmx, miniCBF, .expt and .geom. They describe
+ * geometry and beam of a simulator's images for the writers in nanobrag_io/images/,
+ * nanobrag_io/experiment/ and nanobrag_io/geometry/.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,7 +32,8 @@ struct nb_nxmx {
     int master, has_frames;
 };
 
-/* Describes the image of a lattice at x; exposure_free() is right in any case. */
+/* Describes the image of a lattice at parameters x. The caller calls exposure_free(), also
+ * after a failure. */
 static nb_status expose_lattice(nb_simulator *sim, const double *x, int lattice,
                                 struct exposure *out)
 {
@@ -61,11 +62,12 @@ static nb_status expose(nb_simulator *sim, const double *x, struct exposure *out
     return expose_lattice(sim, x, 0, out);
 }
 
-/* A checksum of the parameters x (NULL: the values of the scene). It sums their logarithms,
- * because in a plain sum a fluence would hide an angle. */
+/* Returns a checksum of the parameters x (NULL: the values of the scene), which identifies
+ * a frame. It sums logarithms, because in a plain sum a large fluence would hide an
+ * angle. */
 static double row_of(const nb_simulator *sim, const double *x)
 {
-    static const double least = 1e-12; /* smaller numbers are not told apart */
+    static const double least = 1e-12; /* smaller numbers count as 0 */
     double sum = 0;
 
     for (size_t i = 0; i < nb_simulator_nparam(sim); i++) {
@@ -81,8 +83,8 @@ static double row_of(const nb_simulator *sim, const double *x)
     return sum;
 }
 
-/* Sets the numbers and checksums that tell the scene of a simulator from other scenes.
- * Release them with free(). */
+/* Allocates the numbers and checksums that identify the scene of a simulator. The caller
+ * frees *out. */
 static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
 {
     const size_t numbers = fingerprint_numbers();
@@ -95,7 +97,8 @@ static nb_status take_fingerprint(nb_simulator *sim, double **out, size_t *n)
     return fingerprint_take(sim->ctx, &scene, *out, *out + numbers);
 }
 
-/* One below the largest count, because nb_digitize() clamps to that; none for floats. */
+/* Returns the largest count that is not an overload: one less than the type can hold,
+ * because nb_digitize() clamps to that number. For floats 0, which means no overload. */
 static double default_overload(int type, int bits)
 {
     if (type == NB_TYPE_FLOAT) return 0;
@@ -130,7 +133,8 @@ static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
     return NB_OK;
 }
 
-/* Refuses a detector that NXmx cannot state. One check is enough: no x bends a detector. */
+/* Refuses a detector that NXmx cannot state. One check is enough, since no parameter makes
+ * a flat detector curved. */
 static nb_status check_detector(nb_simulator *sim)
 {
     struct exposure exposure;
@@ -189,7 +193,7 @@ nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image)
     return status;
 }
 
-/* Appends frame i of a file of n frames. */
+/* Appends to a master frame i of the n frames in a file. */
 static nb_status append_from(nb_nxmx *nxmx, const char *path, int64_t n, int64_t i,
                              const double *x)
 {
@@ -234,7 +238,8 @@ nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe, int 
     return nxmx_frames(ctx, path, nframe, master ? master : &asked);
 }
 
-/* Compares the frames of a file with the frames that n rows of parameters would give. */
+/* Compares the frames of a file with the frames that the simulator would write for n rows
+ * of parameters. */
 static nb_status compare(nb_simulator *sim, const char *path, size_t n, const double *x,
                          double *rows)
 {
@@ -333,7 +338,8 @@ nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
 
 /* ---- experiments of DIALS ---- */
 
-/* Describes the image of a lattice at x; exposure_free() is right in any case. */
+/* Describes the image of a lattice at parameters x. The caller calls exposure_free() on
+ * out->exposure, also after a failure. */
 static nb_status expose_shot(nb_simulator *sim, const double *x, int lattice,
                              struct expt_shot *out)
 {
@@ -349,7 +355,8 @@ static nb_status expose_shot(nb_simulator *sim, const double *x, int lattice,
     return NB_OK;
 }
 
-/* Writes the shots, or the scene at x and, if the crystal changes, at its scan points. */
+/* Writes options->shots; or the scene at x, followed by its scan points if there are
+ * any. */
 static nb_status write_shots(nb_simulator *sim, const double *x, const char *path,
                              const nb_expt_options *options)
 {

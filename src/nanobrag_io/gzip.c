@@ -1,6 +1,6 @@
 /*
- * gzip.c - expands gzip in memory by zlib, which is there in builds with gemmi. The size
- * that a file states is not trusted: memory grows as bytes come.
+ * gzip.c - expands gzip in memory by zlib, which builds with gemmi have. The size that a
+ * file states is not trusted, so memory grows as bytes come.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,11 +21,12 @@ static int is_gzip(const unsigned char *bytes, size_t n)
 #include <limits.h>
 #include <zlib.h>
 
-/* Texts and tables shrink to a tenth or so. A file that expands to more than EXPANSION
- * times its size and to more than EXPANDED bytes is a mistake or an attack. */
+/* A text or table shrinks to about a tenth. A file is refused as a mistake or an attack if
+ * it expands to more than EXPANSION times its size and to more than EXPANDED bytes. */
 enum { EXPANSION = 50, EXPANDED = 1 << 24 };
 
-/* Makes room for more bytes. Returns 0 at the limit, -1 if there is no memory. */
+/* Doubles the memory, at most to `limit`. Returns 1; 0 if it is at the limit; -1 without
+ * memory. */
 static int grow(unsigned char **bytes, size_t *size, size_t limit)
 {
     const size_t more = *size < limit / 2 ? 2 * *size : limit;
@@ -39,7 +40,8 @@ static int grow(unsigned char **bytes, size_t *size, size_t limit)
     return 1;
 }
 
-/* Expands all members of the file. Returns a status of zlib; Z_BUF_ERROR at the limit. */
+/* Expands all members of a gzip file. Returns a status of zlib: Z_STREAM_END at the end,
+ * Z_BUF_ERROR at the limit. */
 static int expand(z_stream *z, size_t limit, unsigned char **bytes, size_t *n)
 {
     size_t size = 1 << 16;

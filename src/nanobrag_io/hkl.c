@@ -1,6 +1,6 @@
 /*
- * hkl.c - text files of reflections h k l F: one on each line, or, as nanoBragg's fscanf()
- * reads them, groups of four numbers whatever the lines are.
+ * hkl.c - reads text files of reflections. A line is h k l F; or, as nanoBragg reads by
+ * fscanf(), each four numbers are a reflection, however lines are broken.
  *
  * nanoBragg stops silently at the first group that it cannot read. Here that is an error,
  * except for text after the last reflection, which is ignored with a warning.
@@ -22,7 +22,7 @@
 #include "nanobrag_io/text.h"
 #include "scene/reflections/hkl_table.h"
 
-enum { GROUP = 4, SHORTEST = 8 }; /* numbers of a group; bytes of "0 0 0 0\n" */
+enum { GROUP = 4, SHORTEST = 8 }; /* numbers of a reflection; bytes of "0 0 0 0\n" */
 
 static const char expected[] = "h k l F on each line";
 
@@ -30,9 +30,10 @@ struct list {
     int *hkl; /* n x 3 */
     double *f;
     size_t n;
-    int groups; /* 1: as nanoBragg reads them */
-    long further; /* the first line that has further columns; 0: none */
-    /* a group that continues on the next line: its words so far, and its first line */
+    int groups; /* 1: each four numbers are a reflection, as in nanoBragg */
+    long further; /* first line with more columns than h k l F; 0: none */
+    /* the numbers so far of a reflection that continues on the next line, and its first
+     * line */
     struct span pending[GROUP];
     int npending;
     long pending_line;
@@ -92,7 +93,7 @@ static int is_words(const struct text *text, struct span line)
     return 1;
 }
 
-/* Returns 1 if the fourth word of a header names an intensity. */
+/* Returns 1 if the fourth word of a header is a name for an intensity. */
 static int names_intensity(const struct text *text, struct span line)
 {
     static const char *const names[] = {"i",     "iobs",  "i_obs",
@@ -107,7 +108,8 @@ static int names_intensity(const struct text *text, struct span line)
     return 0;
 }
 
-/* Skips a first line of words. Refuses it if it says that the fourth column is not F. */
+/* Skips a header, a first line of words. Refuses it if it says that the fourth column is an
+ * intensity. */
 static nb_status read_header(nb_context *ctx, const struct text *text, struct span line)
 {
     if (names_intensity(text, line))
@@ -146,8 +148,8 @@ static nb_status read_group(nb_context *ctx, const struct text *text,
     return NB_OK;
 }
 
-/* Reads a line with fewer words than a group. It begins or continues a group, which must
- * end at the end of a line. */
+/* Reads a line with fewer than four words, which begins or continues a reflection. A
+ * reflection must end at the end of a line. */
 static nb_status read_part(nb_context *ctx, const struct text *text, struct span line,
                            int columns, struct list *list)
 {
@@ -161,7 +163,7 @@ static nb_status read_part(nb_context *ctx, const struct text *text, struct span
     return read_group(ctx, text, list->pending, list);
 }
 
-/* Reads the groups of a line as nanoBragg does. */
+/* Reads the reflections of a line as nanoBragg does: each four numbers are one. */
 static nb_status read_groups(nb_context *ctx, const struct text *text, struct span line,
                              struct list *list)
 {
@@ -179,7 +181,8 @@ static nb_status read_groups(nb_context *ctx, const struct text *text, struct sp
     return NB_OK;
 }
 
-/* Reads h k l F from a line; further columns are ignored, but a comment is no column. */
+/* Reads h k l F from a line. Further columns are ignored, and the first line with any is
+ * noted; a comment is no column. */
 static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
                            struct list *list)
 {
@@ -195,8 +198,8 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
     return read_group(ctx, text, word, list);
 }
 
-/* Reads the next line if it is just h k l F in plain numbers, as most lines are. Returns 0,
- * with nothing read, for any other line. */
+/* Reads the next line if it is h k l F in plain numbers, as most lines are, and returns 1.
+ * Otherwise reads nothing and returns 0, and the slower read_line() takes the line. */
 static int read_plain_line(struct text *text, struct list *list)
 {
     const char *at = text->rest.at;
@@ -219,7 +222,7 @@ static int read_plain_line(struct text *text, struct list *list)
     return 1;
 }
 
-/* Returns 1 if this line and all after it begin with a word that is no number. */
+/* Returns 1 if this line and all later lines begin with a word that is no number. */
 static int is_trailing_text(struct text text, struct span line)
 {
     do {
@@ -236,7 +239,7 @@ static nb_status read_list(nb_context *ctx, struct text *text, struct list *list
 {
     struct span line;
     nb_status status = NB_OK;
-    int first = 1; /* before the first line that is no comment */
+    int first = 1; /* 1: no line read but comments */
 
     while (status == NB_OK) {
         if (list->npending == 0 && read_plain_line(text, list)) continue;
@@ -262,8 +265,8 @@ static nb_status read_list(nb_context *ctx, struct text *text, struct list *list
     return status;
 }
 
-/* Reports F that a later line replaces, and negative F, whose sign an image does not
- * show. */
+/* Reports F that a later line replaces, and negative F, whose sign has no effect on an
+ * image. */
 static void tell(nb_context *ctx, const char *name, const struct list *list,
                  const nb_hkl *made)
 {
@@ -329,7 +332,8 @@ nb_status hkl_parse_groups(nb_context *ctx, const char *name, const void *bytes,
     return parse_list(ctx, name, &(struct span){bytes, n}, 1, to);
 }
 
-/* A long file has to begin as a list does; the parser judges a short one. */
+/* Checks that a long file begins like a list of reflections. Short files are left to the
+ * parser. */
 static nb_status hkl_header(nb_context *ctx, const char *name, const void *bytes, size_t n,
                             size_t *wanted)
 {

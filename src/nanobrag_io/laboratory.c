@@ -37,7 +37,7 @@ nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laborator
     linear_cross(beam, field, normal);
     linear_unit(normal, normal);
     laboratory_turn(out, normal, out->polarization_normal);
-    if (linear_is_zero(normal)) /* the field lies along a beam that is not polarised */
+    if (linear_is_zero(normal)) /* unpolarised light, whose axis may lie along the beam */
         out->polarization_normal[1] = 1;
     out->polarization_fraction =
         scene->beam.unpolarised ? 0.5 : (1 + scene->beam.polarization) / 2;

@@ -1,5 +1,6 @@
 /*
- * matrix.c - orientation matrices: the first nine numbers of a text; later text is ignored.
+ * matrix.c - reads orientation matrices: the first nine numbers of a text; the rest is
+ * ignored.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * mtz.c - reads reflections with a space group (MTZ, mmCIF) into a list of P1, and writes
- * the asymmetric unit of a list as an MTZ. gemmi does the formats.
+ * mtz.c - reads reflections with a space group (MTZ, mmCIF) and expands them to P1. Writes
+ * the asymmetric unit of a list as an MTZ. gemmi reads and writes the formats.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,7 @@
 #include "nanobrag_io/gzip.h"
 #include "scene/reflections/hkl_table.h"
 
-/* h k l times a rotation, which acts from the right. */
+/* Multiplies the row h k l by the rotation of an operator. */
 static void turn(const int hkl[3], const struct gemmi_operator *by, int out[3])
 {
     for (int k = 0; k < 3; k++)
@@ -29,24 +29,25 @@ static void turn(const int hkl[3], const struct gemmi_operator *by, int out[3])
 
 /* ---- reading: values ---- */
 
-/* F of a reflection, as a row of the file has it. */
+/* F of one reflection in one row of the file */
 struct value {
-    int key[3]; /* the equivalent with the largest h, then k, then l */
+    int key[3]; /* of its equivalents, the one with the largest h, then k, l */
     int hkl[3];
-    size_t order; /* twice the number of the row, from 0; 1 more for the mate in a row */
+    size_t order; /* 2 x row, from 0, plus 1 for the mate in the same row */
     double f;
 };
 
-/* The values of a file, in the order of their keys, and facts that hold for all of them. */
+/* all values of a file, sorted by key */
 struct values {
     const struct gemmi_crystal *crystal;
-    int rotations; /* first operators of the crystal with different rotations */
-    int mates; /* 1: Friedel mates are one reflection */
+    int rotations; /* number of operators with different rotations, the first ones */
+    int mates; /* 1: Friedel mates count as one reflection */
     size_t n;
     struct value *at;
 };
 
-/* The first operators with different rotations: the operators without centring. */
+/* Counts the operators with different rotations, which come first: others only add
+ * centring. */
 static int count_rotations(const struct gemmi_crystal *crystal)
 {
     int n = 1;
@@ -75,7 +76,7 @@ static int compare_values(const void *a, const void *b)
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-/* Finds the key of a reflection; with `mates` its mate has the same key. */
+/* Finds the key of a reflection. With `mates`, its Friedel mate has the same key. */
 static void find_key(const struct values *values, int mates, const int hkl[3], int key[3])
 {
     memcpy(key, hkl, 3 * sizeof *key);
@@ -99,8 +100,8 @@ static void add_value(struct values *values, const int hkl[3], size_t order, dou
     find_key(values, values->mates, hkl, value->key);
 }
 
-/* Collects all values that are not missing. If mates have no columns of their own, both
- * have the F of the first. Returns 0 if there is no memory. */
+/* Collects all values that are not missing, sorted by key. Without columns for Friedel
+ * mates, the F of a row counts for both. Returns 0 if there is no memory. */
 static int collect(const struct gemmi_reflections *from, int merge, struct values *out)
 {
     *out = (struct values){.crystal = &from->crystal,
@@ -121,12 +122,13 @@ static int collect(const struct gemmi_reflections *from, int merge, struct value
 
 static int agree(double a, double b)
 {
-    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)); /* float32 */
+    return fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b)); /* rounding of float32 */
 }
 
 /* ---- reading: merging ---- */
 
-/* Refuses values that disagree about a reflection. */
+/* Refuses two values that disagree about a reflection; `others` counts further such
+ * reflections. */
 static nb_status refuse_values(nb_context *ctx, const char *name,
                                const struct values *values, const struct value *one,
                                const struct value *two, size_t others)
@@ -149,8 +151,8 @@ static nb_status refuse_values(nb_context *ctx, const char *name,
                 mates ? ", or keep them apart by -merge mates" : "");
 }
 
-/* Merges the values of each reflection into one; they stay in the order of their keys. If
- * values disagree, `merge` decides. */
+/* Merges the values of each reflection into one; the order stays. If values disagree,
+ * `merge` (NB_MERGE_...) decides. */
 static nb_status merge_values(nb_context *ctx, const char *name, int merge,
                               struct values *values)
 {
@@ -194,15 +196,15 @@ static nb_status merge_values(nb_context *ctx, const char *name, int merge,
 
 /* ---- reading: expanding ---- */
 
-/* Every equivalent of every value. */
+/* the equivalents of all values, with their F */
 struct expanded {
     size_t n;
     int *hkl;
     double *f;
 };
 
-/* Returns 1 if the mate of a value has the same F: where mates are one reflection, or where
- * the mate is not listed although the file could. */
+/* Returns 1 if the Friedel mate of a value has the same F: because the two are one
+ * reflection, or because the mate is not listed although rows may list it. */
 static int shares_f(const struct values *values, const struct gemmi_reflections *from,
                     const struct value *value)
 {
@@ -273,7 +275,7 @@ static nb_status expand(nb_context *ctx, const char *name,
     return status;
 }
 
-/* Reports the choice of columns, and the values that are left out. */
+/* Reports the choice of columns, and values that are doubtful. */
 static void tell(nb_context *ctx, const char *name, const struct gemmi_reflections *list)
 {
     const char *column = list->column;
@@ -394,18 +396,18 @@ static nb_status check_mtz(nb_context *ctx, const char *path, const nb_mtz *mtz)
     return NB_OK;
 }
 
-/* The data from which the rows are made. */
+/* the rows of an MTZ, and the list and crystal from which they are made */
 struct rows {
     const nb_hkl *list;
-    const int *place; /* number of each place of the box among the listed ones; -1: none */
+    const int *place; /* (box) number of each place among the listed; -1: not listed */
     const struct gemmi_crystal *crystal;
     int friedel, columns;
-    size_t n, forbidden; /* written; with an F though the space group forbids them */
+    size_t n, forbidden; /* rows written; reflections with an F that are forbidden */
     int *hkl;
     float *value;
 };
 
-/* The number of a reflection in the order of the list; -1: it is not listed. */
+/* Returns the number of a reflection in the order of the list; -1 if it is not listed. */
 static int number_of(const struct rows *rows, const int hkl[3])
 {
     const nb_hkl *list = rows->list;
@@ -414,7 +416,8 @@ static int number_of(const struct rows *rows, const int hkl[3])
     return rows->place[hkl_box_at(list, hkl[0], hkl[1], hkl[2]) - list->box];
 }
 
-/* 1 if an operator maps a reflection onto itself with another phase. */
+/* Returns 1 if an operator maps a reflection onto itself but changes its phase, so that F
+ * is 0 by the space group. */
 static int is_absent(const struct gemmi_crystal *crystal, const int hkl[3])
 {
     for (int n = 0; n < crystal->noperator; n++) {
@@ -429,7 +432,8 @@ static int is_absent(const struct gemmi_crystal *crystal, const int hkl[3])
     return 0;
 }
 
-/* F of a reflection and, if its phase is known, the phase in degree. */
+/* Sets F of a reflection and, unless `phase` is NULL, its phase, degree. NaN if not
+ * listed. */
 static void put_value(struct rows *rows, const int hkl[3], float *amplitude, float *phase)
 {
     const int i = number_of(rows, hkl);
@@ -441,8 +445,8 @@ static void put_value(struct rows *rows, const int hkl[3], float *amplitude, flo
                              / acos(-1));
 }
 
-/* 1 for a listed F other than 0; a model's F that the space group forbids is 0 except for
- * rounding. */
+/* Returns 1 for a listed F other than 0. In a list from a model (with phases) a forbidden F
+ * is 0 except for rounding, so it does not count. */
 static int has_value(const struct rows *rows, const int hkl[3])
 {
     return !rows->list->factor && number_of(rows, hkl) >= 0
@@ -463,7 +467,8 @@ static void add_row(struct rows *rows, const int hkl[3])
     rows->n++;
 }
 
-/* In order of h, k, l. A reflection has a row even if only its Friedel mate is listed. */
+/* Adds rows in the order of h, k, l. A reflection has a row also if only its Friedel mate
+ * is listed. */
 static void fill_rows(struct rows *rows)
 {
     int most[3], at[3];
@@ -545,7 +550,8 @@ static nb_status write_rows(nb_context *ctx, const char *path, const nb_mtz *mtz
     return status;
 }
 
-/* Numbers the listed places of a box; NULL: no memory. */
+/* Numbers the listed places of the box in their order. The caller frees the result; NULL:
+ * no memory. */
 static int *number_places(const nb_hkl *list)
 {
     const size_t places = hkl_box_size(list);

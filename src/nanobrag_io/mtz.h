@@ -1,6 +1,6 @@
 /*
- * mtz.h - the reader of reflections with a space group for bytes in memory, so that it can
- * be tested and fuzzed without files.
+ * mtz.h - reads reflections with a space group from memory, so that the reader can be
+ * tested and fuzzed without files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,11 +12,11 @@
 struct mtz_bytes {
     const char *at;
     size_t n;
-    const char *label; /* NULL: the only column of amplitudes */
+    const char *label; /* column of F; NULL: the only column of amplitudes */
     int merge; /* enum nb_merge */
 };
 
-/* nb_mtz_read() of the bytes of the file `name`, expanded. */
+/* Does as nb_mtz_read() for the bytes of the file `name`, which are not compressed. */
 nb_status mtz_parse(nb_context *ctx, const char *name, const struct mtz_bytes *bytes,
                     nb_crystal_info *crystal, nb_hkl **out);
 

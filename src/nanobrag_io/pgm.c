@@ -1,6 +1,6 @@
 /*
- * pgm.c - writes grey pictures as binary PGM, with the comment in the third line as in
- * nanoBragg.
+ * pgm.c - writes grey pictures as binary PGM, with a comment in the third line as nanoBragg
+ * does.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * png.c - writes colour pictures as PNG. libpng encodes them in memory, so that file.c can
- * write the file completely or not at all. NANOBRAG_PNG is defined if libpng was found.
+ * png.c - writes colour pictures as PNG. libpng makes the bytes in memory, so that file.c
+ * can write the file whole or not at all. NANOBRAG_PNG is defined if libpng was found.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,10 +15,10 @@
 
 #include <png.h>
 
-enum { SIDE_MAX = 1000000 }; /* most pixels along a side that libpng accepts */
+enum { SIDE_MAX = 1000000 }; /* libpng accepts no more pixels along a side */
 
-/* Returns the bytes of the file, to be released with free(); NULL with a message
- * in *image. */
+/* Returns the bytes of the PNG, n of them, which the caller frees. After a failure returns
+ * NULL, and *image has libpng's message. */
 static void *encode(png_image *image, const uint8_t *rgb, png_alloc_size_t *n)
 {
     void *bytes;

@@ -1,5 +1,6 @@
 /*
- * raw.c - reads and writes pixels without a header, row by row, in host byte order.
+ * raw.c - reads and writes raw pixels: without a header, row by row, in the host's byte
+ * order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +16,8 @@
 
 enum { BUFFER = 1 << 15 /* pixels */ };
 
-/* Checks that an image is dense, on the host and not empty; with `floats`, that its pixels
- * are floats. */
+/* Checks that an image has pixels, is dense and is on the host. With `floats` its pixels
+ * have to be floats. */
 static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
 {
     const char *name = image->name ? image->name : "image";
@@ -45,8 +46,8 @@ static size_t part_size(size_t n, size_t done)
     return n - done < BUFFER ? n - done : BUFFER;
 }
 
-/* Writes doubles as floats, or floats as doubles, by way of `part`, a buffer of
- * part_size(n, 0) pixels. */
+/* Writes doubles as floats, or floats as doubles. `part` is a buffer for part_size(n, 0)
+ * pixels. */
 static void put_converted(struct file_out *file, const nb_array *image, size_t n,
                           void *part)
 {

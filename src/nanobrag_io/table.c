@@ -1,8 +1,8 @@
 /*
- * table.c - reads tables of numbers: lists of sources, tables of amorphous scattering.
+ * table.c - reads tables of numbers, such as lists of sources.
  *
- * nanoBragg reads zeros after a missing last newline, a CR or a comment. Here the end of
- * the text ends a line, a CR is a blank, and comments are skipped.
+ * nanoBragg reads zeros where a last newline is missing, at a CR and at a comment. Here the
+ * end of the text ends a line, a CR counts as a blank, and comments are skipped.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,8 +24,8 @@ struct nb_table {
     size_t rows;
     int columns;
     double *data; /* (rows x columns) */
-    long *line; /* (rows) */
-    char *title; /* or NULL */
+    long *line; /* (rows) number of the line in the file */
+    char *title; /* the first line, or NULL */
 };
 
 static int is_nan_word(struct span word)
@@ -111,7 +111,7 @@ nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size
 
 /* ---- tables with a title ---- */
 
-/* Returns how many words a line has. */
+/* Returns the number of words in a line. */
 static int count_words(const struct text *text, struct span line)
 {
     struct span word;
@@ -121,7 +121,7 @@ static int count_words(const struct text *text, struct span line)
     return n;
 }
 
-/* Reads a row that has a number for each column and no more. */
+/* Reads a row that must have exactly one number for each column. */
 static nb_status read_full_row(nb_context *ctx, const struct text *text, struct span line,
                                int columns, double *row)
 {
@@ -140,7 +140,8 @@ static nb_status read_full_row(nb_context *ctx, const struct text *text, struct 
     return NB_OK;
 }
 
-/* Copies a line without the white space around it; NULL without memory. */
+/* Returns a copy of a line without white space around it, which the caller frees; NULL: no
+ * memory. */
 static char *copy_title(struct span line)
 {
     static const char white[] = " \t\r\n\f\v";
@@ -205,7 +206,7 @@ nb_status table_parse_titled(nb_context *ctx, const char *name, const void *byte
     return NB_OK;
 }
 
-/* The first bytes of a long file have to begin a table; the parser judges a short file. */
+/* Checks that a long file begins like a table. Short files are left to the parser. */
 static nb_status table_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted)
 {
@@ -219,7 +220,7 @@ static nb_status table_header(nb_context *ctx, const char *name, const void *byt
     return text_line(&text, &line) ? read_row(ctx, &text, line, 1, &first) : NB_OK;
 }
 
-/* The parser alone judges the meaning of a line. */
+/* Checks only that a file is text, because its first line may be anything. */
 static nb_status titled_header(nb_context *ctx, const char *name, const void *bytes,
                                size_t n, size_t *wanted)
 {
@@ -229,7 +230,7 @@ static nb_status titled_header(nb_context *ctx, const char *name, const void *by
     return open_table(ctx, name, bytes, n, &text);
 }
 
-/* Reads a file of `columns` columns; 0: a file whose first line is a title. */
+/* Reads a table of `columns` columns; columns = 0: a table whose first line is a title. */
 static nb_status read_file(nb_context *ctx, const char *path, int columns, nb_table **out)
 {
     unsigned char *bytes;

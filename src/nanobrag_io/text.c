@@ -1,10 +1,10 @@
 /*
  * text.c - reads lines, words and numbers of a text in memory.
  *
- * strtod() depends on the locale of the program and reads on to a NUL. So a number is found
- * by the grammar here, copied, and converted by strtod_l(), which glibc and musl have, in
- * the locale "C". Plain numbers, such as most numbers in lists of reflections, need none of
- * this.
+ * strtod() depends on the program's locale and needs a NUL at the end. So the end of a
+ * number is found here, and a copy of the number is converted by strtod_l() (in glibc and
+ * musl) with the locale "C". Plain numbers, as most in lists of reflections are, are
+ * converted without these calls.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,7 +53,8 @@ static void advance(struct span *span, size_t n)
     span->n -= n;
 }
 
-/* c is never NUL, which text_open() refuses. */
+/* Returns 1 for white space and separators. c is never NUL, because text_open() refuses
+ * NULs. */
 static int is_blank(const struct text *text, char c)
 {
     if (c == ' ' || (c >= '\t' && c <= '\r')) return 1;
@@ -108,7 +109,7 @@ static size_t skip_sign(struct span span, size_t i)
     return i < span.n && (span.at[i] == '+' || span.at[i] == '-') ? i + 1 : i;
 }
 
-/* Returns the length of the number at the start of a span, 0 if there is none. */
+/* Returns the length of the number at the start of a span; 0 if there is none. */
 static size_t number_length(struct span span)
 {
     const size_t first = skip_sign(span, 0);
@@ -130,7 +131,7 @@ static size_t number_length(struct span span)
     return end;
 }
 
-/* the powers of ten that a double holds exactly */
+/* powers of ten that a double holds exactly */
 enum { POWER_MAX = 22 };
 static const double power[POWER_MAX + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                             1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -141,8 +142,8 @@ static int is_line_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Adds an exponent of one or two digits to *exponent. Returns 0 if there is none, if the
- * sum has no exact power, or if other characters follow. */
+/* Reads an exponent of one or two digits and adds it to *exponent. Returns 0 if there is
+ * none, if other characters follow, or if the sum is beyond the exact powers of ten. */
 static int add_exponent(const char **at, const char *end, ptrdiff_t *exponent)
 {
     const char *p = *at;
@@ -182,7 +183,7 @@ int text_plain_number(const char **at, const char *end, double *value)
     if (digits - exponent < 1) return 0;
     if (p < end && !is_line_blank(*p) && !add_exponent(&p, end, &exponent)) return 0;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
-    /* Both numbers are exact, so the result is correctly rounded. */
+    /* mantissa and power are exact, so the result is correctly rounded */
     *value = exponent == 0  ? (double)mantissa
              : exponent < 0 ? (double)mantissa / power[-exponent]
                             : (double)mantissa * power[exponent];
@@ -202,7 +203,7 @@ size_t text_number_prefix(struct span span, double *value)
     if (text_plain_number(&at, at + length, value)) return length;
     memcpy(copy, span.at, length);
     copy[length] = '\0';
-    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* one that always exists */
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* a locale that every system has */
     *value = strtod_l(copy, NULL, plain);
     freelocale(plain);
     return length;
@@ -218,7 +219,7 @@ int text_number(struct span word, double *value)
     return 1;
 }
 
-/* Writes a real by a format in the locale "C". */
+/* Writes a real with a decimal point in any locale. Returns 0 if there is no memory. */
 __attribute__((format(printf, 2, 0))) static int write_plain(char out[TEXT_REAL],
                                                              const char *format, int digits,
                                                              double value)

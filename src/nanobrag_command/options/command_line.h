@@ -52,8 +52,8 @@ struct event *events_add(struct event_list *events, int option);
 int parse_value(struct messages *messages, int id, const char *text, int i,
                 struct event *event);
 
-/* Parse the option argv[*i] and its values, and refuse what is not allowed. *i moves to the
- * last value. Returns 0 or the exit status. */
+/* Parse the option argv[*i] and its values, and refuse values that it does not allow. *i
+ * moves to the last value. Returns 0 or the exit status. */
 int parse_option(struct messages *messages, int argc, char **argv, int *i, int id,
                  struct event_list *out);
 

@@ -173,8 +173,8 @@ void settings_start(struct settings *s, int compat);
 /* Apply the options in the order given. */
 void settings_apply(struct settings *s, const struct event_list *events);
 
-/* Finds the number of pixels, fast and slow, to which the settings lead; 0 for an edge
- * without any. */
+/* Finds the number of pixels, fast and slow, that the settings give; 0 for an edge without
+ * any. */
 void settings_pixels(const struct settings *s, int count[2]);
 
 /* Complete the scene and the names of the output files. inputs_read() adds structure
@@ -191,7 +191,7 @@ void settings_reseed(struct settings *s, int64_t seed);
 int fit_asked(const struct settings *s);
 int derivatives_asked(const struct settings *s);
 
-/* Finds the direction in which the beam travels, a unit vector, before sources are read. */
+/* Finds the direction of travel of the beam, a unit vector, before sources are read. */
 void settings_beam_direction(const struct settings *s, double out[3]);
 
 /* ---- parts of settings_finish() ---- */

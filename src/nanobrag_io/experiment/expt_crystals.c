@@ -1,4 +1,4 @@
-/* expt_crystals.c - see expt_crystals.h. SPDX-License-Identifier: MIT */
+/* expt_crystals.c - reads the crystals of an .expt. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/experiment/expt_crystals.h"
 
 #include <math.h>
@@ -50,7 +50,8 @@ nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct m
 
 /* ---- experiments that share an image ---- */
 
-/* Returns an experiment's reference to a model; NULL: there is none, or it is null. */
+/* Returns the number of the model of this kind that an experiment names; NULL if it names
+ * none. */
 static const cJSON *named(const cJSON *experiment, const char *kind)
 {
     const cJSON *which = cJSON_GetObjectItemCaseSensitive(experiment, kind);
@@ -58,7 +59,7 @@ static const cJSON *named(const cJSON *experiment, const char *kind)
     return cJSON_IsNull(which) ? NULL : which;
 }
 
-/* Returns 1 if two experiments name the same model, by its number. */
+/* Returns 1 if two experiments name the same number of a model, or if both name none. */
 static int same_number(const cJSON *a, const cJSON *b, const char *kind)
 {
     const cJSON *p = named(a, kind), *q = named(b, kind);
@@ -66,7 +67,7 @@ static int same_number(const cJSON *a, const cJSON *b, const char *kind)
     return p && q ? cJSON_Compare(p, q, 1) : p == q;
 }
 
-/* Returns 1 if the models of two experiments are the same, possibly as two equal copies. */
+/* Returns 1 if two experiments name the same model, or two models with equal contents. */
 static int same_model(const struct expt *e, const cJSON *a, const cJSON *b,
                       const char *kind)
 {
@@ -80,8 +81,8 @@ static int same_model(const struct expt *e, const cJSON *a, const cJSON *b,
     return p && q && cJSON_Compare(p, q, 1);
 }
 
-/* Returns 1 if two experiments are of one image: they share its file and the scan or,
- * where no file is named, the scan itself. */
+/* Returns 1 if two experiments describe one image: they name the same image file and scan
+ * or, if no file is named, the same scan. */
 static int same_image(const struct expt *e, const cJSON *a, const cJSON *b)
 {
     if (!same_number(a, b, "imageset")) return 0;
@@ -89,8 +90,8 @@ static int same_image(const struct expt *e, const cJSON *a, const cJSON *b)
     return same_model(e, a, b, "scan");
 }
 
-/* Returns the first kind of model (beam, detector, goniometer) that differs between two
- * experiments; NULL: none differs. */
+/* Returns which kind of model, beam, detector or goniometer, differs first between two
+ * experiments; NULL if all three are the same. */
 static const char *other_model(const struct expt *e, const cJSON *a, const cJSON *b)
 {
     static const char *const kinds[] = {"beam", "detector", "goniometer"};
@@ -102,18 +103,22 @@ static const char *other_model(const struct expt *e, const cJSON *a, const cJSON
 
 /* ---- the lattices ---- */
 
-/* The lattices of an image while they are read. */
+/* the lattices of an image while they are read */
 struct lattices {
-    const struct models *m; /* of the image, with its own crystal */
+    const struct models *m; /* the image's models, with the crystal of the experiment asked
+                               for */
     const struct scan_source *source;
+    /* the rotation from the frame of the file to the frame of the scene */
     const double (*turn)[3];
     nb_experiment *out;
-    nb_scan_points **points; /* of each lattice; NULL: it does not change */
-    int most, changing; /* lattices for which there is space; lattices that change */
-    double mosaic[2]; /* smallest and largest of all crystals, degree */
+    nb_scan_points **points; /* scan points of each lattice; NULL: it does not change in the
+                                scan */
+    int most, changing; /* number of lattices with space in the lists; that change in the
+                           scan */
+    double mosaic[2]; /* smallest and largest mosaic spread of all crystals, degree */
 };
 
-/* A lattice with the cell of the crystal has none of its own. */
+/* Clears the cell of a lattice if it is the crystal's, so that the two share one cell. */
 static void share_cell(const struct models *crystal, nb_lattice *l)
 {
     static const double rounding = 1e-12;
@@ -144,7 +149,8 @@ static nb_status check_lattice(const struct expt *other, const struct expt *e,
     return NB_OK;
 }
 
-/* Reads the crystal of another experiment of the image; it may have none. */
+/* Reads the crystal of another experiment of the image as a lattice. An experiment without
+ * a crystal is passed over. */
 static nb_status read_lattice(const struct expt *e, const struct expt *other,
                               const cJSON *experiment, struct lattices *s)
 {
@@ -163,7 +169,7 @@ static nb_status read_lattice(const struct expt *e, const struct expt *other,
     memcpy(source.real_axes, m.real_axes, sizeof source.real_axes);
     source.list[SCAN_CRYSTAL] =
         cJSON_GetObjectItemCaseSensitive(crystal, "A_at_scan_points");
-    source.list[SCAN_BEAM] = NULL; /* of the image */
+    source.list[SCAN_BEAM] = NULL; /* a scan of the beam belongs to the whole image */
     source.quiet = 1;
     NB_TRY(scan_points_read(other, &source, &m, s->out->images, s->turn, s->points + *n));
     goniometer_turn(&source.g, m.real_axes);
@@ -203,8 +209,8 @@ static nb_status read_all(const struct expt *e, const cJSON *list, struct lattic
     return NB_OK;
 }
 
-/* Warns if a lattice's cell differs so much from the crystal's that it may have another
- * setting. */
+/* Warns if the cell of a lattice differs from the crystal's by more than 2 %: the two may
+ * be indexed in different settings. */
 static void check_cells(const struct expt *e, const struct lattices *s)
 {
     static const double alike = 0.02;
@@ -222,7 +228,9 @@ static void check_cells(const struct expt *e, const struct lattices *s)
                  e->name, e->i);
 }
 
-/* Hands the scan points of the lattices over to the crystal's, if the crystal changes. */
+/* Sets the lattices as they are in the first image. If the crystal changes during the scan,
+ * adds the scan points of the lattices to the crystal's; otherwise warns that the lattices
+ * do not change. */
 static void take_points(const struct expt *e, struct lattices *s)
 {
     nb_experiment *out = s->out;

@@ -1,6 +1,6 @@
 /*
- * expt_crystals.h - the crystals of an .expt: the crystal of one experiment, and the
- * crystals of the other experiments of its image, which are further lattices.
+ * expt_crystals.h - reads the crystals of an .expt: the crystal of one experiment, and the
+ * crystals of other experiments of the same image, which become lattices.
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_IO_EXPERIMENT_EXPT_CRYSTALS_H
@@ -10,13 +10,15 @@
 #include "nanobrag_io/experiment/scan_points.h"
 #include "nanobrag_io/gemmi/gemmi.h"
 
-/* Reads the static axes, the mosaicity and, where it is known, the space group. */
+/* Reads the axes at phi = 0, the mosaicity and the space group. space_group stays unchanged
+ * if the group is not known. Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */
 nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
                             char space_group[GEMMI_NAME]);
 
-/* Reads the crystals of all other experiments of the list that share the image and its
- * models, as lattices of *out, which has the crystal of e->i; `m` and `source` are its
- * models. Returns NB_ERR_UNSUPPORTED for other space groups and for too many. */
+/* Reads the crystals of all other experiments in `list` that share image, beam, detector
+ * and goniometer with experiment e->i. They become lattices of *out, whose crystal is that
+ * experiment's. `m` and `source` are the experiment's models. Returns NB_ERR_UNSUPPORTED if
+ * a space group differs or there are too many lattices. */
 nb_status expt_read_lattices(const struct expt *e, const cJSON *list,
                              const struct models *m, const struct scan_source *source,
                              const double turn[3][3], nb_experiment *out);

@@ -1,4 +1,4 @@
-/* expt_json.c - the JSON of an .expt. SPDX-License-Identifier: MIT */
+/* expt_json.c - reads the JSON of an .expt. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/experiment/expt_json.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 
 /* ---- text ---- */
 
-/* Returns the length of a word such as NaN, which Python writes for numbers that JSON
- * lacks; 0 for other text. */
+/* Returns the length of NaN, Infinity or -Infinity if the text begins with one of them;
+ * else 0. Python writes these words, which JSON does not have. */
 static size_t unknown_number(const char *at, size_t n)
 {
     static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
@@ -23,8 +23,8 @@ static size_t unknown_number(const char *at, size_t n)
     return 0;
 }
 
-/* Copies JSON, with null for those words outside strings. *length becomes the length of the
- * copy. */
+/* Returns a copy of JSON text in which null replaces NaN and Infinity, except inside
+ * strings. *length becomes the length of the copy. The caller frees it; NULL: no memory. */
 static char *without_unknown(const char *bytes, size_t n, size_t *length)
 {
     char *copy = calloc(n + n / 3 + 8, 1), *to = copy;

@@ -1,5 +1,5 @@
 /*
- * expt_missing.c - experiments of DIALS in a build without cJSON: every function refuses.
+ * expt_missing.c - replaces the reading and writing of .expt in a build without cJSON.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -56,7 +56,7 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
 void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n,
                                  nb_lattice *lattice)
 {
-    (void)points; /* there are none */
+    (void)points; /* a build without cJSON never makes scan points */
     (void)phi;
     (void)n;
     (void)lattice;
@@ -64,5 +64,5 @@ void nb_scan_points_set_lattices(const nb_scan_points *points, double phi, int n
 
 void nb_scan_points_free(nb_scan_points *points)
 {
-    (void)points; /* there are none */
+    (void)points; /* always NULL in a build without cJSON */
 }

@@ -1,6 +1,7 @@
 /*
- * expt_panels.c - see expt_panels.h. The tree of groups is read once, from the root down,
- * so that a group is listed before those in it. SPDX-License-Identifier: MIT
+ * expt_panels.c - reads the detector of an .expt. Its tree of groups is read from the root
+ * down, so that in the list each group stands before the groups inside it.
+ * SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/experiment/expt_panels.h"
 
@@ -18,33 +19,33 @@
 #include "scene/detector/panels.h"
 #include "scene/linear.h"
 
-/* least thickness of a sensor; files without a sensor say 1e-6 mm, because readers refuse
- * 0 */
+/* Thinner layers are taken for no sensor: such files state 1e-6 mm, because readers refuse
+ * 0. */
 static const double thinnest_mm = 1e-3;
 
-/* How far axes may be from a right angle (include/nanobrag/scene.h). */
+/* the largest cosine between two axes that are taken for perpendicular, as in scene.h */
 static const double square_within = 1e-6;
 
 enum { DEPTH_MOST = 32 };
 
 /* ---- frames ---- */
 
-/* A group of panels. `pose` is in the frame of its parent, mm. */
+/* A group of panels. `pose` is relative to the parent group, mm. */
 struct group {
     struct panel_pose pose;
-    int parent; /* as in nb_panel_group */
+    int parent; /* number of the parent from 1 on, or 0, as in nb_panel_group */
     const char *name;
 };
 
-/* The groups of a detector; `of` is the group of each panel as in nb_panel, -1: none yet.
- */
+/* The groups of a detector while they are read. of[i] is the group of panel i, as in
+ * nb_panel; -1 while it is not known. */
 struct tree {
     int n, room, npanel;
     struct group *group;
     int *of;
 };
 
-/* Reads a frame that is given relative to its parent's. */
+/* Reads a frame (origin and axes), which the file states relative to the parent's frame. */
 static nb_status read_frame(const struct expt *e, const cJSON *from, const char *what,
                             struct panel_pose *out)
 {
@@ -72,7 +73,7 @@ static const char *text_of(const cJSON *model, const char *key)
     return cJSON_IsString(text) ? text->valuestring : "";
 }
 
-/* Returns 1 for the frame of the laboratory itself. */
+/* Returns 1 if a frame is the laboratory's. */
 static int is_identity(const struct panel_pose *pose)
 {
     return linear_is_zero(pose->at) && pose->axis[0][0] == 1 && pose->axis[1][1] == 1;
@@ -110,8 +111,8 @@ static nb_status add_panel(const struct expt *e, struct tree *t, double number, 
     return NB_OK;
 }
 
-/* Reads a group, which lies in the group `parent`, with all below it. A root whose frame is
- * the laboratory's is no group. */
+/* Reads a group inside group `parent`, with its panels and the groups inside it. A root
+ * with the frame of the laboratory is left out: its children have no parent. */
 static nb_status read_group(const struct expt *e, const cJSON *from, int parent, int depth,
                             struct tree *t)
 {
@@ -159,12 +160,12 @@ static nb_status read_tree(const struct expt *e, const cJSON *detector, struct t
 
 /* ---- panels ---- */
 
-/* The numbers read of each panel. */
+/* the numbers of a panel in the file */
 struct expt_panel {
-    struct panel_pose pose; /* within its group */
+    struct panel_pose pose; /* relative to its group */
     int nfast, nslow;
     double pixel; /* mm */
-    double place[2]; /* its first pixel in the image: fast, slow */
+    double place[2]; /* first pixel in the image: fast, slow */
 };
 
 static nb_status read_sensor(const struct expt *e, const cJSON *panel, struct models *m)
@@ -221,8 +222,8 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
 
 /* ---- untrusted rectangles ---- */
 
-/* Masks the untrusted rectangles of a panel: first pixel fast and slow, then the pixel
- * after the last. */
+/* Masks the untrusted rectangles of a panel. The file states each as first and end fast,
+ * first and end slow, where the end is the pixel after the last. */
 static nb_status mask_panel(const struct expt *e, const cJSON *panel,
                             const struct pixel_rectangle *area, struct pixel_mask *mask)
 {
@@ -252,8 +253,9 @@ static int has_mask(const cJSON *panels)
     return 0;
 }
 
-/* Makes the mask of an image of panels, which are stacked along slow if none has a place in
- * the image. *masked is the number of its pixels, and *out is NULL for 0. */
+/* Makes the mask of an image of panels. If no panel states a place in the image, the
+ * panels are stacked along slow. *masked is the number of masked pixels; if it is 0, *out
+ * is NULL. */
 static nb_status read_mask(const struct expt *e, const cJSON *panels, int nslow, int nfast,
                            const nb_panel *at, uint8_t **out, size_t *masked)
 {
@@ -309,8 +311,9 @@ static nb_status read_rectangle(const struct expt *e, const cJSON *panels,
 
 /* ---- several panels ---- */
 
-/* Writes the frame of a panel or group, of `what` and a number, turned by `turn` if it is
- * in no group. */
+/* Sets origin and axes of panel or group i from its pose. If `turn` is not NULL, the pose
+ * is in the frame of the file, and is rotated to the frame of the scene. `what` is for
+ * messages. Returns NB_ERR_FORMAT if the axes are not perpendicular. */
 static nb_status set_frame(const struct expt *e, const char *what, int i,
                            const struct panel_pose *pose, const double (*turn)[3],
                            double origin[3], double fast[3], double slow[3])
@@ -332,8 +335,8 @@ static nb_status set_frame(const struct expt *e, const char *what, int i,
     return NB_OK;
 }
 
-/* Copies as much of a name as fits. Of a path, which dxtbx writes for NXmx, copies the last
- * part. */
+/* Copies as much of a name as fits. If the name is a path, as dxtbx writes for NXmx, only
+ * its last part is copied. */
 static void set_name(const char *name, char out[32])
 {
     const char *const slash = strrchr(name, '/');
@@ -346,7 +349,8 @@ static nb_status set_panels(const struct expt *e, const cJSON *panels, const str
 {
     const cJSON *panel;
     int i = 0, stacked = 1;
-    double nslow = 0, end[2] = {0, 0}; /* of a stack; of the image: fast, slow */
+    double nslow = 0, end[2] = {0, 0}; /* rows of stacked panels; end of the image, fast and
+                                          slow */
 
     cJSON_ArrayForEach(panel, panels)
     {
@@ -418,7 +422,8 @@ static nb_status read_several(const struct expt *e, const cJSON *panels,
     return NB_OK;
 }
 
-/* Warns if the sensors of the panels differ: the first panel's sensor is used for all. */
+/* Warns if the sensors of the panels differ, because all get the sensor of the first
+ * panel. */
 static void warn_of_sensors(const struct expt *e, const cJSON *panels,
                             const struct models *m)
 {

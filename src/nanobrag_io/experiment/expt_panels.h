@@ -1,5 +1,5 @@
 /*
- * expt_panels.h - the detector of an .expt: one rectangle, or several panels in groups.
+ * expt_panels.h - reads the detector of an .expt: one panel, or several in groups.
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_IO_EXPERIMENT_EXPT_PANELS_H
@@ -8,8 +8,9 @@
 #include "nanobrag_io/experiment/expt_json.h"
 #include "nanobrag_io/experiment/models.h"
 
-/* Reads a detector. One panel goes into the models, and its mask into out->mask. Several
- * panels go into out->geometry, turned by the rows of `turn`, with their mask. */
+/* Reads a detector. A single panel goes into `m` and its mask into out->mask. Several
+ * panels go with their mask into out->geometry, rotated by the matrix `turn` (rows) to the
+ * frame of the scene. Returns NB_ERR_FORMAT, NB_ERR_UNSUPPORTED, NB_ERR_MEMORY. */
 nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
                              const double turn[3][3], struct models *m, nb_experiment *out);
 

@@ -1,6 +1,7 @@
 /*
- * expt_places.c - see expt_places.h. dxtbx states no places for NXmx, whose panels it names
- * after the groups that state them. SPDX-License-Identifier: MIT
+ * expt_places.c - finds where the panels of an .expt lie in its images. If the images are
+ * NXmx, dxtbx does not write these places, but names each panel after the group of the NXmx
+ * file that states its place. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/experiment/expt_places.h"
 
@@ -12,7 +13,8 @@
 #include "nanobrag_io/file.h"
 #include "nanobrag_io/images/nxmx_places.h"
 
-/* Returns 1 if all names are paths in a file, which go to the places. */
+/* Returns 1 if all panels are named after paths inside an NXmx file, and stores the
+ * paths. */
 static int are_modules(const cJSON *panels, struct nxmx_place *place)
 {
     const cJSON *panel;
@@ -28,7 +30,8 @@ static int are_modules(const cJSON *panels, struct nxmx_place *place)
     return 1;
 }
 
-/* Returns the name of the image file in an experiment, as written there; NULL: none. */
+/* Returns the name of the first image file of an experiment, as the .expt states it; NULL
+ * if it states none. */
 static const char *images_of(const struct expt *e)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, "experiment");
@@ -50,7 +53,8 @@ static void warn_of_stack(const struct expt *e, const char *why)
              e->name, why);
 }
 
-/* Checks that a panel of the file agrees with the panel of the .expt. */
+/* Checks that panel i of the .expt has as many pixels as in the NXmx file, and that its
+ * place there is in range. */
 static nb_status check_place(const struct expt *e, const char *file, int i,
                              const struct nxmx_place *place, const nb_panel *panel)
 {

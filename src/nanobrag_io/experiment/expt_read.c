@@ -16,7 +16,7 @@
 #include "nanobrag_io/experiment/scan_points.h"
 #include "scene/linear.h"
 
-/* (x, y, z) of dxtbx is (-x, y, -z) here */
+/* rotation from the frame of dxtbx to the frame of the scene: x and z change their sign */
 static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
 /* ---- beam and scan ---- */
@@ -55,8 +55,8 @@ static nb_status read_beam(const struct expt *e, const cJSON *beam, struct model
     return NB_OK;
 }
 
-/* The width of a scan of one image: a number or, as DIALS of today
- * writes it, a list of one. */
+/* Reads the width of a scan of one image, degree: a number, or a list of one number, which
+ * newer versions of DIALS write. */
 static nb_status read_width(const struct expt *e, const cJSON *properties, double *out)
 {
     const cJSON *width = cJSON_GetObjectItemCaseSensitive(properties, "oscillation_width");
@@ -66,8 +66,8 @@ static nb_status read_width(const struct expt *e, const cJSON *properties, doubl
     return expt_optional(e, properties, "scan", "oscillation_width", out, 1);
 }
 
-/* The start and the width of the first image: a pair in "oscillation", or since dxtbx 3.15
- * the starts of all images in "properties". */
+/* Reads start and width of the first image, degree. The file states them as a pair in
+ * "oscillation" or, since dxtbx 3.15, as the starts of all images in "properties". */
 static nb_status read_oscillation(const struct expt *e, const cJSON *scan, double out[2])
 {
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(scan, "properties");
@@ -85,7 +85,8 @@ static nb_status read_oscillation(const struct expt *e, const cJSON *scan, doubl
     return n < 2 ? read_width(e, properties, &out[1]) : NB_OK;
 }
 
-/* Warns if some images of a scan have another width than the first. */
+/* Warns if the images of a scan are not equally wide, because all get the width of the
+ * first. */
 static void check_starts(const struct expt *e, const cJSON *scan, double width)
 {
     const cJSON *properties = cJSON_GetObjectItemCaseSensitive(scan, "properties");
@@ -133,7 +134,8 @@ static nb_status read_axis(const struct expt *e, const cJSON *axes, int i, doubl
     return NB_OK;
 }
 
-/* Axes are listed from the crystal outwards. */
+/* Reads a goniometer with several axes, which are listed from the crystal outwards. The
+ * axes inside the scan axis give g->fixed, the axes outside it g->setting. */
 static nb_status read_axes(const struct expt *e, const cJSON *from, struct goniometer *g)
 {
     enum { MOST = 16 };
@@ -160,7 +162,8 @@ static nb_status read_axes(const struct expt *e, const cJSON *from, struct gonio
     return NB_OK;
 }
 
-/* Reads a rotation matrix; leaves it unchanged if the file has none. */
+/* Reads a rotation matrix and checks that it is one. If the key is missing, the matrix
+ * stays unchanged. */
 static nb_status read_rotation(const struct expt *e, const cJSON *from, const char *key,
                                double a[3][3])
 {
@@ -187,7 +190,8 @@ static nb_status read_goniometer(const struct expt *e, const cJSON *from,
     return read_rotation(e, from, "setting_rotation", g->setting);
 }
 
-/* S R(phi, axis) F A = R(phi, S axis) S F A */
+/* Applies the goniometer to the crystal and to the scan axis. With F the fixed rotation, S
+ * the setting rotation and R the scan, S R(phi, axis) F A = R(phi, S axis) S F A. */
 static void use_goniometer(const struct goniometer *g, struct models *m)
 {
     linear_apply(g->setting, g->axis, m->axis);
@@ -197,7 +201,7 @@ static void use_goniometer(const struct goniometer *g, struct models *m)
 
 /* ---- the experiment ---- */
 
-/* Without a goniometer nothing turns: DIALS takes such an experiment for a still. */
+/* Removes the scan of an experiment without a goniometer, which DIALS takes for a still. */
 static void drop_scan(const struct expt *e, struct models *m, int *images)
 {
     if (!(m->found & NB_FOUND_SCAN)) return;
@@ -211,7 +215,8 @@ static void drop_scan(const struct expt *e, struct models *m, int *images)
     *images = 0;
 }
 
-/* Reads one of the models (*model = NULL if there is none) and its list of scan points. */
+/* Finds a model of an experiment (*model = NULL if it has none), and the model's list of
+ * scan points under the key `list`. */
 static nb_status find_model(const struct expt *e, const cJSON *experiment, const char *kind,
                             const char *list, const cJSON **model, const cJSON **points)
 {

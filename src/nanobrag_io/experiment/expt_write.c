@@ -15,23 +15,24 @@
 #include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
-/* An experiment file while it is written. */
+/* an .expt while it is written */
 struct experiment {
     struct document d;
     const nb_expt_options *options;
-    struct exposure *exposure; /* of the model that is being written */
-    char hall[GEMMI_NAME];
-    int nimage, first;
+    struct exposure *exposure; /* the shot that is being written */
+    char hall[GEMMI_NAME]; /* Hall symbol of the space group */
+    int nimage, first; /* number of images; number of the first */
     int is_sweep;
-    int has_scans; /* 1: stills have scans, which tell readers that several crystals share
-                      an image */
+    int has_scans; /* 1: each still gets a scan of its own, which tells readers that several
+                      crystals share an image */
     int lattices; /* crystals of each image */
-    const struct expt_shot *points; /* of a crystal that changes during the scan */
+    const struct expt_shot *points; /* the scan points of a crystal that changes in the
+                                       scan */
     int npoint;
     cJSON *beams, *detectors, *crystals; /* the lists of models */
 };
 
-/* The numbers of an experiment's models. */
+/* the numbers, in their lists, of the models that an experiment names */
 struct numbers {
     int beam, detector, crystal, image;
 };
@@ -103,7 +104,7 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
     put_sensor(e, panel);
 }
 
-/* Writes the frame of a group; the other keys are there because dxtbx asks for them. */
+/* Writes the frame of a group. Its other keys mean nothing, but dxtbx asks for them. */
 static void put_frame(struct experiment *e, cJSON *to, const char *name,
                       struct panel_pose pose)
 {
@@ -128,13 +129,13 @@ static void put_frame(struct experiment *e, cJSON *to, const char *name,
                   "SimplePxMmStrategy");
 }
 
-/* The panels and groups directly in a group. */
+/* the "children" of a group: panels and groups directly inside it */
 struct children {
     cJSON *list;
 };
 
-/* Writes the tree of groups, with the panels as its leaves. A group comes before those in
- * it, so that one pass finds the parent of each. */
+/* Writes the tree of groups, whose leaves are the panels. Each group stands in the list
+ * after its parent, so one pass over the list suffices. */
 static void put_hierarchy(struct experiment *e, cJSON *detector)
 {
     static const double axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -190,7 +191,7 @@ static void put_goniometer(struct experiment *e)
     document_reals(d, goniometer, "setting_rotation", identity, 9);
 }
 
-/* Writes the scan of n images from number `first` on. */
+/* Writes a scan of n images with numbers from `first` on. */
 static void put_scan(struct experiment *e, cJSON *list, int first, int n)
 {
     const double range[2] = {first, (double)first + n - 1};
@@ -218,8 +219,8 @@ static void put_scans(struct experiment *e)
     for (int i = 0; e->has_scans && i < e->nimage; i++) put_scan(e, list, e->first + i, 1);
 }
 
-/* Writes the reciprocal axes of a lattice at the scan points, as the columns of matrices.
- */
+/* Writes the reciprocal axes of a lattice at each scan point: matrices A with the axes as
+ * columns, 1/A. */
 static void put_scan_points(struct experiment *e, cJSON *crystal, int lattice)
 {
     cJSON *list = document_array(&e->d, crystal, "A_at_scan_points");
@@ -290,8 +291,8 @@ static int has_same_detector(const struct exposure *a, const struct exposure *b)
     return 1;
 }
 
-/* Writes the models of a shot. Writes beam and detector only if they differ from the shot
- * before (`last`), or if `last` is NULL. */
+/* Writes the models of a shot. Beam and detector are written only if they differ from the
+ * shot before, `last`, which is NULL for the first shot. */
 static void put_models(struct experiment *e, struct expt_shot *shot,
                        const struct expt_shot *last, struct numbers *numbers)
 {
@@ -313,8 +314,8 @@ static void put_models(struct experiment *e, struct expt_shot *shot,
 
 /* ---- images ---- */
 
-/* Returns the name of image `number`, to be released with free(), or NULL for want of
- * memory. */
+/* Returns the name of image `number`: `files` with digits in place of #. The caller frees
+ * it; NULL: no memory. */
 static char *file_of(const char *files, int number)
 {
     const char *hash = strchr(files, '#');
@@ -331,7 +332,7 @@ static char *file_of(const char *files, int number)
     return name;
 }
 
-/* Writes the last keys of an image set, the same for all. */
+/* Writes the last keys of an image set, which are the same for all image sets. */
 static void put_rest(struct experiment *e, cJSON *to)
 {
     static const char *const keys[] = {"mask", "gain", "pedestal", "dx", "dy"};
@@ -383,7 +384,7 @@ static void put_imagesets(struct experiment *e)
         for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
 }
 
-/* Writes an experiment; its crystal is lattice l of the shot last written. */
+/* Writes an experiment whose crystal is lattice l of the shot written last. */
 static void put_experiment(struct experiment *e, cJSON *list, int l,
                            const struct numbers *numbers)
 {
@@ -400,7 +401,8 @@ static void put_experiment(struct experiment *e, cJSON *list, int l,
     if (e->options->files) document_real(d, to, "imageset", numbers->image);
 }
 
-/* Writes all experiments, of n shots or of several images of one. */
+/* Writes all experiments: an image for each of n shots, or nimage images that share the
+ * models of one shot. */
 static void put_experiments(struct experiment *e, struct expt_shot *shots, int n)
 {
     struct document *d = &e->d;
@@ -419,10 +421,10 @@ static void put_experiments(struct experiment *e, struct expt_shot *shots, int n
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the file ---- */
 
-/* Turns everything about the beam until the fast axis of the first panel points along +x.
- */
+/* Rotates all vectors about the beam (z) until the fast axis of the first panel points
+ * along +x. */
 static void turn_fast_along_x(struct exposure *exposure)
 {
     static const double z[3] = {0, 0, 1};

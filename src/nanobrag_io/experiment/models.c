@@ -1,4 +1,4 @@
-/* models.c - from the models of a file to a scene. SPDX-License-Identifier: MIT */
+/* models.c - makes a scene of the models of an experiment. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/experiment/models.h"
 
 #include <math.h>
@@ -9,13 +9,14 @@
 #include "scene/crystal.h"
 #include "scene/linear.h"
 
-/* Cosine of the angle between the axes of a detector that counts as a right angle. */
+/* the largest cosine between two axes that are taken for perpendicular */
 static const double square_within = 1e-6;
 
-/* Lengths of the axes of a crystal that make sense, A. */
+/* the limits of the cell axes, A, beyond which a file is taken for wrong */
 static const double shortest_axis = 1e-2, longest_axis = 1e6;
 
-/* Turns a vector and makes its length 1. Returns NB_ERR_FORMAT if it has none. */
+/* Rotates a vector by `turn` and scales it to length 1. Returns NB_ERR_FORMAT if its length
+ * is 0 or not finite. */
 static nb_status direction(nb_context *ctx, const char *name, const char *what,
                            const double turn[3][3], const double v[3], double out[3])
 {

@@ -1,5 +1,5 @@
 /*
- * mosaicity.h - the mosaic spread of a scene and the mosaicity of other programs.
+ * mosaicity.h - converts the mosaic spread of a scene to the mosaicity of other programs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 
-/* Returns the standard deviation of the turns of the domains about an axis, the mean of
- * three, degree. */
+/* Returns the standard deviation of the domains' rotations about one axis, degree; the mean
+ * over the three axes. */
 static inline double mosaicity_of(const nb_crystal *crystal)
 {
     const double *w = crystal->mosaic;

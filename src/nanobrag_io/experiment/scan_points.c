@@ -1,6 +1,6 @@
 /*
- * scan_points.c - models that change during a scan. A row of a list belongs to a boundary
- * between images, so that a scan of n images has n + 1. SPDX-License-Identifier: MIT
+ * scan_points.c - models that change during a scan. Each row of a list in the file belongs
+ * to a boundary between images, so n images have n + 1 rows. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/experiment/scan_points.h"
 
@@ -14,8 +14,8 @@
 #include "scene/crystal.h"
 #include "scene/linear.h"
 
-/* The numbers of a boundary: a*, b* and c* as the columns of A, 1/A; the direction of the
- * beam times 1/wavelength; and the axis of rotation. */
+/* The numbers of one scan point: the matrix A, with a*, b*, c* as columns, 1/A; the
+ * direction of the beam divided by the wavelength, 1/A; and the axis of rotation. */
 enum { AT_A = 0, AT_BEAM = 9, AT_AXIS = 12, NUMBERS = 15 };
 struct point {
     double v[NUMBERS];
@@ -23,15 +23,16 @@ struct point {
 
 struct nb_scan_points {
     int n;
-    unsigned changes; /* NB_FOUND_...: which numbers are used */
-    int has_cells; /* 1: the axes of the crystal change also in their cell */
+    unsigned changes; /* NB_FOUND_... of the models that change */
+    int has_cells; /* 1: the crystal changes not only by rotation */
     double phi0, osc; /* of the first image, degree */
     struct point *at; /* (n) */
-    nb_scan_points **lattice; /* of the further lattices; NULL: one does not change */
+    nb_scan_points **lattice; /* points of the lattices; NULL: a lattice that does not
+                                 change */
     int nlattice;
 };
 
-/* The lists, in their order. */
+/* the lists of a file, in the order of enum SCAN_... */
 static const struct {
     const char *what, *key;
     int n; /* numbers of a row */
@@ -41,8 +42,8 @@ static const struct {
     {"goniometer", "setting_rotation_at_scan_points", 9},
 };
 
-/* Every number of a scan point must be smaller: 1e6 would mean an axis or a wavelength of
- * 1e-6 A. */
+/* Numbers of a scan point must be smaller than this: 1e6 would be an axis or a wavelength
+ * of 1e-6 A. */
 static const double largest = 1e6;
 
 /* ---- reading ---- */
@@ -55,7 +56,7 @@ void goniometer_turn(const struct goniometer *g, double axes[3][3])
     }
 }
 
-/* Multiplies from the left by a matrix of rows. */
+/* Multiplies m, given as rows, by a: out = m a. `out` may be `a`. */
 static void multiply(const double m[3][3], const double a[9], double out[9])
 {
     double product[9];
@@ -66,8 +67,8 @@ static void multiply(const double m[3][3], const double a[9], double out[9])
     memcpy(out, product, sizeof product);
 }
 
-/* Writes three vectors v with linear_dot(u_i, v_k) = 1 for i = k, else 0. Returns 0 if the
- * vectors u lie in a plane. */
+/* Finds three vectors v with u_i . v_k = 1 for i = k, and else 0. Returns 0 if the vectors
+ * u lie in a plane. */
 static int reciprocal(const double u[3][3], double v[3][3])
 {
     double volume;
@@ -84,7 +85,8 @@ static void transpose(const double a[9], double out[3][3])
         for (int k = 0; k < 3; k++) out[i][k] = a[3 * k + i];
 }
 
-/* Checks list k. *used becomes the list, or NULL if it has no rows or there is no scan. */
+/* Checks the number of rows of list k. *used becomes the list; NULL if it is empty, or if
+ * the experiment has no scan of images. */
 static nb_status check_list(const struct expt *e, const cJSON *list, int k, int images,
                             const cJSON **used)
 {
@@ -108,8 +110,8 @@ static nb_status check_list(const struct expt *e, const cJSON *list, int k, int 
     return NB_OK;
 }
 
-/* Reads a row of each list, NULL: none, over the static models in *p, and turns the whole
- * into the frame of the scene. */
+/* Replaces static models in *p by a row of each list (NULL: the model is static), then
+ * rotates all of *p to the frame of the scene. */
 static nb_status read_point(const struct expt *e, const cJSON *const row[SCAN_LISTS],
                             const struct goniometer *g, const double turn[3][3],
                             struct point *p)
@@ -156,7 +158,7 @@ static nb_status read_points(const struct expt *e, const struct scan_source *sou
         struct point *p = out->at + i;
 
         for (int k = 0; k < 9; k++) p->v[AT_A + k] = star[k % 3][k / 3];
-        p->v[AT_BEAM + 2] = 1; /* of a file without a beam, where it is not used */
+        p->v[AT_BEAM + 2] = 1; /* if there is no beam, any direction, which nobody uses */
         if (length > 0) linear_scale(1 / length / m->wavelength, m->beam, p->v + AT_BEAM);
         NB_TRY(read_point(e, row, &source->g, turn, p));
         for (int k = 0; k < SCAN_LISTS; k++) row[k] = row[k] ? row[k]->next : NULL;
@@ -173,7 +175,8 @@ static double angle_between(const double *u, const double *v)
     return linear_degree(atan2(linear_norm(cross), linear_dot(u, v)));
 }
 
-/* Returns the largest rotation of list k between neighbouring scan points. */
+/* Returns the largest rotation, degree, of the model of list k between two consecutive scan
+ * points. */
 static double largest_turn(const nb_scan_points *s, int k)
 {
     double most = 0;
@@ -238,7 +241,7 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
     return NB_OK;
 }
 
-/* ---- use ---- */
+/* ---- setting a scene ---- */
 
 void nb_scan_points_free(nb_scan_points *points)
 {
@@ -255,8 +258,9 @@ void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n)
     points->nlattice = n;
 }
 
-/* Returns the position of an angle in the scan, in images from its start, clamped to the
- * scan. *beyond becomes 1 if it was clamped. Whole turns do not count. */
+/* Returns where an angle, degree, lies in the scan: 0 at its start, 1 after the first
+ * image. Whole turns are taken off. An angle outside is moved to the nearest end, and
+ * *beyond becomes 1. */
 static double place_of(const nb_scan_points *s, double phi, int *beyond)
 {
     static const double rounding = 1e-6;
@@ -277,9 +281,8 @@ static double place_of(const nb_scan_points *s, double phi, int *beyond)
     return fmin(fmax(x, 0), last);
 }
 
-/* Interpolates linearly between two points; takes the nearer one if their vectors are
- * opposite.
- */
+/* Interpolates linearly between two scan points. If this gives no direction, because
+ * vectors are opposite, takes the nearer point. */
 static void mean_of(const double *before, const double *after, double share, double *out)
 {
     double star[3][3], unused[3][3];

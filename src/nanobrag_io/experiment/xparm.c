@@ -1,6 +1,6 @@
 /*
- * xparm.c - reads XPARM.XDS: a first line with the name of the format, then numbers, in
- * lines that have their meaning by their place. SPDX-License-Identifier: MIT
+ * xparm.c - reads XPARM.XDS: the first line names the format, and the meaning of each
+ * number after it follows from its line and place. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "nanobrag_io/text.h"
 #include "scene/linear.h"
 
-/* The numbers of the file, in their order. */
+/* the numbers of the file, in their order */
 struct xparm {
-    double start[6]; /* frame, phi, oscillation, axis of rotation */
+    double start[6]; /* first frame, phi, oscillation, axis of rotation */
     double beam[4]; /* wavelength, direction */
     double cell[7]; /* space group, cell */
     double axes[3][3]; /* a, b, c at phi = 0 */
@@ -88,8 +88,8 @@ static nb_status check(nb_context *ctx, const char *name, const struct xparm *x)
     return NB_OK;
 }
 
-/* Reads the axes of the detector, which are written with six decimals: the slow axis is put
- * at right angles to the fast one, and the normal at right angles to both. */
+/* Reads the axes of the detector. They have six decimals in the file, so the slow axis is
+ * made exactly perpendicular to the fast axis, and the normal to both. */
 static nb_status detector_axes(nb_context *ctx, const char *name, const struct xparm *x,
                                double axis[3][3])
 {
@@ -111,8 +111,8 @@ static nb_status detector_axes(nb_context *ctx, const char *name, const struct x
     return NB_OK;
 }
 
-/* ORGX and ORGY count from 1/2 at the outer corner of the first pixel; the distance has the
- * sign of the normal. */
+/* Places the panel. The outer corner of the first pixel has ORGX = ORGY = 1/2. The distance
+ * is along the normal, and negative if the normal points to the crystal. */
 static nb_status place_detector(nb_context *ctx, const char *name, const struct xparm *x,
                                 struct models *m)
 {

@@ -1,5 +1,5 @@
 /*
- * gemmi_columns.cpp - see gemmi_columns.h.
+ * gemmi_columns.cpp - chooses the columns of a file of reflections that give F.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +26,7 @@ bool is_intensity(char type)
     return type == INTENSITY || type == INTENSITY_OF_MATE;
 }
 
-/* The column of the Friedel mate of F(+), Fplus and the like; NULL: there is none. */
+/* Returns the column of the mate of F(+), Fplus and the like; NULL if there is none. */
 const Column *mate_of(const Columns &columns, const Column &plus)
 {
     static const char *const pairs[][2] = {{"plus", "minus"},
@@ -47,7 +47,7 @@ const Column *mate_of(const Columns &columns, const Column &plus)
     return nullptr;
 }
 
-/* Returns true if a column is that of -h -k -l, with one of h k l. */
+/* Returns true if a column is of -h -k -l and the file has the column of h k l as well. */
 bool is_minus(const Columns &columns, const Column &minus)
 {
     for (const Column &column : columns)
@@ -74,10 +74,11 @@ std::string list_labels(const Columns &columns)
     return all;
 }
 
-/* Which columns are meant. */
+/* which columns to look for, by their labels */
 enum Origin { ANY, MEASURED, CALCULATED };
 
-/* The columns of amplitudes or of intensities of an origin; of two mates the first. */
+/* Returns the columns of intensities or of amplitudes of the given origin. Of the columns
+ * of two Friedel mates only the first is returned. */
 Columns columns_of(const Columns &columns, bool intensity, Origin origin)
 {
     Columns found;
@@ -93,8 +94,9 @@ Columns columns_of(const Columns &columns, bool intensity, Origin origin)
     return found;
 }
 
-/* Chooses without a label: amplitudes, but measured intensities where those amplitudes were
- * all calculated. Several of a kind are a choice of the user. */
+/* Chooses a column if the user names none: amplitudes first, but intensities if these are
+ * measured and all amplitudes calculated. Fails if several columns of that kind exist,
+ * because then the user has to choose. */
 Choice choose_alone(const Columns &columns)
 {
     const Columns measured = columns_of(columns, true, MEASURED);

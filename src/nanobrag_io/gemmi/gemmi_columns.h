@@ -13,13 +13,13 @@
 
 namespace nanobrag {
 
-/* The contents of a column: a type of MTZ. */
+/* kinds of column, with the letters that MTZ uses */
 enum Type : char {
     AMPLITUDE = 'F',
     AMPLITUDE_OF_MATE = 'G',
     INTENSITY = 'J',
     INTENSITY_OF_MATE = 'K',
-    SIGMA = 'Q', /* standard deviation of an amplitude or a mean intensity */
+    SIGMA = 'Q', /* standard deviation of an amplitude or of the mean of intensities */
     OTHER = ' '
 };
 
@@ -30,32 +30,35 @@ struct Column {
 
 using Columns = std::vector<Column>;
 
-/* The columns of hkl and of its Friedel mate; one column if both share it. */
+/* The columns of hkl and of its Friedel mate. If one column serves both, plus and minus are
+ * the same. */
 struct Choice {
     Column plus, minus;
-    std::string calculated; /* the column of calculated F that was not taken, or empty */
+    std::string calculated; /* a column of calculated F that was passed over, or empty */
 };
 
-/* Returns the column with a label; NULL: there is none. */
+/* Returns the column with a label; NULL if there is none. */
 const Column *find_column(const Columns &columns, const std::string &label);
 
-/* Chooses the columns, by a label or, without one, by rule. The label of either mate's
- * column selects both. Refuses a column that has neither amplitudes nor intensities. */
+/* Chooses the columns for F: by a label, where the label of one Friedel mate selects both,
+ * or without a label by rule. Refuses a column that has neither amplitudes nor
+ * intensities. */
 Choice choose(const Columns &columns, const char *label);
 
-/* States the choice in the result. */
+/* Writes to *out which columns were chosen. */
 void set_choice(const Choice &choice, gemmi_reflections *out);
 
-/* Returns the column of standard deviations that follows a column; NULL: there is none. */
+/* Returns the column of standard deviations that directly follows a column; NULL if there
+ * is none. */
 const Column *find_sigma(const Columns &columns, const std::string &label);
 
-/* The numbers of a row: a value and its standard deviation, of hkl and of its mate. NaN
- * where they are missing. */
+/* The numbers of one row: value and standard deviation, each of hkl and of its Friedel
+ * mate. NaN stands for a missing number. */
 struct Row {
     double value[2], sigma[2];
 };
 
-/* Sets F of row i. */
+/* Sets F of reflection i from its row, and counts negative values and sigmas of 0. */
 void set_row(size_t i, const Row &row, gemmi_reflections *out);
 
 } // namespace nanobrag

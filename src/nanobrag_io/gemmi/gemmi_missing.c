@@ -1,6 +1,5 @@
 /*
- * gemmi_missing.c - nanobrag_io/gemmi/gemmi.h in a build without gemmi: every function
- * refuses.
+ * gemmi_missing.c - replaces the functions of gemmi.h in a build without gemmi.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,6 @@
 /*
- * gemmi_mmcif.cpp - the atoms of an mmCIF, made complete: see gemmi_records.h.
+ * gemmi_mmcif.cpp - completes the atoms of an mmCIF before gemmi reads them
+ * (gemmi_records.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,14 +20,15 @@ using gemmi::cif::Table;
 
 const double B_PER_U = 8 * 3.14159265358979323846 * 3.14159265358979323846;
 
-enum { DIGITS = 9 }; /* more than gemmi's float keeps */
+enum { DIGITS = 9 }; /* significant digits; gemmi's float keeps fewer */
 
-/* Where gemmi looks for the space group. */
+/* the item in which gemmi looks for the space group */
 const char group_name[] = "_symmetry.space_group_name_H-M";
 
 /* ---- the atoms ---- */
 
-/* The loop of atoms; one atom may stand without. NULL: there are none. */
+/* Returns the loop of atoms; NULL if there are no atoms. If a single atom is written
+ * without a loop, makes one of it. */
 Loop *find_atoms(Block *block)
 {
     static const char prefix[] = "_atom_site.";
@@ -47,13 +49,14 @@ Loop *find_atoms(Block *block)
     return &loop;
 }
 
-/* The column of an item; -1: there is none. */
+/* Returns the number of the column of an item; -1 if there is none. */
 int column_of(const Loop &loop, const std::string &item)
 {
     return loop.find_tag("_atom_site." + item);
 }
 
-/* Adds the column of an item, unless it is there: a copy of another one, or one text. */
+/* Adds a column for an item, unless it is there. Its values are a copy of column `copied`
+ * if that exists, or else `text`, or the number of the row if `text` is null. */
 void add_column(Loop *loop, const char *item, const char *copied, const char *text)
 {
     const int from = copied ? column_of(*loop, copied) : -1;
@@ -105,7 +108,8 @@ void check_number(const std::string &value, const std::string &id, const char *i
                + value.substr(0, 20) + "', expected a number");
 }
 
-/* Fills in what is missing in each row: occupancy 1; B by U, else GEMMI_B_UNKNOWN. */
+/* Fills in missing values of each atom: an occupancy of 1, and B from U or else
+ * GEMMI_B_UNKNOWN. */
 void complete_rows(Loop *loop, const std::unordered_set<std::string> &tensors,
                    gemmi_model *out)
 {
@@ -141,7 +145,7 @@ void complete_rows(Loop *loop, const std::unordered_set<std::string> &tensors,
 
 /* ---- tensors ---- */
 
-/* The items of a tensor, behind the one that names the atom. */
+/* Returns the items of a tensor: the id of the atom, then the six elements. */
 std::vector<std::string> tensor_items(const std::string &of)
 {
     std::vector<std::string> items = {"id"};
@@ -151,7 +155,8 @@ std::vector<std::string> tensor_items(const std::string &of)
     return items;
 }
 
-/* Adds the tensors of a table to rows of id and U, leaving out those that are missing. */
+/* Appends the tensors of a table to `rows`, as an id and the six elements of U. Tensors
+ * without any value are left out. */
 void add_tensors(Table table, double per_u, std::vector<std::string> *rows)
 {
     for (auto row : table) {
@@ -172,8 +177,8 @@ void add_tensors(Table table, double per_u, std::vector<std::string> *rows)
     }
 }
 
-/* Collects the tensors, whatever way they are given, as those that gemmi reads. Returns the
- * atoms that have one. */
+/* Collects the displacement tensors, whichever of four ways the file gives them in, in the
+ * form that gemmi reads. Returns the ids of the atoms that have one. */
 std::unordered_set<std::string> complete_tensors(Block *block)
 {
     static const char category[] = "_atom_site_anisotrop.";
@@ -233,7 +238,7 @@ void complete_mmcif(Block *block, gemmi_model *out)
     add_columns(atoms);
     const auto tensors = complete_tensors(block);
 
-    /* another loop may have been added, which moves this one */
+    /* the loop is looked up again, because adding a loop may have moved it */
     complete_rows(find_atoms(block), tensors, out);
 }
 

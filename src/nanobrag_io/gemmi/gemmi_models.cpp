@@ -1,7 +1,7 @@
 /*
  * gemmi_models.cpp - models of atoms, form factors and solvent masks by gemmi, a C++
- * library of headers. C++ is used in the files of this folder alone, as gemmi has no C
- * interface. Every function catches all exceptions.
+ * library of headers. C++ is used only in this folder, because gemmi has no C interface.
+ * Every function of gemmi.h catches all exceptions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,8 +37,8 @@ gemmi::Structure parse_pdb(const std::string &text, gemmi_model *out)
     } catch (const std::runtime_error &error) {
         if (!std::strstr(error.what(), "charge")) throw;
     }
-    /* Files older than 1996 have the name of the entry and a line number in columns 73-80.
-     */
+    /* Files older than 1996 have the name of the entry and a line number in columns 73-80,
+     * which gemmi takes for a charge. */
     options.max_line_length = 72;
     out->short_lines = 1;
     out->noted[GEMMI_NO_ELEMENT] = 0;
@@ -88,7 +88,7 @@ void set_atom(const gemmi::Chain &chain, const gemmi::Residue &residue,
         refuse("atom " + name + " has an impossible B");
 }
 
-/* Applies an operation of non-crystallographic symmetry. */
+/* Applies an operator of non-crystallographic symmetry. */
 void move_atom(const gemmi::Transform &by, gemmi_atom *atom)
 {
     const gemmi::Vec3 moved =
@@ -107,7 +107,7 @@ void set_matrices(const gemmi::UnitCell &cell, gemmi_model *out)
 {
     double difference = 0;
     const gemmi::Mat33 one = cell.orth.mat.multiply(cell.frac.mat);
-    /* the edges that SCALE implies are those of the cell */
+    /* the edges that SCALE implies must be the cell's */
     const gemmi::Mat33 &axes = cell.orth.mat;
     const double edges[3] = {cell.a, cell.b, cell.c};
 
@@ -226,8 +226,9 @@ int gemmi_element(const char *symbol)
     return Table::has(of.elem) ? of.ordinal() : 0;
 }
 
-/* Along an oblique axis the step across the planes is shorter than that along it, which is
- * what a reflection's index counts. */
+/* Sets the number of mask points along each axis. The condition is on the distance between
+ * planes of points, as for a reflection's index; along an oblique axis that is shorter than
+ * the step along the axis. */
 static void size_mask(gemmi::Grid<float> *grid, double dmin, const int least[3])
 {
     const double step = std::fmin(dmin / 3, GEMMI_MASK_STEP);
@@ -240,9 +241,9 @@ static void size_mask(gemmi::Grid<float> *grid, double dmin, const int least[3])
     grid->set_size_without_checking(n[0], n[1], n[2]);
 }
 
-/* Returns the masker whose mask is that of mmtbx.masks.manager, whatever the version of
- * gemmi, whose probe and treatment of hydrogen have changed. Hydrogen atoms are left out.
- */
+/* Returns settings that give the same mask as mmtbx.masks.manager. Versions of gemmi differ
+ * in the default radius of the probe and in the treatment of hydrogen, so the radii are set
+ * here and the caller leaves out hydrogen atoms. */
 static gemmi::SolventMasker masker_of_cctbx()
 {
     gemmi::SolventMasker masker(gemmi::AtomicRadiiSet::Cctbx);

@@ -1,5 +1,6 @@
 /*
- * gemmi_pdb.cpp - the records of atoms in a PDB file, made complete: see gemmi_records.h.
+ * gemmi_pdb.cpp - completes the atoms of a PDB file before gemmi reads them
+ * (gemmi_records.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +10,7 @@ namespace nanobrag {
 
 namespace {
 
-/* Columns of an atom, counted from 0, that hold a number. */
+/* columns of an ATOM record that hold a number; `first` counts from 0 */
 struct Field {
     size_t first, width;
     const char *meaning;
@@ -27,7 +28,7 @@ bool is_blank(const std::string &columns)
     return columns.find_first_not_of(" \t\r") == std::string::npos;
 }
 
-/* Returns true if the columns hold one number between blanks. */
+/* Returns true if the text is one number, with or without blanks around it. */
 bool is_number(const std::string &columns)
 {
     char *end = nullptr;
@@ -46,7 +47,8 @@ void check_field(const std::string &line, const Field &field, long number)
                + field.meaning);
 }
 
-/* Writes `preset` into a field that is blank and returns 1; checks another one. */
+/* Writes `preset` into a blank field and returns 1. Otherwise checks that the field is a
+ * number and returns 0. */
 size_t complete_field(std::string *line, const Field &field, const char *preset,
                       long number)
 {
@@ -65,7 +67,7 @@ bool has_element(const std::string &line)
     return false;
 }
 
-/* The name of a record, in capitals. */
+/* Returns the name of a record in capitals. */
 std::string name_of(const std::string &line)
 {
     std::string name = line.substr(0, 6);
@@ -84,7 +86,8 @@ bool is_end(const std::string &name)
     return name.compare(0, 3, "END") == 0 && (name.size() == 3 || is_blank(name.substr(3)));
 }
 
-/* Completes an atom and counts what it lacks. gemmi refuses one without coordinates. */
+/* Fills in the blank fields of an atom and notes them in `lacks`. A line that is too short
+ * for coordinates is left to gemmi, which refuses it. */
 void complete_atom(std::string *line, long number, size_t lacks[GEMMI_NOTES])
 {
     if (line->size() < COORDINATES_END) return;
@@ -103,7 +106,8 @@ std::string complete_pdb(const char *bytes, size_t n, gemmi_model *out)
 {
     const char *const end = bytes + n;
     size_t lacks[GEMMI_NOTES] = {0};
-    bool ended = false, first = true; /* the file, and in its first model */
+    bool ended = false, first = true; /* the record END was read; the first model is not
+                                         over */
     std::string text;
     long number = 0;
 
@@ -126,7 +130,7 @@ std::string complete_pdb(const char *bytes, size_t n, gemmi_model *out)
             complete_atom(&line, number, lacks);
             for (size_t i = 0; first && i < GEMMI_NOTES; i++) out->noted[i] += lacks[i];
         } else if (name == "ANISOU" && first) {
-            /* its tensor stands for the B of the atom before */
+            /* the atom before has this tensor, so its missing B does no harm */
             out->noted[GEMMI_NO_B] -= lacks[GEMMI_NO_B];
             lacks[GEMMI_NO_B] = 0;
         }

@@ -1,7 +1,7 @@
 /*
- * gemmi_records.h - completes models of atoms before gemmi reads them, because gemmi would
- * use numbers of its own for items that are missing or not numbers. gemmi_model.noted
- * counts the replaced items.
+ * gemmi_records.h - completes the text of a model of atoms before gemmi reads it. gemmi
+ * would silently take its own defaults for items that are missing or no numbers.
+ * gemmi_model.noted counts what was filled in.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,16 +15,19 @@
 
 namespace nanobrag {
 
-/* Returns the text of a PDB file up to END, with occupancy and B for each atom. Refuses
- * coordinates, occupancies and B that are no numbers. Sets no_end of the model. */
+/* Returns the text of a PDB file up to END, with an occupancy and a B for each atom.
+ * Refuses coordinates, occupancies and B that are no numbers. Sets out->no_end and
+ * out->noted. */
 std::string complete_pdb(const char *bytes, size_t n, gemmi_model *out);
 
-/* Adds to an mmCIF the items that gemmi needs, if they follow from other items or can be
- * left out. Turns tensors given as B, or with the atoms, into tensors of U. Refuses a loop
- * of atoms that lacks any other item, and words in place of numbers. */
+/* Adds items to an mmCIF that gemmi needs and that follow from other items or have a
+ * default. Turns displacement tensors that are given as B or with the atoms into tensors U
+ * of their own loop. Refuses atoms without other items that are needed, and words in place
+ * of numbers. */
 void complete_mmcif(gemmi::cif::Block *block, gemmi_model *out);
 
-/* The name of the space group, by any of the items that may hold it; NULL: none does. */
+/* Returns the name of the space group from the first item that has one; NULL if none
+ * has. */
 const std::string *find_group_name(gemmi::cif::Block *block);
 
 } // namespace nanobrag

@@ -1,7 +1,7 @@
 /*
- * gemmi_reflections.cpp - reflections with a space group by gemmi: reads MTZ and mmCIF, and
- * writes MTZ. gemmi trusts the sizes in an MTZ header, so they are compared with the file
- * first. Every function catches all exceptions.
+ * gemmi_reflections.cpp - reads reflections and their space group from MTZ and mmCIF by
+ * gemmi, and writes MTZ. gemmi trusts the sizes in an MTZ header, so they are first
+ * compared with the size of the file. Every function of gemmi.h catches all exceptions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,7 +38,8 @@ void start_rows(size_t n, gemmi_reflections *out)
     out->n = n;
 }
 
-/* Numbers of the header that gemmi takes as sizes. */
+/* Checks numbers of the header that gemmi uses as sizes. `offset` is the header's place in
+ * the file, in words of 4 bytes, counted from 1. */
 void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
 {
     const size_t words = n / 4;
@@ -132,7 +133,8 @@ void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections 
     }
 }
 
-/* The type of a column of an mmCIF. One that is not known may be named. */
+/* Returns the MTZ type for the label of an mmCIF column. 'R' stands for an unknown label,
+ * which the user may name. */
 char type_of(const std::string &label)
 {
     static const struct {
@@ -178,8 +180,8 @@ gemmi::UnitCell cell_of(const gemmi::cif::Block &block)
     return cell;
 }
 
-/* Cell and space group are those of the block of the reflections, else of the first block
- * that has them. */
+/* Sets cell and space group from the block of the reflections, or from the first other
+ * block that has them. */
 void set_crystal_of(gemmi::cif::Document *document, gemmi::cif::Block *block,
                     gemmi_reflections *out)
 {
@@ -196,14 +198,16 @@ void set_crystal_of(gemmi::cif::Document *document, gemmi::cif::Block *block,
                 &out->crystal);
 }
 
-/* The number of a row in a column, NaN where there is none. */
+/* Returns the number of a row in a column; NaN if it is missing or there is no such
+ * column. */
 double number_at(const gemmi::cif::Loop &loop, size_t row, int column)
 {
     return column < 0 ? NAN
                       : gemmi::cif::as_number(loop.val(row, static_cast<size_t>(column)));
 }
 
-/* The same; a word that is neither a number nor missing is refused. */
+/* Returns the number like number_at(), but refuses a word that is neither a number nor a
+ * sign for a missing one. */
 double measured_at(const gemmi::cif::Loop &loop, size_t row, int column)
 {
     if (column < 0) return NAN;
@@ -220,7 +224,7 @@ int column_of(const gemmi::cif::Loop &loop, const std::string &label)
     return loop.find_tag("_refln." + label);
 }
 
-/* The first block with reflections is read; the others are counted. */
+/* Reads the first block that has reflections, and counts further ones. */
 void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
 {
     check_words(bytes, n);
@@ -275,7 +279,8 @@ void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflectio
     }
 }
 
-/* While one lives, numbers are printed with a decimal point, whatever the locale. */
+/* As long as an object of this class lives, numbers are printed with a decimal point in any
+ * locale. */
 class PointLocale {
     locale_t point = newlocale(LC_NUMERIC_MASK, "C", nullptr), before = uselocale(point);
 
@@ -334,7 +339,8 @@ nb_status gemmi_space_group(const char *name, const double cell[6], gemmi_crysta
     return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
 }
 
-/* The symbol with one blank between its parts, and none at its ends. */
+/* Returns a symbol with single blanks between its parts (also for _) and none at its
+ * ends. */
 static std::string without_blanks(const std::string &symbol)
 {
     std::string to;
@@ -348,7 +354,8 @@ static std::string without_blanks(const std::string &symbol)
     return to;
 }
 
-/* 1 for a change of basis such as x,y,-x+z, with numbers of up to two digits. */
+/* Returns true if the text is a change of basis such as x,y,-x+z, with numbers of at most
+ * two digits. */
 static bool is_triplet(const std::string &text)
 {
     int digits = 0;
@@ -360,8 +367,9 @@ static bool is_triplet(const std::string &text)
     return text.size() < 60;
 }
 
-/* Finds the group of a Hall symbol: one of gemmi's table, perhaps with a change of basis
- * behind it. gemmi's own reader of these symbols trusts their spelling too far. */
+/* Finds the space group of a Hall symbol: a symbol of gemmi's table, which a change of
+ * basis in brackets may follow. gemmi's own reader of Hall symbols is not used, because it
+ * does not check their spelling enough. */
 static const gemmi::SpaceGroup *find_hall(const std::string &symbol)
 {
     const size_t open = symbol.find('('), close = symbol.find(')');

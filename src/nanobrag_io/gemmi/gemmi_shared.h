@@ -1,6 +1,6 @@
 /*
- * gemmi_shared.h - functions that the files in C++ share: they turn exceptions into a
- * status and a message, and check and copy a cell with its space group.
+ * gemmi_shared.h - functions that the .cpp files share: they turn exceptions into a status
+ * and a message, and check and copy a cell with its space group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@
 
 namespace nanobrag {
 
-/* The exception of the functions below; its text is the message. */
+/* The exception that refuse() throws; its text becomes the message. */
 struct Refusal : std::runtime_error {
     nb_status status;
     Refusal(nb_status status_, const std::string &text)
@@ -41,7 +41,7 @@ struct Refusal : std::runtime_error {
     throw Refusal(NB_ERR_FORMAT, text);
 }
 
-/* Returns a number as text with `digits` digits, in any locale. */
+/* Returns a number as text with `digits` significant digits, in any locale. */
 inline std::string text_of(double value, int digits)
 {
     std::ostringstream stream;
@@ -52,7 +52,7 @@ inline std::string text_of(double value, int digits)
     return stream.str();
 }
 
-/* Copies a text as one line that fits. */
+/* Copies a text with blanks for control characters, cut to size - 1 bytes. */
 inline void copy_line(const std::string &text, char *to, size_t size)
 {
     size_t n = 0;
@@ -65,7 +65,8 @@ inline void copy_line(const std::string &text, char *to, size_t size)
     to[n] = '\0';
 }
 
-/* Runs a function and turns its exceptions into a status and a message. */
+/* Runs a function. If it throws, returns the exception's status and writes its message to
+ * `why`. */
 template <typename Function>
 nb_status guarded(char why[GEMMI_WHY], Function function) noexcept
 {
@@ -114,7 +115,8 @@ inline void check_cell(const gemmi::UnitCell &cell)
                "_cell or CELL as of a crystal");
 }
 
-/* Compares the metric of the cell with its images; 1 % is allowed. */
+/* Refuses a cell that an operator of its space group changes. Elements of the metric tensor
+ * may differ by 1 % of the longest edge squared. */
 inline void check_group(const gemmi::UnitCell &cell, const gemmi::GroupOps &ops,
                         const std::string &name)
 {
@@ -172,7 +174,7 @@ inline void set_crystal(const gemmi::UnitCell &cell, const gemmi::SpaceGroup *gr
     set_operators(group->operations(), out);
 }
 
-/* Skips the mark of UTF-8 that some editors put before a text. */
+/* Skips the byte order mark of UTF-8, which some editors put in front of a text. */
 inline void skip_mark(const char **bytes, size_t *n)
 {
     if (*n < 3 || std::memcmp(*bytes, "\xEF\xBB\xBF", 3) != 0) return;
@@ -180,8 +182,8 @@ inline void skip_mark(const char **bytes, size_t *n)
     *n -= 3;
 }
 
-/* Refuses a CIF with too many words: gemmi makes a string of each word and would need more
- * than about 3 GB. */
+/* Refuses a CIF with too many words. gemmi makes a string of each word, which would take
+ * more than about 3 GB. */
 inline void check_words(const char *bytes, size_t n)
 {
     const size_t most = size_t(1) << 26;

@@ -1,7 +1,7 @@
 /*
- * geom_groups.c - orders the groups of a geometry file as a tree. Groups of CrystFEL, rigid
- * ones above all, are sets of panels that may overlap; a tree is made of those that lie
- * within each other or apart. SPDX-License-Identifier: MIT
+ * geom_groups.c - orders the groups of a geometry file as a tree. Groups of CrystFEL, above
+ * all rigid groups, are any sets of panels. The tree takes those that lie inside each other
+ * or have no panel in common. SPDX-License-Identifier: MIT
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "nanobrag_io/geometry/geom.h"
 
-/* Removes the first name of a list. Returns 0 at its end. */
+/* Takes the first name off a list. Returns 0 at the end of the list. */
 static int next_member(struct span *rest, struct span *name)
 {
     static const char apart[] = " \t,";
@@ -25,7 +25,7 @@ static int next_member(struct span *rest, struct span *name)
     return n > 0;
 }
 
-/* Returns the set of a name, -1 if there is none. */
+/* Returns the index of the set with a name; -1 if there is none. */
 static int find_set(const struct geom_tree *t, struct span name)
 {
     for (int i = 0; i < t->n; i++)
@@ -48,7 +48,8 @@ static nb_status add_panel(const struct geom *g, const struct geom_list *list, i
     return NB_OK;
 }
 
-/* Adds a panel, or the panels of a group before it, to a set. */
+/* Adds to a set the panel of a name, or the panels of a group that the file lists before
+ * this one. */
 static nb_status add_member(struct geom *g, const struct geom_tree *t,
                             const struct geom_list *list, struct span name,
                             struct geom_set *set)
@@ -67,7 +68,7 @@ static nb_status add_member(struct geom *g, const struct geom_tree *t,
     return NB_OK;
 }
 
-/* Adds the panels of a line to the set of its name. */
+/* Adds the panels of a line to the set that the line names, which is made if it is new. */
 static nb_status add_set(struct geom *g, const struct geom_list *list, struct geom_tree *t)
 {
     struct span rest = list->members, name;
@@ -89,7 +90,7 @@ static nb_status add_set(struct geom *g, const struct geom_list *list, struct ge
     return NB_OK;
 }
 
-/* Returns 1 if a collection lists a rigid group, or there are no collections. */
+/* Returns 1 if a collection lists a rigid group, or if the file has no collections. */
 static int is_collected(const struct geom *g, struct span name)
 {
     int any = 0;
@@ -105,7 +106,7 @@ static int is_collected(const struct geom *g, struct span name)
     return !any;
 }
 
-/* Checks that collections list rigid groups. */
+/* Checks that the names in collections are rigid groups. */
 static nb_status check_collections(const struct geom *g, const struct geom_tree *t)
 {
     for (int i = 0; i < g->nlist; i++) {
@@ -129,7 +130,7 @@ static void drop_set(struct geom_tree *t, int i)
     t->n--;
 }
 
-/* Makes the sets of all groups, or of all rigid groups where there are no groups. */
+/* Makes a set of each group; if the file has no groups, of each rigid group. */
 static nb_status make_sets(struct geom *g, struct geom_tree *t)
 {
     static const struct span all = {"all", 3};
@@ -150,7 +151,7 @@ static nb_status make_sets(struct geom *g, struct geom_tree *t)
 
 /* ---- the tree ---- */
 
-/* The larger set first, else the one that the file has first. */
+/* Orders sets by falling size; equally large sets stay in the order of the file. */
 static int by_size(const void *a, const void *b)
 {
     const struct geom_set *p = a, *q = b;
@@ -159,9 +160,9 @@ static int by_size(const void *a, const void *b)
     return (p->line > q->line) - (p->line < q->line);
 }
 
-/* Puts a set below the smallest group that contains all its panels; sets come in order of
- * falling size. Returns 0 if it overlaps a group without lying in it (then warns), or has
- * exactly the same panels as a group. */
+/* Puts a set into the tree, below the smallest group that contains all its panels. Sets
+ * come in the order of falling size. Returns 0 without doing so if the set has the same
+ * panels as a group, or (with a warning) if it only overlaps one. */
 static int place_set(struct geom *g, struct geom_tree *t, int kept,
                      const struct geom_set *set)
 {

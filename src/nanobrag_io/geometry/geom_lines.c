@@ -1,6 +1,7 @@
 /*
- * geom_lines.c - reads the lines of a geometry file of CrystFEL: `key = value`, of the
- * whole or as `panel/key` and `bad.../key`, up to a semicolon. SPDX-License-Identifier: MIT
+ * geom_lines.c - reads the lines of a geometry file of CrystFEL: `key = value` for all
+ * panels, `panel/key = value` or `bad.../key = value`. A semicolon begins a comment.
+ * SPDX-License-Identifier: MIT
  */
 #include <limits.h>
 #include <math.h>
@@ -11,10 +12,10 @@
 #include "base/log.h"
 #include "nanobrag_io/geometry/geom.h"
 
-/* Bad regions are searched one by one, so their number is limited. */
+/* Bad regions are searched linearly, so their number is limited. */
 enum { TABLE = 2 * PANELS_MOST, STRANGE_MOST = 20, BAD_MOST = 4096 };
 
-/* A line: panel, key and value. */
+/* a line; `owner` is the text before a slash */
 struct entry {
     struct span owner, key, value;
 };
@@ -30,7 +31,8 @@ static struct span trimmed(struct span s)
     return s;
 }
 
-/* Removes the text up to and including the first `c`; returns 0 if there is no `c`. */
+/* Removes the text up to the first `c` from *rest and returns 1. Returns 0 if there is no
+ * `c`. */
 static int split(struct span *rest, char c, struct span *before)
 {
     const char *at = rest->n > 0 ? memchr(rest->at, c, rest->n) : NULL;
@@ -65,9 +67,9 @@ static nb_status wrong(const struct geom *g, const struct entry *e, const char *
                 expected);
 }
 
-/* ---- room ---- */
+/* ---- memory ---- */
 
-/* Makes room for one more element of a list. */
+/* Lengthens a list of n elements if there is no room for one more. */
 static nb_status more(const struct geom *g, int n, int *room, void *list, size_t size)
 {
     void **to = list, *larger;
@@ -81,7 +83,7 @@ static nb_status more(const struct geom *g, int n, int *room, void *list, size_t
     return NB_OK;
 }
 
-/* Returns where a panel is in the table, or the empty place where it would be. */
+/* Returns the place of a panel in the hash table, or the empty place for its name. */
 static int *slot(const struct geom *g, struct span name)
 {
     uint32_t hash = 2166136261u;
@@ -108,7 +110,8 @@ static nb_status check_name(const struct geom *g, struct span name, const char *
                 g->text.name, g->text.line, what, text_show(name).s, name.n, GEOM_NAME - 1);
 }
 
-/* Finds a panel, or begins one with the values so far. */
+/* Finds a panel. A new panel starts with the values that the file has stated for all panels
+ * so far. */
 static nb_status find_panel(struct geom *g, struct span name, struct geom_panel **out)
 {
     int i = geom_find(g, name);
@@ -149,14 +152,15 @@ static nb_status read_count(const struct geom *g, const struct entry *e, int mos
     return NB_OK;
 }
 
-/* A unit, and its factor to the unit of the result. */
+/* a unit, and the factor from it to the unit of the result */
 struct unit {
     const char *name;
     double factor;
 };
 
-/* Reads a number with a unit. If the first unit of the list is "", a number may have none.
- * Instead of a number there may be a place in a data file; it is stored in *from. */
+/* Reads a number with one of the units of a list; if the first unit is "", the number may
+ * stand alone. A path in a data file may take the place of the number: it goes to *from,
+ * and *out is NAN. */
 static nb_status read_quantity(const struct geom *g, const struct entry *e,
                                const struct unit *unit, const char *expected, double *out,
                                struct span *from)
@@ -182,7 +186,7 @@ static nb_status read_quantity(const struct geom *g, const struct entry *e,
     return wrong(g, e, expected);
 }
 
-/* Reads the terms of a vector, such as +0.999x -0.005y. */
+/* Reads a sum of axes, such as +0.999x -0.005y. */
 static nb_status read_vector(const struct geom *g, const struct entry *e, double out[3])
 {
     static const char expected[] = "a sum such as +0.999x -0.005y, each axis once";
@@ -331,7 +335,7 @@ static const struct {
     {"mask_edge_pixels", read_edge},
 };
 
-/* Keys that CrystFEL understands and that do not affect an image here. */
+/* Returns 1 for keys that CrystFEL understands but that do not affect an image here. */
 static int is_left_out(struct span key)
 {
     static const char *const words[] = {
@@ -344,12 +348,12 @@ static int is_left_out(struct span key)
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (is_word(key, words[i])) return 1;
-    /* mask0_data, ... */
+    /* keys such as mask0_data */
     return begins(key, "mask") && key.n > 6 && key.at[4] >= '0' && key.at[4] <= '7'
            && key.at[5] == '_';
 }
 
-/* Warns of a line that is not understood. */
+/* Warns that a line is not understood. */
 static void strange(struct geom *g, struct span what)
 {
     if (g->strange++ < STRANGE_MOST)
@@ -358,7 +362,7 @@ static void strange(struct geom *g, struct span what)
                  g->text.line, text_show(what).s);
 }
 
-/* Adds a list of names. */
+/* Appends a line that lists names to the lists of the file. */
 static nb_status add_list(struct geom *g, enum geom_list_kind kind, struct span name,
                           struct span members)
 {
@@ -383,7 +387,7 @@ static nb_status read_of_panel(struct geom *g, const struct entry *e, struct geo
 
 static nb_status find_bad(struct geom *g, struct span name, struct geom_bad **out)
 {
-    for (int i = g->nbad; i > 0; i--) /* most often the last one */
+    for (int i = g->nbad; i > 0; i--) /* most often the region of the line before */
         if (geom_same(g->bad[i - 1].name, name)) {
             *out = g->bad + i - 1;
             return NB_OK;
@@ -430,7 +434,7 @@ static nb_status read_bad(struct geom *g, const struct entry *e)
     return NB_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- keys for all panels, and the file ---- */
 
 static nb_status read_wavelength(struct geom *g, const struct entry *e)
 {

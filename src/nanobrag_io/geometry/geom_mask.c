@@ -1,6 +1,6 @@
 /*
- * geom_mask.c - the pixels that a geometry file calls bad: panels, their edges, and regions
- * of the data or of the laboratory. SPDX-License-Identifier: MIT
+ * geom_mask.c - masks the pixels that a geometry file calls bad: whole panels, edges of
+ * panels, and regions of the data or of the laboratory. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "nanobrag_io/geometry/geom.h"
 #include "nanobrag_io/geometry/pixel_mask.h"
 
-/* Masks pixels of a panel, given by its own rows and columns, ends included. Returns 1 if
- * there are any. */
+/* Masks pixels of a panel in a rectangle of its rows and columns, last ones included.
+ * Returns 1 if there are any. */
 static int mask_part(struct pixel_mask *m, const struct geom_panel *p, double slow0,
                      double slow1, double fast0, double fast1)
 {
@@ -22,29 +22,29 @@ static int mask_part(struct pixel_mask *m, const struct geom_panel *p, double sl
     return pixel_mask_part(m, &area, slow0, slow1, fast0, fast1);
 }
 
-/* Narrows the range first .. last of f to a range that holds every f with
- * least <= at + f step <= most. */
+/* Narrows the range first .. last of f to the part where least <= at + f step <= most may
+ * hold. The result may be one too wide at each end. */
 static void narrow(double at, double step, double least, double most, double *first,
                    double *last)
 {
     double a, b;
 
-    if (fabs(step) < 1e-9) return; /* too few for the digits of `at` */
+    if (fabs(step) < 1e-9) return; /* step is lost in the rounding of `at` */
     a = (least - at) / step, b = (most - at) / step;
-    /* one more at each end, because a and b are rounded */
+    /* one pixel more at each end, because a and b are rounded */
     *first = fmax(*first, floor(fmin(a, b)) - 1);
     *last = fmin(*last, ceil(fmax(a, b)) + 1);
 }
 
-/* Masks the pixels whose first corner lies between limits of x and y, pixels from the beam:
- * CrystFEL's rule. A corner on a limit is not between the limits. */
+/* Masks the pixels whose first corner lies between limits of x and y, in pixels from the
+ * beam. This is CrystFEL's rule; a corner exactly on a limit does not count. */
 static void mask_in_lab(const struct geom *g, struct pixel_mask *m,
                         const struct geom_panel *p, const struct geom_bad *bad)
 {
     const int nslow = p->range[GEOM_MAX_SS] - p->range[GEOM_MIN_SS] + 1;
     const int nfast = p->range[GEOM_MAX_FS] - p->range[GEOM_MIN_FS] + 1;
     const double *fs = p->axis[0], *ss = p->axis[1], *r = bad->range;
-    const double pitch = 1 / p->res; /* rounded, as in CrystFEL */
+    const double pitch = 1 / p->res; /* rounded as CrystFEL rounds it */
     const double corner[2] = {p->corner[0] + g->shift[0] / pitch,
                               p->corner[1] + g->shift[1] / pitch};
 
@@ -63,21 +63,22 @@ static void mask_in_lab(const struct geom *g, struct pixel_mask *m,
     }
 }
 
-/* Masks the pixels of a region of the data. Returns 1 if the panel has any. */
+/* Masks the pixels of a panel in a region that is given by fs and ss. Returns 1 if there
+ * are any. */
 static int mask_in_data(struct pixel_mask *m, const struct geom_panel *p,
                         const struct geom_bad *bad)
 {
     const double *r = bad->range;
 
-    /* limits are whole numbers in CrystFEL, which drops all decimals */
+    /* CrystFEL reads limits as whole numbers and drops the decimals */
     return mask_part(m, p, trunc(r[GEOM_MIN_SS]) - p->range[GEOM_MIN_SS],
                      trunc(r[GEOM_MAX_SS]) - p->range[GEOM_MIN_SS],
                      trunc(r[GEOM_MIN_FS]) - p->range[GEOM_MIN_FS],
                      trunc(r[GEOM_MAX_FS]) - p->range[GEOM_MIN_FS]);
 }
 
-/* Returns 1 for a panel that a region may lie on: the panel that the region names, or any
- * if it names none, in the array of the data that the region states, if it states one. */
+/* Returns 1 if a region may cover a panel: it names this panel or none, and the fixed axes
+ * of the data that it states are the panel's. */
 static int may_lie_on(const struct geom_panel *p, const struct geom_bad *bad)
 {
     if (bad->panel.n > 0 && !geom_same(bad->panel, p->name)) return 0;
@@ -86,15 +87,15 @@ static int may_lie_on(const struct geom_panel *p, const struct geom_bad *bad)
     return 1;
 }
 
-/* Masks a region. */
+/* Masks a bad region on all panels that it may cover. */
 static void mask_region(struct geom *g, struct pixel_mask *m, const struct geom_bad *bad)
 {
     int arrays = 0, last = 0;
 
     for (int i = 0; i < g->npanel; i++) {
         const struct geom_panel *p = g->panel + i;
-        const int begin = p->slow0 - p->range[GEOM_MIN_SS]; /* first row of its array of the
-                                                               data */
+        const int begin = p->slow0 - p->range[GEOM_MIN_SS]; /* first row of the panel's data
+                                                               array */
 
         if (!may_lie_on(p, bad)) continue;
         if (bad->in_lab) {

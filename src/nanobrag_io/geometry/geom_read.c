@@ -1,5 +1,5 @@
 /*
- * geom_read.c - makes an nb_geometry from a geometry file of CrystFEL.
+ * geom_read.c - makes an nb_geometry from the parts of a geometry file of CrystFEL.
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "nanobrag_io/geometry/geometry.h"
 #include "scene/linear.h"
 
-/* Largest deviation of axes from unit length and a right angle: `most_off` for axes that
- * are corrected, `as_given` for axes that are used unchanged. */
+/* How far axes may be from perpendicular unit vectors: beyond `most_off` they are refused,
+ * up to `as_given` they stay unchanged, and between the two they are corrected. */
 static const double most_off = 1e-2, as_given = 1e-12;
 
 static nb_status wrong_panel(const struct geom *g, const struct geom_panel *p, long line,
@@ -26,14 +26,14 @@ static nb_status wrong_panel(const struct geom *g, const struct geom_panel *p, l
 
 /* ---- axes ---- */
 
-/* Returns how far two axes are from unit vectors at right angles. */
+/* Returns how far two axes are from perpendicular unit vectors. */
 static double off(double axis[2][3])
 {
     return fmax(fabs(linear_dot(axis[0], axis[1])),
                 fmax(fabs(linear_norm(axis[0]) - 1), fabs(linear_norm(axis[1]) - 1)));
 }
 
-/* Makes two axes unit vectors at right angles, and turns both by the same angle. */
+/* Makes two axes perpendicular unit vectors by turning both through the same angle. */
 static void make_square(double axis[2][3])
 {
     double sum[3], difference[3];
@@ -52,7 +52,7 @@ static void make_square(double axis[2][3])
     }
 }
 
-/* Makes the axes of all panels exact. */
+/* Corrects the axes of all panels. */
 static nb_status square_axes(struct geom *g)
 {
     int n = 0, worst = 0;
@@ -102,9 +102,9 @@ static nb_status check_ranges(const struct geom *g, const struct geom_panel *p)
     return NB_OK;
 }
 
-/* Checks the dimN of a panel, the axes of its data. One axis is ss, a later one is fs, and
- * at most one is the frame (%). No number N may be left out. The default is dim0 = ss and
- * dim1 = fs. */
+/* Checks dim0, dim1, ... of a panel, which describe the axes of its data. One axis must be
+ * ss and a later one fs, at most one is the frame (%), and no number may be left out.
+ * Without any dimN, dim0 is ss and dim1 is fs. */
 static nb_status complete_dims(const struct geom *g, struct geom_panel *p)
 {
     int n = 0, at[2] = {-1, -1}, frames = 0;
@@ -142,7 +142,8 @@ static nb_status check_panel(const struct geom *g, struct geom_panel *p)
     if (isnan(p->corner[1])) return wrong_panel(g, p, p->line, "has no corner_y");
     if (isnan(p->res)) return wrong_panel(g, p, p->line, "has no res");
     if (p->clen_from.n == 0 && isnan(p->clen)) {
-        p->clen = g->defaults.clen; /* the default may follow the panels in the file */
+        p->clen = g->defaults.clen; /* the default for all panels may stand behind them in
+                                       the file */
         p->clen_from = g->defaults.clen_from;
     }
     if ((p->clen_from.n > 0) != (g->panel->clen_from.n > 0)
@@ -159,11 +160,12 @@ static nb_status check_panel(const struct geom *g, struct geom_panel *p)
 
 /* ---- places in the image ---- */
 
-/* Data of one place in a file: how many numbers each fixed axis has. */
+/* Panels with one place in a data file, and the number of values of each fixed axis there.
+ * A slab is one two-dimensional array of ss and fs. */
 struct block {
     struct span data;
-    int size[GEOM_DIMS]; /* 1 along the other axes */
-    double slab0; /* slabs of pixels before it */
+    int size[GEOM_DIMS]; /* values of each fixed axis; 1 for the other axes */
+    double slab0; /* number of slabs in the blocks before */
 };
 
 static int find_block(const struct block *block, int n, struct span data)
@@ -178,7 +180,7 @@ static int fixed(const struct geom_panel *p, int dim)
     return p->dim[dim] > 0 ? p->dim[dim] : 0;
 }
 
-/* Returns the number of the slab of pixels that a panel lies in. */
+/* Returns the number of the slab that a panel lies in, over all blocks. */
 static double slab_of(const struct block *b, const struct geom_panel *p)
 {
     double slab = 0;
@@ -187,7 +189,7 @@ static double slab_of(const struct block *b, const struct geom_panel *p)
     return b->slab0 + slab;
 }
 
-/* Stacks the slabs of all blocks, and puts the panels there. */
+/* Stacks the slabs of all blocks along slow in one image, and places the panels in it. */
 static nb_status stack(struct geom *g, struct block *block, int *count, double *nslow,
                        double *nfast)
 {
@@ -234,7 +236,7 @@ static nb_status stack(struct geom *g, struct block *block, int *count, double *
     return NB_OK;
 }
 
-/* Checks that no two panels share a pixel. */
+/* Checks that no two panels share a pixel of the image. */
 static nb_status check_overlaps(const struct geom *g, const nb_panel *panel)
 {
     int pair[2] = {0, 0};
@@ -268,7 +270,8 @@ static nb_status place_panels(struct geom *g, nb_geometry_info *info)
 
 /* ---- panels and groups ---- */
 
-/* Writes the origin of a panel without its group's, mm; z is from clen of the first one. */
+/* Finds the origin of a panel, mm, x and y from the beam. z counts from the plane at clen
+ * of the first panel. */
 static void origin_of(const struct geom *g, const struct geom_panel *p, double out[3])
 {
     const double first = g->panel->clen;
@@ -297,7 +300,7 @@ static void set_middles(const struct geom *g, struct geom_tree *t)
 
 static void copy_name(struct span name, char out[GEOM_NAME])
 {
-    memcpy(out, name.at, name.n); /* of less than GEOM_NAME bytes; the rest is 0 */
+    memcpy(out, name.at, name.n); /* shorter than GEOM_NAME; the rest is 0 */
 }
 
 static void set_panel(const struct geom *g, const struct geom_tree *t, int i, nb_panel *out)

@@ -1,10 +1,10 @@
 /*
  * geom_write.c - writes the panels of a detector as a geometry file of CrystFEL.
  *
- * DIALS (xfel.euxfel.read_geom) takes rigid groups before the panels, panels of a
- * collection alone, one blank between the terms of a vector, no units, and no exponent is
- * allowed in a vector by anyone. CrystFEL from 0.11 on takes groups behind the panels and
- * ignores rigid ones, so both are written.
+ * DIALS (xfel.euxfel.read_geom) wants rigid groups before the panels, all panels in a
+ * collection, no units, and one blank between the terms of a vector. CrystFEL from 0.11 on
+ * wants groups behind the panels and ignores rigid groups, so both are written. Neither
+ * reads exponents in a vector.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,12 +26,12 @@ struct geom_out {
     struct file_out file;
     const struct exposure *exposure;
     const nb_detector *d;
-    int npanel, ngroup, depth; /* depth: of the deepest group, from 1 */
-    int *group; /* of each panel, as in nb_panel */
-    int *level, *count; /* of each group: from 0 at the top, panels at or below it */
+    int npanel, ngroup, depth; /* depth: number of levels of groups */
+    int *group; /* group of each panel, as in nb_panel */
+    int *level, *count; /* of each group: its level, 0 at the top; its panels */
     const char **name; /* of the panels, then of the groups */
     char (*number)[NUMBERED];
-    int lost; /* 1: there was no memory for a number */
+    int lost; /* 1: out of memory while a number was written */
 };
 
 /* ---- names ---- */
@@ -41,7 +41,7 @@ static int begins(const char *name, const char *with)
     return strncmp(name, with, strlen(with)) == 0;
 }
 
-/* Returns 1 for a name that readers accept. */
+/* Returns 1 if CrystFEL and DIALS accept a name. */
 static int is_allowed(const char *name)
 {
     if (!*name || begins(name, "bad") || begins(name, "group") || strcmp(name, "all") == 0
@@ -59,8 +59,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*p, *q);
 }
 
-/* Returns 1 if each of n names is allowed and differs from all names before it in the
- * list. */
+/* Returns 1 if each of the n names behind the first `before` is allowed and differs from
+ * all other names. */
 static int all_fit(const char **name, int before, int n, const char **sorted)
 {
     int fit = 1;
@@ -72,7 +72,7 @@ static int all_fit(const char **name, int before, int n, const char **sorted)
     return fit;
 }
 
-/* Returns 1 if one of n names is there, which a number is to replace. */
+/* Replaces n names by a letter with a number. Returns 1 if one of them was not empty. */
 static int number_names(struct geom_out *o, int from, int n, char letter)
 {
     int any = 0;
@@ -85,7 +85,8 @@ static int number_names(struct geom_out *o, int from, int n, char letter)
     return any;
 }
 
-/* Numbers the panels unless each has a name of its own that is allowed; and the groups. */
+/* Gives panels names p0, p1, ... unless all have allowed names that differ; groups likewise
+ * g0, g1, ... */
 static nb_status choose_names(nb_context *ctx, struct geom_out *o)
 {
     const int n = o->npanel, m = o->ngroup;
@@ -99,7 +100,7 @@ static nb_status choose_names(nb_context *ctx, struct geom_out *o)
     if (!all_fit(o->name, 0, n, sorted)) numbered |= number_names(o, 0, n, 'p');
     if (!all_fit(o->name, n, m, sorted)) {
         numbered |= number_names(o, n, m, 'g');
-        /* a panel may be called g0 */
+        /* a panel that is called g0 in the scene gets a number, too */
         if (!all_fit(o->name, n, m, sorted)) numbered |= number_names(o, 0, n, 'p');
     }
     free(sorted);
@@ -118,7 +119,7 @@ static void put_text(struct geom_out *o, const char *text)
     file_put(&o->file, text, strlen(text));
 }
 
-/* Writes "owner/key = ", or "key = ". */
+/* Writes "owner/key = ", or "key = " without an owner. */
 static void put_key(struct geom_out *o, const char *owner, const char *key)
 {
     if (owner) put_text(o, owner);
@@ -137,7 +138,7 @@ static void put_real(struct geom_out *o, const char *owner, const char *key, dou
     put_text(o, "\n");
 }
 
-/* Writes a real with enough digits to read back the same number. */
+/* Writes a real with so many digits that reading gives the same number. */
 static void put_exact(struct geom_out *o, const char *owner, const char *key, double value)
 {
     char text[TEXT_REAL];
@@ -176,7 +177,7 @@ static void put_vector(struct geom_out *o, const char *owner, const char *key,
 
 /* ---- groups ---- */
 
-/* Returns 1 if a panel is in group g or in one below it. */
+/* Returns 1 if a panel is in group g or in a group inside it. */
 static int is_in(const struct geom_out *o, int panel, int g)
 {
     for (int i = o->group[panel] - 1; i >= 0; i = o->d->group[i].parent - 1)
@@ -201,8 +202,8 @@ static void put_member(struct geom_out *o, int i, int *any)
     put_text(o, o->name[i]);
 }
 
-/* Writes rigid groups, each with all panels below it, and a collection of each level. A
- * panel without a group is one of the first level. */
+/* Writes the rigid groups, each with all panels inside it, and a collection for each level.
+ * A panel without a group is a rigid group of its own at the first level. */
 static void put_rigid_groups(struct geom_out *o)
 {
     char key[48];
@@ -237,7 +238,8 @@ static void put_rigid_groups(struct geom_out *o)
     }
 }
 
-/* Writes a group as a list of its direct members; g = -1: the whole detector. */
+/* Writes a group as a list of its panels and groups; g = -1 stands for the whole
+ * detector. */
 static void put_group(struct geom_out *o, int g)
 {
     int any = 0;
@@ -262,8 +264,8 @@ static void put_groups(struct geom_out *o)
 
 /* ---- panels ---- */
 
-/* The position of the detector along the beam, mm: its own origin, else the origin of the
- * first panel downstream, else the origin of the first panel. */
+/* Returns the distance of the detector along the beam, mm: by its own origin if that lies
+ * downstream, else by the first panel that does, else by the first panel. */
 static double distance_of(const struct geom_out *o)
 {
     double origin[3];
@@ -326,7 +328,7 @@ static void release(struct geom_out *o)
     free(o->number);
 }
 
-/* Collects groups and names. */
+/* Allocates the arrays, and finds groups, levels and names. */
 static nb_status prepare(nb_context *ctx, struct geom_out *o)
 {
     const size_t n = (size_t)o->npanel, m = (size_t)o->ngroup;

@@ -1,4 +1,5 @@
-/* geometry.c - see geometry.h. SPDX-License-Identifier: MIT */
+/* geometry.c - panels in two frames, and how they replace a scene's detector.
+ * SPDX-License-Identifier: MIT */
 #include "nanobrag_io/geometry/geometry.h"
 
 #include <stdlib.h>
@@ -21,7 +22,8 @@ nb_status geometry_reserve(nb_context *ctx, const char *name, int npanel, int ng
     return NB_OK;
 }
 
-/* Turns a vector of the frame whose beam is +z to that whose beam is +x. */
+/* Turns a vector from the frame whose beam is along +z to the frame whose beam is along
+ * +x. */
 static void turn(double v[3])
 {
     const double z = v[2];
@@ -110,7 +112,7 @@ nb_status nb_geometry_apply(const nb_geometry *g, nb_scene *scene)
     d->also_kind = NB_ORIGIN_DEFAULT;
     memset(d->also, 0, sizeof d->also);
     memset(d->vectors, 0, 3 * sizeof d->vectors[0]);
-    memset(d->roi, 0, sizeof d->roi); /* the ROI belongs to another image */
+    memset(d->roi, 0, sizeof d->roi); /* the roi was meant for the former image */
     d->box = NULL;
     d->nbox = 0;
     if (scene->beam.wavelength == 0) scene->beam.wavelength = g->info.wavelength;

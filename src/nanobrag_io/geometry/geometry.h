@@ -1,7 +1,7 @@
 /*
- * geometry.h - a detector of panels as a file states it. Readers fill in the lists in the
- * frame whose beam is +z; geometry_finish() fills in the lists in the frame whose beam is
- * +x.
+ * geometry.h - a detector of panels as a file states it. Panels are kept in two frames:
+ * readers fill in the frame with the beam along +z, and geometry_finish() the frame with
+ * the beam along +x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include <nanobrag/geometry.h>
 
-/* The frames of panels: for conventions whose beam is +z, and +x. */
+/* the frames: for conventions with the beam along +z, and along +x */
 enum { ALONG_Z, ALONG_X, FRAMES };
 
 struct nb_geometry {
@@ -18,18 +18,19 @@ struct nb_geometry {
     nb_panel *panel[FRAMES];
     nb_panel_group *group[FRAMES];
     uint8_t *mask;
-    double shift[2]; /* along x and y, mm */
-    int is_placed; /* 1: the origins include the distance, so the scene must not give one */
+    double shift[2]; /* of the whole detector along x and y, mm */
+    int is_placed; /* 1: the origins include the distance; a scene must not state one */
+    /* places of distance and wavelength in data files; NULL: the numbers are known */
     char *distance_from, *wavelength_from;
 };
 
-/* Allocates the lists, which become 0, and sets their lengths; `name` is the file's, for
- * messages. nb_geometry_free() is right in any case. */
+/* Allocates panels and groups, all 0, and sets their numbers. `name` is the file's, for
+ * messages. The caller calls nb_geometry_free(), also after a failure. */
 nb_status geometry_reserve(nb_context *ctx, const char *name, int npanel, int ngroup,
                            nb_geometry *out);
 
-/* Copies the lists to the other frame; panels and groups that are in no group are
- * turned. */
+/* Fills in the frame with the beam along +x from the other frame. Only panels and groups
+ * without a parent are turned, because others are relative to their parent. */
 void geometry_finish(nb_geometry *geometry);
 
 #endif

@@ -1,4 +1,4 @@
-/* pixel_mask.c - see pixel_mask.h. SPDX-License-Identifier: MIT */
+/* pixel_mask.c - makes a mask of an image from rectangles. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/geometry/pixel_mask.h"
 
 #include <math.h>

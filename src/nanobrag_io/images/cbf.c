@@ -1,10 +1,11 @@
 /*
- * cbf.c - miniCBF: the text header that detectors of Dectris made common, then the pixels
- * in byte offset compression of CBF (International Tables for Crystallography G, 5.6.3.2):
- * differences of neighbours in as few bytes as they need.
+ * cbf.c - writes miniCBF: a text header as detectors of Dectris write, then the pixels in
+ * the byte offset compression of CBF (International Tables for Crystallography G, 5.6.3.2),
+ * which stores the difference of each pixel from the one before in as few bytes as it
+ * needs.
  *
- * The header has no vector. dxtbx fixes the meaning of its numbers: fast is +x of its frame
- * and the spindle, slow is -y, and the beam travels along -z.
+ * The header has no vectors. dxtbx gives its numbers a meaning: in the frame of dxtbx, the
+ * fast axis and the spindle are along +x, slow is along -y, and the beam along -z.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +28,7 @@
 
 enum { HEADER_MAX = 4096, NUMBER = 32 };
 
-/* How far a direction may be from the one that the format implies. */
+/* how far a unit vector may be from the direction that the format implies */
 static const double rounding = 1e-9;
 
 /* ---- the geometry ---- */
@@ -79,7 +80,7 @@ struct header {
 static void add(struct header *header, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Adds a line. */
+/* Adds a line to the header. */
 static void add(struct header *header, const char *format, ...)
 {
     const size_t room = sizeof header->text - header->n;
@@ -96,7 +97,7 @@ static void add(struct header *header, const char *format, ...)
     }
 }
 
-/* Writes the fewest digits that read back as the same number. */
+/* Writes a number with the fewest digits that read back as the same number. */
 static const char *exact(double value, char out[NUMBER])
 {
     for (int digits = 6; digits <= 17; digits++) {
@@ -114,7 +115,7 @@ static void add_number(struct header *header, const char *key, double value,
     add(header, "# %s %s %s", key, exact(value, text), unit);
 }
 
-/* Names the block of data as the file, without its folder and ending. */
+/* Adds the name of the data block: the file's name without folder and ending. */
 static void add_block(struct header *header, const char *path)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -142,8 +143,8 @@ static void add_time(struct header *header)
         add(header, "# %s.000", text);
 }
 
-/* Adds the sensor, without which dxtbx takes the detector for no array of pixels and looks
- * for larger spots. */
+/* Adds a sensor. Without one, dxtbx would not know a detector of counting pixels and would
+ * look for larger spots. */
 static void add_sensor(struct header *header, const struct exposure *exposure)
 {
     double thickness;
@@ -155,7 +156,7 @@ static void add_sensor(struct header *header, const struct exposure *exposure)
         exact(thickness / 1000, text));
 }
 
-/* Adds the exposure: geometry, beam and rotation. */
+/* Adds geometry, beam and rotation. */
 static void add_exposure(struct header *header, const struct exposure *exposure,
                          double overload)
 {
@@ -179,7 +180,7 @@ static void add_exposure(struct header *header, const struct exposure *exposure,
     add_number(header, "Polarization", exposure->laboratory.polarization_fraction, "");
 }
 
-/* Composes everything before the n bytes of pixels. */
+/* Makes the header, up to the n bytes of pixels. */
 static void compose(struct header *header, const char *path,
                     const struct exposure *exposure, double overload, size_t n)
 {
@@ -220,14 +221,15 @@ static int64_t pixel_at(const nb_array *counts, size_t i)
                               : ((const uint16_t *)counts->data)[i];
 }
 
-/* Appends a number, the lowest byte first. */
+/* Appends the lowest `bytes` bytes of a number, lowest first. */
 static unsigned char *put_little(unsigned char *to, int64_t value, int bytes)
 {
     for (int i = 0; i < bytes; i++) *to++ = (unsigned char)((uint64_t)value >> 8 * i);
     return to;
 }
 
-/* The lowest number of each length marks that a longer one follows. */
+/* Appends a difference of two pixels in 1, 2, 4 or 8 bytes. The lowest number of each
+ * length says that a longer one follows. */
 static unsigned char *put_difference(unsigned char *to, int64_t d)
 {
     if (d >= -127 && d <= 127) return put_little(to, d, 1);

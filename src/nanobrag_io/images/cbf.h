@@ -10,11 +10,12 @@
 
 #include "nanobrag_io/images/exposure.h"
 
-/* Refuses a geometry that the format cannot state: NB_ERR_UNSUPPORTED. In both functions
- * the exposure turns forwards. */
+/* Returns NB_ERR_UNSUPPORTED for a geometry that miniCBF cannot state. Both functions need
+ * an exposure after exposure_turn_forwards(). */
 nb_status cbf_check(nb_context *ctx, const struct exposure *exposure);
 
-/* Writes an image; `overload` is the largest valid count. Errors: as nb_cbf_write(). */
+/* Writes an image; `overload` is the largest valid count. Returns the
+ * same errors as nb_cbf_write(). */
 nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *exposure,
                     double overload, const nb_array *counts);
 

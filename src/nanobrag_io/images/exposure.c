@@ -1,5 +1,5 @@
 /*
- * exposure.c - see exposure.h. SPDX-License-Identifier: MIT
+ * exposure.c - describes the experiment behind an image. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/images/exposure.h"
 
@@ -14,7 +14,7 @@
 #include "scene/detector/attenuation.h"
 #include "scene/linear.h"
 
-/* dxtbx refuses axes of pixels whose cosine is above 1e-7. */
+/* largest cosine between the pixel axes of a flat detector; dxtbx refuses more than 1e-7 */
 static const double skew_most = 1e-8;
 
 static int by_wavelength(const void *a, const void *b)
@@ -24,7 +24,7 @@ static int by_wavelength(const void *a, const void *b)
     return (x->wavelength > y->wavelength) - (x->wavelength < y->wavelength);
 }
 
-/* Adds up the weights of each wavelength. */
+/* Makes a spectrum of n sources. Sources of equal wavelength become one line. */
 static nb_status spectrum_of(nb_context *ctx, const nb_source *source, size_t n,
                              struct spectrum *out)
 {
@@ -59,8 +59,8 @@ static double mean_wavelength(const struct spectrum *spectrum)
     return sum;
 }
 
-/* Q and U are the differences between the intensities along x and y, and along their
- * diagonals. */
+/* Sets the Stokes parameters. Q is the difference of the intensities polarized along x and
+ * y, and U the difference along the two diagonals. */
 static void set_stokes(const nb_scene *scene, struct exposure *out)
 {
     const double k = scene->beam.unpolarised ? 0 : scene->beam.polarization;
@@ -138,7 +138,7 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     return NB_OK;
 }
 
-/* Converts a pose to the frame of group g (-1: none). */
+/* Converts a pose from the laboratory to the frame of group g; g = -1 leaves it. */
 static struct panel_pose within_group(const struct exposure *exposure, int g,
                                       struct panel_pose pose)
 {
@@ -161,7 +161,7 @@ struct panel_pose exposure_group_pose(const struct exposure *exposure, int g)
 
 int exposure_sensor(const struct exposure *exposure, int last, double *thickness)
 {
-    static const double none = 1e-6; /* dxtbx refuses 0 */
+    static const double none = 1e-6; /* mm; dxtbx refuses a thickness of 0 */
 
     *thickness = exposure->thickness > 0 ? exposure->thickness : none;
     if (!(exposure->thickness > 0)) return NB_MATERIAL_SI;
@@ -244,7 +244,7 @@ nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,
     return NB_OK;
 }
 
-/* How far the geometry of frames may differ by rounding, as a fraction. */
+/* the largest relative difference between frames that counts as rounding */
 static const double rounding = 1e-9;
 
 static int is_close(const double *a, const double *b, size_t n, double scale)
@@ -268,8 +268,9 @@ static int has_same_panels(const struct exposure *a, const struct exposure *b)
     return 1;
 }
 
-/* Returns the attenuation divided by the material's attenuation at the wavelength; for an
- * unknown material, the attenuation itself. */
+/* Returns the sensor's attenuation divided by its material's tabulated attenuation at the
+ * wavelength, because frames may differ in wavelength. For an unknown material, returns the
+ * attenuation. */
 static double relative_attenuation(const struct exposure *exposure)
 {
     const double table = attenuation_at(exposure->material, exposure->wavelength);

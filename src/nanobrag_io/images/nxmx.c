@@ -1,7 +1,7 @@
 /*
  * nxmx.c - writes an NXmx file frame by frame. The pixels are one array (frame, slow,
- * fast), in chunks as wide as the image and as high as the first panel, because a reader
- * wants whole panels, which as a rule are stacked. Numbers that a file states once come
+ * fast). A chunk is as wide as the image and as high as the first panel, because readers
+ * want whole panels, which are usually stacked. Numbers that a file states once are taken
  * from its first frame. Lists with a number for each frame are written at the end.
  *
  * SPDX-License-Identifier: MIT
@@ -25,12 +25,12 @@
 #include "scene/linear.h"
 
 enum {
-    LZ4 = 32004, /* numbers of filters in the registry of HDF5 */
+    LZ4 = 32004, /* numbers of these filters in HDF5's registry */
     BITSHUFFLE = 32008,
     CHUNK_BYTES = 1 << 30 /* HDF5's own limit is 4 GiB */
 };
 
-/* How far a frame may begin from where the one before it ended, as a fraction of it. */
+/* how far a frame may begin from the end of the frame before, as a fraction of its width */
 static const double gap_most = 1e-6;
 
 struct nxmx {
@@ -40,16 +40,15 @@ struct nxmx {
     struct file_out out;
     struct hdf5_tree tree;
     struct hdf5_room disk;
-    int reserve; /* descriptor of file_reserve(), for the end of the file */
-    size_t reserved; /* bytes */
-    int full; /* errno: no further frame can be appended, but the frames so far can be
-                 kept */
+    int reserve; /* descriptor of file_reserve(): disk space for the file's end */
+    size_t reserved; /* bytes of that space */
+    int full; /* errno; no further frame fits on the disk, but the frames so far are kept */
     hid_t driver;
     hid_t data; /* the pixels */
-    struct exposure first; /* of the first frame */
-    struct nxmx_frame *frame; /* (n) in room for `room` */
+    struct exposure first; /* of the first frame; the file states it once */
+    struct nxmx_frame *frame; /* (n) frames, with memory for `room` */
     size_t n, room;
-    struct nxmx_sources sources; /* of a master */
+    struct nxmx_sources sources; /* the files whose frames a master shows */
 };
 
 /* ---- compression ---- */
@@ -57,7 +56,7 @@ struct nxmx {
 static const struct {
     const char *name;
     H5Z_filter_t filter;
-    const char *package; /* package of Debian with this filter */
+    const char *package; /* Debian's package with this filter */
 } compressions[] = {
     [NB_COMPRESSION_DEFLATE] = {"deflate", H5Z_FILTER_DEFLATE, "libhdf5-dev"},
     [NB_COMPRESSION_NONE] = {"none", 0, ""},
@@ -65,7 +64,7 @@ static const struct {
     [NB_COMPRESSION_BSLZ4] = {"bslz4", BITSHUFFLE, "bitshuffle"},
 };
 
-/* Returns 1 if HDF5 has the filter, or finds it, and it can encode. */
+/* Returns 1 if HDF5 has a filter, or can load it, and if the filter can compress. */
 static int has_filter(H5Z_filter_t filter)
 {
     unsigned can = 0;
@@ -90,7 +89,7 @@ int nxmx_can_compress(int compression)
 
 static void set_compression(struct nxmx *nxmx, hid_t properties)
 {
-    /* size of the blocks by the filter's own rule, then LZ4 */
+    /* blocks of the size that the filter chooses (0), compressed by LZ4 (2) */
     static const unsigned bitshuffle[2] = {0, 2};
     struct hdf5_tree *const tree = &nxmx->tree;
 
@@ -137,8 +136,8 @@ static nb_status state_of(struct nxmx *nxmx)
     return nxmx->out.status != NB_OK || nxmx->tree.failed ? fail_hdf5(nxmx) : NB_OK;
 }
 
-/* Fails because there is no room for a frame. The file ends with the frames before it, if
- * any. */
+/* Fails because a frame does not fit on the disk. The file is kept with the frames before
+ * it; without any there is no file. */
 static nb_status fail_full(struct nxmx *nxmx)
 {
     char kept[60];
@@ -165,8 +164,7 @@ static void release(struct nxmx *nxmx)
     free(nxmx);
 }
 
-/* Begins the file itself. Pipes and devices are refused, because HDF5 cannot write to
- * them. */
+/* Begins the file. Pipes and devices are refused, because HDF5 does not write in order. */
 static nb_status begin_file(struct nxmx *nxmx)
 {
     const char *slash = strrchr(nxmx->path, '/');
@@ -174,7 +172,7 @@ static nb_status begin_file(struct nxmx *nxmx)
     struct stat st;
     char start[32];
 
-    /* asked before it is opened, since a pipe waits for its reader */
+    /* before opening, because opening a pipe waits until it is read */
     if (stat(nxmx->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return fail(nxmx->ctx, NB_ERR_FILE,
                     "%s: cannot write HDF5 to a pipe or a device, where nothing can be "
@@ -241,7 +239,7 @@ static hid_t type_in_memory(const nb_nxmx_options *options)
                                         : *hdf5.H5T_NATIVE_UINT16_g;
 }
 
-/* Makes the array of the pixels, without a frame. */
+/* Makes the array of pixels, for 0 frames. */
 static void create_data(struct nxmx *nxmx)
 {
     const struct laboratory_panel *panel = nxmx->first.panel;
@@ -271,7 +269,7 @@ static void create_data(struct nxmx *nxmx)
     if (space >= 0) (void)hdf5.H5Sclose(space);
 }
 
-/* Writes rows s .. s + height - 1 of frame n. */
+/* Writes rows s to s + height - 1 of the frame that is appended. */
 static void put_rows(struct nxmx *nxmx, const nb_array *image, hsize_t s, hsize_t height)
 {
     const hsize_t nfast = (hsize_t)nxmx->first.nfast;
@@ -293,8 +291,8 @@ static void put_rows(struct nxmx *nxmx, const nb_array *image, hsize_t s, hsize_
     if (there >= 0) (void)hdf5.H5Sclose(there);
 }
 
-/* Writes the pixels in blocks of rows as high as the first panel, wherever the other panels
- * lie, so that each chunk is compressed as a whole. */
+/* Writes the pixels in blocks as high as the chunks, wherever panels lie, so that each
+ * chunk is compressed only once. */
 static void put_pixels(struct nxmx *nxmx, const nb_array *image)
 {
     const hsize_t nslow = (hsize_t)nxmx->first.nslow, nfast = (hsize_t)nxmx->first.nfast;
@@ -316,8 +314,8 @@ static nb_status begin_data(struct nxmx *nxmx)
     exposure_warn_of_sensor(nxmx->ctx, nxmx->path, &nxmx->first, MATERIALS_LAST);
     exposure_warn_of_upstream(nxmx->ctx, nxmx->path, &nxmx->first);
     nxmx_tree_detector(&nxmx->tree, &nxmx->first);
-    /* A reader takes the two largest numbers of a depth of readout to mark bad pixels, and
-     * counts of 16 bits use them all. */
+    /* With a depth of readout, readers take the two largest numbers of that depth for marks
+     * of bad pixels. Counts of 16 bits use these numbers, so they get no depth. */
     nxmx_tree_range(&nxmx->tree, o->type == NB_TYPE_INT ? o->bits : 0, o->underload,
                     o->overload);
     enough = nxmx_tree_mask(nxmx->ctx, &nxmx->tree, &nxmx->first);
@@ -327,7 +325,7 @@ static nb_status begin_data(struct nxmx *nxmx)
     return nxmx->out.status;
 }
 
-/* Refuses a change of the exposure that a file cannot state. */
+/* Refuses a frame whose exposure differs in a number that the file states once. */
 static nb_status check_unchanged(struct nxmx *nxmx, const struct exposure *exposure)
 {
     const char *const what = exposure_changed(&nxmx->first, exposure);
@@ -338,7 +336,7 @@ static nb_status check_unchanged(struct nxmx *nxmx, const struct exposure *expos
                 nxmx->path, nxmx->n + 1, what);
 }
 
-/* Refuses a frame of a sweep that does not begin where the one before it ended. */
+/* Refuses a frame of a sweep that does not begin where the frame before it ended. */
 static nb_status check_sweep(struct nxmx *nxmx, const struct exposure *exposure)
 {
     const struct nxmx_frame *last = nxmx->n > 0 ? nxmx->frame + nxmx->n - 1 : NULL;
@@ -378,7 +376,7 @@ static nb_status check_frame(struct nxmx *nxmx, const struct exposure *exposure,
     return check_sweep(nxmx, exposure);
 }
 
-/* Keeps the numbers that differ from frame to frame. */
+/* Keeps the numbers that may differ from frame to frame. */
 static nb_status remember(struct nxmx *nxmx, const struct exposure *exposure)
 {
     const size_t m = exposure->spectrum.n;
@@ -407,8 +405,8 @@ static nb_status remember(struct nxmx *nxmx, const struct exposure *exposure)
     return NB_OK;
 }
 
-/* Keeps room for the end of the file: the tree, and lists with numbers of each of n frames.
- * Returns 0, or an errno if there is none. */
+/* Reserves disk space for the end of the file, with n frames: the tree, and lists with
+ * numbers of each frame. Returns 0, or an errno if the disk is full. */
 static int hold_room(struct nxmx *nxmx, size_t n, size_t sources)
 {
     enum { TREE = 1 << 17, FRAME = 512, SOURCE = 16 };
@@ -425,7 +423,7 @@ static int hold_room(struct nxmx *nxmx, size_t n, size_t sources)
     return error;
 }
 
-/* Takes the frame back that had no room, and ends the file before it. */
+/* Takes back the frame that did not fit, and keeps the frames before it. */
 static nb_status drop_frame(struct nxmx *nxmx)
 {
     const hsize_t extent[3] = {nxmx->n, (hsize_t)nxmx->first.nslow,
@@ -497,7 +495,7 @@ nb_status nxmx_frames(nb_context *ctx, const char *path, int64_t *n, int *master
 
 /* ---- the end ---- */
 
-/* Closes all open objects of HDF5; failures are recorded in the tree. */
+/* Closes all objects of HDF5. A failure is kept in nxmx->tree. */
 static void close_hdf5(struct nxmx *nxmx)
 {
     if (nxmx->data >= 0) (void)hdf5_checked(&nxmx->tree, hdf5.H5Dclose(nxmx->data));
@@ -559,7 +557,7 @@ void nxmx_drop(struct nxmx *nxmx)
 
     if (!nxmx) return;
     if (nxmx->out.fd >= 0) {
-        /* writes of HDF5 during its close need not succeed */
+        /* HDF5 writes while it closes; those writes may be skipped */
         if (nxmx->out.status == NB_OK) nxmx->out.status = NB_ERR_CANCELLED;
         hdf5_turn_begin(&turn);
         close_hdf5(nxmx);

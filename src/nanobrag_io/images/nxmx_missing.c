@@ -1,5 +1,5 @@
 /*
- * nxmx_missing.c - NXmx in a build without HDF5, which writes and reads none.
+ * nxmx_missing.c - replaces nxmx.c and nxmx_sources.c in a build without HDF5.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * nxmx_places.c - see nxmx_places.h. SPDX-License-Identifier: MIT
+ * nxmx_places.c - reads where panels lie in an NXmx file. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/images/nxmx_places.h"
 
@@ -14,7 +14,7 @@
 #include "nanobrag_io/images/hdf5/hdf5_tree.h"
 #include "nanobrag_io/images/nxmx_tree.h"
 
-/* Reads a field of two whole numbers. */
+/* Reads the two whole numbers of a field of a group. */
 static void read_pair(struct hdf5_tree *tree, const char *group, const char *field,
                       int64_t out[2])
 {
@@ -43,7 +43,7 @@ static void read_pair(struct hdf5_tree *tree, const char *group, const char *fie
     (void)hdf5.H5Oclose(object);
 }
 
-/* Reads the size of the frames, which some files keep elsewhere. */
+/* Reads the size of a frame from NXMX_DATA; 0 0 if the file keeps its frames elsewhere. */
 static void read_whole(hid_t file, int64_t whole[2])
 {
     struct hdf5_tree tree = {.file = file};
@@ -71,7 +71,7 @@ nb_status nxmx_read_places(nb_context *ctx, const char *path, struct nxmx_place 
 
     if (!hdf5_library_open(why))
         return fail(ctx, NB_ERR_UNSUPPORTED, "%s: NXmx cannot be read: %s", path, why);
-    /* asked before it is opened, since a pipe waits for its writer */
+    /* before opening, because opening a pipe waits until it is written */
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return fail(ctx, NB_ERR_FILE, "%s: there is no such file", path);
     hdf5_turn_begin(&turn);

@@ -1,5 +1,5 @@
 /*
- * nxmx_places.h - where the panels of an NXmx file lie in its array of pixels.
+ * nxmx_places.h - reads where the panels of an NXmx file lie in its array of pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,16 +10,16 @@
 
 #include <nanobrag/context.h>
 
-/* A module: the path of its group, which the caller sets, and its rectangle (slow, fast).
- */
+/* A panel (module of NXmx): the path of its group, which the caller sets, and its first
+ * pixel and size in the array (slow, fast). */
 struct nxmx_place {
     const char *path;
     int64_t origin[2], size[2];
 };
 
-/* Reads the rectangles of n modules; whole[] becomes the size of the array (slow, fast),
- * 0 0 where the file has none at the usual place. Errors: NB_ERR_FILE, NB_ERR_UNSUPPORTED
- * (a build without HDF5). */
+/* Reads the places of n panels. whole[] becomes the size of the array (slow, fast), or 0 0
+ * if the file has no array at the usual path. Errors: NB_ERR_FILE, NB_ERR_UNSUPPORTED (a
+ * build without HDF5). */
 nb_status nxmx_read_places(nb_context *ctx, const char *path, struct nxmx_place *place,
                            int n, int64_t whole[2]);
 

@@ -1,6 +1,7 @@
 /*
- * nxmx_sources.c - see nxmx_sources.h. HDF5's virtual dataset leads every program to the
- * frames of the files as if they were one array; it keeps their names, not their pixels.
+ * nxmx_sources.c - the files of a master. The master has a virtual dataset of HDF5, which
+ * shows the frames of all files as one array. It contains the names of the files, not their
+ * pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,13 +17,13 @@
 #include "nanobrag_io/images/nxmx_tree.h"
 #include "scene/members/fingerprint.h"
 
-/* ---- looking into a file ---- */
+/* ---- the array of pixels in a file ---- */
 
-/* The array of pixels that a file states. */
+/* the array of pixels that was found in a file */
 struct looked {
-    hsize_t size[3]; /* 0: there is no such array */
-    int same; /* 1: its numbers have the type that was expected */
-    int is_virtual;
+    hsize_t size[3]; /* frames, slow, fast; 0: there is no such array */
+    int same; /* 1: its type is the expected one */
+    int is_virtual; /* 1: its pixels lie in other files */
 };
 
 static int is_virtual(struct hdf5_tree *tree, hid_t data)
@@ -53,7 +54,7 @@ static void look_at(struct hdf5_tree *tree, const struct nxmx_pixels *expected,
     if (data >= 0) (void)hdf5.H5Dclose(data);
 }
 
-/* Opens a file and describes its array of pixels in *out; `expected` may be NULL. */
+/* Opens a file and describes its array of pixels in *out. `expected` may be NULL. */
 static nb_status look_into(nb_context *ctx, const char *path,
                            const struct nxmx_pixels *expected, struct looked *out)
 {
@@ -90,7 +91,7 @@ nb_status nxmx_count(nb_context *ctx, const char *path, int64_t *frames, int *ma
 
 /* ---- the scene of a file ---- */
 
-/* Reads a list of n numbers. Returns 0 if there is none of that length. */
+/* Reads a list of n numbers. Returns 0 if there is no list of this length. */
 static int read_list(struct hdf5_tree *tree, const char *path, size_t n, double *out)
 {
     const hid_t data = hdf5.H5Dopen2(tree->file, path, H5P_DEFAULT);
@@ -109,7 +110,7 @@ static int read_list(struct hdf5_tree *tree, const char *path, size_t n, double 
     return found;
 }
 
-/* Reads n numbers of the scene, and the checksums of the frames, from a file. */
+/* Reads from a file the n numbers of its scene, and then the checksums of its frames. */
 static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t frames,
                             double *out)
 {
@@ -133,7 +134,7 @@ static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t 
                 path);
 }
 
-/* Fails because number i of the scene differs. */
+/* Fails because number i of the scene differs from the file's. */
 static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double there,
                             double here)
 {
@@ -172,7 +173,7 @@ nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, s
     return status;
 }
 
-/* ---- the list ---- */
+/* ---- the list of files ---- */
 
 static nb_status check_source(nb_context *ctx, const char *path,
                               const struct nxmx_pixels *expected)
@@ -226,7 +227,7 @@ void nxmx_sources_free(struct nxmx_sources *sources)
 
 /* ---- the virtual array ---- */
 
-/* Maps all frames of a file to the frames of the space `there` from `begin` on. */
+/* Maps all frames of a file to the frames of the virtual array from `begin` on. */
 static void map_source(struct hdf5_tree *tree, hid_t properties, hid_t there,
                        const struct nxmx_source *source, const hsize_t begin[3],
                        const hsize_t size[3])
@@ -247,7 +248,7 @@ static void map_source(struct hdf5_tree *tree, hid_t properties, hid_t there,
 void nxmx_sources_write(struct hdf5_tree *tree, const struct nxmx_sources *sources,
                         const struct nxmx_pixels *pixels)
 {
-    /* the value that a reader finds for an absent file; it is not a valid count */
+    /* Readers get this value if a file is missing; it is no valid count. */
     const double absent = pixels->type == *hdf5.H5T_STD_U16LE_g ? 65535 : -1;
     const hsize_t *const all = pixels->size;
     hsize_t begin[3] = {0, 0, 0};

@@ -1,11 +1,11 @@
 /*
- * nxmx_tree.c - the groups and fields of the application definition NXmx of NeXus, but for
- * the pixels.
+ * nxmx_tree.c - writes the groups and fields of NXmx, an application definition of NeXus,
+ * except for the pixels.
  *
- * Each panel is a module whose position is a chain of translations: pixels -> module_offset
- * -> det_z, the distance along the beam. Directions are vectors, so that a tilt needs no
- * rotation in the chain. If panels are in groups, the frame of each group is a rotation
- * with an offset, between module_offset and det_z.
+ * Each panel is a module of NXmx, whose position is a chain of translations: from the
+ * pixels by module_offset, then by det_z, the distance along the beam. Directions are
+ * vectors, so a tilt needs no rotation in the chain. A group of panels adds a rotation with
+ * an offset between module_offset and det_z.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,8 +29,8 @@
 #define SAMPLE     "/entry/sample"
 #define OMEGA      SAMPLE "/transformations/omega"
 
-/* If the beam meets the detector farther away than this, mm, or nowhere, the chain has no
- * step along the beam: offsets relative to it would lose digits. */
+/* If the beam meets the detector beyond this distance, mm, or nowhere, det_z is 0, because
+ * offsets relative to a large distance would lose digits. */
 static const double distance_most = 1e5;
 
 enum { PATH_LENGTH = 128, USER_MASK = 1 << 8 /* bit of pixel_mask: masked by the user */ };
@@ -63,7 +63,7 @@ void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start
 
 /* ---- the detector ---- */
 
-/* Writes a field that is a step of a chain of transformations. */
+/* Writes a field that is a translation in a chain; `after` is the path of the next step. */
 static void put_step(struct hdf5_tree *tree, const char *path, double value,
                      const double vector[3], const char *after)
 {
@@ -77,12 +77,12 @@ static void put_step(struct hdf5_tree *tree, const char *path, double value,
     hdf5_attribute(tree, path, "depends_on", after);
 }
 
-/* Finds the rotation that turns the axes of a frame to the axes of a pose: its unit vector
- * in about[3]; returns its angle, radian. */
+/* Finds the rotation from the axes of a frame to the axes of a pose. about[3] becomes its
+ * axis, a unit vector. Returns the angle, radian. */
 static double rotation_to(double axis[3][3], double about[3])
 {
-    /* a quaternion from its largest component (Shepperd, J. Guidance 1, 1978, 223);
-     * axis[j][i] is element i, j of the rotation matrix */
+    /* The quaternion is computed from its largest component (Shepperd, J. Guidance 1, 1978,
+     * 223). axis[j][i] is element i, j of the rotation matrix. */
     const double trace = axis[0][0] + axis[1][1] + axis[2][2];
     double q[4]; /* cosine; then x, y, z */
     int i = 0;
@@ -118,7 +118,8 @@ static double step_along_beam(const struct exposure *first)
     return fabs(first->distance) < distance_most ? first->distance : 0;
 }
 
-/* Turns a pose that lies in no group from the frame of dxtbx to the frame behind det_z. */
+/* Converts a pose without a parent from the frame of dxtbx to the frame at the end of
+ * det_z. */
 static void turn_pose(const struct exposure *first, struct panel_pose *pose)
 {
     laboratory_nexus(pose->at, pose->at);
@@ -126,7 +127,7 @@ static void turn_pose(const struct exposure *first, struct panel_pose *pose)
     for (int i = 0; i < 3; i++) laboratory_nexus(pose->axis[i], pose->axis[i]);
 }
 
-/* Writes the path of the frame of a group, as in nb_panel. */
+/* Writes the path of a group's frame, or of det_z for group 0, numbered as in nb_panel. */
 static void frame_of(int group, char path[PATH_LENGTH])
 {
     (void)snprintf(path, PATH_LENGTH, DET_Z);
@@ -134,7 +135,7 @@ static void frame_of(int group, char path[PATH_LENGTH])
         (void)snprintf(path, PATH_LENGTH, DETECTOR "/transformations/group%d", group - 1);
 }
 
-/* Writes the frame of group g. */
+/* Writes group g with its frame. */
 static void put_group(struct hdf5_tree *tree, const struct exposure *first, int g)
 {
     const struct laboratory_group *group = first->group + g;
@@ -155,8 +156,8 @@ static void put_group(struct hdf5_tree *tree, const struct exposure *first, int 
     if (*group->name) hdf5_attribute(tree, path, "equipment_component", group->name);
 }
 
-/* Writes the path of the module of panel i. Readers sort modules by name; leading zeros in
- * the number make this the order of the panels. */
+/* Writes the path of the module of panel i. Numbers have leading zeros, because readers
+ * sort modules by name and this has to be the order of the panels. */
 static void module_of(int i, int npanel, char path[PATH_LENGTH])
 {
     const int digits = npanel > 1000 ? 4 : npanel > 100 ? 3 : npanel > 10 ? 2 : 1;
@@ -165,7 +166,7 @@ static void module_of(int i, int npanel, char path[PATH_LENGTH])
     if (npanel == 1) (void)snprintf(path, PATH_LENGTH, DETECTOR "/module");
 }
 
-/* Writes panel i. */
+/* Writes the module of panel i. */
 static void put_module(struct hdf5_tree *tree, const struct exposure *first, int i)
 {
     static const double along_x[3] = {1, 0, 0};
@@ -245,7 +246,7 @@ void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double 
     if (overload > 0) hdf5_whole(tree, DETECTOR "/saturation_value", (long long)overload);
 }
 
-/* Returns the number of pixels of panels that are not rendered. */
+/* Returns the number of pixels that lie on panels and are not rendered. */
 static size_t count_masked(const struct exposure *first)
 {
     size_t masked = 0;
@@ -267,7 +268,7 @@ int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposur
     int narrow = 0;
     int32_t *mask;
 
-    /* gaps between panels need no mask, because no module shows them */
+    /* pixels between panels need no mask, because no module shows them */
     if (tree->failed || window_is_whole(window) || count_masked(first) == 0) return 1;
     mask = malloc(n * sizeof *mask);
     if (!mask) return 0;
@@ -311,7 +312,7 @@ int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
 
 /* ---- the beam and the sample ---- */
 
-/* Writes one number if all of `n` are equal, else all of them. */
+/* Writes n numbers, or only one if all are equal. */
 static void put_each(struct hdf5_tree *tree, const char *path, size_t n, const double *at,
                      const char *units)
 {
@@ -324,8 +325,8 @@ static void put_each(struct hdf5_tree *tree, const char *path, size_t n, const d
         hdf5_reals(tree, path, n, at, units);
 }
 
-/* Writes half of the spectra of all frames: their wavelengths, or their weights. Returns 0
- * without memory. */
+/* Writes the wavelengths (half = 0) or the weights (half = 1) of m lines for n frames; if
+ * all frames have the same spectrum, only once. Returns 0 without memory. */
 static int put_spectra(struct hdf5_tree *tree, const char *path,
                        const struct nxmx_frame *frame, size_t n, size_t m, size_t half)
 {
@@ -351,7 +352,8 @@ static int put_spectra(struct hdf5_tree *tree, const char *path,
     return 1;
 }
 
-/* The weights had a name in the singular before, which readers of that time look for. */
+/* Adds a second name for the weights, with "weight" in the singular as older readers
+ * expect. */
 static void put_old_name(struct hdf5_tree *tree)
 {
     if (tree->failed) return;
@@ -360,7 +362,7 @@ static void put_old_name(struct hdf5_tree *tree)
                                                  H5P_DEFAULT, H5P_DEFAULT));
 }
 
-/* Writes the beam; `work` has room for 4 n numbers. Returns 0 without memory. */
+/* Writes the beam. `work` has room for 4 n numbers. Returns 0 without memory. */
 static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
                     const struct nxmx_frame *frame, size_t n, double *work)
 {
@@ -390,7 +392,7 @@ static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
     return 1;
 }
 
-/* Writes the spindle, for a sweep; `work` has room for n numbers. */
+/* Writes the spindle and its angles, for a sweep. `work` has room for n numbers. */
 static void put_goniometer(struct hdf5_tree *tree, const struct exposure *first,
                            const struct nxmx_frame *frame, size_t n, double *work)
 {

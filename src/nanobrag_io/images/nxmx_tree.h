@@ -1,5 +1,5 @@
 /*
- * nxmx_tree.h - the groups and fields of an NXmx file, but for its pixels.
+ * nxmx_tree.h - writes the groups and fields of an NXmx file, except for its pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,40 +14,39 @@
 
 #define NXMX_DATA "/entry/data/data"
 
-/* what may differ from frame to frame */
+/* numbers that may differ from frame to frame */
 struct nxmx_frame {
     double phi, width; /* degree */
-    double wavelength, fluence, flux;
+    double wavelength, fluence, flux; /* A; photons/m^2; photons/s */
     double stokes[4];
-    double row; /* checksum of its parameters */
-    double *spectrum; /* (2 x m) wavelengths, then weights */
+    double row; /* checksum of the frame's parameters */
+    double *spectrum; /* (2 x m) m wavelengths, then m weights */
 };
 
 struct nxmx_times {
-    char start[32], end[32]; /* of UTC, ISO 8601 */
+    char start[32], end[32]; /* UTC, ISO 8601 */
 };
 
-/* Writes the contents that a file states once, from its first frame. */
+/* Each writes a part of the contents that a file states once, from its first frame. */
 void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start);
 void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first);
 void nxmx_tree_range(struct hdf5_tree *tree, int bits, double underload, double overload);
 
-/* Masks the pixels that are not rendered, if any of them is on a panel. Returns 0 without
- * memory. */
+/* Writes a mask of the pixels that are not rendered, if any of them lies on a panel.
+ * Returns 0 without memory. */
 int nxmx_tree_mask(nb_context *ctx, struct hdf5_tree *tree, const struct exposure *first);
 
-/* The group that identifies the scene of the frames (scene/members/fingerprint.h): the
+/* The path of the group that identifies the scene (scene/members/fingerprint.h). It has the
  * numbers of the scene, and a checksum of the parameters of each frame. */
 #define NXMX_SCENE "/entry/nanobrag"
 
-/* Writes this group if the first frame has the numbers of the scene. Returns 0 without
- * memory.
- */
+/* Writes the group NXMX_SCENE, if the first frame has the numbers of the scene. Returns 0
+ * without memory. */
 int nxmx_tree_scene(struct hdf5_tree *tree, const struct exposure *first,
                     const struct nxmx_frame *frame, size_t n);
 
-/* Writes the contents that are known at the end. `sweep` is 1 if the crystal turns from
- * frame to frame. Returns 0 without memory. */
+/* Writes the contents that are known only at the end. `sweep` is 1 if the crystal turns
+ * from frame to frame; `end` is the time. Returns 0 without memory. */
 int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
                   const struct nxmx_frame *frame, size_t n, int sweep, const char *end);
 

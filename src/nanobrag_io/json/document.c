@@ -69,8 +69,8 @@ void document_reals(struct document *d, cJSON *to, const char *key, const double
     for (size_t i = 0; i < n; i++) document_real(d, array, NULL, values[i]);
 }
 
-/* Returns the length of the UTF-8 sequence at p, or 0 if there is none. Overlong forms,
- * halves of a pair of UTF-16, and characters beyond U+10FFFF do not count. */
+/* Returns the length of the UTF-8 character at p; 0 if the bytes are not UTF-8. Overlong
+ * forms, surrogates of UTF-16, and characters beyond U+10FFFF are not UTF-8. */
 static size_t sequence(const unsigned char *p)
 {
     const size_t n = p[0] < 0x80   ? 1
@@ -88,7 +88,8 @@ static size_t sequence(const unsigned char *p)
     return n;
 }
 
-/* JSON is UTF-8: other bytes, which the name of a file may contain, become '?'. */
+/* The name of a file may have bytes that are not UTF-8, which JSON needs. They become
+ * '?'. */
 void document_text(struct document *d, cJSON *to, const char *key, const char *text)
 {
     cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();

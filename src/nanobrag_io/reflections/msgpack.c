@@ -1,10 +1,9 @@
-/* msgpack.c - see msgpack.h. SPDX-License-Identifier: MIT */
+/* msgpack.c - reads MessagePack. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/reflections/msgpack.h"
 
 #include <string.h>
 
-/* Reads `width` bytes as a number, the highest first; returns 0 where they are not there.
- */
+/* Reads a number of `width` bytes, the highest first. Returns 0 if the text ends before. */
 static int take_number(struct msgpack *m, int width, uint64_t *out)
 {
     if (m->end - m->at < width) return 0;
@@ -13,8 +12,8 @@ static int take_number(struct msgpack *m, int width, uint64_t *out)
     return 1;
 }
 
-/* Sets the length of an item, whose head says how many bytes or items follow. Each item has
- * a byte at least, so no array is longer than the bytes left. */
+/* Sets kind and length of an item whose n bytes or items follow. Returns 0 if fewer bytes
+ * are left. An item inside an array takes at least one byte, so this limits arrays, too. */
 static int set_length(struct msgpack *m, enum msgpack_kind kind, uint64_t n,
                       struct msgpack_item *out)
 {
@@ -29,10 +28,11 @@ static int set_length(struct msgpack *m, enum msgpack_kind kind, uint64_t n,
     return 1;
 }
 
-/* the items whose first byte is 0xc0 or more */
+/* items whose first byte is 0xc0 + index */
 static const struct {
-    unsigned char kind, width,
-        fixed; /* bytes of the number; of the item, if it has no number */
+    /* width: bytes of the number behind the first byte; fixed: length of an item without
+     * such a number, or 1 for an integer with a sign */
+    unsigned char kind, width, fixed;
 } heads[0x40] = {
     [0x00] = {MSGPACK_NIL, 0, 0},       [0x02] = {MSGPACK_BOOL, 0, 0},
     [0x03] = {MSGPACK_BOOL, 0, 0},      [0x04] = {MSGPACK_BYTES, 1, 0},
@@ -52,8 +52,8 @@ static const struct {
     [0x1f] = {MSGPACK_MAP, 4, 0},
 };
 
-/* Sets an integer of `width` bytes, which is negative where it is `with_sign` and its
- * highest bit is set. */
+/* Sets an integer of `width` bytes. If it is `with_sign` and its highest bit is set, it is
+ * negative. */
 static int set_integer(uint64_t number, int width, int with_sign, struct msgpack_item *out)
 {
     const uint64_t sign = with_sign && width > 0 ? (uint64_t)1 << (8 * width - 1) : 0;
@@ -79,7 +79,7 @@ int msgpack_next(struct msgpack *m, struct msgpack_item *out)
     if (first < 0x90) return set_length(m, MSGPACK_MAP, (uint64_t)first & 15, out);
     if (first < 0xa0) return set_length(m, MSGPACK_ARRAY, (uint64_t)first & 15, out);
     if (first < 0xc0) return set_length(m, MSGPACK_TEXT, (uint64_t)first & 31, out);
-    if (first == 0xc1) return 0; /* never used */
+    if (first == 0xc1) return 0; /* not used by MessagePack */
     first -= 0xc0;
     if (!take_number(m, heads[first].width, &number)) return 0;
     if (heads[first].kind == MSGPACK_INT)
@@ -92,8 +92,8 @@ int msgpack_skip(struct msgpack *m)
 {
     struct msgpack_item item;
 
-    /* each item that is still to come has a byte, so the count stays below the file's size
-     */
+    /* every item that is still open takes at least a byte, so `open` stays below the size
+     * of the file */
     for (size_t open = 1; open > 0; open--) {
         if (!msgpack_next(m, &item)) return 0;
         if (item.kind == MSGPACK_ARRAY) open += item.n;
@@ -118,7 +118,7 @@ int msgpack_is(const struct msgpack_item *item, const char *text)
 
 size_t msgpack_head(enum msgpack_kind kind, uint64_t n, unsigned char out[MSGPACK_HEAD])
 {
-    /* the longest form of each; readers take any */
+    /* the longest form of each head; readers accept any form */
     static const unsigned char first[] = {[MSGPACK_INT] = 0xcf,
                                           [MSGPACK_TEXT] = 0xdb,
                                           [MSGPACK_BYTES] = 0xc6,

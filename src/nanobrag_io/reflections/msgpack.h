@@ -1,7 +1,7 @@
 /*
- * msgpack.h - reads MessagePack (github.com/msgpack/msgpack, spec.md) item by item, without
- * copies: strings and bytes lie in the file. No claim of a file is believed: an item is
- * longer than the bytes that are left, or it is read.
+ * msgpack.h - reads MessagePack (github.com/msgpack/msgpack, spec.md) item by item. Texts
+ * and bytes are not copied but point into the file. A stated length is checked against the
+ * bytes that are left before it is used.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,8 +25,8 @@ enum msgpack_kind {
 
 struct msgpack_item {
     enum msgpack_kind kind;
-    int64_t number; /* of MSGPACK_INT; those above 2^63 - 1 are clamped to it */
-    size_t n; /* bytes of text, bytes and extensions; items of an array; pairs of a map */
+    int64_t number; /* of MSGPACK_INT, at most 2^63 - 1 */
+    size_t n; /* bytes of text, bytes or extension; items of an array; pairs of a map */
     const unsigned char *bytes;
 };
 
@@ -34,21 +34,21 @@ struct msgpack {
     const unsigned char *at, *end;
 };
 
-/* Reads the next item; the items of an array or a map follow it. Returns 0 at a byte that
- * begins none, and where the file ends too early. */
+/* Reads the next item; the items of an array or map come after it. Returns 0 if the bytes
+ * are no item, or end too early. */
 int msgpack_next(struct msgpack *m, struct msgpack_item *out);
 
-/* Skips the next item with all that it holds. Returns 0 as msgpack_next() does. */
+/* Skips the next item with all items inside it. Returns 0 like msgpack_next(). */
 int msgpack_skip(struct msgpack *m);
 
-/* Reads the next item if it is of a kind; returns 0 otherwise. */
+/* Reads the next item. Returns 1 if it is of the given kind, else 0. */
 int msgpack_take(struct msgpack *m, enum msgpack_kind kind, struct msgpack_item *out);
 
-/* 1 when an item is this text. */
+/* Returns 1 if an item is this text. */
 int msgpack_is(const struct msgpack_item *item, const char *text);
 
-/* Writes the head of an item, at most MSGPACK_HEAD bytes; returns their number. An integer
- * has its number in n. */
+/* Writes the head of an item, at most MSGPACK_HEAD bytes, and returns its length. n is the
+ * length of the item; for MSGPACK_INT it is the number itself. */
 enum { MSGPACK_HEAD = 9 };
 size_t msgpack_head(enum msgpack_kind kind, uint64_t n, unsigned char out[MSGPACK_HEAD]);
 

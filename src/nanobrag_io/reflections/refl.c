@@ -1,7 +1,7 @@
 /*
- * refl.c - tables of reflections of DIALS (.refl), version 1: MessagePack of
- * ["dials::af::reflection_table", 1, {"identifiers": {id: text}, "nrows": n,
- * "data": {name: [type, [n, bytes]]}}], whose bytes are little-endian numbers.
+ * refl.c - reads and writes tables of reflections of DIALS (.refl), version 1. In
+ * MessagePack they are ["dials::af::reflection_table", 1, {"identifiers": {id: text},
+ * "nrows": n, "data": {name: [type, [n, bytes]]}}]; `bytes` are little-endian numbers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ enum { COLUMNS_MOST = 1024, NAME_MOST = 255 };
 
 static const char magic[] = "dials::af::reflection_table";
 
-/* the types, in the order of enum nb_column_type: DIALS' word, and bytes of a row */
+/* the types in the order of enum nb_column_type: DIALS' word, and the bytes of a row */
 static const struct {
     const char *word;
     size_t size;
@@ -41,10 +41,10 @@ static const struct {
 enum { TYPES = sizeof types / sizeof *types };
 
 struct column {
-    char *name, *word; /* word: the type */
+    char *name, *word; /* name; word of the type */
     int type;
-    unsigned char *bytes; /* the rows; NB_COLUMN_OTHER: as they are in the file */
-    size_t n; /* bytes */
+    unsigned char *bytes; /* the rows; of NB_COLUMN_OTHER as MessagePack */
+    size_t n; /* number of bytes */
 };
 
 struct identifier {
@@ -54,7 +54,7 @@ struct identifier {
 
 struct nb_reflections {
     size_t rows, ncolumn, nidentifier;
-    struct column *column; /* in the order of names */
+    struct column *column; /* sorted by name */
     struct identifier *identifier;
 };
 
@@ -95,7 +95,7 @@ nb_column nb_reflections_column(const nb_reflections *table, size_t i)
     return (nb_column){c->name, c->type, c->type == NB_COLUMN_OTHER ? NULL : c->bytes};
 }
 
-/* Returns the place of a name among the columns, and in *found whether it is there. */
+/* Returns the place of a name among the sorted columns. *found becomes 1 if it is there. */
 static size_t place_of(const nb_reflections *table, const char *name, int *found)
 {
     size_t low = 0, high = table->ncolumn;
@@ -126,7 +126,7 @@ const void *nb_reflections_find(const nb_reflections *table, const char *name, i
     return table->column[at].bytes;
 }
 
-/* Copies n bytes with a NUL behind them; NULL: no memory. */
+/* Copies n bytes and adds a NUL. The caller frees the copy; NULL: no memory. */
 static void *copy_of(const void *bytes, size_t n)
 {
     char *const out = malloc(n + 1);
@@ -137,7 +137,8 @@ static void *copy_of(const void *bytes, size_t n)
     return out;
 }
 
-/* Puts a column at its place, in the stead of one with its name. */
+/* Puts a column at its place, where it replaces a column of the same name. Takes over the
+ * memory of *c. */
 static nb_status put_column(nb_context *ctx, nb_reflections *table, struct column *c)
 {
     int found = 0;
@@ -253,7 +254,7 @@ nb_status nb_reflections_set_identifier(nb_context *ctx, nb_reflections *table, 
 
 /* ---- reading ---- */
 
-/* A file that is being read. */
+/* a file that is being read */
 struct reading {
     nb_context *ctx;
     const char *name;
@@ -269,8 +270,8 @@ static nb_status wrong(const struct reading *r, const unsigned char *at,
                 r->name, (size_t)(at - r->bytes), expected);
 }
 
-/* Finds the values of the three keys of the table; the cursor of one that is missing stays
- * NULL. */
+/* Finds the values of the keys "identifiers", "nrows" and "data". If a key is missing,
+ * parts[k].at stays NULL. */
 static nb_status find_parts(const struct reading *r, struct msgpack *m,
                             struct msgpack parts[3])
 {
@@ -318,7 +319,7 @@ static nb_status read_identifiers(const struct reading *r, struct msgpack m)
     return NB_OK;
 }
 
-/* Reads the rows of a column of a known type. */
+/* Reads the rows of a column whose type is known. */
 static nb_status read_rows(const struct reading *r, struct msgpack *m, struct column *c)
 {
     struct msgpack_item pair, n, bytes;
@@ -339,7 +340,7 @@ static nb_status read_rows(const struct reading *r, struct msgpack *m, struct co
     return NB_OK;
 }
 
-/* Reads [type, rows] of a column whose name is known. */
+/* Reads [type, rows] of a column. */
 static nb_status read_column(const struct reading *r, struct msgpack *m, struct column *c)
 {
     struct msgpack_item pair, word;

@@ -1,8 +1,8 @@
 /*
- * dtrek.c - the experiment that a header of d*TREK states (Rigaku and others write it): a
- * detector on a goniometer of its own, each axis a rotation or a translation in the frame
- * of the laboratory, from the outermost inwards. That frame is assumed to be dxtbx's, as
- * dxtbx does.
+ * dtrek.c - reads the experiment in an SMV header of d*TREK (Rigaku and others). The
+ * detector is on a goniometer whose axes are rotations or translations in the frame of the
+ * laboratory, listed from the outermost inwards. The frame is taken to be dxtbx's, as dxtbx
+ * itself does.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,17 +21,17 @@
 
 enum { AXES_MOST = 12, PREFIX = 32, KEY = 80 };
 
-/* (x, y, z) of dxtbx is (-x, y, -z) here */
+/* rotation from the frame of dxtbx to the frame of the scene: x and z change their sign */
 static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
 struct dtrek {
     nb_context *ctx;
-    const char *name; /* of the file */
+    const char *name; /* name of the file, for messages */
     const nb_smv *smv;
-    char prefix[PREFIX]; /* of the keys of the detector */
+    char prefix[PREFIX]; /* the detector's name; its keys begin with it */
 };
 
-/* The axes of the detector's goniometer. */
+/* the axes of the detector's goniometer, degree or mm */
 struct axes {
     int n, is_length[AXES_MOST];
     double value[AXES_MOST], vector[AXES_MOST][3];
@@ -42,7 +42,7 @@ static struct span value_of(const struct dtrek *d, const char *key)
     return smv_value(d->smv->header, key);
 }
 
-/* Reads up to `most` numbers of a key of the detector. */
+/* Reads up to `most` numbers of a key of the detector. Returns how many there are. */
 static int of_detector(const struct dtrek *d, const char *key, int most, double *out)
 {
     char whole[KEY];
@@ -58,7 +58,8 @@ static nb_status lacks(const struct dtrek *d, const char *key, const char *expec
                 d->name, d->prefix, key, expected);
 }
 
-/* Reads the first name of the detectors, and refuses several. */
+/* Reads the name of the detector, because its keys begin with it. Refuses a header of
+ * several detectors. */
 static nb_status read_prefix(struct dtrek *d)
 {
     const struct span names = value_of(d, "DETECTOR_NAMES");
@@ -76,15 +77,16 @@ static nb_status read_prefix(struct dtrek *d)
     memcpy(d->prefix, names.at, n);
     d->prefix[n] = '\0';
     if (n == 0 || of_detector(d, "GONIO_VALUES", 1, &number) > 0) return NB_OK;
-    (void)memcpy(d->prefix + n, "_", 2); /* some names lack the underscore */
+    (void)memcpy(d->prefix + n, "_", 2); /* the name may stand without the underscore of the
+                                            keys */
     if (of_detector(d, "GONIO_VALUES", 1, &number) == 0) d->prefix[n] = '\0';
     return NB_OK;
 }
 
 /* ---- detector ---- */
 
-/* Reads the edge of a pixel, and where the direct beam meets the detector with all axes at
- * 0. */
+/* Reads the edge of a pixel, mm, and where the beam meets the detector, pixels, if all axes
+ * are at 0. */
 static nb_status read_pixels(const struct dtrek *d, struct models *m, double beam[2])
 {
     double info[4] = {0}, size[2];
@@ -111,7 +113,7 @@ static nb_status read_pixels(const struct dtrek *d, struct models *m, double bea
     return NB_OK;
 }
 
-/* Reads the directions of the pixels with all axes at 0. */
+/* Reads the directions of rows and columns of pixels if all axes are at 0. */
 static void read_directions(const struct dtrek *d, double fast[3], double slow[3])
 {
     double v[6] = {1, 0, 0, 0, 1, 0}, t[4] = {1, 0, 0, 1}, read[6];
@@ -125,7 +127,8 @@ static void read_directions(const struct dtrek *d, double fast[3], double slow[3
     }
 }
 
-/* Reads the units of the axes; a missing one is the usual one. */
+/* Reads the unit of each axis. Without any, the first three axes are angles and the others
+ * lengths. */
 static nb_status read_units(const struct dtrek *d, struct axes *axes)
 {
     char key[KEY];
@@ -150,7 +153,7 @@ static nb_status read_units(const struct dtrek *d, struct axes *axes)
 
 static nb_status read_axes(const struct dtrek *d, struct axes *axes)
 {
-    /* RotZ, RotX/Swing, RotY, TransX, TransY, TransZ/Dist */
+    /* without GONIO_VECTORS: RotZ, RotX/Swing, RotY, TransX, TransY, TransZ/Dist */
     static const double usual[6][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0},
                                        {1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
     double number = 0;
@@ -172,8 +175,9 @@ static nb_status read_axes(const struct dtrek *d, struct axes *axes)
     return NB_OK;
 }
 
-/* Returns the axis that turns the whole detector about the crystal, if it is the only one
- * that turns; -1: there is none. */
+/* Returns the number of the axis that swings the detector about the crystal (two theta):
+ * the only rotation that is not 0, with no shift outside it. Returns -1 if there is
+ * none. */
 static int swing_of(const struct axes *axes)
 {
     int swing = -1;
@@ -188,7 +192,7 @@ static int swing_of(const struct axes *axes)
     return swing;
 }
 
-/* Moves a detector by all axes but one, the innermost first. */
+/* Moves the detector by all axes except number `but`, from the innermost outwards. */
 static void move(const struct axes *axes, int but, struct models *m)
 {
     double *const moved[] = {m->fast, m->slow, m->origin};
@@ -223,7 +227,7 @@ static nb_status read_detector(const struct dtrek *d, struct models *m, struct a
 
 /* ---- beam and scan ---- */
 
-/* Reads a wavelength; the number of wavelengths may stand before it. */
+/* Reads a wavelength, A. The number of wavelengths may stand in front of it. */
 static double wavelength_of(const struct dtrek *d, const char *key)
 {
     double value[3] = {0};
@@ -290,9 +294,9 @@ static void read_scan(const struct dtrek *d, struct models *m)
     m->found |= NB_FOUND_SCAN;
 }
 
-/* ---- the whole ---- */
+/* ---- the experiment ---- */
 
-/* Puts a swing into the scene as two theta. */
+/* Puts the swing into the scene as two theta, so that it stays a parameter. */
 static void set_swing(const struct axes *axes, nb_detector *detector)
 {
     const int swing = swing_of(axes);

@@ -1,5 +1,5 @@
 /*
- * smv.c - SMV images: a text header padded with blanks, then the pixels.
+ * smv.c - reads and writes SMV images: a text header, padded with blanks, then the pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,9 +19,9 @@
 #include "nanobrag_io/parse.h"
 
 enum {
-    BLOCK = 512, /* bytes; the length of a header is a multiple of it */
+    BLOCK = 512, /* the length of a header is a multiple of this, bytes */
     HEADER_MIN = 16,
-    HEADER_MAX = FILE_HEAD, /* so the first bytes of a file hold it */
+    HEADER_MAX = FILE_HEAD, /* so that the first bytes read hold it */
     SIDE_MAX = 1 << 20,
     BUFFER = 1 << 12 /* pixels */
 };
@@ -44,9 +44,9 @@ static int is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Returns the text after the '=' of a keyword and blanks; n = 0 if there is none. It is
- * found as in nanoBragg: after the first '=' that follows the last occurrence of the
- * keyword, even inside another word. */
+/* Returns the text after the '=' of a keyword and blanks; n = 0 if there is none. The '='
+ * is found as in nanoBragg: the first one after the last occurrence of the keyword, even
+ * inside another word. */
 static struct span look_up(struct span header, const char *keyword)
 {
     const struct span none = {NULL, 0};
@@ -68,15 +68,15 @@ static struct span look_up(struct span header, const char *keyword)
     return none;
 }
 
-/* Returns 1 if a record may begin here. */
+/* Returns 1 if a record may begin at place i of the header. */
 static int begins_record(struct span header, size_t i)
 {
     while (i > 0 && is_blank(header.at[i - 1])) i--;
     return i == 0 || strchr("\n\r;{", header.at[i - 1]) != NULL;
 }
 
-/* Returns the value that begins at a place, without blanks after it. It ends with a
- * semicolon, or where the next line has another '='. */
+/* Returns the value that begins at `at`, without blanks behind it. It ends at a semicolon,
+ * or before the last line break in front of another '='. */
 static struct span value_from(const char *at, const char *end)
 {
     struct span value = {at, 0};
@@ -129,7 +129,7 @@ int smv_numbers(struct span header, const char *key, int most, double *out)
     return n;
 }
 
-/* Warns where a key stands twice with different numbers. */
+/* Warns if a key occurs twice with different numbers. */
 static void check_twice(nb_context *ctx, const char *name, struct span header)
 {
     static const char *const keys[] = {
@@ -146,7 +146,7 @@ static void check_twice(nb_context *ctx, const char *name, struct span header)
         if (value.n == 0) continue;
         before.n = (size_t)(value.at - header.at);
         while (before.at[before.n - 1] != '=') before.n--;
-        before.n--; /* the text before this record, without its '=' */
+        before.n--; /* the text in front of the last record */
         if (smv_numbers(header, keys[i], 1, &last) == 1
             && smv_numbers(before, keys[i], 1, &first) == 1 && first != last)
             log_line(ctx, NB_LOG_WARNING, "smv",
@@ -155,7 +155,7 @@ static void check_twice(nb_context *ctx, const char *name, struct span header)
     }
 }
 
-/* Returns 1 for BYTE_ORDER=big_endian; without it pixels are little endian. */
+/* Returns 1 if BYTE_ORDER is big_endian. Without the key, pixels are little-endian. */
 static int is_big_endian(struct span header)
 {
     const struct span order = smv_value(header, "BYTE_ORDER");
@@ -165,7 +165,7 @@ static int is_big_endian(struct span header)
 
 /* ---- reading ---- */
 
-/* Returns HEADER_BYTES; 0 after a failure, whose message is set. */
+/* Returns HEADER_BYTES, or 0 after setting an error. */
 static size_t read_length(nb_context *ctx, const char *name, const char *bytes, size_t n)
 {
     const size_t length = sizeof start - 1;
@@ -213,7 +213,7 @@ static nb_status check_side(nb_context *ctx, const char *name, const char *key,
     return NB_OK;
 }
 
-/* Reads the size, and refuses an image of several frames. */
+/* Reads the number of pixels. Refuses a file of several images. */
 static nb_status read_sides(nb_context *ctx, const char *name, nb_smv *smv)
 {
     double side[3] = {0, 0, 1}, both[2];
@@ -234,7 +234,7 @@ static nb_status read_sides(nb_context *ctx, const char *name, nb_smv *smv)
     return check_side(ctx, name, "DETECTOR_DIMENSIONS", both[n - 1], &smv->nslow);
 }
 
-/* Reads the layout of the pixels from the header. */
+/* Reads size, byte order and type of the pixels from the header. */
 static nb_status read_layout(nb_context *ctx, const char *name, nb_smv *smv)
 {
     NB_TRY(read_sides(ctx, name, smv));
@@ -247,7 +247,8 @@ static int states_type(struct span header)
     return smv_value(header, "TYPE").n > 0 || smv_value(header, "Data_type").n > 0;
 }
 
-/* Reports assumptions about the file, and refuses a file that contradicts them. */
+/* Warns if the header lacks TYPE or BYTE_ORDER and defaults are used. Refuses a file whose
+ * length contradicts the default of TYPE. */
 static nb_status check_assumptions(nb_context *ctx, const char *name, size_t n,
                                    uint64_t pixels, const nb_smv *smv)
 {
@@ -318,8 +319,8 @@ nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t
     return NB_OK;
 }
 
-/* Asks for the bytes that the header announces: the header and the pixels, with 4 bytes
- * each if it does not state their type. */
+/* Asks for the header and the pixels, with 4 bytes a pixel if the header does not state
+ * their type. */
 static nb_status smv_header(nb_context *ctx, const char *name, const void *bytes, size_t n,
                             size_t *wanted)
 {
@@ -378,7 +379,7 @@ void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, int *type, int *bit
     if (bits) *bits = smv && smv->bytes ? smv->bits : 0;
 }
 
-/* Returns a pixel of `each` bytes as the bits of an unsigned number. */
+/* Returns the `each` bytes of a pixel as an unsigned number. */
 static uint64_t bits_of(const unsigned char *at, size_t each, int is_big)
 {
     uint64_t bits = 0;
@@ -387,7 +388,7 @@ static uint64_t bits_of(const unsigned char *at, size_t each, int is_big)
     return bits;
 }
 
-/* Returns the number that bits mean. */
+/* Converts the bits of a pixel to its value. */
 static double number_of(const nb_smv *smv, uint64_t bits)
 {
     const uint64_t half = (uint64_t)1 << (smv->bits - 1);
@@ -423,7 +424,7 @@ int nb_smv_pixels(const nb_smv *smv, double *pixels)
 
 /* ---- writing ---- */
 
-/* Returns the whole header with its padding, to be released with free(); NULL without
+/* Returns the header with its padding, *length bytes, which the caller frees; NULL: no
  * memory. */
 static char *compose_header(const char *lines, size_t *length)
 {
@@ -432,7 +433,8 @@ static char *compose_header(const char *lines, size_t *length)
     char *text = malloc(capacity + BLOCK);
 
     if (!text) return NULL;
-    /* More digits of the length can make the text longer than that length. */
+    /* Loops because a longer text needs a larger length, whose digits make the text
+     * longer. */
     for (;;) {
         used =
             (size_t)snprintf(text, capacity, "{\nHEADER_BYTES=%zu;\n%s}\f", total, lines);
@@ -444,7 +446,7 @@ static char *compose_header(const char *lines, size_t *length)
     return text;
 }
 
-/* Writes the pixels in the byte order of the header. */
+/* Writes the pixels; `swap` is 1 if the byte order of the header is not the host's. */
 static void put_pixels(struct file_out *file, const uint16_t *pixels, size_t n, int swap)
 {
     uint16_t swapped[BUFFER];

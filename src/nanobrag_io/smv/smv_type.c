@@ -1,6 +1,6 @@
 /*
- * smv_type.c - how the pixels of an SMV image are stored, according to its header: TYPE,
- * which most programs write, or Data_type, which d*TREK writes.
+ * smv_type.c - finds the type of the pixels of an SMV image from its header: by TYPE, which
+ * most programs write, or Data_type, which d*TREK writes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,10 +13,10 @@
 
 enum { WORD = 16 };
 
-/* The meaning of a word; 0: none. A number of bits alone means an integer. */
+/* What each word of a value says. If only bits are stated, the type is an integer. */
 static const struct word {
     const char *word;
-    int type, bits; /* type: NB_TYPE_... + 1, 0: not stated */
+    int type, bits; /* type: NB_TYPE_... + 1; each 0: the word does not say */
 } words[] = {
     {"unsigned", NB_TYPE_UINT + 1, 0},
     {"signed", NB_TYPE_INT + 1, 0},
@@ -45,7 +45,7 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Removes the next word of a value, in small letters. Returns 0 at its end. */
+/* Takes the next word off a value, in small letters. Returns 0 at the end of the value. */
 static int next_word(struct span *value, char out[WORD])
 {
     size_t n = 0;
@@ -57,7 +57,7 @@ static int next_word(struct span *value, char out[WORD])
     return n > 0;
 }
 
-/* Reads a value into *type and *bits. Returns 0 if a word of it is not known. */
+/* Reads all words of a value. Returns 0 if one of them is not known. */
 static int read_words(struct span value, int *type, int *bits)
 {
     char word[WORD];
@@ -77,14 +77,14 @@ static int read_words(struct span value, int *type, int *bits)
     return 1;
 }
 
-/* d*TREK may write TYPE=mad, the kind of the file, beside the Data_type of its pixels. */
+/* Returns 1 for TYPE=mad beside a Data_type. d*TREK writes it as the kind of the file. */
 static int is_kind_of_file(struct span header, struct span type)
 {
     return type.n == 3 && memcmp(type.at, "mad", 3) == 0
            && smv_value(header, "Data_type").n > 0;
 }
 
-/* Refuses pixels that are packed. */
+/* Refuses compressed pixels. */
 static nb_status check_compression(nb_context *ctx, const char *name, struct span header)
 {
     struct span value = smv_value(header, "COMPRESSION");

@@ -1,5 +1,5 @@
 /*
- * hdf5_library.c - opens libhdf5. SPDX-License-Identifier: MIT
+ * hdf5_library.c - opens libhdf5 at run time. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/images/hdf5/hdf5_library.h"
 
@@ -8,14 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Defined by the build: the name of the library, which the system searches, and its path,
- * for a folder that the system does not search. */
+/* Set by the build: the library's name, which the system searches for, and its path, if it
+ * is in a folder that the system does not search. */
 static const char *const names[] = {NANOBRAG_HDF5_NAME, NANOBRAG_HDF5_PATH};
 
 struct hdf5_library hdf5;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char failure[HDF5_WHY]; /* empty: the library is open */
+static char failure[HDF5_WHY]; /* why the library did not open; empty: it is open */
 
 static int fail_lacking(const char *name)
 {
@@ -24,7 +24,7 @@ static int fail_lacking(const char *name)
     return 0;
 }
 
-/* Each returns 0 if the library lacks the symbol. */
+/* Finds a function of the library. Returns 0 if the library lacks it. */
 static int find_function(void *handle, const char *name, void *to)
 {
     void *const at = dlsym(handle, name);
@@ -33,8 +33,9 @@ static int find_function(void *handle, const char *name, void *to)
     return at ? 1 : fail_lacking(name);
 }
 
-/* Finds a number, once the library has started. A program that is linked to HDF5 itself may
- * hold a copy of it, which the library then uses in place of its own. */
+/* Finds a variable with an identifier, after H5open() has set it. In a program that links
+ * HDF5 itself the variable may be a copy in the program, which HDF5 uses instead of its
+ * own. */
 static int find_number(void *handle, const char *name, hid_t **to)
 {
     void *const program = dlopen(NULL, RTLD_LAZY);

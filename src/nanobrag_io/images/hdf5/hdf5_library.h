@@ -1,7 +1,7 @@
 /*
- * hdf5_library.h - the functions and types of HDF5, which is opened while the program runs.
- * libhdf5 loads thirty other libraries. If this library linked to it, every run would start
- * 15 ms later, and most runs write no NXmx.
+ * hdf5_library.h - functions and types of HDF5, a library that is opened at run time.
+ * libhdf5 loads thirty other libraries; linking it would make every run start 15 ms later,
+ * although most runs write no NXmx.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 
 #include <hdf5.h>
 
-/* Macros of HDF5 for constants begin with these, which call it: hdf5_library_open() does.
- */
+/* HDF5 begins its macros for constants with these two, which would call H5open(). They are
+ * made empty, because hdf5_library_open() has called it already. */
 #undef H5CHECK
 #undef H5OPEN
 #define H5CHECK
@@ -74,7 +74,7 @@
     X(H5Zfilter_avail)                                                                     \
     X(H5Zget_filter_info)
 
-/* numbers that HDF5 gives its types and classes of properties when it starts */
+/* variables of HDF5 with the identifiers of types and of classes of properties */
 #define HDF5_NUMBERS(X)                                                                    \
     X(H5P_CLS_DATASET_CREATE_ID_g)                                                         \
     X(H5P_CLS_FILE_ACCESS_ID_g)                                                            \
@@ -89,7 +89,7 @@
     X(H5T_STD_I32LE_g)                                                                     \
     X(H5T_STD_U16LE_g)
 
-/* members with the names of HDF5: hdf5.H5Fclose(file), *hdf5.H5T_C_S1_g */
+/* Members are named as in HDF5: hdf5.H5Fclose(file), *hdf5.H5T_C_S1_g. */
 struct hdf5_library {
 #define HDF5_MEMBER(name) __typeof__(name) *(name);
     HDF5_FUNCTIONS(HDF5_MEMBER)
@@ -100,8 +100,8 @@ extern struct hdf5_library hdf5;
 
 enum { HDF5_WHY = 256 };
 
-/* Opens the library that this one was built for. Returns 1, or 0 with a clause in `why`
- * that names the missing part. Call it before any other function. */
+/* Opens the version of HDF5 that this library was built with. Returns 1, or 0 with a reason
+ * in `why`. Call it before any other function of HDF5. */
 int hdf5_library_open(char why[HDF5_WHY]);
 
 #endif

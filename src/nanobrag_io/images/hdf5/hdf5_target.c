@@ -1,6 +1,6 @@
 /*
- * hdf5_target.c - a file driver of HDF5 over a struct file_out. It keeps only the end of
- * the space that HDF5 has handed out and the end of the file.
+ * hdf5_target.c - a file driver that lets HDF5 write to a struct file_out. Its only state
+ * is the end of the space that HDF5 has allocated, and the end of the file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
 #endif
 
 struct target {
-    H5FD_t head; /* HDF5's own part, first in every driver */
+    H5FD_t head; /* HDF5's part, first in every driver */
     struct file_out *out;
     struct hdf5_room *room;
     haddr_t allocated, end;
@@ -30,15 +30,15 @@ struct hdf5_late {
     char *bytes;
 };
 
-/* Data that a list of properties carries to target_open(). */
+/* what an HDF5 list of properties hands to target_open() */
 struct target_info {
     struct file_out *out;
     struct hdf5_room *room;
 };
 
-/* ---- a file without room ---- */
+/* ---- a full disk ---- */
 
-/* Keeps bytes that could not be written. */
+/* Keeps in memory the bytes that could not be written. */
 static void keep(struct hdf5_room *room, struct file_out *out, haddr_t at, size_t n,
                  const void *bytes)
 {
@@ -55,7 +55,8 @@ static void keep(struct hdf5_room *room, struct file_out *out, haddr_t at, size_
     room->late[room->n++] = (struct hdf5_late){at, n, copy};
 }
 
-/* Overwrites n bytes that were read with the kept ones. */
+/* Corrects n bytes that were read from offset `from`, where newer bytes are kept in
+ * memory. */
 static void read_kept(const struct hdf5_room *room, haddr_t from, size_t n, char *bytes)
 {
     for (size_t i = 0; i < room->n; i++) {

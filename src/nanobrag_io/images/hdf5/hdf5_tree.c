@@ -1,6 +1,7 @@
 /*
- * hdf5_tree.c - see hdf5_tree.h. Objects carry no time of their own, so that equal contents
- * are equal bytes; text has a fixed length, which is simplest for readers in C.
+ * hdf5_tree.c - writes groups, fields and attributes. Objects get no time stamps, so that
+ * equal contents make equal files. Text has a fixed length, which readers in C handle most
+ * easily.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +27,7 @@ void hdf5_turn_end(const struct hdf5_turn *turn)
     (void)pthread_mutex_unlock(&lock);
 }
 
-/* Keeps the description of the innermost failure. */
+/* Keeps the message of the innermost failure. */
 static herr_t keep_reason(unsigned n, const H5E_error2_t *error, void *to)
 {
     struct hdf5_tree *tree = to;
@@ -142,7 +143,7 @@ void hdf5_group(struct hdf5_tree *tree, const char *path, const char *nx_class)
     (void)hdf5.H5Pclose(properties);
 }
 
-/* Compresses a table of numbers, in pieces of many rows. */
+/* Makes a table of numbers compressed, in chunks of about a million numbers. */
 static void compress_table(struct hdf5_tree *tree, hid_t properties,
                            const struct hdf5_numbers *table)
 {
@@ -153,7 +154,8 @@ static void compress_table(struct hdf5_tree *tree, hid_t properties,
     (void)hdf5_checked(tree, hdf5.H5Pset_deflate(properties, 1));
 }
 
-/* Writes a field of any type; `table` is one to compress, or NULL. */
+/* Writes a field of any type. `table` is NULL, or describes a table that is to be
+ * compressed. */
 static void put_field(struct hdf5_tree *tree, const char *path, hid_t type, hid_t space,
                       const void *value, const char *units,
                       const struct hdf5_numbers *table)
