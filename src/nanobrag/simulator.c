@@ -1,6 +1,6 @@
 /*
- * simulator.c - the image and its derivatives as a chain of stages, each a function of the
- * one before:
+ * simulator.c - the image and its derivatives, in stages. Each stage is computed from the
+ * result of the stage before it:
  *
  *   x -> scene -> frame -> photons -> image
  *
@@ -10,9 +10,9 @@
  *   backend_run      photons of the frame            BACKEND_JACOBIAN, BACKEND_ADJOINT
  *   finish           point spread, ROI and mask      finish_tangent, finish_adjoint
  *
- * nb_jvp() runs the tangents forwards, nb_vjp() the adjoints backwards. The first stage is
- * in state/frame_at_x.c; the backend applies its adjoint. api/loss.c and api/batch.c run
- * the same stages.
+ * nb_jvp() runs the tangents in this order, nb_vjp() the adjoints in reverse order.
+ * simulator_frame() is in state/frame_at_x.c; backend_run() also calls its adjoint.
+ * api/loss.c and api/batch.c run the same stages.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,8 +39,8 @@ static nb_status render(nb_simulator *sim, const nb_scene *scene,
     return backend_run(&request);
 }
 
-/* Set the pixels that are not rendered to 0; the point spread may have carried light there.
- */
+/* Set the pixels outside the ROI and under the mask to 0, because the point spread may have
+ * carried light to them. */
 static void blank(const struct window *window, double *photons)
 {
     for (int s = 0; s < window->nslow; s++)
@@ -68,7 +68,7 @@ nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Render into an image that the backend writes itself. */
+/* Render into an image on the device, which the backend writes in place. */
 static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *image)
 {
@@ -78,7 +78,8 @@ static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
     return backend_run(&request);
 }
 
-/* Write packed photons to an image. */
+/* Write the packed photons of a job (base/window.h) to an image. The photons of a tile with
+ * dark[t] = 1 are 0. */
 static void unpack(const struct job *job, const unsigned char *dark, const nb_array *image)
 {
     const int count = grid_count(job);
@@ -109,8 +110,8 @@ static void unpack(const struct job *job, const unsigned char *dark, const nb_ar
     }
 }
 
-/* Render into an image of another type or with strides. Only a point spread and a device
- * make a dense image first. */
+/* Render into an image that is not dense float64. With a point spread or a device, the
+ * photons are first computed as a dense image, otherwise packed in tiles. */
 static nb_status render_converted(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame, const nb_array *image)
 {
@@ -154,7 +155,7 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     return simulator_forward(sim, x, image);
 }
 
-/* ---- the tangent: each stage forwards, with its derivative ---- */
+/* ---- nb_jvp(): the tangent of each stage, in order ---- */
 
 nb_status simulator_derivable(const nb_simulator *sim)
 {
@@ -226,7 +227,8 @@ static nb_status make_tangents(nb_simulator *sim)
     return NB_OK;
 }
 
-/* Write the tangents of the frames along n directions dx of the parameters. */
+/* Write the tangents of the frames of all lattices along n directions dx (n x nparam) to
+ * sim->tangents. */
 static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame, int n, const double *dx)
 {
@@ -252,8 +254,8 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Write the tangents of the photons, before the point spread, along at most
- * TANGENTS_AT_ONCE directions. */
+/* Write the tangents of the photons before the point spread to n images `change`, along n
+ * directions dx; n is at most TANGENTS_AT_ONCE. */
 static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
                                 nb_array *change)
@@ -301,7 +303,9 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     progress_begin(&sim->progress, sim->ctx);
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (!sim->psf || are_dense(ndir, dimage)) { /* computed in the caller's images */
+    /* Without a point spread, or if all images are dense, the tangents are computed in the
+     * caller's images. */
+    if (!sim->psf || are_dense(ndir, dimage)) {
         progress_passes(&sim->progress,
                         simulator_widens(sim)
                             + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
@@ -320,10 +324,11 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     return NB_OK;
 }
 
-/* ---- the adjoint: the stages backwards ---- */
+/* ---- nb_vjp(): the adjoint of each stage, in reverse order ---- */
 
 /* Apply the adjoint of ROI, mask and point spread. sim->photons receives the cotangent of
- * the photons before the point spread; `bar` receives the cotangent of its width. */
+ * the photons before the point spread; `bar` receives the cotangents of fwhm and pixel
+ * size. */
 static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                            const nb_array *bar_image, nb_scene *bar)
 {
@@ -336,7 +341,8 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                 bar);
 }
 
-/* Apply the adjoint of backend_run(): dL/dx of the parameters goes to sim->gradient. */
+/* Write to sim->gradient the derivatives of L by the parameters. `bar` has the derivatives
+ * of L by the photons before the point spread. */
 static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *bar)
 {
@@ -355,7 +361,8 @@ void simulator_add_gradient(const nb_simulator *sim, double *bar_x)
     params_gather_f(&sim->params, sim->gradient.f, bar_x);
 }
 
-/* Add the part of the gradient that is due to the width of the point spread to bar_x. */
+/* Add to bar_x the part of the gradient that comes from the width of the point spread in
+ * pixels, which is fwhm over pixel size. */
 static void add_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
                        double *bar_x)
 {

@@ -1,7 +1,6 @@
 /*
- * api/add.c - nb_forward_add(), which adds an image to the caller's. The photons are
- * complete in the simulator's memory before the first is added, so that a call that fails
- * adds nothing.
+ * api/add.c - nb_forward_add(), which adds an image to the caller's image. All photons are
+ * computed before the first one is added, so that a call that fails adds nothing.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,9 +16,9 @@
 #include "gpu/driver/gpu_scene.h"
 #include "simulator.h"
 
-enum { AT_ONCE = 256 }; /* pixels */
+enum { AT_ONCE = 256 }; /* pixels that are added at once */
 
-/* Adds photons to n pixels of row s. */
+/* Add `factor` times the photons to the first n pixels of row s. */
 static void add_row(const nb_array *image, int s, int n, double factor,
                     const double *photons)
 {
@@ -34,8 +33,8 @@ static void add_row(const nb_array *image, int s, int n, double factor,
     }
 }
 
-/* Renders a dense image, whose photons have the bits of nb_forward() in every strategy, and
- * adds it. */
+/* Render a dense image, whose photons have the same bits as in nb_forward(), and add
+ * `factor` times these photons. */
 static nb_status add_rendered(nb_simulator *sim, const nb_scene *scene,
                               const struct phys_frame *frame, double factor,
                               const nb_array *image)
@@ -49,7 +48,8 @@ static nb_status add_rendered(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* Adds to a dense image on the device by a copy of it on the host. */
+/* Add to a dense image on the device: copy it to the host, add there, and copy the sum
+ * back. */
 static nb_status add_on_device(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame, double factor,
                                const nb_array *image)

@@ -1,7 +1,7 @@
 /*
- * api/batch.c - nb_forward_batch(), many images in one call. On a device the images of
- * small detectors are gathered and computed together (gpu/launch/image_batch.h); all others
- * are computed one after the other.
+ * api/batch.c - nb_forward_batch(), which computes many images in one call. On a device,
+ * images of small detectors are gathered and computed together (gpu/launch/image_batch.h).
+ * All other images are computed one by one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,14 +12,14 @@
 #include "base/floats.h"
 #include "simulator.h"
 
-/* A call whose images a device computes. */
+/* A call of nb_forward_batch(). */
 struct batch_call {
     nb_simulator *sim;
     int n;
-    const double *x; /* (n x nparam) or NULL */
+    const double *x; /* (n x nparam); NULL: the values of the scene */
     nb_array *image; /* (n) */
-    int first; /* the first image that is gathered */
-    struct gpu_batch *batch; /* the simulator's */
+    int first; /* number of the first gathered image; all before it are complete */
+    struct gpu_batch *batch; /* sim->device.batch, the gathered images */
 };
 
 static const double *row_of(const nb_simulator *sim, const double *x, int k)
@@ -27,7 +27,7 @@ static const double *row_of(const nb_simulator *sim, const double *x, int k)
     return x ? x + (size_t)k * sim->params.n : NULL;
 }
 
-/* Compute the images from number `first` up to, not including, `end` one by one. */
+/* Compute the images `first` to `end` - 1 one by one. */
 static nb_status forward_each(const struct batch_call *call, int first, int end)
 {
     nb_simulator *sim = call->sim;
@@ -57,7 +57,8 @@ static nb_status flush(struct batch_call *call)
     return batch->done ? NB_OK : forward_each(call, first, first + n);
 }
 
-/* Compute the gathered images, then return the failure that ended the gathering. */
+/* Compute the gathered images, then return `failed`, the error at the image after them,
+ * with its message. */
 static nb_status flush_failed(struct batch_call *call, nb_status failed)
 {
     nb_context *ctx = call->sim->ctx;
@@ -69,7 +70,7 @@ static nb_status flush_failed(struct batch_call *call, nb_status failed)
     return failed;
 }
 
-/* Gather the next image; if it does not fit beside the gathered ones, compute them
+/* Gather the next image. If it does not fit beside the gathered images, compute these
  * first. */
 static nb_status gather(struct batch_call *call)
 {
@@ -86,7 +87,7 @@ static nb_status gather(struct batch_call *call)
     return NB_OK;
 }
 
-/* Gather images as long as there is a device, and compute the rest one by one. */
+/* Gather and compute images while there is a device, then compute the rest one by one. */
 static nb_status forward_gathered(struct batch_call *call)
 {
     while (call->first < call->n && call->sim->device.scene.gpu) {

@@ -1,6 +1,6 @@
 /*
  * api/counts.c - nb_digitize(), which turns the photons of an image into the counts of a
- * detector, in place if the image is donated.
+ * detector. The counts may take the memory of an image that is donated (NB_DONATE).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,8 @@
 /*
- * api/create.c - making a simulator: it resolves the scene, adds up the sizes of the arrays
- * that every call needs, allocates them, and fills those that do not depend on x. They lie
- * in one arena, but lists of panels and lattices have arenas of their own. Later calls add
- * the other arenas of state.h when they first need them.
+ * api/create.c - nb_simulator_create(). It resolves the scene, adds up the sizes of the
+ * arrays that every call needs, allocates them in one arena, and fills the arrays that do
+ * not depend on x. Lists of panels and of lattices have arenas of their own. The other
+ * arenas in state.h are made by the first call that needs them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,7 @@
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
 
-/* The numbers of elements that the arena holds. */
+/* The lengths of the arrays in take_arrays(); 0 if an array is not needed. */
 struct sizes {
     size_t pixels, mask, boxes, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
@@ -30,7 +30,8 @@ struct sizes {
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
-    size_t n = 1; /* the first index past the last reflection */
+    /* one place after the box holds default_f too */
+    size_t n = 1;
 
     if (!hkl) return 0;
     for (size_t i = 0; i < hkl_box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
@@ -54,12 +55,13 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
-    /* the last element of the box is the default */
+    /* one more element, for default_f */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
     if (sim->params.n == 0) return n;
-    n.dense = params_dense(&sim->params) + 1; /* at least one element */
+    /* never 0, even if all free parameters are structure factors */
+    n.dense = params_dense(&sim->params) + 1;
     n.source_change = n.sources;
     n.rotations = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
@@ -76,7 +78,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     return n;
 }
 
-/* The sizes of the adjoint, with structure factors only where they may change. */
+/* Returns the sizes of the adjoint; `box` is 0 unless an F or default_f is free. */
 static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
 {
     const nb_scene *s = &sim->scene;
@@ -98,8 +100,8 @@ struct arrays {
     const struct sizes *sizes;
 };
 
-/* Take all arrays of a simulator, with their initial contents. The scene still points to
- * the caller's lists, which are copied. */
+/* Take all arrays of a simulator from an arena. Lists of the scene are copied from the
+ * caller's memory, to which the scene still points. */
 static void take_arrays(struct arena *arena, void *user)
 {
     const struct arrays *arrays = user;
@@ -159,7 +161,7 @@ static void list_unlisted(nb_simulator *sim, const struct sizes *n)
             sim->unlisted[sim->nunlisted++] = i;
 }
 
-/* Allocate all arrays in one block. */
+/* Allocate all arrays in one block, and list the places that hold default_f. */
 static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 {
     struct arrays arrays = {sim, n};
@@ -171,7 +173,8 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
     return NB_OK;
 }
 
-/* Make the point spread of images, or of the largest panel. */
+/* Make the point spread for images as large as the largest panel, with a default radius for
+ * the smallest pixels. */
 static nb_status make_psf(nb_simulator *sim)
 {
     nb_psf *psf = &sim->scene.psf;
@@ -191,8 +194,8 @@ static nb_status make_psf(nb_simulator *sim)
     return psf_create(sim->ctx, psf, nslow, nfast, &sim->psf);
 }
 
-/* List the pixels that are rendered. With a point spread, also list the pixels around them
- * and under the mask that spread light to them. */
+/* List the pixels that are rendered in sim->window. With a point spread, sim->lit also has
+ * the pixels around them and under the mask that spread light to them. */
 static nb_status make_windows(nb_simulator *sim)
 {
     struct window_pixels pixels = window_pixels_of(&sim->scene.detector);
@@ -208,7 +211,8 @@ static nb_status make_windows(nb_simulator *sim)
 }
 
 /* Point the scene to the simulator's copy of the reflections, so that the caller may free
- * its list. Without free parameters the default may be listed as well. */
+ * its list. If a parameter is free, the copy has NaN where nothing is listed; otherwise it
+ * may have default_f there. */
 static void keep_reflections(nb_simulator *sim, const struct sizes *n)
 {
     const nb_hkl *hkl = sim->scene.crystal.hkl;
@@ -223,7 +227,7 @@ static void keep_reflections(nb_simulator *sim, const struct sizes *n)
     sim->scene.crystal.hkl = &sim->hkl;
 }
 
-/* Returns the largest |F| that is listed and not free. */
+/* Returns the largest |F| among listed reflections that are not free parameters. */
 static double largest_fixed(const nb_simulator *sim)
 {
     const struct params_f *f = &sim->params.f;
@@ -237,15 +241,17 @@ static double largest_fixed(const nb_simulator *sim)
     return largest;
 }
 
-/* Returns the number of samples of the rendered pixels. */
+/* Returns the number of samples in the rendered pixels, for one source and one
+ * orientation. */
 static double samples_of(const nb_simulator *sim, const struct phys_frame *frame)
 {
     return (double)sim->window.count * frame->nlayers * frame->oversample
            * frame->oversample;
 }
 
-/* Returns the number of samples whose spots may all lie in the rendered pixels: with boxes,
- * which lie around spots, all samples of the detector. */
+/* Returns the number of samples among which the strategy spots has to find the spots. Boxes
+ * lie around spots, so that a few rendered pixels may have all spots of the detector; then
+ * all samples of the detector count. */
 static double samples_around(const nb_simulator *sim, const struct phys_frame *frame)
 {
     const struct window *w = &sim->window;
@@ -270,7 +276,7 @@ static void free_spots(nb_simulator *sim)
     }
 }
 
-/* Make the workspaces of all lattices. */
+/* Make the workspaces of the strategies spots and continuous, one of each for a lattice. */
 static nb_status make_spots(nb_simulator *sim, size_t lattices)
 {
     sim->spots = calloc(lattices, sizeof *sim->spots);
@@ -282,8 +288,8 @@ static nb_status make_spots(nb_simulator *sim, size_t lattices)
     return NB_OK;
 }
 
-/* Copy the panels and groups of the detector, which scene_resolve() completes. Lists that
- * it will refuse are left to it. */
+/* Copy the panels and groups of the detector, because scene_resolve() completes them. Lists
+ * that scene_resolve() will refuse are not copied. */
 static nb_status take_panels(nb_simulator *sim)
 {
     nb_detector *d = &sim->scene.detector;
@@ -303,7 +309,7 @@ static nb_status take_panels(nb_simulator *sim)
     return fail_memory(sim->ctx, "a simulator");
 }
 
-/* Copy the further lattices, which scene_resolve() completes, too. */
+/* Copy the further lattices of the crystal, because scene_resolve() completes them. */
 static nb_status take_lattices(nb_simulator *sim)
 {
     nb_crystal *c = &sim->scene.crystal;
@@ -343,8 +349,10 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->spec = specialize_scene(scene);
     keep_reflections(sim, &n);
     if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
-    window_set_mask(&sim->window, scene->detector.mask); /* the simulator's copy */
-    /* An invalid scene is refused here, not at the first image. */
+    /* now points to the simulator's copy */
+    window_set_mask(&sim->window, scene->detector.mask);
+    /* The first frame is derived here, so that an invalid scene is refused now and not at
+     * the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, frame, detector_panels(&scene->detector), sim->spec,
                     samples_of(sim, frame), samples_around(sim, frame));

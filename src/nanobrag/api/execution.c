@@ -1,6 +1,6 @@
 /*
- * api/execution.c - how the calls of a simulator are executed: the stream of its device,
- * and the work of compiled mode.
+ * api/execution.c - how the calls of a simulator are executed: nb_simulator_set_stream(),
+ * and the reports on compiled mode.
  *
  * SPDX-License-Identifier: MIT
  */

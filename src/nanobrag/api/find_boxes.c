@@ -1,5 +1,5 @@
 /*
- * api/find_boxes.c - nb_simulator_boxes(), boxes of pixels around the brightest
+ * api/find_boxes.c - nb_simulator_boxes(), which puts boxes of pixels around the brightest
  * reflections.
  *
  * SPDX-License-Identifier: MIT
@@ -14,7 +14,8 @@
 #include "base/floats.h"
 #include "kernels/spots/brightest.h"
 
-/* Returns 1 if a reflection lies on a pixel of the ROI of its panel that is not masked. */
+/* Returns 1 if the centre of a reflection lies in the ROI of its panel, on a pixel that is
+ * not masked. */
 static int is_inside(const struct window *w, const struct bright *bright)
 {
     const int f = (int)bright->fast, s = (int)bright->slow;
@@ -23,8 +24,10 @@ static int is_inside(const struct window *w, const struct bright *bright)
            && (!w->mask || w->mask[(size_t)s * (size_t)w->stride + (size_t)f]);
 }
 
-/* Writes the first pixel and the end of an edge around a place on a panel, cut to the
- * panel's n pixels. Both count in the image, where the panel begins at `begin`. */
+/* Writes the first pixel (box[0]) and the end (box[1]) of an edge of `edge` pixels around a
+ * place on a panel, cut to the panel's n pixels. `place` counts from the first pixel of the
+ * panel; the results count from the first pixel of the image, in which the panel begins at
+ * `begin`. */
 static void write_edge(double place, int edge, int n, int begin, int *box)
 {
     const double first = floor(place - 0.5 * edge + 0.5);
@@ -41,7 +44,8 @@ static int brighter(const void *left, const void *right)
     return (a->found > b->found) - (a->found < b->found);
 }
 
-/* Adds the reflections of a lattice to a list. */
+/* Appends the reflections of a lattice to a list, with brightnesses in photons, so that
+ * lattices compare. */
 static nb_status add_lattice(nb_simulator *sim, const struct job *job, struct bright **list,
                              size_t *n)
 {
@@ -61,8 +65,8 @@ static nb_status add_lattice(nb_simulator *sim, const struct job *job, struct br
     return all ? NB_OK : fail_memory(sim->ctx, "a list of spots");
 }
 
-/* Finds the reflections of all lattices, the brightest first. The caller frees *list, also
- * after a failure. */
+/* Finds the reflections of all lattices, sorted by brightness from the brightest on. The
+ * caller frees *list, also after a failure. */
 static nb_status find_all(nb_simulator *sim, const struct job *job, struct bright **list,
                           size_t *n)
 {

@@ -1,14 +1,14 @@
 /*
- * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting: the stages of simulator.c,
- * followed by a loss.
+ * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting. They run the stages of
+ * simulator.c, followed by a loss:
  *
  *   x -> scene -> frame -> photons -> loss
  *
  * A gradient is one adjoint: the photons of each tile turn into cotangents as soon as they
- * are known (kernels/derivatives/adjoint.c). A normal matrix is summed from the rows of the
- * Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread, several
- * lattices, the adjoint of NB_STRATEGY_SPOTS and planes of background
- * (kernels/planes/planes.h) need the whole image before the backward pass.
+ * are computed (kernels/derivatives/adjoint.c). A normal matrix is summed from the Jacobian
+ * of each tile (kernels/derivatives/normal.c). The whole image is needed before the
+ * backward pass only with a point spread, with several lattices, in the adjoint of
+ * NB_STRATEGY_SPOTS, and with planes of background (kernels/planes/planes.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,8 +24,8 @@
 
 /* ---- the normal matrix ---- */
 
-/* Add the sums to the arrays that the caller asked for: dense parameters and structure
- * factors, in the order of x. */
+/* Add the sums of a normal matrix to the caller's arrays that are not NULL. `diagonal` and
+ * `gradient` have one element for each parameter, in the order of x. */
 static void deliver_normal(const nb_simulator *sim, const struct normal_sums *sums,
                            const nb_normal *out)
 {
@@ -47,8 +47,7 @@ static void deliver_normal(const nb_simulator *sim, const struct normal_sums *su
     }
 }
 
-/* Add the results that `out` requests, unless the value of the objective is not a
- * number. */
+/* Set *value to the objective and, if it is finite, add the results that `out` requests. */
 static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame,
                             const struct objective_terms *objective, double *value,
@@ -97,8 +96,9 @@ static nb_status check_value(const nb_simulator *sim, double value)
                 "pixel has no variance");
 }
 
-/* Derives the frame at x for a loss. A finite x without a frame is no error of the caller:
- * a fit may try such a step. */
+/* Derives the frame at x for a loss. If no frame exists at a finite x, such as one of an
+ * impossible unit cell, the value is infinite and the status NB_ERR_DOMAIN: a fit may try
+ * such a step. */
 static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *scene,
                                 const struct phys_frame **frame, double *value)
 {
@@ -110,10 +110,11 @@ static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *sc
     for (size_t i = 0; i < sim->params.n; i++)
         if (isnan(x[i])) return status;
     *value = INFINITY;
-    return NB_ERR_DOMAIN; /* the message is set already */
+    return NB_ERR_DOMAIN; /* simulator_frame() has set the message */
 }
 
-/* Compute the value from a whole image, and the gradient too unless it is NULL. */
+/* Compute the loss from a whole image and, unless `gradient` is NULL, add the gradient to
+ * it. */
 static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame,
                                const struct objective_terms *terms, double *value,
@@ -154,12 +155,12 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* If the observed image is the cause of a loss that is not a number, say so in the
- * message. */
+/* If the loss is not finite because a pixel of the observed image is not, return an error
+ * that names this pixel. */
 static nb_status blame_observed(const nb_simulator *sim, const nb_array *observed,
                                 nb_status status)
 {
-    if (array_is_on_device(observed)) return status; /* the host cannot read it */
+    if (array_is_on_device(observed)) return status; /* the host cannot read the array */
     for (int s = sim->window.roi[2]; s < sim->window.roi[3]; s++)
         for (int f = sim->window.roi[0]; f < sim->window.roi[1]; f++)
             if (window_shows(&sim->window, s, f) && !isfinite(array_get(observed, s, f)))
@@ -180,7 +181,7 @@ static int derives(const nb_normal *out)
     return wants_matrix(out) || (out && out->gradient);
 }
 
-/* Compute the value, and add the requested derivatives. */
+/* Compute the loss, and add the derivatives that `out` requests. */
 static nb_status loss_of(nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame,
                          const struct objective_terms *objective, double *value,

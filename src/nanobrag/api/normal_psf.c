@@ -1,9 +1,9 @@
 /*
- * normal_psf.c - see normal_psf.h. A point spread carries the derivatives of one tile into
- * the next, so each column of the Jacobian is a whole image that is spread before it is
- * multiplied. The columns of the dense parameters are saved for the ROI, in memory that is
- * freed with the call; the columns of structure factors are computed a few at a time and
- * dropped.
+ * normal_psf.c - the normal matrix of an image with a point spread. A point spread carries
+ * the derivatives of one tile into the next, so each column of the Jacobian is a whole
+ * image that is spread before it is multiplied. The columns of the dense parameters are
+ * saved for the ROI, in memory that is freed at the end of the call. The columns of
+ * structure factors are computed a few at a time and dropped.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,24 +16,29 @@
 #include "base/context.h"
 #include "simulator.h"
 
-/* Columns that one pass over the samples computes. */
+/* Number of columns that one pass over the samples computes. */
 enum { COLUMNS = 4 };
 
 struct spread {
     nb_simulator *sim;
     const nb_scene *scene;
     const struct phys_frame *frame;
-    size_t pixels, roi, dense; /* pixels of an image, pixels of its ROI, dense parameters */
-    struct arena memory; /* memory of the members below; it lives as long as the call */
-    double *bar, *weight, *weighted; /* (roi) */
-    double *saved; /* ((dense + 1) x roi), the last for a structure factor */
-    double *image; /* (COLUMNS x pixels) */
-    double *dx; /* (COLUMNS x nparam) */
-    const struct planes *planes; /* to be eliminated; NULL: none */
-    nb_normal found; /* this call's sums, before they are added to the caller's */
+    /* pixels of an image, pixels of its ROI, number of dense parameters */
+    size_t pixels, roi, dense;
+    struct arena memory; /* holds the arrays below; freed at the end of the call */
+    /* (roi) dL/dp, curvature of L, curvature times a column */
+    double *bar, *weight, *weighted;
+    /* ((dense + 1) x roi) columns of the dense parameters, then one of a structure
+     * factor */
+    double *saved;
+    double *image; /* (COLUMNS x pixels) columns before they are cropped */
+    double *dx; /* (COLUMNS x nparam) the direction of each column */
+    const struct planes *planes; /* planes of background, to be eliminated; NULL: none */
+    /* sums of this call, which are added to the caller's arrays at its end */
+    nb_normal found;
 };
 
-/* Allocate the workspace, all 0. */
+/* Allocate the arrays of a struct spread, all 0. */
 static nb_status make(struct spread *w)
 {
     const size_t nparam = w->sim->params.n, nf = w->sim->params.f.n;
@@ -68,8 +73,8 @@ static void crop(const struct spread *w, const double *image, double *out)
                width * sizeof *out);
 }
 
-/* Write dL/dp and the curvature of L for each pixel p of the ROI, 0 where none is rendered,
- * and return L. */
+/* Write dL/dp to w->bar and the curvature of L to w->weight for each rendered pixel p of
+ * the ROI; other pixels keep 0. Returns L. */
 static double weigh(const struct spread *w, const struct objective *objective,
                     const double *photons)
 {
@@ -97,7 +102,8 @@ static double product(size_t n, const double *a, const double *b)
     return sum;
 }
 
-/* Compute the columns of the Jacobian for the n parameters with the numbers `which`. */
+/* Compute n columns of the Jacobian, for the parameters with the numbers `which`, in
+ * w->image. */
 static nb_status find_columns(const struct spread *w, int n, const size_t *which)
 {
     const struct window *window = &w->sim->window;
@@ -112,8 +118,8 @@ static nb_status find_columns(const struct spread *w, int n, const size_t *which
     return simulator_changes(w->sim, w->scene, w->frame, n, w->dx, change);
 }
 
-/* Add the terms of a column to gradient and diagonal; the weighted column stays in
- * w->weighted. */
+/* Compute the elements of gradient and diagonal that belong to a column. The column times
+ * the curvatures stays in w->weighted. */
 static void add_column(const struct spread *w, size_t which, const double *column)
 {
     for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
@@ -139,7 +145,8 @@ static void add_coupling(const struct spread *w, size_t f)
             product(w->roi, w->weighted, w->saved + k * w->roi);
 }
 
-/* Add the columns of all dense parameters, or with `of_f` of all structure factors. */
+/* Compute the columns and their elements: of all dense parameters, or of all structure
+ * factors if of_f is 1. */
 static nb_status add_columns(const struct spread *w, int of_f)
 {
     const struct params *params = &w->sim->params;
@@ -177,7 +184,8 @@ static int runs_of(size_t columns)
     return (int)((columns + COLUMNS - 1) / COLUMNS);
 }
 
-/* Compute the value and, unless it is not a number, this call's sums. */
+/* Compute the value of the objective and, if it is finite, the sums of this call; those of
+ * structure factors only if of_f is 1. */
 static nb_status find_sums(struct spread *w, const struct objective_terms *terms, int of_f,
                            double *value)
 {
@@ -191,7 +199,7 @@ static nb_status find_sums(struct spread *w, const struct objective_terms *terms
     if (of.planes) objective_settle(&of, sim->photons, 0);
     *value = weigh(w, &of.objective, sim->photons);
     if (of.planes) NB_TRY(objective_settled(sim, &of, value));
-    if (!isfinite(*value)) return NB_OK; /* reported by the caller */
+    if (!isfinite(*value)) return NB_OK; /* the caller reports it */
     NB_TRY(simulator_unspread(sim, w->scene, w->frame));
     NB_TRY(add_columns(w, 0));
     return of_f ? add_columns(w, 1) : NB_OK;

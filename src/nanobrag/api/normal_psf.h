@@ -1,5 +1,5 @@
 /*
- * normal_psf.h - the normal matrix of an image with a point spread.
+ * normal_psf.h - the normal matrix J^T W J of an image with a point spread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,9 +8,8 @@
 
 #include "backend/backend.h"
 
-/* Set *value and add the results that `out` requests, as nb_loss() does. Errors: as
- * nb_forward().
- */
+/* Set *value to the objective and, if it is finite, add the results that `out` requests, as
+ * nb_loss() does. Errors: those that nb_forward() returns. */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
                      const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out);

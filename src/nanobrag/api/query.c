@@ -1,6 +1,6 @@
 /*
- * api/query.c - the reports of a simulator besides images: its parameters, its resolved
- * scene, the terms of one pixel, and the statistics of an image.
+ * api/query.c - the calls that report on a simulator: its parameters, its resolved scene,
+ * the terms of one pixel, and the statistics of an image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -95,8 +95,8 @@ nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x, nb_sce
     (void)params_write_f(&sim->params, x, sim->listed, NULL);
     if (!x) return NB_OK;
     params_unpack(&sim->params, x, &sim->resolved, out);
-    /* counts are fixed, so the steps follow the ranges; a phi that is integrated has none
-     */
+    /* The numbers of steps are fixed, so their lengths follow the ranges. The length is 0
+     * if phi is integrated. */
     if (out->scan.step != 0) out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
     for (int i = 0; i < 2; i++)
         out->beam.divergence_step[i] =
@@ -271,7 +271,8 @@ nb_status nb_simulator_trace(nb_simulator *sim, const double *x, int panel, int 
     return NB_OK;
 }
 
-/* Returns the solid angle of the rendered pixels of panel i of the job of an image. */
+/* Returns the solid angle of the rendered pixels of panel i, in steradian. `job` renders
+ * the whole image. */
 static double solid_angle_of_panel(const nb_simulator *sim, const struct job *job, int i)
 {
     const struct job panel = job_of_panel(job, i);
@@ -308,17 +309,19 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
         at[1] -= panel->fast0;
     }
     sub = panels_pixel(&scene.detector, out->max_panel) / frame->oversample;
-    if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
+    /* The place of a maximum is the centre of its pixel's last sub-pixel. */
+    if (at[0] >= 0) {
         out->max_slow = sub * ((at[0] + 1.0) * frame->oversample - 0.5);
         out->max_fast = sub * ((at[1] + 1.0) * frame->oversample - 0.5);
     }
     job = simulator_job(sim, &scene, frame, NULL);
-    /* without the margin for a point spread */
+    /* Pixels of the margin for a point spread do not count. */
     job.window = &sim->window;
     out->solid_angle = 0;
     for (int i = 0; i < window_panels(&sim->window); i++)
         out->solid_angle += solid_angle_of_panel(sim, &job, i);
-    /* nanoBragg divides by sources x phi steps x domains, but not by layers */
+    /* nanoBragg sums over all steps, then divides by sources x phi steps x domains, but not
+     * by layers. */
     if (quirk)
         out->solid_angle *= frame->nlayers / ((double)frame->nsource * frame->norientation);
     return NB_OK;

@@ -1,6 +1,6 @@
 /*
- * backend/arrays.c - checks on where the caller's arrays are: on the host, or on the device
- * that computes, which reads and writes them in place.
+ * backend/arrays.c - checks of the places of the caller's arrays. An array lies in host
+ * memory, or on the device that computes, whose kernels then use it in place.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -125,8 +125,9 @@ nb_status backend_check_on_host(const nb_simulator *sim,
 
 /* ---- arrays of nb_digitize() ---- */
 
-/* Returns a copy of the image (NULL for none) that is not marked as donated: the image is
- * donated only once the counts are known to be valid. */
+/* Returns the image (may be NULL) without the flag NB_DONATE, which the checks of an image
+ * would report as unused. Whether it can be donated is decided once the counts are known to
+ * be valid. */
 static const nb_array *without_donation(const nb_array *image, nb_array *copy)
 {
     if (!image) return NULL;
@@ -135,7 +136,7 @@ static const nb_array *without_donation(const nb_array *image, nb_array *copy)
     return copy;
 }
 
-/* Returns NB_OK if both arrays are on the device and do not overlap. */
+/* Returns NB_OK if image and counts are valid, both on the device, and do not overlap. */
 static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer *how,
                                      const nb_array *image, const nb_array *counts,
                                      int *in_place)

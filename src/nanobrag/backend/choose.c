@@ -1,6 +1,6 @@
 /*
- * backend/choose.c - the choice between the host and a device that the context opens, by
- * estimates of how long each would take.
+ * backend/choose.c - the choice between the host and a CUDA device, by estimates of how
+ * long each would take for an image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,11 +11,12 @@
 #include "base/context.h"
 #include "base/log.h"
 
-/* Samples per second of a core. They are assumed, not measured. */
+/* Samples per second of a core, in float and in double; assumed, not measured. */
 static const double core_single = 5e8, core_double = 2.5e8;
-/* seconds of each call on a device, for copies and launches */
+/* Seconds that each call on a device takes for copies and launches. */
 static const double fixed = 1e-3;
-static const double worth = 2; /* least speed of a device, over the host's */
+/* a device is chosen if it is this many times as fast as the host */
+static const double worth = 2;
 
 static void stay(nb_simulator *sim, const char *why)
 {
@@ -23,8 +24,8 @@ static void stay(nb_simulator *sim, const char *why)
     (void)snprintf(sim->device.why, sizeof sim->device.why, "%s", why);
 }
 
-/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu;
- * *passing becomes 1 if the reason is a lack of memory, which may pass. */
+/* Returns the context's device, which is opened once, or NULL with the reason in
+ * ctx->no_gpu. *passing becomes 1 if the reason is a lack of memory, which may not last. */
 static struct gpu *open_gpu(nb_context *ctx, int *passing)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
@@ -41,7 +42,7 @@ static struct gpu *open_gpu(nb_context *ctx, int *passing)
     return ctx->gpu;
 }
 
-/* Returns why images stay on the host whatever the device, or NULL. */
+/* Returns why images are computed on the host, whatever the device; NULL: no reason. */
 static const char *needs_host(const nb_simulator *sim)
 {
     if (sim->policy.strategy == NB_STRATEGY_REFERENCE)
@@ -54,7 +55,8 @@ static const char *needs_host(const nb_simulator *sim)
     return NULL;
 }
 
-/* Returns 1 if a device is enough faster than the host; `out` explains it in one clause. */
+/* Returns 1 if a device is at least `worth` times as fast as the host. `out` receives both
+ * estimates, in words. */
 static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
                        double samples, const struct gpu_properties *properties, char *out,
                        size_t n)
@@ -86,8 +88,8 @@ static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
     (void)snprintf(d->why, sizeof d->why, "%s", why);
 }
 
-/* Report that the requested device does not compute. Errors: NB_ERR_UNSUPPORTED with
- * NANOBRAG_STRICT=1. */
+/* Let the host compute, for the reason `why`. This is reported if the caller asked for a
+ * device. Errors: NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 static nb_status go_without(nb_simulator *sim, int asked, const char *why)
 {
     nb_context *ctx = sim->ctx;
@@ -138,7 +140,7 @@ nb_status backend_lose_device(nb_simulator *sim)
     char words[CONTEXT_MESSAGE / 2];
 
     (void)snprintf(words, sizeof words, "%.400s", ctx->message);
-    /* keeps other simulators from trying the device */
+    /* With a reason in no_gpu, other simulators of the context do not open the device. */
     (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words);
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;

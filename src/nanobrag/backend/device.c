@@ -1,5 +1,5 @@
 /*
- * backend/device.c - the operations on a device: images, and the value of a loss.
+ * backend/device.c - the operations of a device on images and on the value of a loss.
  * Derivatives and counts are in device_derivatives.c and device_counts.c.
  *
  * SPDX-License-Identifier: MIT

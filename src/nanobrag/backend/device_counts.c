@@ -1,7 +1,6 @@
 /*
  * backend/device_counts.c - nb_digitize() on the device that computes a simulator's images.
- * Its counts and sums have the same bits as the host's, so the choice does not change
- * results.
+ * Counts and sums have the same bits as on the host, so the choice does not change results.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,9 +10,10 @@
 #include "gpu/count.h"
 #include "image/digitize.h"
 
-/* Estimated seconds of a draw on a core (measured: 1.6e-8 to 6e-8 for means from 0.1 to
- * 1e10), bytes per second between host and device, and seconds of a call on the device; the
- * host is used unless a device is `worth` times as fast. */
+/* Estimates for the choice. draw: seconds of a random number on a core (measured: 1.6e-8 to
+ * 6e-8 for means from 0.1 to 1e10). copied: bytes per second between host and device.
+ * fixed: seconds of a call on the device. worth: the device is chosen if it is this many
+ * times as fast. */
 static const double draw = 4e-8, copied = 5e9, fixed = 1e-3, worth = 2;
 
 static struct gpu_counting counting_of(const nb_simulator *sim, const nb_digitizer *how)

@@ -1,7 +1,7 @@
 /*
- * backend/device_derivatives.c - derivatives on a simulator's device. A device sums the
- * inner product of the photons' cotangent with the tangent along each parameter, so its
- * result is a gradient already, where the host's is a cotangent of the frame.
+ * backend/device_derivatives.c - derivatives on a simulator's device. A device takes the
+ * inner product of the photons' cotangent with the photons' tangent along each parameter.
+ * So its result is dL/dx, where the host's kernels return a cotangent of the frame.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,8 @@ static int wants_f(const nb_simulator *sim)
     return sim->params.f.n > 0 || sim->nunlisted > 0;
 }
 
-/* Returns 1 if one of n tangents changes structure factors, free ones or default_f. */
+/* Returns 1 if one of the first n tangents of sim->tangents changes a structure factor,
+ * which is a free F or default_f. */
 static int changes_f(const nb_simulator *sim, int n)
 {
     const struct tangents_work *t = &sim->tangents;
@@ -46,13 +47,14 @@ struct gpu_loss_job device_target(const nb_target *target)
     return job;
 }
 
-/* Take a tangent of the frame for each parameter that is not a structure factor. */
+/* Take the tangents of the frame along each dense parameter from an arena. */
 static void take_tangents(struct arena *arena, void *user)
 {
     nb_simulator *sim = user;
     struct jacobian_sizes n = simulator_jacobian_sizes(sim, params_dense(&sim->params), 0);
 
-    n.f = n.box = n.by_pixel = n.threads = 0; /* only the lists are needed */
+    /* no workspace, only the tangents and their lists */
+    n.f = n.box = n.by_pixel = n.threads = 0;
     jacobian_take(arena, &n, &sim->device.tangents);
 }
 
@@ -71,7 +73,8 @@ static const struct panel_tangents *panels_of(const nb_simulator *sim,
     return sim->window.npanel > 0 ? work->panel : NULL;
 }
 
-/* Describe the objective of a request and the tangents of all parameters for the device. */
+/* Describe the objective of a request and the tangents along all dense parameters to the
+ * device. */
 static nb_status find_job(const struct request *r, struct gpu_derivatives_job *out)
 {
     const struct objective_terms *of = &r->objective;
@@ -162,8 +165,9 @@ nb_status device_normal(struct request *r)
     return NB_OK;
 }
 
-/* Choose the memory for the tangents of the photons: the caller's images where they are in
- * double, else workspace that only grows. Returns 0 if there is no memory. */
+/* Find memory for the tangents of the photons: the caller's images where they are dense
+ * float64, else a workspace that keeps its largest size. Returns 0 if there is no
+ * memory. */
 static int find_images(const struct request *r, double **change)
 {
     nb_simulator *sim = r->sim;

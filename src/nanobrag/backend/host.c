@@ -1,6 +1,6 @@
 /*
- * backend/host.c - the operations on the host: reflection by reflection (spots), in lanes,
- * or by the reference kernel, as the simulator's strategy says.
+ * backend/host.c - the operations on the host, by the simulator's strategy: spots
+ * (reflection by reflection), lanes, or the reference kernel.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,14 +16,14 @@
 
 /* ---- images ---- */
 
-/* Returns 1 if there are too many spots at this x and the strategy was left open, so that
- * lanes take over. */
+/* Returns 1 if lanes have to take over from spots: the spots at this x need too much
+ * memory, and the strategy was chosen automatically. */
 static int needs_lanes(const nb_simulator *sim, nb_status status)
 {
     return status == NB_ERR_MEMORY && sim->policy.automatic;
 }
 
-/* Computes the image of lattice l alone; the job is its own. */
+/* Computes the image of lattice l alone. `job` renders this lattice only. */
 static nb_status lattice_image(nb_simulator *sim, struct progress *progress,
                                const struct job *job, int l)
 {
@@ -53,7 +53,7 @@ static nb_status all_lattices(nb_simulator *sim, struct progress *progress,
     return NB_OK;
 }
 
-/* Computes the image of a job with a plan. */
+/* Finds the plan of an image and computes the image, summed over all lattices. */
 static nb_status run_image(struct request *r, struct job *job)
 {
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, job));
@@ -65,7 +65,9 @@ static nb_status host_forward(struct request *r)
     struct job job = simulator_job(r->sim, r->scene, r->frame, r->photons);
 
     job.packed = r->packed;
-    job.dark = job.lattices > 1 ? NULL : r->dark; /* tiles must be dark in all lattices */
+    /* With several lattices, a tile that one lattice leaves dark may have photons from
+     * another. */
+    job.dark = job.lattices > 1 ? NULL : r->dark;
     return run_image(r, &job);
 }
 
@@ -86,8 +88,8 @@ static nb_status host_loss(struct request *r)
     return NB_OK;
 }
 
-/* Settles an objective with planes by an image in the photons of a job, which are packed.
- * From then on its cotangents are known. */
+/* Fits the planes of an objective to the packed photons of a job. From then on the
+ * cotangents are fixed numbers. */
 static void settle_by_image(const struct job *image, struct host_objective *of)
 {
     objective_settle(of, image->photons, 1);
@@ -95,7 +97,8 @@ static void settle_by_image(const struct job *image, struct host_objective *of)
     of->objective.linear = 1;
 }
 
-/* Settles an objective with planes before a pass that computes derivatives tile by tile. */
+/* Computes an image and fits the planes of an objective to it, before a pass that computes
+ * derivatives tile by tile. */
 static nb_status settle_before(struct request *r, struct host_objective *of)
 {
     nb_simulator *sim = r->sim;
@@ -141,14 +144,15 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
 
         if (!needs_lanes(sim, status)) return status;
     }
-    if (objective->settle) { /* the spots strategy does this by itself */
+    if (objective->settle) { /* the spots strategy calls settle() itself */
         NB_TRY(tiles_forward(progress, kernels, job));
         settle_by_image(job, call->of);
     }
     return adjoint_run(progress, kernels, job, objective, &sim->adjoint, NULL);
 }
 
-/* Adds the gradient of a lattice, whose adjoint `job` computes. */
+/* Runs the adjoint for lattice l and adds the lattice's gradient. `job` renders this
+ * lattice only. */
 static nb_status lattice_adjoint(struct request *r, struct adjoint_call *call, int l,
                                  struct job job)
 {
@@ -165,8 +169,8 @@ static nb_status lattice_adjoint(struct request *r, struct adjoint_call *call, i
     return NB_OK;
 }
 
-/* With several lattices the objective is linear: api/loss.c turns any other objective into
- * its cotangents first. */
+/* Computes dL/dx. With several lattices the objective is always linear, because api/loss.c
+ * first turns every other objective into cotangents of the photons. */
 static nb_status host_adjoint(struct request *r)
 {
     nb_simulator *sim = r->sim;
@@ -187,7 +191,7 @@ static nb_status host_adjoint(struct request *r)
 
 struct jacobian_call {
     nb_simulator *sim;
-    int n; /* the number of tangents in `work` that are used */
+    int n; /* number of tangents of `work` that are computed */
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
 };
@@ -221,8 +225,8 @@ static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
     return run_jacobian(call, &r->sim->progress, &job, call->reader);
 }
 
-/* Compute the tangent of a tile's photons along direction k of its panel, with its
- * structure factors. */
+/* Compute the derivatives of a tile's photons along tangent k of its panel, including the
+ * changes of structure factors. */
 static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacobian,
                       size_t k, double *change)
 {
@@ -326,7 +330,7 @@ static nb_status host_normal(struct request *r)
     return of.planes ? objective_settled(sim, &of, &r->value) : NB_OK;
 }
 
-/* it has no batch: its images are computed one by one */
+/* There is no BACKEND_BATCH, so that the caller computes image by image. */
 const struct backend backend_host = {
     .operations = {[BACKEND_FORWARD] = {host_forward, NULL},
                    [BACKEND_ADJOINT] = {host_adjoint, NULL},

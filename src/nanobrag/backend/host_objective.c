@@ -1,6 +1,6 @@
 /*
- * backend/host_objective.c - the derivatives of an objective at each pixel, as the
- * host's kernels read them. The device has the same formulas in gpu/text/.
+ * backend/host_objective.c - an objective and its derivatives at each pixel, as the host's
+ * kernels read them. The device has the same formulas in gpu/text/.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -83,7 +83,7 @@ static double row_of_planes(const void *user, size_t first, int n, const double 
     return 0;
 }
 
-/* ---- planes ---- */
+/* ---- planes of background ---- */
 
 void objective_settle(const struct host_objective *of, const double *photons, int packed)
 {
@@ -138,7 +138,7 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
         out->objective.ahead = target_ahead;
 }
 
-/* Replaces the photons of row s by their cotangents. Returns the contribution to L. */
+/* Replaces the photons of row s by dL/dphotons. Returns the row's contribution to L. */
 static double objective_of_row(const struct window *w, const struct objective *objective,
                                int s, double *photons)
 {
@@ -165,7 +165,8 @@ static double objective_of_row(const struct window *w, const struct objective *o
     return sum;
 }
 
-/* The sums of CHUNKS chunks are added in order, for any number of threads. */
+/* Rows or tiles are summed in CHUNKS chunks, and the chunks in order, so that any number of
+ * threads gives the same bits. */
 enum { CHUNKS = 64 };
 
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,

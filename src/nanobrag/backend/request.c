@@ -1,7 +1,6 @@
 /*
- * backend/request.c - runs a request on a simulator's device, or else on the host: the only
- * place that decides whether the host takes over, and that reports why, once for each
- * reason.
+ * backend/request.c - runs a request on a simulator's device, or else on the host. Only
+ * this file decides whether the host takes over, and it reports each reason once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +23,7 @@ static int is_off(const nb_simulator *sim)
     return context_compile(sim->ctx) == NB_COMPILE_OFF;
 }
 
-/* Returns 1 if a reason was not reported before, and marks it as reported. */
+/* Returns 1 if a reason was not reported before, and notes that it is reported now. */
 static int is_new(struct device *d, const char *why)
 {
     const uint64_t hash = plan_hash(why, strlen(why));
@@ -39,9 +38,9 @@ static int is_new(struct device *d, const char *why)
     return 0;
 }
 
-/* Note that the host computes derivatives, and report each reason once. With `counted` it
- * is not counted as a fallback (again). Only a caller who asked for a device by name can
- * make it an error. */
+/* Let the host compute derivatives, for the reason `why`, and report each reason once. If
+ * `counted` is 1, this fallback has been counted already. It is an error only if the caller
+ * asked for a device by name and NANOBRAG_STRICT=1. */
 static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;
@@ -66,7 +65,8 @@ const char *backend_derivatives_why(const nb_simulator *sim)
     return sim->device.derivatives_why[0] ? sim->device.derivatives_why : NULL;
 }
 
-/* Returns 1 if the host can and may compute a request after the device failed. */
+/* Returns 1 if the host can and may compute a request after the device returned
+ * `status`. */
 static int host_may(const struct request *r, nb_status status)
 {
     const int insists = r->sim->ctx->env.strict && r->sim->ctx->device == NB_DEVICE_CUDA;
@@ -74,13 +74,14 @@ static int host_may(const struct request *r, nb_status status)
     if (array_is_on_device(r->output) || array_is_on_device(r->counts)) return 0;
     if (r->batch && r->batch->on_device) return 0;
     if (r->refused) return 1;
-    if (!r->started) return 0; /* the error is not the device's */
+    if (!r->started) return 0; /* the error is not due to the device */
     if (derives(r) && status == NB_ERR_UNSUPPORTED) return !insists;
     return status == NB_ERR_DEVICE || status == NB_ERR_MEMORY;
 }
 
-/* Leave this call to the host because the device's memory is full. Other programs that
- * share it may free memory, so the next call tries again and sends everything anew. */
+/* Let the host compute this call because the device's memory is full. Other programs on the
+ * device may free memory, so the next call tries the device again, and uploads all data
+ * again. */
 static nb_status lack_memory(nb_simulator *sim)
 {
     static const char reason[] = "out of memory";
@@ -98,7 +99,8 @@ static nb_status lack_memory(nb_simulator *sim)
     return NB_OK;
 }
 
-/* React to a device that failed at a request; its message is in the context. */
+/* React to a request that failed on the device. The message of the failure is in the
+ * context. */
 static nb_status fall_back(const struct request *r, nb_status status)
 {
     nb_simulator *sim = r->sim;
@@ -109,7 +111,7 @@ static nb_status fall_back(const struct request *r, nb_status status)
     if (!derives(r)) return lack_memory(sim);
     (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
     if (status == NB_ERR_UNSUPPORTED) return stay_on_host(sim, words, 1);
-    gpu_derivatives_drop(&sim->device.scene); /* this leaves memory for images */
+    gpu_derivatives_drop(&sim->device.scene); /* leaves more memory for images */
     return stay_on_host(sim, words, 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * backend/request_plan.c - the plan of a request, and questions about a simulator that both
- * backends ask.
+ * backend/request_plan.c - the plan of a request, and two questions about a simulator: does
+ * its device compute derivatives, and does it compute in float?
  *
  * SPDX-License-Identifier: MIT
  */

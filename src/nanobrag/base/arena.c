@@ -1,6 +1,7 @@
 /*
- * arena.c - bump allocation from one block of memory, and huge pages of Linux, by
- * madvise(). SPDX-License-Identifier: MIT
+ * arena.c - memory from one block, given out from its start on, and Linux's huge pages.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #define _GNU_SOURCE // NOLINT(readability-identifier-naming): madvise
 
@@ -52,7 +53,8 @@ void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_
         if (!arena->block) continue;
         if (part->n == 0) place = NULL;
         if (place && part->from) memcpy(place, part->from, part->n * part->item);
-        memcpy(part->to, &place, sizeof place); /* pointers of all types look alike */
+        /* memcpy(), because `to` points to a pointer of any type */
+        memcpy(part->to, &place, sizeof place);
     }
 }
 
@@ -61,8 +63,9 @@ int arena_build(struct arena *arena, void (*list)(struct arena *arena, void *use
 {
     assert(!arena->block && arena->size == 0);
     list(arena, user);
-    /* calloc() and not aligned_alloc() with memset(): pages that are never touched, such as
-     * a buffer for images if the caller passes its own, then cost no time or memory. */
+    /* calloc() instead of aligned_alloc() and memset(): pages that are never touched then
+     * cost neither time nor memory. An example is the buffer for images, if the caller
+     * passes images of its own. */
     if (arena->size <= SIZE_MAX / 2) arena->block = calloc(1, arena->size + ARENA_ALIGN);
     if (!arena->block) {
         arena->size = 0;
@@ -122,7 +125,8 @@ void huge_pages_advise(void *memory, size_t n)
 }
 
 #ifdef __SSE2__
-/* Sets n bytes from the start of a line on to 0 without reading them into the caches. */
+/* Sets n bytes to 0 without reading them into the caches. `to` is the start of a cache
+ * line, n a multiple of 64. */
 static void clear_lines_past_caches(char *to, size_t n)
 {
     const __m128i zero = _mm_setzero_si128();

@@ -74,7 +74,8 @@ int array_is_stack(const nb_array *array)
     return dense || array->shape[0] == 1 || stride[0] == array->shape[1] * stride[1];
 }
 
-/* Checks a stack of equal panels: three axes over the memory of an image of two. */
+/* Checks an array of three axes, a stack of panels, which has to cover the memory of an
+ * image of nslow x nfast pixels without gaps. */
 static nb_status check_stack(nb_context *ctx, const nb_array *array, const char *name,
                              int64_t nslow, int64_t nfast)
 {
@@ -181,7 +182,7 @@ int64_t array_extent(const nb_array *array, int axis)
 
 int64_t array_stride(const nb_array *array, int axis)
 {
-    const int first = array->ndim == 3; /* the slow axis of a panel */
+    const int first = array->ndim == 3; /* index of the slow axis */
 
     if (array->stride[first] == 0 && array->stride[first + 1] == 0)
         return axis == 0 ? array->shape[first + 1] : 1;
@@ -229,7 +230,7 @@ void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
 
 void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n)
 {
-    enum { LINE = 64 }; /* bytes */
+    enum { LINE = 64 }; /* bytes of a cache line */
     const char *from = (const char *)array->data + bytes_to(array, s, f);
     const ptrdiff_t bytes = (ptrdiff_t)n * (array->bits / 8);
 

@@ -9,32 +9,32 @@
 #include <nanobrag/array.h>
 #include <nanobrag/context.h>
 
-/*
- * Checks that `array` is a host image of nslow x nfast pixels of this type, with bits_a or
- * bits_b bits, or a stack of equal panels with as many pixels. `name` is used in messages
- * if the array has no name.
- */
+/* Checks that `array` is an image in host memory of nslow x nfast pixels, or a stack of
+ * equal panels with as many pixels. Elements have the type `type` (NB_TYPE_...) and bits_a
+ * or bits_b bits. Messages call the array `name` unless array->name is set. */
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
 
-/* Does the checks of array_check() for an image of float32 or float64 on a CUDA device. */
+/* Checks an image of float32 or float64 on a CUDA device as array_check() does. */
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
-/* Checks in the same way counts, NB_TYPE_UINT 16 or NB_TYPE_INT 32, on a device:
- * NB_DEVICE_CPU, NB_DEVICE_CUDA. */
+/* Checks an array of counts as array_check() does. Elements are uint16 or int32. `device`
+ * is NB_DEVICE_CPU or NB_DEVICE_CUDA. */
 nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
                              int64_t nslow, int64_t nfast);
 
 /* Returns 1 if the array is dense float64, so that kernels can use it directly. */
 int array_is_dense_f64(const nb_array *array);
 
-/* Warns that the array was donated but no output of this call can use its memory; it stays
- * valid. Returns NB_ERR_ARGUMENT if it is a view with strides, which may not be donated. */
+/* Warns that the caller donated the array but no output of this call can use its memory.
+ * The array stays valid. Returns NB_ERR_ARGUMENT for a view with strides, which may not be
+ * donated. */
 nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name);
 
-/* Returns the number of pixels of an image along an axis, 0: slow, 1: fast; and the
- * distance between neighbours, in elements. A stack of panels is one image. */
+/* array_extent() returns the number of pixels along an axis (0: slow, 1: fast),
+ * array_stride() the distance of neighbours along it in elements. A stack of panels counts
+ * as one image. */
 int64_t array_extent(const nb_array *array, int axis);
 
 /* Returns 1 if the panels of an array of three axes lie one after another in memory. */
@@ -50,8 +50,8 @@ double array_get(const nb_array *array, int64_t s, int64_t f);
 /* Reads the pixels f .. f + n - 1 of row s of a float image. */
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 
-/* Prefetches these pixels: the rows of a tile lie too far apart for the processor to
- * predict them. */
+/* Prefetches the pixels that array_row() would read. The rows of a tile lie too far apart
+ * for the processor to predict them. */
 void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n);
 
 /* Writes pixel (s, f) of a float image, rounded to its type. */

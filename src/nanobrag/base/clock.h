@@ -1,5 +1,5 @@
 /*
- * clock.h - reads POSIX clocks, in seconds.
+ * clock.h - reads a POSIX clock.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-/* Returns the time of a clock such as CLOCK_MONOTONIC, s. */
+/* Returns the time of a clock such as CLOCK_MONOTONIC, in seconds. */
 static inline double clock_seconds(clockid_t which)
 {
     struct timespec now = {0, 0};

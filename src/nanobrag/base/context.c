@@ -30,10 +30,11 @@ nb_status fail_memory(nb_context *ctx, const char *what)
     return fail(ctx, NB_ERR_MEMORY, "out of memory for %s", what);
 }
 
-/* Larger numbers of a device are refused as mistakes. */
+/* The largest number of a device; a larger one is refused as a mistake. */
 enum { DEVICES_MOST = 4096 };
 
-/* Takes the device from the options, else from the environment. */
+/* Take the device from the options, or else from the environment; the default is the
+ * host. */
 static void choose_device(nb_context *ctx)
 {
     const int given = ctx->options.device != 0;

@@ -1,6 +1,6 @@
 /*
- * env.c - reads the environment variables. A switch is 1 for on and 0 for off. An empty
- * variable counts as not set; any other value is ignored with a warning.
+ * env.c - reads the environment variables. A switch is 0 or 1. An empty variable counts as
+ * not set. A value that is not valid is ignored with a warning.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -56,7 +56,8 @@ static int read_number(const nb_context *ctx, const char *name, int otherwise)
     return otherwise;
 }
 
-/* Background work has a shorter default than work that a call waits for. */
+/* Sets both timeouts. Without the variable, work in the background has a shorter one than
+ * work that a call waits for. */
 static void read_timeout(const nb_context *ctx, const char *name, struct env *env)
 {
     const char *value = getenv(name);
@@ -103,7 +104,7 @@ static unsigned read_topics(const nb_context *ctx, const char *name)
     return topics;
 }
 
-/* Takes the cache folder from the variable, else from the XDG base directories. */
+/* Takes the cache folder from the variable, or else from XDG_CACHE_HOME or HOME. */
 static void read_cache_dir(const nb_context *ctx, const char *name, char *out)
 {
     const char *chosen = getenv(name), *xdg = getenv("XDG_CACHE_HOME"),

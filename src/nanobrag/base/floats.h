@@ -1,9 +1,9 @@
 /*
  * floats.h - the floating-point environment of the library: rounding to nearest, subnormal
- * numbers kept, no traps. A caller, or the threads of a pool that it shares, may run with
- * other settings (rounding mode, flush-to-zero, traps). Therefore every public call that
- * computes, and the body of every parallel loop, begins with STANDARD_FLOATS. It holds to
- * the end of its block, on every way out, and then restores the caller's settings.
+ * numbers kept, no traps. A caller may run with another one, and so may the threads that
+ * OpenMP keeps for it. Therefore every public call that computes, and the body of every
+ * parallel loop, begins with STANDARD_FLOATS. When the block of that macro is left, in
+ * whatever way, the caller's environment is restored.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,15 +13,15 @@
 #include <fenv.h>
 
 struct floats {
-    fenv_t callers; /* set only if it is not the standard one */
+    fenv_t callers; /* the caller's environment, if is_foreign is 1 */
     int is_foreign;
 };
 
-/* Returns 1 if it is certain that nothing needs to be changed, within a few cycles. */
+/* Returns 1 if the environment is certainly the library's. This takes a few cycles. */
 static inline int floats_are_standard(void)
 {
 #if defined(__x86_64__)
-    const unsigned control = 0xFFC0; /* of MXCSR: all bits but the exception flags */
+    const unsigned control = 0xFFC0; /* all bits of MXCSR but the exception flags */
     unsigned short x87;
 
     __asm__ volatile("fnstcw %0" : "=m"(x87));

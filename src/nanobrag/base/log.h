@@ -1,6 +1,7 @@
 /*
- * log.h - lines of the log. Lines of three levels go to the log handler of the context;
- * lines about compiled mode go to stderr if NANOBRAG_LOGS names their topic.
+ * log.h - writes the lines of the log. Lines with a level (NB_LOG_...) go to the log
+ * handler of the context. Lines with a topic, about compiled mode, go to stderr if
+ * NANOBRAG_LOGS names the topic.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +12,7 @@
 
 #include <nanobrag/context.h>
 
-/* One line for each topic: constant, name, and the subject of its lines. */
+/* The topics: constant, name, and subject of the lines. */
 #define TOPIC_LIST(X)                                                                      \
     X(RECOMPILES, recompiles, "plans made, and what differed from the one before")         \
     X(GRAPH_BREAKS, graph_breaks, "what lies between compiled regions")                    \
@@ -33,11 +34,12 @@ enum { TOPIC_LIST(TOPIC_PLACE) TOPICS };
 enum topic { TOPIC_LIST(TOPIC_BIT) TOPIC_ALL = (1 << TOPICS) - 1 };
 #undef TOPIC_BIT
 
-/* Returns the bit of the topic named by the n characters at `name`, all bits for "all", and
- * 0 for another name. */
+/* Returns the bit of the topic whose name is the n characters at `name`, all bits for
+ * "all", or 0 if there is no such topic. */
 unsigned topics_named(const char *name, size_t n);
 
-/* Sends one line of level NB_LOG_... to the log handler of the context, if it has one. */
+/* Sends one line with a level NB_LOG_... to the log handler of the context, if there is
+ * one. */
 void log_line(const nb_context *ctx, int level, const char *topic, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -1,4 +1,8 @@
-/* progress.c - see progress.h. SPDX-License-Identifier: MIT */
+/*
+ * progress.c - counts the steps of a call and calls the caller's handler.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "base/progress.h"
 
 #ifdef _OPENMP
@@ -58,7 +62,7 @@ static int is_first_thread(void)
 #endif
 }
 
-/* reports that a fraction of the pass is done; only the first thread calls this */
+/* Calls the handler after `fraction` of the pass. Only the first thread may call this. */
 static void report(struct progress *progress, double fraction)
 {
     const double all = (progress->pass + progress->weight * fraction) / progress->passes;
@@ -74,7 +78,7 @@ void progress_step(struct progress *progress)
     const int done = atomic_fetch_add(&progress->done, 1) + 1;
     const double fraction = progress->base + progress->step * done;
 
-    /* the end of a pass is reported by progress_end() */
+    /* progress_end() reports the end of a pass */
     if (is_first_thread() && fraction < 1 - 0.5 * progress->step)
         report(progress, fraction);
 }

@@ -1,7 +1,9 @@
 /*
- * window.c - see window.h. Rows of tiles are made one after the other: the boxes that cross
- * a row are drawn into the bits of its tiles, masked pixels are removed, and the remaining
- * tiles are listed. Rows that no box crosses cost nothing. SPDX-License-Identifier: MIT
+ * window.c - makes windows. Rows of tiles are made one after the other: the boxes that
+ * cross a row set the bits of its tiles, masked pixels are removed, and the tiles that have
+ * pixels left are listed. Rows that no box crosses take no time.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "base/window.h"
 
@@ -11,31 +13,35 @@
 
 #include <nanobrag/scene.h>
 
-/* A window in the making, panel by panel. Lists grow by doubling. */
+/* The state while a window is made, panel by panel. The lists of tiles and spans grow by
+ * doubling. */
 struct making {
     const struct window_pixels *pixels;
-    struct window *panel; /* the panel at work, with its size and place; the members below
-                             count its own pixels */
-    int number; /* of this panel */
-    int roi[4]; /* widened */
-    int *box; /* (nbox x 4) boxes, grown by the margin and cut to the ROI, ordered by their
-                 first rows */
-    size_t nbox, next; /* the first box that begins below the row at hand */
-    size_t *open; /* boxes that may cross the row at hand */
+    /* the current panel, with its size and place; all members below count pixels of this
+     * panel */
+    struct window *panel;
+    int number; /* number of the current panel */
+    int roi[4]; /* the ROI, widened by the margin */
+    /* (nbox x 4) boxes, widened by the margin and cut to the ROI, sorted by first row */
+    int *box;
+    size_t nbox, next; /* next: the first box that begins below the current row of tiles */
+    size_t *open; /* (nopen) numbers of the boxes that may cross the current row of tiles */
     size_t nopen;
-    uint32_t (*bits)[TILE_SLOW]; /* rendered pixels of each tile in the row at hand */
-    int low, high; /* columns of tiles in this row that a box touched, end excluded */
-    size_t tiles, spans; /* room in the lists */
+    uint32_t (*bits)[TILE_SLOW]; /* rendered pixels of each tile in the current row */
+    /* columns of tiles in the current row that a box touches, end excluded */
+    int low, high;
+    size_t tiles, spans; /* allocated lengths of the lists of tiles and spans */
     int nspan;
 };
 
-/* Returns a + b, at most `most`, which is 0 or more. */
+/* Returns the smaller of a + b and `most`, without overflow; `most` is 0 or more. */
 static int add_up_to(int a, int b, int most)
 {
     return a >= most || b >= most - a ? most : a + b;
 }
 
-/* Returns the bits `low` to `high` - 1, which may lie beyond 0 and TILE_FAST. */
+/* Returns a word with the bits `low` to `high` - 1 set. The limits are first cut to 0 and
+ * TILE_FAST. */
 static uint32_t bits_between(int low, int high)
 {
     const int first = max_int(low, 0), end = min_int(high, TILE_FAST);
@@ -44,7 +50,7 @@ static uint32_t bits_between(int low, int high)
     return UINT32_MAX >> (TILE_FAST - (end - first)) << first;
 }
 
-/* Widens a rectangle by the margin and cuts it to `limit`. */
+/* Widens a rectangle by the margin and cuts it to the rectangle `limit`. */
 static void widen(const int *from, int margin, const int *limit, int *to)
 {
     for (int i = 0; i < 4; i += 2) {
@@ -60,8 +66,8 @@ static int by_first_row(const void *a, const void *b)
     return (p[2] > q[2]) - (p[2] < q[2]);
 }
 
-/* Cuts a rectangle of the image to the panel at hand, in pixels of the panel. Returns 0 if
- * nothing is left. */
+/* Cuts a rectangle of the image to the current panel; `to` counts pixels of the panel.
+ * Returns 0 if nothing is left. */
 static int cut_to_panel(const struct making *m, const int *from, int *to)
 {
     const struct window *w = m->panel;
@@ -76,7 +82,8 @@ static int cut_to_panel(const struct making *m, const int *from, int *to)
     return to[1] > to[0] && to[3] > to[2];
 }
 
-/* Fills in the boxes; without any, the ROI is the only one. Empty ones are left out. */
+/* Fills in the boxes of the current panel, without empty ones. If the image has no boxes,
+ * the ROI is the only box. */
 static void take_boxes(struct making *m)
 {
     const struct window_pixels *p = m->pixels;
@@ -105,7 +112,7 @@ static void take_boxes(struct making *m)
     qsort(m->box, m->nbox, 4 * sizeof *m->box, by_first_row);
 }
 
-/* Draws a box into the bits of the row of tiles that begins at row `slow`. */
+/* Sets the bits of a box in the row of tiles whose first row of pixels is `slow`. */
 static void draw_box(struct making *m, const int *box, int slow)
 {
     const int first = max_int(box[2] - slow, 0), end = min_int(box[3] - slow, TILE_SLOW);
@@ -120,7 +127,8 @@ static void draw_box(struct making *m, const int *box, int slow)
     m->high = max_int(m->high, high);
 }
 
-/* Removes the masked pixels of tile t in the row of tiles that begins at row `slow`. */
+/* Clears the bits of masked pixels in tile t of the row of tiles whose first row of pixels
+ * is `slow`. */
 static void apply_mask(const struct making *m, int t, int slow)
 {
     const uint8_t *mask = m->pixels->mask;
@@ -133,7 +141,8 @@ static void apply_mask(const struct making *m, int t, int slow)
                 m->bits[t][r] &= ~((uint32_t)1 << i);
 }
 
-/* Makes room for one more item, doubling an array of `room` items. */
+/* Makes room for one more item. The array has `used` of `*room` items; its length is
+ * doubled if needed. Returns 0 if there is no memory. */
 static int grow(void **array, size_t *room, size_t used, size_t item)
 {
     void *larger;
@@ -156,8 +165,8 @@ static int count_bits(const uint32_t bits[TILE_SLOW])
     return count;
 }
 
-/* Lists tile t of the row at hand, unless it is empty, and continues the last span or
- * begins a new one. */
+/* Lists tile t of the current row, unless it is empty. It continues the last span or begins
+ * a new one. */
 static int list_tile(struct making *m, int t, int slow, struct window *out)
 {
     struct window *panel = m->panel;
@@ -189,7 +198,7 @@ static int list_tile(struct making *m, int t, int slow, struct window *out)
     return 1;
 }
 
-/* Makes the next row of tiles. */
+/* Lists the tiles of the next row of tiles of the current panel. */
 static int make_row(struct making *m, struct window *out)
 {
     struct window *panel = m->panel;
@@ -215,7 +224,7 @@ static int make_row(struct making *m, struct window *out)
     return 1;
 }
 
-/* Makes the rows of the panel at hand, which begin at panel->row. */
+/* Lists the tiles of all rows of the current panel. */
 static int make_rows(struct making *m, struct window *out)
 {
     struct window *panel = m->panel;
@@ -236,7 +245,7 @@ static int make_rows(struct making *m, struct window *out)
     return 1;
 }
 
-/* Makes the only window of a detector that is one rectangle. */
+/* Makes the window of a detector that is one rectangle. */
 static int make_rectangle(struct making *m, struct window *out)
 {
     const size_t rows = (size_t)((out->nslow - 1) / TILE_SLOW) + 2;
@@ -286,7 +295,7 @@ static int by_number(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Lists the panels that cross all of some rows, from left to right. */
+/* Lists the panels that cross the given rows of the image, from left to right. */
 static void list_crossing(struct window *out, struct panel_rows *rows)
 {
     int *list = out->order + rows->first;
@@ -303,7 +312,7 @@ static void list_crossing(struct window *out, struct panel_rows *rows)
     }
 }
 
-/* Returns how many panels cross row s. */
+/* Returns how many panels cross row s of the image. */
 static size_t count_crossing(const struct window *w, int s)
 {
     size_t n = 0;
@@ -313,7 +322,8 @@ static size_t count_crossing(const struct window *w, int s)
     return n;
 }
 
-/* Makes the groups of rows: a new group begins at each row where a panel begins or ends. */
+/* Divides the rows of the image into groups that cross the same panels: a new group begins
+ * at each row where a panel begins or ends. */
 static int make_panel_rows(struct window *out)
 {
     const size_t edges = 2 * (size_t)(unsigned)out->npanel;
@@ -351,7 +361,8 @@ const struct window *window_at(const struct window *image, int s, int f)
 {
     int low = 0, high = image->npanel_rows, first, end;
 
-    while (low < high) { /* the first that end below the row */
+    /* the first group that ends below row s */
+    while (low < high) {
         const int mid = (low + high) / 2;
 
         if (image->panel_rows[mid].end > s)
@@ -375,7 +386,7 @@ const struct window *window_at(const struct window *image, int s, int f)
 
 /* ---- windows ---- */
 
-/* Gives back the room that the lists do not need. */
+/* Frees memory that the lists do not use. */
 static void trim(const struct making *m, struct window *out)
 {
     const size_t rows = (size_t)out->nrow + 1;
@@ -390,7 +401,7 @@ static void trim(const struct making *m, struct window *out)
     if (row) out->row = row;
 }
 
-/* Points the windows of panels to the lists of the image. */
+/* Points the windows of the panels to the lists of the image. */
 static void share_lists(struct window *out)
 {
     for (int i = 0; i < out->npanel; i++) {
@@ -403,7 +414,7 @@ static void share_lists(struct window *out)
     }
 }
 
-/* Makes the lists, with the workspace of `m`. */
+/* Allocates the workspace of `m` and makes the lists of a window. */
 static int make_lists(struct making *m, struct window *out)
 {
     const struct window_pixels *p = m->pixels;
@@ -420,7 +431,7 @@ static int make_lists(struct making *m, struct window *out)
     return make_panels(m, out) && make_panel_rows(out);
 }
 
-/* Sets the ROI of an image of panels: the given one, cut to the image. */
+/* Sets the ROI of an image of panels to the given one, cut to the image. */
 static void take_roi(const struct window_pixels *pixels, struct window *out)
 {
     const int limit[2] = {pixels->nfast, pixels->nslow};
@@ -499,7 +510,8 @@ size_t window_bytes(const struct window *w)
     return bytes + (size_t)w->npanel * (sizeof *w->panel + 2 * sizeof *w->panel_rows);
 }
 
-/* Widens `extent`, a rectangle, by the rendered pixels of a rectangle in a tile. */
+/* Widens the rectangle `extent` until it contains the rendered pixels of `rectangle` in a
+ * tile. */
 static void add_extent(const struct tile *tile, const int *rectangle, int *extent)
 {
     const uint32_t bits =
@@ -518,8 +530,8 @@ static void add_extent(const struct tile *tile, const int *rectangle, int *exten
     }
 }
 
-/* Sets `extent` to the smallest rectangle around the rendered pixels of `rectangle`; with
- * `any`, to one around some of them. Returns 0 if there are none. */
+/* Sets `extent` to the smallest rectangle around the rendered pixels in `rectangle`. If
+ * `any` is 1, stops at the first tile that has some. Returns 0 if there are none. */
 static int find_extent(const struct window *w, const int *rectangle, int any, int extent[4])
 {
     const int first = max_int(rectangle[2] / TILE_SLOW, w->first_row);

@@ -1,12 +1,12 @@
 /*
  * window.h - the pixels of an image that are rendered: pixels inside the ROI, inside one of
- * the boxes if there are boxes, and not masked. They are kept as a list of the tiles that
- * contain them, so that memory and time do not grow with the detector.
+ * the boxes if there are boxes, and not masked. A window lists the tiles that contain such
+ * pixels, so that memory and time do not grow with the detector.
  *
- * An image of several panels has a window for each, whose tiles are listed panel by panel.
- * Kernels work on the window of a panel, in pixels counted from the panel's first; stages
- * of whole images use the window of the image, in pixels of the image. Where the detector
- * is one rectangle, both are the same.
+ * An image of several panels also has a window for each panel; its tiles are listed panel
+ * by panel. Kernels use the window of a panel, which counts pixels from the panel's first
+ * one. Stages of whole images use the window of the image. If the detector is one
+ * rectangle, there is one window, used for both.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,11 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Tiles lie on a fixed grid of the detector, which depends neither on the window nor on the
- * number of threads. */
+/* The size of a tile in pixels. Tiles lie on a fixed grid of the detector, which depends
+ * neither on the window nor on the number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* Return the smaller and the larger of two whole numbers. */
 static inline int min_int(int a, int b)
 {
     return a < b ? a : b;
@@ -32,85 +31,93 @@ static inline int max_int(int a, int b)
 }
 
 /* A rectangle of pixels, fast .. fast + width - 1 by slow .. slow + height - 1 of a panel:
- * a tile, or a part of one. Bit i of shown[r] tells whether pixel (slow + r, fast + i) is
+ * a tile, or a part of a tile. Bit i of shown[r] is 1 if pixel (slow + r, fast + i) is
  * rendered. */
 struct tile {
     int fast, slow, width, height;
-    int number; /* of the tile in the list of the image */
-    int panel; /* index of its panel; 0 where the detector is one rectangle */
+    int number; /* number of the tile in the list of the image */
+    int panel; /* number of its panel; 0 if the detector is one rectangle */
     uint32_t shown[TILE_SLOW];
 };
 
-/* Tiles of the list that lie side by side. */
+/* Listed tiles that lie side by side in a row of tiles. */
 struct tile_span {
-    int first; /* number of its first tile */
-    int fast, end; /* its columns of pixels, end excluded; multiples of TILE_FAST */
+    int first; /* number of the first tile in the list */
+    int fast, end; /* columns of pixels, end excluded; multiples of TILE_FAST */
 };
 
-/* Rows slow .. end - 1 of an image, which the same panels cross. */
+/* Rows slow .. end - 1 of an image, all of which cross the same panels. */
 struct panel_rows {
     int slow, end;
-    int first, n; /* these panels are order[first .. first + n - 1], from left to right */
+    /* the panels are order[first .. first + n - 1] of the window, from left to right */
+    int first, n;
 };
 
 struct window {
-    int nslow, nfast; /* of the image; in the window of a panel, of the panel */
-    int slow0, fast0; /* its first pixel in the image */
-    int stride; /* pixels from a row of the image to the next */
-    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, clipped to the pixels */
-    const uint8_t *mask; /* from its first pixel on, 0 = skipped, rows as in the image;
-                            NULL: none */
+    int nslow, nfast; /* size of the image, or of the panel in a panel's window */
+    int slow0, fast0; /* where the panel begins in the image; 0 in the window of an image */
+    int stride; /* pixels from one row of the image to the next, also for a panel */
+    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, cut to nslow x nfast */
+    /* from the first pixel of the window on, with `stride` pixels a row; 0: the pixel is
+     * not rendered; NULL: no mask */
+    const uint8_t *mask;
     int boxed; /* 1: only pixels inside a box are rendered */
-    int64_t count; /* rendered pixels */
-    int ntile; /* number of listed tiles, from `first_tile` on */
+    int64_t count; /* number of rendered pixels */
+    /* the window's tiles are number first_tile .. first_tile + ntile - 1 of the list */
+    int ntile;
     int first_tile;
-    struct tile *tile; /* all tiles of the image that have a rendered pixel, row after row
-                          of each panel */
-    int first_row, nrow; /* rows of tiles, from the first that holds a tile to the last; an
-                            image of panels counts the rows of all panels */
-    int row0; /* number of the first row, counted in the image */
-    int *row; /* (nrow + 1) number of the first span in each row of tiles */
-    struct tile_span *span; /* all spans of the image, row after row */
-    /* of an image of panels; else there are none */
+    /* the list: all tiles of the image that have a rendered pixel, panel by panel and row
+     * by row */
+    struct tile *tile;
+    /* first_row: number of the first row of tiles that has a listed tile; nrow: rows from
+     * there to the last such row (for an image of panels the sum over panels) */
+    int first_row, nrow;
+    int row0; /* index of the panel's first row among all rows of the image */
+    int *row; /* (nrow + 1) index of the first span of each row of tiles */
+    struct tile_span *span; /* the spans of the image, row after row */
+    /* These describe an image of panels. They are 0 if the detector is one rectangle. */
     int npanel;
-    struct window *panel; /* (npanel) */
+    struct window *panel; /* (npanel) a window for each panel */
     int npanel_rows, *order;
-    struct panel_rows *panel_rows; /* (npanel_rows) from top to bottom */
+    /* (npanel_rows) rows that cross panels, from top to bottom */
+    struct panel_rows *panel_rows;
 };
 
 struct nb_panel;
 struct nb_detector;
 
-/* The pixels to render: inside the ROI, not masked, inside a panel where there are panels
- * and, if nbox is not 0, inside one of the boxes (rows of four numbers as `roi`), all
- * widened by `margin` pixels within their panel. */
+/* The arguments of window_make(). A pixel is rendered if it lies inside the ROI, is not
+ * masked, lies inside a panel (if there are panels) and inside one of the boxes (if nbox is
+ * not 0; nbox x 4 numbers, in the order of `roi`). ROI and boxes are first widened by
+ * `margin` pixels, within each panel. */
 struct window_pixels {
     int nslow, nfast;
     int roi[4];
-    const uint8_t *mask; /* nslow x nfast */
+    const uint8_t *mask; /* (nslow x nfast) 0: the pixel is not rendered; NULL: no mask */
     const int *box;
     size_t nbox;
     int margin;
-    const struct nb_panel *panel; /* (npanel) their sizes and places in the image */
+    const struct nb_panel *panel; /* (npanel) sizes and places in the image */
     int npanel;
 };
 
-/* Returns the pixels that a detector with all sizes filled in renders, without a margin. */
+/* Returns the arguments of window_make() for a detector whose sizes are filled in, with a
+ * margin of 0. */
 struct window_pixels window_pixels_of(const struct nb_detector *detector);
 
-/* Makes a window; it keeps the pointer to the mask, and copies all else. Returns 0 if there
- * is no memory; the window then is empty. window_free() takes that too. */
+/* Makes a window. It keeps the pointer to the mask and copies everything else. Returns 0 if
+ * there is no memory; the window is then empty, and window_free() may still be called. */
 int window_make(const struct window_pixels *pixels, struct window *out);
 void window_free(struct window *window);
 
-/* Returns the bytes of memory that a window holds. */
+/* Returns the bytes of memory that a window has allocated. */
 size_t window_bytes(const struct window *window);
 
-/* Points a window to a copy of its mask. */
+/* Sets the mask of a window, to a copy of the first mask at another address. */
 void window_set_mask(struct window *window, const uint8_t *mask);
 
-/* window_panels() returns how many windows of panels an image has; window_panel() returns
- * the window of panel i. */
+/* window_panels() returns the number of panels, 1 if the detector is one rectangle.
+ * window_panel() returns the window of panel i. */
 static inline int window_panels(const struct window *w)
 {
     return w->npanel > 0 ? w->npanel : 1;
@@ -121,7 +128,8 @@ static inline const struct window *window_panel(const struct window *w, int i)
     return w->npanel > 0 ? w->panel + i : w;
 }
 
-/* Returns the index, in the image, of pixel (s, f) of a panel. */
+/* Returns the index of pixel (s, f) of a panel in an image, which is stored with f running
+ * fastest. */
 static inline size_t window_pixel(const struct window *panel, int s, int f)
 {
     return (size_t)(panel->slow0 + s) * (size_t)panel->stride + (size_t)(panel->fast0 + f);
@@ -133,7 +141,7 @@ static inline int window_is_whole(const struct window *w)
     return w->count == (int64_t)w->nslow * w->nfast;
 }
 
-/* Returns 1 if some pixel of the ROI may not be rendered. */
+/* Returns 1 if the ROI may hold pixels that are not rendered. */
 static inline int window_hides(const struct window *w)
 {
     return (w->mask || w->boxed || w->npanel > 0) && !window_is_whole(w);
@@ -141,8 +149,8 @@ static inline int window_hides(const struct window *w)
 
 /* ---- pixels of a panel ---- */
 
-/* Returns the span of tiles that holds pixel (s, f) of a panel or, where its tile is not
- * listed, the next span to the right in the same row of tiles; NULL if there is none. */
+/* Returns the span of tiles that holds pixel (s, f) of a panel. If the tile of the pixel is
+ * not listed, returns the next span to the right in the same row of tiles, or NULL. */
 static inline const struct tile_span *tile_span_of(const struct window *w, int s, int f)
 {
     const int row = s / TILE_SLOW - w->first_row;
@@ -170,17 +178,17 @@ static inline const struct tile *window_tile_at(const struct window *w, int s, i
     return w->tile + span->first + (f - span->fast) / TILE_FAST;
 }
 
-/* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
+/* Returns 1 if a pixel of a rectangle (four numbers in the order of `roi`) is rendered. */
 int window_overlaps(const struct window *window, const int rectangle[4]);
 
-/* Shrinks a rectangle of a panel to the rendered pixels in it. Returns 0 if there are
- * none. */
+/* Shrinks a rectangle of a panel to the smallest one that has the same rendered pixels.
+ * Returns 0 if there are none. */
 int window_shrink(const struct window *panel, int rectangle[4]);
 
 /* ---- pixels of an image ---- */
 
-/* Returns the window of the panel that holds pixel (s, f) of an image of panels or, if none
- * does, of the next one to the right in row s; NULL if there is none. */
+/* Returns the window of the panel that holds pixel (s, f) of an image of panels. If no
+ * panel holds it, returns the next panel to the right in row s, or NULL. */
 const struct window *window_at(const struct window *image, int s, int f);
 
 /* Returns 1 if pixel (s, f) of the image is rendered. */
@@ -201,17 +209,16 @@ static inline int window_shows(const struct window *w, int s, int f)
  */
 void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown);
 
-/* ---- numbers of the pixels of the listed tiles, packed ---- */
+/* ---- packed arrays: one number for each pixel of the listed tiles ---- */
 
-/* Returns how many numbers a packed array holds. Rows of a span follow each other, so that
- * the pixels of a row of a span lie side by side, as they do in an image. */
+/* Returns the length of a packed array. The rows of a span follow each other, so that the
+ * pixels of one row of a span lie side by side, as in an image. */
 static inline size_t window_packed(const struct window *w)
 {
     return (size_t)w->ntile * TILE_PIXELS;
 }
 
-/* Returns the place of pixel (s, f) of a panel, which lies in the span, in a packed array.
- */
+/* Returns the index in a packed array of pixel (s, f) of a panel, which lies in `span`. */
 static inline size_t window_place(const struct tile_span *span, int s, int f)
 {
     return (size_t)span->first * TILE_PIXELS
@@ -219,15 +226,15 @@ static inline size_t window_place(const struct tile_span *span, int s, int f)
            + (size_t)(f - span->fast);
 }
 
-/* Pixels of a row of the image that lie side by side in a packed array: fast .. end - 1,
- * from `place`. */
+/* Pixels fast .. end - 1 of a row of the image, which lie side by side in a packed array
+ * from index `place` on. */
 struct pixel_span {
     int fast, end;
     size_t place;
 };
 
-/* Finds the next span of row s from pixel f on, in tiles that are listed. Returns 0
- * where there is none before `end`. */
+/* Finds the first pixel_span of row s between pixels f and `end` - 1, inside listed tiles.
+ * Returns 0 if there is none. */
 int window_next_span(const struct window *image, int s, int f, int end,
                      struct pixel_span *out);
 

@@ -1,5 +1,7 @@
 /*
- * window_rows.c - the rendered pixels of a row of an image: see window.h.
+ * window_rows.c - finds the rendered pixels in a row of an image (window_next_span(),
+ * window_shown()).
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <string.h>
@@ -17,12 +19,12 @@ int window_next_span(const struct window *image, int s, int f, int end,
         if (!w || w->fast0 >= end) return 0;
         from = max_int(f, w->fast0) - w->fast0;
         span = tile_span_of(w, s - w->slow0, from);
-        f = w->fast0 + w->nfast; /* where the next panel may begin */
+        f = w->fast0 + w->nfast; /* the next panel may begin here */
         if (!span || w->fast0 + span->fast >= end) continue;
         from = max_int(from, span->fast);
         out->fast = w->fast0 + from;
         out->end = min_int(w->fast0 + span->end, end);
-        /* a tile may extend beyond its panel */
+        /* the last tile may extend beyond its panel */
         if (image->npanel > 0) out->end = min_int(out->end, f);
         out->place = window_place(span, s - w->slow0, from);
         if (out->fast < out->end) return 1;

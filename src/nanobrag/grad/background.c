@@ -1,6 +1,7 @@
 /*
- * background.c - tangents of the factors from F^2 to photons: bragg_scale of scene/derive.c
- * and amorphous_scale of scene/background.c, formula by formula. x_dot is the tangent of x.
+ * background.c - tangents of bragg_scale (scene/derive.c) and of amorphous_scale
+ * (scene/background.c), the factors from F^2 to photons. The formulas are those of these
+ * files, one by one; x_dot is the tangent of x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +10,7 @@
 #include "grad/tangent.h"
 #include "scene/beam.h"
 
-/* Returns the number of molecules in a cube with the edge of the thickness, and its
+/* Returns the number of molecules in a cube whose edge is the thickness, and writes its
  * tangent. */
 static double molecules(const nb_background *b, const nb_background *dot,
                         double *molecules_dot)
@@ -47,7 +48,8 @@ void background_tangent(const nb_scene *scene, const nb_scene *dot,
         (per_electron2_dot * scene->crystal.scale + per_electron2 * dot->crystal.scale)
         / (nsub * frame->norientation);
     if (scene->quirks & NB_QUIRK_WATER) {
-        /* nanoBragg squares the fluence and divides by all steps (scene/background.c). */
+        /* In nanoBragg the water has the square of the fluence, divided by the number of
+         * steps (scene/background.c). */
         const double steps = (double)frame->nsource * frame->norientation * nsub;
         const double layers = frame->each_capture ? 1 : frame->nlayers;
 

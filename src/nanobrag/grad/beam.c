@@ -1,6 +1,8 @@
 /*
- * beam.c - tangents of the sources: scene/beam.c formula by formula, each value beside its
- * tangent (_dot). SPDX-License-Identifier: MIT
+ * beam.c - tangents of the sources. The formulas are those of scene/beam.c, one by one, and
+ * each value has its tangent (_dot) beside it.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/beam.h"
 
@@ -36,7 +38,7 @@ static void deviation_tangent(const nb_scene *dot, const struct scene_fixed *fix
         fixed->beamlet[i].vertical * fixed->divergence[1].ratio * divergence_dot[1] / 1000;
 }
 
-/* Computes the incident direction of generated source i and its tangent. */
+/* Computes the direction of travel of the light of generated source i, and its tangent. */
 static void generated_direction(const nb_scene *scene, const nb_scene *dot,
                                 const struct scene_fixed *fixed,
                                 const struct beam_vectors *s, int i, double out[3],
@@ -70,7 +72,8 @@ static void polarization_tangent(const struct beam_vectors *s, const double dire
     linear_unit_tangent(along, along_dot, out->e);
 }
 
-/* Computes the tangent of source i, with a weight that is not yet divided by the sum. */
+/* Computes the tangent of source i. The weight is not yet divided by the sum of all
+ * weights. */
 static void source_tangent(const nb_scene *scene, const nb_scene *dot,
                            const struct scene_fixed *fixed, const struct beam_vectors *s,
                            int i, struct phys_source *out)

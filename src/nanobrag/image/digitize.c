@@ -1,6 +1,7 @@
 /*
- * digitize.c - converts photons to counts: rounded as nanoBragg does, or with noise. Sums
- * are of whole numbers, so they do not depend on the number of threads.
+ * digitize.c - converts photons to counts: rounded as in nanoBragg, or with Poisson noise.
+ * Sums are of whole numbers, so they do not depend on the number of threads.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "image/digitize.h"
@@ -13,11 +14,12 @@
 #include "image/statistics.h"
 #include "physics/noise/counts.h"
 
-/* ROWS: rows with a tally each, before the tallies are added up. PIECE: pixels of a piece
- * of a row. */
+/* ROWS: largest number of rows that are converted at once, each with its own tally. PIECE:
+ * pixels of a row that are converted at once. */
 enum { ROWS = 1024, PIECE = 512 };
 
-/* Numbers of pixels from which on several threads are faster. */
+/* Numbers of pixels from which on several threads are faster than one: without noise, and
+ * with noise. */
 enum { SHARED_ROUNDED = 1 << 20, SHARED_DRAWN = 1 << 12 };
 
 static const double largest_count = 65535;
@@ -52,7 +54,7 @@ static void set_count(const nb_array *counts, int s, int f, int count)
         ((uint16_t *)counts->data)[at] = (uint16_t)count;
 }
 
-/* Returns the largest count. */
+/* Returns the largest value of a count. */
 static int most_of(const nb_array *counts)
 {
     return is_wide(counts) ? PHYS_COUNT32 : PHYS_COUNT16;
@@ -69,7 +71,7 @@ static void clear_outside(const struct window *window, const nb_array *counts, i
         set_count(counts, s, f, 0);
 }
 
-/* The inputs and the output of the conversion of a row. */
+/* The inputs and the output of a conversion. */
 struct rows {
     const struct window *window;
     const nb_digitizer *how;
@@ -78,8 +80,9 @@ struct rows {
     double scale;
 };
 
-/* Rounds n pixels to counts by way of float, as nanoBragg does; returns the overloads. Each
- * loop holds at most one condition, so that compilers vectorise it. */
+/* Rounds n pixels to counts of 16 bits by way of float, as nanoBragg does. Returns the
+ * number of overloads. Each loop holds at most one condition, so that compilers vectorise
+ * it. */
 static int64_t round_piece(const float *pixel, int n, double scale, double offset,
                            uint16_t *out)
 {
@@ -89,7 +92,7 @@ static int64_t round_piece(const float *pixel, int n, double scale, double offse
     uint16_t full = 0;
 
     for (int i = 0; i < n; i++) v[i] = (float)((double)pixel[i] * scale + offset + 0.5);
-    for (int i = 0; i < n; i++) v[i] = v[i] > 0 ? v[i] : 0; /* NaN too */
+    for (int i = 0; i < n; i++) v[i] = v[i] > 0 ? v[i] : 0; /* NaN becomes 0, too */
     for (int i = 0; i < n; i++) v[i] = v[i] < most ? v[i] : most;
     for (int i = 0; i < n; i++) out[i] = (uint16_t)(int32_t)v[i];
     for (int i = 0; i < n; i++) full |= out[i] == UINT16_MAX;
@@ -166,16 +169,16 @@ static struct phys_tally digitize_row(const struct rows *rows, int s)
     return tally;
 }
 
-/* Returns the end of the rows from `first` on that may be converted at the same time. In
- * place, the counts of a row overwrite pixels of earlier rows. The counts of row 0
- * overwrite its own pixels, which is safe from left to right. A row must wait until the
- * rows that it overwrites are converted. */
+/* Returns the end of the rows from `first` on that may be converted in parallel. If counts
+ * are narrower than the pixels whose memory they take, the counts of a row overwrite pixels
+ * of earlier rows, so a row must wait until those rows are converted. Row 0 overwrites only
+ * itself, which is safe from left to right. */
 static int wave_end(const struct rows *rows, int first)
 {
     const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;
     const int64_t ratio = rows->image->bits / rows->counts->bits;
 
-    /* counts as wide as the pixels overwrite only their own, after it was read */
+    /* Counts as wide as pixels overwrite only their own pixel, after it was read. */
     if (rows->image->data != rows->counts->data || ratio == 1) return most;
     if (first == 0) return 1;
     return first * ratio < most ? (int)(first * ratio) : most;
@@ -199,12 +202,13 @@ static struct phys_tally digitize_rows(const struct rows *rows, int threads)
         }
         for (int s = first; s < last; s++) phys_tally_join(&total, &tally[s - first]);
     }
-    (void)threads, (void)shared; /* without OpenMP */
+    (void)threads, (void)shared; /* not used without OpenMP */
     return total;
 }
 
-/* Draws nanoBragg's noise: one stream runs through the ROI in raster order, masked pixels
- * included. Its numbers are floats, which need not be whole, so *photons is a plain sum. */
+/* Draws nanoBragg's noise: one stream runs through the ROI row by row, masked pixels
+ * included. Its numbers are floats that need not be whole, so *photons is their plain
+ * sum. */
 static struct phys_tally digitize_quirk(const struct rows *rows,
                                         struct random_stream random, double *photons)
 {

@@ -13,15 +13,15 @@
 #include "physics/noise/counts.h"
 #include "scene/random.h"
 
-/* Converts an image to counts; both arrays are already checked. `quirk` is the random
- * stream of the scene for noise as nanoBragg draws it, or NULL. The counts do not depend on
- * the number of threads. They may lie in the memory of the image, both dense and at the
- * same address. */
+/* Converts an image to counts. The caller has checked both arrays. `quirk` is the random
+ * stream of the scene if noise is drawn as nanoBragg draws it, else NULL. The counts do not
+ * depend on the number of threads. They may lie in the memory of the image, if both are
+ * dense and begin at the same address. */
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts);
 
-/* Returns the photons of a tally: exact up to 2^53, rounded once above, infinite if a pixel
- * has 2^63 or more. */
+/* Returns the number of photons in a tally: exact up to 2^53, rounded once above, infinite
+ * if a pixel has 2^63 or more. */
 double digitize_photons(const struct phys_tally *tally);
 
 #endif

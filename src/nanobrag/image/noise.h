@@ -1,6 +1,6 @@
 /*
- * noise.h - Poisson numbers: from the counter-based generator of physics/noise/poisson.h,
- * or from the stream of nanoBragg.
+ * noise.h - draws Poisson numbers: with the counter-based generator of
+ * physics/noise/poisson.h, or as nanoBragg does.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 #include "physics/noise/poisson.h"
 #include "scene/random.h"
 
-/* Returns a Poisson number of the given mean. It depends only on the arguments; 0 if the
- * mean is NaN, 0 or less. */
+/* Returns a Poisson number of the given mean, or 0 if the mean is NaN, 0 or less. The
+ * number depends only on the arguments. */
 PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean)
 {
     const struct phys_stream stream = {seed, pixel, image};
@@ -21,13 +21,15 @@ PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, doub
     return phys_poisson(stream, mean);
 }
 
-/* The second normal number of a pair, for the next draw; all 0 before the first. */
+/* Normal numbers are drawn in pairs; this holds the second one for the next draw. It is all
+ * 0 before the first draw. */
 struct noise_spare {
     int filled;
     float value;
 };
 
-/* Returns a Poisson number in nanoBragg's float arithmetic, from the stream `random`. */
+/* Returns a Poisson number from the stream `random`, in the float arithmetic of
+ * nanoBragg. */
 float noise_poisson_quirk(struct random_stream *random, struct noise_spare *spare,
                           float mean);
 

@@ -1,7 +1,9 @@
 /*
  * noise_quirk.c - Poisson numbers with every rounding of nanoBragg's float arithmetic
- * (docs/from_nanobragg.md), because one acceptance that differs changes all later draws.
- * The file is compiled without contraction of products. SPDX-License-Identifier: MIT
+ * (docs/from_nanobragg.md). Each rounding counts, because one rejection that is decided
+ * otherwise changes all later numbers. The file is compiled without fused multiply-add.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 
@@ -21,7 +23,8 @@ static float log_gamma(float argument)
     return (float)(-tail + log(2.5066282746310005 * series / x));
 }
 
-/* Draws a normal number by the polar method, which gives pairs. */
+/* Draws a normal number by the polar method, which gives two; the second is kept in
+ * `spare`. */
 static float draw_normal(struct random_stream *random, struct noise_spare *spare)
 {
     float v1, v2, square, factor;
@@ -41,7 +44,8 @@ static float draw_normal(struct random_stream *random, struct noise_spare *spare
     return (float)(v2 * factor);
 }
 
-/* Draws a Poisson number: multiplies uniforms until the product falls to exp(-mean). */
+/* Draws a Poisson number: counts how many uniform numbers can be multiplied before their
+ * product falls to exp(-mean). */
 static float draw_by_product(struct random_stream *random, float mean)
 {
     const float limit = (float)exp(-(double)mean);
@@ -54,7 +58,7 @@ static float draw_by_product(struct random_stream *random, float mean)
     return k;
 }
 
-/* Draws a Poisson number by rejection from a Lorentzian. */
+/* Draws a Poisson number by rejection, with a Lorentzian as the envelope. */
 static float draw_by_rejection(struct random_stream *random, float mean)
 {
     static const double pi = 3.14159265358979323846;
@@ -86,6 +90,7 @@ float noise_poisson_quirk(struct random_stream *random, struct noise_spare *spar
 
     if (m > 1e6) return (float)(m + sqrt(m) * (double)draw_normal(random, spare));
     if (m >= 12) return draw_by_rejection(random, mean);
-    /* nanoBragg never returns for a mean of NaN; here it ends after one uniform. */
+    /* For a mean of NaN nanoBragg never returns; this call ends after one uniform
+     * number. */
     return draw_by_product(random, mean);
 }

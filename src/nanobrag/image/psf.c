@@ -1,7 +1,9 @@
 /*
  * psf.c - the point spread as a product of Fourier transforms (docs/theory.md, 12). The
- * kernel is integrated over each pixel, so that a spread narrower than a pixel is right. It
- * is symmetric, so that its transform is real and the convolution is its own adjoint.
+ * kernel is integrated over each pixel, so that a point spread narrower than a pixel is
+ * right too. The kernel is symmetric, so that its transform is real and the convolution is
+ * its own adjoint.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "image/psf.h"
@@ -14,15 +16,14 @@
 #include "base/context.h"
 #include "base/fftw/planner.h"
 
-/*
- * Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond it. Fibre: 600 fwhm;
- * the fraction 0.59 fwhm/radius = 1e-3 of the light lies beyond it. The normalisation
- * spreads this light over the kernel. A radius larger than the image costs nothing, while a
- * smaller one would put back light that has left the image.
- */
+/* The default radius. Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond
+ * this. Fibre: 600 fwhm; the fraction 0.59 fwhm/radius = 1e-3 of the light lies beyond
+ * this. The normalisation spreads that light over the kernel. A radius larger than the
+ * image costs nothing, while a smaller one would put back light that has left the image. */
 int psf_default_radius(int kind, double fwhm_pixels)
 {
-    static const double sigma = 0.42466090014400953; /* 1/(2 sqrt(2 ln 2)) */
+    /* sigma over fwhm, 1/(2 sqrt(2 ln 2)) */
+    static const double sigma = 0.42466090014400953;
     static const double most = 1 << 24;
     const double radius = ceil(fwhm_pixels * (kind == NB_PSF_GAUSS ? 6 * sigma : 600));
 
@@ -51,15 +52,16 @@ struct psf_panel psf_panel_of(const nb_detector *d, int i)
 
 struct psf {
     int kind, radius;
-    int nslow, nfast; /* size of the image */
-    int reach[2]; /* radius of the kernel within the image, slow and fast */
-    int pslow, pfast; /* size of the transform */
+    int nslow, nfast; /* size of the image or of the largest panel */
+    int reach[2]; /* radius of the kernel, less than nslow and nfast */
+    int pslow, pfast; /* size of the transforms, with the padding */
     size_t half; /* complex numbers in a row of the transform: pfast/2 + 1 */
-    double *work; /* pslow rows of 2 half; image or kernel, and its transform in place */
-    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast) */
-    double made_for; /* fwhm of the kernel in `transfer`; NaN: there is none */
-    int made_of; /* its enum content */
-    double *line; /* two lines of factors of the kernel */
+    /* pslow rows of 2 half numbers: an image or a kernel, then its transform in place */
+    double *work;
+    double *transfer; /* (pslow x half) transform of the kernel, over pslow pfast */
+    double made_for; /* fwhm of the kernel in `transfer`, pixels; NaN: none yet */
+    int made_of; /* enum content of the kernel in `transfer` */
+    double *line; /* two lines of numbers from which the kernel is made */
     fftw_plan forward, backward;
 };
 
@@ -79,7 +81,7 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
-/* Makes both plans. */
+/* Makes the plans of both transforms. */
 static void plan_transforms(struct psf *p)
 {
     char *const wisdom = planner_begin();
@@ -146,7 +148,7 @@ void psf_free(struct psf *psf)
     free(psf);
 }
 
-/* Sets the four kernel pixels (+-i, +-j); negative indices wrap round. */
+/* Sets the kernel at the four pixels (+-i, +-j); negative indices wrap round. */
 static void set_symmetric(struct psf *psf, int i, int j, double value)
 {
     const size_t row = psf->half * 2;
@@ -195,14 +197,14 @@ static void gauss_kernel(struct psf *psf, double fwhm, enum content content)
                                            : slope[i] * weight[j] + weight[i] * slope[j]);
 }
 
-/* Returns 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y, which is
- * the solid angle of that rectangle seen from the height g above its corner. */
+/* Returns 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y. This is
+ * the solid angle of that rectangle, seen from the height g above its corner (0, 0). */
 static double solid_angle(double g, double x, double y)
 {
     return atan2(x * y, g * sqrt(g * g + x * x + y * y));
 }
 
-/* Returns d solid_angle/dg. */
+/* Returns the derivative of solid_angle() by g. */
 static double solid_angle_slope(double g, double x, double y)
 {
     const double x2 = g * g + x * x, y2 = g * g + y * y, r2 = x2 + y * y;
@@ -210,7 +212,7 @@ static double solid_angle_slope(double g, double x, double y)
     return -x * y * (g * g + r2) / (x2 * y2 * sqrt(r2));
 }
 
-/* Factors of a weighted sum: value x solid_angle + slope x d solid_angle/dg. */
+/* A weighted sum at g: value x solid_angle() + slope x solid_angle_slope(). */
 struct corner {
     double g, value, slope;
 };
@@ -223,12 +225,10 @@ static double corner_at(struct corner corner, double x, double y)
     return sum;
 }
 
-/*
- * Computes the kernel of the fibre. The profile falls to half where (1 + r^2/g^2)^(3/2) =
+/* Computes the kernel of the fibre. The profile falls to half where (1 + r^2/g^2)^(3/2) =
  * 2, so that g = fwhm/(2 sqrt(2^(2/3) - 1)). The integral over a pixel is the second
- * difference of the solid angle over its corners. The solid angle is odd in x and in y, so
- * the integral over the whole square is four times that over a quadrant.
- */
+ * difference of solid_angle() over its corners. The solid angle is odd in x and in y, so
+ * the integral over the whole square is four times the integral over a quadrant. */
 static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
 {
     const double per_fwhm = 1 / (2 * sqrt(cbrt(4) - 1)), g = fwhm * per_fwhm;
@@ -254,8 +254,7 @@ static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
     }
 }
 
-/* Makes the transform of a kernel unless it is the one made last, which has the same bits.
- */
+/* Makes the transform of a kernel, unless `transfer` has it already. */
 static void make_transfer(struct psf *psf, double fwhm, enum content content)
 {
     const size_t n = (size_t)psf->pslow * psf->half;
@@ -273,7 +272,7 @@ static void make_transfer(struct psf *psf, double fwhm, enum content content)
     psf->made_of = (int)content;
 }
 
-/* Returns `panel`, or for NULL the image of the size of the transforms. */
+/* Returns `panel` or, for NULL, an image of the size given to psf_create(). */
 static struct psf_panel panel_or_image(const struct psf *psf, const struct psf_panel *panel)
 {
     const struct psf_panel all = {psf->nslow, psf->nfast, 0, (size_t)psf->nfast, 0, 1};
@@ -281,7 +280,8 @@ static struct psf_panel panel_or_image(const struct psf *psf, const struct psf_p
     return panel ? *panel : all;
 }
 
-/* Convolves a panel with the kernel, or with its derivative; the result is psf->work. */
+/* Convolves a panel with the kernel, or with its derivative by fwhm. The result is in
+ * psf->work, in rows of 2 half numbers. */
 static void convolve(struct psf *psf, const struct psf_panel *a, double fwhm,
                      enum content content, const double *image)
 {
@@ -300,12 +300,10 @@ static void convolve(struct psf *psf, const struct psf_panel *a, double fwhm,
     fftw_execute(psf->backward);
 }
 
-/*
- * The operation is linear, so it also serves tangents and cotangents. So the rounding error
- * of the transforms, about 1e-16 of the maximum and of either sign in dark pixels, is not
- * clipped at 0: that would break the derivative. Counts and noise read negative photons as
- * 0.
- */
+/* The operation is linear, so that it also serves tangents and cotangents. The transforms
+ * leave rounding errors of about 1e-16 of the maximum, of either sign, in dark pixels. They
+ * are not clipped at 0, because that would break the derivative. Counts and noise read
+ * negative photons as 0. */
 void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image)
 {
@@ -362,7 +360,7 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                 "again, or leave the point spread out");
 }
 
-/* This build never makes a struct psf; the functions below only satisfy the linker. */
+/* Without FFTW no struct psf is made; the functions below only satisfy the linker. */
 void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image)
 {

@@ -1,6 +1,6 @@
 /*
- * psf.h - point spread of the detector: a convolution by FFTW with a kernel of sum 1. The
- * image is padded with zeros, so that light does not wrap around its edges.
+ * psf.h - the point spread of the detector: a convolution, by FFTW, with a kernel whose sum
+ * is 1. The image is padded with zeros, so that light does not wrap around its edges.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,47 +12,47 @@
 
 struct psf; /* transforms and buffers for images of one size */
 
-/* The pixels that light spreads over: a panel, or a whole image. */
+/* The pixels among which light spreads: a panel, or a whole image. */
 struct psf_panel {
     int nslow, nfast; /* at most the sizes of the transforms */
-    size_t first, stride; /* its first pixel in the image, and from a row to the next */
+    /* index of the first pixel in the image, and from there to the next row */
+    size_t first, stride;
     double pixel; /* edge of a pixel, mm */
-    int common; /* 1: that edge is nb_detector.pixel */
+    int common; /* 1: `pixel` is nb_detector.pixel; 0: it is the panel's own */
 };
 
-/* Returns the pixels that light spreads over: panel i of a resolved detector, or its
- * rectangle.
- */
+/* Returns the pixels among which light spreads: panel i of a resolved detector, or the
+ * whole image if the detector is one rectangle. */
 struct psf_panel psf_panel_of(const nb_detector *detector, int i);
 
-/* Returns the default radius of a kernel, in pixels. */
+/* Returns the default radius of a kernel of this kind (NB_PSF_...), in pixels. */
 int psf_default_radius(int kind, double fwhm_pixels);
 
-/* Makes a point spread; psf->radius must be decided. The transforms are chosen by estimate:
- * the same in every run, so images have the same bits. FFTW wisdom of the calling program
- * is neither used nor changed. Returns NB_ERR_UNSUPPORTED in a build without FFTW,
- * NB_ERR_MEMORY. */
+/* Makes a point spread for panels of up to nslow x nfast pixels; psf->radius must not be 0.
+ * FFTW chooses its plans by estimate, which is the same in every run, so that images have
+ * the same bits. FFTW wisdom of the calling program is neither used nor changed. Errors:
+ * NB_ERR_UNSUPPORTED in a build without FFTW, NB_ERR_MEMORY. */
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf **out);
 
-/* Convolves a panel of an image with the kernel, which is computed from fwhm_pixels, so
- * that fwhm can be a parameter, unless the call before had the same. Panel NULL stands for
- * an image of the size of the transforms. The operation is linear and its own adjoint. No
- * function below allocates. */
+/* Convolves a panel of an image with the kernel. The kernel is computed from fwhm_pixels,
+ * so that fwhm can be a parameter, and is kept for the next call with the same value. If
+ * panel is NULL, `image` has the nslow x nfast pixels of psf_create(). The operation is
+ * linear and its own adjoint. This function and the next two do not allocate memory. */
 void psf_apply(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                double *image);
 
-/* Adds factor x (d kernel/d fwhm_pixels, at fixed radius, convolved with photons) to image.
- * This convolution is linear and its own adjoint, too. */
+/* Adds to `image` factor times the convolution of `photons` with d kernel/d fwhm_pixels,
+ * taken at a fixed radius. This convolution, too, is linear and its own adjoint. */
 void psf_add_slope(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                    double factor, const double *photons, double *image);
 
-/* Returns the sum over pixels of weight x (d kernel/d fwhm_pixels convolved
- * with photons). */
+/* Returns the inner product of `weight` with the convolution of `photons` with d kernel/d
+ * fwhm_pixels. */
 double psf_slope_dot(struct psf *psf, const struct psf_panel *panel, double fwhm_pixels,
                      const double *photons, const double *weight);
 
-/* Returns the bytes of its buffers; 0 for NULL. */
+/* Returns the bytes of the buffers; 0 for NULL. */
 size_t psf_bytes(const struct psf *psf);
 
 /* Frees a point spread; NULL is allowed. */

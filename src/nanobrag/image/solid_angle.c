@@ -1,6 +1,6 @@
 /*
- * solid_angle.c - the solid angle of a detector, row by row. A row has many pixels, so the
- * sum of the smooth function over them is its integral and, by the formula of Euler and
+ * solid_angle.c - the solid angle of a detector, row by row. Along a row it is a smooth
+ * function, so its sum over the pixels is an integral plus, by the formula of Euler and
  * Maclaurin, two terms for each end of the row.
  *
  * SPDX-License-Identifier: MIT
@@ -11,13 +11,13 @@
 
 #include "physics/pixel_position.h"
 
-/* Limits of the method, in pixels. The first omitted term is 0.02 (pixel/distance)^5/width
- * of the sum, which is then below 1e-14. */
+/* The least width of a row and distance of the detector, in pixels. The first omitted term
+ * is 0.02 (pixel/distance)^5/width of the sum, which is then below 1e-14. */
 enum { LEAST_WIDTH = 32, LEAST_DISTANCE = 200 };
 
 /* Returns the terms of one end of a row for the sum of g = r^-3 over the centres of pixels
- * of width h: 7 h^3/5760 g''' - h/24 g'. u is the distance from the foot of the
- * perpendicular. */
+ * of width h: 7 h^3/5760 g''' - h/24 g'. r is the distance of the end from the crystal, and
+ * u its distance from the point of the row's line that is nearest to the crystal. */
 static double end_term(double u, double r, double h)
 {
     const double r2 = 1 / (r * r), per_r5 = r2 * r2 / r;
@@ -32,7 +32,7 @@ static double row_sum(const struct window *window, const struct phys_frame *fram
                       const struct phys_detector *det, int s)
 {
     const double h = frame->pixel, length = h * (window->roi[1] - window->roi[0]);
-    const double sample = 0.5 * det->sub; /* first sub-pixel of a pixel */
+    const double sample = 0.5 * det->sub; /* from a pixel's corner to its first sample */
     const struct phys_vec3 start =
         phys_axpy(h * window->roi[0] + sample - 0.5 * h, det->fast,
                   phys_axpy(h * s + sample, det->slow,
@@ -40,8 +40,8 @@ static double row_sum(const struct window *window, const struct phys_frame *fram
     const double a = phys_dot(start, det->fast), b = a + length;
     const double d2 = phys_dot(start, start) - a * a;
     const double ra = sqrt(d2 + a * a), rb = sqrt(d2 + b * b);
-    /* Integral of r^-3. If the row lies on one side of the foot, this form avoids the
-     * difference of two nearly equal numbers. */
+    /* Integral of r^-3. If the row lies on one side of the point nearest to the crystal,
+     * the first form avoids the difference of two nearly equal numbers. */
     const double integral = a * b > 0 ? length * (a + b) / (ra * rb * (b * ra + a * rb))
                                       : (b / rb - a / ra) / d2;
 

@@ -1,5 +1,5 @@
 /*
- * solid_angle.h - the solid angle of a flat detector, without a sum over its pixels.
+ * solid_angle.h - the solid angle of a flat detector, by a formula for each row of pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,10 +9,10 @@
 #include "base/window.h"
 #include "physics/frame.h"
 
-/* Computes the sum of the solid angles of the pixels, steradian, to rounding. Returns 0,
- * with `out` unchanged, if the method does not apply: the detector is curved or near, its
- * pixels are points, the window is narrow, masked or has boxes, or omega is evaluated for
- * every sample. */
+/* Writes the sum of the solid angles of the window's pixels, in steradian, with an error of
+ * rounding only. Returns 0 and leaves *out unchanged where the formula does not apply: the
+ * detector is curved or near, its pixels are points, the window is narrow, masked or has
+ * boxes, or omega is computed for every sample. */
 int solid_angle_of_rows(const struct window *window, const struct phys_frame *frame,
                         double *out);
 

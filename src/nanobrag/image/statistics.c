@@ -1,7 +1,7 @@
 /*
- * statistics.c - one pass over the pixels, in pieces of rows that stay in the cache. The
- * mean and the squared deviations of the pieces are merged by the rule of Chan, Golub and
- * LeVeque (COMPSTAT 1982), in raster order.
+ * statistics.c - the statistics of an image in one pass over the pixels, in pieces of rows
+ * that stay in the cache. The mean and the squared deviations of the pieces are merged by
+ * the rule of Chan, Golub and LeVeque (COMPSTAT 1982), row by row.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 
-/* Pixels of a piece; partial sums side by side, for SIMD. */
+/* PIECE: largest number of pixels in a piece. LANES: number of partial sums, for SIMD. */
 enum { PIECE = STATISTICS_PIECE, LANES = 8 };
 
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
@@ -39,7 +39,7 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
     }
 }
 
-/* Statistics of some pixels. */
+/* The sums of a piece, or of all pieces so far. */
 struct sums {
     int64_t count, nonfinite;
     double sum, mean, spread; /* spread: sum of squared deviations from the mean */
@@ -73,7 +73,7 @@ static void summarize(const float *p, int n, struct sums *part)
     part->max = 0;
     for (int k = 0; k < LANES; k++)
         if (max[k] > part->max) part->max = max[k];
-    /* The sum of finite floats is finite in double. */
+    /* A sum of finite floats is finite in double. */
     part->nonfinite = 0;
     if (!isfinite(part->sum))
         for (i = 0; i < n; i++) part->nonfinite += !isfinite(p[i]);
@@ -98,9 +98,8 @@ static double spread_of(const float *p, int n, double mean)
     return sum_lanes(squares);
 }
 
-/* Removes the masked pixels of a piece, of at most PIECE. Returns the number of pixels
- * left.
- */
+/* Removes the pixels of a piece that are not rendered; n is at most PIECE. Returns the
+ * number of pixels left. */
 static int remove_masked(const struct window *window, int s, int f, int n, float *p)
 {
     uint8_t shown[PIECE];
@@ -126,7 +125,7 @@ static void merge(struct sums *all, const struct sums *part)
     all->mean = all->sum / (double)all->count;
 }
 
-/* Returns the fast index of the first of the pixels f .. f + n - 1 with this value. */
+/* Returns the fast index of the first of the pixels f .. f + n - 1 that has this value. */
 static int find_value(const struct window *window, const nb_array *image, int s, int f,
                       int n, float value)
 {
@@ -138,7 +137,7 @@ static int find_value(const struct window *window, const nb_array *image, int s,
     return f + i;
 }
 
-/* Returns sqrt(sum/(n - 1)), or sqrt(sum) for fewer than two pixels. */
+/* Returns sqrt(sum/(n - 1)) for a sum of n squares, or sqrt(sum) if n is less than 2. */
 static double sample_root(double sum, int64_t n)
 {
     return sqrt(sum / (double)(n > 1 ? n - 1 : 1));

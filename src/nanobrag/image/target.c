@@ -5,7 +5,7 @@
 
 #include "base/context.h"
 
-/* Checks that the planes of a target have a least loss. */
+/* Checks that the loss has a minimum with respect to the planes of background. */
 static nb_status check_planes(nb_context *ctx, const nb_target *target)
 {
     if (target->background != NB_BACKGROUND_PLANES)

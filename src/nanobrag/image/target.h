@@ -1,6 +1,6 @@
 /*
- * target.h - the target of nb_loss(): its check and its defaults. The losses are computed
- * by physics/loss.h.
+ * target.h - checks the target of nb_loss() and fills in its defaults. The losses are
+ * computed by physics/loss.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 /* Checks the numbers of a target, but not its images. */
 nb_status target_check(nb_context *ctx, const nb_target *target);
 
-/* Returns the loss function of a target that passed target_check(). */
+/* Returns the loss function of a target that passed target_check(), with its defaults. */
 struct phys_loss_model target_model(const nb_target *target);
 
 #endif

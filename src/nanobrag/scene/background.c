@@ -1,6 +1,7 @@
 /*
- * background.c - amorphous material (docs/theory.md, 7). Its molecules are counted in a
- * cube with the edge of the thickness, as in nanoBragg, and scatter independently.
+ * background.c - amorphous material (docs/theory.md, 7). As in nanoBragg, the molecules are
+ * those in a cube whose edge is the thickness, and they scatter independently.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "scene/background.h"
@@ -8,7 +9,7 @@
 #include "base/context.h"
 #include "scene/beam.h"
 
-#define WATER_F 2.57 /* F of a water molecule in nanoBragg, electron */
+#define WATER_F 2.57 /* F of a water molecule, electron, as in nanoBragg */
 
 nb_status background_resolve(nb_context *ctx, nb_scene *scene)
 {
@@ -32,7 +33,7 @@ nb_status background_resolve(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
-/* Returns the number of molecules in a cube with the edge of the thickness. */
+/* Returns the number of molecules in a cube whose edge is the thickness. */
 static double molecules(const nb_background *b)
 {
     const double edge = b->water * 1e-6;
@@ -63,7 +64,8 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
     frame->stol = (const struct phys_node *)(const void *)b->stol;
     if (scene->quirks & NB_QUIRK_WATER) {
         /* nanoBragg adds I_bg, which has the factor r_e^2 fluence, once to the sum of F^2.
-         * So it is divided by all steps and multiplied by r_e^2 fluence again. */
+         * That sum is then divided by the number of steps and multiplied by r_e^2 fluence
+         * again. */
         const double nsub = (double)scene->oversample * scene->oversample;
         const double steps = (double)frame->nsource * frame->norientation * nsub;
         const double layers = frame->each_capture ? 1 : frame->nlayers;

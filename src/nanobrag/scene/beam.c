@@ -72,16 +72,16 @@ nb_status beam_check_directions(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
-/* Returns the position of grid point i of n, in steps from the centre. The grid of
- * nanoBragg starts at -range/2, so it need not be centred. */
+/* Returns the position of grid point i of n, in steps from the centre. nanoBragg's grid
+ * starts at -range/2 and need not be centred. */
 static double grid_offset(int i, int n, double range, double step, int quirk)
 {
     if (quirk) return step > 0 ? i - range / 2 / step : 0;
     return i - (n - 1) / 2.0;
 }
 
-/* Returns one axis' term of q, the squared elliptical radius of a direction; a round
- * divergence is cut at 4 q = 1.1. */
+/* Returns the term of one axis in q, the squared elliptical radius of a direction
+ * (docs/theory.md, 10). A round divergence keeps the points with 4 q <= 1.1. */
 static double round_term(double deviation, double step, double range, int n)
 {
     const double even = n % 2 == 0 ? step * step / 4 : 0;
@@ -104,7 +104,7 @@ static int grid_point(const nb_scene *scene, int ih, int iv, double at[2])
         q += round_term(at[k] * b->divergence_step[k], b->divergence_step[k],
                         b->divergence[k], b->ndivergence[k]);
     }
-    /* A range of 0 makes q NaN; the point then counts as inside. */
+    /* A range of 0 makes q NaN; such a point counts as inside. */
     return b->square_divergence || !(4 * q > 1.1);
 }
 
@@ -167,7 +167,7 @@ void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int 
                    * sampling_step(&fixed->divergence[1], b->divergence[1]) / 1000;
 }
 
-/* Computes the incident direction of generated source i. */
+/* Computes the direction of travel of the light of generated source i. */
 static void generated_direction(const nb_scene *scene, const struct scene_fixed *fixed,
                                 const double beam[3], const double e[3], int i,
                                 double out[3])
@@ -256,7 +256,7 @@ void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3])
                         || convention == NB_CONVENTION_CUSTOM;
     double beam[3];
 
-    /* the beam of a convention is turned without rounding */
+    /* the beam of the convention itself is turned to -z without rounding */
     memcpy(turn, along_x ? from_x : from_z, sizeof from_x);
     linear_unit(scene->beam.direction, beam);
     linear_apply((const double(*)[3])turn, beam, beam);

@@ -81,12 +81,13 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
-/* Trigonometry of a cell: direct angles, reciprocal angles, and the volume, A^3. */
+/* Trigonometry of a cell: cosines and sines of its angles and of the reciprocal angles, and
+ * the volume, A^3. */
 struct cell_angles {
     double cosine[3], sine[3], cosine_star[3], sine_star_c, volume;
 };
 
-/* Computes the angles; returns 0 if the cell is flat. */
+/* Fills in *out; returns 0 if the cell is flat. */
 static int cell_angles(const double cell[6], struct cell_angles *out)
 {
     double *c = out->cosine, *s = out->sine, square;
@@ -128,8 +129,8 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     star[2][0] = length[2] * t.cosine_star[1];
     star[2][1] = length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2])
                  / t.sine_star_c;
-    /* nanoBragg uses the volume of the cell where the formula needs the volume of a cell
-     * with edges 1. */
+    /* The formula needs the volume of a cell with the same angles and edges 1. nanoBragg
+     * uses the volume of the cell instead. */
     star[2][2] = quirk
                      ? length[2] * t.volume / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
                      : 1 / cell[2];
@@ -137,8 +138,9 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     return 1;
 }
 
-/* Rotates `star`, which is B in the standard setting, by the rotation U of a matrix A = U
- * B. A left-handed A mirrors c*_z of B. Returns 0 if a* and b* of A are parallel. */
+/* Rotates `star`, the reciprocal axes B in the standard setting, by the rotation U of a
+ * matrix A = U B. If A is left-handed, the sign of c*_z of B is changed first. Returns 0 if
+ * a* and b* of A are parallel. */
 static int orient_like(const double a[3][3], double star[3][3])
 {
     double e[3][3], r[3][3];
@@ -157,8 +159,8 @@ static int orient_like(const double a[3][3], double star[3][3])
     return 1;
 }
 
-/* Computes the reciprocal axes before the misset; cell_volume is 0 unless the scene has a
- * cell. */
+/* Computes the reciprocal axes before the misset. *cell_volume becomes 0 if the scene has
+ * no cell. */
 static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double star[3][3],
                                 double *cell_volume)
 {
@@ -205,7 +207,8 @@ nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_
     if (!(fabs(inverse) > 1e-9 * bulk) || !isfinite(inverse))
         return fail(ctx, NB_ERR_UNIT_CELL, "the reciprocal axes lie in a plane");
     if (cell_volume > 0 && (scene->quirks & NB_QUIRK_CELL_VECTORS)) {
-        /* nanoBragg keeps the directions and takes lengths and volume from the cell. */
+        /* nanoBragg keeps the directions of the axes; it takes lengths and volume from the
+         * cell. */
         inverse = 1 / cell_volume;
         for (int i = 0; i < 3; i++)
             linear_scale(scene->crystal.cell[i] / cell_volume / linear_norm(out->real[i]),
@@ -267,11 +270,11 @@ double crystal_cells_metric(const nb_crystal *crystal, double metric[6])
            - n[2] * ab * ab;
 }
 
-/* Returns the edge, A, in rho = edge |dh a* + dk b* + dl c*|. For gauss_star this is the
- * edge of a cube with the volume of a rectangular box of N_a |a| x N_b |b| x N_c |c|, so it
- * does not depend on the angles of the cell. For gauss and tophat nanoBragg has the number
- * of cells in place of an edge: with NB_QUIRK_GAUSS_METRIC this number is returned. Returns
- * 0 for shapes with the metric of N. */
+/* Returns the edge, A, in rho = edge |dh a* + dk b* + dl c*|, or 0 for shapes whose rho
+ * comes from the matrix N. For gauss_star this is the edge of a cube with the volume of a
+ * rectangular box of N_a |a| x N_b |b| x N_c |c|, which does not depend on the angles of
+ * the cell. For gauss and tophat nanoBragg has the number of cells in place of an edge;
+ * this number is returned with NB_QUIRK_GAUSS_METRIC. */
 static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
                         double cells)
 {
@@ -288,7 +291,7 @@ static double star_edge(const nb_scene *scene, const struct crystal_axes *axes,
 
 double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
 {
-    /* integral over x, y, z of the square of each profile, with u = x^2 + y^2 + z^2 */
+    /* Integral over x, y, z of the square of each profile, where u = x^2 + y^2 + z^2. */
     static const double integral[] = {
         [NB_SHAPE_ROUND] = 1, /* 0.7236^2 6/pi */
         [NB_SHAPE_GAUSS] = 0.98444314621763005, /* (0.315 pi)^(3/2) */
@@ -302,7 +305,9 @@ double crystal_spot_sum(const nb_scene *scene, const struct crystal_axes *axes)
     sum = integral[c->shape] / (c->fudge * sqrt(c->fudge));
     const double cells = crystal_cells_metric(c, metric);
     const double edge = star_edge(scene, axes, cells);
-    if (edge > 0) { /* x, y, z fill edge^3/V; with the metric of N they fill det N */
+    /* A unit volume of dh, dk, dl fills edge^3/V in x, y, z; with the matrix N it fills det
+     * N. */
+    if (edge > 0) {
         double across[3];
 
         linear_cross(axes->star[1], axes->star[2], across);

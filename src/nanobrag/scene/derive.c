@@ -80,7 +80,7 @@ void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
     fixed->f = box;
 }
 
-/* Turns v by the drift, a rotation vector, and then by phi, radian, about the spindle. */
+/* Rotates v by the rotation vector `drift`, then about the spindle by phi, radian. */
 static void turn(const double drift[3], const double spindle[3], double phi,
                  const double v[3], double out[3])
 {
@@ -89,7 +89,8 @@ static void turn(const double drift[3], const double spindle[3], double phi,
     linear_rotate(spindle, phi, out, out);
 }
 
-/* Computes the axes and weights of all orientations; the domain index runs fastest. */
+/* Computes the axes and weights of all orientations; the index of the domain runs
+ * fastest. */
 static void derive_orientations(const nb_scene *scene, const struct scene_fixed *fixed,
                                 const struct crystal_axes *axes,
                                 struct phys_orientation *out)
@@ -127,7 +128,8 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
     }
 }
 
-/* Computes the frames of panels 1, 2, ... from the frame of panel 0. */
+/* Computes the frames of panels 1, 2, ..., which differ from the frame of panel 0 only in
+ * the numbers of the detector. */
 static nb_status derive_panels(nb_context *ctx, const nb_scene *scene,
                                const struct scene_fixed *fixed, const struct layers *layers,
                                struct phys_frame *frames)

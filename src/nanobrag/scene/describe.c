@@ -1,5 +1,5 @@
 /*
- * describe.c - fills nb_description: the derived numbers of a scene in every convention.
+ * describe.c - fills nb_description: numbers derived from a scene, in every convention.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,8 @@
 #include "scene/sampling.h"
 #include "scene/scene.h"
 
-/* Computes the reciprocal angles from their sines and cosines, both clipped to -1 ... 1, as
- * nanoBragg prints them. */
+/* Computes the reciprocal angles from their sines and cosines, which nanoBragg clips to -1
+ * ... 1 before it prints the angles. */
 static void star_angles(nb_description *out)
 {
     for (int i = 0; i < 3; i++) {
@@ -62,8 +62,9 @@ static void describe_centres(nb_description *out)
     out->xds_org[1] = out->close_slow / pixel + 0.5;
 }
 
-/* Computes the origin in the frame of dxtbx; the origin of a rectangle is turned about the
- * beam until the fast axis points along +x, as readers of SMV and miniCBF expect. */
+/* Computes the origin of the detector in the frame of dxtbx, mm. The origin of a single
+ * rectangle is turned about the beam until the fast axis points along +x, as readers of SMV
+ * and miniCBF expect. */
 static void describe_dials(const nb_scene *scene, const struct detector_place *place,
                            nb_description *out)
 {

@@ -90,7 +90,7 @@ static inline void linear_rotate(const double *k, double angle, const double *v,
     linear_copy(r, out);
 }
 
-/* Rotates v about lab x, then y, then z by angles in degree. */
+/* Rotates v about the laboratory's x, then y, then z, by angles in degree. */
 static inline void linear_rotate_xyz(const double degree[3], const double *v, double *out)
 {
     static const double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -102,7 +102,7 @@ static inline void linear_rotate_xyz(const double degree[3], const double *v, do
     linear_copy(r, out);
 }
 
-/* out = m v, with the rows of m */
+/* out = m v; m is stored by rows */
 static inline void linear_apply(const double m[3][3], const double v[3], double out[3])
 {
     const double x[3] = {v[0], v[1], v[2]};
@@ -121,8 +121,8 @@ static inline void linear_rotate_columns(const double k[3], double angle, double
     }
 }
 
-/* Rotates the columns of m by the smallest angle that takes the unit vector `from` to `to`,
- * which lies along z. If `from` is opposite to `to`, by half a turn about y. */
+/* Rotates the columns of m by the smallest rotation that takes the unit vector `from` to
+ * `to`, which lies along z. If `from` is opposite to `to`, this is half a turn about y. */
 static inline void linear_rotate_to_z(const double from[3], const double to[3],
                                       double m[3][3])
 {

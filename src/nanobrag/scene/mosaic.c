@@ -9,12 +9,13 @@
 #include "base/context.h"
 #include "scene/linear.h"
 
-/* The variance of a component of the rotation vectors that fill a cap of 1:
- * E[(1 - u^2)^(2/3)] / 3 = gamma(1/2) gamma(5/3) / (6 gamma(13/6)). */
+/* The variance of a component of the rotation vectors of domains, for a spread of 1: E[(1 -
+ * u^2)^(2/3)] / 3 = gamma(1/2) gamma(5/3) / (6 gamma(13/6)). */
 static const double cap_variance = 0.24639138659331338;
 
-/* Draws nanoBragg's rotation from three uniforms: the axis is uniform on the sphere, and
- * the angle fills a cap evenly. Each step of the angle is rounded to float. */
+/* Draws the rotation of a domain from three uniform numbers, as nanoBragg does, for a
+ * spread of 1. The axis is uniform on the sphere, and the angle is (1 - r3^2)^(1/3). Each
+ * step of the angle is rounded to float. */
 static struct scene_domain draw_domain(struct random_stream *random)
 {
     const double r1 = 2 * (double)random_uniform(random) - 1;
@@ -50,8 +51,8 @@ static void matrix_of(const double axis[3], double angle, double rotation[3][3])
 
 /* Starts a stream and draws a uniform rotation from its second to fourth number, by
  * Shoemake's unit quaternion (Graphics Gems III, 1992). The first number is skipped
- * because, over all seeds, it falls below 1/32 twice too often: the first entry of the
- * table chooses the entry to draw, and may choose itself. */
+ * because, over all seeds, it is below 1/32 twice too often: the first entry of the
+ * generator's table chooses the entry to draw, and may choose itself. */
 static void uniform_rotation(struct random_stream *random, int64_t seed,
                              double rotation[3][3])
 {
@@ -92,7 +93,7 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
         misset[0] = atan2(u[2][1], u[2][2]);
         misset[1] = atan2(-u[2][0], sqrt(u[2][1] * u[2][1] + u[2][2] * u[2][2]));
         misset[2] = atan2(u[1][0], u[0][0]);
-    } else { /* at 90 degrees about y, the rotations about x and z have the same axis */
+    } else { /* a rotation of 90 degrees about y makes the axes x and z coincide */
         misset[0] = LINEAR_PI;
         misset[1] = LINEAR_PI / 2;
         misset[2] = atan2(u[0][1], -u[1][1]);
@@ -100,7 +101,8 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
     for (int i = 0; i < 3; i++) misset[i] = linear_degree(misset[i]);
 }
 
-/* Sum over the domains of the product of two components. */
+/* Returns the sum over n domains of the product of components i and j of their rotation
+ * vectors. */
 static double product(const struct scene_domain *domain, int n, int i, int j)
 {
     double sum = 0;
@@ -109,9 +111,9 @@ static double product(const struct scene_domain *domain, int n, int i, int j)
     return sum;
 }
 
-/* Changes the rotation vectors in `axis` linearly, so that their mean is 0 and their
- * covariance is cap_variance times the unit matrix: Gram-Schmidt over the components. The
- * second pass removes the rounding of the first. */
+/* Changes the rotation vectors in `axis` linearly, until their mean is 0 and their
+ * covariance is cap_variance times the unit matrix, by the method of Gram and Schmidt over
+ * the components. The second pass removes the rounding errors of the first. */
 static void balance(struct scene_domain *domain, int n)
 {
     for (int i = 0; i < 3; i++)
@@ -130,10 +132,11 @@ static void balance(struct scene_domain *domain, int n)
         }
 }
 
-/* Fills the cap evenly with rotation vectors, in `axis`. Their z and the fractional parts
- * of multiples of two irrational numbers, the golden ratio and the root of 3, fill a cube
- * evenly; 64-bit integers keep the fractions exact. Four domains and more are balanced, two
- * and three have the mean and the sum of variances, and one has no rotation. */
+/* Writes n evenly placed rotation vectors for a spread of 1 to `axis` (docs/theory.md, 9).
+ * The z of a vector and the fractional parts of multiples of two irrational numbers, the
+ * golden ratio and the root of 3, fill a cube evenly; 64-bit integers keep the fractions
+ * exact. From four domains on, mean and covariance are then made exact. Two and three
+ * domains have the exact mean and sum of variances, and a single domain is not rotated. */
 static void fill_cap(struct random_stream *random, int n, struct scene_domain *domain)
 {
     const uint64_t golden = 0x9e3779b97f4a7c15U, root = 0xbb67ae8584caa73bU;
@@ -202,7 +205,7 @@ void mosaic_resolve(nb_scene *scene)
     scene->given |= NB_GIVEN_MOSAIC_AXES;
 }
 
-/* All principal minors are 0 or more, within rounding. */
+/* Tests that all principal minors of the matrix are 0 or more, within rounding. */
 int mosaic_is_definite(const nb_crystal *c)
 {
     const double *t = c->mosaic, *off = c->mosaic_off;
@@ -229,8 +232,8 @@ nb_status mosaic_check(nb_context *ctx, const nb_crystal *c, nb_status refused)
 }
 
 /* The first spread acts in all directions. The second and third act along their own axes,
- * by their difference from the first. An element off the diagonal adds, for each of its two
- * axes, the component along one to the other. */
+ * by their difference from the first. An element off the diagonal couples two axes: it adds
+ * the component of v along each of them to the other. */
 void mosaic_apply(const nb_scene *scene, const double frame[3][3], double factor,
                   const double v[3], double out[3])
 {

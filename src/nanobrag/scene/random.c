@@ -14,7 +14,7 @@ static int32_t step(struct random_stream *random)
     return (int32_t)random->x;
 }
 
-/* Fills the table. A positive state starts from 1, as in nanoBragg. */
+/* Fills the table from the state -x. A state above 0 is replaced by 1, as in nanoBragg. */
 static void fill_table(struct random_stream *random)
 {
     random->x = random->x < 0 ? -random->x : 1;
@@ -26,7 +26,7 @@ static void fill_table(struct random_stream *random)
 
 void random_seed_quirk(struct random_stream *random, int64_t seed)
 {
-    /* INT64_MIN has no negative. */
+    /* INT64_MIN cannot be negated. */
     random->x = seed == INT64_MIN ? INT64_MAX : -seed;
 }
 

@@ -2,8 +2,8 @@
  * sampling.c - the rules for steps (docs/theory.md, 11).
  *
  * A sampled quantity has a range, a step and a count; the user gives some of the three. The
- * rules here use every given number and refuse contradictions. The rules of nanoBragg, used
- * with NB_QUIRK_STEP_RULES, are the functions named *_quirk and quirk_*.
+ * rules here use every given number and refuse contradictions. The functions named *_quirk
+ * and quirk_* are the rules of nanoBragg, used with NB_QUIRK_STEP_RULES.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,13 +19,14 @@
 #include "scene/linear.h"
 #include "scene/mosaic.h"
 
-/* A count is clamped to COUNT_MOST; later checks of the totals refuse it. */
+/* A count is cut to COUNT_MOST, so that it fits an int; later checks refuse such totals. */
 enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
 
-/* The largest part of a rotation that is integrated at once, degree. */
+/* The largest part of a rotation that the continuous model integrates at once, degree. */
 enum { PHI_PART_MOST = 5 };
 
-/* Most sub-pixels along an edge of the detector, so that a float can count them. */
+/* The largest number of sub-pixels along an edge of the detector. Up to here a float
+ * represents every whole number. */
 enum { SUB_PIXELS_MOST = 1 << 24 };
 
 static struct scene_steps steps_of(double range, double step)
@@ -48,7 +49,7 @@ static int steps_over(double range, double step)
     return !(n >= 1) ? 1 : n > COUNT_MOST ? COUNT_MOST : (int)n;
 }
 
-/* Returns nanoBragg's number of steps, which is 0 for a range of 0. */
+/* Returns nanoBragg's number of steps that cover a range; it is 0 for a range of 0. */
 static int quirk_steps_over(double range, double step)
 {
     const double n = ceil(range / step);
@@ -56,8 +57,8 @@ static int quirk_steps_over(double range, double step)
     return !(n >= 0) ? 0 : n > COUNT_MOST ? COUNT_MOST : (int)n;
 }
 
-/* Applies nanoBragg's rules for a range of the beam; `assumed` is its range if only a count
- * is given. */
+/* Applies nanoBragg's rules to a divergence or dispersion. `assumed` is the range that a
+ * count without a range stands for. */
 static void range_quirk(struct scene_range *r, double assumed)
 {
     const int stepped = r->step_given && r->step > 0;
@@ -116,7 +117,7 @@ static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const cha
     return NB_OK;
 }
 
-/* Gives a single step to a range that the continuous model integrates. */
+/* Sets the count to 1 for a range that the continuous model integrates. */
 static void integrate(const nb_scene *scene, struct scene_range *r)
 {
     if (continuous_is_on(scene) && r->count == 0 && !r->step_given) r->count = 1;
@@ -236,8 +237,9 @@ static void phi_quirk(struct scene_range *r)
     if (r->count < 1) r->count = 1;
 }
 
-/* Returns the number of phi steps that sample the rocking width 1/(L q) of the narrowest
- * reflection; L is the largest edge, A. */
+/* Returns the number of phi steps for a rotation of `osc` degrees: enough to sample the
+ * rocking width 1/(L q) of the narrowest reflection. L is the largest edge of the crystal,
+ * A; q is qmax, 1/A. */
 static int phi_count(nb_context *ctx, double osc, double edge, double qmax)
 {
     const double rotation = fabs(osc) * (3.14159265358979323846 / 180);
@@ -293,7 +295,7 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
                             .step = scan->step,
                             .count = scan->nphi,
                             .count_given = scan->nphi > 0};
-    int parts; /* 1: phi is integrated */
+    int parts; /* 1: the continuous model integrates phi, in r.count parts */
 
     r.range_given = r.range != 0 || (scene->given & NB_GIVEN_OSC);
     r.step_given = r.step != 0 || (scene->given & NB_GIVEN_PHI_STEP);

@@ -21,17 +21,17 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct detector_scale *scale,
                                   struct scene_fixed *fixed);
 
-/* Returns NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC, once N is resolved. */
+/* Returns NB_LOOKUP_NEAREST or NB_LOOKUP_TRICUBIC; N must be resolved. */
 int sampling_interpolation(const nb_scene *scene, const struct scene_fixed *fixed);
 
 /* Returns the angle of phi step i, degree. */
 double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int i);
 
-/* Computes the drift of the crystal at phi step i, a rotation vector, radian. */
+/* Computes the drift of the crystal at phi step i, as a rotation vector, radian. */
 void sampling_drift(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double drift[3]);
 
-/* Returns the step of a sampled range, in the unit of the range. */
+/* Returns the length of one step of a sampled range, in the unit of the range. */
 double sampling_step(const struct scene_steps *steps, double range);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * sampling_rules.c - rules that several parts of a scene share.
+ * sampling_rules.c - sampling_step() and sampling_interpolation(), rules that several parts
+ * of a scene need.
  *
  * SPDX-License-Identifier: MIT
  */

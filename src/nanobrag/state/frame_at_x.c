@@ -1,7 +1,8 @@
 /*
- * state/frame_at_x.c - the frame of a simulator at x, its tangents, and its adjoint: the
- * inner product of a cotangent of the frame with the tangent along each parameter. Both
- * stages between x and the frame are cheap, so they have no adjoint code.
+ * state/frame_at_x.c - the frame of a simulator at x, with tangents and adjoint. The
+ * adjoint is the inner product of the frame's cotangent with the frame's tangent along each
+ * parameter. These tangents are cheap, so scene_derive() and params_unpack() need no
+ * adjoint code of their own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +23,8 @@ nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
     return NB_OK;
 }
 
-/* Derive the frames of a lattice, whose free structure factors are at most `largest`. */
+/* Derive the frames of lattice l, one for each panel. `largest` is the largest |F| among
+ * free structure factors; f_max of a frame is at least that. */
 static nb_status derive_lattice(nb_simulator *sim, const nb_scene *scene, double largest,
                                 int l)
 {
@@ -66,7 +68,7 @@ nb_status simulator_lattice(const nb_simulator *sim, const nb_scene *scene,
     return crystal_derive(sim->ctx, &out->scene, &out->axes);
 }
 
-/* ---- the tangent ---- */
+/* ---- tangents of the frame ---- */
 
 void simulator_tangent(nb_simulator *sim, const struct lattice_at *at, size_t first,
                        size_t n, const double *dx, struct phys_frame_tangent *out)
@@ -87,8 +89,8 @@ void simulator_parameter_tangents(nb_simulator *sim, const struct lattice_at *at
         if (!params_is_f(&sim->params, i)) simulator_tangent(sim, at, i, 1, &one, out++);
 }
 
-/* Add tangent `which` to the tangents of a panel: along dx, for the parameters from `first`
- * on. */
+/* Add tangent number `which` to the tangents of a panel. It lies along dx, a change of the
+ * n parameters from number `first` on. */
 static void add_on_panel(nb_simulator *sim, const nb_scene *scene, int panel, int which,
                          size_t first, size_t n, const double *dx,
                          const struct jacobian_work *work)
@@ -131,7 +133,7 @@ void simulator_directions_on_panels(nb_simulator *sim, const nb_scene *scene, in
     }
 }
 
-/* ---- the adjoint ---- */
+/* ---- the adjoint of the frame ---- */
 
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f)
@@ -143,8 +145,9 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
     return sum;
 }
 
-/* Compute the tangent along parameter i; its lists belong to the simulator. *moves becomes
- * 1 if it may change numbers of panels. */
+/* Returns the tangent of the frame along parameter i, with lists that belong to the
+ * simulator, and writes the scene's tangent to *scene_dot. *moves becomes 1 if the
+ * parameter may change numbers of panels. */
 static struct phys_frame_tangent tangent_along(nb_simulator *sim,
                                                const struct lattice_at *at, size_t i,
                                                nb_scene *scene_dot, int *moves)
@@ -162,8 +165,8 @@ static struct phys_frame_tangent tangent_along(nb_simulator *sim,
     return dot;
 }
 
-/* Returns the inner product of the cotangents and the tangents of the numbers of the panels
- * along parameter i. */
+/* Returns the inner product, over the panels that parameter i moves, of the cotangents
+ * `panels` with the tangents of each panel's numbers along that parameter. */
 static double inner_on_panels(const nb_simulator *sim, const nb_scene *scene,
                               const nb_scene *dot, size_t i,
                               double (*panels)[PHYS_PANEL_NUMBERS])
@@ -194,7 +197,6 @@ void simulator_fixed(nb_simulator *sim, const struct lattice_at *at, int *fixed)
     }
 }
 
-/* Apply the adjoint of scene_derive() and params_unpack(). */
 void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
                              const struct phys_frame_tangent *bar,
                              double (*panels)[PHYS_PANEL_NUMBERS])
@@ -216,7 +218,8 @@ void simulator_frame_adjoint(nb_simulator *sim, const struct lattice_at *at,
         if (moves) *dense += inner_on_panels(sim, &at->scene, &scene_dot, i, panels);
         dense++;
     }
-    if (!to->f || to->f == bar->f) return; /* a single lattice has written it already */
+    /* With one lattice to->f is bar->f, which holds the cotangents already. */
+    if (!to->f || to->f == bar->f) return;
     if (at->number == 0) memset(to->f, 0, sim->adjoint.sizes.box * sizeof *to->f);
     for (size_t i = 0; i < sim->adjoint.sizes.box; i++) to->f[i] += bar->f[i];
 }

@@ -1,7 +1,7 @@
 /*
- * state/scene_signature.c - the members that the signatures of all calls of a simulator
- * share: the features and the sizes of its scene, its policy and its device
- * (compile/plan.h).
+ * state/scene_signature.c - simulator_sign(): the members of a signature of compiled mode
+ * that all calls of a simulator share. They tell features and sizes of its scene, its
+ * policy and its device (compile/plan.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,8 @@
 #include "grad/grad.h"
 #include "state/state.h"
 
-/* Returns a bit for each feature of the scene that selects code, as opposed to values. */
+/* Returns one bit for each option of the scene that selects other code; bits from 9 on are
+ * the quirks. */
 static uint32_t switches_of(const nb_simulator *sim)
 {
     const nb_scene *s = &sim->scene;
@@ -28,8 +29,8 @@ static uint32_t switches_of(const nb_simulator *sim)
     return switches;
 }
 
-/* Returns 1 if the crystal has one orientation of weight 1, which has a kernel for itself.
- */
+/* Returns 1 if the crystal has one orientation of weight 1 and there is a kernel for that
+ * case. */
 static int has_one_orientation(const nb_simulator *sim)
 {
     const nb_crystal *c = &sim->scene.crystal;
@@ -39,7 +40,8 @@ static int has_one_orientation(const nb_simulator *sim)
                   ->single_orientation[sim->spec.shape][sim->spec.lookup];
 }
 
-/* Returns the device of images for a signature: 0 for the host, else its architecture. */
+/* Returns 0 if the host computes images, else ten times the compute capability of the
+ * device (86 for 8.6). */
 static uint32_t device_class(const nb_simulator *sim)
 {
     const struct gpu *gpu = sim->device.scene.gpu;

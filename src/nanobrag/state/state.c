@@ -1,6 +1,6 @@
 /*
- * state/state.c - data that calls derive from the state of a simulator: the job of
- * rendering a frame, and the sizes of a Jacobian.
+ * state/state.c - the job that renders a frame, memory that is allocated when first needed,
+ * and the sizes of a Jacobian.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -128,7 +128,7 @@ nb_status simulator_plane_columns(nb_simulator *sim, int chunks)
     return NB_OK;
 }
 
-/* Returns how many of the parameters that are not structure factors change a panel. */
+/* Returns how many dense parameters change the numbers of a panel. */
 static size_t count_moving(const nb_simulator *sim, int panel)
 {
     size_t n = 0;
@@ -139,7 +139,7 @@ static size_t count_moving(const nb_simulator *sim, int panel)
     return n;
 }
 
-/* Set the sizes of the tangents of the panels. */
+/* Set the sizes that depend on the panels. `any` as in simulator_jacobian_sizes(). */
 static void size_panels(const nb_simulator *sim, int any, struct jacobian_sizes *n)
 {
     const int npanel = sim->scene.detector.npanel;
@@ -153,7 +153,7 @@ static void size_panels(const nb_simulator *sim, int any, struct jacobian_sizes 
         n->of_panels += moving;
     }
     if (npanel == 0) n->at_once = n->tangents;
-    if (npanel > 0) n->of_panels++; /* never 0, which stands for one rectangle */
+    if (npanel > 0) n->of_panels++; /* 0 would stand for a detector that is one rectangle */
 }
 
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents,

@@ -1,8 +1,9 @@
 /*
  * planner.c - the lock of FFTW's planner, which is not thread safe.
  *
- * It is a spin lock, because C11 initialises it without a library. Estimated plans hold it
- * for milliseconds, measured ones up to their time limit.
+ * It is a spin lock, because C11 can initialise that statically without a thread library. A
+ * thread that makes estimated plans holds it for milliseconds, one that measures plans up
+ * to FFTW's time limit.
  *
  * SPDX-License-Identifier: MIT
  */

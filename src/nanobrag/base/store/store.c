@@ -1,7 +1,7 @@
 /*
- * store.c - the files of a cache: trusting, reading, replacing and removing them. Nothing
- * is locked: a file is complete before it gets its name, and a reader of a file that is
- * removed meanwhile still reads it to its end.
+ * store.c - reads, replaces and removes the files of a cache, and checks who may have
+ * written them. Nothing is locked: a file is complete before it gets its name, and a
+ * process that reads a file while another one removes it can read to the end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,8 @@
 
 #include "base/clock.h"
 
-/* A file is NAME + ending; while it is written, the name goes on with ".", two numbers and
- * ".tmp". Files that a killed process left unfinished are removed after STALE_S seconds. */
+/* A file is named NAME + ending. While it is written, ".", two numbers and ".tmp" follow.
+ * Files that a killed process left unfinished are removed after STALE_S seconds. */
 enum { UNFINISHED_NAME = STORE_NAME + 64, STALE_S = 600, NAP_MS = 2, ATTEMPTS = 100 };
 
 static const char unfinished[] = ".tmp";
@@ -34,7 +34,7 @@ struct store store_in(const char *cache, const char *name, const char *ending,
     return store;
 }
 
-/* Write "PATH: cannot VERB: ...", with "PATH/NAME" if there is a name. */
+/* Write "PATH: cannot VERB: ERROR" to `why`, with "PATH/NAME" if there is a name. */
 static void explain(char why[STORE_WHY], const struct store *store, const char *name,
                     const char *verb, int error)
 {
@@ -44,7 +44,8 @@ static void explain(char why[STORE_WHY], const struct store *store, const char *
 
 /* ---- the folder ---- */
 
-/* Create the folder and its parents. Returns 0, with the reason, if that failed. */
+/* Create the folder and its parents. Returns 0, with the reason in `why`, if that
+ * failed. */
 static int make_folder(const struct store *store, char why[STORE_WHY])
 {
     char path[STORE_PATH];
@@ -73,7 +74,8 @@ static const char *distrust(const struct stat *st)
     return NULL;
 }
 
-/* Open the folder. Returns -1 with *absent set, or with the reason. */
+/* Open the folder. Returns -1 if that failed: either *absent is 1, or `why` has the
+ * reason. */
 static int open_folder(const struct store *store, int *absent, char why[STORE_WHY])
 {
     const int fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -104,8 +106,8 @@ static int make_and_open_folder(const struct store *store, char why[STORE_WHY])
 
 /* ---- reading ---- */
 
-/* Read n bytes. Returns 0 if there were fewer, with errno, which is 0 at the end of the
- * file. */
+/* Read n bytes. Returns 0 if there were fewer: at the end of the file errno is 0, else it
+ * is the error. */
 static int read_all(int fd, unsigned char *bytes, size_t n)
 {
     errno = 0;
@@ -122,8 +124,8 @@ static int read_all(int fd, unsigned char *bytes, size_t n)
     return 1;
 }
 
-/* Read a file. Returns NULL, or describes the fault of the file; *error is set if reading
- * failed for a reason outside the file. */
+/* Read a file. Returns NULL or the fault of the file. *error is set if reading failed for a
+ * reason outside the file. */
 static const char *read_file(const struct store *store, int fd, struct store_bytes *out,
                              int *error)
 {
@@ -150,7 +152,8 @@ static const char *read_file(const struct store *store, int fd, struct store_byt
     return *error ? NULL : "it became shorter while it was read";
 }
 
-/* Remove a name, unless another file than the opened one has it by now. */
+/* Remove a file by its name, unless another file than the opened `fd` has that name by now.
+ * Returns 1 if it was removed. */
 static int remove_same(int folder, const char *name, int fd)
 {
     struct stat opened, named;
@@ -173,7 +176,7 @@ enum store_state store_load(const struct store *store, const char *name,
 
     *out = (struct store_bytes){0};
     if (folder < 0) return absent ? STORE_ABSENT : STORE_REFUSED;
-    /* O_NONBLOCK: opening a pipe of this name does not wait */
+    /* O_NONBLOCK: if a pipe has this name, opening it does not wait */
     fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0)
         flaw = read_file(store, fd, out, &error);
@@ -192,7 +195,7 @@ enum store_state store_load(const struct store *store, const char *name,
         (void)snprintf(why, STORE_WHY, "%.250s/%.90s: %s, for %.90s", store->folder, name,
                        remove_same(folder, name, fd) ? "removed" : "ignored", flaw);
     } else {
-        (void)futimens(fd, NULL); /* it is now the most recently used */
+        (void)futimens(fd, NULL); /* now the most recently used file */
     }
     if (state != STORE_FOUND) free(out->bytes);
     if (state != STORE_FOUND) *out = (struct store_bytes){0};
@@ -221,7 +224,7 @@ static int ends_with(const char *name, const char *ending)
     return n > m && strcmp(name + n - m, ending) == 0;
 }
 
-/* Returns 1 if a name ends like ENDING.123-456.tmp. */
+/* Returns 1 if a name ends like ENDING.123-456.tmp, the name of an unfinished file. */
 static int is_unfinished(const struct store *store, const char *name)
 {
     const char *at = strstr(name, store->ending);
@@ -237,7 +240,8 @@ static int add_listed(struct stored *list, const char *name, const struct stat *
     const size_t length = strlen(name);
     struct listed *file;
 
-    if (length >= sizeof file->name) return 1; /* the store writes no name so long */
+    /* the store itself never writes such a long name */
+    if (length >= sizeof file->name) return 1;
     if (list->n == list->capacity) {
         const size_t capacity = 2 * list->capacity + 64;
 
@@ -253,8 +257,8 @@ static int add_listed(struct stored *list, const char *name, const struct stat *
     return 1;
 }
 
-/* List the files of the store except one. Files that killed processes left unfinished are
- * removed. */
+/* List the files of the store except `but`, and remove files that killed processes left
+ * unfinished. */
 static void list_files(const struct store *store, int folder, const char *but,
                        struct stored *list)
 {
@@ -288,8 +292,8 @@ static int by_age(const void *one, const void *other)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-/* Remove files, but not `but`, until all remaining ones have at most `most` bytes. Returns
- * how many were removed. */
+/* Remove the least recently used files, but not `but`, until the remaining files have at
+ * most `most` bytes. Returns how many were removed. */
 static uint64_t trim(const struct store *store, int folder, const char *but, uint64_t most)
 {
     struct stored list = {0};
@@ -308,7 +312,7 @@ static uint64_t trim(const struct store *store, int folder, const char *but, uin
 
 /* ---- writing ---- */
 
-/* Write n bytes to the disk. Returns 0 with errno if that failed. */
+/* Write n bytes and flush them to the disk. Returns 0, with errno, if that failed. */
 static int write_all(int fd, const char *bytes, size_t n)
 {
     while (n > 0) {
@@ -326,8 +330,8 @@ static int write_all(int fd, const char *bytes, size_t n)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-/* Create a file with a temporary name of its own. Returns its descriptor, or -1 with errno.
- */
+/* Create a file with a temporary name that no other file has. Returns its descriptor, or -1
+ * with errno. */
 static int create_unfinished(int folder, const char *name, char temporary[UNFINISHED_NAME])
 {
     struct timespec now = {0};
@@ -344,7 +348,7 @@ static int create_unfinished(int folder, const char *name, char temporary[UNFINI
     return fd;
 }
 
-/* Replace a file. Returns 0, or errno if the old file is as it was. */
+/* Replace a file. Returns 0, or errno if that failed; the old file is then unchanged. */
 static int replace(int folder, const char *name, const void *bytes, size_t n)
 {
     char temporary[UNFINISHED_NAME];

@@ -12,7 +12,7 @@
 
 double continuous_half_range(const nb_scene *scene, const struct scene_fixed *fixed)
 {
-    if (scene->scan.step != 0) return 0; /* a sum over steps */
+    if (scene->scan.step != 0) return 0; /* phi is a sum over steps */
     return fabs(sampling_step(&fixed->phi, scene->scan.osc)) / 2;
 }
 
@@ -21,15 +21,17 @@ double continuous_divergence_variance(const nb_scene *scene, int i)
     const nb_beam *b = &scene->beam;
 
     if (b->nsource > 0 || b->ndivergence[i] != 1) return 0;
-    /* The directions fill an ellipse evenly, or a rectangle, or a line. */
+    /* Directions that fill a line or a rectangle evenly have the variance 1/12, directions
+     * that fill an ellipse 1/16. */
     return b->square_divergence || b->divergence[1 - i] == 0 || b->ndivergence[1 - i] != 1
                ? 1.0 / 12
                : 1.0 / 16;
 }
 
-/* Computes the covariance of the mosaic in products of the axes: with the
- * reciprocal axes r_i and w_i = s T r_i, w_i . w_i for the squares and 2 w_i . w_j for the
- * mixed products. */
+/* Computes the covariance of the mosaic rotations as coefficients of products of the axes
+ * (docs/theory.md, 9). With the reciprocal axes r_i, the spreads T and w_i =
+ * MOSAIC_OF_SPREAD T r_i, they are w_i . w_i for squares and 2 w_i . w_j for mixed
+ * products. */
 static void spread_of(const nb_scene *scene, const struct crystal_axes *axes,
                       double spread[6])
 {
@@ -47,7 +49,8 @@ static void spread_of(const nb_scene *scene, const struct crystal_axes *axes,
     }
 }
 
-/* Adds the covariance of directions that deviate along u, per radian, with a variance. */
+/* Adds the covariance of directions that deviate by a random angle of this variance,
+ * radian^2; u is the change of the direction by radian. */
 static void add_directions(double variance, const double u[3], double divergence[6])
 {
     for (int i = 0; i < 3; i++) {

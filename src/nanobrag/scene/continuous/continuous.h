@@ -1,7 +1,7 @@
 /*
- * continuous.h - the crystal whose mosaic spread, rotation, energies and directions are
- * normal distributions, integrated in closed form (docs/theory.md, 16): which scenes have
- * it, and the numbers of their frame.
+ * continuous.h - decides which scenes have a continuous crystal, and computes the numbers
+ * of its frame. In such a crystal mosaic spread, rotation, energies and directions are
+ * normal distributions that are integrated in closed form (docs/theory.md, 16).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,12 +13,13 @@
 #include "scene/scene.h"
 
 /* ---- model.c ---- */
-/* Turns NB_MOSAIC_AUTO into NB_MOSAIC_DOMAINS if the given scene asks for domains or needs
- * them. Call it before defaults are filled in. */
+/* Turns NB_MOSAIC_AUTO into NB_MOSAIC_DOMAINS if the user gave a number, weights or a seed
+ * of domains. Call it before defaults are filled in. */
 void continuous_leave_domains(nb_scene *scene);
 
-/* Decides between NB_MOSAIC_DOMAINS and NB_MOSAIC_GAUSS, once N is resolved and before
- * counts are. Refuses a model that cannot compute the scene. */
+/* Decides between NB_MOSAIC_DOMAINS and NB_MOSAIC_GAUSS. Call it after N is resolved and
+ * before counts are. Returns NB_ERR_SCENE if the model that was asked for cannot compute
+ * the scene. */
 nb_status continuous_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
 /* Returns 1 if the scene has the continuous model; call it after continuous_resolve(). */
@@ -28,10 +29,12 @@ int continuous_is_on(const nb_scene *scene);
 int continuous_integrates(const nb_scene *scene);
 
 /* ---- broad.c ---- */
-/* Returns half the range over which phi is integrated for each orientation, degree. */
+/* Returns half the range of phi that each orientation integrates, degree; 0 if phi is
+ * sampled. */
 double continuous_half_range(const nb_scene *scene, const struct scene_fixed *fixed);
 
-/* Returns the variance of divergence i for a full width of 1; 0 if it is a list. */
+/* Returns the variance of divergence i (0: horizontal, 1: vertical) for a full width of 1;
+ * 0 if sources are listed or the divergence is sampled. */
 double continuous_divergence_variance(const nb_scene *scene, int i);
 
 /* Computes the widths of the spots of a continuous crystal. */

@@ -1,5 +1,7 @@
 /*
- * model.c - which scenes have the continuous model. SPDX-License-Identifier: MIT
+ * model.c - decides which scenes have the continuous model.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "base/context.h"
 #include "scene/continuous/continuous.h"
@@ -26,7 +28,8 @@ void continuous_leave_domains(nb_scene *scene)
         scene->crystal.mosaic_model = NB_MOSAIC_DOMAINS;
 }
 
-/* Returns a property that the continuous model needs and the scene lacks, or NULL. */
+/* Returns a property, in words, that the continuous model needs and the scene lacks, or
+ * NULL if there is none. */
 static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;
@@ -43,8 +46,8 @@ static const char *hindrance(const nb_scene *scene, const struct scene_fixed *fi
     return NULL;
 }
 
-/* Returns the option of a number that the scene sets and only the continuous model has, or
- * NULL. */
+/* Returns the option of a width that the scene sets and that only the continuous model has,
+ * or NULL. */
 static const char *own_number(const nb_crystal *c)
 {
     if (c->mosaic_tail > 0) return "-mosaic_tail";
@@ -57,7 +60,7 @@ static int has_spread(const nb_crystal *c)
     return !linear_is_zero(c->mosaic) || !linear_is_zero(c->mosaic_off);
 }
 
-/* Returns 1 if dispersion or divergence have a width and no steps. */
+/* Returns 1 if the dispersion or a divergence has a width but no steps. */
 static int has_wide_beam(const nb_beam *b)
 {
     int wide = b->dispersion > 0 && b->ndispersion == 0;
@@ -68,7 +71,7 @@ static int has_wide_beam(const nb_beam *b)
     return wide && b->nsource == 0;
 }
 
-/* Lists of this many sources or more cost less in closed form. */
+/* From this number of listed sources on, the closed form costs less than the sum. */
 enum { MANY_SOURCES = 10 };
 
 /* Returns 1 if the scene has a width that can be integrated. */

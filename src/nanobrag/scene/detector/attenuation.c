@@ -1,5 +1,7 @@
 /*
- * attenuation.c - see attenuation.h. SPDX-License-Identifier: MIT
+ * attenuation.c - tables of mass attenuation coefficients, and their interpolation.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/detector/attenuation.h"
 
@@ -7,9 +9,10 @@
 #include <stddef.h>
 #include <string.h>
 
-static const double kev_angstrom = 12.398419843320026; /* energy x wavelength */
+static const double kev_angstrom = 12.398419843320026; /* energy x wavelength of a photon */
 
-/* energy, keV, and mass attenuation coefficient, cm^2/g; an edge is two rows */
+/* energy, keV, and mass attenuation coefficient, cm^2/g; an absorption edge is two rows of
+ * the same energy */
 struct row {
     double energy, coefficient;
 };
@@ -68,8 +71,8 @@ int attenuation_named(const char *name)
     return NB_MATERIAL_UNKNOWN;
 }
 
-/* Returns the row after the energy, keV, on a line from the row before it; 0: there is
- * none. */
+/* Returns i so that an energy, keV, lies between rows i - 1 and i; 0 if the table does not
+ * reach that energy. */
 static size_t row_behind(int material, double energy)
 {
     const struct row *const row = materials[material].row;

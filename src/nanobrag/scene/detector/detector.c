@@ -20,7 +20,7 @@
 
 enum { DETECTOR_EDGE_MOST = 1000000 };
 
-/* Indices of the vectors of a convention. */
+/* Indices of the vectors in the table of conventions. */
 enum { BEAM, FAST, SLOW, NORMAL, TWOTHETA, POLARIZATION, SPINDLE, VECTORS };
 
 static const double *convention_vector(int convention, int which)
@@ -37,7 +37,8 @@ static const double *convention_vector(int convention, int which)
         /* CUSTOM */
         {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
     };
-    static const int row[] = {0, 0, 1, 2, 3, 4}; /* index: enum nb_convention */
+    /* row of the table for each enum nb_convention */
+    static const int row[] = {0, 0, 1, 2, 3, 4};
 
     return table[row[convention]][which];
 }
@@ -61,8 +62,8 @@ static void resolve_size(nb_detector *d)
     }
 }
 
-/* Clips the ROI to the image. All 0 stands for the whole image; an ROI without pixels
- * becomes 1 1 1 1. */
+/* Cuts the ROI to the image. An ROI of four 0 stands for the whole image; an ROI without
+ * pixels becomes 1 1 1 1. */
 static void resolve_roi(nb_detector *d)
 {
     const int limit[4] = {d->nfast, d->nfast, d->nslow, d->nslow};
@@ -107,7 +108,8 @@ static nb_status check_boxes(nb_context *ctx, const nb_detector *d)
     return NB_OK;
 }
 
-/* Checks that the fast and slow axes span a plane, and the directions of the beam. */
+/* Checks that the fast and slow axes span a plane, and that the beam and the spindle have
+ * directions. */
 static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
@@ -122,7 +124,7 @@ static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
     return beam_check_directions(ctx, scene);
 }
 
-/* Fills the directions that the convention gives, apart from the detector's. */
+/* Fills the directions of beam, polarization and spindle from the convention. */
 static void resolve_directions(nb_scene *scene)
 {
     const int convention = scene->detector.convention;
@@ -160,8 +162,8 @@ static int convention_pivot(int convention)
                : NB_PIVOT_BEAM;
 }
 
-/* Replaces a default origin by the origin of the convention, and an origin in pixels by one
- * in mm. */
+/* Replaces a default origin by the origin of the convention, and an origin in pixels by an
+ * origin in mm. */
 static void resolve_origin(nb_detector *d)
 {
     const double *size = d->size, p = d->pixel;
@@ -236,11 +238,12 @@ void detector_beam_centre(int convention, const double size[2], double pixel, do
     }
 }
 
-/* A point that gives the position of the unrotated detector. */
+/* A point on the detector before its rotations, which gives the position of the
+ * detector. */
 struct anchor {
     int kind; /* NB_PIVOT_BEAM: the point hit by the direct beam; NB_PIVOT_SAMPLE: the point
                  nearest to the crystal; -1: neither, pix0 is given */
-    double fast, slow; /* from the outer corner, metres */
+    double fast, slow; /* from the outer corner of the first pixel, m */
 };
 
 static struct anchor make_anchor(const nb_detector *d, int kind, const double value[3])
@@ -266,8 +269,8 @@ static struct anchor make_anchor(const nb_detector *d, int kind, const double va
     return s;
 }
 
-/* Computes the other anchor of the same unrotated detector; `distance` is measured along
- * the beam. */
+/* Computes the anchor of the other kind for the same unrotated detector. `distance` is
+ * measured along the beam, m. */
 static struct anchor other_anchor(const struct detector_place *unrotated, double distance,
                                   struct anchor s)
 {
@@ -307,7 +310,7 @@ static void unrotated_place(const nb_scene *scene, struct detector_place *place)
     linear_unit(d->vectors[3], place->twotheta_axis);
 }
 
-/* Returns the distance of the unrotated detector along the beam, metres. */
+/* Returns the distance of the unrotated detector along the beam, m. */
 static double unrotated_distance(const nb_detector *d, const struct detector_place *place)
 {
     const double r = linear_dot(place->beam, place->normal);
@@ -317,7 +320,7 @@ static double unrotated_distance(const nb_detector *d, const struct detector_pla
            / 1000;
 }
 
-/* Checks that a second statement of the origin agrees with the first. */
+/* Checks that a second statement of the origin (nb_detector.also) agrees with the first. */
 static nb_status check_second_origin(nb_context *ctx, const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
@@ -396,15 +399,15 @@ void detector_measure_along_beam(nb_scene *scene)
         || d->pivot != NB_PIVOT_SAMPLE)
         return;
     unrotated_place(scene, &place);
-    linear_rotate_xyz(d->rotation, place.normal, normal); /* as derive_rectangle() */
+    linear_rotate_xyz(d->rotation, place.normal, normal); /* like derive_rectangle() */
     ratio = linear_dot(place.beam, normal);
     if (!(ratio > 0)) return;
     d->distance = d->close_distance / ratio;
     d->close_distance = 0;
 }
 
-/* Rotates a vector with the detector: about the lab axes, then by two theta about
- * its axis. */
+/* Rotates a vector with the detector: about the axes of the laboratory, then by two theta
+ * about `axis`. */
 static void rotate_with_detector(const nb_detector *d, const double axis[3],
                                  const double *v, double *out)
 {
@@ -412,7 +415,8 @@ static void rotate_with_detector(const nb_detector *d, const double axis[3],
     if (d->twotheta != 0) linear_rotate(axis, linear_radian(d->twotheta), out, out);
 }
 
-/* Computes the outer corner of the first pixel and rotates the vectors of `place`. */
+/* Computes pix0, the outer corner of the first pixel, and rotates the vectors of
+ * `place`. */
 static void place_origin(const nb_scene *scene, struct detector_place *place)
 {
     const nb_detector *d = &scene->detector;
@@ -439,7 +443,8 @@ static void place_origin(const nb_scene *scene, struct detector_place *place)
         linear_scale(1e-3, d->origin, place->pix0);
 }
 
-/* Sets the beam centre of the convention: as given, else from the direct beam. */
+/* Sets the beam centre of the convention: as the user gave it, or else from the direct
+ * beam. */
 static void place_centre(const nb_detector *d, struct detector_place *place)
 {
     const double size[2] = {d->size[0] / 1000, d->size[1] / 1000};
@@ -574,8 +579,9 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->each_capture = scene->oversample_thick;
     frame->last_capture =
         (scene->quirks & NB_QUIRK_LAST_CAPTURE) && !scene->oversample_thick;
-    /* nanoBragg starts from 0 and computes the factor at the first sample within dmin; a
-     * factor that is switched off is 1 from the start, and such pixels keep their water */
+    /* nanoBragg's polarization factor is 0 until the first sample within dmin. A factor
+     * that is switched off is 1 from the start, so that pixels without such a sample keep
+     * their water. */
     frame->dark_polar =
         (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0 && !scene->beam.unpolarised;
 }

@@ -1,10 +1,11 @@
 /*
- * layers.c - see layers.h.
+ * layers.c - decides number and depths of the layers of a sensor.
  *
- * A ray at the angle t to the normal is captured at depths that fall off within A cos(t),
- * where A is the attenuation depth. Its spot lies beside the ray's place on the front, by
- * tan(t) times the mean of these depths. So a layer places spots exactly at only one angle,
- * given by layer_cosine. At all other angles thinner layers have a smaller error.
+ * A ray at the angle t to the normal is captured at depths z with the density exp(-z/(A cos
+ * t)), where A is the attenuation depth. Its spot is displaced from the place where the ray
+ * enters, by tan(t) times the mean depth. So a layer places spots exactly at only one
+ * angle, whose cosine is layer_cosine. At all other angles thinner layers have a smaller
+ * error.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,20 +21,21 @@
 
 enum { LAYERS_MOST = 100, ANGLES = 32 };
 
-/* Largest distance of a spot from its place, at any angle of the detector, in pixels. */
+/* Largest error allowed in the place of a spot, at any angle of the detector, in pixels. */
 static const double most_off = 0.02;
 
-/* Largest spread of a spot by the depths of a layer, seen from the crystal, in pixels: the
- * spread by the pixel itself, which is the standard deviation of a square of edge 1. Then
- * the copies of a sharp spot leave no gaps between them. */
+/* Largest spread allowed for a spot by the depths within one layer, in pixels. It is the
+ * standard deviation of a pixel, a square of edge 1, so that the copies of a sharp spot
+ * from neighbouring layers leave no gap. */
 static const double most_spread = 0.28867513459481287;
 
 /* ---- one layer ---- */
 
 double layers_mean(double step, double depth, double slope[2])
 {
-    /* g(u) = 1/u - 1/(exp(u) - 1), by Bernoulli's numbers where the two terms cancel: the
-     * first omitted term is 2e-17 of g at u = 1/2 */
+    /* g(u) = 1/u - 1/(exp(u) - 1). Up to u = 1/2, where the two terms nearly cancel, a
+     * series with Bernoulli's numbers is used; the first omitted term is 2e-17 of g at u =
+     * 1/2. */
     static const double series[] = {-1.0 / 12,         1.0 / 720,
                                     -1.0 / 30240,      1.0 / 1209600,
                                     -1.0 / 47900160,   691.0 / 1307674368000,
@@ -57,7 +59,7 @@ double layers_mean(double step, double depth, double slope[2])
     return step * g;
 }
 
-/* Returns the standard deviation of the depths at which a layer captures. */
+/* Returns the standard deviation of the depths at which one layer captures photons. */
 static double deviation(double step, double depth)
 {
     const double u = step / depth, s = sinh(u / 2);
@@ -68,9 +70,10 @@ static double deviation(double step, double depth)
 
 /* ---- the rule ---- */
 
-/* Returns the error of a spot's place with layers of thickness `step`, at the worst angle
- * of a detector. *spread becomes the spread that such a layer should have given the spot.
- * Both are lengths along the detector, in the unit of the depths. */
+/* Returns the largest error in the place of a spot over all angles of a detector, with
+ * layers of thickness `step`. *spread becomes the largest spread of a spot by the depths
+ * within such a layer, which one layer cannot show. Both are lengths along the detector, in
+ * the unit of `depth`. */
 static double worst_angle(double step, double depth, double cosine, double steepest,
                           double *spread)
 {
@@ -89,9 +92,9 @@ static double worst_angle(double step, double depth, double cosine, double steep
 }
 
 /* Returns the number of layers that the detector needs, and sets the cosine at which they
- * are exact. With x = 1/cos - 1, that is 0 to x_most on the detector, the place is wrong in
- * proportion to (x - x_exact) tan(t), which is least everywhere for x_exact = 3/4 x_most.
- */
+ * are exact. Let x = 1/cos(t) - 1, from 0 to x_most on the detector. The error of a spot's
+ * place is proportional to (x - x_exact) tan(t). Its largest value is least for x_exact =
+ * 3/4 x_most. */
 static int count_by_rule(nb_context *ctx, const nb_detector *d, double depth,
                          const struct detector_scale *scale, double *cosine)
 {
@@ -114,8 +117,8 @@ static int count_by_rule(nb_context *ctx, const nb_detector *d, double depth,
 
 /* ---- the scene ---- */
 
-/* Returns the attenuation depth at `wavelength` over the depth at the wavelength for which
- * the attenuation is given; 0 if it is not known. */
+/* Returns the attenuation depth at `wavelength`, over the attenuation depth at the
+ * wavelength for which it is given; 0 if either is not known. */
 static double factor_from(const nb_detector *d, double wavelength)
 {
     const double there = attenuation_at(d->material, d->attenuation_wavelength);
@@ -124,7 +127,7 @@ static double factor_from(const nb_detector *d, double wavelength)
     return there > 0 && here > 0 ? there / here : 0;
 }
 
-/* States the attenuation for the wavelength of the scene. */
+/* Converts the attenuation depth to the wavelength of the scene. */
 static void resolve_attenuation(nb_context *ctx, nb_scene *scene)
 {
     nb_detector *d = &scene->detector;
@@ -150,7 +153,8 @@ static void resolve_attenuation(nb_context *ctx, nb_scene *scene)
         attenuation_at(d->material, wavelength) > 0 ? wavelength : 0;
 }
 
-/* Decides the layers as nanoBragg does; returns their thickness as a part of the whole. */
+/* Decides the layers as nanoBragg does. Returns the thickness of a layer over the thickness
+ * of the sensor. */
 static double resolve_quirk(nb_context *ctx, nb_detector *d)
 {
     const int by_rule = d->nlayers == 0;
@@ -172,7 +176,7 @@ nb_status layers_resolve(nb_context *ctx, nb_scene *scene,
 
     steps->ratio = steps->absolute = 0;
     if (d->thickness == 0 || isinf(d->attenuation)) {
-        d->thickness = 0; /* there is no sensor model */
+        d->thickness = 0; /* nothing is absorbed: there is no sensor model */
         d->nlayers = 1;
         d->layer_cosine = 0;
         return NB_OK;
@@ -210,7 +214,8 @@ struct layers layers_derive(const nb_scene *scene, const struct scene_fixed *fix
 
     if (!(out.step > 0)) return out;
     out.mu = out.step / depth;
-    if (scene->quirks & NB_QUIRK_LAYER_STEP) return out; /* at their fronts */
+    /* nanoBragg's layers lie at their fronts */
+    if (scene->quirks & NB_QUIRK_LAYER_STEP) return out;
     out.offset = d->layer_cosine > 0 ? layers_mean(out.step, depth * d->layer_cosine, slope)
                                      : out.step / 2;
     return out;

@@ -1,5 +1,5 @@
 /*
- * panels.c - see panels.h: checks of panels and groups, and their places in the laboratory.
+ * panels.c - checks panels and groups, and computes their places in the laboratory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,10 +15,11 @@
 #include "scene/detector/detector.h"
 #include "scene/linear.h"
 
-/* How far from unit length and from a right angle axes may be. */
+/* Largest error allowed in the length 1 of an axis, and in the inner product 0 of two
+ * axes. */
 static const double most_off = 1e-6;
 
-/* Largest coordinate, mm, and rotation, degree. */
+/* Largest coordinate allowed, mm, and largest rotation, degree. */
 static const double largest_length = 1e9, largest_angle = 1e6;
 
 /* ---- poses ---- */
@@ -60,7 +61,7 @@ struct panel_pose panels_pose(const double origin[3], const double fast[3],
     return pose;
 }
 
-/* Writes a vector of the pose's own frame in the frame that the pose is in. */
+/* Converts a vector from a pose's own frame to the frame in which the pose is stated. */
 static void outwards(const struct panel_pose *pose, const double own[3], double out[3])
 {
     double v[3] = {0, 0, 0};
@@ -104,7 +105,7 @@ void panels_place(const struct panel_pose *outer, struct panel_pose *pose)
     for (int i = 0; i < 3; i++) outwards(outer, pose->axis[i], pose->axis[i]);
 }
 
-/* Returns the pose of a group in the frame of its own group. */
+/* Returns the pose of a group, after its moves, in the frame of its parent group. */
 static struct panel_pose pose_of_group(const nb_detector *d,
                                        const struct panel_middle *middle, int g)
 {
@@ -117,7 +118,8 @@ static struct panel_pose pose_of_group(const nb_detector *d,
     return pose;
 }
 
-/* Converts a pose within group g (-1: none) to the laboratory. */
+/* Converts a pose that is stated in the frame of group g (-1: no group) to the
+ * laboratory. */
 static void place_in_lab(const nb_detector *d, const struct panel_middle *middle, int g,
                          struct panel_pose *out)
 {
@@ -163,8 +165,9 @@ void panels_within(const struct panel_pose *outer, struct panel_pose *pose)
 
 /* ---- the place of a panel ---- */
 
-/* Computes the place of panel i. Returns 1 if fast x slow points away from the crystal,
- * else -1. Panels that are read out alike and face the crystal have the same sign. */
+/* Computes axes and pix0 of panel i. Returns 1 if fast x slow points away from the crystal,
+ * else -1. Panels that face the crystal and are read out in the same order of axes have the
+ * same sign. */
 static int place_panel(const nb_scene *scene, const struct panel_middle *middle, int i,
                        struct detector_place *out)
 {
@@ -178,11 +181,11 @@ static int place_panel(const nb_scene *scene, const struct panel_middle *middle,
     linear_copy(pose.axis[1], out->slow);
     linear_scale(1e-3, pose.at, out->pix0);
     sign = linear_dot(out->pix0, pose.axis[2]) < 0 ? -1 : 1;
-    linear_scale(sign, pose.axis[2], out->normal); /* away from the crystal */
+    linear_scale(sign, pose.axis[2], out->normal); /* points away from the crystal */
     return sign;
 }
 
-/* Returns how far downstream the farthest corner of a panel lies, m. */
+/* Returns the largest coordinate along the beam of a panel's corners, m. */
 static double downstream(const struct detector_place *place)
 {
     double most = -INFINITY, p[3];
@@ -194,7 +197,8 @@ static double downstream(const struct detector_place *place)
     return most;
 }
 
-/* Returns 1 if some panels lie downstream and all of these have the opposite of `sign`. */
+/* Returns 1 if there are panels downstream of the crystal and none of them has this sign of
+ * place_panel(). */
 static int faces_away(const nb_scene *scene, const struct panel_middle *middle, int sign)
 {
     int others = 0;
@@ -212,10 +216,9 @@ static int faces_away(const nb_scene *scene, const struct panel_middle *middle, 
     return others;
 }
 
-/* Checks that the crystal illuminates panel i. A panel upstream is allowed, as the ends of
- * a barrel are, unless its axes are mirrored against all other panels; then a sign is
- * wrong.
- */
+/* Checks that the crystal illuminates panel i. A panel upstream of the crystal is allowed,
+ * as at the ends of a barrel. It is refused if its axes are mirrored against the axes of
+ * all panels downstream, because then some number has the wrong sign. */
 static nb_status check_panel(nb_context *ctx, const nb_scene *scene,
                              const struct panel_middle *middle, int i, int sign,
                              const struct detector_place *place)
@@ -256,7 +259,7 @@ nb_status panels_derive(nb_context *ctx, const nb_scene *scene,
 
 /* ---- checks ---- */
 
-/* Writes "panel 3 (name)", counted from 0 as in lists of parameters. */
+/* Returns "panel 3 (name)" in `text`; panels count from 0, as in lists of parameters. */
 static const char *name_of(const char *what, int i, const char *name, char text[64])
 {
     (void)snprintf(text, 64, *name ? "%s %d (%.31s)" : "%s %d", what, i, name);
@@ -270,7 +273,8 @@ static int within(const double *v, int n, double limit)
     return 1;
 }
 
-/* Checks and completes the axes of a panel or group. */
+/* Checks the axes of a panel or group, and makes them exact unit vectors at right
+ * angles. */
 static nb_status resolve_axes(nb_context *ctx, const char *name, double fast[3],
                               double slow[3])
 {
@@ -340,8 +344,8 @@ static nb_status resolve_group(nb_context *ctx, int i, nb_panel_group *g)
 
 /* ---- places in the image ---- */
 
-/* Stacks the panels along slow if none of them has a place, and completes the size of the
- * image. */
+/* Stacks the panels along slow if none of them has a place in the image. Completes the size
+ * of the image. */
 static nb_status resolve_places(nb_context *ctx, nb_detector *d, nb_panel *panel)
 {
     int64_t nslow = 0, nfast = 0, stacked = 0;
@@ -379,7 +383,7 @@ static nb_status resolve_places(nb_context *ctx, nb_detector *d, nb_panel *panel
     return NB_OK;
 }
 
-/* A panel, in the order of their first rows. */
+/* The first row of a panel and its index, for sorting by rows. */
 struct ordered {
     int slow0, index;
 };
@@ -431,7 +435,8 @@ static nb_status check_overlaps(nb_context *ctx, const nb_detector *d)
 
 /* ---- middles of groups ---- */
 
-/* Adds the middle of a panel, without any moves, to the sums of its groups. */
+/* Adds the middle of panel i to the sums of all groups that hold the panel. Shifts and
+ * rotations are left out. */
 static void add_middle(const nb_detector *d, int i, struct panel_middle *sum, int *count)
 {
     const nb_panel *p = d->panel + i;
@@ -469,7 +474,7 @@ nb_status panels_middles(nb_context *ctx, const nb_detector *d, struct panel_mid
 
 /* ---- the detector ---- */
 
-/* Checks that nothing but origin and rotation places a detector of panels. */
+/* Checks that nothing but origin and rotation places a detector that has panels. */
 static nb_status check_placement(nb_context *ctx, const nb_detector *d)
 {
     const struct {
@@ -501,7 +506,7 @@ static nb_status check_placement(nb_context *ctx, const nb_detector *d)
 nb_status panels_resolve(nb_context *ctx, nb_scene *scene, struct panel_middle *middle)
 {
     nb_detector *d = &scene->detector;
-    /* both lists are the simulator's own copies */
+    /* Both lists are copies that belong to the simulator, so they may be written. */
     nb_panel *panel = (nb_panel *)(uintptr_t)d->panel;
     nb_panel_group *group = (nb_panel_group *)(uintptr_t)d->group;
 

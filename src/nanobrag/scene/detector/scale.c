@@ -1,12 +1,15 @@
-/* scale.c - how fine the pixels of a detector are; see detector.h.
- * SPDX-License-Identifier: MIT */
+/*
+ * scale.c - computes struct detector_scale, the sizes of a detector in reciprocal space.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 
 #include "base/context.h"
 #include "scene/detector/detector.h"
 #include "scene/linear.h"
 
-/* Returns the inverse of the step of a pixel in reciprocal space, A. */
+/* Returns one over the size of a pixel in reciprocal space, A. */
 static double reciprocal_pixel(const nb_scene *scene, const struct detector_place *place)
 {
     double farthest = 0, p[3];
@@ -18,7 +21,7 @@ static double reciprocal_pixel(const nb_scene *scene, const struct detector_plac
     return scene->beam.wavelength * fmin(fabs(place->distance), farthest) / place->pixel;
 }
 
-/* Returns the largest |q| of a corner, 1/A. */
+/* Returns the largest |q| of a corner at the shortest wavelength, 1/A. */
 static double largest_q(const struct detector_place *place, double shortest)
 {
     double largest = 0, p[3];
@@ -32,7 +35,7 @@ static double largest_q(const struct detector_place *place, double shortest)
     return largest;
 }
 
-/* Returns the largest tangent of the angle between a ray and the normal, at a corner. */
+/* Returns the largest tangent of the angle between the ray to a corner and the normal. */
 static double steepest(const struct detector_place *place)
 {
     double largest = 0, p[3], across[3];
@@ -45,7 +48,8 @@ static double steepest(const struct detector_place *place)
     return largest;
 }
 
-/* Returns how far a rectangle is from the direct beam, m: 0 if that meets it. */
+/* Returns the distance in the detector's plane from the direct beam to a rectangle, m: 0 if
+ * the beam meets it, infinite if the plane lies upstream. */
 static double beam_misses(const struct detector_place *place)
 {
     const double fast = place->nfast * place->pixel, slow = place->nslow * place->pixel;

@@ -1,4 +1,8 @@
-/* lattices.c - see lattices.h. SPDX-License-Identifier: MIT */
+/*
+ * lattices.c - checks further lattices, and makes the scene of one lattice.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "scene/lattices/lattices.h"
 
 #include <math.h>
@@ -10,7 +14,8 @@
 
 /* ---- the list ---- */
 
-/* Checks numbers of lattice i; `name` is what options call the first of them. */
+/* Checks that n numbers of lattice i lie between `lower` and `upper`; `member` is their
+ * name in nb_lattice. */
 static nb_status check_range(nb_context *ctx, int i, const char *member, int n,
                              const double *v, double lower, double upper)
 {
@@ -63,7 +68,7 @@ nb_status lattices_resolve(nb_context *ctx, nb_scene *scene)
 
     for (int i = 0; i < c->nlattice; i++) {
         nb_lattice *l = list + i;
-        nb_crystal own = *c; /* the system completes its cell */
+        nb_crystal own = *c; /* symmetry_resolve() completes the cell of this copy */
 
         if (l->scale == 0 && !(scene->given & NB_GIVEN_SCALE)) l->scale = 1;
         if (!lattices_has_cell(l)) continue;
@@ -85,7 +90,8 @@ static int has_matrix(const nb_lattice *l)
     return any;
 }
 
-/* Replaces the crystal's numbers that lattice `own` has by the numbers of `from`. */
+/* Copies numbers of `from` to the crystal of a scene: cell and matrix if `own` has them,
+ * misset and rotation always. Removes the amorphous material. */
 static void put(const nb_lattice *own, const nb_lattice *from, nb_scene *to)
 {
     nb_crystal *c = &to->crystal;

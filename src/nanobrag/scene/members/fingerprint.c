@@ -1,5 +1,7 @@
 /*
- * fingerprint.c - see fingerprint.h. SPDX-License-Identifier: MIT
+ * fingerprint.c - takes the numbers and checksums of a scene, and names them.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/members/fingerprint.h"
 
@@ -16,11 +18,11 @@
 enum kind { REAL_NUMBER, WHOLE_NUMBER, WIDE_NUMBER };
 
 struct row {
-    const char *name; /* NULL: a resolved scene has no such number */
-    const char *parts; /* words; the element's word ends the name */
+    const char *name; /* NULL: a resolved scene does not have this number */
+    const char *parts; /* a word for each element, which ends its name */
     enum kind kind;
     int n;
-    size_t at; /* in nb_scene */
+    size_t at; /* offset in nb_scene, bytes */
 };
 
 #define REAL(member, first, count, parts, name, lower, upper, least, option)               \
@@ -63,7 +65,8 @@ size_t fingerprint_numbers(void)
 
 /* ---- names ---- */
 
-/* Writes the name of a row, ended by the word of `parts` for one of its elements. */
+/* Writes the name of an element of a row: the name of the row, then the element's word in
+ * `parts`. */
 static void name_element(const struct row *row, int element, char *out, size_t size)
 {
     const char *word = row->parts ? row->parts : "";
@@ -93,8 +96,8 @@ void fingerprint_name(size_t i, char *out, size_t size)
 
 /* ---- checksums ---- */
 
-/* A number between 1 and 2 for each place: splitmix64 by Steele, Lea & Flood (OOPSLA 2014).
- */
+/* Returns a number between 1 and 2 that depends on the place, by splitmix64 (Steele, Lea &
+ * Flood, OOPSLA 2014). */
 double fingerprint_weight(uint64_t place)
 {
     uint64_t z = (place + 1) * 0x9e3779b97f4a7c15u;
@@ -130,7 +133,8 @@ static double sum_of_boxes(const nb_detector *d)
     return sum;
 }
 
-/* Returns a sum over the place and the moves of a panel or group, from number `n` on. */
+/* Returns the checksum of the place and the moves of a panel or group, whose first number
+ * has the place n. */
 static double sum_of_frame(uint64_t n, const double *origin, const double *fast,
                            const double *slow, const double *shift, const double *rotation)
 {
@@ -144,7 +148,7 @@ static double sum_of_frame(uint64_t n, const double *origin, const double *fast,
 
 static double sum_of_panels(const nb_detector *d)
 {
-    enum { NUMBERS = 32 }; /* numbers of each; there is room for more */
+    enum { NUMBERS = 32 }; /* places reserved for a panel or group, more than it needs */
     double sum = d->npanel + 0.5 * d->ngroup;
 
     for (int i = 0; i < d->npanel; i++) {
@@ -194,7 +198,8 @@ static double sum_of_sources(const nb_beam *beam)
     return sum;
 }
 
-/* Adds the structure factors; a place is h k l, so that their order does not matter. */
+/* Computes the checksum of the structure factors. Their places follow from h k l, so that
+ * their order in the list does not matter. */
 static nb_status sum_of_factors(nb_context *ctx, const nb_hkl *list, double *out)
 {
     const size_t n = list ? nb_hkl_reflections(list, NULL, NULL) : 0;

@@ -2,10 +2,10 @@
  * fingerprint.h - the numbers that tell two scenes apart: all numbers of the resolved
  * scene, and a checksum of each of its lists.
  *
- * Numbers are compared to ten digits, because computed ones, such as a cell from vectors,
- * may be rounded differently on another machine. So are checksums. A checksum is a sum with
- * a weight between 1 and 2 for each place. Different rounding changes it little; another
- * number, or two numbers that change places, change it more.
+ * Numbers and checksums are compared to ten digits, because a computed number, such as a
+ * cell from vectors, may be rounded differently on another machine. A checksum is a sum in
+ * which each place has a weight between 1 and 2. Different rounding changes it little;
+ * another number, or two numbers that change places, change it more.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,23 +19,23 @@
 
 enum { FINGERPRINT_SUMS = 9 };
 
-/* Returns how many numbers a scene has, apart from the checksums. */
+/* Returns how many numbers a scene has, without the checksums. */
 size_t fingerprint_numbers(void);
 
-/* Sets the numbers (fingerprint_numbers()) and the checksums (FINGERPRINT_SUMS) of a
+/* Writes the numbers (fingerprint_numbers()) and the checksums (FINGERPRINT_SUMS) of a
  * resolved scene. Errors: NB_ERR_MEMORY. */
 nb_status fingerprint_take(nb_context *ctx, const nb_scene *scene, double *numbers,
                            double *sums);
 
-/* Writes the name of number i, or of a checksum behind all numbers. */
+/* Writes the name of number i. The numbers are followed by the checksums. */
 void fingerprint_name(size_t i, char *out, size_t size);
 
-/* Returns the weight of a place in a checksum; and the checksum of a list, NULL if it is
- * empty. */
+/* fingerprint_weight() returns the weight of a place in a checksum. fingerprint_sum()
+ * returns the checksum of a list; NULL is an empty list. */
 double fingerprint_weight(uint64_t place);
 double fingerprint_sum(const double *list, size_t n);
 
-/* Returns 1 if two numbers are the same but for rounding. */
+/* Returns 1 if two numbers are equal to ten digits. */
 int fingerprint_same(double a, double b);
 
 #endif

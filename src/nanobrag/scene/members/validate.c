@@ -1,8 +1,7 @@
 /*
- * validate.c - checks the range of every number of a scene (members.def).
- * Contradictions between numbers are found later, when the numbers are resolved. A message
- * begins with the option and ends with the member in parentheses, which the program does
- * not print.
+ * validate.c - checks the range of every number of a scene (members.def). Contradictions
+ * between numbers are found later, when the scene is resolved. A message begins with the
+ * option and ends with the member in parentheses; the program does not print the member.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,13 +15,15 @@
 #include "scene/lattices/lattices.h"
 #include "scene/scene.h"
 
-/* A number may be 0, which often stands for a default, or at least `least` in size. */
+/* The range of a member's numbers: each lies from `lower` to `upper`, and is 0 or at least
+ * `least` in size. */
 struct rule {
     const char *member; /* name of the member of nb_scene */
-    const char *numbers; /* the name of each of several numbers, or "" */
-    const char *option; /* of the program, "" where it has none */
-    size_t offset; /* where `count` doubles begin in nb_scene */
-    int first, count; /* index of the first in its member */
+    const char *numbers; /* a word for each of several numbers, or "" */
+    const char *option; /* option of the program; "" if there is none */
+    size_t offset; /* where the numbers begin in nb_scene, bytes */
+    /* index of the first number in its member; how many numbers follow this rule */
+    int first, count;
     double lower, upper, least;
 };
 
@@ -37,7 +38,7 @@ static const struct rule number_rules[] = {
 #include "scene/members/members.def"
 };
 
-/* The rule for a mosaic spread of three numbers. */
+/* The rule for a mosaic spread that is stated about three axes. */
 static const struct rule spread_rule = {.member = "crystal.mosaic",
                                         .numbers = "aa bb cc",
                                         .option = "-mosaic_tensor",
@@ -47,7 +48,7 @@ static const struct rule spread_rule = {.member = "crystal.mosaic",
 
 struct count_rule {
     const char *name, *option;
-    size_t offset; /* where the int lies in nb_scene */
+    size_t offset; /* where the int lies in nb_scene, bytes */
     int lower, upper;
 };
 
@@ -59,8 +60,8 @@ static const struct count_rule count_rules[] = {
 #include "scene/members/members.def"
 };
 
-/* Writes the name of number k: the option's and the number's, if there are any, else the
- * member's. */
+/* Writes the name of number k of a rule: option and word if there are any, else the
+ * member. */
 static void name_number(const struct rule *rule, int k, const char *member, char *name,
                         size_t size)
 {
@@ -181,7 +182,7 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
-/* A cell whose first edge is 0 is not given, so all its other numbers must be 0, too. */
+/* A cell with a = 0 is not given, so b and c must be 0, too. */
 static nb_status check_cell(nb_context *ctx, const double cell[6])
 {
     if (cell[0] == 0 && (cell[1] != 0 || cell[2] != 0))
@@ -190,7 +191,7 @@ static nb_status check_cell(nb_context *ctx, const double cell[6])
     return NB_OK;
 }
 
-/* Checks the numbers of panels and groups; scene/detector/panels.c checks the lists. */
+/* Checks how many panels and groups there are; scene/detector/panels.c checks the lists. */
 static nb_status check_panels(nb_context *ctx, const nb_detector *d)
 {
     if (d->npanel < 0 || d->npanel > PANELS_MOST)

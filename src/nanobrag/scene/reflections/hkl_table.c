@@ -1,6 +1,6 @@
 /*
- * hkl_table.c - stores reflections in a dense box, so that a look-up computes one address.
- * NaN marks a place without a reflection, so amplitudes must be finite.
+ * hkl_table.c - stores reflections in a dense box, so that a look-up only computes an
+ * address. NaN marks a place without a reflection, so amplitudes must be finite.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,8 @@
 #include "base/floats.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { CELLS_MAX = 1 << 18 }; /* smaller, as a fuzzer would spend its time filling boxes */
+/* small, because a fuzzer would spend its time on filling large boxes */
+enum { CELLS_MAX = 1 << 18 };
 #else
 enum { CELLS_MAX = 1 << 28 }; /* 2 GiB of doubles */
 #endif

@@ -11,11 +11,11 @@
 
 #include "base/context.h"
 
-/* The ties of a crystal system: for each number of the cell the number that it equals, or
- * its fixed value in degree. */
+/* The ties of a crystal system. Each number of a cell equals another number, or is free, or
+ * has a fixed value in degree. */
 struct ties {
     const char *name;
-    int leader[6]; /* index of the number that it equals; -1: fixed */
+    int leader[6]; /* index of the number that it equals, which may be itself; -1: fixed */
     double fixed[6];
 };
 
@@ -55,7 +55,7 @@ void symmetry_tie_cell(int system, double cell[6])
 }
 
 /* Fills the tied numbers of a cell. Returns the index of the first number that contradicts
- * the system, with the right value in *wanted; -1: none does. */
+ * the system, with the right value in *wanted, or -1 if no number does. */
 static int fill_cell(const struct ties *ties, double cell[6], double *wanted)
 {
     for (int i = 0; i < 6; i++) {
@@ -124,7 +124,7 @@ static const int generators[GENERATORS][3][3] = {
     [THREE_XYZ] = {{0, 1, 0}, {0, 0, 1}, {1, 0, 0}},
 };
 
-/* Groups of rotations; the Laue class adds the inversion. */
+/* Point groups of rotations only. Their Laue classes add the inversion. */
 static const struct point_group {
     const char *name, *laue;
     int generator[4]; /* enum generator, up to END */
@@ -169,7 +169,7 @@ nb_status symmetry_resolve(nb_context *ctx, nb_crystal *crystal)
     return resolve_point_group(ctx, crystal);
 }
 
-/* Appends m unless the list already has it. */
+/* Appends the operator m, unless the list already has it. */
 static void append(const int m[3][3], struct symmetry *out)
 {
     for (int i = 0; i < out->n; i++)
@@ -200,7 +200,8 @@ void symmetry_operators(const char *point_group, struct symmetry *out)
         const int laue = strcmp(point_group, point_groups[g].laue) == 0;
 
         if (!laue && strcmp(point_group, point_groups[g].name) != 0) continue;
-        /* Products are appended, and multiplied in turn, until no new one is found. */
+        /* Products are appended to the list and multiplied in turn, until there is no new
+         * one. */
         for (int i = 0; i < out->n; i++) {
             for (const int *at = point_groups[g].generator; *at != END; at++)
                 multiply(generators[*at], i, out);
