@@ -1,5 +1,5 @@
 /*
- * checks.c - warnings about images that will look wrong, here or in other programs.
+ * checks.c - warns of images that will look wrong here or in other programs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #define RADIAN (3.14159265358979323846 / 180)
 
-/* The full width of the narrowest spot, pixels. */
+/* Returns the full width of the narrowest spot, pixels. */
 static double spot_width(const struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -32,7 +32,7 @@ static void check_spots(struct run *run)
 {
     const nb_description *d = &run->command.description;
     const double width = spot_width(run);
-    /* the rule has reached its limit, and a message has said so */
+    /* the rule for sub-pixels has reached its limit and given a warning itself */
     if (width * d->oversample >= 1 || run->command.s->scene.oversample <= 0) return;
     message_warning(run->command.messages,
                     "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
@@ -40,7 +40,7 @@ static void check_spots(struct run *run)
                     width, d->oversample, (int)fmin(ceil(3 / width), 10000));
 }
 
-/* Warn when a spot can fall between two phi steps. */
+/* Warn if a phi step is wider than the rocking curve, so that spots fall between steps. */
 static void check_rocking(struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -70,10 +70,10 @@ static int is_outside(const nb_hkl_info *info, const double axes[9], const doubl
     return 0;
 }
 
-enum { GRID = 48 }; /* points of a coarse grid along an edge */
+enum { GRID = 48 }; /* points along an edge of a coarse grid of pixels */
 
-/* How many points of such a grid on a part of a panel, given as a ROI is, have a nearest
- * hkl outside the list's box. */
+/* Returns at how many points of such a grid the nearest hkl is outside the bounds of the
+ * list. The grid covers `part` of a panel: first and end fast, first and end slow. */
 static int outside_points(const struct run *run, const nb_description *panel,
                           const int part[4], const double axes[9])
 {
@@ -94,8 +94,8 @@ static int outside_points(const struct run *run, const nb_description *panel,
     return outside;
 }
 
-/* The part of panel i that lies in the ROI, in pixels of the panel, and how it is seen.
- * Returns its number of pixels. */
+/* Finds the part of panel i that lies in the roi, in pixels of the panel, and a description
+ * of the geometry with this panel in it. Returns the number of pixels of the part. */
 static double part_of_panel(const struct run *run, int i, nb_description *seen, int part[4])
 {
     const int *roi = run->command.resolved.detector.roi;
@@ -120,7 +120,7 @@ static double part_of_panel(const struct run *run, int i, nb_description *seen, 
     return (double)(part[1] - part[0]) * (part[3] - part[2]);
 }
 
-/* The share of a coarse grid of pixels whose nearest hkl lies outside the list's box. */
+/* Returns the share of the pixels whose nearest hkl is outside the bounds of the list. */
 static double outside_share(const struct run *run, int phi)
 {
     const int n = run->command.description.npanel > 0 ? run->command.description.npanel : 1;
@@ -153,7 +153,7 @@ static void check_list(struct run *run)
                     1 / run->command.description.qmax);
 }
 
-/* The reciprocal axes, in rows, of axes in rows. */
+/* Finds the reciprocal axes of three axes; both are rows. */
 static void reciprocal_axes(const double axes[9], double out[9])
 {
     double volume = 0;
@@ -168,8 +168,8 @@ static void reciprocal_axes(const double axes[9], double out[9])
     for (int i = 0; i < 9; i++) out[i] /= volume;
 }
 
-/* Returns the largest |q| that a pixel of the run sees, 1/A. The description's qmax holds
- * for the mean wavelength and the central direction only. */
+/* Returns the largest |q| of a pixel over all wavelengths and directions, 1/A.
+ * description.qmax is for the mean wavelength and the central direction only. */
 static double largest_q(const struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -182,8 +182,9 @@ static double largest_q(const struct run *run)
     return scene->dmin > 0 ? fmin(q, 1 / scene->dmin) : q;
 }
 
-/* Returns 1 if a listed reflection other than 0 0 0 has |q| below `reach`; each index is at
- * most |q| times its edge. If the search would take too long, returns 1 as well. */
+/* Returns 1 if a listed reflection other than 0 0 0 has |q| up to `reach`, 1/A. The search
+ * uses |h| <= |q| a, and so for k and l. Returns 1 as well if the search would take too
+ * long. */
 static int list_reaches(const struct run *run, const double axes[9], double reach)
 {
     enum { MOST = 4000000 };
@@ -215,8 +216,8 @@ static int list_reaches(const struct run *run, const double axes[9], double reac
     return 0;
 }
 
-/* Warn if no reflection but 0 0 0 can reach the detector. An index other than 0 has 1 <=
- * |index| <= |q| times the edge, so no reflection has |q| below 1 over the longest edge. */
+/* Warn if no reflection except 0 0 0 reaches the detector. For any other, an index of at
+ * least 1 is at most |q| times its edge, so |q| is at least 1 over the longest edge. */
 static void check_reach(struct run *run)
 {
     const double *cell = run->command.description.cell;
@@ -240,8 +241,8 @@ static void check_reach(struct run *run)
                         1 / reach);
 }
 
-/* 1 when the tolerance decided the strategy: it was auto, and the spots of this shape end
- * somewhere. */
+/* Returns 1 if -tolerance decided the strategy, because that was auto and spots of this
+ * shape have an end. */
 static int tolerance_decides(const struct run *run)
 {
     const int shape = run->command.resolved.crystal.shape;
@@ -251,8 +252,8 @@ static int tolerance_decides(const struct run *run)
            && shape != NB_SHAPE_ROUND && !bent;
 }
 
-/* Warn when -precision or -tolerance has no effect: only spots and float use the tolerance,
- * which may also be the reason why neither is used. */
+/* Warn if -precision float or -tolerance has no effect. Only the strategy spots and float
+ * use the tolerance; but the tolerance may also be the reason that neither was chosen. */
 static void check_loop(struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -273,8 +274,8 @@ static int writes_smv(const struct settings *s)
            || (s->out[OUT_IMAGE] && image_format(s) == IMAGE_SMV);
 }
 
-/* Warn about what dxtbx cannot read from an SMV header: it assumes an upright, flat
- * detector and a spindle along the fast axis. */
+/* Warn of geometry that dxtbx cannot read from an SMV header, because dxtbx takes the
+ * detector for upright and flat, and the spindle for parallel to the fast axis. */
 static void check_header(struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -339,7 +340,7 @@ static void check_seeds(struct run *run)
                        (long long)s->misset_seed);
 }
 
-/* Warn of fringes that end within a cell. */
+/* Warn of a square crystal whose edges are no whole numbers of cells. */
 static void check_whole(struct run *run)
 {
     const double *n = run->command.description.ncells;
@@ -353,8 +354,8 @@ static void check_whole(struct run *run)
                     n[0], n[1], n[2]);
 }
 
-/* Returns 1 if a fit frees a parameter whose name begins like this and does not go on with
- * `other`. */
+/* Returns 1 if a fit frees a parameter whose name begins with `begin` and does not continue
+ * with `other`. */
 static int is_fitted(const struct run *run, const char *begin, const char *other)
 {
     const char *const lists[] = {run->command.s->fit.shared, run->command.s->fit.own};
@@ -368,13 +369,13 @@ static int is_fitted(const struct run *run, const char *begin, const char *other
     return 0;
 }
 
-/* Warn of a second mosaic spread that has no effect, since the crystal has no first one. */
+/* Warn of options for a second mosaic spread if the crystal has no first one. */
 static void check_tail(struct run *run)
 {
     const nb_crystal *c = &run->command.resolved.crystal;
     const double *const spread = c->mosaic;
     const int has_spread = spread[0] > 0 || spread[1] > 0 || spread[2] > 0;
-    if (run->command.s->given[OPT_SHOTS]) return; /* these may set one */
+    if (run->command.s->given[OPT_SHOTS]) return; /* the table may set the spreads */
     if (c->mosaic_tail > 0 && !has_spread && !is_fitted(run, "mosaic", "_tail"))
         message_warning(run->command.messages,
                         "-mosaic_tail has no effect without -mosaic or -mosaic_tensor");
@@ -399,7 +400,7 @@ void checks_before(struct run *run)
     check_tail(run);
 }
 
-/* Warn of pixels at the end of a file's range, and name the first images that have some. */
+/* Warn of pixels at the largest count of a kind of file, and name the first such images. */
 static void check_overloads(struct run *run, int kind, const char *what)
 {
     const int wide = kind == OUT_IMAGE && image_format(run->command.s) != IMAGE_SMV;
@@ -424,7 +425,8 @@ static void check_overloads(struct run *run, int kind, const char *what)
                     files > NAMED ? ", and more" : "");
 }
 
-/* Warn of images that hold next to nothing. Most often the fluence is in other units. */
+/* Warn of images that have less than one photon in all, most often because the fluence is
+ * in other units. */
 static void check_photons(struct run *run)
 {
     for (int i = 0; i < run->done; i++) {

@@ -1,5 +1,5 @@
 /*
- * compiling.c - the compiled mode that options and environment ask for.
+ * compiling.c - finds the compiled mode by options and environment.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,8 @@ const char *compiling_word(int mode)
     return "on";
 }
 
-/* 1 when a switch is on, by the library's rule: only the value 1 turns it on. */
+/* Returns 1 if a variable of the environment is on. As in the library, only the value 1 is
+ * on. */
 static int is_on(const char *name)
 {
     const char *const value = getenv(name);

@@ -1,7 +1,7 @@
 /*
- * estimate.c - how long the images of a run will take, measured on small images of the same
- * scene. It stops a run that a rule, not the user, made long: automatic oversampling
- * follows the narrowest spot and may ask for 10^8 samples a pixel.
+ * estimate.c - estimates how long the images of a run will take, from small images of the
+ * same scene. Stops a run that is too long by automatic oversampling, which follows the
+ * narrowest spot and may ask for 10^8 samples a pixel.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,14 +15,14 @@
 #include "nanobrag_program/share/team.h"
 #include "nanobrag_program/timing.h"
 
-/* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
- * (0.4 million a second). NB_STRATEGY_SPOTS visits a few of them only. */
+/* Runs with fewer evaluations are not measured, because even the slowest kernel ends in
+ * minutes (0.4 million a second). NB_STRATEGY_SPOTS visits only some of them. */
 static const double measured_from = 1e8, spots_measured_from = 1e11;
 
-static const double longest = 600; /* seconds */
+static const double longest = 600; /* a run may take so long, seconds */
 static const double trial_evaluations = 2e6, trial_seconds = 0.1;
 
-/* Limit the region of interest to at most so many pixels around its centre. */
+/* Limit an roi to about `pixels` pixels around its centre. */
 static void crop(int roi[4], double pixels)
 {
     for (int axis = 0; axis < 2; axis++) {
@@ -35,14 +35,14 @@ static void crop(int roi[4], double pixels)
     }
 }
 
-/* The trials have a context of their own: they leave the run's plans alone. */
+/* The small images have a context of their own, because the run's plans must not change. */
 struct estimate {
     struct run *run;
     nb_context *ctx;
-    double a, b; /* seconds of an image with oversampling n: a + b n^2 */
+    double a, b; /* seconds of an image with n x n sub-pixels: a + b n^2 */
 };
 
-/* A small image of the scene, rendered twice: seconds of the faster run, since other
+/* A small image, which is rendered twice: seconds of the faster rendering, because other
  * programs may use the machine, and number of pixels. */
 struct trial {
     double seconds, pixels;
@@ -74,8 +74,8 @@ static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int
     return status;
 }
 
-/* Estimate the seconds of an image from two small images of growing oversampling whose
- * second takes long enough to be measured. */
+/* Estimate the seconds of an image. The oversampling of small images is doubled until one
+ * takes long enough to be measured; that image and the one before give a and b. */
 static nb_status measure(struct estimate *estimate)
 {
     const struct run *run = estimate->run;
@@ -92,7 +92,7 @@ static nb_status measure(struct estimate *estimate)
     for (;; k *= 2) {
         nb_status status = try_image(estimate, &scene, k, &now);
 
-        if (status == NB_OK && now.pixels < 1) { /* a mask hides the middle */
+        if (status == NB_OK && now.pixels < 1) { /* the middle is masked */
             memcpy(scene.detector.roi, run->command.resolved.detector.roi,
                    sizeof scene.detector.roi);
             status = try_image(estimate, &scene, k, &now);
@@ -108,7 +108,7 @@ static nb_status measure(struct estimate *estimate)
     return NB_OK;
 }
 
-/* Write a time in the largest unit that goes into it twice or more, else in minutes. */
+/* Write a time in the largest unit that fits into it twice or more, or in minutes. */
 static void write_time(double seconds, char *out, size_t size)
 {
     static const struct {

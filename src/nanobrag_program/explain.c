@@ -74,7 +74,7 @@ static void explain_loop(const struct run *run)
     printf("  derivatives on              %s: %s\n", d->derivatives, d->derivatives_why);
     const int asked_float = run->command.s->how.precision == NB_PRECISION_SINGLE;
     const int threads =
-        nb_context_threads(run->command.ctx); /* at most; a plan may use fewer */
+        nb_context_threads(run->command.ctx); /* at most; a plan may choose fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
            float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel, threads,
@@ -88,7 +88,7 @@ static void explain_loop(const struct run *run)
                d->tiles, d->tiles_small, d->tiles_double);
 }
 
-/* The sensor and the layers that stand for its depth. */
+/* Print the sensor, and the layers that sample its depth. */
 static void explain_sensor(const struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -122,7 +122,7 @@ static void explain_work(const struct run *run)
     printf("  images                      %d\n", run->command.s->images);
 }
 
-/* print the library's own description, whose first line becomes the title */
+/* Print the library's description of its plan; the first line becomes the title. */
 static void explain_compiled(struct run *run)
 {
     const char *indent = "\n";

@@ -1,6 +1,6 @@
 /*
- * main.c - the entry of the program: chooses the profile, nanobrag's own or nanoBragg's,
- * and the action: help, a generated text, or a run.
+ * main.c - starts the program: reads its command line as nanobrag's or as nanoBragg's, then
+ * prints help or another text, or starts a run.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,8 @@
 #include "nanobrag_program/run.h"
 #include "nanobrag_program/share/team.h"
 
-/* Returns the place of the first argument that is this option, by any of its names; 0:
- * none. */
+/* Returns the index of the first argument that is an option by any of its names; 0 if there
+ * is none. */
 static int find_option(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)
@@ -24,8 +24,8 @@ static int find_option(int argc, char **argv, int option)
     return 0;
 }
 
-/* Print the text that -generate names, if `speaks` is 1. Returns 0 if there is no such
- * text. */
+/* Prints the text that -generate names, in the process with `speaks` 1. Returns 1 if
+ * -generate was given, else 0. */
 static int generate(const struct event_list *events, int speaks)
 {
     const char *what = NULL;
@@ -47,7 +47,7 @@ static int printed(struct messages *messages)
                                : message_failure(messages, "stdout cannot be written");
 }
 
-/* Print help, version or the like if the command line asks for it in place of a run. Only a
+/* Prints help, version or parameters if an option asks for them instead of a run. Only the
  * process with `speaks` 1 prints. Returns the exit status, or -1 if a run is asked for. */
 static int inform(struct messages *messages, int speaks, int argc, char **argv)
 {

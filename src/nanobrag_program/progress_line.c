@@ -1,6 +1,6 @@
 /*
- * progress_line.c - prints the progress of a run: one line rewritten on a terminal, or
- * nanoBragg's lines on stdout.
+ * progress_line.c - shows the progress of a run: on a terminal one line that is rewritten,
+ * with -compat nanobragg nanoBragg's lines on stdout.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 
 #include "nanobrag_program/timing.h"
 
-/* The state of the process: the number of the first SIGINT or SIGTERM, or 0. A signal
- * handler can reach nothing else. */
+/* The number of the first SIGINT or SIGTERM, or 0. It belongs to the process, because a
+ * signal handler gets no other data. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
@@ -26,11 +26,11 @@ void progress_line_catch_interrupt(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    /* without SA_RESTART: a wait for the other end of a pipe has to end */
+    /* without SA_RESTART, because a signal has to end a wait for a pipe */
     action.sa_flags = (int)SA_RESETHAND;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    /* a closed pipe or a file-size limit becomes a failed write, which is reported */
+    /* then a closed pipe or a full file makes a write fail, which is reported */
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     sigaction(SIGPIPE, &action, NULL);
@@ -64,7 +64,7 @@ void progress_line_image(struct progress_line *progress, int image)
 
 void progress_line_part(struct progress_line *progress, const char *what, int i, int n)
 {
-    /* nanoBragg prints the lines for images only */
+    /* nanoBragg prints progress lines only for images */
     if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE;
     if (i == 0) progress->start = timing_seconds();
     progress->what = what;

@@ -1,5 +1,5 @@
 /*
- * progress_line.h - shows the progress of a run, and tells whether the user stopped it.
+ * progress_line.h - shows the progress of a run, and tells whether the user has stopped it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,31 +8,32 @@
 
 struct progress_line {
     enum { PROGRESS_NONE, PROGRESS_TERMINAL, PROGRESS_LINES } kind;
-    const char *what; /* image, gradient, ... */
-    int image, images; /* number of the present image, and of all */
-    int percent; /* last one shown */
-    double start;
-    int shown; /* 1: the terminal's line is not empty */
+    const char *what; /* what is computed: image, gradient, ... */
+    int image, images; /* number of the present one, and of all */
+    int percent; /* percentage shown last */
+    double start; /* time of the start, s */
+    int shown; /* 1: the line on the terminal is not empty */
 };
 
-/* Make the first SIGINT or SIGTERM set a flag, for progress_line_interrupted(). The second
- * one ends the program. */
+/* From this call on, the first SIGINT or SIGTERM only makes progress_line_interrupted()
+ * return 1. A second one ends the program. */
 void progress_line_catch_interrupt(void);
 int progress_line_interrupted(void);
 
-/* The exit status after that signal, 130 or 143. */
+/* Returns the exit status for that signal, 130 or 143. */
 int progress_line_status(void);
 
 void progress_line_start(struct progress_line *progress, int kind, int images);
 void progress_line_image(struct progress_line *progress, int image);
 
-/* Begin part i of n of something other than an image. */
+/* Begin part i of n of something that is not an image, such as "gradient". */
 void progress_line_part(struct progress_line *progress, const char *what, int i, int n);
 
-/* Show that `fraction` of the present image is done; returns 1 when the run is to stop. */
+/* Show that `fraction`, 0 to 1, of the present image is done. Returns 1 if the user has
+ * stopped the run. */
 int progress_line_show(struct progress_line *progress, double fraction);
 
-/* Clear the terminal's line. */
+/* Clear the line on the terminal. */
 void progress_line_end(struct progress_line *progress);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * report.c - the default report on stdout: a line each for crystal, beam, detector, scan,
- * sampling, the processor or device, every image and the files. nanoBragg's own report,
- * which scripts read, is nanobragg/full_report.c.
+ * report.c - prints the report: a line each for crystal, beam, detector, scan, sampling,
+ * processor or device, each image, and the files. full_report.c prints nanoBragg's report,
+ * which scripts read.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include "nanobrag_program/run.h"
 
 #define RADIAN        (3.14159265358979323846 / 180)
-#define KEV_ANGSTROEM 12.398419843320026 /* hc */
+#define KEV_ANGSTROEM 12.398419843320026 /* h c, keV A */
 
 static const char *plural(double n)
 {
@@ -82,7 +82,7 @@ static void report_beam(const struct run *run)
     printf("\n");
 }
 
-/* The panel that the direct beam meets, or is nearest to. */
+/* Returns the name of the panel that the direct beam meets or passes nearest. */
 static const char *panel_name(const struct run *run, char text[48])
 {
     const int i = run->command.description.panel;
@@ -127,7 +127,7 @@ static void report_detector(const struct run *run)
     printf("%s\n", detector->mask ? ", without those of the mask" : "");
 }
 
-/* Names the continuous model and what it integrates. */
+/* Prints that the continuous model is used, and over which quantities it integrates. */
 static void report_model(const nb_description *d)
 {
     static const char *const what[] = {"mosaic", "rotation", "energies", "directions"};

@@ -1,5 +1,6 @@
 /*
- * run.c - a run from start to end: settings, inputs, simulator, images, files.
+ * run.c - runs a command line from start to end: settings, inputs, simulator, images,
+ * files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,8 +36,8 @@ static int write_dump(struct run *run)
     return 0;
 }
 
-/* Allocate an image on large pages where the system has them: the first touch in steps of 4
- * KiB would take longer than the work on the image. */
+/* Allocate an image on large pages if the system has them. The first access to pages of 4
+ * KiB would take longer than the computation. */
 static void *allocate_image(size_t n)
 {
     enum { PAGE = 1 << 21 };
@@ -94,7 +95,7 @@ static void report_interrupt(const struct run *run)
     fprintf(stderr, "\n");
 }
 
-/* Set x for image i. Returns 0 or the exit status. */
+/* Set the parameters x for image i. Returns 0 or the exit status. */
 static int set_x(struct run *run, int i)
 {
     const nb_scan *scan = &run->command.resolved.scan;
@@ -163,7 +164,8 @@ static int check_printout(const struct run *run)
                          pixel[0], pixel[1], d->nfast, d->nslow);
 }
 
-/* Write the files for all images together, in the process that reports. */
+/* Write files that are for all images together; only the process that reports calls this.
+ * Returns 0 or the exit status. */
 static int finish(struct run *run, int code)
 {
     if (code == EXIT_INTERRUPTED && (run->done == 0 || team_several(run->team)))
@@ -175,7 +177,7 @@ static int finish(struct run *run, int code)
     }
     if (!code && run->command.s->geomout) code = geometry_out_write(run);
     if (!code && run->derivatives) code = derivatives_write(run);
-    /* the numbers of the finished images are worth saving too */
+    /* the numbers of finished images are saved even after an interrupt */
     if (code == EXIT_INTERRUPTED && run->command.s->json)
         (void)json_write(run, run->command.s->json);
     if (code) return code;
@@ -185,7 +187,8 @@ static int finish(struct run *run, int code)
     return code;
 }
 
-/* Make the checks and preparations that can refuse a run before images are made. */
+/* Do everything that can refuse a run before images are made. Returns 0 or the exit
+ * status. */
 static int make_ready(struct run *run)
 {
     int code = check_printout(run);
@@ -267,7 +270,7 @@ int run_start(struct run *run)
     return code;
 }
 
-/* Show progress on the line of the run that the command begins. */
+/* Show progress; `command` is the first member of a struct run. */
 static int show_progress(struct command *command, double fraction)
 {
     struct run *const run = (struct run *)command;
@@ -286,7 +289,7 @@ int run_program(struct run *run)
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
     if (code == EXIT_INTERRUPTED) {
-        /* a fit has told how far it came */
+        /* a fit has printed how far it came */
         if (!fit_asked(&settings)) report_interrupt(run);
         code = progress_line_status();
     }

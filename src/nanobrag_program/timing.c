@@ -1,4 +1,4 @@
-/* timing.c - see timing.h. SPDX-License-Identifier: MIT */
+/* timing.c - reads a clock that only goes forward. SPDX-License-Identifier: MIT */
 #include "nanobrag_program/timing.h"
 
 #include <time.h>

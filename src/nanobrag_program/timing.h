@@ -6,7 +6,7 @@
 #ifndef NB_CLI_TIMING_H
 #define NB_CLI_TIMING_H
 
-/* Returns its time, s. */
+/* Returns the time of that clock, s. */
 double timing_seconds(void);
 
 #endif

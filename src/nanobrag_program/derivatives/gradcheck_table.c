@@ -1,6 +1,6 @@
 /*
- * gradcheck_table.c - -gradcheck: compares the derivatives of the user's command line with
- * finite differences in a window of the image, and prints a table.
+ * gradcheck_table.c - -gradcheck: compares derivatives with finite differences in a window
+ * of the image, and prints a table.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 #include "nanobrag_program/derivatives/run_derivatives.h"
 
-/* larger images are checked in the brightest window of this edge, pixels */
+/* larger images are checked only in their brightest window of EDGE x EDGE pixels */
 enum { EDGE = 32 };
 
 static int failed(struct run *run, nb_status status)
@@ -22,7 +22,7 @@ static int failed(struct run *run, nb_status status)
                           nb_context_message(run->command.ctx), 0);
 }
 
-/* Find the corner of the brightest window of EDGE x EDGE pixels in a region. Returns 0, or
+/* Find the corner of the brightest window of EDGE x EDGE pixels in an roi. Returns 0, or
  * EXIT_INTERRUPTED. */
 static int brightest(const double *image, int nfast, const int roi[4], int corner[2])
 {
@@ -40,7 +40,8 @@ static int brightest(const double *image, int nfast, const int roi[4], int corne
     return 0;
 }
 
-/* Shrink the region of a scene to a window that can be checked in reasonable time. */
+/* Shrink the roi of a scene to a window that takes a reasonable time to check. Returns 0 or
+ * the exit status. */
 static int choose_window(struct run *run, nb_scene *scene)
 {
     const nb_detector *d = &run->command.resolved.detector;
@@ -80,7 +81,8 @@ static double tolerance_ratio(const nb_gradcheck_row *r)
     return r->tolerance > 0 ? most / r->tolerance : 0;
 }
 
-/* Choose the loss of a parameter that fails or comes nearest to failing. */
+/* Choose, of the losses that were checked for a parameter, one that fails, or else the one
+ * that comes nearest to failing. */
 static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
 {
     const nb_gradcheck_row *w = rows;
@@ -92,9 +94,10 @@ static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
     return w;
 }
 
-/* Returns 1 if derivative and difference are both 0, for example at a thickness of 0: the
- * image follows a power of it. This is no failure if all parameters are checked and another
- * one has an influence; a dark image proves nothing. */
+/* Returns 1 if derivative and finite difference are both 0. The check calls this a failure,
+ * because a dark image gives 0 as well. But 0 is right at a thickness of 0 if the image
+ * goes with a power of the thickness. So it is no failure if all parameters are checked and
+ * one of them has an influence. */
 static int is_zero(const nb_gradcheck_row *r)
 {
     return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0;
@@ -107,8 +110,9 @@ static int any_influence(const nb_gradcheck_row *rows, size_t n)
     return 0;
 }
 
-/* Print the table. It shows the loss with the weights given, unless another loss fails; "of
- * tol." is the largest of all losses. Returns the number of parameters that fail. */
+/* Print the table. A parameter has the row of the loss with the given weights, unless
+ * another loss fails; "of tol." is the largest of all its losses. Returns the number of
+ * parameters that fail. */
 static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
 {
     int bad = 0;
@@ -141,7 +145,8 @@ static const char legend[] =
     "of tol.: largest difference over what is allowed, of four sets of weights;\n"
     "kept: share of the change in pixels that do not jump";
 
-/* Compute the rows of all parameters; the caller frees *out. */
+/* Compute the rows of all parameters. The caller frees *out. Returns 0 or the exit
+ * status. */
 static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
                      nb_gradcheck_summary *summary)
 {
@@ -192,11 +197,12 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
-/* Create the simulator for the parameters; one that the scene lacks is refused here. */
+/* Create a simulator with the parameters of -gradcheck. Fails if the scene lacks one of
+ * them. */
 static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **out)
 {
     const size_t size = strlen(run->command.s->gradcheck) + 2;
-    char *const names = malloc(size); /* some may be repeated */
+    char *const names = malloc(size); /* the ; allows names to be repeated */
     if (!names) return NB_ERR_MEMORY;
     (void)snprintf(names, size, ";%s", run->command.s->gradcheck);
     const nb_status status =
@@ -205,7 +211,7 @@ static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **o
     return status;
 }
 
-/* Check the derivatives in a window of the image. */
+/* Check the derivatives in a window of the image. Returns 0 or the exit status. */
 static int check_window(struct run *run)
 {
     nb_scene scene = run->command.resolved;

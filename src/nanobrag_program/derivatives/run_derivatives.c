@@ -1,5 +1,6 @@
 /*
- * run_derivatives.c - gradient and derivatives of a run: computes, prints and writes files.
+ * run_derivatives.c - computes gradient and derivatives of an image, prints them, and
+ * writes their files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,11 +13,11 @@
 #include <string.h>
 
 struct derivatives {
-    struct selection gradient, jacobian; /* their free parameters */
-    double *weight; /* (pixels) */
-    double *bar; /* gradient in all free parameters */
-    double sum; /* of weight times photons */
-    double *columns; /* (jacobian.n x pixels) */
+    struct selection gradient, jacobian; /* parameters of -gradient, of -jacobian */
+    double *weight; /* (pixels), of -cotangent */
+    double *bar; /* gradient by all free parameters */
+    double sum; /* sum of weight times photons */
+    double *columns; /* (jacobian.n x pixels) images of derivatives */
 };
 
 /* ---- setting up ---- */
@@ -96,7 +97,7 @@ int derivatives_start(struct run *run)
 
 /* ---- computing ---- */
 
-/* a compensated sum: rounding errors are added at the end */
+/* A compensated sum of weight times image: rounding errors are added up, too. */
 static double weighted_sum(const double *weight, const double *image, size_t n)
 {
     double sum = 0, rest = 0;
@@ -138,7 +139,7 @@ static int make_gradient(struct run *run, struct derivatives *d)
                                               "finite number; nothing was written");
 }
 
-/* how many directions one call computes: they share a pass over the samples */
+/* directions of one call, which share a pass over the samples */
 enum { AT_ONCE = 16 };
 
 static int check_column(struct run *run, const struct derivatives *d, size_t i)
@@ -254,7 +255,8 @@ static int write_factors(struct run *run, const struct derivatives *d)
     return write_text(run, run->command.s->hklgradfile, out, &text);
 }
 
-/* dL/dF of the free structure factors, in the order of the list, to be freed. */
+/* Returns dL/dF in the order of the list of reflections, which the caller frees; NULL: no
+ * memory. */
 static double *factor_gradient(const struct run *run, const struct derivatives *d)
 {
     const size_t listed = nb_hkl_reflections(run->command.inputs.hkl, NULL, NULL);

@@ -1,5 +1,6 @@
 /*
- * run_derivatives.h - the gradient and the derivatives of an image that a run is asked for.
+ * run_derivatives.h - gradient and derivatives of an image: -gradient, -jacobian and their
+ * files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,22 +9,23 @@
 
 #include "nanobrag_program/run.h"
 
-/* Read the weights of the pixels, which are 1 without a file. Returns 0 or the exit status.
- */
+/* Read the weights of the pixels from -cotangent; without it they are 1. Returns 0 or the
+ * exit status. */
 int derivatives_weight(struct run *run, double *weight);
 
-/* Resolve the lists of parameters and read the weights, after params_set(). Returns 0 or
- * the exit status. */
+/* Find the parameters of -gradient and -jacobian, and read the weights. Call it after
+ * params_set(). Returns 0 or the exit status. */
 int derivatives_start(struct run *run);
 
-/* Compute gradient and derivatives of the present image. Returns 0 or the exit status; with
- * EXIT_INTERRUPTED there are no results. */
+/* Compute gradient and derivatives of the present image. Returns 0 or the exit status;
+ * after EXIT_INTERRUPTED there are no results. */
 int derivatives_make(struct run *run);
 
-/* Print the results or write their files. Returns 0 or the exit status. */
+/* Print the gradient or write its file, and write the other files. Returns 0 or the exit
+ * status. */
 int derivatives_write(struct run *run);
 
-/* Print the names of the parameters of -jacobianfile in the order of its images. */
+/* Print the names of the parameters in the order of their images in -jacobianfile. */
 void derivatives_print_names(const struct run *run);
 
 void derivatives_free(struct run *run);

@@ -1,5 +1,5 @@
 /*
- * fisher_scan.c - expected errors of a fit against a number of the experiment.
+ * fisher_scan.c - -fisher_scan: expected errors of a fit for several values of a parameter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 enum { STEPS_MOST = 1000, NAME = 64 };
 
-/* Passes on a failure of the library. */
+/* Returns from the calling function if a call of the library fails. */
 #define PASS(call)                                                                         \
     do {                                                                                   \
         const nb_status pass_status = (call);                                              \
@@ -45,8 +45,8 @@ int fisher_scan_check(const struct settings *s, struct messages *messages)
                          s->fit.fisher_scan, STEPS_MOST);
 }
 
-/* Check that the name means one parameter of the scene, and that all values lie within its
- * bounds. */
+/* Check that the name means one parameter of the scene, and that all values of the scan are
+ * within its bounds. Returns 0 or the exit status. */
 static int check_name(const struct run *run, struct scan *scan)
 {
     const double last =
@@ -75,14 +75,14 @@ static int check_name(const struct run *run, struct scan *scan)
 
 /* ---- one point ---- */
 
-/* The run of the command line with another value of the parameter. */
+/* a run like that of the command line, but with another value of the parameter */
 struct point {
     struct run run;
     struct settings settings;
-    nb_simulator *source; /* holds the lists of the scene */
+    nb_simulator *source; /* owns the arrays of the scene */
 };
 
-/* Lets the rules choose again the counts that the user left to them. */
+/* Resets the counts that the user did not state, so that the rules choose them again. */
 static void reopen_counts(const nb_scene *user, nb_scene *scene)
 {
     scene->oversample = user->oversample;
@@ -102,7 +102,7 @@ static void reopen_counts(const nb_scene *user, nb_scene *scene)
     if (!(user->given & NB_GIVEN_PHI_STEP)) scene->given &= ~(uint64_t)NB_GIVEN_PHI_STEP;
 }
 
-/* Places the detector again as the user did, by a beam centre in pixels or by default. */
+/* Resets the origin of the detector to the user's statement, in pixels or by default. */
 static void reopen_origin(const nb_detector *user, nb_detector *detector)
 {
     detector->origin_kind = user->origin_kind;
@@ -110,7 +110,7 @@ static void reopen_origin(const nb_detector *user, nb_detector *detector)
     memcpy(detector->size, user->size, sizeof detector->size);
 }
 
-/* Makes the scene of a point, before its counts and structure factors. */
+/* Makes the scene of a point, without counts by rule and structure factors. */
 static nb_status set_scene(struct point *point, const char *name, double value)
 {
     const nb_scene *const user = &point->settings.scene;
@@ -133,7 +133,8 @@ static nb_status set_scene(struct point *point, const char *name, double value)
     return NB_OK;
 }
 
-/* The options without -param of this name, whose value the scan sets. */
+/* Copies the options except -param for the scanned parameter. The caller frees out->at.
+ * Returns 0 if there is no memory. */
 static int other_events(const struct event_list *events, const char *name,
                         struct event_list *out)
 {
@@ -150,8 +151,8 @@ static int other_events(const struct event_list *events, const char *name,
     return 1;
 }
 
-/* Resolves a point as the command line with this value would be: structure factors to its
- * corner, sub-pixels by rule, boxes, warnings. Returns 0 or the exit status. */
+/* Makes the run of a point, as a command line with this value would: structure factors up
+ * to the corner, sub-pixels by rule, boxes and warnings. Returns 0 or the exit status. */
 static int point_start(struct point *point, struct run *run, const char *name, double value)
 {
     struct event_list events = {0};
@@ -189,7 +190,7 @@ static void point_free(struct point *point)
 
 /* ---- the table ---- */
 
-/* Names, and below them units. */
+/* Prints the names of the parameters, and their units below. */
 static void print_head(const struct scan *scan, const nb_fit_result *r)
 {
     int hkl[3];
@@ -217,7 +218,7 @@ static void print_errors(double value, const nb_fit_result *r)
     (void)fflush(stdout);
 }
 
-/* Computes the errors at a point of the scan (job->run), and prints them. */
+/* Computes and prints the expected errors of job->run. Returns 0 or the exit status. */
 static int compute(struct fit_job *job, const struct scan *scan, double value)
 {
     struct run *const run = job->run;

@@ -1,5 +1,5 @@
 /*
- * fit_files.c - the values of a fit in files for other programs: -geomout and -truth.
+ * fit_files.c - writes the files of -geomout and -truth with the values that a fit found.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,8 +16,8 @@ static int is_of_first(const nb_fit_value *value)
     return value->shot <= 0 && strcmp(value->param.group, "F") != 0;
 }
 
-/* The names of these values, separated by commas, to be freed, and the values; NULL: there
- * is no memory. */
+/* Returns the names of the values for which is_of_first() is 1, separated by commas, and
+ * stores the values in x. The caller frees the names; NULL: no memory. */
 static char *names_of(const nb_fit_result *result, double *x)
 {
     char *const names = calloc(result->nvalue + 1, sizeof result->value->param.name + 1);

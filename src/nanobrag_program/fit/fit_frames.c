@@ -1,6 +1,6 @@
 /*
- * fit_frames.c - where the rotations of the images of a fit begin: where their headers say,
- * unless -phi or "phi0" of -shots does.
+ * fit_frames.c - finds the phi at which each image of a fit begins: by its header, unless
+ * -phi or "phi0" of -shots states it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,13 +11,13 @@
 
 #include "nanobrag_program/fit/fit_run.h"
 
-/* Angles of headers are written to six digits. */
+/* Returns 1 if two angles are the same within the six digits of a header. */
 static int is_same(double a, double b, double osc)
 {
     return fabs(remainder(a - b, 360)) <= 1e-3 * fabs(osc) + 1e-6 * fabs(a);
 }
 
-/* 1 where one angle is stated for all images. */
+/* Returns 1 if -phi or -param states one angle for all images. */
 static int is_stated(const struct run *run)
 {
     int is_set = 0;
@@ -27,8 +27,8 @@ static int is_stated(const struct run *run)
     return is_set || run->command.s->given[OPT_PHI];
 }
 
-/* Reads the start of an image. Returns 0 if the header has none or cannot be read; the fit
- * reports the latter. */
+/* Reads the phi at which an image begins. Returns 0 if the header has none or cannot be
+ * read; the fit reports a file that cannot be read. */
 static int read_start(const struct run *run, const struct steady_file *file, double *phi)
 {
     nb_smv *smv;
@@ -46,7 +46,7 @@ static int sets_phi0(const struct fit_source *source)
     return at && (at == source->names || at[-1] == ' ');
 }
 
-/* Adds phi0 to the numbers of an image. Returns 0 if there is no memory. */
+/* Sets phi0 among the parameters of an image. Returns 0 if there is no memory. */
 static int set_phi0(struct fit_source *source, double phi)
 {
     const size_t length = source->names ? strlen(source->names) : 0;
@@ -62,8 +62,9 @@ static int set_phi0(struct fit_source *source, double phi)
     return 1;
 }
 
-/* Takes the start of an image, or refuses -phi if the headers of images differ. *first is
- * an image whose header has an angle, *first_phi. */
+/* Sets phi0 of an image from its header. If one angle is stated for all images, refuses
+ * images whose headers differ instead: `first` is the first image whose header states an
+ * angle, first_phi. */
 static int take_start(struct run *run, struct fit_source *source, double phi,
                       const struct fit_source *first, double first_phi)
 {

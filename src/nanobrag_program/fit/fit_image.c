@@ -1,6 +1,6 @@
 /*
- * fit_image.c - an observed image: SMV, with pedestal, gain and overload from its header
- * unless the options state them, or raw floats in photons.
+ * fit_image.c - reads an observed image: SMV, with pedestal, gain and overload from its
+ * header unless options state them, or raw floats in photons.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,8 @@
 
 /* ---- SMV ---- */
 
-/* The first of some keywords that the header has, else `otherwise`. */
+/* Returns the number of the first of some keywords that the header has, else
+ * `otherwise`. */
 static double header_number(const nb_smv *smv, const char *const keywords[],
                             double otherwise)
 {
@@ -25,12 +26,12 @@ static double header_number(const nb_smv *smv, const char *const keywords[],
     return otherwise;
 }
 
-/* How counts become photons: (count - pedestal)/gain. */
+/* how counts become photons: (count - pedestal)/gain */
 struct counting {
     double pedestal, gain, overload;
 };
 
-/* The largest count of the type of the pixels; INFINITY for floats. */
+/* Returns the largest count that the type of the pixels holds; INFINITY for floats. */
 static double largest_count(const nb_smv *smv)
 {
     int type, bits;
@@ -98,7 +99,8 @@ static nb_status no_memory(const char *path, char why[FIT_WHY])
     return NB_ERR_MEMORY;
 }
 
-/* Reads the pixels of an image of the detector's size, to be freed. */
+/* Reads the pixels of an image, which must have the detector's size. The caller frees
+ * *out. */
 static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
                             double **out, char why[FIT_WHY])
 {
@@ -115,16 +117,16 @@ static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char
     return NB_ERR_FORMAT;
 }
 
-/* ---- a header that contradicts the scene ---- */
+/* ---- headers that contradict the scene ---- */
 
 static int is_off(double a, double b, double share)
 {
     return fabs(a - b) > share * fabs(b);
 }
 
-/* Returns the distance of a beam centre from the beam centre of the scene, mm. It is the
- * least over all conventions: programs count from either side, along either axis, from the
- * corner or from the middle of a pixel. */
+/* Returns the distance between a beam centre in a header and the scene's, mm. It is the
+ * least over all ways of counting: from either side, with the axes exchanged, from the
+ * corner or the middle of a pixel. */
 static double centre_off(const nb_description *d, double x, double y)
 {
     const double f = d->beam_fast, s = d->beam_slow;
@@ -143,22 +145,24 @@ int fit_image_start(const nb_smv *smv, double *phi)
     return nb_smv_number(smv, "OSC_START", phi) || nb_smv_number(smv, "PHI", phi);
 }
 
-/* Returns 1 if the rotation of the header begins more than half an image away from the
- * rotation of the scene; *phi is the header's start. */
+/* Returns 1 if the phi in the header, *phi, is more than half an image from the start of
+ * the scene's rotation. */
 static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
 {
     if (scan->osc == 0 || !fit_image_start(smv, phi)) return 0;
     return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
 }
 
-/* Returns 1 if a header has another rotation width, *osc; a width of 0 means unknown. */
+/* Returns 1 if the header states another width of rotation, *osc; a width of 0 means
+ * unknown. */
 static int is_wider(const nb_smv *smv, const nb_scan *scan, double *osc)
 {
     if (!nb_smv_number(smv, "OSC_RANGE", osc) || *osc == 0) return 0;
     return is_off(fabs(*osc), fabs(scan->osc), 0.01);
 }
 
-/* Writes how a header contradicts the scene, by more than a start may be off. */
+/* Writes to `out` where the header contradicts the scene by so much that the start of a fit
+ * cannot be right. */
 static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
                           const nb_description *d, char out[FIT_MISMATCH])
 {
@@ -217,7 +221,7 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
     return status;
 }
 
-/* Reads raw floats of either size into single ones. */
+/* Reads raw floats of 4 or 8 bytes as floats of 4 bytes. */
 static nb_status read_raw(const struct run *run, nb_context *ctx,
                           const struct steady_file *file, float *pixels, char why[FIT_WHY])
 {
@@ -236,7 +240,7 @@ static nb_status read_raw(const struct run *run, nb_context *ctx,
     return status;
 }
 
-/* The kind of a file that is neither SMV nor raw floats, by its first bytes; NULL: it may
+/* Returns the format of a file that begins as neither SMV nor raw floats do; NULL: it may
  * be raw floats. */
 static const char *other_kind(const struct steady_file *image)
 {
@@ -271,7 +275,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
     return read_raw(run, ctx, &source->steady, out->photons, why);
 }
 
-/* Gives every pixel a weight of 1. */
+/* Gives every pixel of an image a weight of 1. */
 static nb_status make_weights(const struct run *run, struct fit_image *out,
                               char why[FIT_WHY])
 {
@@ -284,7 +288,7 @@ static nb_status make_weights(const struct run *run, struct fit_image *out,
     return NB_OK;
 }
 
-/* Gives weight 0 to pixels whose value in the mask is 0 or not a number. */
+/* Gives weight 0 to pixels that are 0 or NaN in the mask. */
 static nb_status read_mask(const struct run *run, nb_context *ctx,
                            const struct steady_file *mask, struct fit_image *out,
                            char why[FIT_WHY])
@@ -316,9 +320,9 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
 
 /* ---- checks ---- */
 
-/* Returns the least photons of a pixel that counted. A pixel below it lies in a gap between
- * modules, or the pedestal is wrong. Read-out noise makes photons negative, but hardly by
- * six times itself. */
+/* Returns the smallest number of photons that a pixel of the data can have. Smaller values
+ * come from gaps between modules or a wrong pedestal. Read-out noise makes values negative,
+ * but hardly by six standard deviations. */
 static double least_photons(const struct run *run)
 {
     if (run->command.s->fit.loss == NB_LOSS_POISSON) return 0;
@@ -327,7 +331,8 @@ static double least_photons(const struct run *run)
                : -INFINITY;
 }
 
-/* Marks the pixels that are rendered, to be released with free(); NULL: no memory. */
+/* Returns a byte for each pixel, which is 1 if the pixel is rendered. The caller frees the
+ * bytes; NULL: no memory. */
 static uint8_t *rendered_pixels(const struct run *run)
 {
     const nb_description *d = &run->command.description;
@@ -347,7 +352,8 @@ static uint8_t *rendered_pixels(const struct run *run)
     return marks;
 }
 
-/* Gives weight 0 to pixels below least_photons(), and counts the rendered ones of them. */
+/* Gives weight 0 to pixels below least_photons(), and counts in out->negative those that
+ * are rendered. */
 static nb_status leave_out_negative(const struct run *run, const uint8_t *rendered,
                                     struct fit_image *out, char why[FIT_WHY])
 {
@@ -366,7 +372,7 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
     return NB_OK;
 }
 
-/* Counts the pixels of the data, and refuses a pixel that is not a number. */
+/* Counts the rendered pixels with weight, and refuses one that is NaN or infinite. */
 static nb_status count(const struct run *run, const char *path, const uint8_t *rendered,
                        struct fit_image *out, char why[FIT_WHY])
 {
@@ -411,7 +417,8 @@ static nb_status count_pixels(const struct run *run, const char *path,
     return status;
 }
 
-/* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
+/* Sets masked pixels that are NaN or infinite to 0, because 0 times such a number is
+ * NaN. */
 static void blank_masked(const struct run *run, struct fit_image *out)
 {
     const nb_description *d = &run->command.description;
@@ -431,7 +438,8 @@ static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene 
                            : status;
 }
 
-/* Makes the scene of an image, with the values of the scan of -expt at its angle. */
+/* Makes the scene of an image, with the crystal and geometry that -expt states for its
+ * phi. */
 static nb_status make_scene(const struct run *run, nb_context *ctx,
                             const struct fit_source *source, struct fit_image *out,
                             char why[FIT_WHY])

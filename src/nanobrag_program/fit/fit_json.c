@@ -1,4 +1,4 @@
-/* fit_json.c - a fit in the document of -json. SPDX-License-Identifier: MIT */
+/* fit_json.c - adds a fit to the document of -json. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

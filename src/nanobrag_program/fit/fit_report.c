@@ -1,6 +1,6 @@
 /*
- * fit_report.c - the report of a fit: values with errors, correlated and free parameters,
- * and how far the images differ from their data by resolution.
+ * fit_report.c - prints the report of a fit: values with errors, correlated parameters,
+ * parameters that the data do not determine, and residuals.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include "nanobrag_program/fit/fit_run.h"
 
-/* More structure factors than this are too many for a table. */
+/* more structure factors than this are summed up in a line */
 enum { FACTORS_MOST = 20 };
 
 static int is_factor(const nb_fit_value *v)
@@ -33,7 +33,7 @@ void fit_number(double value, double error, char out[FIT_NUMBER])
         return;
     }
     int power = (int)floor(log10(error));
-    int digits = 1 - power; /* after the point, for two of the error */
+    int digits = 1 - power; /* decimals, for two digits of the error */
     if (rint(error * pow(10, digits)) >= 100) digits--;
     if (digits > 12) digits = 12;
     if (digits >= 0)
@@ -78,7 +78,8 @@ static void print_factors(const nb_fit_result *r)
                n, known, 100 * change / (double)n);
 }
 
-/* Prints the scale of free structure factors: the scale of square blocks, or another. */
+/* Prints on which scale fitted structure factors are: as for square blocks, or a
+ * multiple. */
 static void print_scale_of_factors(const struct fit_job *job, const nb_fit_result *r)
 {
     const double sum = job->run->command.description.spot_sum;
@@ -133,8 +134,8 @@ static void print_correlated(const nb_fit_result *r)
         printf("free         the data do not tell %s\n", r->free[i]);
 }
 
-/* Prints how errors were found, if not from a likelihood with the misfit of pure noise; and
- * the conditions under which they hold. */
+/* Prints how errors were found, unless by the curvature of the loss alone, and that they
+ * hold for one draw of mosaic domains. */
 static void print_errors(const struct fit_job *job, const nb_fit_result *r)
 {
     const nb_crystal *const crystal = &job->run->command.resolved.crystal;
@@ -154,7 +155,7 @@ static void print_left_out(const nb_fit_result *r)
 {
     for (int64_t i = 0; i < r->nshot; i++) {
         const char *const why = r->shot[i].left_out, *const name = r->shot[i].name;
-        /* a message on a file begins with its name */
+        /* messages about a file begin with its name, which is then not printed again */
         const int begins = why && strncmp(why, name, strlen(name)) == 0;
         if (why && !r->shot[i].is_held_out)
             printf("left out     %s%s%s\n", begins ? "" : r->shot[i].name,

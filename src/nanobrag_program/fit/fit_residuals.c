@@ -1,6 +1,6 @@
 /*
- * fit_residuals.c - how far the images of a fit are from their data: by image, by
- * resolution and in all.
+ * fit_residuals.c - computes and prints how far images are from their data after a fit: by
+ * image, by resolution and in all.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,8 @@
 
 /* ---- gathering ---- */
 
-/* Compares the fitted or the held out images with their data, and keeps their misfits in
- * `out`. */
+/* Compares images with their data: `which` is NB_FIT_FITTED or NB_FIT_HELD_OUT. Returns 0
+ * or the exit status. */
 static int gather(const struct fit_job *job, int64_t which, struct fit_residuals *out)
 {
     nb_fit_misfit misfit;
@@ -61,8 +61,8 @@ static double loss_of_pixel(const nb_misfit *m)
     return m->pixels > 0 ? m->loss / (double)m->pixels : -INFINITY;
 }
 
-/* Returns the image with the next smaller loss per pixel after image `before`, of the
- * images that have pixels; -1 starts with the largest. */
+/* Returns the image whose loss per pixel comes next below image `before`, or the worst
+ * image for before = -1; -1 if there is none. */
 static int64_t next_worst(const struct fit_residuals *residuals, int64_t n, int64_t before)
 {
     const nb_misfit *const m = residuals->image;
@@ -78,7 +78,7 @@ static int64_t next_worst(const struct fit_residuals *residuals, int64_t n, int6
     return found;
 }
 
-/* To three digits behind the point, or three in all of a large number. */
+/* Writes a number with three decimals or, if it is large, three digits. */
 static const char *digits(double value, int sign, char out[DIGITS])
 {
     (void)snprintf(out, DIGITS, fabs(value) < 1000 ? "%+.4f" : "%+.3g", value);
@@ -93,7 +93,7 @@ static void print_image(const char *name, const nb_misfit *m)
            digits(m->rms, 0, rms), digits(m->mean, 1, mean), loss_of_pixel(m));
 }
 
-/* Ten images at the most, the worst first. */
+/* Prints up to ten images, the worst first, and all images together. */
 static void print_images(const struct fit_residuals *residuals, const nb_fit_result *r)
 {
     enum { MOST = 10 };
@@ -114,7 +114,8 @@ double fit_ratio(double deviance, double expected)
     return expected > 0 ? deviance / expected : NAN;
 }
 
-/* Dark pixels dominate rms z; these lines describe the spots. */
+/* Prints the deviance. It tells more of the spots than rms z, which dark pixels
+ * dominate. */
 static void print_deviance(const struct fit_residuals *residuals)
 {
     const nb_misfit *const m = &residuals->all;
@@ -173,7 +174,7 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
 
 enum { ADVICE = 200 };
 
-/* Advice on a fit that ended before it had converged. */
+/* Writes what the user may do about a fit that ended before it converged. */
 static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
 {
     const char *const file = job->run->command.s->fit.fitfile;

@@ -1,5 +1,5 @@
 /*
- * fit_run.c - fits parameters of the scene to observed images: options, callbacks, files.
+ * fit_run.c - runs a fit to observed images: options, callbacks of the library, and files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,13 +12,14 @@
 
 #include <nanobrag/description.h>
 
-/* Images and weights up to this many bytes stay in memory; further images are read again in
- * each pass. */
+/* Images and weights stay in memory if all take no more than this, bytes. Otherwise they
+ * are read again in each pass. */
 enum { KEPT_BYTES = 1 << 30 };
 
 /* ---- restraints ---- */
 
-/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; `name` has room for the first. */
+/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER. `name` needs room for NAME. Returns 0 or
+ * the exit status. */
 static int read_restraint(struct messages *messages, const char *text, char *name,
                           nb_restraint *out)
 {
@@ -74,7 +75,8 @@ static int read_restraints(struct fit_job *job)
 
 /* ---- callbacks ---- */
 
-/* Notes facts worth a warning about an image that is read for the first time. */
+/* Notes saturated and negative pixels and a contradictory header of an image, for
+ * warnings. */
 static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
@@ -102,7 +104,8 @@ static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_ima
                                 .saturation = file ? image->saturation : 0}};
 }
 
-/* The library calls this from any thread, one call at a time. */
+/* Loads an image for the library, which calls this from any thread, but one call at a
+ * time. */
 static nb_status load(void *user, int64_t shot, nb_shot *out)
 {
     struct fit_job *const job = user;
@@ -131,7 +134,7 @@ static void unload(void *user, int64_t shot, nb_shot *loaded)
     struct fit_job *const job = user;
     (void)shot;
     if (job->kept) return;
-    /* the scene is a member of the image */
+    /* the image contains the scene as a member */
     struct fit_image *const image =
         (struct fit_image *)((char *)(uintptr_t)loaded->scene
                              - offsetof(struct fit_image, scene));
@@ -204,8 +207,8 @@ static int failed(struct fit_job *job, nb_status status)
     return message_status(run->command.messages, status, is_loader ? job->why : message, 0);
 }
 
-/* The names of a list as files of fits have them, separated by blanks; NULL for none.
- * Blanks in brackets are dropped. */
+/* Returns the names of a list in the form of nb_fit_options: separated by blanks, without
+ * blanks in brackets. The caller frees it; NULL if `list` is NULL or without memory. */
 static char *separated(const char *list)
 {
     if (list && strcmp(list, "all") == 0) list = "*";
@@ -293,7 +296,7 @@ static int create(struct fit_job *job)
     return read == NB_OK ? 0 : failed(job, read);
 }
 
-/* Writes one image of the fit. */
+/* Writes image `shot` to the file of -fitimage. Returns 0 or the exit status. */
 static int write_image(struct fit_job *job, int64_t shot, float *pixels)
 {
     struct run *const run = job->run;
@@ -339,7 +342,8 @@ static int write_files(struct fit_job *job)
     return status == NB_OK ? fit_files_write(job->run, &result) : failed(job, status);
 }
 
-/* Prints the line of the report that names the files, as a run of images prints it. */
+/* Prints the line of the report that names the files written. Returns 0 or the exit
+ * status. */
 static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->command.s;
@@ -366,7 +370,7 @@ static int report_files(const struct fit_job *job)
     return 0;
 }
 
-/* Prints the values of a fit that was interrupted, and names the file that holds it. */
+/* Prints the values so far of an interrupted fit, and the file to continue from. */
 static void tell_interrupt(const struct fit_job *job)
 {
     const char *const path = job->run->command.s->fit.fitfile;

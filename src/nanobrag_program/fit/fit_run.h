@@ -11,69 +11,70 @@
 #include "nanobrag_program/fit/steady_file.h"
 #include "nanobrag_program/run.h"
 
-/* One image of a fit: its file, and the values that its scene has in place of the command
- * line's. */
+/* One image of a fit: its file, and parameters that differ from the command line's
+ * scene. */
 struct fit_source {
-    char *file; /* as the user wrote it; NULL: -fisher without data */
+    char *file; /* as the user wrote it; NULL: -fisher needs no data */
     struct steady_file steady;
-    char *names; /* parameters that are set, as nb_simulator_create() takes them */
-    double *values; /* (nvalue), in the order of names */
+    char *names; /* parameters, as nb_simulator_create() takes them */
+    double *values; /* (nvalue), in the order of `names` */
     size_t nvalue;
-    double phi0; /* degree */
+    double phi0; /* phi at which the image begins, degree */
 };
 
 struct fit_sources {
     size_t n;
     struct fit_source *at;
-    struct steady_file mask; /* of -data_mask; its name is NULL without */
+    struct steady_file mask; /* of -data_mask; without it, mask.name is NULL */
 };
 
 enum { FIT_MISMATCH = 200, FIT_WHY = 1024 };
 
-/* An image in memory, and the scene that it is compared with. */
+/* an image in memory, and the scene that it is compared with */
 struct fit_image {
-    nb_simulator *sim; /* owns the arrays of the scene */
+    nb_simulator *sim; /* owns the arrays of `scene` */
     nb_scene scene;
-    float *photons, *weight; /* weight: NULL without a mask */
+    float *photons, *weight; /* weight is NULL without a mask */
     nb_array observed, weights;
-    double saturation; /* photons; 0: none */
-    /* pixels of the data: saturated, negative (left out), and all that remain */
+    double saturation; /* photons of a full pixel; 0: not known */
+    /* numbers of rendered pixels: full; negative and left out; all others with weight */
     int64_t saturated, negative, counted;
     char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
 /* ---- fit_files.c ---- */
 
-/* Writes -geomout and -truth at the values of a fit. If images have values of their own,
- * the first image's count. Returns 0 or the exit status. */
+/* Writes -geomout and -truth with the values of a fit; of values that each image has, the
+ * first image's. Returns 0 or the exit status. */
 int fit_files_write(struct run *run, const nb_fit_result *result);
 
 /* ---- fit_sources.c: -data and -shots ---- */
 
-/* Gathers the images of a command line. Returns 0 or the exit status. */
+/* Lists the images of -data or -shots. Returns 0 or the exit status. */
 int fit_sources_read(struct run *run, struct fit_sources *out);
 void fit_sources_free(struct fit_sources *sources);
 
-/* Refuses outputs that would overwrite an image or another input of the fit. Returns 0 or
- * the exit status. */
+/* Refuses outputs that would overwrite an input of the fit. Returns 0 or the exit
+ * status. */
 int fit_sources_check(const struct run *run, const struct fit_sources *sources);
 
 /* ---- fit_frames.c ---- */
 
-/* Gives each image of a rotation the start in its header, unless an option or a list states
- * one. Returns 0 or the exit status. */
+/* If images are rotations, sets the phi at which each begins by its header, unless an
+ * option or the list of -shots states it. Returns 0 or the exit status. */
 int fit_frames_place(struct run *run, struct fit_sources *sources);
 
 /* ---- fit_image.c ---- */
 
-/* 1 for a file that begins as SMV images do. */
+/* Returns 1 if a file begins as SMV images do. */
 int fit_image_is_smv(const struct steady_file *image);
 
-/* Reads where the rotation of an image begins, degree; 0: the header does not say. */
+/* Reads the phi at which an image begins, degree. Returns 0 if the header does not state
+ * it. */
 int fit_image_start(const nb_smv *smv, double *phi);
 
-/* Reads an image and makes its scene. It needs a context of its own, since the fit's is in
- * use. Returns NB_OK, or a failure with its message in `why`. */
+/* Reads an image and makes its scene. `ctx` is not the context of the fit, which is in use.
+ * Returns NB_OK, or a failure with its message in `why`. */
 nb_status fit_image_read(const struct run *run, nb_context *ctx,
                          const struct fit_source *source, const struct steady_file *mask,
                          struct fit_image *out, char why[FIT_WHY]);
@@ -81,93 +82,92 @@ void fit_image_free(struct fit_image *image);
 
 /* ---- fit_run.c ---- */
 
-/* Runs it, from the report to the files. Returns the exit status. */
+/* Runs the fit of a command line, up to its report and files. Returns the exit status. */
 int fit_run(struct run *run);
 
-/* What -fisher_scan has computed for a value of its parameter. */
+/* the result of -fisher_scan for one value of its parameter */
 struct fisher_point {
     double value;
-    nb_fit *fit; /* for -json; NULL without */
+    nb_fit *fit; /* for -json; else NULL */
     int oversample;
 };
 
-/* How far images are from their data: the fitted images, or the held out ones. */
+/* the residuals of fitted images, or of held-out images */
 struct fit_residuals {
-    nb_misfit *image; /* of each; 0 pixels: it is not among them (result.nshot) */
-    size_t nimage; /* that are among them */
-    nb_misfit all, shell[NB_FIT_SHELLS]; /* of all of them */
-    double r, r_expected; /* of boxes; by noise alone */
+    nb_misfit *image; /* (result.nshot) of each image; 0 pixels: not included */
+    size_t nimage; /* number of images that are included */
+    nb_misfit all, shell[NB_FIT_SHELLS]; /* of all included images together */
+    double r, r_expected; /* R between photons of boxes; R by noise alone */
 };
 
-/* What the parts of a fit share. */
+/* the state of a fit that the files of this folder share */
 struct fit_job {
     struct run *run;
-    nb_context *loading; /* of load(), which any thread may call */
+    nb_context *loading; /* context of load(), which any thread may call */
     struct fit_sources sources;
-    struct fit_image *kept; /* (sources.n) those that stay in memory; NULL: none do */
-    char *shared, *own; /* names, as the library takes them */
+    struct fit_image *kept; /* (sources.n) images in memory; NULL: none stay there */
+    char *shared, *own; /* parameters, as nb_fit_options takes them */
     nb_restraint *restraint;
     size_t nrestraint;
     nb_fit *fit;
-    struct fisher_point *point; /* (npoint) of -fisher_scan; NULL: it is not given */
+    struct fisher_point *point; /* (npoint) of -fisher_scan; NULL without it */
     int npoint;
-    /* pixels of the images as they are first read, and how many images have such */
+    /* pixels of images when they are first read; and numbers of images with such pixels */
     int64_t saturated, negative;
     size_t nsaturated, nnegative;
-    /* the first image whose header contradicts its scene, and how many do */
+    /* the first header that contradicts its scene; and how many headers do */
     char mismatch[FIT_WHY];
     size_t nmismatch;
     struct fit_residuals fitted, held_out;
-    int passes; /* reported so far */
-    int code; /* exit status of a failure within a callback */
+    int passes; /* number of passes so far */
+    int code; /* exit status of a failure in a callback */
     char why[FIT_WHY];
 };
 
 /* ---- fit_residuals.c ---- */
 
-/* Computes the images once more. Returns 0 or the exit status. The result has to be got
- * again. */
+/* Computes the residuals of fitted and held-out images. Returns 0 or the exit status.
+ * Afterwards the caller gets the result of the fit again, which has changed. */
 int fit_residuals_gather(struct fit_job *job);
 void fit_residuals_free(struct fit_job *job);
 void fit_residuals_print(const struct fit_job *job, const nb_fit_result *result);
 
-/* A deviance over its expectation; NAN: none is known. */
+/* Returns a deviance divided by its expectation; NAN if there is none. */
 double fit_ratio(double deviance, double expected);
 
-/* Warns of a result that is not to be trusted. Returns 0, or the exit status of a fit that
- * has not converged. */
+/* Warns of doubts about the result. Returns 0, or EXIT_RUN if the fit has not converged. */
 int fit_verdict(const struct fit_job *job, const nb_fit_result *result);
 
 /* ---- fit_report.c ---- */
 
-/* Print the result, without residuals; and with them. */
+/* Print the result of a fit: the first without residuals, the second with them. */
 void fit_report_values(const struct fit_job *job, const nb_fit_result *result);
 void fit_report(const struct fit_job *job, const nb_fit_result *result);
 
-/* Writes VALUE(ERROR), both to two digits of the error, or VALUE if there is no error. */
+/* Writes VALUE(ERROR) with two digits of the error, or VALUE if there is no error. */
 enum { FIT_NUMBER = 48 };
 void fit_number(double value, double error, char out[FIT_NUMBER]);
 
-/* Writes the name of a value, as "scale of a.img" of one of several images. Returns `out`.
- */
+/* Writes the name of value i, such as "scale of a.img" if each image has its own. Returns
+ * `out`. */
 enum { FIT_NAME = 200 };
 const char *fit_name(const nb_fit_result *result, size_t i, char out[FIT_NAME]);
 
 /* ---- fisher_scan.c ---- */
 
-/* Checks NAME=FROM:TO:STEP. Returns 0 or the exit status. */
+/* Checks the text of -fisher_scan, NAME=FROM:TO:STEP. Returns 0 or the exit status. */
 int fisher_scan_check(const struct settings *s, struct messages *messages);
 
-/* Prints expected errors for each value. Returns the exit status. */
+/* Prints the expected errors for each value of the parameter. Returns the exit status. */
 int fisher_scan_run(struct fit_job *job);
 
-/* The options of the library for a job. */
+/* Makes the options of the library for a job. */
 nb_fit_options fit_options_of(struct fit_job *job);
 
 /* ---- fit_json.c ---- */
 
 struct cJSON;
-/* Adds the result to the document of -json. */
+/* Adds the result of a fit to the document of -json. */
 void fit_json(struct cJSON *root, const struct fit_job *job);
 
 #endif

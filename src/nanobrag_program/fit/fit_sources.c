@@ -1,10 +1,11 @@
 /*
- * fit_sources.c - the images of a fit: the files of -data, or a list of -shots in JSON,
+ * fit_sources.c - lists the images of a fit: the files of -data, or a list of -shots in
+ * JSON,
  *
- *   [ {"data": "a.img", "misset": [10, 20, 30], "scale": 0.8}, ... ]
+ * [ {"data": "a.img", "misset": [10, 20, 30], "scale": 0.8}, ... ]
  *
- * where members besides "data" set parameters of that image's scene, a group of parameters
- * by as many numbers.
+ * whose members besides "data" set parameters of the image's scene, or a group of
+ * parameters by an array.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,8 +36,8 @@ void fit_sources_free(struct fit_sources *sources)
     memset(sources, 0, sizeof *sources);
 }
 
-/* Begins with the file of an image; copies no more of a pipe than a header and an image of
- * doubles. */
+/* Begins with a file, an image or a mask. Of a pipe no more is copied than a header and an
+ * image of doubles. Returns 0 or the exit status. */
 static int begin(struct run *run, const char *file, struct steady_file *out)
 {
     enum { HEADER_MOST = 1 << 20 };
@@ -69,8 +70,8 @@ static int wrong(struct run *run, size_t entry, const char *what)
                          run->command.s->fit.shots, entry + 1, what);
 }
 
-/* Reads the numbers of a member: one number, or an array of them. Returns how many; 0: it
- * has no numbers. */
+/* Reads a member: a number, or an array of numbers. Returns how many; 0 if it is
+ * neither. */
 static size_t numbers_of(const cJSON *member, double *values, size_t room)
 {
     const cJSON *item;
@@ -88,7 +89,8 @@ static size_t numbers_of(const cJSON *member, double *values, size_t room)
     return n;
 }
 
-/* Adds the name and the numbers of a member to the parameters that are set. */
+/* Adds the name and the numbers of a member to the parameters of an image. Returns 0 or the
+ * exit status. */
 static int add_member(struct run *run, size_t entry, const cJSON *member,
                       struct fit_source *source)
 {
@@ -118,7 +120,8 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     return code;
 }
 
-/* Every number lies within the bounds of its parameter. Notes the phi0 among them. */
+/* Checks that all numbers are within the bounds of their parameters. Also sets
+ * source->phi0. Returns 0 or the exit status. */
 static int check_bounds(struct run *run, size_t entry, struct fit_source *source,
                         const nb_simulator *sim)
 {
@@ -135,7 +138,8 @@ static int check_bounds(struct run *run, size_t entry, struct fit_source *source
     return 0;
 }
 
-/* A simulator says whether the names are parameters, and how many they are. */
+/* Checks by a simulator that the names are parameters and that each has its number. Returns
+ * 0 or the exit status. */
 static int check_names(struct run *run, size_t entry, struct fit_source *source)
 {
     nb_simulator *sim = NULL;
@@ -245,10 +249,10 @@ static int read_shots(struct run *run, struct fit_sources *out)
 
 #endif
 
-/* ---- outputs that would overwrite them ---- */
+/* ---- outputs that would overwrite inputs ---- */
 
-/* An output must be none of the images, and no other input; -fitfile may be the file of
- * -resume, which it replaces. */
+/* Refuses an output that is an image or another input. -fitfile may be the file of -resume,
+ * which it replaces. Returns 0 or the exit status. */
 static int keep_images(const struct run *run, const struct fit_sources *sources,
                        const char *name)
 {
@@ -264,7 +268,8 @@ static int keep_images(const struct run *run, const struct fit_sources *sources,
     return outputs_keep_inputs(run, name);
 }
 
-/* The images of -fitimage are files of their own, whose names are known only now. */
+/* Checks the files of -fitimage, whose number and names are known only now. Returns 0 or
+ * the exit status. */
 static int check_fitimages(const struct run *run, const struct fit_sources *sources)
 {
     const char *const others[] = {run->command.s->fit.fitfile, run->command.s->json};
@@ -288,7 +293,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Warns of an image that is listed twice: it counts as two images. */
+/* Warns of a file that is listed twice, because it counts as two images. */
 static int warn_of_twins(const struct run *run, const struct fit_sources *sources)
 {
     const char **names = malloc((sources->n + 1) * sizeof *names);
@@ -315,7 +320,8 @@ int fit_sources_check(const struct run *run, const struct fit_sources *sources)
     return code ? code : check_fitimages(run, sources);
 }
 
-/* Lets the crystal of all images drift about their middle. */
+/* Makes the middle of all images the phi at which the crystal's drift is 0, unless
+ * -drift_phi states one. */
 static void place_drift(struct run *run, const struct fit_sources *sources)
 {
     nb_scan *const scan = &run->command.resolved.scan;

@@ -1,4 +1,4 @@
-/* steady_file.c - see steady_file.h. SPDX-License-Identifier: MIT */
+/* steady_file.c - copies pipes for reading them again. SPDX-License-Identifier: MIT */
 #include "nanobrag_program/fit/steady_file.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { BLOCK = 1 << 16 };
 
-/* Copies from a descriptor. Returns 0, or an errno: EINTR if an interrupt came. */
+/* Copies up to `most` bytes. Returns 0 or an errno; EINTR if the user interrupts. */
 static int copy_bytes(int from, FILE *to, size_t most)
 {
     char *const block = malloc(BLOCK);

@@ -1,6 +1,6 @@
 /*
- * steady_file.h - a file that is opened more than once: the content of a pipe is copied
- * first.
+ * steady_file.h - a file that can be opened several times. A pipe can be read only once, so
+ * its content is copied.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,20 +14,21 @@
 
 struct steady_file {
     const char *name; /* as the user wrote it */
-    char path[32]; /* of the copy; "": the file is opened by its name */
+    char path[32]; /* path of the copy; "": there is none */
     FILE *copy;
 };
 
-/* Begins with a file, which need not exist. Up to `most` bytes of a pipe are copied, and
- * one byte more if it is longer. Returns 0 or the exit status. */
+/* Begins with a file, which need not exist. Of a pipe up to most + 1 bytes are copied; the
+ * last one shows that it is longer than `most`. Returns 0 or the exit status. */
 int steady_file_begin(struct messages *messages, const char *name, size_t most,
                       struct steady_file *out);
 void steady_file_end(struct steady_file *file);
 
-/* The path to open. */
+/* Returns the path to open: of the copy, or else of the file. */
 const char *steady_file_path(const struct steady_file *file);
 
-/* Writes a message of the library about that path, with the name in its place. */
+/* Writes a message of the library to `out`, with the file's name in place of the copy's
+ * path. */
 void steady_file_message(const struct steady_file *file, const char *message, char *out,
                          size_t size);
 

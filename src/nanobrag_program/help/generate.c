@@ -28,7 +28,7 @@ void generate_params(void)
 
 /* ---- man ---- */
 
-/* Print text for troff: hyphens can be copied, and no line becomes a request. */
+/* Prints text for troff, with hyphens that can be copied. */
 static void roff(const char *text)
 {
     for (; *text; text++) {
@@ -114,7 +114,7 @@ static void bash_names(const struct option *option, const char *separator)
     while (option_word(&list, word, sizeof word)) printf("%s%s", separator, word);
 }
 
-/* Print the words of a choice like "sample|beam". */
+/* Prints the choices of a text like "sample|beam", separated by blanks. */
 static void bash_choices(const char *choices)
 {
     for (; *choices; choices++) putchar(*choices == '|' ? ' ' : *choices);
@@ -152,7 +152,7 @@ void generate_bash(void)
 
 /* ---- docs/cli.md ---- */
 
-/* Print a table cell; '|' is escaped. */
+/* Prints the text of a table cell; a | has to be escaped. */
 static void cell(const char *text)
 {
     for (; *text; text++) {

@@ -1,5 +1,6 @@
 /*
- * generate.h - prints texts made from the table of options to stdout.
+ * generate.h - prints texts that are made from the table of options: lists, man page,
+ * completion.
  *
  * SPDX-License-Identifier: MIT
  */

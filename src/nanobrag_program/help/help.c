@@ -1,5 +1,5 @@
 /*
- * help.c - prints -help: the first screen, everything, or the entry of a word.
+ * help.c - prints -help: the first screen, all options, or the entry of a word.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +22,7 @@ int help_shows(const struct option *option, int group)
     return (int)option->group == group && !(option->flags & OPTION_HIDDEN);
 }
 
-/* NANOBRAG_ISA is described in full: it is the only one that changes bits of an image */
+/* NANOBRAG_ISA is explained in full, because no other variable changes bits of an image. */
 static const struct {
     const char *name, *text;
 } environment[] = {
@@ -94,7 +94,7 @@ void help_wrap(const char *text, int column, int indent, int width)
     printf("\n");
 }
 
-enum { INDENT = 30, WIDTH = 92 }; /* columns of the help's text */
+enum { INDENT = 30, WIDTH = 92 }; /* columns of the text; of the screen */
 
 static void help_option(const struct option *option)
 {
@@ -167,8 +167,8 @@ static void help_everything(void)
     print_status();
 }
 
-/* The first screen, in two columns: the options most used in a few words each. `values`
- * replaces the column `values` of options.def if that is too long. */
+/* The options of the first screen, which has two columns, with a few words each. `values`
+ * replaces the values of options.def where those are too long. */
 static const struct common {
     int option;
     const char *values, *text;
@@ -211,7 +211,7 @@ static const struct common {
 
 enum { COMMON = sizeof common / sizeof *common, ROWS = (COMMON + 1) / 2 };
 
-/* Print an option of the first screen in `width` columns; 0: as many as it takes. */
+/* Prints an option of the first screen, padded to `width` columns. */
 static void print_common(const struct common *c, int width)
 {
     enum { NAME = 20 };

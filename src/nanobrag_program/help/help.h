@@ -1,6 +1,5 @@
 /*
- * help.h - prints -help to stdout, and declares the functions that it shares with other
- * generated texts.
+ * help.h - prints -help, and declares functions for other texts made from the options.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,23 +9,23 @@
 #include "nanobrag_command/message.h"
 #include "nanobrag_command/options/options.h"
 
-/* Print the options most used, on one screen. */
+/* Prints the options that are used most, on one screen. */
 void help_overview(void);
 
-/* Print the help on a word: an option, a section, a parameter or a group of them, an
+/* Prints the help on a word: an option, a section, a parameter or group of parameters, an
  * environment variable, "all" or "environment". Returns 0 or the exit status. */
 int help_word(struct messages *messages, const char *word);
 
-/* One line that describes the program. */
+/* a line that describes the program */
 extern const char *const help_summary;
 
-/* 1 when an option belongs to a section and is not hidden. */
+/* Returns 1 if an option belongs to a section and is not hidden. */
 int help_shows(const struct option *option, int group);
 
-/* The name of environment variable i, with its text; NULL past the end. */
+/* Returns the name of environment variable i and its text; NULL behind the last. */
 const char *help_variable(int i, const char **text);
 
-/* Print words wrapped between two columns; the cursor stands at `column`. */
+/* Prints words in columns `indent` to `width`; the first line continues at `column`. */
 void help_wrap(const char *text, int column, int indent, int width);
 
 #endif

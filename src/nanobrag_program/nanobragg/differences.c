@@ -1,6 +1,7 @@
 /*
- * differences.c - finds where the default profile differs from nanoBragg: each difference
- * that matters for this command line (docs/from_nanobragg.md, rows 1 to 28).
+ * differences.c - finds the points in which nanobrag, without -compat, computes or reads
+ * something else than nanoBragg and which matter for this command line
+ * (docs/from_nanobragg.md, rows 1 to 28).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -45,7 +46,7 @@ static void note_pivot(struct run *run)
                         "turns it about the crystal");
 }
 
-/* 1 when the user's normal differs from fast x slow. */
+/* Returns 1 if -odet_vector differs from the direction of fast x slow. */
 static int normal_differs(const struct settings *s, const nb_detector *resolved)
 {
     const double *o = s->vector[VECTOR_NORMAL];
@@ -120,7 +121,8 @@ static void notes_geometry(struct run *run)
                     "keeps either the convention or the vectors");
 }
 
-/* 1 when a grid does not fill its range: nanoBragg does not centre it. */
+/* Returns 1 if the steps of a grid do not fill its range; nanoBragg does not centre such a
+ * grid. */
 static int grid_differs(double range, double step, int n, int one_asked)
 {
     if (n > 1) return fabs(step * (n - 1) - range) > 1e-9 * range;
@@ -151,7 +153,7 @@ static void notes_sampling(struct run *run)
                     "the printed rmsd leaves masked pixels out", "counts them as 0");
 }
 
-/* 1 when nanoBragg's c*_z differs from 1/c. */
+/* Returns 1 if nanoBragg's c*_z differs from the right one, by the ratio computed below. */
 static int cell_differs(const double cell[6])
 {
     double c[3], s[3];

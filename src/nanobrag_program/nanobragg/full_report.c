@@ -1,6 +1,6 @@
 /*
- * full_report.c - the report on stdout up to the summary, in nanoBragg's words and order,
- * because scripts read it: under -compat nanobragg and with -verbose.
+ * full_report.c - prints the report up to its summary as nanoBragg does, whose words
+ * scripts read: with -compat nanobragg and with -verbose.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -71,7 +71,7 @@ static void report_odd_angles(const struct run *run)
     static const char *const names[] = {"(alpha_star) =", "(beta_star)  =",
                                         "(gamma_star) ="};
     const nb_description *d = &run->command.description;
-    const double limit = 1 + 1e-12; /* larger than rounding */
+    const double limit = 1 + 1e-12; /* beyond rounding */
     if (!(d->star_sines[0] > limit || d->star_sines[1] > limit || d->star_sines[2] > limit))
         return;
     printf("WARNING: oddball reciprocal cell angles:\n");
@@ -116,7 +116,7 @@ static void report_size(const struct run *run)
 {
     const nb_description *d = &run->command.description;
     const double *n = d->ncells, *c = d->cell;
-    const double micron = 1e-4; /* in an Angstrom */
+    const double micron = 1e-4; /* of an Angstrom */
     printf("crystal is %g x %g x %g microns\n", n[0] * c[0] * micron, n[1] * c[1] * micron,
            n[2] * c[2] * micron);
     if (run->command.s->scene.oversample <= 0) {
@@ -158,8 +158,8 @@ static void rotate(const double k[3], double angle, double v[3])
     for (int i = 0; i < 3; i++) v[i] = v[i] * c + across[i] * s + k[i] * along;
 }
 
-/* Print a source, placed 10 m before the crystal. The rotations are repeated here so that
- * zeros have nanoBragg's signs. */
+/* Print source i, placed 10 m before the crystal. Its direction is computed again by
+ * rotations as in nanoBragg, so that zeros have the same signs. */
 static void report_source(const struct run *run, int i)
 {
     const nb_description *d = &run->command.description;
@@ -220,7 +220,8 @@ void full_report_start(struct run *run)
 
 /* ---- -printout ---- */
 
-/* The scattering angle, which nanoBragg measures from lab x whatever the beam is. */
+/* Returns the scattering angle, radian. nanoBragg measures it from lab x, whatever the beam
+ * is. */
 static double scattering_angle(const struct run *run, const double at[3])
 {
     static const double x[3] = {1, 0, 0};
@@ -230,8 +231,8 @@ static double scattering_angle(const struct run *run, const double at[3])
     return atan2(sqrt(r2 > 0 ? r2 : 0), along);
 }
 
-/* Returns the panel of a pixel of the image; 0 for one rectangle, -1 in a gap. Changes
- * *fast and *slow to the pixel's coordinates on the panel. */
+/* Returns the panel of a pixel of the image; 0 for a detector of one rectangle, -1 between
+ * panels. *fast and *slow become the pixel's coordinates on the panel. */
 static int panel_of(const struct run *run, int *fast, int *slow)
 {
     const nb_detector *const d = &run->command.resolved.detector;

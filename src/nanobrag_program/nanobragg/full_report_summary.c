@@ -1,6 +1,6 @@
 /*
- * full_report_summary.c - the indented block of the report: a summary of what will be
- * rendered.
+ * full_report_summary.c - prints the indented part of nanoBragg's report, which sums up
+ * what will be rendered.
  *
  * SPDX-License-Identifier: MIT
  */

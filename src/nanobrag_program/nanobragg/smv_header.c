@@ -1,11 +1,11 @@
 /*
- * smv_header.c - the text of an SMV header.
+ * smv_header.c - makes the text of an SMV header.
  *
- * Under compatibility it is nanoBragg's, byte for byte. The default profile's has the
- * pedestal, and the beam centre as dxtbx reads it: one pixel is added to x, and y is
- * measured from the far edge with one pixel added. Six digits, as in nanoBragg, are too few
- * to return the geometry to -img, so the numbers needed for that have 7 to 9: as many as
- * fit into the usual 512 bytes of header, if 7 do.
+ * With -compat nanobragg it is nanoBragg's, byte for byte. Otherwise it also has
+ * ADC_OFFSET, and the beam centre as dxtbx reads it: x is one pixel less, and y is measured
+ * from the far edge and one pixel more. Numbers in nanoBragg's header have six digits, too
+ * few to get the geometry back by -img. So numbers that -img reads have 7 to 9 digits: as
+ * many as fit into a header of 512 bytes, or 9 if 7 do not fit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@
 struct text {
     char *out;
     size_t used;
-    int digits, needed_digits; /* of most numbers, and of numbers that -img reads */
+    int digits, needed_digits; /* of most numbers; of those that -img reads */
 };
 
 static void put(struct text *text, const char *format, ...)
@@ -37,8 +37,8 @@ static void put(struct text *text, const char *format, ...)
     if (text->used >= SMV_HEADER_BYTES) text->used = SMV_HEADER_BYTES - 1;
 }
 
-/* Write KEY=value with the fewest digits, six at least, that agree with the value to
- * `most`. */
+/* Write KEY=value with at least six digits, and no more than needed to agree with the value
+ * to `most` digits. */
 static void put_digits(struct text *text, const char *key, double value, int most)
 {
     char number[40];
@@ -112,7 +112,7 @@ static void put_lines(struct text *text, const struct run *run, double phi)
     put(text, "BEAMLINE=fake;\n");
 }
 
-/* Write all lines; returns their length. */
+/* Write all lines. Returns their length, bytes. */
 static size_t compose(const struct run *run, double phi, struct text text)
 {
     put_lines(&text, run, phi);

@@ -1,5 +1,5 @@
 /*
- * geometry_out.c - the geometry of a run in files: -truth for DIALS, -geomout for CrystFEL.
+ * geometry_out.c - writes the geometry of a run: -truth for DIALS, -geomout for CrystFEL.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,8 @@
 #include "nanobrag_program/run.h"
 #include "nanobrag_program/share/share.h"
 
-/* Returns the kind of images that the experiment file refers to; -1: no images are
- * written. */
+/* Returns the kind of image files (OUT_...) that the file of -truth names; -1 if the run
+ * writes no such images. */
 static int named_kind(const struct settings *s)
 {
     static const int kinds[] = {OUT_IMAGE, OUT_NOISE, OUT_INT};
@@ -25,7 +25,7 @@ static int named_kind(const struct settings *s)
     return -1;
 }
 
-/* Returns 1 if that kind is SMV, which has a pedestal and 16 bits. */
+/* Returns 1 if a kind of image files is SMV, whose pixels have a pedestal and 16 bits. */
 static int is_smv(const struct settings *s, int kind)
 {
     return kind >= 0 && (kind != OUT_IMAGE || image_format(s) == IMAGE_SMV);
@@ -43,15 +43,15 @@ int truth_default(struct run *run)
     if (!name) return message_failure(run->command.messages, "out of memory");
     const char *const base = output_base(name);
     const char *end = output_extension(name);
-    /* With -images the name of each image ends with its number, which is cut off. Without,
-     * digits at the end may tell runs apart, so they stay. */
+    /* With -images the name of an image ends with its number, which is cut off. Without
+     * -images digits at the end stay, because they may distinguish runs. */
     const int numbers = s->given[OPT_IMAGES] && image_format(s) != IMAGE_NXMX;
     while (numbers && end > base && strchr("0123456789_", end[-1])) end--;
     const size_t n = (size_t)(end - name);
     run->truth_name = malloc(n + sizeof ending);
     if (run->truth_name) {
         memcpy(run->truth_name, name, n);
-        /* a name of digits alone leaves no stem */
+        /* a name of digits alone would leave only the ending, which then loses its "_" */
         const size_t without = end > base ? 0 : 1;
         memcpy(run->truth_name + n, ending + without, sizeof ending - without);
     }
@@ -66,7 +66,7 @@ int truth_default(struct run *run)
     return 0;
 }
 
-/* The absolute path of a file in a folder that exists, to be freed; NULL: there is no
+/* Returns the absolute path of a file whose folder exists. The caller frees it; NULL: no
  * memory. */
 static char *absolute(const char *name)
 {
@@ -82,7 +82,7 @@ static char *absolute(const char *name)
     return out;
 }
 
-/* Returns why dxtbx cannot find the images by a template made from the first name; NULL: it
+/* Returns why dxtbx cannot find images by a template from the name of the first; NULL if it
  * can. dxtbx sorts names as text, and counts from 1. */
 static const char *not_found_by(const char *path, const char *digits, size_t n, int images)
 {
@@ -96,9 +96,9 @@ static const char *not_found_by(const char *path, const char *digits, size_t n, 
     return NULL;
 }
 
-/* Returns the name of the images for dxtbx, to be freed: a template with '#' for the digits
- * of the first name, or the file of NXmx. NULL, with a warning, if dxtbx would not find
- * them. */
+/* Returns the name of the images for dxtbx: a template with # for the digits, or the file
+ * of NXmx. The caller frees it. Returns NULL after a warning if dxtbx would not find the
+ * images, and NULL without memory. */
 static char *template_of(const struct run *run, int kind, int images, int *first)
 {
     const struct settings *s = run->command.s;
@@ -154,7 +154,8 @@ int truth_check(struct run *run)
     return 0;
 }
 
-/* x at the scan points of n images, to be freed; NULL: no memory. */
+/* Returns the parameters at the n + 1 scan points of n images. The caller frees them; NULL:
+ * no memory. */
 static double *scan_points(const struct run *run, int n)
 {
     const nb_scan *const scan = &run->command.resolved.scan;
@@ -163,14 +164,15 @@ static double *scan_points(const struct run *run, int n)
     for (int i = 0; rows && i <= n; i++) {
         double *const x = rows + (size_t)i * m;
         memcpy(x, run->command.params.x, m * sizeof *x);
-        x[phi0] = scan->phi0 + (i - 0.5) * scan->osc; /* its middle is the scan point */
+        x[phi0] = scan->phi0 + (i - 0.5) * scan->osc; /* so that the scan point is the
+                                                         image's middle */
         experiment_at(&run->command, x);
     }
     return rows;
 }
 
-/* Set x of each shot or scan point, and x of the first image. Returns 0 or the exit
- * status. */
+/* Set options->shots or options->scan_points, which *rows owns, and the parameters x of the
+ * first image. Returns 0 or the exit status. */
 static int set_rows(struct run *run, nb_expt_options *options, double **rows)
 {
     const int turns = run->command.resolved.scan.osc != 0 && *run->command.changing
@@ -200,7 +202,7 @@ static int set_rows(struct run *run, nb_expt_options *options, double **rows)
     return 0;
 }
 
-/* How many pixels the file of the detector calls bad. */
+/* Returns the number of pixels that the file of the detector calls bad. */
 static size_t masked_pixels(const struct run *run)
 {
     const nb_detector *const d = &run->command.inputs.experiment.scene.detector;
@@ -212,7 +214,8 @@ static size_t masked_pixels(const struct run *run)
     return info.masked;
 }
 
-/* Write the experiment, and say what it lacks. */
+/* Write the file of -truth, and tell which numbers of the scene it lacks. Returns 0 or the
+ * exit status. */
 static int write_experiment(const struct run *run, nb_simulator *sim, const double *x,
                             const nb_expt_options *options)
 {
@@ -242,7 +245,7 @@ int truth_write(struct run *run)
 {
     const struct settings *s = run->command.s;
     const int kind = named_kind(s);
-    /* the jobs of an array write the same file, of all shots */
+    /* jobs of an array all write the same file, with all shots */
     const int part = run->command.shots && !share_is_whole(run);
     nb_expt_options options = {.images = part ? share_total(run) : run->done,
                                .first = 1,
@@ -251,12 +254,12 @@ int truth_write(struct run *run)
         kind >= 0 ? template_of(run, kind, options.images, &options.first) : NULL;
     options.files = files;
     options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
-    if (is_smv(s, kind)) { /* 65535 counts stand for overflow */
+    if (is_smv(s, kind)) { /* 65535 counts stand for an overload */
         options.pedestal = s->adc;
         options.trusted[0] = -s->adc;
         options.trusted[1] = 65534 - s->adc;
     } else if (kind >= 0 && !(image_format(s) == IMAGE_NXMX && s->plain)) {
-        options.trusted[1] = INT32_MAX - 1; /* as the files state it */
+        options.trusted[1] = INT32_MAX - 1; /* as NXmx and miniCBF files state it */
     }
     double *rows;
     int code = set_rows(run, &options, &rows);

@@ -1,7 +1,7 @@
 /*
- * image_file.c - -imagefile: images for other programs; the ending of the name chooses the
- * format. NXmx holds all images of a sweep in one file. It exists once the sweep has ended;
- * after an interrupt it holds the finished images.
+ * image_file.c - -imagefile: images for other programs, in the format that the ending of
+ * the name chooses. NXmx has all images of a sweep in one file, which exists once the sweep
+ * ends. After an interrupt it has the images finished so far.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,11 +11,11 @@
 #include "nanobrag_program/share/share.h"
 
 struct image_file {
-    nb_nxmx *nxmx; /* NULL: another format, or no data file is open */
-    int frames; /* in the file */
-    int next; /* number of the image that can follow in a data file */
-    int in_parts; /* 1: data files; a master file is made later */
-    void *pixels; /* 4 bytes each: int32, or float32 in NXmx without noise */
+    nb_nxmx *nxmx; /* NULL: another format, or no file is open */
+    int frames; /* number of frames in the open file */
+    int next; /* the image that may become the next frame */
+    int in_parts; /* 1: data files; a master is written at the end */
+    void *pixels; /* int32, or float32 in NXmx without noise */
 };
 
 int image_file_check(const struct settings *s, struct messages *messages)
@@ -33,7 +33,8 @@ static int failed(struct run *run, nb_status status)
                           nb_context_message(run->command.ctx), 1);
 }
 
-/* Begin the file of all frames, or the data file that image i begins. */
+/* Begin the NXmx file, or the data file whose first frame is image i. Returns 0 or the exit
+ * status. */
 static int begin_nxmx(struct run *run, int i)
 {
     const struct settings *s = run->command.s;
@@ -52,7 +53,7 @@ static int begin_nxmx(struct run *run, int i)
     return status == NB_OK ? 0 : failed(run, status);
 }
 
-/* The first image that becomes a frame of this process; -1: none does. */
+/* Returns the first image that this process makes and that is in no data file; -1: none. */
 static int first_frame(const struct run *run)
 {
     for (int i = 0; i < run->command.s->images; i++)
@@ -84,7 +85,8 @@ int image_file_begin(struct run *run)
     return 0;
 }
 
-/* Returns how photons become counts. A scale of 0: -intfile's scale for SMV, else 1. */
+/* Returns how photons become counts. If -scale is 0, SMV has the scale of -intfile, and
+ * other formats have 1. */
 static nb_digitizer conversion(struct run *run, struct result *result, int i)
 {
     const struct settings *s = run->command.s;
@@ -99,7 +101,7 @@ static nb_digitizer conversion(struct run *run, struct result *result, int i)
     return how;
 }
 
-/* The pixels of the image in the type of the file. */
+/* Convert the image to the type of the pixels in the file. */
 static nb_status convert(struct run *run, struct result *result, int i, nb_array *out)
 {
     const int nslow = run->command.description.nslow,
@@ -117,7 +119,8 @@ static nb_status convert(struct run *run, struct result *result, int i, nb_array
     return nb_digitize(run->command.sim, &how, &image, out);
 }
 
-/* Open the data file of image i, unless it is open. */
+/* Open the data file for image i, unless the open file can take it. Returns 0 or the exit
+ * status. */
 static int turn_to(struct run *run, int i)
 {
     struct image_file *const file = run->image_file;
@@ -180,7 +183,7 @@ int image_file_end(struct run *run, int code)
         return code;
     }
     const nb_status status = nb_nxmx_close(nxmx);
-    /* a failure that ended the run has been told */
+    /* a failure that ended the run has been reported */
     return code && code != EXIT_INTERRUPTED ? code
            : status == NB_OK                ? code
                                             : failed(run, status);

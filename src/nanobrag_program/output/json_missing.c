@@ -1,6 +1,6 @@
 /*
- * json_missing.c - replaces summary_json.c in a build without cJSON. outputs.c refuses
- * -json before, so this function is not reached.
+ * json_missing.c - replaces summary_json.c in a build without cJSON. constraints_check()
+ * refuses -json in such a build, so this function is not called.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * json_writer.c - see json_writer.h. SPDX-License-Identifier: MIT
+ * json_writer.c - adds values to a JSON document. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_program/output/json_writer.h"
 
@@ -65,8 +65,8 @@ void json_flag(cJSON *to, const char *key, int value)
     cJSON_AddBoolToObject(to, key, value != 0);
 }
 
-/* Returns the length of the UTF-8 sequence at p, or 0 if there is none: no longer form of a
- * character counts, no half of a pair of UTF-16, and nothing beyond U+10FFFF. */
+/* Returns the length of the UTF-8 character at p; 0 if the bytes are not UTF-8. Overlong
+ * forms, surrogates of UTF-16, and characters beyond U+10FFFF are not UTF-8. */
 static size_t sequence(const unsigned char *p)
 {
     const size_t n = p[0] < 0x80   ? 1
@@ -83,7 +83,8 @@ static size_t sequence(const unsigned char *p)
     return n;
 }
 
-/* Make a string of valid UTF-8. Other bytes (a file name may hold any) become '?'. */
+/* Make a string. Bytes that are not UTF-8, which the name of a file may have, become
+ * '?'. */
 static cJSON *make_text(const char *text)
 {
     char *copy = strdup(text);

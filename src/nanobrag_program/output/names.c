@@ -1,5 +1,5 @@
 /*
- * names.c - the names of files that a run writes, and which of them are its inputs.
+ * names.c - names the files of a run, and finds out which of them are inputs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,8 +34,8 @@ const char *output_digits(const char *path)
     return digits;
 }
 
-/* Join `n` bytes of text, `number` with at least `width` digits, and the rest of the text.
- */
+/* Returns n bytes of `text`, then `number` with at least `width` digits, then `rest`. The
+ * caller frees it; NULL: no memory. */
 static char *join(const char *text, size_t n, int number, size_t width, const char *rest)
 {
     const size_t size = n + width + strlen(rest) + 32;
@@ -75,7 +75,7 @@ char *output_name(const char *pattern, int i, int sweep)
 char *output_name_of(const struct settings *s, int kind, int i)
 {
     const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
-    /* one file for all images, whose number is 1 */
+    /* one file for all images, whose number, if it has any, is 1 */
     if (whole)
         return output_name(s->out[kind], 0, strchr(output_base(s->out[kind]), '#') != NULL);
     return output_name(s->out[kind], s->first + i, s->given[OPT_IMAGES]);
@@ -87,7 +87,7 @@ int outputs_name(struct run *run, int i)
     if (i >= run->reached) run->reached = i + 1;
     for (int kind = 0; kind < OUT_COUNT; kind++) {
         if (!run->command.s->out[kind]) continue;
-        /* a data file is named as it begins */
+        /* the name of a data file is known when it begins */
         if (kind == OUT_IMAGE && run->share->in_parts) continue;
         result->file[kind] = output_name_of(run->command.s, kind, i);
         if (!result->file[kind])
@@ -136,7 +136,7 @@ int outputs_are_input(const struct run *run, const char *name)
         const struct event *const event = &run->command.events->at[i];
         const int kind = option_at(event->option)->kind;
         if ((kind != KIND_INPUT && kind != KIND_ADDED) || !event->text) continue;
-        /* these two may be written anew */
+        /* -dump and -resume may be outputs as well */
         if (event->option == OPT_DUMP || event->option == OPT_RESUME) continue;
         if (outputs_same_file(name, event->text)) return 1;
     }

@@ -1,5 +1,5 @@
 /*
- * outputs.c - the image files: their names, whether they can be written, and writing them.
+ * outputs.c - checks whether the files of a run can be written, and writes the images.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,8 +17,8 @@
 
 /* ---- checks ---- */
 
-/* Returns 1 unless the system refuses to open a file for writing. It may refuse another
- * user's file in a folder of all users, whatever the permissions. */
+/* Returns 0 if the system refuses to open a file for writing, else 1. In a folder for all
+ * users it may refuse another user's file whatever its permissions are. */
 static int opens(const char *path, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode)) return 1;
@@ -70,7 +70,7 @@ static int check_clashes(const struct run *run, const char **names, int n)
     return 0;
 }
 
-/* Returns 1 if image i of output a has the same name as the first image of output b. */
+/* Returns 1 if image i of output a gets the same name as the first image of output b. */
 static int has_same_name(const struct settings *s, int a, int b, int i)
 {
     char *const later = output_name_of(s, a, i), *const first = output_name_of(s, b, 0);
@@ -97,7 +97,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
     return 0;
 }
 
-/* files that a run writes once, for all images */
+/* number of files that a run writes once for all images */
 enum { SINGLES = 10 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
@@ -109,7 +109,8 @@ static void list_singles(const struct settings *s, const char *out[SINGLES])
     memcpy(out, singles, sizeof singles);
 }
 
-/* Check that none of the single files has the name of an image of a sweep. */
+/* Check that no file of list_singles() has the name of an image. Returns 0 or the exit
+ * status. */
 static int check_singles(const struct settings *s, struct messages *messages)
 {
     const char *singles[SINGLES];
@@ -132,7 +133,7 @@ static int check_singles(const struct settings *s, struct messages *messages)
     return 0;
 }
 
-/* 1 when -dump is an output that was asked for. */
+/* Returns 1 if the run will write the file of -dump. */
 static int writes_dump(const struct settings *s)
 {
     return s->dump && !s->compat && (s->hkl || s->pdb || s->mtz);
@@ -272,7 +273,8 @@ nb_digitizer outputs_noise(const struct run *run, int i, double pedestal)
 {
     const struct settings *s = run->command.s;
     struct result *result = &run->results[i];
-    /* nanoBragg's generator knows no image number, so each image gets a seed of its own */
+    /* Seeds count up with the images, because nanoBragg's generator does not use the
+     * image's number. */
     return (nb_digitizer){.offset = pedestal,
                           .noise = 1,
                           .seed = s->compat ? s->seed + i : s->seed,

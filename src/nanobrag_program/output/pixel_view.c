@@ -1,5 +1,5 @@
 /*
- * pixel_view.c - see pixel_view.h.
+ * pixel_view.c - the scattering vector of a pixel and the place of the direct beam.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * pixel_view.h - the scattering vector of a pixel and the place of the direct beam,
- * computed by the program for warnings and the picture, not for rendering.
+ * pixel_view.h - computes the scattering vector of a pixel and the place of the direct beam
+ * for warnings and pictures. Rendering does not use it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,14 +14,15 @@ struct view {
     double wavelength; /* A */
 };
 
-/* The scattering vector at (fast, slow) in pixels from the outer corner, 1/A. */
+/* Finds the scattering vector, 1/A, at a place that is given in pixels from the outer
+ * corner of the first pixel. */
 void view_q(const struct view *view, double fast, double slow, double q[3]);
 
-/* The length of the scattering vector at (fast, slow), 1/A. */
+/* Returns the length of the scattering vector at a place, 1/A. */
 double view_q_length(const struct view *view, double fast, double slow);
 
-/* The place where the direct beam meets the detector, pixels; returns 0 when it does not.
- */
+/* Finds where the direct beam meets the detector, pixels. Returns 0 if it does not meet
+ * it. */
 int view_beam(const struct view *view, double at[2]);
 
 #endif

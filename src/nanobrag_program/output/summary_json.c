@@ -1,5 +1,5 @@
 /*
- * summary_json.c - writes every resolved number of a run as JSON.
+ * summary_json.c - writes -json: all numbers of a run with its defaults filled in.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,14 +13,14 @@
 #include "nanobrag_program/output/json_writer.h"
 #include "nanobrag_program/run.h"
 
-/* The further lattices, where there are any. */
+/* Add the lattices, if there are any. */
 static void add_lattices(cJSON *to, const nb_crystal *c, const double *cell)
 {
     cJSON *list = c->nlattice > 0 ? json_array(to, "lattices") : NULL;
     for (int i = 0; i < c->nlattice; i++) {
         cJSON *one = json_entry(list);
         json_reals(one, "cell", c->lattice[i].cell[0] != 0 ? c->lattice[i].cell : cell, 6);
-        json_reals(one, "matrix", c->lattice[i].matrix, 9); /* all 0: the crystal's */
+        json_reals(one, "matrix", c->lattice[i].matrix, 9); /* all 0: as the crystal's */
         json_reals(one, "misset_degree", c->lattice[i].misset, 3);
         json_real(one, "angle_degree", lattices_angle(c, i));
         json_real(one, "scale", c->lattice[i].scale);
@@ -45,7 +45,7 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_text(to, "shape", shapes[c->shape]);
     json_real(to, "fudge", c->fudge);
     json_flag(to, "normalise", c->normalise);
-    json_real(to, "spot_sum", d->spot_sum); /* null: of spots without an end */
+    json_real(to, "spot_sum", d->spot_sum); /* null: spots of this shape have no end */
     json_real(to, "mosaic_degree", c->mosaic[0]);
     json_text(to, "mosaic_model", d->mosaic_model == NB_MOSAIC_GAUSS ? "gauss" : "domains");
     json_whole(to, "mosaic_domains", d->ndomains);
@@ -72,8 +72,8 @@ static void add_centres(cJSON *to, const nb_description *d)
     json_pair(to, "nearest_point_mm", d->close_fast, d->close_slow);
 }
 
-/* Add the panels in the laboratory frame. The other members of the detector then describe
- * one panel. */
+/* Add the panels in the laboratory frame. Other numbers of the detector are then of the
+ * panel that the direct beam meets or passes nearest. */
 static void add_panels(cJSON *to, const struct run *run)
 {
     const int n = run->command.description.npanel;
@@ -128,7 +128,7 @@ static void add_detector(cJSON *root, const struct run *run)
     const double roi[4] = {detector->roi[0], detector->roi[1], detector->roi[2],
                            detector->roi[3]};
     json_reals(to, "roi_ends_excluded", roi, 4);
-    json_whole(to, "boxes", (long long)detector->nbox); /* 0: none given */
+    json_whole(to, "boxes", (long long)detector->nbox); /* 0: no boxes */
     json_text(to, "mask", run->command.s->mask);
     json_text(to, "geometry_file", run->command.s->geom);
     add_panels(to, run);
@@ -211,7 +211,7 @@ static void add_sampling(cJSON *root, const struct run *run)
     json_whole(psf, "radius_pixel", scene->psf.radius);
 }
 
-/* Add the parameters that -param set; the other numbers follow from them. */
+/* Add the parameters that -param set. Other numbers of the document follow from them. */
 static void add_parameters(cJSON *root, const struct run *run)
 {
     cJSON *array = json_array(root, "parameters");

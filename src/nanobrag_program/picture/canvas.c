@@ -1,5 +1,5 @@
 /*
- * canvas.c - points in colour, and text in a font of 5 x 7 points.
+ * canvas.c - draws points in colour, and text in a font of 5 x 7 points.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,7 +7,7 @@
 
 #include "nanobrag_program/picture/picture.h"
 
-/* Five columns of seven bits, the lowest bit on top. */
+/* a character: five columns of seven bits, the lowest bit on top */
 struct glyph {
     char character;
     uint8_t column[5];

@@ -1,5 +1,5 @@
 /*
- * marks.c - rings of equal resolution, the cross of the direct beam, and the legend.
+ * marks.c - draws rings of equal resolution, the cross of the direct beam, and the legend.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,13 +14,13 @@ enum { RINGS = 6, RING_GAP = 45, STEPS = 100, ARM = 8 };
 static const uint8_t ring_colour[3] = {70, 120, 210}, cross_colour[3] = {220, 40, 40},
                      ink[3] = {40, 40, 40}, frame[3] = {120, 120, 120};
 
-/* The length of the scattering vector over the points of a picture. */
+/* length of the scattering vector at each point of a picture */
 struct reciprocal {
-    float *q; /* height x width, 1/A */
+    float *q; /* (height x width), 1/A */
     double least, most;
 };
 
-/* Convert a point of the picture to pixels of the detector. */
+/* Convert a coordinate in points of the picture to pixels of the detector. */
 static double to_pixel(const struct extent *e, int first, double point)
 {
     return first + point * e->down / e->up;
@@ -43,7 +43,8 @@ static int reciprocal_make(struct reciprocal *r, const struct extent *e)
     return 1;
 }
 
-/* Returns where the direct beam meets the picture, or its middle if that is elsewhere. */
+/* Finds the point of the direct beam. Returns 0, with the middle of the picture if there is
+ * none, if the beam is not in the picture. */
 static int beam_point(const struct extent *e, double at[2])
 {
     double pixel[2];
@@ -56,9 +57,8 @@ static int beam_point(const struct extent *e, double at[2])
     return at[0] >= 0 && at[1] >= 0 && at[0] < e->width && at[1] < e->height;
 }
 
-/* Draw the ring of spacing d. Its label stands beside it at a free place, as near as
- * possible to the diagonal from the beam to the upper right. If no place is free, it has no
- * label. */
+/* Draw the ring of spacing d, A, and its label at a free place beside it: the nearest to
+ * the diagonal from the beam to the upper right. Without a free place there is no label. */
 static void draw_ring(struct canvas *c, const struct extent *e, const struct reciprocal *r,
                       double d)
 {
@@ -88,7 +88,7 @@ static void draw_ring(struct canvas *c, const struct extent *e, const struct rec
         canvas_text(c, best_x + 4, best_y - TEXT_HEIGHT - 2, label, ring_colour);
 }
 
-/* Returns the largest of 1, 2 and 5 times a power of ten that is not above `most`. */
+/* Returns the largest number up to `most` that is 1, 2 or 5 times a power of ten. */
 static double round_step(double most)
 {
     const double power = pow(10, floor(log10(most)));
@@ -96,8 +96,8 @@ static double round_step(double most)
     return most >= 5 * power ? 5 * power : most >= 2 * power ? 2 * power : power;
 }
 
-/* Write the spacings of rings into `d`, the smallest first: usual ones where two or more of
- * them are seen, else equal steps. Returns how many. */
+/* Choose spacings of rings, A, the smallest first: from a list of usual ones if two or more
+ * of them are in the picture, else in equal steps. Returns how many. */
 static int choose_spacings(const struct extent *e, const struct reciprocal *r,
                            double d[RINGS])
 {
@@ -152,7 +152,7 @@ void marks_beam(struct canvas *c, const struct extent *e)
     }
 }
 
-/* Draw a bar from white to black with its frame. */
+/* Draw a bar from white to black, with a frame. */
 static void draw_bar(struct canvas *c, int x, int y, int width)
 {
     for (int i = -1; i <= width; i++)

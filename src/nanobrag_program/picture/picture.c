@@ -1,10 +1,10 @@
 /*
- * picture.c - a picture for viewing: rendered pixels in inverted grey, other pixels
- * hatched, resolution rings, a cross at the direct beam, and a legend below. With a region
- * of interest only that region is shown.
+ * picture.c - writes -pngfile: rendered pixels in inverted grey, other pixels hatched,
+ * resolution rings, a cross at the direct beam, and a legend below. Of an roi only the roi
+ * is shown.
  *
- * A picture that is scaled down passes a 3 x 3 maximum filter first and takes the maximum
- * of each block, so that no spot gets lost.
+ * A picture that is scaled down shows the maximum of each block after a 3 x 3 maximum
+ * filter, so that no spot is lost.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LARGEST = 1024, SMALLEST = 512 }; /* points along the longer edge, by default */
+/* points of the longer edge, unless -png_size is given */
+enum { LARGEST = 1024, SMALLEST = 512 };
 
 struct picture {
     struct extent extent;
-    int nfast, nslow; /* cells: points before they are enlarged by `up` */
-    double *photons; /* nslow x nfast; NaN where nothing was rendered */
-    double *rendered; /* those that are not NaN, and space to sort them */
+    int nfast, nslow; /* numbers of cells; a cell is up x up points */
+    double *photons; /* (nslow x nfast); NaN where no pixel was rendered */
+    double *rendered; /* the finite ones of them, with space to sort them */
     size_t nrendered;
     struct canvas canvas;
 };
@@ -37,8 +38,8 @@ static int is_rendered(const struct run *run, int fast, int slow)
     return !d->mask || d->mask[(size_t)slow * (size_t)d->nfast + (size_t)fast] != 0;
 }
 
-/* Returns the most photons within `reach` of a block of pixels, or NaN if no pixel of the
- * block itself was rendered. */
+/* Returns the most photons of rendered pixels in a block of edge x edge pixels and up to
+ * `reach` around it; NaN if no pixel of the block was rendered. */
 static double most_photons(const struct run *run, const int first[2], int edge, int reach)
 {
     double most = NAN;
@@ -73,7 +74,7 @@ static void reduce(const struct run *run, struct picture *p)
 
 /* ---- points ---- */
 
-/* Draw every point in its grey, or hatched if it is not finite, and mark dark points as
+/* Draw every point in its grey, or hatched if nothing was rendered. Mark dark points as
  * taken, so that no label covers a spot. */
 static void draw_points(struct picture *p, const struct tone *tone)
 {
@@ -110,7 +111,7 @@ static int draw(struct run *run, struct picture *p)
         tone = tone_choose(run->command.s->png_scale, p->rendered, p->nrendered,
                            p->rendered + p->nrendered);
     draw_points(p, &tone);
-    /* panels lie side by side as in the data, where no ring is round */
+    /* with panels, pixels are shown as in the file, where no ring would be round */
     if (run->command.description.npanel == 0) {
         if (!marks_rings(&p->canvas, &p->extent)) return 0;
         marks_beam(&p->canvas, &p->extent);
@@ -120,10 +121,10 @@ static int draw(struct run *run, struct picture *p)
     return 1;
 }
 
-/* ---- the whole ---- */
+/* ---- the picture ---- */
 
-/* Choose the part of the detector and its size in points; `size` is the longer edge, or 0
- * for the default. */
+/* Choose the part of the detector to show and its size in points. `size` is the longest
+ * allowed edge; 0: the default. */
 static void choose_extent(struct picture *p, const struct run *run, int size)
 {
     const int *roi = run->command.resolved.detector.roi;

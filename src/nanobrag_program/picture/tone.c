@@ -1,8 +1,8 @@
 /*
- * tone.c - the scale of grey. Diffraction images span many decades: around a background a
- * linear scale of a few standard deviations shows every spot, as viewers of beamlines do;
- * without one that rule makes every tail black, and a logarithmic scale tells intensities
- * apart.
+ * tone.c - chooses the scale of grey. Diffraction images span many decades. With a
+ * background, a linear scale over a few standard deviations around it shows every spot, as
+ * beamline viewers do. Without a background that scale would make every tail black; a
+ * logarithmic scale shows differences of intensity.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,15 +12,15 @@
 
 #include "nanobrag_program/picture/picture.h"
 
-/* Photons that describe the distribution over the pixels. */
+/* numbers that describe the distribution of photons over pixels */
 struct distribution {
-    double median, strong, most; /* one pixel in 300 exceeds `strong` */
+    double median, strong, most; /* `strong` is exceeded by one pixel in 300 */
     double deviation; /* 1.4826 times the median absolute deviation */
 };
 
 enum { STRONG = 300, SIGMAS = 12 };
 
-/* Decades between white and black of a logarithmic scale without a background. */
+/* black over white in a logarithmic scale without a background */
 static const double log_range = 1e4;
 
 static int compare(const void *a, const void *b)
@@ -45,8 +45,8 @@ static struct distribution distribution_of(const double *photons, size_t n, doub
     return d;
 }
 
-/* Returns 1 if most pixels hold about the same: a background, with its noise from two
- * photons on. The tails of spots alone spread over decades. */
+/* Returns 1 if most pixels have about the same photons, as a background with its noise has
+ * from two photons on. Tails of spots alone spread over decades. */
 static int has_background(const struct distribution *d)
 {
     return d->median > 0 && d->deviation <= 0.75 * d->median;

@@ -1,5 +1,5 @@
 /*
- * division.c - divides the images of a run among processes.
+ * division.c - tells which images of a run this process makes.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,8 @@
 /*
- * parts.c - the NXmx files of a run of several processes, or of a part of the images: data
- * files x_data_00001.nxs, each named by its first image, and the master x.nxs. A data file
- * is complete or not there, and says itself how many frames it has: one that an interrupt
- * ended early has fewer than were planned.
+ * parts.c - the NXmx files of a run that several processes share, or that makes only some
+ * images: data files x_data_00001.nxs, each named by its first image, and the master x.nxs.
+ * A data file is whole or not there. Its number of frames stands in the file, because after
+ * an interrupt it has fewer than planned.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,8 +38,8 @@ char *part_name(const struct settings *s, int i)
     return name_of_row(s, s->first + i);
 }
 
-/* Returns the number in the name of a data file of this -imagefile; 0: it is no such
- * file. */
+/* Returns the number in the name of a data file of this -imagefile; 0 for any other
+ * name. */
 static int number_in(const char *name, const char *whole)
 {
     const char *const base = output_base(whole), *const end = output_extension(whole);
@@ -71,7 +71,8 @@ static int append(struct run *run, struct parts *parts, int row, int64_t n)
     return 0;
 }
 
-/* Refuse a file whose frames are of another scene, or of other rows. */
+/* Refuse a file whose frames are of another scene or have other parameters. Returns 0 or
+ * the exit status. */
 static int check_frames(struct run *run, const char *path, int row, int n)
 {
     double *const rows = share_rows(run, row, n);
@@ -83,7 +84,8 @@ static int check_frames(struct run *run, const char *path, int row, int n)
                           rows ? nb_context_message(run->command.ctx) : "out of memory", 0);
 }
 
-/* Append a data file, whose frames are counted. */
+/* Append the data file that begins with row `row` to the list, with its number of frames.
+ * Returns 0 or the exit status. */
 static int append_file(struct run *run, struct parts *parts, int row)
 {
     char *const path = name_of_row(run->command.s, row);
@@ -107,7 +109,7 @@ static int by_row(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* List the folder of -imagefile. */
+/* List the data files in the folder of -imagefile. Returns 0 or the exit status. */
 static int list_files(struct run *run, const char *whole, struct parts *out)
 {
     const char *const base = output_base(whole);
@@ -132,7 +134,7 @@ static int list_files(struct run *run, const char *whole, struct parts *out)
     return code;
 }
 
-/* Leave out a file whose first frame lies within an earlier file. */
+/* Leave out each file whose first frame is also in an earlier file. */
 static void drop_covered(struct parts *parts)
 {
     size_t kept = 0;
@@ -146,7 +148,7 @@ static void drop_covered(struct parts *parts)
     parts->n = kept;
 }
 
-/* Refuse files whose frames are of another scene or of other rows. */
+/* Call check_frames() for each file. Returns 0 or the exit status. */
 static int check_all(struct run *run, const struct parts *parts)
 {
     int code = 0;
@@ -160,8 +162,9 @@ static int check_all(struct run *run, const struct parts *parts)
     return code;
 }
 
-/* Take -imagefile itself where a run that made all frames wrote it: as the only file if it
- * has all of them; else, if there is none, as the first of the data files. */
+/* If an earlier run wrote -imagefile without data files, use its frames. A file with all
+ * frames becomes the only part. Another file is renamed to the first data file, if there
+ * are none. Returns 0 or the exit status. */
 static int take_whole(struct run *run, const char *whole, struct parts *out)
 {
     struct stat st;
@@ -182,7 +185,7 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     if (!first)
         return message_failure(run->command.messages, "out of memory for data files");
     const int renamed = rename(whole, first) == 0;
-    /* another job may have been quicker */
+    /* another job may have renamed it */
     const int code =
         renamed || errno == ENOENT
             ? 0
@@ -192,7 +195,8 @@ static int take_whole(struct run *run, const char *whole, struct parts *out)
     return renamed ? append(run, out, 0, n) : code;
 }
 
-/* List the data files; with `from_one`, also call take_whole(). */
+/* List the data files, and call take_whole() if `from_one` is 1. Returns 0 or the exit
+ * status. */
 static int find(struct run *run, int from_one, struct parts *out)
 {
     char *const whole = output_name_of(run->command.s, OUT_IMAGE, 0);
@@ -242,7 +246,7 @@ static nb_status append_part(struct run *run, nb_nxmx *nxmx, const struct part *
     return status;
 }
 
-/* All images are in the master. */
+/* Name the master as the file of every image. Returns 0 or the exit status. */
 static int name_all(struct run *run, const char *path)
 {
     run->reached = run->command.s->images;

@@ -1,5 +1,5 @@
 /*
- * share.c - see share.h.
+ * share.c - finds the images that exist, and divides the missing ones among processes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include "nanobrag_command/shots/shots.h"
 #include "nanobrag_program/fit/fit_run.h"
 
-enum { FRAMES_MOST = 1000 }; /* of a data file, as many detectors write them */
+enum { FRAMES_MOST = 1000 }; /* frames in a data file, as many as detectors often write */
 
 int team_agree(const struct team *team, struct messages *messages, int code)
 {
@@ -28,8 +28,8 @@ int team_agree(const struct team *team, struct messages *messages, int code)
 
 /* ---- options ---- */
 
-/* The number of processes that a launcher has started, as its environment says; 1 without
- * one. */
+/* Returns the number of processes that a launcher has started, by its environment; else
+ * 1. */
 static int started_together(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
@@ -69,7 +69,7 @@ double *share_rows(const struct run *run, int row, int n)
 
 /* ---- the images that exist ---- */
 
-/* 1 when image i has all of its files; `framed`: it is in a data file. */
+/* Returns 1 if all files of image i exist. `framed` is 1 if a data file has its frame. */
 static int is_there(const struct run *run, int i, int framed)
 {
     const struct settings *s = run->command.s;
@@ -91,7 +91,7 @@ static int is_there(const struct run *run, int i, int framed)
     return any;
 }
 
-/* Find the images that need not be made. */
+/* Find the images that -resume keeps. Returns 0 or the exit status. */
 static int find_kept(struct run *run)
 {
     struct share *const share = run->share;
@@ -114,7 +114,7 @@ static int find_kept(struct run *run)
     return code;
 }
 
-/* Divide the images that are missing: each process makes consecutive ones. */
+/* Divide the missing images among the processes; each makes consecutive ones. */
 static void divide(struct run *run)
 {
     struct share *const share = run->share;
@@ -167,10 +167,10 @@ int share_end(struct run *run, int code)
 {
     const size_t n = (size_t)run->command.s->images;
     struct result *const results = run->results;
-    if (code == EXIT_INTERRUPTED) return code; /* other processes may never come */
+    if (code == EXIT_INTERRUPTED) return code; /* others may not come here */
     code = team_agree(run->team, run->command.messages, code);
     if (code || !team_several(run->team)) return code;
-    /* names are not theirs to tell: rank 0 makes them itself */
+    /* names are pointers of this process, so rank 0 makes them itself */
     for (size_t i = 0; i < n; i++)
         for (int kind = 0; kind < OUT_COUNT; kind++) {
             free(results[i].file[kind]);

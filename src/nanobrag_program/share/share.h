@@ -1,8 +1,7 @@
 /*
- * share.h - the images of a run that this process makes. With -resume, images that exist
- * are kept; several processes that run together share out the missing ones. Each process of
- * such a run writes NXmx data files of consecutive frames, and a master file shows them as
- * one.
+ * share.h - which images of a run this process makes. -resume keeps images that exist, and
+ * several processes share out the missing ones. Each of them writes NXmx data files of
+ * consecutive frames, which a master file shows as one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,50 +15,50 @@
 
 /* bits of the state of an image */
 enum {
-    SHARE_KEPT = 1, /* all of its files are there */
-    SHARE_FRAMED = 2, /* it is a frame of a data file that is there */
+    SHARE_KEPT = 1, /* all its files exist */
+    SHARE_FRAMED = 2, /* its frame is in a data file that exists */
     SHARE_MINE = 4 /* this process makes it */
 };
 
 struct share {
-    unsigned char *state; /* (images of the run) */
-    int mine; /* how many are */
+    unsigned char *state; /* (images of the run) bits above */
+    int mine; /* number of images with SHARE_MINE */
     int in_parts; /* 1: NXmx in data files */
-    int frames_most; /* of a data file */
+    int frames_most; /* most frames in a data file */
 };
 
-/* Warn if a launcher has started several processes of the program without MPI: each makes
- * all images, with the same names. */
+/* Warn if a launcher has started several processes of the program without MPI, because each
+ * makes all images under the same names. */
 void share_warn(const struct run *run);
 
 /* Find the images that exist, and divide the missing ones among the processes. `code` is
- * the exit status so far. Every process calls it. Returns 0 or the exit status. */
+ * the exit status so far. All processes call this. Returns 0 or the exit status. */
 int share_begin(struct run *run, int code);
 
-/* Wait for all processes, and collect their results of images at rank 0. Returns 0 or the
- * exit status. */
+/* Wait for all processes, and collect their results at rank 0. Returns 0 or the exit
+ * status. */
 int share_end(struct run *run, int code);
 
 int share_is_mine(const struct run *run, int i);
 int share_is_kept(const struct run *run, int i);
 int share_is_framed(const struct run *run, int i);
 
-/* share_total() returns the number of rows of -shots, or of images of the sweep; the run
- * may make only some. share_is_whole() returns 1 if it makes all. */
+/* share_total() returns the number of rows of -shots or of images of the sweep; the run may
+ * make only some of them. share_is_whole() returns 1 if it makes all. */
 int share_total(const struct run *run);
 int share_is_whole(const struct run *run);
 
-/* Returns the parameters of n images from number `row` of all on, (n x nparam), to be
- * freed; NULL: no memory. */
+/* Returns the parameters (n x nparam) of images `row` to row + n - 1, counted among all.
+ * The caller frees them; NULL: no memory. */
 double *share_rows(const struct run *run, int row, int n);
 
 void share_free(struct run *run);
 
 /* ---- data files of NXmx (parts.c) ---- */
 
-/* consecutive frames in a file */
+/* a data file */
 struct part {
-    int row, n; /* number of the first of all, from 0 on; frames */
+    int row, n; /* its first image, from 0 on; number of frames */
 };
 
 struct parts {
@@ -67,14 +66,14 @@ struct parts {
     size_t n;
 };
 
-/* The name of the data file that begins with image i of the run, to be freed; NULL: no
- * memory. */
+/* Returns the name of the data file whose first frame is image i of the run. The caller
+ * frees it; NULL: no memory. */
 char *part_name(const struct settings *s, int i);
 
-/* List the data files of the run in their order; a file whose first frame is in an earlier
- * file is left out. Where there are none, a file of -imagefile that an earlier run left
- * with some of the frames becomes the first, and one with all of them is the only part.
- * Returns 0 or the exit status. */
+/* List the data files in the order of their frames, without files whose first frame is also
+ * in an earlier one. If an earlier run wrote -imagefile without data files, that file
+ * becomes the only part if it has all frames, or else, if there are no data files, the
+ * first of them. Returns 0 or the exit status. */
 int parts_find(struct run *run, struct parts *out);
 void parts_free(struct parts *parts);
 

@@ -1,8 +1,8 @@
 /*
  * team.h - the processes that share a run. The program nanobrag is alone; nanobrag_mpi is
- * one of several processes that mpirun has started.
+ * one of the processes that mpirun starts.
  *
- * All processes of a team make each of its calls, in the same order.
+ * All processes of a team call its functions in the same order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,40 +15,40 @@
 #include "nanobrag_command/message.h"
 
 struct team {
-    int rank, ranks; /* from 0 on */
-    int threads; /* of each process, for all to have processors of their own */
-    int64_t milliseconds; /* of the clock, at the start of rank 0 */
+    int rank, ranks; /* number of this process, from 0 on; of all */
+    int threads; /* threads for each, so that none share a processor */
+    int64_t milliseconds; /* time at the start of rank 0, ms since 1970 */
 
-    /* Give n bytes of rank 0 to all. */
+    /* Copies n bytes from rank 0 to all others. */
     void (*share)(void *bytes, size_t n);
-    /* At rank 0, make each byte the bits that any process has set in it. */
+    /* Combines n bytes of all processes by bitwise or; rank 0 gets the result. */
     void (*merge)(void *bytes, size_t n);
-    /* The smallest of the numbers of all. */
+    /* Returns the smallest of the numbers that the processes pass. */
     int (*smallest)(int number);
 };
 
-/* Join the other processes; NULL: there are none. From then on the messages of all ranks
- * but 0 are held back, since an error mostly occurs in all ranks. */
+/* Joins the other processes; NULL: there are none. From then on all ranks except 0 hold
+ * back their messages, because an error mostly occurs in all. */
 const struct team *team_begin(int *argc, char ***argv, struct messages *messages);
 
-/* Leave the other processes; `code` is the exit status. */
+/* Leaves the other processes; `code` is the exit status. */
 void team_end(const struct team *team, int code);
 
-/* 1 where a run is shared out. */
+/* Returns 1 if several processes share the run. */
 static inline int team_several(const struct team *team)
 {
     return team && team->ranks > 1;
 }
 
-/* Returns 1 for the one process that reports and writes the files for all images. */
+/* Returns 1 in the one process that reports and writes files for all images. */
 static inline int team_speaks(const struct team *team)
 {
     return !team || team->rank == 0;
 }
 
-/* Wait for all processes, and learn their exit status (share.c). Returns 0 if every status
- * is 0; else this process's status, or EXIT_RUN if that is 0. Prints the message of the
- * first process that failed. */
+/* Waits for all processes and compares their exit statuses (share.c). Returns 0 if all are
+ * 0; else this process's, or EXIT_RUN if that is 0. Prints the message of the first process
+ * that failed. */
 int team_agree(const struct team *team, struct messages *messages, int code);
 
 #endif

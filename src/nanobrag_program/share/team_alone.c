@@ -1,5 +1,5 @@
 /*
- * team_alone.c - the team of the program nanobrag: one process.
+ * team_alone.c - the team of the program nanobrag, which is one process.
  *
  * SPDX-License-Identifier: MIT
  */

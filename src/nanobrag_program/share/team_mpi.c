@@ -1,6 +1,6 @@
 /*
- * team_mpi.c - the processes of MPI, for the program nanobrag_mpi. An error of MPI ends all
- * of them, as is its default.
+ * team_mpi.c - the team of the program nanobrag_mpi: the processes of MPI. An error of MPI
+ * ends all of them, which is MPI's default.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #include "nanobrag_program/share/team.h"
 
-/* bytes that a call of MPI is given, whose counts are ints */
+/* most bytes for one call of MPI, whose counts are ints */
 enum { PIECE = 1 << 28 };
 
 static void share_bytes(void *bytes, size_t n)
@@ -48,7 +48,7 @@ static struct team world = {.share = share_bytes,
                             .merge = merge_bytes,
                             .smallest = smallest};
 
-/* Keep the last line that is neither warning nor note until team_agree(). */
+/* The last line that is neither warning nor note, until team_agree() prints it. */
 static char held[2048];
 
 static void hold_line(void *user, const char *line)
@@ -58,8 +58,8 @@ static void hold_line(void *user, const char *line)
         (void)snprintf(held, sizeof held, "%s", line);
 }
 
-/* The processors of this machine divided among its processes, but no more than this one may
- * use. */
+/* Returns how many processors each process of this machine may use: an equal share of all,
+ * but no more than the system allows this process. */
 static int share_of_processors(void)
 {
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -96,6 +96,6 @@ const struct team *team_begin(int *argc, char ***argv, struct messages *messages
 void team_end(const struct team *team, int code)
 {
     (void)team;
-    /* after an interrupt other processes may wait for images: mpirun ends them */
+    /* After an interrupt others may still wait for images; mpirun ends them. */
     if (code < EXIT_INTERRUPTED) (void)MPI_Finalize();
 }

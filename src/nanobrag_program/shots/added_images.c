@@ -1,6 +1,6 @@
 /*
- * added_images.c - -add: images of files that are added to each image of a run before noise
- * is drawn. Such a file may hold another state of the crystal, another lattice, or a
+ * added_images.c - reads the images of -add, which are added to each image of a run before
+ * noise is drawn. They may show another state of the crystal, another lattice, or a
  * measured background.
  *
  * SPDX-License-Identifier: MIT
@@ -18,7 +18,7 @@ static size_t pixels_of(const struct run *run)
     return (size_t)run->command.description.nslow * (size_t)run->command.description.nfast;
 }
 
-/* Read raw floats of 4 bytes or of 8. */
+/* Read raw floats of 4 or 8 bytes. */
 static nb_status read_floats(struct run *run, const char *path, double *out)
 {
     const nb_description *const d = &run->command.description;
