@@ -109,7 +109,7 @@ varying 0.0005 0 > static2.expt
 varying 0.0013 0 > static3.expt
 varying 0.0018 0 > end.expt
 run -expt ../varying.expt $render -images 3 -floatfile v_1.bin -truth again.expt
-is "it is said what is taken" grep -q 'the crystal changes during the scan (A_at_scan_points): each image has that at its middle, which is up to .* degree' err
+is "it is said what is taken" grep -q 'the crystal changes during the scan (A_at_scan_points): each image takes the value at its middle, up to .* degrees' err
 cp work/v_?.bin work/again.expt .
 for i in 1 2 3; do
     run -expt ../static$i.expt $render -phi "$(echo "12 + 0.5 * ($i - 1)" | bc)" -floatfile s.bin
@@ -153,19 +153,19 @@ run -expt ../varying.expt -img ../frame_099.img $render -floatfile s.bin
 is "or the first where it lies outside" near 2e-6 v_1.bin work/s.bin
 is "which is told" grep -q 'frame_099.img: the header.s angle of 99 degrees lies outside the scan of ../varying.expt, 12 to 13.5' err
 run -expt ../varying.expt $render -data ../frame_003.img -fit scale
-is "-data has the angle of its header" grep -q 'note: ../frame_003.img begins at 13 degree, as its header says' err
+is "-data has the angle of its header" grep -q 'note: ../frame_003.img begins at 13 degrees, as the header says' err
 run -expt ../varying.expt $render -data ../frame_003.img -fit scale -phi 12
-is "of another angle it is told" grep -q 'frame_003.img: its header says a start at 13 degree, the scene 12' err
+is "of another angle it is told" grep -q 'frame_003.img: the header has a start at 13 degrees but the scene has 12 degrees' err
 awk '/A_at_scan/ { sub(/, \[0.02[^]]*\]\],/, "],") } { print }' varying.expt > short.expt
 refuses 2 '"A_at_scan_points" of the crystal of experiment 0 has 3 rows, expected 4' \
     -expt ../short.expt $render -floatfile f
 # images of several widths
 sed 's/"oscillation":.*\]/"properties": {"oscillation": [5, 5.5, 6.2]}/' t.expt > wide.expt
-accepts 'wide.expt: the images .* are not equally wide, as 0.5 and 0.7 degree; each is' \
+accepts 'wide.expt: the images .* have different widths, such as 0.5 and 0.7 degrees; each is' \
     -expt ../wide.expt $render1 -floatfile f.bin
 # a scan without a goniometer, and what is no X-ray
 sed 's/"goniometer":\t0/"goniometer": null/' t.expt > still.expt
-accepts 'warning: .*a scan without a goniometer: it is a still, and its oscillation is ignored' \
+accepts 'warning: .*a scan without a goniometer: the run takes a still and ignores the oscillation' \
     -expt ../still.expt $render1 -floatfile f.bin
 is "it does not turn" sh -c '! grep -q "of 0.5 degree" out'
 sed 's/"flux":/"probe": "electron", "flux":/' t.expt > electron.expt
@@ -343,12 +343,12 @@ fi
 refuses 2 '-expt and -xparm exclude each other: both state' -expt ../t.expt -xparm ../XPARM.XDS $render -floatfile f
 refuses 2 'No such file' -expt missing.expt $render -floatfile f
 refuses 2 'No such file' -expt missing.expt:3 $render -floatfile f
-refuses 2 'no experiment 7; it holds 1' -expt ../t.expt:7 $render -floatfile f
-refuses 2 'line 1: not JSON' -expt ../XPARM.XDS $render -floatfile f
+refuses 2 'no experiment 7; the file holds 1' -expt ../t.expt:7 $render -floatfile f
+refuses 2 'line 1: the text is not JSON' -expt ../XPARM.XDS $render -floatfile f
 printf '{"__id__": "DataBlock"}' > block.json
 refuses 2 'not a list of experiments' -expt ../block.json $render -floatfile f
 head -c 900 t.expt > cut.expt
-refuses 2 'cut.expt, line [0-9]*: not JSON' -expt ../cut.expt $render -floatfile f
+refuses 2 'cut.expt, line [0-9]*: the text is not JSON' -expt ../cut.expt $render -floatfile f
 sed 's/"wavelength":.*,/"wavelength": NaN,/' t.expt > nan.expt
 refuses 2 '"wavelength" of the beam of experiment 0' -expt ../nan.expt $render -floatfile f
 sed 's/"crystal":\t0/"crystal": null/' t.expt > bare.expt

@@ -231,12 +231,12 @@ contradicts()
     pattern=$1
     shift
     run $still $off -fit scale -data n_001.img "$@"
-    is "the header contradicts $*" grep -q "n_001.img: its header says $pattern; check" err
+    is "the header contradicts $*" grep -q "n_001.img: the header has $pattern; check" err
 }
-contradicts 'a pixel of 1.2 mm, the scene 1.25' -pixel 1.25
-contradicts 'a wavelength of 1 A, the scene 1.02' -lambda 1.02
-contradicts 'a distance of 100 mm, the scene 110' -distance 110
-contradicts 'a beam centre at 38.4, 38.4 mm, the scene 20.6, 30.6 from its corner' -Xbeam 30 -Ybeam 20
+contradicts 'a pixel of 1.2 mm but the scene has 1.25 mm' -pixel 1.25
+contradicts 'a wavelength of 1 A but the scene has 1.02 A' -lambda 1.02
+contradicts 'a distance of 100 mm but the scene has 110 mm' -distance 110
+contradicts 'a beam centre at 38.4, 38.4 mm but the scene has 20.6, 30.6 mm from the corner' -Xbeam 30 -Ybeam 20
 # a gap of the detector
 printf '\000\000\200\277' > gap.bin
 tail -c 16380 f1.bin >> gap.bin
@@ -271,7 +271,7 @@ done
 kill -INT $child
 wait $child
 is "an interrupted fit ends with status 130" [ $? -eq 130 ]
-is "says how to go on" grep -q 'interrupted after [0-9]* pass.*; fit.json holds them' err
+is "says how to go on" grep -q 'interrupted after [0-9]* pass.*; fit.json holds the fit' err
 is "prints the best values so far" grep -q '^  cell_a  *[0-9.]*(' out
 is "and leaves a whole file" grep -q '"tracks"' work/fit.json
 is "alone" [ "$(ls -A work | paste -s -d ' ' -)" = "fit.json n_001.img" ]
@@ -449,7 +449,7 @@ if [ -n "$have_python" ]; then
 fi
 inputs="f1.bin"
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss
-is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*fluence' out
+is "what the data leave free" grep -q '^free  *the data do not determine .*scale.*fluence' out
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss -fitfile fit.json
 is "also in the file" grep -q '"free":.*scale.*fluence' work/fit.json
 
@@ -466,19 +466,19 @@ cp work/f.img .
 inputs="some.hkl f.img"
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit misset,scale,F -data f.img
 is "a scale beside all F is not held" grep -q '^  scale .* its error is in those of F' out
-is "and many F are summed up" grep -q '^  F: the data tell of' out
-is "on the scale of the start" grep -q '^scale of F  *that of the start, as scale is free too$' out
+is "and many F are summed up" grep -q '^  F: the data determine' out
+is "on the scale of the start" grep -q '^scale of F  *as at the start, because scale is free too$' out
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'misset,F[1,2,3],F[0,0,0]' \
     -data f.img
 is "a few F are listed" [ "$(grep -c '^  F\[[01],[02],[03]\]' out)" -eq 2 ]
 is "nothing is said of their scale where all are held" [ "$(grep -c '^scale of F' out)" -eq 0 ]
 run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -fit F -data f.img -fitfile fit.json
 is "the scale of F is that of the shape" grep -q \
-    '^scale of F  *1.008 times that of square blocks, as spots sum to 0.9844 of theirs' out
+    '^scale of F  *1.008 times the scale for square blocks, as spots sum to 0.9844 of spots of square blocks' out
 cp work/fit.json plain.json
 run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -fit F -data f.img \
     -fitfile fit.json -normalise on
-is "or that of square blocks" grep -q '^scale of F  *that of square blocks$' out
+is "or that of square blocks" grep -q '^scale of F  *as for square blocks$' out
 [ -z "$have_python" ] || is "and F is smaller by as much" python3 -c '
 import json
 plain, normal = ({v["name"]: v for v in json.load(open(name))["values"]}
@@ -560,7 +560,7 @@ fi
 # ---- bad input ----
 printf '\211PNG\r\n' > picture.img
 inputs=picture.img
-refuses 2 'picture.img: is a PNG file; expected an SMV image, or raw floats' $still -mosaic 0.4 \
+refuses 2 'picture.img: this is a PNG file; expected an SMV image, or raw floats' $still -mosaic 0.4 \
     -fit scale -data picture.img
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"
@@ -575,7 +575,7 @@ scan_refuses()
     is "prints no table" [ "$(grep -c -i -e expected -e distance out)" -eq 0 ]
 }
 scan_refuses 'there is no parameter "distnce"; the nearest is distance' distnce=80:100:10
-scan_refuses 'it is 3 parameters; name one, as misset_x' misset=1:2:1
+scan_refuses 'the name stands for 3 parameters; name one, such as misset_x' misset=1:2:1
 scan_refuses 'distance: expected values of 1e-06 to 1e+09' distance=0:10:5
 refuses 2 '-shots none.json: cannot be read: No such file' $bad -fit scale -shots none.json
 # entry PATTERN LIST
@@ -588,9 +588,9 @@ entry()
 }
 entry '1: there is no parameter "scal"; the nearest is scale$' '[{"data": "n_001.img", "scal": 1}]'
 entry '2: mosaic is -1, expected 0 to ' '[{"data": "n_001.img"}, {"data": "n_001.img", "mosaic": -1}]'
-entry '1: misset: 3 numbers, but 2 given$' '[{"data": "n_001.img", "misset": [1, 2]}]'
+entry '1: misset: expected 3 numbers, but the file gives 2$' '[{"data": "n_001.img", "misset": [1, 2]}]'
 refuses 2 'cannot read' $bad -fit scale -data none.img
-refuses 2 '64 x 64 pixels, the detector 32 x 32' $bad -detpixels 32 -fit scale -data n_001.img
+refuses 2 '64 x 64 pixels but the detector has 32 x 32' $bad -detpixels 32 -fit scale -data n_001.img
 refuses 2 'bytes, expected' $bad -detpixels 32 -fit scale -data f1.bin
 refuses 2 'greater than 0' $bad -fit scale -data n_001.img -gain -1
 refuses 2 'must not be negative' $bad -fit scale -data n_001.img -readout -1
@@ -602,7 +602,7 @@ refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0
 refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
 refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
 refuses 2 '-planes needs -boxes' $bad -fit scale -data n_001.img -planes
-refuses 2 '-fit needs -data, -shots or -fisher, the observed images' $bad -fit scale
+refuses 2 '-fit needs -data, -shots or -fisher, as a fit needs observed images' $bad -fit scale
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
 refuses 2 'both name the images' $bad -fit scale -data n_001.img -shots shots.json

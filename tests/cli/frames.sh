@@ -27,13 +27,13 @@ right()
 run $sweep $fit -data n_1.img -data n_2.img -data n_3.img
 right "frames are taken at the angles of their headers"
 is "which is said" grep -q \
-    'note: n_1.img begins at 12 degree, as its header says, and so do others, where the scene has 0; -phi' err
+    'note: n_1.img begins at 12 degrees, as the header says (other images likewise), but the scene begins at 0 degrees; -phi' err
 is "once" [ "$(grep -c begins err)" -eq 1 ]
 run $sweep $fit -data n_3.img
 right "and so is a single one"
-is "which is said of it" grep -q 'note: n_3.img begins at 14 degree, as its header says, where the scene has 0;' err
+is "which is said of it" grep -q 'note: n_3.img begins at 14 degrees, as the header says, but the scene begins at 0 degrees;' err
 run $sweep $fit,rotation_drift_z -data n_1.img -data n_3.img
-is "a drift is 0 in the middle of these" grep -q 'note: the drift is 0 in the middle of all images, at phi 13.5;' err
+is "a drift is 0 in the middle of these" grep -q 'note: the drift is 0 in the middle of all images, at phi 13.5 degrees;' err
 
 # options and lists count more
 run $sweep -phi 14 $fit -data n_3.img
@@ -41,8 +41,8 @@ right "-phi may say the same"
 is "then nothing is said" [ "$(grep -c -e begins -e header err)" -eq 0 ]
 run $sweep -phi 12 $fit -data n_3.img
 is "-phi counts more, with a warning" grep -q \
-    'warning: n_3.img: its header says a start at 14 degree, the scene 12; check' err
-refuses 2 '^nanobrag: -phi gives all images one start, but the header of n_1.img says 12 degree and that of n_2.img 13;' \
+    'warning: n_3.img: the header has a start at 14 degrees but the scene has 12 degrees; check' err
+refuses 2 '^nanobrag: -phi gives all images one start angle, but the header of n_1.img has 12 degrees and the header of n_2.img has 13 degrees;' \
     $sweep -phi 12 $fit -data n_1.img -data n_2.img
 refuses 2 '^nanobrag: -phi gives all images one start' $sweep -param phi0=12 $fit -data n_1.img -data n_2.img
 printf '[{"data": "n_1.img", "phi0": 12}, {"data": "n_2.img"}]' > list.json
@@ -52,13 +52,13 @@ right "a list may say some"
 is "and headers the others" grep -q 'note: n_2.img begins at 13 degree' err
 printf '[{"data": "n_1.img", "phi0": 14}]' > list.json
 run $sweep $fit -shots list.json
-is "a list counts more, with a warning" grep -q 'n_1.img: its header says a start at 12 degree, the scene 14' err
+is "a list counts more, with a warning" grep -q 'n_1.img: the header has a start at 12 degrees but the scene has 14 degrees' err
 
 # where no header says, the scene does
 run $sweep -phi 13 $fit -data f_2.bin
 is "raw floats have the angle of the scene" sh -c "test $code -eq 0 && ! grep -q -e begins -e header err"
 run $sweep -osc 0 $fit -data n_1.img -fit_passes 1
 is "a still has no start" [ "$(grep -c begins err)" -eq 0 ]
-is "but the header a rotation" grep -q 'n_1.img: its header says a rotation by 1 degree, the scene 0; check' err
+is "but the header a rotation" grep -q 'n_1.img: the header has a rotation by 1 degrees but the scene has 0 degrees; check' err
 
 finish

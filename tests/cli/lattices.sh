@@ -130,7 +130,7 @@ is "each image of a fit has its own" grep -q '^  all .* 0\.000 rms' out
 # ---- what is refused ----
 sed '0,/"P 1"/s//"P 2y"/' t.expt > groups.expt
 if "$program" -version | grep -q gemmi; then
-    refuses 2 'experiments 0 and 1 have crystals of one image, but their space groups are P 1 2 1 and P 1;.*one crystal alone' \
+    refuses 2 'experiments 0 and 1 have crystals of one image, but the space groups are P 1 2 1 and P 1;.*one crystal alone' \
         -expt ../groups.expt $spots -floatfile f.bin
     accepts 'crystal    50 60 70 A' -expt ../groups.expt -nolattices $spots -floatfile f.bin
 fi
@@ -138,7 +138,7 @@ sed 's/"crystal":	2/"crystal":	9/' t.expt > none.expt
 refuses 2 'experiment 2 names a crystal that the file does not have' -expt ../none.expt $spots \
     -floatfile f.bin
 sed '0,/"real_space_b":.*/s//"real_space_b": [0, 66, 0],/' t.expt > cells.expt
-accepts 'warning: .*cells of the lattices differ by over 2 % from that of experiment 0' -expt ../cells.expt $spots \
+accepts 'warning: .*cells of the lattices differ by more than 2 % from the cell of experiment 0' -expt ../cells.expt $spots \
     -floatfile f.bin
 
 # ---- a fit of data of both crystals, each of 300 domains of its own, 60 to 40 ----

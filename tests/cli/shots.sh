@@ -271,9 +271,9 @@ for name in ('incident_wavelength', 'total_flux'):
     other 'ncells_a is' -shots pulses.txt -N 5
     other 'the distance is' -shots pulses.txt -distance 110
     printf '1 0 0 10\n0 1 0 20\n' > my.hkl
-    other 'default_f is\|structure factors is another' -shots pulses.txt -hkl ../my.hkl
+    other 'default_f is\|structure factors differs' -shots pulses.txt -hkl ../my.hkl
     sed '3s/^[^ ]*/7.5/' pulses.txt > work/changed.txt
-    other 'its frame 2 was made with other parameters' -shots changed.txt
+    other 'frame 2 was made with other parameters' -shots changed.txt
     printf 'misset_x\n0\n5\n' > two.txt
 fi
 # -resume of a sweep

@@ -371,7 +371,7 @@ def check_cbf(program):
 def check_refused(program):
     refused = {
         "a tilted detector": "-detector_roty 1".split(),
-        "seen from behind": ["-adxv"],
+        "a mirrored image": ["-adxv"],
         "a spindle": ["-dials"],
         "turns backwards": "-spindle_axis 0 0 -1 -mosflm".split(),
     }

@@ -201,7 +201,7 @@ static int geometry_refused(void)
     } row[] = {
         {"a tilted detector", NB_CONVENTION_MOSFLM, 1, 0, 0, 0, 1, {0}},
         {"a tilted detector", NB_CONVENTION_XDS, 0, 0, 0, 20, 1, {0}},
-        {"seen from behind", NB_CONVENTION_ADXV, 0, 0, 0, 0, 1, {0}},
+        {"a mirrored image", NB_CONVENTION_ADXV, 0, 0, 0, 0, 1, {0}},
         {"a spindle", NB_CONVENTION_DIALS, 0, 0, 0, 0, 1, {0}},
         {"turns backwards", NB_CONVENTION_MOSFLM, 0, 0, 0, 0, -1, {0}},
         {"turns backwards", NB_CONVENTION_MOSFLM, 0, 0, 0, 0, 1, {0, 0, -1}},

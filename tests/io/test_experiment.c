@@ -311,8 +311,7 @@ static int varying_crystal(void)
     e = read_varying("\"mosaicity\": 0.05",
                      "\"A_at_scan_points\": [" A0 ", " A1 ", " A2 "]",
                      "the crystal changes during the scan (A_at_scan_points): each image "
-                     "has "
-                     "that at its middle, which is up to 5.7 degree");
+                     "takes the value at its middle, up to 5.7 degrees");
     tap_check(e.points != NULL, "there are scan points");
     for (size_t i = 0; i < COUNT(rows); i++) {
         nb_scene scene = {.crystal = {.cell = {1, 1, 1, 90, 90, 90}}};
@@ -396,7 +395,8 @@ static const struct {
     const char *part;
 } wrongs[] = {
     {"\"ExperimentList\"", "\"DataBlock\"", NB_ERR_FORMAT, "ExperimentList"},
-    {"\"scaling_model\": []}", "\"scaling_model\": [}", NB_ERR_FORMAT, "line 20: not JSON"},
+    {"\"scaling_model\": []}", "\"scaling_model\": [}", NB_ERR_FORMAT,
+     "line 20: the text is not JSON"},
     {"{\"__id__\"", "[\"__id__\"", NB_ERR_FORMAT, "not JSON"},
     {"\"experiment\"", "\"experiments\"", NB_ERR_FORMAT, "no experiment"},
     {"\"beam\": 0", "\"beam\": 1", NB_ERR_FORMAT, "names a beam"},
@@ -404,7 +404,7 @@ static const struct {
     {"\"beam\": 0", "\"beam\": 0.5", NB_ERR_FORMAT, "names a beam"},
     {"\"beam\": 0", "\"beam\": NaN, \"crystal\": \"c.json\"", NB_ERR_UNSUPPORTED,
      "another file"},
-    {"\"beam\": [{", "\"beam\": [7, {", NB_ERR_FORMAT, "no object"},
+    {"\"beam\": [{", "\"beam\": [7, {", NB_ERR_FORMAT, "is not a JSON object"},
     {"[0, 0, 2]", "[0, 0]", NB_ERR_FORMAT, "\"direction\""},
     {"[0, 0, 2]", "[0, 0, NaN]", NB_ERR_FORMAT, "three finite numbers"},
     {"[0, 0, 2]", "[0, 0, 0]", NB_ERR_FORMAT, "the beam is"},
@@ -432,12 +432,12 @@ static const struct {
     {"\"panels\": [{", "\"panels\": [{}, {", NB_ERR_FORMAT, "\"image_size\""},
     {"\"panels\"", "\"planes\"", NB_ERR_FORMAT, "\"panels\""},
     {"Strategy\"}}]}", "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 3}]}}",
-     NB_ERR_FORMAT, "panel 3 of 1"},
+     NB_ERR_FORMAT, "names panel 3, but"},
     {"Strategy\"}}]}", "Strategy\"}}], \"hierarchy\": {\"children\": [{}]}}", NB_ERR_FORMAT,
      "panel 0 is in no group"},
     {"Strategy\"}}]}",
      "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 0}, {\"panel\": 0}]}}",
-     NB_ERR_FORMAT, "panel 0 is twice"},
+     NB_ERR_FORMAT, "names panel 0 twice"},
     {"Strategy\"}}]}", "Strategy\"}, \"raw_image_offset\": [0.5, 0]}]}", NB_ERR_FORMAT,
      "\"raw_image_offset\""},
     {"Strategy\"}}]}",

@@ -430,7 +430,8 @@ static int frames_refused(void)
     check_refused(nb_nxmx_append(nxmx, wide, &image), NB_ERR_ARGUMENT, "0.6 wide", "");
     check_refused(nb_nxmx_append(nxmx, outside, &image), NB_ERR_ARGUMENT, "distance", "");
     check_ok(nb_nxmx_append(nxmx, second, &image), "second");
-    check_refused(nb_nxmx_append(nxmx, third, &image), NB_ERR_ARGUMENT, "frame 3 of 2", "");
+    check_refused(nb_nxmx_append(nxmx, third, &image), NB_ERR_ARGUMENT,
+                  "frame 3 is one more than the 2", "");
     check_ok(nb_nxmx_close(nxmx), "close");
     file = nxmx_open("r.nxs");
     nxmx_same_counts(file, 2);

@@ -257,10 +257,10 @@ static int refused(void)
         {"\"raw_image_offset\":\t[80,", "\"raw_image_offset\":\t[-1,",
          "\"raw_image_offset\"", NB_ERR_FORMAT},
         {"\"raw_image_offset\":\t[80, 3]", "\"raw_image_offset\":\t[80000000, 30000]",
-         "take an image", NB_ERR_UNSUPPORTED},
-        {"\"panel\":\t3", "\"panel\":\t2", "panel 2 is twice", NB_ERR_FORMAT},
+         "need an image", NB_ERR_UNSUPPORTED},
+        {"\"panel\":\t3", "\"panel\":\t2", "names panel 2 twice", NB_ERR_FORMAT},
         {"\"panel\":\t3", "\"plane\":\t3", "panel 3 is in no group", NB_ERR_FORMAT},
-        {"\"panel\":\t3", "\"panel\":\t5", "panel 5 of 5", NB_ERR_FORMAT},
+        {"\"panel\":\t3", "\"panel\":\t5", "names panel 5, but", NB_ERR_FORMAT},
         {"\"name\":\t\"p1\",",
          "\"name\":\t\"p1\", \"slow_axis\": [0.1, 1, 0], \"fast_axis\": [1, 0, 0],",
          "axes of panel 1 are not at right angles", NB_ERR_FORMAT},
@@ -290,7 +290,8 @@ static int warnings;
 static void count_warning(void *user, int level, const char *topic, const char *line)
 {
     (void)user, (void)topic;
-    warnings += level == NB_LOG_WARNING && strstr(line, "stacked in its order") != NULL;
+    warnings +=
+        level == NB_LOG_WARNING && strstr(line, "stacked in the order of the file") != NULL;
 }
 
 /* Writes an NXmx of a scene without pixels to speak of. */

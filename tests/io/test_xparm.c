@@ -83,7 +83,7 @@ static int wrong(void)
         {"0.500000    0.500000", "0 0", NB_ERR_FORMAT, "above 0"},
         {"70.000000", "0", NB_ERR_FORMAT, "in the plane"},
         {"22.500000      16.500000      70.000000", "22.5 16.5", NB_ERR_FORMAT,
-         "line 9: 2 numbers, expected 3"},
+         "line 9: the line has 2 numbers, expected 3"},
         {"       0.000000       0.000000       1.000000\n         1         1", "",
          NB_ERR_FORMAT, "at right angles"},
         {"       1.000000       0.000000       0.000000\n       0.000000       1.000000",

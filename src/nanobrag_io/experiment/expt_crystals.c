@@ -137,14 +137,15 @@ static nb_status check_lattice(const struct expt *other, const struct expt *e,
 
     if (strcmp(space_group, out->space_group) != 0)
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: experiments %d and %d have crystals of one image, but their space "
-                    "groups are %s and %s; lattices share structure factors, so bring them "
-                    "to one group and setting (dials.reindex), or take one crystal alone",
+                    "%s: experiments %d and %d have crystals of one image, but the space "
+                    "groups are %s and %s; lattices share structure factors, so bring both "
+                    "to one space group and setting (dials.reindex), or take one crystal "
+                    "alone",
                     e->name, e->i, other->i, *out->space_group ? out->space_group : "?",
                     *space_group ? space_group : "?");
     if (out->scene.crystal.nlattice == LATTICES_MOST)
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the image of experiment %d has over %d crystals; take fewer",
+                    "%s: the image of experiment %d has more than %d crystals; keep fewer",
                     e->name, e->i, LATTICES_MOST + 1);
     return NB_OK;
 }
@@ -200,7 +201,7 @@ static nb_status read_all(const struct expt *e, const cJSON *list, struct lattic
         if (differs)
             log_line(e->ctx, NB_LOG_WARNING, "expt",
                      "%s: experiments %d and %d have the same image, but not the same %s: "
-                     "the second is not taken for a lattice",
+                     "the second does not become a lattice",
                      e->name, e->i, other.i, differs);
         else if (shares)
             NB_TRY(read_lattice(e, &other, experiment, s));
@@ -222,8 +223,8 @@ static void check_cells(const struct expt *e, const struct lattices *s)
             other |= fabs(s->out->lattice[l].cell[i] - own[i]) > alike * own[i];
     if (other)
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: the unit cells of the lattices differ by over 2 %% from that of "
-                 "experiment %d; structure factors go with the indices, so bring all to "
+                 "%s: the unit cells of the lattices differ by more than 2 %% from the "
+                 "cell of experiment %d; lattices share structure factors, so bring all to "
                  "one setting (dials.reindex)",
                  e->name, e->i);
 }
@@ -244,8 +245,9 @@ static void take_points(const struct expt *e, struct lattices *s)
         s->points = NULL;
     } else if (s->changing > 0) {
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: %d of the lattices change during the scan, but the crystal of "
-                 "experiment %d does not: they are taken as they are in the first image",
+                 "%s: the number of lattices that change during the scan is %d, but the "
+                 "crystal of experiment %d does not change; all are taken as in the first "
+                 "image",
                  e->name, s->changing, e->i);
     }
     check_cells(e, s);
@@ -284,8 +286,8 @@ nb_status expt_read_lattices(const struct expt *e, const cJSON *list,
     out->scene.crystal.lattice = out->scene.crystal.nlattice > 0 ? out->lattice : NULL;
     if (s.mosaic[1] - s.mosaic[0] > 0.01 * s.mosaic[1])
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: the lattices have mosaic spreads of %.3g to %.3g degree; all get "
-                 "that of experiment %d, %.3g degree",
+                 "%s: the lattices have mosaic spreads of %.3g to %.3g degrees; all get "
+                 "the spread of experiment %d, %.3g degrees",
                  e->name, s.mosaic[0], s.mosaic[1], e->i, m->mosaic);
     return NB_OK;
 }

@@ -73,8 +73,9 @@ nb_status expt_document(nb_context *ctx, const char *name, const void *bytes, si
         status = fail_memory(ctx, name);
     else if (!*root)
         status =
-            fail(ctx, NB_ERR_FORMAT, "%s, line %ld: not JSON; give a whole .expt of DIALS",
-                 name, end && end >= text && end <= text + length ? line_of(text, end) : 1);
+            fail(ctx, NB_ERR_FORMAT,
+                 "%s, line %ld: the text is not JSON; give a complete .expt of DIALS", name,
+                 end && end >= text && end <= text + length ? line_of(text, end) : 1);
     free(text);
     return status;
 }
@@ -92,8 +93,8 @@ nb_status expt_model(const struct expt *e, const cJSON *experiment, const char *
     if (!which || cJSON_IsNull(which)) return NB_OK;
     if (cJSON_IsString(which))
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: experiment %d has its %s in another file; write it with its "
-                    "models, as DIALS does",
+                    "%s: experiment %d has the %s in another file; write all models into "
+                    "the .expt, as DIALS does",
                     e->name, e->i, kind);
     if (!cJSON_IsNumber(which) || !(which->valuedouble >= 0 && which->valuedouble < n)
         || which->valuedouble != floor(which->valuedouble))
@@ -102,8 +103,8 @@ nb_status expt_model(const struct expt *e, const cJSON *experiment, const char *
                     e->i, kind);
     *model = cJSON_GetArrayItem(list, (int)which->valuedouble);
     if (cJSON_IsObject(*model)) return NB_OK;
-    return fail(e->ctx, NB_ERR_FORMAT, "%s: the %s of experiment %d is no object", e->name,
-                kind, e->i);
+    return fail(e->ctx, NB_ERR_FORMAT, "%s: the %s of experiment %d is not a JSON object",
+                e->name, kind, e->i);
 }
 
 nb_status expt_wrong(const struct expt *e, const char *what, const char *key,

@@ -101,11 +101,12 @@ static nb_status add_panel(const struct expt *e, struct tree *t, double number, 
 {
     if (!(number >= 0 && number < t->npanel) || number != floor(number))
         return fail(e->ctx, NB_ERR_FORMAT,
-                    "%s: the hierarchy of the detector has panel %g of %d", e->name, number,
-                    t->npanel);
+                    "%s: the hierarchy of the detector names panel %g, but the number of "
+                    "panels is %d",
+                    e->name, number, t->npanel);
     if (t->of[(int)number] >= 0)
         return fail(e->ctx, NB_ERR_FORMAT,
-                    "%s: panel %g is twice in the hierarchy of the detector", e->name,
+                    "%s: the hierarchy of the detector names panel %g twice", e->name,
                     number);
     t->of[(int)number] = group;
     return NB_OK;
@@ -205,7 +206,7 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
         return expt_wrong(e, "panel", "pixel_size", "two lengths above 0");
     if (!(fabs(pixel[0] - pixel[1]) <= 1e-9 * pixel[0]))
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the pixels are %g x %g mm; pixels here are square", e->name,
+                    "%s: the pixels are %g x %g mm; expected square pixels", e->name,
                     pixel[0], pixel[1]);
     out->place[0] = out->place[1] = 0;
     NB_TRY(expt_optional(e, panel, "panel", "raw_image_offset", out->place, 2));
@@ -376,8 +377,8 @@ static nb_status set_panels(const struct expt *e, const cJSON *panels, const str
     if (stacked) end[1] = nslow;
     if (!(end[0] * end[1] < 2147483648.0))
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the panels take an image of %g x %g pixels", e->name, end[0],
-                    end[1]);
+                    "%s: the panels need an image of %g x %g pixels, which is too large",
+                    e->name, end[0], end[1]);
     out->info.nfast = (int)end[0];
     out->info.nslow = (int)end[1];
     return stacked ? expt_place_panels(e, panels, out) : NB_OK;
@@ -437,7 +438,8 @@ static void warn_of_sensors(const struct expt *e, const cJSON *panels,
         if (other.thickness == m->thickness && other.attenuation == m->attenuation)
             continue;
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: the sensors of the panels differ; that of the first panel is taken",
+                 "%s: the sensors of the panels differ; the sensor of the first panel is "
+                 "taken",
                  e->name);
         return;
     }
@@ -454,8 +456,9 @@ nb_status expt_read_detector(const struct expt *e, const cJSON *detector,
 
     if (n < 1) return expt_wrong(e, "detector", "panels", "a list with a panel");
     if (n > PANELS_MOST)
-        return fail(e->ctx, NB_ERR_UNSUPPORTED, "%s: the detector has %d panels, over %d",
-                    e->name, n, PANELS_MOST);
+        return fail(e->ctx, NB_ERR_UNSUPPORTED,
+                    "%s: the detector has %d panels, expected at most %d", e->name, n,
+                    PANELS_MOST);
     status = read_tree(e, detector, &tree);
     if (status == NB_OK)
         status = n == 1 ? read_rectangle(e, panels, &tree, m, &out->mask)

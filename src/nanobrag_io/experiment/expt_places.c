@@ -48,8 +48,8 @@ static const char *images_of(const struct expt *e)
 static void warn_of_stack(const struct expt *e, const char *why)
 {
     log_line(e->ctx, NB_LOG_WARNING, "expt",
-             "%s: the panels are stacked in its order, because where they lie in an image "
-             "is in the images alone: %s",
+             "%s: the panels are stacked in the order of the file, because only the images "
+             "state their places: %s",
              e->name, why);
 }
 
@@ -62,8 +62,8 @@ static nb_status check_place(const struct expt *e, const char *file, int i,
 
     if (place->size[0] != panel->nslow || place->size[1] != panel->nfast)
         return fail(e->ctx, NB_ERR_FORMAT,
-                    "%s: panel %d has %d x %d pixels (fast x slow), and %s in %s %lld x "
-                    "%lld; give the .expt of these images",
+                    "%s: panel %d has %d x %d pixels (fast x slow), but %s in %s has %lld "
+                    "x %lld; give the .expt of these images",
                     e->name, i, panel->nfast, panel->nslow, place->path, file,
                     (long long)place->size[1], (long long)place->size[0]);
     if (place->origin[0] >= 0 && place->origin[0] < most && place->origin[1] >= 0
@@ -93,8 +93,9 @@ static nb_status set_places(const struct expt *e, const char *file,
     }
     if (!((double)end[0] * (double)end[1] < 2147483648.0))
         return fail(e->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the panels take an image of %lld x %lld pixels", file,
-                    (long long)end[1], (long long)end[0]);
+                    "%s: the panels need an image of %lld x %lld pixels, which is too "
+                    "large",
+                    file, (long long)end[1], (long long)end[0]);
     info->nslow = (int)end[0];
     info->nfast = (int)end[1];
     return NB_OK;
@@ -130,7 +131,7 @@ nb_status expt_place_panels(const struct expt *e, const cJSON *panels,
         if (name)
             status = place_by_file(e, name, place, geometry);
         else
-            warn_of_stack(e, "it names none");
+            warn_of_stack(e, "the file names no image");
     }
     free(place);
     return status;

@@ -32,7 +32,7 @@ static nb_status check_probe(const struct expt *e, const cJSON *beam)
         return NB_OK;
     return fail(e->ctx, NB_ERR_UNSUPPORTED,
                 "%s: the probe of the beam is %.40s; only x-ray is supported", e->name,
-                cJSON_IsString(probe) ? probe->valuestring : "no word");
+                cJSON_IsString(probe) ? probe->valuestring : "not a word");
 }
 
 static nb_status read_beam(const struct expt *e, const cJSON *beam, struct models *m)
@@ -99,8 +99,8 @@ static void check_starts(const struct expt *e, const cJSON *scan, double width)
         before = start;
         if (fabs(step - width) <= 0.01 * fabs(width) + 1e-6) continue;
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: the images of the scan of experiment %d are not equally wide, as %g "
-                 "and %g degree; each is taken for %g wide",
+                 "%s: the images in the scan of experiment %d have different widths, such "
+                 "as %g and %g degrees; each is taken as %g degrees wide",
                  e->name, e->i, width, step, width);
         return;
     }
@@ -207,9 +207,8 @@ static void drop_scan(const struct expt *e, struct models *m, int *images)
     if (!(m->found & NB_FOUND_SCAN)) return;
     if (m->phi0 != 0 || m->osc != 0)
         log_line(e->ctx, NB_LOG_WARNING, "expt",
-                 "%s: experiment %d has a scan without a goniometer: it is a still, and "
-                 "its "
-                 "oscillation is ignored",
+                 "%s: experiment %d has a scan without a goniometer: the run takes a still "
+                 "and ignores the oscillation",
                  e->name, e->i);
     m->found &= ~(unsigned)NB_FOUND_SCAN;
     *images = 0;
@@ -267,14 +266,14 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
 
     if (!cJSON_IsString(id) || strcmp(id->valuestring, "ExperimentList") != 0)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: not a list of experiments (\"__id__\": \"ExperimentList\"); give "
-                    "an .expt of DIALS",
+                    "%s: the file is not a list of experiments (\"__id__\": "
+                    "\"ExperimentList\"); give an .expt of DIALS",
                     name);
-    if (n < 1) return fail(ctx, NB_ERR_FORMAT, "%s: it holds no experiment", name);
+    if (n < 1) return fail(ctx, NB_ERR_FORMAT, "%s: the file holds no experiment", name);
     if (request->i < 0 || request->i >= n)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "%s: there is no experiment %d; it holds %d, counted from 0", name,
-                    request->i, n);
+                    "%s: there is no experiment %d; the file holds %d, counted from 0",
+                    name, request->i, n);
     out->count = n;
     NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, &source, out));
     NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_CONVENTION_DIALS, out));

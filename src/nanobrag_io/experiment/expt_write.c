@@ -458,7 +458,7 @@ static nb_status check(nb_context *ctx, struct expt_shot *shots, int n, int latt
     if (options->images < 0 || options->first < 0 || options->first > MOST
         || options->images > MOST)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "%d images from number %d on, expected 0 to %d of both",
+                    "%d images from number %d on, expected 0 to %d for both numbers",
                     options->images, options->first, MOST);
     for (int i = 0; i < n; i++) {
         const struct exposure *exposure = &shots[(size_t)i * lattices].exposure;
@@ -528,9 +528,8 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     (void)document_array(&e.d, e.d.root, "scaling_model");
     if (e.d.replaced)
         log_line(ctx, NB_LOG_WARNING, "expt",
-                 "%s: the name of the images is not UTF-8, as JSON has to be: its other "
-                 "bytes "
-                 "are written as '?', and DIALS will not find them; rename them",
+                 "%s: the name of the images is not UTF-8, which JSON needs: the other "
+                 "bytes become '?' and DIALS will not find the images; rename the images",
                  path);
     return document_write(ctx, &e.d, path, path);
 }

@@ -138,7 +138,7 @@ static nb_status read_point(const struct expt *e, const cJSON *const row[SCAN_LI
     for (int k = 0; k < NUMBERS; k++)
         if (!(fabs(p->v[k]) < largest))
             return fail(e->ctx, NB_ERR_FORMAT,
-                        "%s: a scan point of experiment %d has a number of %g, expected "
+                        "%s: a scan point of experiment %d holds the number %g, expected "
                         "less than %g",
                         e->name, e->i, p->v[k], largest);
     return NB_OK;
@@ -201,8 +201,8 @@ static void warn_of_change(const struct expt *e, const nb_scan_points *s,
     for (int k = 0; k < SCAN_LISTS; k++)
         if (used[k])
             log_line(e->ctx, NB_LOG_WARNING, "expt",
-                     "%s: the %s changes during the scan (%s): each image has that at its "
-                     "middle, which is up to %.2g degree from those at its ends",
+                     "%s: the %s changes during the scan (%s): each image takes the value "
+                     "at its middle, up to %.2g degrees from the values at its ends",
                      e->name, lists[k].what, lists[k].key, largest_turn(s, k) / 2);
 }
 

@@ -36,7 +36,8 @@ static nb_status read_line(nb_context *ctx, struct text *text, const char *what,
     for (int i = 0; i < n; i++) {
         if (!text_word(text, &line, &word))
             return fail(ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: %d numbers, expected %d: %s; give a whole XPARM.XDS",
+                        "%s, line %ld: the line has %d numbers, expected %d: %s; give a "
+                        "whole XPARM.XDS",
                         text->name, text->line, i, n, what);
         if (!text_number(word, out + i))
             return fail(ctx, NB_ERR_FORMAT,
@@ -67,8 +68,8 @@ static nb_status check(nb_context *ctx, const char *name, const struct xparm *x)
 
     if (size[0] > 1)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the detector has %g segments; a detector here is one flat panel",
-                    name, size[0]);
+                    "%s: the detector has %g segments, expected 1, a flat panel", name,
+                    size[0]);
     if (!(x->beam[0] > 0))
         return fail(ctx, NB_ERR_FORMAT, "%s: the wavelength is %g A, expected more than 0",
                     name, x->beam[0]);
@@ -83,7 +84,7 @@ static nb_status check(nb_context *ctx, const char *name, const struct xparm *x)
                     name, size[3], size[4]);
     if (!(fabs(size[3] - size[4]) <= 1e-9 * size[3]))
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the pixels are %g x %g mm; pixels here are square", name, size[3],
+                    "%s: the pixels are %g x %g mm; expected square pixels", name, size[3],
                     size[4]);
     return NB_OK;
 }

@@ -59,9 +59,8 @@ nb_status cbf_check(nb_context *ctx, const struct exposure *exposure)
     NB_TRY(exposure_check_flat(ctx, exposure, "miniCBF"));
     linear_cross(panel->fast, panel->slow, normal);
     if (is_along(normal, source))
-        return fail_geometry(ctx,
-                             "an image that is seen from behind (fast axis, slow axis "
-                             "and beam are left-handed, as under the convention adxv)");
+        return fail_geometry(ctx, "a mirrored image (fast axis, slow axis and beam are "
+                                  "left-handed, as under the convention adxv)");
     if (!is_along(normal, beam)) return fail_geometry(ctx, "a tilted detector");
     if (exposure->width == 0 || is_along(spindle, panel->fast)) return NB_OK;
     linear_scale(-1, panel->fast, reverse);

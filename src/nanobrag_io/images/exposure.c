@@ -180,9 +180,9 @@ void exposure_warn_of_sensor(nb_context *ctx, const char *path,
     if (!(exposure->thickness > 0) || fabs(theirs / exposure->attenuation - 1) <= 0.01)
         return;
     log_line(ctx, NB_LOG_WARNING, "format",
-             "%s: the sensor is written as %s, which dxtbx takes to absorb within %.4g um "
-             "at this wavelength, not within %.4g um as the image was computed; its "
-             "positions of spots will be off",
+             "%s: the sensor is written as %s, for which dxtbx assumes an absorption depth "
+             "of %.4g um at this wavelength, but the image was computed with %.4g um; "
+             "dxtbx will predict spots slightly off",
              path, attenuation_name(material), 1000 / theirs, 1000 / exposure->attenuation);
 }
 
@@ -197,8 +197,8 @@ void exposure_warn_of_upstream(nb_context *ctx, const char *path,
         || !(fabs(normal[2]) > 0.99))
         return;
     log_line(ctx, NB_LOG_WARNING, "format",
-             "%s: the detector lies upstream of the crystal, and DIALS reads it as one "
-             "downstream; -truth has it as it is",
+             "%s: the detector lies upstream of the crystal, but DIALS will read a "
+             "detector downstream; -truth writes the true geometry",
              path);
 }
 
@@ -290,9 +290,9 @@ const char *exposure_changed(const struct exposure *first, const struct exposure
 {
     if (!has_same_panels(first, now)) return "the detector has moved";
     if (!is_close(first->laboratory.spindle, now->laboratory.spindle, 3, 1))
-        return "the spindle has another direction to the beam";
-    if (!has_same_sensor(first, now)) return "the sensor is another one";
+        return "the direction of the spindle to the beam has changed";
+    if (!has_same_sensor(first, now)) return "the sensor has changed";
     if (first->spectrum.n != now->spectrum.n)
-        return "the spectrum has another number of wavelengths";
+        return "the number of wavelengths has changed";
     return NULL;
 }

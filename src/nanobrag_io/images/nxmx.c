@@ -175,8 +175,7 @@ static nb_status begin_file(struct nxmx *nxmx)
     /* before opening, because opening a pipe waits until it is read */
     if (stat(nxmx->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return fail(nxmx->ctx, NB_ERR_FILE,
-                    "%s: cannot write HDF5 to a pipe or a device, where nothing can be "
-                    "written out of order; give the name of a file",
+                    "%s: cannot write HDF5 to a pipe or a device; give the name of a file",
                     nxmx->path);
     NB_TRY(file_begin(nxmx->ctx, nxmx->path, &nxmx->out));
     set_time(start);
@@ -201,7 +200,7 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
     if (!nxmx_can_compress(compression))
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "%s: HDF5 finds no filter for the compression %s (Debian package: %s; "
-                    "HDF5_PLUGIN_PATH says where else to look); install it or choose "
+                    "HDF5_PLUGIN_PATH names further folders); install the filter or choose "
                     "deflate",
                     path, compressions[compression].name,
                     compressions[compression].package);
@@ -369,7 +368,8 @@ static nb_status check_frame(struct nxmx *nxmx, const struct exposure *exposure,
                     image->name ? image->name : "image");
     if (o->frames > 0 && nxmx->n >= (size_t)o->frames)
         return fail(nxmx->ctx, NB_ERR_ARGUMENT,
-                    "%s: frame %zu of %lld; announce as many as will be appended",
+                    "%s: frame %zu is one more than the %lld that were announced; announce "
+                    "all frames",
                     nxmx->path, nxmx->n + 1, (long long)o->frames);
     NB_TRY(exposure_check_flat(nxmx->ctx, exposure, "NXmx"));
     if (nxmx->n > 0) NB_TRY(check_unchanged(nxmx, exposure));

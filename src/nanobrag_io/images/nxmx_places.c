@@ -35,7 +35,8 @@ static void read_pair(struct hdf5_tree *tree, const char *group, const char *fie
                                                   H5S_ALL, H5P_DEFAULT, out));
         if (n != 2) {
             tree->failed = 1;
-            (void)snprintf(tree->why, sizeof tree->why, "%s has not two numbers", field);
+            (void)snprintf(tree->why, sizeof tree->why, "%s does not have two numbers",
+                           field);
         }
         (void)hdf5.H5Sclose(space);
     }

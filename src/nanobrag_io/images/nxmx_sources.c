@@ -129,8 +129,8 @@ static nb_status read_scene(nb_context *ctx, const char *path, size_t n, size_t 
         return fail(ctx, NB_ERR_FILE, "%s: cannot be read: HDF5 says: %s", path, tree.why);
     if (found) return NB_OK;
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: does not say of which scene its frames are; remove it, or choose "
-                "another name",
+                "%s: the file does not state the scene of its frames; remove the file, or "
+                "choose another name",
                 path);
 }
 
@@ -143,12 +143,12 @@ static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double 
     fingerprint_name(i, name, sizeof name);
     if (i >= fingerprint_numbers())
         return fail(ctx, NB_ERR_SCENE,
-                    "%s: its frames are of another scene: %s is another one; remove it, or "
+                    "%s: the frames show another scene: %s differs; remove the file, or "
                     "choose another name",
                     path, name);
     return fail(ctx, NB_ERR_SCENE,
-                "%s: its frames are of another scene: %s is %.10g there and %.10g here; "
-                "remove it, or choose another name",
+                "%s: the frames show another scene: %s is %.10g there and %.10g here; "
+                "remove the file, or choose another name",
                 path, name, there, here);
 }
 
@@ -166,8 +166,8 @@ nb_status nxmx_compare(nb_context *ctx, const char *path, const double *scene, s
     for (size_t i = 0; status == NB_OK && i < frames; i++)
         if (!fingerprint_same(there[n + i], rows[i]))
             status = fail(ctx, NB_ERR_SCENE,
-                          "%s: its frame %zu was made with other parameters; remove it, or "
-                          "choose another name",
+                          "%s: frame %zu was made with other parameters; remove the file, "
+                          "or choose another name",
                           path, i + 1);
     free(there);
     return status;
@@ -184,15 +184,16 @@ static nb_status check_source(nb_context *ctx, const char *path,
     NB_TRY(look_into(ctx, path, expected, &found));
     if (memcmp(found.size, wanted, sizeof found.size) != 0)
         return fail(ctx, NB_ERR_SHAPE,
-                    "%s: %llu frames of %llu x %llu pixels (fast x slow), expected %llu of "
-                    "%llu x %llu",
+                    "%s: the file has %llu frames of %llu x %llu pixels (fast x slow), "
+                    "expected %llu frames of %llu x %llu pixels",
                     path, (unsigned long long)found.size[0],
                     (unsigned long long)found.size[2], (unsigned long long)found.size[1],
                     (unsigned long long)wanted[0], (unsigned long long)wanted[2],
                     (unsigned long long)wanted[1]);
     if (found.same) return NB_OK;
     return fail(ctx, NB_ERR_SHAPE,
-                "%s: its pixels are of another type than those of the master", path);
+                "%s: the pixels have another type than the pixels of the master file",
+                path);
 }
 
 nb_status nxmx_sources_add(nb_context *ctx, struct nxmx_sources *sources,

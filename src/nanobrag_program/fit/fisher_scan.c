@@ -40,8 +40,8 @@ int fisher_scan_check(const struct settings *s, struct messages *messages)
     struct scan scan;
     if (read_scan(s->fit.fisher_scan, &scan)) return 0;
     return message_usage(messages,
-                         "-fisher_scan %s: expected NAME=FROM:TO:STEP, a step that leads "
-                         "from one to the other in at most %d steps",
+                         "-fisher_scan %s: expected NAME=FROM:TO:STEP with a STEP that "
+                         "leads from FROM to TO in at most %d steps",
                          s->fit.fisher_scan, STEPS_MOST);
 }
 
@@ -62,7 +62,8 @@ static int check_name(const struct run *run, struct scan *scan)
     else if (nb_simulator_nparam(sim) != 1 || nb_simulator_param(sim, 0, &p) != NB_OK) {
         (void)nb_simulator_param(sim, 0, &p);
         code = message_usage(run->command.messages,
-                             "-fisher_scan %s: it is %zu parameters; name one, as %s",
+                             "-fisher_scan %s: the name stands for %zu parameters; name "
+                             "one, such as %s",
                              scan->name, nb_simulator_nparam(sim), p.name);
     } else if (!(fmin(scan->from, last) >= p.lower && fmax(scan->from, last) <= p.upper))
         code = message_usage(run->command.messages,

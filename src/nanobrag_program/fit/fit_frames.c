@@ -76,9 +76,9 @@ static int take_start(struct run *run, struct fit_source *source, double phi,
                                      "out of memory for the images of a fit");
     if (is_same(phi, first_phi, scan->osc)) return 0;
     return message_usage(run->command.messages,
-                         "-phi gives all images one start, but the header of %s says %.10g "
-                         "degree and that of %s %.10g; leave out -phi, or give \"phi0\" of "
-                         "each in a list of -shots",
+                         "-phi gives all images one start angle, but the header of %s has "
+                         "%.10g degrees and the header of %s has %.10g degrees; leave out "
+                         "-phi, or give \"phi0\" of each image in a list of -shots",
                          first->file, first_phi, source->file, phi);
 }
 
@@ -102,9 +102,10 @@ int fit_frames_place(struct run *run, struct fit_sources *sources)
     }
     if (turned)
         message_note(run->command.messages,
-                     "%s begins at %.10g degree, as its header says%s, where the scene has "
-                     "%.10g; -phi or \"phi0\" of -shots counts more",
-                     turned->file, turned->phi0, n > 1 ? ", and so do others" : "",
+                     "%s begins at %.10g degrees, as the header says%s, but the scene "
+                     "begins at %.10g degrees; -phi or \"phi0\" of -shots overrides "
+                     "headers",
+                     turned->file, turned->phi0, n > 1 ? " (other images likewise)" : "",
                      scan->phi0);
     return 0;
 }

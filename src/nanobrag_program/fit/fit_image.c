@@ -85,11 +85,11 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
                             char why[FIT_WHY])
 {
     (void)snprintf(why, FIT_WHY,
-                   "%s: the image has %d x %d pixels, the detector %d x %d; %s", path,
-                   nfast, nslow, run->command.description.nfast,
+                   "%s: the image has %d x %d pixels but the detector has %d x %d; %s",
+                   path, nfast, nslow, run->command.description.nfast,
                    run->command.description.nslow,
-                   run->command.inputs.geometry ? "its panels are those of another detector"
-                                                : "set -detpixels_x and -detpixels_y");
+                   run->command.inputs.geometry ? "give the geometry file of this image"
+                                                : "set -detpixels_f and -detpixels_s");
     return NB_ERR_SHAPE;
 }
 
@@ -169,26 +169,30 @@ static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
     const double wavelength = image->scene.beam.wavelength;
     double x, y;
     if (nb_smv_number(smv, "PIXEL_SIZE", &x) && is_off(x, d->pixel, 0.001))
-        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm, the scene %g", x, d->pixel);
+        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm but the scene has %g mm", x,
+                       d->pixel);
     else if (nb_smv_number(smv, "WAVELENGTH", &x) && is_off(x, wavelength, 0.002))
-        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A, the scene %g", x,
+        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A but the scene has %g A", x,
                        wavelength);
     else if (nb_smv_number(smv, "DISTANCE", &x) && is_off(x, d->distance, 0.02)
              && is_off(x, d->close_distance, 0.02))
-        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm, the scene %g", x,
+        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm but the scene has %g mm", x,
                        d->distance);
     else if (is_turned(smv, &image->scene.scan, &x))
-        (void)snprintf(out, FIT_MISMATCH, "a start at %g degree, the scene %g", x,
+        (void)snprintf(out, FIT_MISMATCH,
+                       "a start at %g degrees but the scene has %g degrees", x,
                        image->scene.scan.phi0);
     else if (is_wider(smv, &image->scene.scan, &x))
-        (void)snprintf(out, FIT_MISMATCH, "a rotation by %g degree, the scene %g", x,
+        (void)snprintf(out, FIT_MISMATCH,
+                       "a rotation by %g degrees but the scene has %g degrees", x,
                        image->scene.scan.osc);
     else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
              && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
              && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
         (void)snprintf(out, FIT_MISMATCH,
-                       "a beam centre at %g, %g mm, the scene %g, %g from its corner", x, y,
-                       d->beam_fast, d->beam_slow);
+                       "a beam centre at %g, %g mm but the scene has %g, %g mm from the "
+                       "corner",
+                       x, y, d->beam_fast, d->beam_slow);
 }
 
 static nb_status read_smv(const struct run *run, nb_context *ctx,
@@ -205,7 +209,8 @@ static nb_status read_smv(const struct run *run, nb_context *ctx,
     status = smv_pixels(run, smv, path, &pixels, why);
     if (status == NB_OK && !(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
-                       "%s: the saturation of %g counts is not above the pedestal of %g",
+                       "%s: the saturation of %g counts is not above the pedestal of %g "
+                       "counts; correct -saturation or -pedestal",
                        path, c.overload, c.pedestal);
         status = NB_ERR_FORMAT;
         free(pixels);
@@ -266,7 +271,7 @@ static nb_status read_photons(const struct run *run, nb_context *ctx,
     const char *const kind = other_kind(&source->steady);
     if (kind) {
         (void)snprintf(why, FIT_WHY,
-                       "%s: is a %s file; expected an SMV image, or raw floats as "
+                       "%s: this is a %s file; expected an SMV image, or raw floats as "
                        "-floatfile writes them",
                        source->file, kind);
         return NB_ERR_FORMAT;
@@ -383,7 +388,7 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
         if (!isfinite(out->photons[i])) {
             (void)snprintf(why, FIT_WHY,
                            "%s: pixel fast %d slow %d is %g, expected a number of photons; "
-                           "mask it by -data_mask",
+                           "mask the pixel by -data_mask",
                            path, (int)(i % (size_t)d->nfast), (int)(i / (size_t)d->nfast),
                            (double)out->photons[i]);
             return NB_ERR_FORMAT;
@@ -394,7 +399,8 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
     }
     if (out->counted > 0) return NB_OK;
     (void)snprintf(why, FIT_WHY, "%s: %s", path,
-                   out->saturated > 0 ? "every pixel that is not masked is saturated"
+                   out->saturated > 0
+                       ? "every pixel that is not masked is saturated; check -saturation"
                    : out->negative > 0
                        ? "every pixel that is not masked is below 0 photons; "
                          "check -pedestal"

@@ -73,8 +73,8 @@ static void print_factors(const nb_fit_result *r)
         change += fabs(v->value - v->param.value) / fmax(fabs(v->param.value), 1e-300);
     }
     if (n > 0)
-        printf("  F: the data tell of %zu structure factors, of %zu to 10 %%; they changed "
-               "by %.1f %% on average\n",
+        printf("  F: the data determine %zu structure factors, %zu of them to 10 %%; the "
+               "factors changed by %.1f %% on average\n",
                n, known, 100 * change / (double)n);
 }
 
@@ -91,12 +91,12 @@ static void print_scale_of_factors(const struct fit_job *job, const nb_fit_resul
     }
     if (!has_factors) return;
     if (has_scale)
-        printf("scale of F   that of the start, as scale is free too\n");
+        printf("scale of F   as at the start, because scale is free too\n");
     else if (fabs(sum - 1) <= 1e-9)
-        printf("scale of F   that of square blocks\n");
+        printf("scale of F   as for square blocks\n");
     else
-        printf("scale of F   %.4g times that of square blocks, as spots sum to %.4g of "
-               "theirs; -normalise on: the same\n",
+        printf("scale of F   %.4g times the scale for square blocks, as spots sum to %.4g "
+               "of spots of square blocks; -normalise on makes both the same\n",
                1 / sqrt(sum), sum);
 }
 
@@ -113,9 +113,9 @@ static void print_values(const struct fit_job *job, const nb_fit_result *r)
         print_value(r, i);
     }
     if (own > OWN_MOST)
-        printf("  and %zu more of single images%s\n", own - OWN_MOST,
-               job->run->command.s->fit.fitfile ? ", in the file"
-                                                : ": -fitfile writes them all");
+        printf("  and %zu more values of single images%s\n", own - OWN_MOST,
+               job->run->command.s->fit.fitfile ? " in the file"
+                                                : "; -fitfile writes all of them");
     if (!lists_factors) print_factors(r);
 }
 
@@ -131,7 +131,7 @@ static void print_correlated(const nb_fit_result *r)
     if (r->ncorrelated > MOST) printf(", and %zu pairs more", r->ncorrelated - MOST);
     if (r->ncorrelated > 0) printf("\n");
     for (size_t i = 0; i < r->nfree; i++)
-        printf("free         the data do not tell %s\n", r->free[i]);
+        printf("free         the data do not determine %s\n", r->free[i]);
 }
 
 /* Prints how errors were found, unless by the curvature of the loss alone, and that they

@@ -121,7 +121,7 @@ static void print_deviance(const struct fit_residuals *residuals)
     const nb_misfit *const m = &residuals->all;
     char all[DIGITS], bright[DIGITS];
     if (!(m->expected > 0)) return;
-    printf("deviance     %s times what a right model has",
+    printf("deviance     %s times the value of a right model",
            digits(fit_ratio(m->deviance, m->expected), 0, all));
     if (m->bright > 0)
         printf(", %s times in the %lld pixels of more than %d photons",
@@ -129,8 +129,8 @@ static void print_deviance(const struct fit_residuals *residuals)
                (long long)m->bright, NB_FIT_BRIGHT);
     printf("\n");
     if (isfinite(residuals->r))
-        printf("R of boxes   %.4f, of which noise alone makes %.4f, between the photons of "
-               "boxes in all these images\n",
+        printf("R of boxes   %.4f, of which noise alone makes %.4f, between observed and "
+               "computed photons of the boxes\n",
                residuals->r, residuals->r_expected);
 }
 
@@ -153,7 +153,8 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
     char rms[DIGITS], mean[DIGITS];
     if (fitted->nimage == 0) return;
     if (r->nshot > 1) {
-        printf("residuals    over their standard deviation, and loss, the worst first\n");
+        printf("residuals    over their standard deviation, and loss; the worst image "
+               "first\n");
         print_images(fitted, r);
     } else
         printf("residuals    of %s, over their standard deviation: %s rms, %s on "
@@ -163,8 +164,8 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
     print_shells(fitted);
     print_deviance(fitted);
     if (held->nimage == 0) return;
-    printf("held out     %zu image%s, which the fit has not seen, likewise\n", held->nimage,
-           held->nimage == 1 ? "" : "s");
+    printf("held out     %zu image%s, which the fit has not used; the same columns\n",
+           held->nimage, held->nimage == 1 ? "" : "s");
     print_images(held, r);
     print_shells(held);
     print_deviance(held);
@@ -182,14 +183,14 @@ static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
     *out = 0;
     if (end == NB_FIT_STUCK)
         (void)snprintf(out, ADVICE,
-                       "; start from other values, or hold some that correlate");
+                       "; start from other values, or fix parameters that correlate");
     else if (end == NB_FIT_PASSES || end == NB_FIT_SECONDS) {
         if (file)
-            (void)snprintf(out, ADVICE, "; -resume %.100s goes on from there", file);
+            (void)snprintf(out, ADVICE, "; -resume %.100s continues the fit", file);
         else
             (void)snprintf(out, ADVICE,
-                           "; give a larger %s, or -fitfile FILE, from which -resume FILE "
-                           "goes on",
+                           "; give a larger %s, or write -fitfile FILE and continue with "
+                           "-resume FILE",
                            limit);
     }
 }

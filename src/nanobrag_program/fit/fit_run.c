@@ -84,7 +84,7 @@ static void note_image(struct fit_job *job, const struct fit_image *image, const
     job->negative += image->negative;
     job->nnegative += image->negative > 0;
     if (*image->mismatch && job->nmismatch++ == 0)
-        (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: its header says %s",
+        (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: the header has %s",
                        file, image->mismatch);
 }
 
@@ -151,7 +151,7 @@ static void print_pass(const struct fit_job *job, const nb_fit_state *state)
     (void)fprintf(stderr, "pass %3d  %-11s  loss %.8g, to gain %.3g", state->passes,
                   stages[state->stage], state->loss, state->gain);
     if (state->alone > 0)
-        (void)fprintf(stderr, ", %lld images alone", (long long)state->alone);
+        (void)fprintf(stderr, ", %lld images fitted alone", (long long)state->alone);
     (void)fprintf(stderr, "\n");
 }
 
@@ -237,7 +237,8 @@ static int prepare(struct fit_job *job)
     if (!code) code = fit_sources_check(run, &job->sources);
     if (!code && fit_options_of(job).holdout > (int)job->sources.n)
         code = message_usage(run->command.messages,
-                             "-holdout %d holds no image out: there %s %zu to fit",
+                             "-holdout %d holds out no image: there %s %zu to fit; give a "
+                             "smaller number",
                              run->command.s->fit.holdout,
                              job->sources.n == 1 ? "is" : "are", job->sources.n);
     if (code) return code;
@@ -269,12 +270,13 @@ static void warn_of_images(const struct fit_job *job)
                         plural(job->nsaturated));
     if (job->negative > 0)
         message_warning(messages,
-                        "left out: %lld pixel%s of %zu image%s with fewer photons than can "
-                        "be counted; check -pedestal, unless they are gaps of the detector",
+                        "left out: %lld pixel%s of %zu image%s with fewer photons than "
+                        "noise can explain; check -pedestal, unless these pixels are gaps "
+                        "of the detector",
                         (long long)job->negative, plural((size_t)job->negative),
                         job->nnegative, plural(job->nnegative));
     if (job->nmismatch > 1)
-        (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
+        (void)snprintf(others, sizeof others, " (%zu images differ from the scene)",
                        job->nmismatch);
     if (job->nmismatch > 0)
         message_warning(messages, "%s%s; check which is right", job->mismatch, others);
@@ -381,7 +383,8 @@ static void tell_interrupt(const struct fit_job *job)
     (void)fprintf(stderr, "nanobrag: interrupted after %d pass%s", job->passes,
                   job->passes == 1 ? "" : "es");
     if (path && job->passes > 0)
-        (void)fprintf(stderr, "; %s holds them, go on by -resume %s\n", path, path);
+        (void)fprintf(stderr, "; %s holds the fit, and -resume %s continues it\n", path,
+                      path);
     else
         (void)fprintf(stderr, "; no file was written\n");
 }

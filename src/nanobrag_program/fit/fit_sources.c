@@ -108,7 +108,8 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
                                run->command.s->fit.shots);
     else if (n == 0) {
         char what[200];
-        (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",
+        (void)snprintf(what, sizeof what,
+                       "\"%.100s\": expected a number or an array of numbers",
                        member->string);
         code = wrong(run, entry, what);
     } else {
@@ -156,7 +157,8 @@ static int check_names(struct run *run, size_t entry, struct fit_source *source)
         const int length =
             (int)strlen(source->names) - 1; /* without the blank at its end */
         char what[300];
-        (void)snprintf(what, sizeof what, "%.*s: %zu number%s, but %zu given",
+        (void)snprintf(what, sizeof what,
+                       "%.*s: expected %zu number%s, but the file gives %zu",
                        length < 150 ? length : 150, source->names, n, n == 1 ? "" : "s",
                        source->nvalue);
         code = wrong(run, entry, what);
@@ -305,7 +307,7 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
     for (size_t i = 1; i < n; i++)
         if (strcmp(names[i], names[i - 1]) == 0)
             message_warning(run->command.messages,
-                            "%s is given more than once: it counts as several images",
+                            "%s is given more than once and counts as several images",
                             names[i]);
     free(names);
     return 0;
@@ -334,8 +336,8 @@ static void place_drift(struct run *run, const struct fit_sources *sources)
     scan->drift_phi = (low + high + scan->osc) / 2;
     if (run->command.s->fit.shared && strstr(run->command.s->fit.shared, "rotation_drift"))
         message_note(run->command.messages,
-                     "the drift is 0 in the middle of all images, at phi %.10g; -drift_phi "
-                     "puts it elsewhere",
+                     "the drift is 0 in the middle of all images, at phi %.10g degrees; "
+                     "-drift_phi sets another phi",
                      scan->drift_phi);
 }
 
