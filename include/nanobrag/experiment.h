@@ -260,6 +260,78 @@ typedef struct nb_expt_options {
 NB_API nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
                                const nb_expt_options *options);
 
+/*
+ * A file of DIALS that is written again with experiments as scenes have them, such as those
+ * that fits have ended in.
+ *
+ *   nb_expt_update *update = NULL;
+ *
+ *   if (nb_expt_update_begin(ctx, "indexed.expt", &update) == NB_OK
+ *       && nb_expt_update_add(update, 0, sim, x) == NB_OK)
+ *       nb_expt_update_write(update, "fitted.expt");
+ *   nb_expt_update_free(update);
+ *
+ * Other than by nb_expt_write(), the file keeps its frame and all else: a byte changes only
+ * where a number moves by more than rounding, 1e-12.
+ */
+typedef struct nb_expt_update nb_expt_update;
+
+/*
+ * Read the file that is to be updated.
+ *
+ *   out  [out]  free with nb_expt_update_free(), before the context
+ *
+ * Errors: a reader's (above); NB_ERR_UNSUPPORTED (a build without cJSON).
+ */
+NB_API nb_status nb_expt_update_begin(nb_context *ctx, const char *path,
+                                      nb_expt_update **out);
+
+/*
+ * Change an experiment to a scene at x.
+ *
+ *   i    [in]  number of the experiment, as in nb_expt_read()
+ *   sim  [in]  of a scene that was made from this experiment
+ *   x    [in]  parameters; NULL: the values of the scene                    (nparam)
+ *
+ * These models follow the scene:
+ *
+ *   crystal     its axes, and those of the lattices of the image, of which each is an
+ *               experiment of its own; mosaicity, where the file states it. At each scan
+ *               point the crystal turns and changes its cell as in the scene's image, and
+ *               drifts with nb_scan.drift, which has no other place in the file.
+ *   beam        direction, wavelength (not with listed sources) and polarization; the
+ *               scan points likewise
+ *   detector    origins and axes of panels and groups, each relative to its group; the
+ *               attenuation, if the wavelength changes
+ *   goniometer  the axis of the scan; its other axes stay
+ *
+ * All else stays as it is, and so does any number of which the scene has no more than the
+ * rounding of it. A lattice of which the scene has none keeps its crystal. An experiment
+ * that shares a model with one that changes keeps its own: the file then has both. A second
+ * change of an experiment replaces the first.
+ *
+ * Errors:
+ *   NB_ERR_ARGUMENT     a NULL; no experiment i; a scene of another convention than
+ *                       NB_CONVENTION_DIALS; a parameter outside its bounds.
+ *   NB_ERR_FORMAT       the experiment cannot be read.
+ *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry; the scene has other
+ *                       numbers of panels, groups or lattices than the experiment.
+ *   NB_ERR_UNSUPPORTED  as nb_expt_read(); a curved detector.
+ *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ */
+NB_API nb_status nb_expt_update_add(nb_expt_update *update, int i, nb_simulator *sim,
+                                    const double *x);
+
+/*
+ * Write the file with all changes so far. It may be the file that was read.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_expt_update_write(nb_expt_update *update, const char *path);
+
+/* Free an update; NULL is allowed. */
+NB_API void nb_expt_update_free(nb_expt_update *update);
+
 NB_END_DECLS
 
 #endif

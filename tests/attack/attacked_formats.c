@@ -39,6 +39,53 @@ nb_status attacked_lattices_read(void)
     nb_experiment_clear(&e);
     return if_stated(status);
 }
+
+/* ---- experiments that are updated ---- */
+
+nb_status attacked_update_begun(void)
+{
+    nb_expt_update *update = NULL;
+    const nb_status status =
+        nb_expt_update_begin(attacked_formats.ctx, in_folder("a.expt"), &update);
+
+    nb_expt_update_free(update);
+    return if_stated(status);
+}
+
+/* Moves the crystal of an experiment; writes it, if asked to. */
+static nb_status moved(int write)
+{
+    nb_experiment e = {.count = 0};
+    nb_expt_update *update = NULL;
+    nb_simulator *sim = NULL;
+    nb_status status = nb_expt_read(attacked_formats.ctx, in_folder("a.expt"), 0, &e);
+
+    e.scene.crystal.misset[0] = 1;
+    e.scene.crystal.default_f = 1;
+    for (int i = 0; i < 3; i++) e.scene.crystal.ncells[i] = 2;
+    if (status == NB_OK)
+        status = nb_simulator_create(attacked_formats.ctx, &e.scene, NULL, NULL, &sim);
+    if (status == NB_OK)
+        status = nb_expt_update_begin(attacked_formats.ctx, in_folder("a.expt"), &update);
+    if (status == NB_OK) status = nb_expt_update_add(update, 0, sim, NULL);
+    if (status == NB_OK && write)
+        status = nb_expt_update_write(update, in_folder("w.expt"));
+    nb_expt_update_free(update);
+    nb_simulator_free(sim);
+    nb_experiment_clear(&e);
+    return if_stated(status);
+}
+
+nb_status attacked_update_added(void)
+{
+    return moved(0);
+}
+
+nb_status attacked_update_written(void)
+{
+    return moved(1);
+}
+
 nb_status attacked_xparm_read(void)
 {
     nb_experiment e;

@@ -101,6 +101,16 @@ static const char *other_model(const struct expt *e, const cJSON *a, const cJSON
     return NULL;
 }
 
+int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,
+                    const char **differs)
+{
+    const int shares =
+        other != own && same_image(e, own, other) && !same_number(own, other, "crystal");
+
+    *differs = shares ? other_model(e, own, other) : NULL;
+    return shares && !*differs && named(other, "crystal");
+}
+
 /* ---- the lattices ---- */
 
 /* the lattices of an image while they are read */
@@ -150,8 +160,7 @@ static nb_status check_lattice(const struct expt *other, const struct expt *e,
     return NB_OK;
 }
 
-/* Reads the crystal of another experiment of the image as a lattice. An experiment without
- * a crystal is passed over. */
+/* Reads the crystal of another experiment of the image as a lattice. */
 static nb_status read_lattice(const struct expt *e, const struct expt *other,
                               const cJSON *experiment, struct lattices *s)
 {
@@ -163,7 +172,6 @@ static nb_status read_lattice(const struct expt *e, const struct expt *other,
     const cJSON *crystal;
 
     NB_TRY(expt_model(other, experiment, "crystal", &crystal));
-    if (!crystal) return NB_OK;
     m.mosaic = 0;
     NB_TRY(expt_read_crystal(other, crystal, &m, space_group));
     NB_TRY(check_lattice(other, e, s, space_group));
@@ -194,9 +202,8 @@ static nb_status read_all(const struct expt *e, const cJSON *list, struct lattic
     other.i = 0;
     cJSON_ArrayForEach(experiment, list)
     {
-        const int shares = experiment != own && same_image(e, own, experiment)
-                           && !same_number(own, experiment, "crystal");
-        const char *differs = shares ? other_model(e, own, experiment) : NULL;
+        const char *differs;
+        const int shares = expt_is_lattice(e, own, experiment, &differs);
 
         if (differs)
             log_line(e->ctx, NB_LOG_WARNING, "expt",

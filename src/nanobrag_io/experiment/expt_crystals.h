@@ -15,6 +15,11 @@
 nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
                             char space_group[GEMMI_NAME]);
 
+/* Returns 1 if the crystal of another experiment is a lattice of an experiment's image.
+ * *differs becomes the model that is another one, although the image is the same; NULL. */
+int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,
+                    const char **differs);
+
 /* Reads the crystals of all other experiments in `list` that share image, beam, detector
  * and goniometer with experiment e->i. They become lattices of *out, whose crystal is that
  * experiment's. `m` and `source` are the experiment's models. Returns NB_ERR_UNSUPPORTED if

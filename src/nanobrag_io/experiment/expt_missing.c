@@ -42,6 +42,36 @@ nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots,
     return refuse(ctx);
 }
 
+nb_status nb_expt_update_begin(nb_context *ctx, const char *path, nb_expt_update **out)
+{
+    (void)path;
+    if (out) *out = NULL;
+    return ctx ? refuse(ctx) : NB_ERR_ARGUMENT;
+}
+
+/* No update can have begun. */
+nb_status nb_expt_update_add(nb_expt_update *update, int i, nb_simulator *sim,
+                             const double *x)
+{
+    (void)update;
+    (void)i;
+    (void)sim;
+    (void)x;
+    return NB_ERR_ARGUMENT;
+}
+
+nb_status nb_expt_update_write(nb_expt_update *update, const char *path)
+{
+    (void)update;
+    (void)path;
+    return NB_ERR_ARGUMENT;
+}
+
+void nb_expt_update_free(nb_expt_update *update)
+{
+    (void)update;
+}
+
 unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned members,
                             nb_scene *scene, int *beyond)
 {

@@ -45,9 +45,8 @@ struct tree {
     int *of;
 };
 
-/* Reads a frame (origin and axes), which the file states relative to the parent's frame. */
-static nb_status read_frame(const struct expt *e, const cJSON *from, const char *what,
-                            struct panel_pose *out)
+nb_status expt_read_frame(const struct expt *e, const cJSON *from, const char *what,
+                          struct panel_pose *out)
 {
     double fast[3] = {1, 0, 0}, slow[3] = {0, 1, 0}, origin[3] = {0};
 
@@ -73,8 +72,7 @@ static const char *text_of(const cJSON *model, const char *key)
     return cJSON_IsString(text) ? text->valuestring : "";
 }
 
-/* Returns 1 if a frame is the laboratory's. */
-static int is_identity(const struct panel_pose *pose)
+int expt_is_laboratory(const struct panel_pose *pose)
 {
     return linear_is_zero(pose->at) && pose->axis[0][0] == 1 && pose->axis[1][1] == 1;
 }
@@ -125,8 +123,8 @@ static nb_status read_group(const struct expt *e, const cJSON *from, int parent,
         return fail(e->ctx, NB_ERR_FORMAT,
                     "%s: the groups of the detector are nested more than %d deep", e->name,
                     DEPTH_MOST);
-    NB_TRY(read_frame(e, from, "group of panels", &group.pose));
-    if (depth > 0 || !is_identity(&group.pose)) {
+    NB_TRY(expt_read_frame(e, from, "group of panels", &group.pose));
+    if (depth > 0 || !expt_is_laboratory(&group.pose)) {
         NB_TRY(add_group(e, t, &group));
         own = t->n;
     }
@@ -218,7 +216,7 @@ static nb_status read_panel(const struct expt *e, const cJSON *panel,
     out->nfast = (int)size[0];
     out->nslow = (int)size[1];
     out->pixel = pixel[0];
-    return read_frame(e, panel, "panel", &out->pose);
+    return expt_read_frame(e, panel, "panel", &out->pose);
 }
 
 /* ---- untrusted rectangles ---- */

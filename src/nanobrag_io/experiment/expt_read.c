@@ -1,6 +1,8 @@
 /*
  * expt_read.c - reads one experiment of DIALS. SPDX-License-Identifier: MIT
  */
+#include "nanobrag_io/experiment/expt_read.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +17,6 @@
 #include "nanobrag_io/experiment/models.h"
 #include "nanobrag_io/experiment/scan_points.h"
 #include "scene/linear.h"
-
-/* rotation from the frame of dxtbx to the frame of the scene: x and z change their sign */
-static const double from_dxtbx[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
 /* ---- beam and scan ---- */
 
@@ -106,8 +105,8 @@ static void check_starts(const struct expt *e, const cJSON *scan, double width)
     }
 }
 
-static nb_status read_scan(const struct expt *e, const cJSON *scan, struct models *m,
-                           int *images)
+static nb_status read_scan(const struct expt *e, const cJSON *scan, int quiet,
+                           struct models *m, int *images)
 {
     double range[2], oscillation[2];
 
@@ -115,7 +114,7 @@ static nb_status read_scan(const struct expt *e, const cJSON *scan, struct model
     if (!(fabs(range[0]) < 1e9 && range[1] >= range[0] && range[1] - range[0] < 1e9))
         return expt_wrong(e, "scan", "image_range", "the first and the last image");
     NB_TRY(read_oscillation(e, scan, oscillation));
-    check_starts(e, scan, oscillation[1]);
+    if (!quiet) check_starts(e, scan, oscillation[1]);
     m->phi0 = oscillation[0];
     m->osc = oscillation[1];
     *images = (int)(range[1] - range[0]) + 1;
@@ -202,10 +201,10 @@ static void use_goniometer(const struct goniometer *g, struct models *m)
 /* ---- the experiment ---- */
 
 /* Removes the scan of an experiment without a goniometer, which DIALS takes for a still. */
-static void drop_scan(const struct expt *e, struct models *m, int *images)
+static void drop_scan(const struct expt *e, int quiet, struct models *m, int *images)
 {
     if (!(m->found & NB_FOUND_SCAN)) return;
-    if (m->phi0 != 0 || m->osc != 0)
+    if (!quiet && (m->phi0 != 0 || m->osc != 0))
         log_line(e->ctx, NB_LOG_WARNING, "expt",
                  "%s: experiment %d has a scan without a goniometer: the run takes a still "
                  "and ignores the oscillation",
@@ -224,19 +223,19 @@ static nb_status find_model(const struct expt *e, const cJSON *experiment, const
     return NB_OK;
 }
 
-static nb_status read_models(const struct expt *e, const cJSON *experiment,
-                             struct models *m, struct scan_source *source,
-                             nb_experiment *out)
+nb_status expt_read_models(const struct expt *e, const cJSON *experiment, struct models *m,
+                           struct scan_source *source, nb_experiment *out)
 {
+    static const double identity[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     const cJSON *model, **list = source->list;
 
+    memcpy(source->g.fixed, identity, sizeof identity);
+    memcpy(source->g.setting, identity, sizeof identity);
     NB_TRY(
         find_model(e, experiment, "beam", "s0_at_scan_points", &model, list + SCAN_BEAM));
     if (model) NB_TRY(read_beam(e, model, m));
-    NB_TRY(expt_model(e, experiment, "detector", &model));
-    if (model) NB_TRY(expt_read_detector(e, model, from_dxtbx, m, out));
     NB_TRY(expt_model(e, experiment, "scan", &model));
-    if (model) NB_TRY(read_scan(e, model, m, &out->images));
+    if (model) NB_TRY(read_scan(e, model, source->quiet, m, &out->images));
     NB_TRY(find_model(e, experiment, "crystal", "A_at_scan_points", &model,
                       list + SCAN_CRYSTAL));
     if (model) NB_TRY(expt_read_crystal(e, model, m, out->space_group));
@@ -244,7 +243,7 @@ static nb_status read_models(const struct expt *e, const cJSON *experiment,
     NB_TRY(find_model(e, experiment, "goniometer", "setting_rotation_at_scan_points",
                       &model, list + SCAN_SETTING));
     if (!model) {
-        drop_scan(e, m, &out->images);
+        drop_scan(e, source->quiet, m, &out->images);
         return NB_OK;
     }
     NB_TRY(read_goniometer(e, model, &source->g));
@@ -252,37 +251,49 @@ static nb_status read_models(const struct expt *e, const cJSON *experiment,
     return NB_OK;
 }
 
+nb_status expt_find(const struct expt *e, const cJSON **experiment)
+{
+    const cJSON *id = cJSON_GetObjectItemCaseSensitive(e->root, "__id__");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(e->root, "experiment");
+    const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
+
+    if (!cJSON_IsString(id) || strcmp(id->valuestring, "ExperimentList") != 0)
+        return fail(e->ctx, NB_ERR_FORMAT,
+                    "%s: the file is not a list of experiments (\"__id__\": "
+                    "\"ExperimentList\"); give an .expt of DIALS",
+                    e->name);
+    if (n < 1)
+        return fail(e->ctx, NB_ERR_FORMAT, "%s: the file holds no experiment", e->name);
+    if (e->i < 0 || e->i >= n)
+        return fail(e->ctx, NB_ERR_ARGUMENT,
+                    "%s: there is no experiment %d; the file holds %d, counted from 0",
+                    e->name, e->i, n);
+    *experiment = cJSON_GetArrayItem(list, e->i);
+    return NB_OK;
+}
+
 static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
                            const struct expt_request *request)
 {
-    const cJSON *id = cJSON_GetObjectItemCaseSensitive(root, "__id__");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "experiment");
-    const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
     struct expt e = {.ctx = ctx, .name = name, .root = root, .i = request->i};
     struct models models = {0};
-    struct scan_source source = {.g = {.fixed = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                                       .setting = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}}};
+    struct scan_source source = {.quiet = 0};
     nb_experiment *out = request->out;
+    const cJSON *experiment, *detector;
 
-    if (!cJSON_IsString(id) || strcmp(id->valuestring, "ExperimentList") != 0)
-        return fail(ctx, NB_ERR_FORMAT,
-                    "%s: the file is not a list of experiments (\"__id__\": "
-                    "\"ExperimentList\"); give an .expt of DIALS",
-                    name);
-    if (n < 1) return fail(ctx, NB_ERR_FORMAT, "%s: the file holds no experiment", name);
-    if (request->i < 0 || request->i >= n)
-        return fail(ctx, NB_ERR_ARGUMENT,
-                    "%s: there is no experiment %d; the file holds %d, counted from 0",
-                    name, request->i, n);
-    out->count = n;
-    NB_TRY(read_models(&e, cJSON_GetArrayItem(list, request->i), &models, &source, out));
-    NB_TRY(models_to_scene(ctx, name, &models, from_dxtbx, NB_CONVENTION_DIALS, out));
+    NB_TRY(expt_find(&e, &experiment));
+    out->count = cJSON_GetArraySize(list);
+    NB_TRY(expt_model(&e, experiment, "detector", &detector));
+    if (detector) NB_TRY(expt_read_detector(&e, detector, expt_turn, &models, out));
+    NB_TRY(expt_read_models(&e, experiment, &models, &source, out));
+    NB_TRY(models_to_scene(ctx, name, &models, expt_turn, NB_CONVENTION_DIALS, out));
     out->scene.detector.mask = out->mask;
-    NB_TRY(scan_points_read(&e, &source, &models, out->images, from_dxtbx, &out->points));
+    NB_TRY(scan_points_read(&e, &source, &models, out->images, expt_turn, &out->points));
     (void)nb_scan_points_set(out->points, models.phi0 + models.osc / 2, ~0U, &out->scene,
                              NULL);
     if (request->lattices && models.found & NB_FOUND_CRYSTAL)
-        NB_TRY(expt_read_lattices(&e, list, &models, &source, from_dxtbx, out));
+        NB_TRY(expt_read_lattices(&e, list, &models, &source, expt_turn, out));
     return out->geometry ? nb_geometry_apply(out->geometry, &out->scene) : NB_OK;
 }
 

@@ -87,20 +87,20 @@ static void transpose(const double a[9], double out[3][3])
 
 /* Checks the number of rows of list k. *used becomes the list; NULL if it is empty, or if
  * the experiment has no scan of images. */
-static nb_status check_list(const struct expt *e, const cJSON *list, int k, int images,
-                            const cJSON **used)
+static nb_status check_list(const struct expt *e, const struct scan_source *source, int k,
+                            int images, const cJSON **used)
 {
+    const cJSON *const list = source->list[k];
     const int n = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
 
     *used = NULL;
     if (n == 0) return NB_OK;
-    if (images == 0) {
+    if (images == 0 && !source->quiet)
         log_line(e->ctx, NB_LOG_WARNING, "expt",
                  "%s: the %s changes during a scan (%s) that experiment %d does not have; "
                  "the static model is taken",
                  e->name, lists[k].what, lists[k].key, e->i);
-        return NB_OK;
-    }
+    if (images == 0) return NB_OK;
     if (n != images + 1)
         return fail(e->ctx, NB_ERR_FORMAT,
                     "%s: \"%s\" of the %s of experiment %d has %d rows, expected %d, one "
@@ -214,8 +214,7 @@ nb_status scan_points_read(const struct expt *e, const struct scan_source *sourc
     nb_scan_points *s;
     nb_status status;
 
-    for (int k = 0; k < SCAN_LISTS; k++)
-        NB_TRY(check_list(e, source->list[k], k, images, used + k));
+    for (int k = 0; k < SCAN_LISTS; k++) NB_TRY(check_list(e, source, k, images, used + k));
     if (!used[SCAN_CRYSTAL] && !used[SCAN_BEAM] && !used[SCAN_SETTING]) return NB_OK;
     s = calloc(1, sizeof *s);
     if (!s) return fail_memory(e->ctx, e->name);
@@ -258,10 +257,7 @@ void scan_points_adopt(nb_scan_points *points, nb_scan_points **lattice, int n)
     points->nlattice = n;
 }
 
-/* Returns where an angle, degree, lies in the scan: 0 at its start, 1 after the first
- * image. Whole turns are taken off. An angle outside is moved to the nearest end, and
- * *beyond becomes 1. */
-static double place_of(const nb_scan_points *s, double phi, int *beyond)
+double scan_points_place(const nb_scan_points *s, double phi, int *beyond)
 {
     static const double rounding = 1e-6;
     const double last = s->n - 1;
@@ -305,7 +301,7 @@ unsigned nb_scan_points_set(const nb_scan_points *points, double phi, unsigned m
     if (beyond) *beyond = 0;
     if (!points || !scene || !isfinite(phi)) return 0;
     members &= points->changes;
-    x = place_of(points, phi, beyond);
+    x = scan_points_place(points, phi, beyond);
     i = (int)fmin(floor(x), points->n - 2);
     mean_of(points->at[i].v, points->at[i + 1].v, x - i, mean);
     if (members & NB_FOUND_CRYSTAL) {

@@ -43,6 +43,11 @@ int scan_points_have_cells(const nb_scan_points *points);
  * `points` may be NULL. */
 void scan_points_set_lattice(const nb_scan_points *points, double phi, nb_lattice *lattice);
 
+/* Returns where an angle, degree, lies in the scan: 0 at its start, 1 after the first
+ * image. Whole turns are taken off. An angle outside is moved to the nearest end, and
+ * *beyond becomes 1 (NULL: not wanted). */
+double scan_points_place(const nb_scan_points *points, double phi, int *beyond);
+
 /* Rotates axes (rows) by the goniometer at phi = 0. */
 void goniometer_turn(const struct goniometer *g, double axes[3][3]);
 
