@@ -1,5 +1,5 @@
 /*
- * simulator.h - images of a scene at any value of its parameters, and their derivatives.
+ * simulator.h - images of a scene, and their derivatives by the parameters of the scene.
  *
  *   static double photons[512 * 512], weights[512 * 512];
  *   nb_array image = nb_array_f64(photons, 512, 512);
@@ -17,71 +17,92 @@
  *   if (nb_vjp(sim, x, 1, &bar_image, bar_x) != NB_OK) puts(nb_context_message(ctx));
  *   nb_simulator_free(sim);
  *
- * A simulator is a scene that is ready to run. nb_simulator_create() fills in every default
- * and decides every count, which then stay fixed. Each later call evaluates the image or
- * its derivatives at parameters x, independently of the calls before.
+ * The example frees the orientation of a crystal (misset), turns the crystal by 0.1 degree
+ * about y, and computes the image and a gradient. bar_image holds a weight for each pixel.
+ * The gradient is the derivative of the weighted sum of all pixels.
  *
- * Where x comes from. `free_names` of nb_simulator_create() names the free parameters
- * (params.h). x has one number for each, in the order of these names; a group such as
- * "misset" gives misset_x, misset_y, misset_z. nb_simulator_param() tells the name, unit
- * and bounds of x[i], and its value in the scene: start from this value. x = NULL stands
- * for the values of the scene.
+ * A simulator is a scene that is ready to run. nb_simulator_create() fills in all defaults
+ * and decides all counts, such as the number of sub-pixels. Defaults and counts then stay
+ * the same. Each later call computes an image, or its derivatives, at parameters x. The
+ * result does not depend on earlier calls.
  *
- * Derivatives are products with the Jacobian J = dI/dx, in the units of the parameters.
+ * Parameters. nb_simulator_create() takes the names of the free parameters (params.h). x is
+ * an array with one number for each free parameter, in the order of the names. A group name
+ * stands for all its members: "misset" stands for misset_x, misset_y, misset_z.
+ * nb_simulator_param() gives the name, unit and bounds of x[i]. It also gives the value of
+ * x[i] in the scene, which is a good start. If you pass x = NULL, the call takes the values
+ * of the scene.
  *
- *   dx, ndir      a direction is a change of x; ndir of them lie one after the other in dx.
- *                 nb_jvp() returns for each the change of the image, J dx
- *   bar_x, ncot   for a number L, bar_x is dL/dx, and bar_image is dL/dimage: a cotangent,
- *                 with one number for each pixel. nb_vjp() takes ncot cotangents, and adds
- *                 for each the gradient J^T bar_image to a row of bar_x
+ * Derivatives. J = dI/dx is the Jacobian: the derivatives of all pixels by all parameters,
+ * in photons per unit of the parameter. The calls return products with J.
  *
- * Shapes. nslow, nfast are the pixels of the image, nparam the free parameters, ndense the
- * parameters except structure factors F[h,k,l], nF these factors. An array is *dense* if
- * its elements follow each other in memory (nb_array.stride). It lies on the host, except
- * where a call says that it may lie on a device.
+ *   dx, ndir         A direction is a change of x. dx holds ndir directions, one after the
+ *                    other. For each direction nb_jvp() returns J dx, the change of the
+ *                    image
+ *   bar_image, ncot  A cotangent is the derivative dL/dimage of a number L, such as a loss:
+ *                    one number for each pixel. bar_image holds ncot cotangents
+ *   bar_x            For each cotangent bar_x has a row for the gradient dL/dx. nb_vjp()
+ *                    adds J^T bar_image to this row
  *
- * Common errors of nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(),
- * nb_loss() and nb_planes(). Each call lists only its further errors:
+ * Shapes. The right margin states the shape of an array in these numbers:
  *
- *   NB_ERR_ARGUMENT     a NULL that is not allowed; a parameter outside its bounds.
- *   NB_ERR_SHAPE        an array has another size or type; or it lies on a device that
- *                       does not compute this simulator's images; or it lies on this
- *                       device and is not dense, and the call needs a dense one there.
- *   NB_ERR_DONATED      an array was donated before.
+ *   nslow, nfast  pixels of the image along the slow and the fast axis
+ *   nparam        free parameters
+ *   nF            free structure factors F[h,k,l]
+ *   ndense        all other free parameters: nparam - nF
+ *
+ * An array is *dense* if its elements follow each other in memory (nb_array.stride). Arrays
+ * lie in host memory, unless a call says that they may lie on a device.
+ *
+ * Common errors. nb_forward(), nb_forward_batch(), nb_jvp(), nb_vjp(), nb_jtj(), nb_loss()
+ * and nb_planes() have these errors in common. Each call lists only its further errors.
+ *
+ *   NB_ERR_ARGUMENT     an argument is NULL that must not be NULL; or a parameter is
+ *                       outside its bounds.
+ *   NB_ERR_SHAPE        an array has a wrong size or type; or it lies on a device that does
+ *                       not compute this simulator's images; or it lies on the right
+ *                       device, but the call needs a dense array there.
+ *   NB_ERR_DONATED      an earlier call has overwritten the array (NB_DONATE in array.h).
  *   NB_ERR_SCENE        x gives an impossible geometry.
  *   NB_ERR_UNIT_CELL    x gives a flat cell.
- *   NB_ERR_UNSUPPORTED  compiled mode or the device cannot do this, and NANOBRAG_STRICT=1
- *                       forbids to fall back on the host or on uncompiled kernels.
+ *   NB_ERR_UNSUPPORTED  the device or compiled mode (compile.h) cannot do this, and
+ *                       NANOBRAG_STRICT=1 forbids another way: the host in place of the
+ *                       device, or uncompiled mode.
  *   NB_ERR_DEVICE       the device failed, and an array lies on it. If all arrays lie on
  *                       the host, the host computes instead.
  *   NB_ERR_CANCELLED    the progress handler stopped the call.
- *   NB_ERR_MEMORY       out of memory; or NB_STRATEGY_SPOTS was asked for, and the
- *                       reflections are too many to list.
+ *   NB_ERR_MEMORY       out of memory; or the options demand NB_STRATEGY_SPOTS, and there
+ *                       are too many reflections to list.
  *
- * Calls do not write to inputs. Results have the same bits for any number of threads, and
- * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
- * calls compute in the standard one and restore the caller's. Threads: see context.h.
+ * No call writes to its inputs, except to an array that you donate (NB_DONATE in array.h).
+ * Results have the same bits for any number of threads. They also have the same bits for
+ * any floating-point environment of the caller (rounding mode, flush-to-zero, traps): a
+ * call sets the standard environment, and restores the caller's at its end. context.h says
+ * which threads may call.
  *
- * Calls allocate only the memory in this table, so any of them may fail with NB_ERR_MEMORY:
+ * Memory. Later calls allocate only the memory in these lists. So each later call may fail
+ * with NB_ERR_MEMORY.
  *
- *   memory                                       when                        then
- *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
- *   built at run time                                                        context
- *   photons in double: the rendered tiles, or    first call that needs it    kept by the
- *   an image (with a point spread, and in                                    simulator
- *   nb_forward_add()); workspace of tangents,
- *   of gradients, of normal matrices and of
- *   planes of background
- *   lists of spots; sums of structure factors,   a call needs more           kept, grown
- *   for losses with planes; copies to and from
- *   a device; on it, the images of
- *   nb_forward_batch()
- *   the Jacobian of nb_jtj() with a point        each call                   freed
- *   spread; the reflections of
- *   nb_simulator_boxes(); for an image on a
- *   device, its copy on the host
- *   (nb_forward_add()); for continuous
- *   crystals, lists of crystals and lines
+ * Allocated by the first call that needs it, and kept:
+ *
+ *   - plans of calls (compile.h), and kernels built at run time; the context keeps both;
+ *   - photons in double: the rendered tiles, or the whole image with a point spread and in
+ *     nb_forward_add();
+ *   - workspace of tangents, gradients, normal matrices and planes of background.
+ *
+ * Kept, and made larger when a call needs more:
+ *
+ *   - lists of spots;
+ *   - sums of structure factors, for losses with planes;
+ *   - copies to and from a device;
+ *   - on a device, the images of nb_forward_batch().
+ *
+ * Allocated and freed by each call:
+ *
+ *   - the Jacobian of nb_jtj(), with a point spread;
+ *   - the reflections of nb_simulator_boxes();
+ *   - in nb_forward_add(), the host copy of an image on a device;
+ *   - lists of crystals and lines, for continuous crystals (docs/theory.md, 16).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -100,58 +121,60 @@ NB_BEGIN_DECLS
 
 typedef struct nb_simulator nb_simulator;
 
-/* Precision of the arithmetic in the loops over pixels; everything before them is in
- * double. With NB_PRECISION_SINGLE a tile stores the Miller indices of its middle in
- * double, so that only their change across the tile is rounded (docs/theory.md, 13). */
+/* Precision of the loops over pixels. All other arithmetic is in double. In single
+ * precision a tile (32 x 8 pixels) keeps the Miller indices of its middle in double. So
+ * only the change of the indices across the tile is rounded (docs/theory.md, 13). */
 enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 
-/* How the sum over samples is evaluated (docs/theory.md, 13). */
+/* How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one
+ * sub-pixel with one sensor layer, source, phi step and mosaic domain. */
 enum nb_strategy {
-    /* SPOTS if the crystal is gauss, gauss_star or tophat, its spots fill less than a third
-     * of reciprocal space, and finding them is estimated to cost less than LANES. Otherwise
-     * LANES, also for an x with more reflections than can be listed */
+    /* SPOTS if three conditions hold: the crystal is gauss, gauss_star or tophat; its spots
+     * fill less than a third of reciprocal space; and the estimated cost is lower than with
+     * LANES. Otherwise LANES. Also LANES at an x with too many reflections to list */
     NB_STRATEGY_AUTO,
-    /* one pixel after the other, in double; tests compare LANES and SPOTS with it */
+    /* one pixel after the other, in double; the tests compare LANES and SPOTS with it */
     NB_STRATEGY_REFERENCE,
-    NB_STRATEGY_LANES, /* every sample, with SIMD lanes over pixels */
-    /* only the samples near enough to a reflection to change the image by more than the
-     * tolerance */
+    NB_STRATEGY_LANES, /* all samples; SIMD instructions compute several pixels at once */
+    /* only samples near a reflection; all other samples together change a pixel by less
+     * than the tolerance */
     NB_STRATEGY_SPOTS
 };
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
- * device, not on the number of threads. ROI and mask matter too: they decide which pixel is
- * the peak and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS gives 0 for a
- * pixel below 1e-300 of the most that the crystal can scatter. */
+ * device. They do not depend on the number of threads. ROI and mask have an effect too:
+ * they decide which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses.
+ * NB_STRATEGY_SPOTS gives 0 for a pixel that is below 1e-300 of the most photons
+ * that the crystal can scatter into a pixel. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
-     * point spread; 0: 1e-10, and 1e-5 in single precision. Pixels outside the ROI and
-     * masked pixels may have larger errors. NB_STRATEGY_SPOTS drops at most this from a
-     * pixel. In single precision a tile that would be rounded by more is divided. If this
-     * is not enough, the tile is computed in double. */
+    /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
+     * point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
+     * and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
+     * error. If single precision would round a tile by more, the tile is divided. If the
+     * parts are still rounded by more, they are computed in double. */
     double tolerance;
 } nb_options;
 
 /*
- * Make a simulator: fill in every default of a scene, decide every count and allocate.
+ * Make a simulator: fill in all defaults of a scene, decide all counts, allocate memory.
  *
- *   scene       [in]   read during this call only, with all that it points to
+ *   scene       [in]   only this call reads the scene and the memory that it points to
  *   free_names  [in]   names of the free parameters (params.h), separated by blanks; x has
- *                      their order. NULL: none
+ *                      the order of the names. NULL: no parameter is free
  *   options     [in]   NULL: all defaults
- *   out         [out]  free with nb_simulator_free(), before the context
+ *   out         [out]  the simulator; free it with nb_simulator_free(), before you free
+ *                      the context
  *
  * Errors:
- *   NB_ERR_ARGUMENT     a NULL, a number out of range, an unknown name, or a parameter that
- *                       the scene does not have.
- *   NB_ERR_SCENE        members contradict each other.
- *   NB_ERR_UNIT_CELL    no cell, or a flat one.
- *   NB_ERR_UNSUPPORTED  an instruction set, point spread or compiled mode that this build
- *                       or machine lacks; or compiled mode or the device cannot do this,
- *                       and NANOBRAG_STRICT=1 forbids to fall back on the host or on
- *                       uncompiled kernels.
+ *   NB_ERR_ARGUMENT     ctx, scene or out is NULL; a number is out of range; a name is
+ *                       unknown; or the scene does not have a named parameter.
+ *   NB_ERR_SCENE        members of the scene contradict each other.
+ *   NB_ERR_UNIT_CELL    the cell is missing or flat.
+ *   NB_ERR_UNSUPPORTED  this build or machine lacks the instruction set, the point spread
+ *                       or compiled mode; or the device or compiled mode cannot do this,
+ *                       and NANOBRAG_STRICT=1 forbids another way (common errors, above).
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -165,39 +188,41 @@ NB_API void nb_simulator_free(nb_simulator *sim);
 NB_API size_t nb_simulator_nparam(const nb_simulator *sim);
 
 /*
- * Describe x[i], the free parameter i, with its value in the scene.
+ * Describe the free parameter x[i].
  *
- *   i    [in]   its index in x, 0 to nparam - 1
- *   out  [out]  its name, unit, value, scale and bounds
+ *   i    [in]   index in x, 0 to nparam - 1
+ *   out  [out]  name, unit, value in the scene, scale and bounds
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or there is no parameter i).
  */
 NB_API nb_status nb_simulator_param(const nb_simulator *sim, size_t i, nb_param *out);
 
 /*
- * Find the free parameters that names select (params.h), each once, in the order of the
- * names.
+ * Find where free parameters stand in x. The result lists each selected parameter once, in
+ * the order of the names.
  *
- *   names  [in]   as for nb_simulator_create(); a name may be repeated
- *   room   [in]   entries of `index`
- *   index  [out]  (room): the index in x of each selected parameter. Entries after the
- *                 n-th are not changed. May be NULL if room is 0
- *   n      [out]  number of selected parameters, which may exceed room
+ *   names  [in]   names and groups (params.h), as for nb_simulator_create(); a name may be
+ *                 repeated
+ *   room   [in]   number of entries that `index` has room for
+ *   index  [out]  the index in x of each selected parameter. Entries after the n-th are not
+ *                 changed. May be NULL if room is 0                      (room)
+ *   n      [out]  number of selected parameters; it may be larger than room
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, an unknown name, or a parameter that the scene does not
- * have or that is not free), NB_ERR_MEMORY.
+ * Errors: NB_ERR_ARGUMENT (sim, names or n is NULL; a name is unknown; the scene does not
+ * have a named parameter; or a named parameter is not free), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_simulator_select(const nb_simulator *sim, const char *names,
                                      size_t room, size_t *index, size_t *n);
 
 /*
- * Read the resolved scene at x: every default filled in and every count decided. Without
- * quirks, a simulator made from it gives the same image.
+ * Read the resolved scene at x: the scene with all defaults filled in and all counts
+ * decided. A simulator made from the resolved scene gives the same image, unless the scene
+ * has quirks (nb_scene.quirks).
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  the scene. The simulator owns what it points to; the next call of
- *               nb_simulator_resolved() overwrites the lists of sources, domain weights and
- *               reflections
+ *   out  [out]  the resolved scene. The simulator owns the memory that the scene points to.
+ *               The next call of nb_simulator_resolved() overwrites the lists of sources,
+ *               domain weights and reflections
  *
  * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds).
  */
@@ -205,7 +230,7 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
                                        nb_scene *out);
 
 /*
- * image = I(x).
+ * image = I(x): compute the image at x.
  *
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
@@ -216,45 +241,46 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  * allocates the rendered tiles as workspace.
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
- * scene has a point spread. It is complete when the call returns. Earlier work on its
- * memory must have ended, or be queued in the stream of nb_simulator_set_stream().
+ * scene has a point spread. The image is complete when the call returns. Before the call,
+ * finish your own work on the image's memory, or queue this work in the stream of
+ * nb_simulator_set_stream().
  *
- * Errors, besides the common ones: NB_ERR_UNSUPPORTED (an image on a device and a point
+ * Further errors: NB_ERR_UNSUPPORTED (the image lies on a device, and the scene has a point
  * spread). After NB_ERR_CANCELLED the image is incomplete.
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /*
- * image[k] = I(x[k]) for n rows of x, with the bits of nb_forward().
+ * image[k] = I(x[k]): compute n images, with the bits of nb_forward().
  *
  *   n      [in]   number of images, 1 or more
- *   x      [in]   parameters, one row for each image; NULL: the values of the scene for all
- *                                                                  (n x nparam)
- *   image  [out]  one array for each, as in nb_forward(); types, strides and devices may
- *                 differ                                     (n arrays, nslow x nfast)
+ *   x      [in]   parameters, one row for each image; NULL: the values of the scene, for
+ *                 all images                                       (n x nparam)
+ *   image  [out]  one array for each image, as in nb_forward(); types, strides and devices
+ *                 may differ                                 (n arrays, nslow x nfast)
  *
- * On a CUDA device the images of a small detector are computed together, as many as fit in
- * the device's workspace, with one launch and one copy in each direction. For them the call
- * allocates memory and frees it at its end. Images are computed one by one
+ * On a CUDA device the call computes images of a small detector together. As many images as
+ * fit in the device's workspace share one launch and one copy in each direction. The call
+ * allocates memory for these images, and frees it at its end. In these cases it computes
+ * the images one by one:
  *
- *   - if the host computes them;
- *   - with a point spread;
- *   - if structure factors are free (F[...], default_f);
- *   - if one image fills a launch.
+ *   - the host computes them;
+ *   - the scene has a point spread;
+ *   - structure factors are free (F[...], default_f);
+ *   - one image fills a launch.
  *
- * Errors, besides the common ones: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image on
- * a device and a point spread). If an array is wrong nothing is written. If the computation
- * of an image fails, the images before it are complete and those after it are not changed.
- * After NB_ERR_DEVICE and NB_ERR_CANCELLED this also holds for the images that were
- * computed together with the one that failed, if they lie on the host. If they lie on the
- * device, they may be incomplete.
+ * Further errors: NB_ERR_ARGUMENT (n < 1), NB_ERR_UNSUPPORTED (an image lies on a device,
+ * and the scene has a point spread). If an array is wrong, the call writes nothing. If
+ * image k fails, images 0 to k - 1 are complete, and the images after k are not changed.
+ * There is one exception, for images on the device: after NB_ERR_DEVICE or NB_ERR_CANCELLED
+ * all images that share a launch with image k may be incomplete.
  */
 NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
                                   nb_array *image);
 
 /*
- * dimage = J dx: Jacobian-vector products, the derivatives of the image along directions of
- * the parameters.
+ * dimage = J dx: compute the change of the image along directions of the parameters
+ * (Jacobian-vector products).
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
  *   ndir    [in]   number of directions, 1 or more
@@ -262,52 +288,56 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *   dimage  [out]  one array for each direction: photons, float32 or float64, on the host
  *                                                    (ndir arrays, nslow x nfast)
  *
- * Sixteen directions share a pass over the samples. With a point spread they do so only if
- * all images are dense float64. NB_STRATEGY_REFERENCE differentiates sample by sample in
- * double. The other strategies use SIMD lanes in their precision, and NB_STRATEGY_SPOTS
- * skips samples that no spot reaches, within its tolerance. The image jumps where a sample
- * changes its nearest reflection; the derivative there belongs to the side on which the
- * sample lies.
+ * Time. Sixteen directions share a pass over the samples. With a point spread this needs
+ * images that are all dense float64.
  *
- * On a CUDA device (nb_description.derivatives) the sum is over all samples, in the
- * precision of the device. NVRTC builds the kernels when a call first needs them; the call
- * waits some seconds, and the progress handler may stop it. The kernels are stored on disk.
- * The host computes derivatives instead, and nb_simulator_describe() says why,
+ * Strategies. NB_STRATEGY_REFERENCE differentiates one sample after the other, in double.
+ * The other strategies use SIMD lanes in their precision. NB_STRATEGY_SPOTS skips samples
+ * that no spot reaches, within the tolerance. The image has a jump where a sample changes
+ * its nearest reflection. The derivative does not include the jump: it is taken on the side
+ * on which the sample lies.
  *
- *   - with compiled mode off, or without NVRTC;
- *   - with a point spread;
- *   - with NB_QUIRK_WATER or NB_QUIRK_LAST_CAPTURE;
- *   - after NANOBRAG_RECOMPILE_LIMIT builds (8), or if one takes longer than
- *     NANOBRAG_COMPILE_TIMEOUT seconds (120);
- *   - in nb_jvp(), if a direction changes structure factors.
+ * CUDA. On a device (nb_description.derivatives) the sum is over all samples, in the
+ * precision of the device. NVRTC builds the kernels when a call first needs them. The call
+ * then waits for some seconds, and the progress handler may stop it. The kernels are stored
+ * on disk. In these cases the host computes the derivatives, and nb_simulator_describe()
+ * gives the reason:
  *
- * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, ndir < 1, or a
- * number of dx is not finite), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector).
+ *   - compiled mode is off, or the machine has no NVRTC;
+ *   - the scene has a point spread;
+ *   - the scene has NB_QUIRK_WATER or NB_QUIRK_LAST_CAPTURE;
+ *   - NVRTC has built kernels NANOBRAG_RECOMPILE_LIMIT times (8 by default);
+ *   - a build takes longer than NANOBRAG_COMPILE_TIMEOUT seconds (120 by default);
+ *   - in nb_jvp(), a direction changes structure factors.
+ *
+ * Further errors: NB_ERR_ARGUMENT (no parameter is free, ndir < 1, or a number of dx is not
+ * finite), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved detector).
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
 
 /*
- * bar_x += J^T bar_image: vector-Jacobian products, the gradients dL/dx of the losses
- * L = sum over pixels of bar_image x image.
+ * bar_x += J^T bar_image: compute the gradients of weighted sums of all pixels
+ * (vector-Jacobian products). A row of bar_x gets dL/dx for L = sum of bar_image * image.
  *
  *   x          [in]      parameters; NULL: the values of the scene (nparam)
  *   ncot       [in]      number of cotangents, 1 or more
  *   bar_image  [in]      cotangents dL/dimage, float32 or float64. Masked pixels and pixels
  *                        outside the ROI do not count  (ncot arrays, nslow x nfast)
- *   bar_x      [in,out]  gradients; each is added to its row: begin with zeros
- *                                                                  (ncot x nparam)
+ *   bar_x      [in,out]  the call adds each gradient to a row: fill bar_x with zeros before
+ *                        the first call                            (ncot x nparam)
  *
- * Each cotangent takes one pass over the samples, whatever the number of parameters.
- * Strategy, precision and device are as in nb_jvp(), with one exception: NB_STRATEGY_SPOTS
- * adds up the adjoint spot by spot. It does so unless F is interpolated or factors are
- * evaluated for every sample. If a device computes the gradients, bar_image may lie on it;
- * the arrays must then be dense.
+ * Each cotangent takes one pass over the samples, for any number of parameters. Strategy,
+ * precision and device are as in nb_jvp(), with one exception: NB_STRATEGY_SPOTS adds up
+ * the gradient spot by spot. The exception does not apply if F is interpolated, or if solid
+ * angle, polarization or capture are computed for every sample (nb_scene.oversample_omega,
+ * oversample_polar, oversample_thick). If a device computes the gradients, bar_image may
+ * lie on this device. The arrays must then be dense.
  *
- * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1),
- * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or a cotangent on a device
- * while the host computes). After an error the gradients of earlier cotangents have been
- * added.
+ * Further errors: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1), NB_ERR_UNSUPPORTED
+ * (the scene has NB_QUIRK_CURVED and a curved detector, or a cotangent lies on a device
+ * while the host computes). If cotangent k causes the error, bar_x already holds the
+ * gradients of cotangents 0 to k - 1.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
@@ -316,12 +346,13 @@ NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
  * for sim = NULL. */
 NB_API size_t nb_simulator_ndense(const nb_simulator *sim);
 
-/* Results of nb_jtj() and nb_loss(), which add to each member that is not NULL: begin with
- * zeros. The dense parameters are all but the nF structure factors F[h,k,l], in the order
- * of x. An element
- * of J^T W J has the unit of the weighted squares, photons^2 for W = 1, over the units of
- * its two parameters. An element of a gradient has the unit of the weighted squares over
- * the unit of its parameter. */
+/* Results of nb_jtj() and nb_loss(). The calls add to each member that is not NULL: fill
+ * the members with zeros before the first call. The dense parameters are all free
+ * parameters except structure factors F[h,k,l]. They have the order of x.
+ *
+ * Units. The weighted squares W r^2 have the unit photons^2 if W has no unit. A gradient
+ * has this unit, divided by the unit of the parameter. An element of J^T W J has this unit,
+ * divided by the units of its two parameters. */
 typedef struct nb_normal {
     double *matrix; /* J^T W J of the dense parameters              (ndense x ndense) */
     double *diagonal; /* diagonal of J^T W J, all parameters                  (nparam) */
@@ -330,59 +361,62 @@ typedef struct nb_normal {
 } nb_normal;
 
 /*
- * Add the normal matrix J^T W J of a weighted least-squares fit, and its gradient J^T W r.
+ * Compute the normal matrix J^T W J of a weighted least-squares fit, and the gradient J^T W
+ * r of this fit.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight for each pixel, float32 or float64; NULL: 1
  *                                                                  (nslow x nfast)
  *   residual  [in]      r = image - data in photons, float32 or float64; NULL: no gradient
  *                                                                  (nslow x nfast)
- *   out       [in,out]  the call adds to its members that are not NULL
+ *   out       [in,out]  the call adds to the members of out that are not NULL
  *
- * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread
- * each call allocates images in double and frees them at its end: ndense + 4 images of the
- * size of the ROI, and 4 of the size of the detector. Strategy, precision and device are as
+ * The call adds up the matrix tile by tile, and stores no Jacobian. With a point spread it
+ * allocates images in double, and frees them at its end: ndense + 4 images of the size of
+ * the ROI, and 4 images of the size of the detector. Strategy, precision and device are as
  * in nb_jvp().
  *
- * A device computes a normal matrix under three conditions; else the host computes it.
+ * A device computes a normal matrix under these conditions. Otherwise the host computes it.
  *
- *   - There are at most 32 free parameters, all of them dense.
+ *   - At most 32 parameters are free, and all of them are dense.
  *   - default_f is not free, or no reflections are listed.
- *   - At most 4 of the free parameters (8 in float) rotate some orientations more than
- *     others, or change weights of orientations. These parameters are phi0, osc, spindle,
- *     mosaic spread and domain weights; with an anisotropic spread also cell and misset.
+ *   - At most 4 free parameters (8 in float) are of this kind: phi0, osc, spindle, mosaic
+ *     spread, domain weights. With an anisotropic spread cell and misset are of this kind
+ *     too. Parameters of this kind rotate some orientations more than others, or change the
+ *     weights of orientations.
  *
- * weight and residual may lie on this device; they must then be dense.
+ * weight and residual may lie on this device. They must then be dense.
  *
- * Errors, besides the common ones: NB_ERR_ARGUMENT (no parameter is free, or a gradient is
- * wanted without a residual), NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector, or
- * an array on a device while the host computes). After an error nothing has been added.
+ * Further errors: NB_ERR_ARGUMENT (no parameter is free, or out->gradient is not NULL
+ * without a residual), NB_ERR_UNSUPPORTED (the scene has NB_QUIRK_CURVED and a curved
+ * detector, or an array lies on a device while the host computes). After an error the call
+ * has added nothing.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);
 
 /*
- * The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I
- * are the computed photons, y the observed photons and w the weight of the pixel.
+ * The loss L of one pixel, and its curvature (in the approximation of Gauss and Newton). I
+ * are the computed photons, y the observed photons, and w the weight of the pixel.
  *
- * In NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y.
- * For negative y, v_y is v at I = 0 instead. If v_y comes out as 0, it is set to 1.
+ * NB_LOSS_READOUT has the variance v = I/gain + sigma_readout^2. v_y is v at I = y. If y is
+ * negative, v_y is v at I = 0 instead. If v_y would be 0, it is 1.
  *
- * NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson
- * distribution and of a normal distribution with variance v, less their values at I = y:
- * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where
- * I = y. NB_LOSS_POISSON is never below 0 for y >= 0, with y log(y) = 0 at y = 0.
- * NB_LOSS_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2), because
- * log(v) falls with I.
+ * NB_LOSS_POISSON is the negative log-likelihood of a Poisson distribution, minus its value
+ * at I = y. NB_LOSS_READOUT is the same for a normal distribution of variance v. Both are
+ * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3), and 0 at I = y.
+ * NB_LOSS_POISSON is never negative for y >= 0; at y = 0 the term y log(y) is 0.
+ * NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about -1/(8 v gain^2),
+ * because log(v) falls with I.
  *
  * NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
- * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY the pull of a pixel falls
- * again beyond delta, so that a hot pixel counts for nothing. The curvature of both is the
- * weight of reweighted least squares, |slope/(I - y)|: it is positive where the second
- * derivative is not.
+ * Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY a pixel whose |I - y| is far
+ * beyond delta has hardly any slope, so a hot pixel has no effect. The curvature of both
+ * losses is the weight of reweighted least squares, |slope/(I - y)|. This curvature is
+ * positive, even where the second derivative is negative.
  *
- * A pixel with y >= saturation held at least that many photons. Up to I = saturation it has
- * the loss for y = saturation; for larger I its loss is 0.
+ * A pixel with y >= saturation was full: it held at least that many photons. Up to I =
+ * saturation, its loss is the loss for y = saturation. For larger I its loss is 0.
  */
 enum nb_loss_kind {
     NB_LOSS_GAUSS, /* L = w (I - y)^2/2; curvature w */
@@ -396,33 +430,39 @@ enum nb_loss_kind {
 };
 
 /*
- * A background that nb_loss() fits at every x: it adds to the image the background with the
- * smallest loss. The background is no parameter, and the loss stays a function of x alone
- * (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
+ * A background that nb_loss() fits at every x. nb_loss() adds to the image the background
+ * with the smallest loss. The background is not part of x, so the loss is still a function
+ * of x alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
  * docs/theory.md, 15).
  *
- *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box. It adds
- *              a + b (f - f0) + c (s - s0) photons to pixel (s, f), with (s0, f0) the
- *              middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel
- *              of several boxes belongs to the first of them
+ *   NB_BACKGROUND_PLANES  a plane in each box of nb_detector.box. The plane adds
+ *              a + b (f - f0) + c (s - s0) photons to pixel (s, f). (s0, f0) is the middle
+ *              of the box: (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. If boxes
+ *              overlap, a pixel belongs to the first box that holds it
  *
- * NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative
- * in their box. If the loss alone would make a plane negative in a part of the box, the
- * fitted plane is 0 in a corner, along an edge or everywhere. With every other loss a plane
- * may have any sign.
+ * Sign. NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere
+ * negative in the box. If a plane without this limit would be negative in a part of the
+ * box, the fitted plane is 0 in a corner, along an edge or everywhere. With all other
+ * losses a plane may have any sign.
  *
- * For NB_LOSS_READOUT the search begins at a plane of least squares, goes downhill and
- * takes the first minimum. This is the only minimum if no pixel is saturated and all pixels
- * have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex. NB_LOSS_CAUCHY
- * may have several minima. Two searches each find one, and the lower one counts. The first
- * search lowers delta step by step, from the spread of the data. The second begins at the
- * plane of NB_LOSS_HUBER.
+ * Minima. For NB_LOSS_READOUT the search begins at the plane of least squares, goes
+ * downhill and takes the first minimum. If no pixel is saturated, and if all pixels have 2
+ * (y + gain sigma_readout^2)^2 > v, the loss is convex and has no other minimum.
+ * NB_LOSS_CAUCHY may have several minima. Two searches then find one minimum each, and
+ * nb_loss() takes the lower minimum. The first search lowers delta step by step, from the
+ * spread of the data. The second search begins at the plane of NB_LOSS_HUBER.
  *
- * Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. Terms that the
- * counting pixels do not determine are 0: all three if there is no such pixel; b and c for
- * a single pixel; b if the pixels lie in one column; c if they lie in one row or along
- * another line. Saturated pixels do not decide on the slopes. If all pixels are saturated,
- * a is as large as they demand, and the loss of the box is 0.
+ * Pixels. Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. If the
+ * counting pixels do not determine a term, the term is 0:
+ *
+ *   no counting pixel                  a, b and c are 0
+ *   one counting pixel                 b and c are 0
+ *   pixels in one column               b is 0
+ *   pixels in one row, or on another   c is 0
+ *   line
+ *
+ * Saturated pixels have no effect on b and c. If all pixels are saturated, a is so large
+ * that the loss of the box is 0.
  */
 enum nb_background_kind { NB_BACKGROUND_PLANES = 1 };
 
@@ -430,88 +470,97 @@ typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
     const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
-    double sigma_readout; /* standard deviation of readout noise, photons */
-    double gain; /* factor of NB_LOSS_READOUT; 0: 1 */
+    double sigma_readout; /* standard deviation of the read-out noise, photons */
+    double gain; /* in the variance of NB_LOSS_READOUT; 0: 1 */
     double delta; /* limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1 */
-    double saturation; /* photons; 0: none */
-    int background; /* 0: none; or NB_BACKGROUND_PLANES */
+    double saturation; /* photons of a full pixel; 0: no pixel is full */
+    int background; /* NB_BACKGROUND_PLANES; 0: no background */
 } nb_target;
 
 /*
- * value = sum of L over the rendered pixels, with its gradient and normal matrix.
+ * value = sum of L over the rendered pixels: compute a loss, with its gradient and normal
+ * matrix.
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   target  [in]      the observed photons and the loss
  *   value   [out]     the loss
- *   out     [in,out]  NULL: the value alone. Else the call adds to its members that are
- *                     not NULL: dL/dx to the gradient; J^T W J to matrix, diagonal and
- *                     coupling, with W = curvature of L, which is never negative
+ *   out     [in,out]  NULL: compute only the value. Otherwise the call adds to the members
+ *                     of out that are not NULL: dL/dx to gradient; J^T W J to matrix,
+ *                     diagonal and coupling. W is the curvature of L, which is never
+ *                     negative
  *
- * Value and gradient take one pass over the samples; NB_STRATEGY_SPOTS takes one for the
- * image and one for its adjoint. A device computes gradients as in nb_vjp(), normal
- * matrices as in nb_jtj(), and the value alone wherever it computes images. observed and
- * weight may lie on this device; they must then be dense.
+ * Value and gradient together take one pass over the samples. NB_STRATEGY_SPOTS takes two
+ * passes: one for the image and one for the gradient. A device computes gradients as in
+ * nb_vjp(), and normal matrices as in nb_jtj(). It computes the value alone for every scene
+ * whose images it computes. observed and weight may lie on this device. They must then be
+ * dense.
  *
- * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is taken
- * at fixed planes. With J_P the derivatives by the planes, the matrix is
- * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. The inverse of this matrix gives the
- * errors of x if the planes are free too. Where a plane is 0, J_P keeps it 0.
+ * Planes. With planes P of background, the loss is L(x) = min over P of the loss of I(x) +
+ * P. The gradient is the gradient at fixed planes. J_P are the derivatives of the pixels by
+ * the planes. The matrix is J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. Its inverse
+ * gives the errors of x for free planes. Where a plane is 0, J_P contains only changes that
+ * keep it 0.
  *
  * With planes the call first computes the image. So NB_STRATEGY_SPOTS makes one pass more
  * for a matrix. NB_STRATEGY_LANES makes one pass more for a gradient or a matrix.
  *
- * Errors, in place of the common ones where they differ:
- *   NB_ERR_ARGUMENT     target, observed or value is NULL; an unknown kind or background; a
- *                       negative sigma_readout, gain, delta or saturation; an observed
- *                       number or an x that is not a number; no free parameter while `out`
- *                       is given.
- *                       Planes without boxes; planes with a negative weight; planes of
- *                       NB_LOSS_READOUT without sigma_readout; planes of NB_LOSS_POISSON
- *                       with a negative observed number.
- *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector while `out` is given; an
- *                       array on a device while the host computes.
- *   NB_ERR_DOMAIN       with *value = INFINITY, so that a line search can step back: x is
- *                       outside its bounds; x makes the cell flat or the scene impossible;
- *                       the loss is infinite (photons observed where NB_LOSS_POISSON
- *                       expects none, or a pixel without variance).
- * After an error nothing has been added.
+ * Errors that differ from the common errors:
+ *   NB_ERR_ARGUMENT     target, observed or value is NULL; the kind or the background is
+ *                       unknown; sigma_readout, gain, delta or saturation is negative; an
+ *                       observed photon number or an x is NaN; or `out` is given and no
+ *                       parameter is free.
+ *                       For planes: there are no boxes; a weight is negative;
+ *                       NB_LOSS_READOUT has no sigma_readout; or an observed number is
+ *                       negative with NB_LOSS_POISSON.
+ *   NB_ERR_UNSUPPORTED  `out` is given, and the scene has NB_QUIRK_CURVED and a curved
+ *                       detector; or an array lies on a device while the host computes.
+ *   NB_ERR_DOMAIN       x is outside its bounds; x makes the cell flat or the scene
+ *                       impossible; or the loss is infinite, because NB_LOSS_POISSON
+ *                       expects no photons in a pixel that has observed some, or because a
+ *                       pixel has no variance. *value is then INFINITY, so that a line
+ *                       search can take a shorter step.
+ * After an error the call has added nothing.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);
 
 /*
- * The planes of background at which nb_loss() has its value.
+ * Compute the planes of background that nb_loss() fits at x.
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
  *   target  [in]   as for nb_loss(), with background NB_BACKGROUND_PLANES
- *   planes  [out]  a in photons, b and c in photons/pixel, for each box in the order of
+ *   planes  [out]  a in photons, b and c in photons/pixel, for each of the nbox boxes in
  *                  nb_detector.box                                 (nbox x 3)
  *
- * Errors: as nb_loss(); NB_ERR_ARGUMENT also if planes is NULL or the target has no planes.
- * After an error planes is not changed.
+ * Errors: the errors of nb_loss(); also NB_ERR_ARGUMENT if planes is NULL or the target has
+ * no planes. After an error planes is not changed.
  */
 NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                            double *planes);
 
 /*
- * Run a simulator's work on its CUDA device in a stream of the caller. Work queued in the
- * stream before a call ends before the call reads or writes an array, and work queued after
- * the call sees its results. A call still returns only when its results are complete.
+ * Let a simulator work on its CUDA device in a stream of the caller. A call first waits for
+ * the work that you queued in the stream before the call. Work that you queue after the
+ * call sees the results of the call. A call still returns only when its results are
+ * complete.
  *
- *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
- *                      of CUDA's runtime; or NB_STREAM_LEGACY or NB_STREAM_PER_THREAD, its
- *                      default streams. NULL: a stream of the library, which is also used
- *                      before the first call. It does not wait for other streams
+ *   cuda_stream  [in]  a CUstream (cudaStream_t) of the device's primary context, which is
+ *                      the context of the CUDA runtime; or a default stream of this
+ *                      context: NB_STREAM_LEGACY or NB_STREAM_PER_THREAD. NULL: a stream of
+ *                      the library, which does not wait for other streams. The library also
+ *                      uses this stream if you never call this function
  *
- * Other libraries call the legacy default stream 0. In PyTorch
- * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen. Here 0 is
- * NULL, the stream of the library, which does not wait for the work of PyTorch. So pass
- * NB_STREAM_LEGACY in place of 0. JAX gives a custom call its stream: pass it on unchanged.
+ * PyTorch. Other libraries call the legacy default stream 0. In PyTorch
+ * torch.cuda.current_stream().cuda_stream is 0, unless you chose another stream. But here 0
+ * is NULL, the stream of the library, which does not wait for the work of PyTorch. So pass
+ * NB_STREAM_LEGACY in place of 0.
  *
- * The caller keeps the stream alive while the simulator uses it. This call refuses a stream
- * that is being captured into a graph. Later calls refuse it too if a capture has begun
- * meanwhile, because they wait for their results. A simulator that computes on the host
- * accepts any stream and does not use it.
+ * JAX gives a stream to each custom call. Pass this stream on unchanged.
+ *
+ * Keep the stream alive while the simulator uses it. The function refuses a stream that is
+ * being captured into a graph. If a capture begins later, later calls refuse the stream,
+ * because they have to wait for their results. A simulator that computes on the host
+ * accepts any stream, and does not use it.
  *
  * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
  * being captured; the previous stream then stays in use), NB_ERR_DEVICE.

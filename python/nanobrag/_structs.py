@@ -264,43 +264,44 @@ class Smooth(IntFlag):
 
 
 class Precision(IntEnum):
-    """Precision of the arithmetic in the loops over pixels; everything before them is in double.
-    With NB_PRECISION_SINGLE a tile stores the Miller indices of its middle in double, so that
-    only their change across the tile is rounded (docs/theory.md, 13)."""
+    """Precision of the loops over pixels. All other arithmetic is in double. In single precision a
+    tile (32 x 8 pixels) keeps the Miller indices of its middle in double. So only the change of
+    the indices across the tile is rounded (docs/theory.md, 13)."""
 
     DOUBLE = 0
     SINGLE = 1
 
 
 class Strategy(IntEnum):
-    """How the sum over samples is evaluated (docs/theory.md, 13)."""
+    """How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one sub-
+    pixel with one sensor layer, source, phi step and mosaic domain."""
 
     AUTO = 0
-    """SPOTS if the crystal is gauss, gauss_star or tophat, its spots fill less than a third of reciprocal space, and finding them is estimated to cost less than LANES. Otherwise LANES, also for an x with more reflections than can be listed"""
+    """SPOTS if three conditions hold: the crystal is gauss, gauss_star or tophat; its spots fill less than a third of reciprocal space; and the estimated cost is lower than with LANES. Otherwise LANES. Also LANES at an x with too many reflections to list"""
     REFERENCE = 1
-    """one pixel after the other, in double; tests compare LANES and SPOTS with it"""
+    """one pixel after the other, in double; the tests compare LANES and SPOTS with it"""
     LANES = 2
-    """every sample, with SIMD lanes over pixels"""
+    """all samples; SIMD instructions compute several pixels at once"""
     SPOTS = 3
-    """only the samples near enough to a reflection to change the image by more than the tolerance"""
+    """only samples near a reflection; all other samples together change a pixel by less than the tolerance"""
 
 
 class LossKind(IntEnum):
-    """The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I are
-    the computed photons, y the observed photons and w the weight of the pixel. In
-    NB_LOSS_READOUT the variance is v = I/gain + sigma_readout^2, and v_y is v at I = y. For
-    negative y, v_y is v at I = 0 instead. If v_y comes out as 0, it is set to 1.
-    NB_LOSS_POISSON and NB_LOSS_READOUT are negative log-likelihoods of the Poisson distribution
-    and of a normal distribution with variance v, less their values at I = y: half a deviance
-    (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where I = y.
-    NB_LOSS_POISSON is never below 0 for y >= 0, with y log(y) = 0 at y = 0. NB_LOSS_READOUT
-    falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2), because log(v) falls with
-    I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist. 35, 1964, 73), NB_LOSS_CAUCHY by Holland &
-    Welsch (Commun. Statist. A6, 1977, 813). With NB_LOSS_CAUCHY the pull of a pixel falls again
-    beyond delta, so that a hot pixel counts for nothing. The curvature of both is the weight of
-    reweighted least squares, |slope/(I - y)|: it is positive where the second derivative is
-    not. A pixel with y >= saturation held at least that many photons. Up to I = saturation it
-    has the loss for y = saturation; for larger I its loss is 0."""
+    """The loss L of one pixel, and its curvature (in the approximation of Gauss and Newton). I are
+    the computed photons, y the observed photons, and w the weight of the pixel. NB_LOSS_READOUT
+    has the variance v = I/gain + sigma_readout^2. v_y is v at I = y. If y is negative, v_y is v
+    at I = 0 instead. If v_y would be 0, it is 1. NB_LOSS_POISSON is the negative log-likelihood
+    of a Poisson distribution, minus its value at I = y. NB_LOSS_READOUT is the same for a
+    normal distribution of variance v. Both are half a deviance (McCullagh & Nelder, Generalized
+    Linear Models, 2.3), and 0 at I = y. NB_LOSS_POISSON is never negative for y >= 0; at y = 0
+    the term y log(y) is 0. NB_LOSS_READOUT is slightly negative near I = y - 1/(2 gain), about
+    -1/(8 v gain^2), because log(v) falls with I. NB_LOSS_HUBER is by Huber (Ann. Math. Statist.
+    35, 1964, 73), NB_LOSS_CAUCHY by Holland & Welsch (Commun. Statist. A6, 1977, 813). With
+    NB_LOSS_CAUCHY a pixel whose |I - y| is far beyond delta has hardly any slope, so a hot
+    pixel has no effect. The curvature of both losses is the weight of reweighted least squares,
+    |slope/(I - y)|. This curvature is positive, even where the second derivative is negative. A
+    pixel with y >= saturation was full: it held at least that many photons. Up to I =
+    saturation, its loss is the loss for y = saturation. For larger I its loss is 0."""
 
     GAUSS = 0
     """L = w (I - y)^2/2; curvature w"""
@@ -315,25 +316,26 @@ class LossKind(IntEnum):
 
 
 class BackgroundKind(IntEnum):
-    """A background that nb_loss() fits at every x: it adds to the image the background with the
-    smallest loss. The background is no parameter, and the loss stays a function of x alone
-    (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md,
-    15). NB_BACKGROUND_PLANES a plane in each box of nb_detector.box. It adds a + b (f - f0) + c
-    (s - s0) photons to pixel (s, f), with (s0, f0) the middle of the box, (slow0 + slow1 - 1)/2
-    and (fast0 + fast1 - 1)/2. A pixel of several boxes belongs to the first of them
-    NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their planes are nowhere negative in
-    their box. If the loss alone would make a plane negative in a part of the box, the fitted
-    plane is 0 in a corner, along an edge or everywhere. With every other loss a plane may have
-    any sign. For NB_LOSS_READOUT the search begins at a plane of least squares, goes downhill
-    and takes the first minimum. This is the only minimum if no pixel is saturated and all
-    pixels have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
-    NB_LOSS_CAUCHY may have several minima. Two searches each find one, and the lower one
-    counts. The first search lowers delta step by step, from the spread of the data. The second
-    begins at the plane of NB_LOSS_HUBER. Masked pixels, pixels outside the ROI and pixels of
-    weight 0 do not count. Terms that the counting pixels do not determine are 0: all three if
-    there is no such pixel; b and c for a single pixel; b if the pixels lie in one column; c if
-    they lie in one row or along another line. Saturated pixels do not decide on the slopes. If
-    all pixels are saturated, a is as large as they demand, and the loss of the box is 0."""
+    """A background that nb_loss() fits at every x. nb_loss() adds to the image the background with
+    the smallest loss. The background is not part of x, so the loss is still a function of x
+    alone (variable projection: Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413;
+    docs/theory.md, 15). NB_BACKGROUND_PLANES a plane in each box of nb_detector.box. The plane
+    adds a + b (f - f0) + c (s - s0) photons to pixel (s, f). (s0, f0) is the middle of the box:
+    (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. If boxes overlap, a pixel belongs to the
+    first box that holds it Sign. NB_LOSS_POISSON and NB_LOSS_READOUT count photons, so their
+    planes are nowhere negative in the box. If a plane without this limit would be negative in a
+    part of the box, the fitted plane is 0 in a corner, along an edge or everywhere. With all
+    other losses a plane may have any sign. Minima. For NB_LOSS_READOUT the search begins at the
+    plane of least squares, goes downhill and takes the first minimum. If no pixel is saturated,
+    and if all pixels have 2 (y + gain sigma_readout^2)^2 > v, the loss is convex and has no
+    other minimum. NB_LOSS_CAUCHY may have several minima. Two searches then find one minimum
+    each, and nb_loss() takes the lower minimum. The first search lowers delta step by step,
+    from the spread of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels.
+    Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. If the counting
+    pixels do not determine a term, the term is 0: no counting pixel a, b and c are 0 one
+    counting pixel b and c are 0 pixels in one column b is 0 pixels in one row, or on another c
+    is 0 line Saturated pixels have no effect on b and c. If all pixels are saturated, a is so
+    large that the loss of the box is 0."""
 
     PLANES = 1
 
@@ -1078,10 +1080,11 @@ class SceneMembers(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Options(Struct):
-    """The bits of an image depend on precision, strategy, tolerance, instruction set and device,
-    not on the number of threads. ROI and mask matter too: they decide which pixel is the peak
-    and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS gives 0 for a pixel below
-    1e-300 of the most that the crystal can scatter.
+    """The bits of an image depend on precision, strategy, tolerance, instruction set and device.
+    They do not depend on the number of threads. ROI and mask have an effect too: they decide
+    which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS
+    gives 0 for a pixel that is below 1e-300 of the most photons that the crystal can scatter
+    into a pixel.
 
     Attributes:
         precision:
@@ -1089,11 +1092,11 @@ class Options(Struct):
         strategy:
             enum nb_strategy
         tolerance:
-            Allowed error of a pixel, as a fraction of the brightest rendered pixel before a
-            point spread; 0: 1e-10, and 1e-5 in single precision. Pixels outside the ROI and
-            masked pixels may have larger errors. NB_STRATEGY_SPOTS drops at most this from a
-            pixel. In single precision a tile that would be rounded by more is divided. If this
-            is not enough, the tile is computed in double.
+            Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
+            point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
+            and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
+            error. If single precision would round a tile by more, the tile is divided. If the
+            parts are still rounded by more, they are computed in double.
     """
 
     _c = "nb_options"
@@ -1114,15 +1117,15 @@ class Target(Struct):
         weight:
             w, float32 or float64; NULL: 1 [nslow x nfast]
         sigma_readout:
-            standard deviation of readout noise, photons
+            standard deviation of the read-out noise, photons
         gain:
-            factor of NB_LOSS_READOUT; 0: 1
+            in the variance of NB_LOSS_READOUT; 0: 1
         delta:
             limit of NB_LOSS_HUBER, width of NB_LOSS_CAUCHY, photons; 0: 1
         saturation:
-            photons; 0: none
+            photons of a full pixel; 0: no pixel is full
         background:
-            0: none; or NB_BACKGROUND_PLANES
+            NB_BACKGROUND_PLANES; 0: no background
     """
 
     _c = "nb_target"
