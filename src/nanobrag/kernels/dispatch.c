@@ -1,6 +1,6 @@
 /*
- * dispatch.c - which instruction set runs: the best the machine has, or the one that
- * NANOBRAG_ISA names. SPDX-License-Identifier: MIT
+ * dispatch.c - chooses the instruction set of the kernels: the best that the machine has,
+ * or the one that NANOBRAG_ISA names. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -63,8 +63,8 @@ TABLES(v4);
 #define NAME_V4
 #endif
 
-/* Each function tests the features of one x86-64 level that the loops use. Not every
- * compiler knows the names of the levels themselves. */
+/* Each function tests the features of one x86-64 level that the kernels use. It names the
+ * features, because not every compiler knows the names of the levels. */
 static int has_v2(void)
 {
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");

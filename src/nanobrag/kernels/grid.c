@@ -117,7 +117,9 @@ int grid_is_empty(const struct job *job)
 
 static double largest_of(int n, const double *values)
 {
-    enum { CHAINS = 4 }; /* chains of maxima; a maximum waits for the last of its chain */
+    enum {
+        CHAINS = 4
+    }; /* independent chains; in a chain each maximum waits for the last */
     double largest[CHAINS] = {0};
     int i = 0;
 
@@ -161,7 +163,7 @@ double grid_sum(const struct tile *tile, const double *values)
     return sum;
 }
 
-/* Returns the photons of a tile from pixel 0 of row r on. */
+/* Returns the place in the photons of the first pixel of row r of a tile. */
 static double *row_of(const struct job *job, const struct tile *tile, int r)
 {
     const struct window *w = job->window;
@@ -188,7 +190,8 @@ void grid_read(const struct job *job, const struct tile *tile, double *values)
     }
 }
 
-/* Returns how many pixels of a tile, along one axis, have a place in the photons. */
+/* Returns how many of the `size` pixels of a tile along one axis, from pixel `first` on,
+ * have a place in the photons; `end` is the size of the image along this axis. */
 static int places(const struct job *job, int first, int size, int end)
 {
     return job->packed || end - first > size ? size : end - first;

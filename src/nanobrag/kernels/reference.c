@@ -1,7 +1,7 @@
 /*
  * reference.c - the photons and their derivatives in double, one pixel after the other.
- * All other kernels are tested against this one; NB_STRATEGY_REFERENCE and gradcheck select
- * it, and derivatives use it where the lanes cannot compute them. It is compiled without
+ * All other kernels are tested against this one. NB_STRATEGY_REFERENCE and nb_gradcheck()
+ * select it, and so do derivatives that the lanes cannot compute. It is compiled without
  * contraction.
  *
  * SPDX-License-Identifier: MIT
@@ -15,7 +15,7 @@
 #include "physics/pixel.h"
 #include "physics/pixel_vjp.h"
 
-/* Returns the number of evaluations of a pixel. */
+/* Returns the number of samples of a pixel. */
 static double evaluations(const struct phys_frame *frame)
 {
     return (double)frame->oversample * frame->oversample * frame->nlayers * frame->nsource
@@ -24,7 +24,7 @@ static double evaluations(const struct phys_frame *frame)
 
 /* A rendered pixel. */
 struct place {
-    int s, f, inside; /* 1: inside the image; 1 for the pixels of a window */
+    int s, f, inside; /* slow and fast index; 1 if inside the image, as in a window */
 };
 
 static struct place place_of(const struct phys_frame *frame, const struct tile *tile,
@@ -39,7 +39,7 @@ static struct place place_of(const struct phys_frame *frame, const struct tile *
     return p;
 }
 
-/* `progress` may be NULL. */
+/* Computes the photons of a tile. `progress` may be NULL. */
 static inline void run(struct phys_spec spec, struct progress *progress,
                        const struct phys_frame *frame, const struct tile *tile,
                        double *photons)
@@ -86,8 +86,8 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-/* Moves a pixel's derivatives by the structure factors from bar->f to their columns, and
- * sets them to 0. */
+/* Moves the derivatives of pixel i by the structure factors from bar->f to their columns,
+ * and sets them to 0 in bar->f. */
 static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
                           struct columns *columns)
 {
@@ -104,7 +104,7 @@ static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
     touched->n = 0;
 }
 
-/* Computes the Jacobian of a tile. The row of a pixel is the cotangent of the frame
+/* Computes the Jacobian of a tile. For each pixel the cotangent of the frame is computed
  * for photons_bar = 1; its inner product with each tangent is the derivative. */
 static inline void jacobian(struct phys_spec spec, const struct job *job,
                             const struct tile *tile, const struct tangents *along,

@@ -1,8 +1,8 @@
 /*
  * tiles.c - the loop over the tiles of an image, which threads share. One thread computes a
- * whole pixel, so the bits do not depend on the number of threads. When rounding in float
- * would exceed the tolerance, a tile is divided, and if that is not enough it is computed
- * in double.
+ * whole pixel, so the bits do not depend on the number of threads. If rounding in float
+ * would exceed the tolerance, a tile is divided; if that is not enough, it is computed in
+ * double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,7 +35,7 @@ int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
     return TILE_IN_DOUBLE;
 }
 
-/* Computes the photons of one tile and returns its brightest pixel. */
+/* Computes the photons of one tile and returns its brightest pixel, photons. */
 static double compute_tile(struct progress *progress, const struct kernel_set *kernels,
                            const struct job *image, const struct rounding *rounding,
                            const struct tile *tile)
@@ -110,7 +110,7 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
     return sum;
 }
 
-/* Computes all tiles of a job and the brightest pixel of the image. */
+/* Computes the photons of all tiles of a job; *brightest becomes the brightest pixel. */
 static nb_status compute_tiles(const struct kernel_set *kernels, const struct job *job,
                                struct progress *progress, double *brightest)
 {

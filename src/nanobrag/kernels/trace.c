@@ -3,7 +3,7 @@
 
 #include "physics/pixel.h"
 
-/* Returns F_latt with its sign, which the kernels do not need because they square it. */
+/* Returns F_latt with its sign. The kernels omit the sign, because they square F_latt. */
 static double signed_lattice(struct phys_spec spec, const struct phys_crystal *c,
                              struct phys_vec3 d, struct phys_vec3 n)
 {

@@ -9,8 +9,8 @@
 
 #include "kernels/job.h"
 
-/* Of the last sample: sin(theta)/lambda, position, indices, structure factor and lattice
- * factor. Of its pixel: factors and photons. */
+/* stol is sin(theta)/lambda, 1/A; position is in m, axes in A. The first two lines belong
+ * to the last sample of the pixel, all others to the whole pixel. */
 struct trace {
     double stol, position[3], h[3], f_cell, f_latt, axes[9];
     int hkl[3];
@@ -18,7 +18,7 @@ struct trace {
     double polarization, omega, capture, photons;
 };
 
-/* Traces the pixel (s, f). */
+/* Traces pixel (s, f): s is its slow index, f its fast one. */
 void trace_pixel(const struct phys_frame *frame, struct phys_spec spec, int s, int f,
                  struct trace *out);
 

@@ -10,7 +10,7 @@
 #include "frame.h"
 #include "phys.h"
 
-/* Returns the first of the four nodes around x, which lies inside the table. */
+/* Returns the index of the first of the four nodes around x; x lies inside the table. */
 PHYS_FN int phys_table_first(const struct phys_node *node, int n, double x)
 {
     int low = 0, high = n - 1;
@@ -26,9 +26,9 @@ PHYS_FN int phys_table_first(const struct phys_node *node, int n, double x)
     return low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
 }
 
-/* Returns the value at x of the cubic through the four nodes around it, and beyond the
- * table its end value. The n >= 4 nodes ascend. It is computed in double because it is
- * rarely needed and the intervals of a table are narrow. */
+/* Returns the value at x of the cubic through the four nodes around x, or the value of the
+ * end node beyond the table. The n >= 4 nodes ascend. The computation is in double, because
+ * the intervals of a table are narrow and the function is rarely called. */
 PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
 {
     double sum = 0;
@@ -75,13 +75,14 @@ PHYS_FN real phys_amorphous(const struct phys_frame *frame, real stol)
                         : (real)frame->amorphous_f;
 }
 
+/* Returns dF/d(stol), electron A. */
 PHYS_FN real phys_amorphous_slope(const struct phys_frame *frame, real stol)
 {
     return frame->nstol ? (real)phys_table_slope(frame->stol, frame->nstol, stol) : 0;
 }
 
-/* Returns the photons of a material of constant structure factor, divided by solid angle
- * and polarization. */
+/* Returns the photons that amorphous material of constant F gives to a pixel, without the
+ * factors of solid angle and polarization. */
 PHYS_FN double phys_amorphous_level(const struct phys_frame *frame)
 {
     double light = 0;

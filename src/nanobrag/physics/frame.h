@@ -1,6 +1,6 @@
 /*
- * frame.h - the frame: the scene as vectors and lists, which is everything that the code
- * of a pixel reads.
+ * frame.h - the frame: the scene as vectors and lists. The code of a pixel reads nothing
+ * else.
  *
  * Its numbers are in explicit double, so that translation units of either precision share
  * them; a kernel converts them to `real` at its start. Lengths of the detector are in
@@ -12,7 +12,7 @@
 #ifndef NB_PHYSICS_FRAME_H
 #define NB_PHYSICS_FRAME_H
 
-/* One incident beam. */
+/* One source: a parallel beam of one wavelength. */
 struct phys_source {
     double direction[3]; /* unit vector along which the light travels */
     double inverse_wavelength; /* 1/A */
@@ -28,23 +28,25 @@ struct phys_orientation {
 
 /* The widths of the spots of a crystal whose mosaic spread, rotation and spectrum are
  * continuous distributions (docs/theory.md, 16). Every member is a double that can change.
- * A symmetric form m of six numbers, in the order of phys_frame.metric, stands for m0 aa +
- * m1 bb + m2 cc + m3 ab + m4 ac + m5 bc. */
+ * The six numbers m of a symmetric matrix are in the order of phys_frame.metric: its
+ * product g m g is m0 gx^2 + m1 gy^2 + m2 gz^2 + m3 gx gy + m4 gx gz + m5 gy gz. */
 struct phys_broad {
-    double half_range; /* each orientation turns by this to either side, radian */
-    double spindle[3]; /* rotation vector of a phi of one radian */
-    /* covariance of the mosaic's rotation vector, radian^2/A^2: a form m as above with the
-     * matrices a a^T ... b c^T of an orientation's axes for aa ... bc */
+    double half_range; /* an orientation stands for phi within this of its own, radian */
+    double spindle[3]; /* rotation vector of the crystal for a phi of one radian */
+    /* covariance of the rotation vector of a mosaic domain, radian^2/A^2: as a matrix it is
+     * spread[0] a a^T + ... + spread[5] b c^T with the real axes a, b, c of an
+     * orientation */
     double spread[6];
-    double tail, tail_width; /* share of a second mosaic; its width over the first's */
-    double spacing; /* relative standard deviation of the spacings d */
-    double size; /* standard deviation of the crystal across a diffracted ray, m */
+    double tail,
+        tail_width; /* share of a second mosaic; its width over the width of the first */
+    double spacing; /* relative standard deviation of the lattice spacings d */
+    double size; /* standard deviation of the crystal's extent across a diffracted ray, m */
     double line; /* relative standard deviation of the energies of each source */
     double divergence[6]; /* covariance of the directions of the light: xx yy zz, and twice
                              xy xz yz; radian^2 */
 };
 
-/* A node of a table over sin(theta)/lambda. */
+/* A node of a table of F over sin(theta)/lambda. */
 struct phys_node {
     double stol, f; /* 1/A, electron */
 };
@@ -58,29 +60,29 @@ struct phys_frame {
     double layer_mu; /* step x absorption coefficient; 0: no sensor model */
     int surface; /* enum phys_surface */
     int point_pixel;
-    /* 1: the factor is evaluated at every sample, 0: once per pixel */
+    /* 1: the factor is evaluated at every sample; 0: once per pixel (pixel.h) */
     int each_omega, each_polar, each_capture;
-    int last_capture; /* nanoBragg's option: all layers have the last one's capture */
-    int dark_polar; /* nanoBragg's option: polarization 0 where no sample survives dmin */
+    int last_capture; /* nanoBragg's option: all layers have the capture of the last one */
+    int dark_polar; /* nanoBragg's option: polarization 0 if dmin removes all samples */
     /* beam */
     int nsource;
     const struct phys_source *source;
-    int polarised; /* 0: the factor is 1 */
+    int polarised; /* 0: the polarization factor is 1 */
     double kahn;
     /* crystal */
     int norientation;
     const struct phys_orientation *orientation;
     double ncells[3];
-    double peak; /* F_latt at a lattice point; not for the square shape */
+    double peak; /* F_latt at a lattice point; the square shape does not use it */
     double metric[6]; /* coefficients of rho^2: hh kk ll hk hl kl (docs/theory.md, 5) */
     double fudge;
     int continuous; /* 1: `broad` is used; orientations are not domains, but parts of phi */
     struct phys_broad broad;
     double b_factor; /* A^2 */
-    double dmin; /* A, of samples; 0: none */
-    double least_d; /* A, of whole reflections of a continuous crystal; 0: none */
+    double dmin; /* A, samples of smaller d count as 0; 0: no limit */
+    double least_d; /* A, reflections of smaller d have no continuous spot; 0: no limit */
     /* structure factors f[h][k][l] in a box that begins at hkl_min and has hkl_size
-     * indices; default_f stands behind the last */
+     * indices; the element after the last reflection is default_f */
     int hkl_min[3], hkl_size[3];
     const double *f;
     const float *f_single; /* f rounded to float; NULL unless the kernels are in float */
@@ -90,8 +92,8 @@ struct phys_frame {
     int nstol;
     const struct phys_node *stol; /* ascending */
     double amorphous_f;
-    /* photons per unit of weighted F^2; the amorphous part is computed at the pixel's
-     * centre, or (nanoBragg's option) in every sample */
+    /* photons per unit of the sum of weighted F^2; amorphous_in_samples is nanoBragg's
+     * option to compute amorphous scattering at every sample, not at the pixel's centre */
     double bragg_scale, amorphous_scale;
     int amorphous_in_samples;
 };

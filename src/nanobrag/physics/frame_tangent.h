@@ -4,9 +4,9 @@
  * cotangent, it holds dL/d(member), where L is the objective, the scalar whose gradient is
  * computed. The inner product of the two is the derivative of L along that direction.
  *
- * Orientations change in two ways. They all share the cell: axis i of each changes by the
- * sum over j of strain[3 i + j] axis j, so that the strain's cotangent is a sum over
- * samples that does not depend on the orientation. And each orientation can rotate by
+ * Orientations change in two ways. The cell is common to all: axis i of each orientation
+ * changes by the sum over j of strain[3 i + j] times axis j. So the cotangent of the strain
+ * is one sum over the samples of all orientations. Besides, each orientation can rotate by
  * itself.
  *
  * SPDX-License-Identifier: MIT
@@ -33,8 +33,8 @@ struct phys_frame_tangent {
     /* the lists come after the numbers */
     struct phys_source *source; /* changes of the sources (nsource) */
     struct phys_rotation *rotation; /* (norientation) */
-    double *f; /* structure factors as in the frame; NULL: not used */
-    struct phys_touched *touched; /* of a cotangent: places in use; or NULL */
+    double *f; /* structure factors as in the frame; NULL: not wanted */
+    struct phys_touched *touched; /* in a cotangent: the places of f in use; or NULL */
 };
 
 /* The index of each number in the array that phys_numbers() returns. */
@@ -55,7 +55,7 @@ PHYS_ASSERT(sizeof(struct phys_source) == 11 * sizeof(double)
             "every member of a source and of a rotation is a double that can change");
 PHYS_ASSERT(PHYS_NUMBERS <= 64, "a number has a bit in phys_numbers_of()");
 
-/* Where the derivative by a number comes from, as bits. */
+/* Where the derivative by a number of the frame comes from, as bits. */
 enum phys_kind {
     PHYS_PLACE = 1, /* the places of samples alone: phys_places_vjp() */
     PHYS_FACTOR = 2, /* a factor of samples or pixels (perhaps their places, too) */
@@ -66,8 +66,8 @@ enum phys_kind {
     PHYS_CRYSTAL = PHYS_STRAIN | PHYS_CELLS | PHYS_WIDTH
 };
 
-/* How many numbers the lattice factor has: for the square shape, and for all other
- * shapes. */
+/* How many numbers of the frame the lattice factor depends on: of the square shape, and of
+ * all other shapes. */
 enum phys_lattice_numbers {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_CELLS)
@@ -94,7 +94,8 @@ PHYS_FN unsigned long long phys_numbers_of(int kinds)
     return which;
 }
 
-/* The numbers that differ among the panels of a detector are the first. */
+/* The numbers that differ among the panels of a detector come first; this is their
+ * count. */
 enum { PHYS_PANEL_NUMBERS = PHYS_LAST_close_distance + 1 };
 
 /* Returns the PHYS_NUMBERS numbers of a cotangent as one array. */
@@ -138,13 +139,13 @@ PHYS_FN int phys_fixed_along(int nsource, const struct phys_frame_tangent *dot)
     return fixed | PHYS_FIXED_PIXELS;
 }
 
-/* The places of a box that are not 0, in the order of the first write to each. */
+/* The places of a cotangent's f that were written, in the order of the first write. */
 struct phys_touched {
-    int n, *place; /* (n) */
-    unsigned char *mark; /* 1 for each of these places (box) */
+    int n, *place; /* n places */
+    unsigned char *mark; /* 1 for each of these places, else 0; as long as f */
 };
 
-/* Adds `value` to f[place] and records the place. */
+/* Adds `value` to bar->f[place] and records the place. */
 PHYS_FN void phys_give_f(struct phys_frame_tangent *bar, int place, double value)
 {
     struct phys_touched *t = bar->touched;

@@ -2,9 +2,9 @@
  * lattice.h - the interference function F_latt of a small crystal: its value and its
  * derivatives by h, k and l (docs/theory.md, 5).
  *
- * Everything is computed from the distance of (h, k, l) to the nearest lattice point. For
- * a whole number of cells F_latt is periodic up to its sign, which its square does not
- * contain; for other numbers the periodic continuation is the definition.
+ * Everything is computed from the distance of (h, k, l) to the nearest lattice point. For a
+ * whole number of cells F_latt is periodic up to its sign, and only F_latt^2 is used; for
+ * other numbers the periodic continuation is the definition.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +20,7 @@
 struct phys_crystal {
     struct phys_vec3 n; /* cells along a, b, c */
     real peak, fudge;
-    real hh, kk, ll, hk, hl, kl; /* metric of rho^2 */
+    real hh, kk, ll, hk, hl, kl; /* coefficients of rho^2, phys_frame.metric */
 };
 
 PHYS_FN struct phys_crystal phys_crystal(const struct phys_frame *frame)
@@ -45,13 +45,13 @@ struct phys_sample {
     real f2, dh, dk, dl;
 };
 
-/* F_latt, for the square shape without its sign, and its derivatives by h, k and l. */
+/* F_latt and its derivatives by h, k and l. The square shape gives them up to a sign. */
 struct phys_lattice {
     real f, dh, dk, dl;
 };
 
-/* Fractions of an index below this are moved away from zero, where quotients would be
- * 0/0. The third power of pi times this number is still a normal number. */
+/* A fraction of an index below this is moved away from zero, where quotients would be 0/0.
+ * The third power of pi times this number is still a normal number. */
 #ifdef PHYS_SINGLE
 #define PHYS_OFF_ZERO 1e-13f
 #else
@@ -63,9 +63,9 @@ PHYS_FN real phys_off_zero(real x)
     return x + (fabs(x) < PHYS_OFF_ZERO ? 2 * PHYS_OFF_ZERO : 0);
 }
 
-/* One axis of the square shape: above = sin(pi n v) and below = sin(pi v), both up to
- * sign; the derivative of above/below by v, times below^2; and the derivative of above
- * by n. */
+/* One axis of the square shape for n cells at the fraction v: above = sin(pi n v) and
+ * below = sin(pi v), both up to sign; slope, the derivative of above/below by v, times
+ * below^2; and dn, the derivative of above by n. */
 struct phys_slit {
     real above, below, slope, dn;
 };
@@ -90,7 +90,7 @@ PHYS_FN struct phys_slit phys_slit(real v, real n)
     s.above = t * over_t;
     s.below = v * over_v;
     s.slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
-    s.slope = n == 1 ? 0 : s.slope; /* exactly 0 */
+    s.slope = n == 1 ? 0 : s.slope; /* above = below, without rounding */
     s.dn = v * (over_t - bent_t);
     return s;
 }
@@ -123,8 +123,8 @@ PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct ph
     return r;
 }
 
-/* Returns F_latt of the square shape from the magnitudes of d, because the kernels of an
- * image do not need its signs. */
+/* Returns F_latt of the square shape. F_latt is even in d and computed from |d|; only the
+ * derivatives take the signs of d, and the kernels of an image do not use these. */
 PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phys_vec3 d)
 {
     const struct phys_slit a = phys_slit(fabs(d.x) + PHYS_OFF_ZERO, c->n.x);
@@ -177,7 +177,7 @@ PHYS_FN struct phys_dual phys_sphere(real u)
     return r;
 }
 
-/* Returns F_latt over its peak as a function of u = fudge rho^2. */
+/* Returns F_latt over its peak, for the shapes that depend on u = fudge rho^2 alone. */
 PHYS_FN struct phys_dual phys_profile(int shape, real u)
 {
     struct phys_dual r;

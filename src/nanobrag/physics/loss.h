@@ -1,8 +1,8 @@
 /*
  * loss.h - the loss of a pixel and its first and second derivative by the photons, for
- * the host and the kernels of a device. The formulas are documented in
- * <nanobrag/simulator.h>. They are computed in double, because a loss is summed over all
- * pixels, and without a call, so that loops over pixels can be vectorised.
+ * the host and for the kernels of a device. <nanobrag/simulator.h> documents the formulas.
+ * They are computed in double, because a loss is summed over all pixels, and without a
+ * call of the mathematical library, so that loops over pixels can be vectorised.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,21 +24,21 @@ enum phys_loss_kind {
 struct phys_loss_model {
     int kind; /* enum phys_loss_kind */
     double sigma_readout, gain, delta;
-    double saturation; /* infinite where none was given */
+    double saturation; /* photons; infinite if the target gives none */
 };
 
 struct phys_loss {
     double value, slope, curvature;
 };
 
-/* Fewer computed photons count as none, so that an inverse stays in the range of double
- * when photons and derivatives are multiplied with it. */
+/* Computed photons below this count as 0. So one over the photons, and its products with
+ * photons and derivatives, stay in the range of double. */
 #define PHYS_FAINTEST 0x1p-900
 #define PHYS_LN2      0.69314718055994530942
 #define PHYS_INFINITY phys_from_bits(0x7ff0000000000000ULL)
 
-/* Returns ln x, -infinity where x is not greater than 0. A subnormal x is scaled up
- * first. */
+/* Returns ln x, or -infinity if x is not greater than 0. A subnormal x is scaled up
+ * first, because phys_precise_log() needs a normal number. */
 PHYS_FN double phys_loss_log(double x)
 {
     const int small = x < 0x1p-1000;
@@ -49,11 +49,11 @@ PHYS_FN double phys_loss_log(double x)
 }
 
 /* Returns the Poisson loss, half a deviance. Near the observed photons it is a small
- * difference; to keep its digits there, the logarithm is computed as ln(1 + t) of the
- * relative difference t, corrected for the part of t that the sum 1 + t lost. The loss is
- * infinite if photons were observed but none are computed. The curvature 1/I is then set to
- * 0: in a normal matrix it multiplies the square of a derivative of I, which goes to 0
- * faster than I. */
+ * difference of large terms. To keep its digits there, the logarithm is computed as ln(1 +
+ * t) of the relative difference t, and corrected for the part of t that the sum 1 + t
+ * loses. The loss is infinite if photons were observed but none are computed. The curvature
+ * 1/I is then set to 0: a normal matrix multiplies it by the square of a derivative of I,
+ * which goes to 0 faster than I. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
     const int some = fabs(photons) >= PHYS_FAINTEST;
@@ -69,8 +69,8 @@ PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
     return r;
 }
 
-/* Returns the loss of a normal distribution of variance photons/gain + sigma^2, less its
- * value at the observed photons, if these have a variance. */
+/* Returns minus the log-likelihood of a normal distribution of variance photons/gain +
+ * sigma^2, less its value at the observed photons if their variance is not 0. */
 PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double photons,
                                            double observed)
 {
@@ -86,9 +86,9 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
     return r;
 }
 
-/* Least squares would have the same slope with a certain weight; this weight is the
- * curvature. The second derivative is 0 beyond delta, so a fit from far away would get no
- * step from it. */
+/* Returns Huber's loss of off = photons - observed. The curvature is not the second
+ * derivative, which is 0 beyond delta and would give a fit from far away no step. It is a
+ * weight: with it, least squares would have the same slope. */
 PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 {
     const int inside = fabs(off) < delta;
@@ -100,20 +100,22 @@ PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
     return r;
 }
 
+/* Returns Cauchy's loss of off = photons - observed; the curvature is chosen as in
+ * phys_loss_huber(). */
 PHYS_FN struct phys_loss phys_loss_cauchy(double delta, double off)
 {
     const double t = off / delta, u = t * t, sum = 1 + u;
     struct phys_loss r;
 
-    /* ln(1 + u), corrected for the part of a small u that the sum lost */
+    /* ln(1 + u), corrected for the part of a small u that the sum 1 + u loses */
     r.value = delta * delta / 2 * (phys_loss_log(sum) - ((sum - 1) - u) / sum);
     r.slope = off / sum;
     r.curvature = 1 / sum;
     return r;
 }
 
-/* Returns the loss of a pixel. All three members are 0 if the weight is 0, or if the pixel
- * was observed saturated and the photons exceed the saturation. */
+/* Returns the loss of a pixel, times `weight`. All three members are 0 if the weight is 0,
+ * or if the pixel was observed saturated and the photons exceed the saturation. */
 PHYS_FN struct phys_loss phys_loss(struct phys_loss_model model, double photons,
                                    double observed, double weight)
 {

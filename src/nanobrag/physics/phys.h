@@ -1,15 +1,15 @@
 /*
- * phys.h - the subset of C and CUDA C++ that every file of physics/ uses.
+ * phys.h - the types and macros of physics/, and the dialect of its files.
  *
- * One text is compiled in four ways: C11 for the reference and for the SIMD lanes, CUDA
- * C++ by nvcc, and NVRTC. They share static functions, plain structs passed by value,
- * `real`, and math names without a suffix, which each compiler resolves by the type of
- * the argument. Only floor, ceil, rint, fabs, copysign and sqrt are used: they are single
- * instructions, where other functions would prevent the vectorisation of a loop.
+ * The same text is compiled in four ways: as C11 for the reference kernel and for the SIMD
+ * lanes, as CUDA C++ by nvcc and by NVRTC. So it uses only static functions, plain structs
+ * passed by value, `real`, and mathematical functions without a suffix, which each compiler
+ * resolves by the type of the argument. These are floor, ceil, rint, fabs, copysign and
+ * sqrt: they are single instructions, and a call would prevent the vectorisation of a loop.
  *
  * `real` is double, or float under PHYS_SINGLE. Computations that must not lose digits in
- * float use an explicit `double`: anchor.h, patch.h and detector_plane.h, once per tile or
- * spot, and the table of amorphous.h.
+ * float use an explicit `double`: anchor.h, patch.h and detector_plane.h do so once per
+ * tile or spot, amorphous.h for its table.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,15 +38,15 @@ typedef double real;
 
 #define PHYS_PI ((real)3.14159265358979323846)
 
-/* A value and its derivative. A primitive returns both, so that tangents and adjoints
- * use the same formula; a compiler removes the one that a caller does not use. */
+/* A value f and its derivative df. A function returns both, so that images, tangents and
+ * adjoints use one formula; the compiler removes the member that a caller does not use. */
 struct phys_dual {
     real f, df;
 };
 
-/* PHYS_READ(x) is x, an element of an array in the global memory of the device. So a GPU
- * need not find out at each access whether the address belongs to a block's shared
- * memory. */
+/* PHYS_READ(x) reads x, an element of an array in the global memory of a GPU. It tells the
+ * compiler where x lies; otherwise each access would test whether its address belongs to
+ * the shared memory of a block. */
 #if defined(__CUDA_ARCH__)
 #define PHYS_READ(x) phys_read(&(x))
 
@@ -59,26 +59,27 @@ PHYS_FN real phys_read(const real *x)
 #define PHYS_READ(x) (x)
 #endif
 
-/* With PHYS_FEW_READS defined, no read after PHYS_READ_LATER is moved before it: a GPU
- * reads ahead, and a thread may not have registers for all of it. */
+/* If PHYS_FEW_READS is defined, the compiler moves no read from behind PHYS_READ_LATER to
+ * before it. Otherwise it reads ahead, and a thread may lack registers for the results. */
 #if defined(__CUDACC__) && defined(PHYS_FEW_READS)
 #define PHYS_READ_LATER asm volatile("" ::: "memory")
 #else
 #define PHYS_READ_LATER (void)0
 #endif
 
-/* RINT(x) is the whole number nearest to x, halves to even ones; PHYS_WHOLE(x) is x,
- * a whole number, as an integer; PHYS_QUOTIENT(a, b) is a/b, where b is a product in
- * brackets or a name, a normal number and not above 2^126.
+/* RINT(x) is the whole number nearest to x, halves rounded to even. PHYS_WHOLE(x) is the
+ * whole number x as an int. PHYS_QUOTIENT(a, b) is a/b, where b is a name or a product in
+ * brackets, and a normal number not above 2^126.
  *
- * On a GPU instructions that round or convert are slow, so float does both by a sum: the
- * last place of x + 1.5 2^23 is 1, so that the sum is rounded to a whole number and holds
- * it in its low bits. This needs |x| <= 2^22. Devices before 8.6 have half as many lanes
- * for sums, so that sums are the bottleneck; these devices use the instructions that round.
- * The quotient has at most 2 units in the last place of error, as a/b has with
- * -prec-div=false, which takes three instructions more to allow for any b. PHYS_BY_SUMS is
- * defined where float is computed as on a GPU, 1 by sums or 0; tests define it on the
- * CPU. */
+ * On a GPU instructions that round or convert are slow, so float code does both by a sum:
+ * the last place of x + 1.5 2^23 is worth 1, so the sum is rounded to a whole number and
+ * holds it in its low bits. This needs |x| <= 2^22. GPUs of compute capability below 8.6
+ * have half as many units for sums as later ones, so they use the rounding instructions.
+ * The quotient errs by at most 2 units in the last place, like a/b under nvcc's option
+ * -prec-div=false, which spends three more instructions to allow for any b.
+ *
+ * PHYS_BY_SUMS is defined where float is computed as on a GPU: 1 selects sums, 0 the
+ * instructions. Tests define it on the CPU. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
 #define PHYS_BY_SUMS 0
 #elif defined(__CUDACC__)
@@ -114,7 +115,7 @@ PHYS_FN int phys_whole(float x)
     int bits;
 
     memcpy(&bits, &sum, sizeof bits);
-    return bits - 0x4b400000; /* the bits of PHYS_SHIFT */
+    return bits - 0x4b400000; /* less the bits of PHYS_SHIFT */
 }
 #else
 #define RINT(x)       rint(x)

@@ -59,13 +59,13 @@ PHYS_FN int phys_pixels_are_simple(const struct phys_frame *f)
            && (f->amorphous_scale == 0 || (!f->amorphous_in_samples && f->nstol == 0));
 }
 
-/* The sums of a pixel and the factors that are evaluated once per pixel. */
+/* The sums of a pixel, and the factors that are evaluated once per pixel. */
 struct phys_sums {
     real bragg;
-    real amorphous; /* computed in the samples */
-    real centre; /* photons of the amorphous part, if computed at the centre */
+    real amorphous; /* sum of amorphous scattering, if computed at every sample */
+    real centre; /* photons of amorphous scattering, if computed at the pixel's centre */
     real omega, polarization, capture;
-    int lit; /* 1 once a sample has fixed the polarization */
+    int lit; /* 1 once a sample that dmin lets through has fixed the polarization */
 };
 
 PHYS_FN struct phys_sums phys_sums_start(void)
@@ -84,7 +84,8 @@ PHYS_FN int phys_passes_dmin(real dmin, real q2)
     return !(dmin > 0 && dmin * dmin * q2 > 1);
 }
 
-/* Adds the samples of one source at one sub-pixel, multiplied by `weight`. */
+/* Adds the samples of source `index` at one sub-pixel in direction d, multiplied by
+ * `weight`, to the sums of the pixel. */
 PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *frame,
                                const struct phys_view *view, struct phys_vec3 d, int index,
                                real weight, struct phys_sums *sums)
@@ -133,9 +134,10 @@ PHYS_FN real phys_source_polarization(const struct phys_frame *frame, int index,
                              phys_load(source->e), phys_load(source->b), d);
 }
 
-/* Returns the photons of the amorphous material in pixel (f, s) (docs/theory.md, 7). The
- * factors are chosen as for the Bragg part, but evaluated at the centre of the pixel, so
- * that they do not change with the number of sub-pixels. */
+/* Returns the photons of the amorphous material in pixel (f, s) (docs/theory.md, 7). Solid
+ * angle, polarization and capture are taken at the centre of the pixel, so that they do not
+ * change with the number of sub-pixels; the frame's each_omega and each_polar still
+ * hold. */
 PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
                                   const struct phys_detector *det, int s, int f)
 {
@@ -167,7 +169,7 @@ PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
     return (real)frame->amorphous_scale * sum;
 }
 
-/* Returns the photons that follow from the sums. */
+/* Returns the photons of a pixel from its sums. */
 PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
 {
     return ((real)frame->bragg_scale * s.bragg + (real)frame->amorphous_scale * s.amorphous)
@@ -175,7 +177,7 @@ PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
            + s.centre;
 }
 
-/* Returns the sums of pixel (f, s). */
+/* Returns the sums of pixel (f, s) over all its samples. */
 PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_frame *frame,
                                     const struct phys_view *view, int s, int f)
 {

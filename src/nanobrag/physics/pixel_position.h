@@ -14,8 +14,8 @@
 /* The detector in `real`, converted once per kernel. */
 struct phys_detector {
     struct phys_vec3 pix0, fast, slow, normal, beam;
-    real sub; /* edge of a sub-pixel */
-    real area; /* of a pixel; 1 for a point pixel */
+    real sub; /* edge of a sub-pixel, m */
+    real area; /* area of a pixel, m^2; 1 for a point pixel */
     real distance, close_distance;
     real layer_step, layer_offset, layer_mu;
     int surface, point_pixel;
@@ -48,8 +48,8 @@ struct phys_point {
     real r; /* distance, m */
 };
 
-/* Returns v rotated about k by the angle pi times `angle_per_pi`, by Rodrigues' formula; k
- * is not normalised. */
+/* Returns v rotated about the unit vector k by the angle pi times `angle_per_pi`, by
+ * Rodrigues' formula. */
 PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real angle_per_pi,
                                      struct phys_vec3 v)
 {
@@ -60,9 +60,9 @@ PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real angle_per_pi,
                                phys_scale((1 - c) * phys_dot(k, v), k)));
 }
 
-/* Returns the place on the flat detector, seen from the crystal, m. `fast` and `slow`
- * are its offset from the outer corner of the first pixel, in sub-pixels; `depth` is
- * below the front of the sensor, m. */
+/* Returns the position of a place on the flat detector relative to the crystal, m. `fast`
+ * and `slow` are its offsets from the outer corner of the first pixel, in sub-pixels;
+ * `depth` is its depth below the front of the sensor, m. */
 PHYS_FN struct phys_vec3 phys_flat(const struct phys_detector *det, real fast, real slow,
                                    real depth)
 {
@@ -71,7 +71,7 @@ PHYS_FN struct phys_vec3 phys_flat(const struct phys_detector *det, real fast, r
                                phys_axpy(depth, det->normal, det->pix0)));
 }
 
-/* Returns the direction and distance of a place on the detector, whatever its surface. */
+/* Returns the direction and distance of a place, on a flat or a curved detector. */
 PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast, real slow,
                                      real depth)
 {
@@ -100,8 +100,8 @@ struct phys_sub {
     real fast, slow;
 };
 
-/* Returns the middle of sub-pixel `sub` of pixel (f, s), which has n x n of them, fast
- * innermost; -1 stands for the middle of the pixel. */
+/* Returns the middle of sub-pixel `sub` of pixel (f, s). A pixel has n x n sub-pixels, fast
+ * innermost; sub = -1 stands for the middle of the pixel. */
 PHYS_FN struct phys_sub phys_sub(int n, int s, int f, int sub)
 {
     const int row = sub < 0 ? 0 : sub / n, column = sub < 0 ? 0 : sub - n * row;
@@ -113,7 +113,8 @@ PHYS_FN struct phys_sub phys_sub(int n, int s, int f, int sub)
     return place;
 }
 
-/* Returns the position of the middle of a sub-pixel (phys_sub()) at a depth. */
+/* Returns the position of the middle of a sub-pixel, numbered as in phys_sub(), at a
+ * depth. */
 PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n, int s,
                                          int f, int sub, real depth)
 {
@@ -144,7 +145,7 @@ PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detec
                                                          real r, real omega)
 {
     const int square =
-        det->point_pixel || det->surface == PHYS_CURVED; /* 1/r^2, else 1/r^3 */
+        det->point_pixel || det->surface == PHYS_CURVED; /* omega ~ 1/r^2, else 1/r^3 */
     struct phys_omega_slopes s;
 
     s.dr = (square ? -2 : -3) * omega / r;
@@ -163,9 +164,9 @@ PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point poi
     return det->layer_mu == 0 ? 1 : phys_exp(-t * path) * phys_fall(path);
 }
 
-/* The derivatives of the captured fraction by the cosine d . normal and by the
- * absorption in a layer. The former is 0 on a curved detector, whose normal is the
- * direction; both are 0 without a sensor. */
+/* The derivatives of the captured fraction by the cosine d . normal and by layer_mu, the
+ * absorption in a layer. dcosine is 0 on a curved detector, whose normal is the direction
+ * d; both are 0 without a sensor. */
 struct phys_capture_slopes {
     real dcosine, dmu;
 };

@@ -1,8 +1,8 @@
 /*
- * pixel_signature.h - a hash of the branches that the samples of a pixel take: every
- * choice in the loops of pixel.h at which the photons or their derivatives jump. Where
- * the hash differs between two values of a parameter, the pixel is not a smooth function
- * of it between them.
+ * pixel_signature.h - a hash of the branches that the samples of a pixel take: of every
+ * choice in the loops of pixel.h at which the photons or their derivatives jump. If two
+ * values of a parameter give different hashes, the pixel is not a smooth function of the
+ * parameter between them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,15 +13,14 @@
 
 typedef unsigned long long phys_hash;
 
-/* Adds a word to an FNV hash; the shift lets high bits affect low ones. */
+/* Adds a word to an FNV hash. The shift lets high bits affect low ones. */
 PHYS_FN phys_hash phys_hash_word(phys_hash hash, long long word)
 {
     hash = (hash ^ (phys_hash)word) * 0x100000001b3ull;
     return hash ^ (hash >> 29);
 }
 
-/* Hashes an integer held in a real. An integer that is too large, or NaN, gets a word of
- * its own. */
+/* Hashes an integer held in a real. NaN and integers from 1e9 on share one word. */
 PHYS_FN phys_hash phys_hash_whole(phys_hash hash, real x)
 {
     return phys_hash_word(hash, fabs(x) < (real)1e9 ? (long long)x : 0x7fffffffffffll);
@@ -32,9 +31,9 @@ PHYS_FN phys_hash phys_hash_place(phys_hash hash, struct phys_vec3 n)
     return phys_hash_whole(phys_hash_whole(phys_hash_whole(hash, n.x), n.y), n.z);
 }
 
-/* Hashes one orientation of one sample. `repeats` is 1 for the square shape with whole
- * numbers of cells and one structure factor, for which all lattice points are
- * equivalent. */
+/* Hashes the choices of one sample in one orientation. `repeats` is 1 for the square shape
+ * with whole numbers of cells and one constant F. Then all lattice points are equivalent,
+ * and the nearest one is not hashed. */
 PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
                                       const struct phys_view *view,
                                       const struct phys_anchor *anchor, struct phys_vec3 q,
@@ -60,8 +59,8 @@ PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
     return hash;
 }
 
-/* Hashes which cubic of the amorphous table applies at a squared length of the
- * scattering vector; beyond its ends F is constant. */
+/* Hashes which cubic of the amorphous table applies at a scattering vector of squared
+ * length q2. Beyond either end of the table F is constant. */
 PHYS_FN phys_hash phys_amorphous_signature(const struct phys_frame *frame, real q2,
                                            phys_hash hash)
 {
@@ -74,6 +73,7 @@ PHYS_FN phys_hash phys_amorphous_signature(const struct phys_frame *frame, real 
     return phys_hash_word(hash, phys_table_first(frame->stol, n, stol));
 }
 
+/* Returns the squared length of the scattering vector of source `index` in direction d. */
 PHYS_FN real phys_source_q2(const struct phys_frame *frame, int index, struct phys_vec3 d,
                             struct phys_vec3 *q)
 {
@@ -83,7 +83,7 @@ PHYS_FN real phys_source_q2(const struct phys_frame *frame, int index, struct ph
     return phys_dot(*q, *q);
 }
 
-/* Hashes a sample under one source. */
+/* Hashes the choices of one sub-pixel, in direction d, under source `index`. */
 PHYS_FN phys_hash phys_source_signature(struct phys_spec spec, int repeats,
                                         const struct phys_frame *frame,
                                         const struct phys_view *view, struct phys_vec3 d,

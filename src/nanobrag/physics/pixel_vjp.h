@@ -1,11 +1,11 @@
 /*
- * pixel_vjp.h - the adjoint of pixel.h: given photons_bar = dL/d(photons) of one pixel,
- * it adds dL/d(member) for every member of the frame, where L is the objective, the
- * scalar whose gradient is computed. The steps of one sample are in step_vjp.h.
+ * pixel_vjp.h - the adjoint of pixel.h: from photons_bar = dL/d(photons) of one pixel to
+ * dL/d(member) for every member of the frame, where L is the objective, the scalar whose
+ * gradient is computed. The adjoint of one sample is in step_vjp.h.
  *
- * The photons are computed first, for the factors that are evaluated once per pixel. Then
- * the loops of pixel.h run again, and each line propagates the cotangent of its result to
- * its operands.
+ * The photons are computed first, because factors that are evaluated once per pixel need
+ * their sum. Then the loops of pixel.h run again, and each line propagates the cotangent of
+ * its result to its operands.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -50,7 +50,7 @@ PHYS_FN void phys_pixel_adjoint_end(const struct phys_pixel_adjoint *a)
     for (int i = 0; i < PHYS_NUMBERS; i++) number[i] += (double)a->number[i];
 }
 
-/* Adds v to `to`, in double. */
+/* Adds v to the three doubles at `to`. */
 PHYS_FN void phys_add_wide3(double *to, struct phys_vec3 v)
 {
     to[0] += (double)v.x;
@@ -67,7 +67,7 @@ PHYS_FN void phys_add_source(const struct phys_source_bar *from, struct phys_sou
     to->weight += (double)from->weight;
 }
 
-/* The position of sub-pixel `sub` of the pixel (-1: its centre) in a layer. */
+/* The position of sub-pixel `sub` of a pixel in a layer; sub = -1 is the pixel's centre. */
 struct phys_sample_at {
     int layer;
     struct phys_sub place;
@@ -119,8 +119,8 @@ PHYS_FN void phys_point_solid_angle_vjp(const struct phys_sample_at *at, real om
                          a->number);
 }
 
-/* Propagates the cotangent of a source's polarization when the whole pixel uses the
- * polarization of one sample. */
+/* Propagates the cotangent of the polarization of source `index` if the whole pixel uses
+ * the polarization at one sample, `at`. */
 PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at *at,
                                          real polar_bar, struct phys_point_bar *point_bar,
                                          struct phys_pixel_adjoint *a)
@@ -134,8 +134,8 @@ PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at 
 
 /* ---- the crystal ---- */
 
-/* Adds the cotangents of the crystal's numbers, given latt_bar, the cotangent of the
- * lattice factor. */
+/* Propagates latt_bar, the cotangent of the lattice factor, to the numbers of the crystal;
+ * s has the derivatives of the lattice factor by them. */
 PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real *number)
 {
     phys_add_vec3(number + PHYS_AT_ncells, phys_scale(latt_bar, s.dn));
@@ -149,8 +149,8 @@ PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real 
     number[PHYS_AT_metric + 5] += latt_bar * s.dkl;
 }
 
-/* Propagates f2_bar, the cotangent of F^2 of a sample in orientation i. Adds the
- * weighted F^2 and its derivative by q to the sums of the source. */
+/* Propagates f2_bar, the cotangent of F^2 of a sample, in orientation i. Adds the weighted
+ * F^2 and its derivative by q to `sums`, the sums of the source. */
 PHYS_FN void phys_step_vjp(int i, struct phys_vec3 q, real f2_bar,
                            struct phys_source_sums *sums, struct phys_pixel_adjoint *a)
 {
@@ -180,15 +180,15 @@ PHYS_FN void phys_step_vjp(int i, struct phys_vec3 q, real f2_bar,
 
 /* ---- a sample ---- */
 
-/* The cotangents of a pixel's sums and of the factors that are evaluated once per pixel. */
+/* The cotangents of the members of struct phys_sums, and two numbers of the adjoint. */
 struct phys_sums_bar {
     real bragg, amorphous, omega, polarization, capture;
-    real weight; /* not a cotangent: the weight of the current sub-pixel */
-    int lit;
+    real weight; /* the weight of the current sub-pixel */
+    int lit; /* 1 once the cotangent of the polarization has been propagated */
 };
 
-/* Propagates the cotangents of a sample under source `index`. Adds the cotangent of the
- * sample's direction, and returns the cotangent of its weight. */
+/* Propagates the cotangents of the sub-pixel `at` under source `index`. Adds the cotangent
+ * of its direction to point_bar, and returns the cotangent of its weight. */
 PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
                                    struct phys_sums_bar *sums_bar,
                                    struct phys_point_bar *point_bar,
@@ -233,9 +233,9 @@ PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
 
 /* ---- the amorphous material, seen from the centre of the pixel ---- */
 
-/* Propagates the cotangents through one layer. `factor` is photons_bar times the scale
- * and the solid angle and polarization that are evaluated once per pixel. Returns the
- * sum that these multiply. */
+/* Propagates the cotangents through one layer. `factor` is the product of photons_bar,
+ * amorphous_scale, and those of solid angle and polarization that are evaluated once per
+ * pixel. Returns the sum over the sources of the layer, without `factor`. */
 PHYS_FN real phys_amorphous_layer_vjp(int layer, real factor, struct phys_pixel_adjoint *a)
 {
     const struct phys_frame *frame = a->frame;
@@ -350,7 +350,7 @@ PHYS_FN void phys_pixel_layer_vjp(int layer, struct phys_sums_bar *sums_bar,
     phys_point_vjp(&front, front_bar, a);
 }
 
-/* Adds to `bar` the cotangents of the frame, given photons_bar = dL/d(photons) of pixel
+/* Adds the cotangents of the frame to `bar`, given photons_bar = dL/d(photons) of pixel
  * (f, s). */
 PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
                             const struct phys_view *view, int s, int f, real photons_bar,

@@ -1,10 +1,11 @@
 /*
- * polarization.h - the Kahn factor (Kahn et al., J. Appl. Cryst. 15, 1982, 330-337;
- * docs/theory.md, 10).
+ * polarization.h - the polarization factor of Kahn et al., J. Appl. Cryst. 15, 1982,
+ * 330-337 (docs/theory.md, 10).
  *
- * With c = i.d and psi the azimuth of d about i, the factor is (1 + c^2 - K cos(2 psi)
- * sin^2(2 theta))/2. Because cos(2 psi) sin^2(2 theta) = (d.e)^2 - (d.b)^2, it is
- * computed without any angle, and 2 theta = 0 is no special case.
+ * Let i be the direction of the light, d the direction of a pixel, c = i.d, e and b unit
+ * vectors across i, and psi the azimuth of d about i. The factor is (1 + c^2 - K cos(2 psi)
+ * sin^2(2 theta))/2. Because cos(2 psi) sin^2(2 theta) = (d.e)^2 - (d.b)^2, it is computed
+ * without any angle, and 2 theta = 0 is no special case.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +22,7 @@ PHYS_FN real phys_polarization(real kahn, struct phys_vec3 incident, struct phys
     return (1 + c * c - kahn * (de * de - db * db)) / 2;
 }
 
-/* The derivatives of the factor by each of the vectors and by K. */
+/* The derivatives of the polarization factor by each vector and by K. */
 struct phys_polarization_slopes {
     struct phys_vec3 dincident, de, db, dd;
     real dkahn;

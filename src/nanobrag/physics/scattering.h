@@ -5,14 +5,15 @@
 
 #include "vec3.h"
 
-/* Returns q = (d - i)/lambda, 1/A; |q| = 2 sin(theta)/lambda. */
+/* Returns q = (d - i)/lambda, 1/A, for light of direction i scattered into direction d. So
+ * |q| = 2 sin(theta)/lambda. */
 PHYS_FN struct phys_vec3 phys_scattering(struct phys_vec3 d, struct phys_vec3 incident,
                                          real inverse_wavelength)
 {
     return phys_scale(inverse_wavelength, phys_axpy(-1, incident, d));
 }
 
-/* A crystal orientation in `real`: the real-space axes a, b, c. */
+/* The real-space axes a, b, c of one orientation of the crystal, A. */
 struct phys_axes {
     struct phys_vec3 a, b, c;
 };

@@ -1,7 +1,7 @@
 /*
- * spec.h - the properties that a kernel is compiled for. With a literal phys_spec a
- * compiler removes every test of its members, so the struct selects the variant and is
- * the key of a cache.
+ * spec.h - the properties that a kernel is compiled for. A kernel gets a constant struct
+ * phys_spec, so that the compiler removes every test of its members. The same struct is the
+ * key of the cache of compiled kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,9 +13,10 @@ enum phys_lookup { PHYS_CONSTANT, PHYS_NEAREST, PHYS_TRICUBIC, PHYS_LOOKUPS };
 
 struct phys_spec {
     int shape; /* enum phys_shape */
-    int lookup; /* enum phys_lookup: the origin of F */
-    int inside; /* 1: no look-up leaves the box, so none is checked; a kernel sets it */
-    int single_orientation; /* 1: one orientation; set in compiled mode only */
+    int lookup; /* enum phys_lookup: F is constant, of the nearest h k l, or interpolated */
+    int inside; /* 1: the kernel knows that no look-up leaves the box of F, and tests
+                 * none */
+    int single_orientation; /* 1: the crystal has one orientation; compiled mode only */
 };
 
 #endif

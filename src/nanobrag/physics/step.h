@@ -1,6 +1,6 @@
 /*
  * step.h - one sample: from a scattering vector and an orientation to F^2 and its
- * derivatives by h, k and l. This code runs 10^6 to 10^12 times per image.
+ * derivatives by h, k and l. These functions run 10^6 to 10^12 times per image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,16 +11,17 @@
 #include "physics/tile/anchor.h"
 #include "structure_factor.h"
 
-/* Returns the lattice point nearest to x. Halfway between two points it follows
- * nanoBragg where F is looked up there; without a look-up either is right. */
+/* Returns the lattice point nearest to x = (h, k, l). Halfway between two points it rounds
+ * down as nanoBragg does. If F is one constant, both points give the same sample, and
+ * rint() is faster. */
 PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_vec3 x)
 {
     if (spec.lookup == PHYS_CONSTANT) return phys_vec3(rint(x.x), rint(x.y), rint(x.z));
     return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
 }
 
-/* Returns 1 where the image depends on which of two reflections a sample halfway between
- * them is assigned to, so that float must not choose the wrong one. */
+/* Returns 1 if a sample halfway between two reflections gets different values from the two,
+ * so that the rounding of float must not choose between them. */
 PHYS_FN int phys_jumps_halfway(struct phys_spec spec)
 {
 #ifdef PHYS_SINGLE
@@ -31,9 +32,9 @@ PHYS_FN int phys_jumps_halfway(struct phys_spec spec)
 #endif
 }
 
-/* Returns the constant factor of F^2 of all samples. Loops over samples leave it out and
- * use 1 for F and for the peak of the profile: this saves an operation, and float keeps
- * its range. */
+/* Returns the factor that F^2 has in all samples: the square of the lattice factor's peak,
+ * times F^2 if F is a constant. Loops over samples use 1 for both, which saves an operation
+ * and keeps float within its range. */
 PHYS_FN double phys_constant_factor(struct phys_spec spec, const struct phys_frame *frame)
 {
     const double latt = spec.shape == PHYS_SQUARE ? 1 : frame->peak;
@@ -49,8 +50,8 @@ struct phys_site {
     struct phys_f cell;
 };
 
-/* Returns the site at `step` from the anchor. The box counts its indices from the whole
- * part of the anchor. */
+/* Returns the site at `step` from the anchor. The indices of `box` are counted from the
+ * whole part of the anchor, as phys_box_from() returns them. */
 PHYS_FN struct phys_site phys_site(struct phys_spec spec, const struct phys_box *box,
                                    const struct phys_anchor *anchor, struct phys_vec3 step)
 {

@@ -1,14 +1,13 @@
 /*
- * step_vjp.h - the adjoint of one sample, from F^2 back to the source, the direction, the
- * place on the detector and the numbers of the frame. The reference kernel and the
- * kernels of a device share it.
+ * step_vjp.h - the adjoint of one sample: from the cotangent of F^2 back to the source, the
+ * direction, the place on the detector and the numbers of the frame. The reference kernel
+ * and the kernels of a device share it.
  *
  * A name x_bar stands for the cotangent of x: dL/dx, where L is the objective, the scalar
  * whose gradient is computed. The caller owns the destinations: number[PHYS_AT_x] is the
- * cotangent of a number of the frame, in `real`, and a struct phys_source_bar holds the
- * cotangents of one source. Cotangents that the caller later multiplies by the sample's
- * weight do not contain it; all other cotangents get the weight from the parameter
- * `weight`.
+ * cotangent of the number x of the frame, in `real`, and a struct phys_source_bar holds the
+ * cotangents of one source. The cotangent of a direction omits the weight of the sample,
+ * because the caller multiplies by it; all others include the parameter `weight`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,7 +56,7 @@ PHYS_FN real phys_source_bar_inner(const struct phys_source_bar *bar,
            + bar->weight * (real)dot->weight;
 }
 
-/* Adds v to `to`. */
+/* Adds v to the three numbers at `to`. */
 PHYS_FN void phys_add_vec3(real *to, struct phys_vec3 v)
 {
     to[0] += v.x;
@@ -67,8 +66,8 @@ PHYS_FN void phys_add_vec3(real *to, struct phys_vec3 v)
 
 /* ---- the factors of a sample ---- */
 
-/* Propagates the cotangent of the solid angle; solid_angle_bar is this cotangent times
- * the solid angle. */
+/* Propagates the cotangent of the solid angle of a place at distance r. solid_angle_bar is
+ * that cotangent times the solid angle. */
 PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
                                   const struct phys_detector *det, real r,
                                   real solid_angle_bar, struct phys_point_bar *point_bar,
@@ -116,9 +115,8 @@ PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
 
 /* ---- the sample and its source ---- */
 
-/* Propagates dL/d(direction of the sample), `slope`, to the source: F depends only on
- * the difference `way` of the two directions, the scattering vector times the
- * wavelength. */
+/* Propagates `slope`, dL/d(direction of the sample), to the source. F depends only on
+ * `way`, the sample's direction less the direction of the light. */
 PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_vec3 way,
                                  struct phys_vec3 slope, real weight,
                                  struct phys_source_bar *source_bar)
@@ -132,13 +130,13 @@ PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_v
 struct phys_source_sums {
     real f2; /* sum of F^2 over all orientations, with their weights */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
-    real fall, polar; /* displacement and dmin; polarization, 1 unless per sample */
-    real weight; /* weight of the sample, the same under all sources */
+    real fall, polar; /* displacement factor, 0 beyond dmin; polarization, 1 if per pixel */
+    real weight; /* weight of the sample, the same for all sources */
 };
 
-/* Propagates the cotangents of a sample in direction d under source `index`. Adds the
- * cotangent of the direction without the weight of the sample; all other cotangents include
- * the weight. Returns dL/d(weight). */
+/* Propagates the cotangents of a sample in direction d under source `index`. d_bar gets
+ * its part without the weight of the sample, all other cotangents with it. Returns
+ * dL/d(weight). */
 PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
                              struct phys_vec3 way, const struct phys_source_sums *sums,
                              struct phys_vec3 *d_bar, real *number,
@@ -163,10 +161,10 @@ PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct p
     return share * sums->f2;
 }
 
-/* Propagates the cotangent of F^2 of the amorphous material under source `index`, seen
- * in direction d. `factor` contains everything that multiplies F^2 except the source's
- * weight and, where each sample has one, its polarization; with these two included, F^2
- * is returned. */
+/* Propagates the cotangent of F^2 of the amorphous material under source `index` in
+ * direction d. `factor` is the product of everything that multiplies F^2, except the weight
+ * of the source and, if every sample has its own, the polarization. Returns F^2 times these
+ * two. */
 PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
                                 struct phys_vec3 d, real factor, struct phys_vec3 *d_bar,
                                 real *number, struct phys_source_bar *source_bar)
@@ -183,7 +181,7 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
             ? phys_polarization((real)frame->kahn, phys_load(source->direction),
                                 phys_load(source->e), phys_load(source->b), d)
             : 1;
-    /* straight ahead the derivative of the table is 0 */
+    /* at q = 0 the slope of F is 0, and the direction of `way` is undefined */
     const real per_way =
         length > 0 ? factor * source_weight * polar * slope * half / length : 0;
     const struct phys_vec3 slope_bar = phys_scale(per_way, way);
@@ -199,7 +197,8 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
 
 /* ---- the crystal ---- */
 
-/* Returns dL/d(direction of the sample), or dL/dq, from the cotangents of its h, k, l. */
+/* Returns dL/dv from the cotangents of h, k, l, where (h, k, l) = axes v. In 1/A v is the
+ * scattering vector; for axes over the wavelength it is the sample's direction. */
 PHYS_FN struct phys_vec3 phys_indices_vjp(struct phys_axes axes, struct phys_vec3 x_bar)
 {
     return phys_axpy(x_bar.x, axes.a,
@@ -207,7 +206,7 @@ PHYS_FN struct phys_vec3 phys_indices_vjp(struct phys_axes axes, struct phys_vec
 }
 
 /* Adds the cotangent of the strain. Axis i changes by the sum over j of strain[3 i + j]
- * axis j, so this is the cotangent of index i times index j. */
+ * times axis j, so this cotangent is x_bar[i] x[j], x = (h, k, l). */
 PHYS_FN void phys_strain_vjp(struct phys_vec3 x, struct phys_vec3 x_bar, real strain[9])
 {
     phys_add_vec3(strain, phys_scale(x_bar.x, x));
@@ -217,8 +216,8 @@ PHYS_FN void phys_strain_vjp(struct phys_vec3 x, struct phys_vec3 x_bar, real st
 
 /* ---- the place on the detector ---- */
 
-/* Returns dL/d(place), 1/m, from the cotangents of the direction d and of the distance.
- * per_length is one over the distance of the place on the flat detector. */
+/* Returns dL/d(place), 1/m, from the cotangents of the direction d and of the distance of
+ * a sample. per_length is one over the distance of its place on the flat detector, 1/m. */
 PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per_length,
                                         struct phys_point_bar point_bar, real *number)
 {
@@ -228,15 +227,16 @@ PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per
     return phys_axpy(along, d, phys_scale(per_length, point_bar.d));
 }
 
-/* Sums over the samples of a layer: the cotangents of their places, and these cotangents
- * times the samples' offsets from the outer corner of the detector, along its axes, in
- * sub-pixels. */
+/* Sums over the samples of one layer. `place` is the sum of the cotangents of their
+ * places. `fast` and `slow` are the sums of these cotangents times the sample's offset from
+ * the outer corner of the detector along the fast and slow axis, in sub-pixels. */
 struct phys_place_sums {
     double place[3], fast[3], slow[3];
 };
 
 /* Adds dL/d(number) for the numbers of the detector to number[PHYS_AT_x * stride], from
- * the sums of a layer at `depth`. In double, because the sums are over many samples. */
+ * the sums of a layer at `depth`, m. It works in double, because the sums are over many
+ * samples. */
 PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double depth,
                              const struct phys_place_sums *sums, double *number,
                              long long stride)
@@ -260,9 +260,9 @@ PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double d
 
 /* ---- the pixel ---- */
 
-/* Adds dL/d(number) for the numbers that multiply the sum over all samples to
+/* Adds dL/d(number), for the numbers that multiply the sum over all samples, to
  * number[PHYS_AT_x * stride]. `sum` is the cotangent of a pixel's photons times these
- * photons, without the factor bragg_scale, or the sum of these products over pixels. */
+ * photons over bragg_scale, or the sum of these products over pixels. */
 PHYS_FN void phys_scales_vjp(struct phys_spec spec, const struct phys_frame *frame,
                              double sum, double *number, long long stride)
 {

@@ -1,6 +1,7 @@
 /*
- * structure_factor.h - F of the unit cell from a dense box of reflections, nearest
- * neighbour or tricubic: its value and its derivatives by h, k and l (docs/theory.md, 6).
+ * structure_factor.h - F of the unit cell from a dense box of reflections, of the nearest
+ * reflection or interpolated: its value and its derivatives by h, k and l (docs/theory.md,
+ * 6).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,9 +18,9 @@
 struct phys_box {
     const real *f;
     struct phys_vec3 first, last; /* bounds of h, k, l, inclusive */
-    int stride_h, stride_k; /* distance in f of neighbours in h and in k */
-    int origin; /* place of h = k = l = 0, used where all look-ups lie inside */
-    int beyond; /* place of the default, after the last reflection */
+    int stride_h, stride_k; /* places in f between neighbours in h and in k */
+    int origin; /* place in f of h = k = l = 0; used if all look-ups lie inside the box */
+    int beyond; /* place in f of the default F, after the last reflection */
     real outside;
 };
 
@@ -45,8 +46,8 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
     return b;
 }
 
-/* Returns the box with its indices counted from `whole`, which lies in it if `inside` is
- * 1. */
+/* Returns the box with its indices counted from `whole`, a lattice point that must lie in
+ * the box if `inside` is 1. */
 PHYS_FN struct phys_box phys_box_from(int inside, struct phys_box box,
                                       struct phys_vec3 whole)
 {
@@ -58,8 +59,8 @@ PHYS_FN struct phys_box phys_box_from(int inside, struct phys_box box,
     return box;
 }
 
-/* Returns 1 when no look-up within `reach` of `at` leaves the box, and all are so near
- * that their distance in the box is exact in `real`. */
+/* Returns 1 if no look-up at `at` +- `reach` leaves the box, and if all are so near to `at`
+ * that the number of places in f between them is exact in `real`. */
 PHYS_FN int phys_box_surrounds(const struct phys_box *box, struct phys_vec3 at,
                                struct phys_vec3 reach)
 {
@@ -85,9 +86,9 @@ PHYS_FN real phys_clamp(real x, real low, real high)
     return y < high ? y : high;
 }
 
-/* Returns the place in f of the whole numbers n, or of the default outside the box.
- * `inside` is 1 when n surely lies in the box, and so near the origin that its place is
- * exact in `real`; then fewer conversions are needed. */
+/* Returns the place in f of the lattice point n; outside the box, the place of the default
+ * F. `inside` is 1 if n surely lies in the box, and so near to h = k = l = 0 that the
+ * number of places between them is exact in `real`. Then fewer conversions are needed. */
 PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec3 n)
 {
     const real h = phys_clamp(n.x, box->first.x, box->last.x);
@@ -103,10 +104,10 @@ PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;
 }
 
-/* Returns the whole number below x, or the next one where x is less than that only by
- * rounding. At a whole index the derivative of the interpolant jumps, and every way of
- * computing x there (from the origin, from an anchor, in float) must choose the same
- * side. The error of the value is as small as the rounding. */
+/* Returns floor(x), but x rounded up if x is below a whole number only by rounding. At a
+ * whole index the derivative of the interpolant jumps, and every way to compute x (from the
+ * origin, from an anchor, in float) must choose the same side. The interpolant is
+ * continuous, so its error is as small as the rounding. */
 PHYS_FN real phys_node_below(real x)
 {
 #ifdef PHYS_SINGLE
@@ -143,8 +144,8 @@ PHYS_FN struct phys_cubic phys_cubic(real t)
     return c;
 }
 
-/* The interpolation along l, then along k and h. The loops are unrolled, because an
- * inner loop would prevent the vectorisation of the loop over lanes. */
+/* phys_line() interpolates F along l, phys_plane() along k and phys_block() along h. They
+ * have no loops: an inner loop would prevent the vectorisation of the loop over lanes. */
 PHYS_FN struct phys_f phys_line(const struct phys_box *box, int at,
                                 const struct phys_cubic *l)
 {
@@ -195,16 +196,16 @@ PHYS_FN struct phys_f phys_block(const struct phys_box *box, int at,
     return r;
 }
 
-/* Returns 1 where x lies far enough inside for its four nodes to be in the box. */
+/* Returns 1 if x lies at least two indices inside first .. last, where its four nodes
+ * fit. */
 PHYS_FN int phys_interpolable(real x, real first, real last)
 {
     return (x >= first + 2) & (x <= last - 2);
 }
 
-/* Returns F interpolated from the 4 x 4 x 4 nodes around x, or F of the nearest
- * reflection where they do not fit into the box, which is at least 5 indices wide. There
- * is no branch: outside, the sum is computed from some nodes of the box and then
- * discarded. */
+/* Returns F interpolated from the 4 x 4 x 4 nodes around x. If these do not fit into the
+ * box, F of the nearest reflection is returned. Nothing branches: the sum is then taken
+ * over other nodes of the box, which is at least 5 indices wide, and is discarded. */
 PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
                                       struct phys_vec3 x, struct phys_vec3 nearest)
 {
@@ -233,7 +234,7 @@ PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
     return r;
 }
 
-/* Returns F at x, whose nearest whole numbers are n. */
+/* Returns F at x = (h, k, l); n is the lattice point nearest to x. */
 PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
                                             const struct phys_box *box, struct phys_vec3 x,
                                             struct phys_vec3 n)
@@ -247,8 +248,8 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     return r;
 }
 
-/* The place of the first of the 4 x 4 x 4 nodes around x, or -1 where they do not fit,
- * and the weights of the nodes along each index. */
+/* The place in f of the first of the 4 x 4 x 4 nodes around x, or -1 if they do not fit
+ * into the box, and the weights of the nodes along each index. */
 struct phys_nodes {
     int corner;
     struct phys_cubic h, k, l;
@@ -272,8 +273,8 @@ PHYS_FN struct phys_nodes phys_nodes(const struct phys_box *box, struct phys_vec
     return nodes;
 }
 
-/* Adds f_bar to the cotangents of the structure factors from which F at x was computed:
- * to places of bar->f unless it is NULL, or to the default where there is no box. */
+/* Adds f_bar, the cotangent of F at x, to the cotangents of the structure factors from
+ * which F was computed: to default_f if F is constant, else to bar->f unless it is NULL. */
 PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
                                        struct phys_vec3 x, struct phys_vec3 n, real f_bar,
                                        struct phys_frame_tangent *bar)

@@ -2,8 +2,8 @@
  * trig.h - sin and cos of pi x, and exp, as polynomials. They need no libm call, so
  * lanes, CUDA threads and NVRTC share them and every compiler can vectorise them.
  *
- * The coefficients are minimax fits, in double and in float. Each has the lowest degree
- * whose relative error is below the rounding of the evaluation, 1 to 2 units in the last
+ * The coefficients are minimax fits, in double and in float. Each fit has the lowest degree
+ * whose relative error is below the rounding of its evaluation, 1 to 2 units in the last
  * place.
  *
  * SPDX-License-Identifier: MIT
@@ -93,8 +93,8 @@ PHYS_FN real phys_cospi(real x)
     return phys_parity(m) * phys_sinpi_core((real)0.5 - fabs(x - m));
 }
 
-/* Returns 2^n, a normal number; n is an integer held in a real. Adding 1.5 2^52 (2^23)
- * leaves n in the low bits of the sum, and a shift makes it an exponent. */
+/* Returns 2^n, a normal number; n is an integer held in a real. Adding 1.5 2^52 (in float
+ * 1.5 2^23) leaves n in the low bits of the sum, and a shift makes it an exponent. */
 PHYS_FN real phys_exp2_integer(real n)
 {
 #ifdef PHYS_SINGLE
@@ -116,7 +116,7 @@ PHYS_FN real phys_exp2_integer(real n)
     return power;
 }
 
-/* Returns e^x where it is a normal number. */
+/* Returns e^x, which must be a normal number. */
 PHYS_FN real phys_exp_within(real x)
 {
     const real n = floor(x * (real)1.44269504088896341 + (real)0.5);
@@ -147,9 +147,9 @@ PHYS_FN real phys_exp_within(real x)
     return s * phys_exp2_integer(n);
 }
 
-/* Returns e^x, or 0 where its square would not be a normal number: results are squared,
- * and subnormal numbers are slow. From x = 80 on, where only a negative B factor leads,
- * it is e^80, which either precision can represent. */
+/* Returns e^x, or 0 if the square of e^x is below the normal numbers: callers square the
+ * result, and subnormal numbers are slow. Above x = 80, which only a negative B factor
+ * reaches, it returns e^80, which both precisions can represent. */
 PHYS_FN real phys_exp(real x)
 {
 #ifdef PHYS_SINGLE
@@ -163,7 +163,7 @@ PHYS_FN real phys_exp(real x)
     return x < lowest ? 0 : within;
 }
 
-/* Returns 1 - e^-x, accurate for small x too: below 1/4 by its series up to x^12, whose
+/* Returns 1 - e^-x without cancellation. For |x| < 1/4 it sums the series up to x^12, whose
  * remainder is 1e-17 of the sum. */
 PHYS_FN real phys_fall(real x)
 {

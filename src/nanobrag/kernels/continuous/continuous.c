@@ -17,7 +17,7 @@
 #include "kernels/grid.h"
 #include "kernels/spots/row_strips.h"
 
-/* Rows of samples that are drawn together. */
+/* How many rows of samples are drawn together. */
 enum { ROWS_AT_ONCE = 256 };
 
 void continuous_free(struct continuous_work *work)
@@ -51,7 +51,7 @@ size_t continuous_bytes(const struct continuous_work *work)
 
 /* ---- memory ---- */
 
-/* Grows an array to n elements; its contents are lost. */
+/* Enlarges an array to at least n elements; its contents are lost. */
 static int grow(void **array, size_t *room, size_t n, size_t size)
 {
     if (n <= *room && *array) return 1;
@@ -89,7 +89,7 @@ static int grow_view(struct continuous_work *work, const struct phys_frame *fram
 
 /* ---- the spots ---- */
 
-/* Finds the least and the largest width along the energies of the spots of each group. */
+/* Finds the least and the largest width of the spots along the energy, for each group. */
 static void find_widths(const struct continuous_work *work, double (*width)[2])
 {
     for (int i = 0; i < work->view.ngroup; i++) width[i][0] = width[i][1] = 0;
@@ -180,8 +180,9 @@ static void fit_all(const struct kernel_set *kernels, const struct job *job,
     (void)threads;
 }
 
-/* Numbers the strips of all panels; base[p] is the first of panel p, and the last element
- * their number. Returns 0 when there is no memory. */
+/* Numbers the strips of all panels. base[p] becomes the index of the first strip of panel
+ * p, and base[number of panels] the number of all strips. Returns 0 if there is no
+ * memory. */
 static int make_strips(struct continuous_work *work, const struct window *image, int *base)
 {
     const int panels = window_panels(image);
@@ -208,7 +209,8 @@ static int make_strips(struct continuous_work *work, const struct window *image,
     return 1;
 }
 
-/* Counts the spots of each strip or, with `order`, writes their numbers. */
+/* Counts the spots of each strip; if `order` is not NULL, also writes their indices to
+ * it. */
 static void fill_strips(struct continuous_work *work, const struct job *job,
                         const int *base, unsigned *order)
 {
@@ -256,7 +258,7 @@ static int list_strips(struct continuous_work *work, const struct job *job)
     return good;
 }
 
-/* The arguments of the visitor that notes that a spot reaches a tile. */
+/* The argument of mark_tile(), which notes that a spot reaches a tile. */
 struct marking {
     struct continuous_work *work;
     unsigned spot;
@@ -279,7 +281,7 @@ static int mark_tile(void *user, int tile)
     return 1;
 }
 
-/* Orders the spots by the n tiles that they reach. */
+/* Sorts the pairs of tile and spot by the n tiles, and sets `lit`. */
 static int sort_by_tiles(struct continuous_work *work, size_t n)
 {
     void *first = work->first, *of_tile = work->of_tile, *lit = work->lit;
@@ -302,7 +304,7 @@ static int sort_by_tiles(struct continuous_work *work, size_t n)
     return 1;
 }
 
-/* Marks the tiles that spots reach. */
+/* Finds which spots reach which tiles. */
 static int mark_tiles(struct continuous_work *work, const struct job *job)
 {
     struct marking m = {work, 0};
@@ -317,7 +319,8 @@ static int mark_tiles(struct continuous_work *work, const struct job *job)
     return sort_by_tiles(work, (size_t)grid_count(job));
 }
 
-/* How far spots are followed; sums of spots need exp(-12) at least. */
+/* Returns the cut: spots are followed to exp(-cut) of their peak. Sums of spots need
+ * exp(-12) at least. */
 static double cut_of(const struct job *job)
 {
     return fmax(12, -log(job->tolerance) + 0.5);
@@ -356,7 +359,7 @@ int spot_profile(const struct continuous_work *work, const struct listed_spot *s
     return spectrum_row(work->spectrum + spot->name.group, spot->variance, row);
 }
 
-/* Draws the spots of a strip; returns 0 when there is no memory. */
+/* Draws the spots of a strip; returns 0 if there is no memory. */
 static int draw_strip(const struct continuous_kernels *kernels, const struct job *job,
                       const struct continuous_work *work, const struct spot_strip *strip,
                       struct spectrum_row *row)
@@ -380,7 +383,7 @@ static int draw_strip(const struct continuous_kernels *kernels, const struct job
     return 1;
 }
 
-/* Sets the tiles that will be drawn to 0. */
+/* Sets the pixels of all tiles that will be drawn to 0. */
 static void clear(const struct job *job, const struct continuous_work *work)
 {
     static const double none[TILE_PIXELS];

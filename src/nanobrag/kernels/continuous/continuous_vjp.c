@@ -1,8 +1,8 @@
 /*
  * continuous_vjp.c - the adjoint of continuous_draw(). Cotangents go from the samples of a
  * spot to its polynomials, from the polynomials to log I at the nodes, and from the nodes
- * to the frame. Spots are assigned to chunks in order, and each chunk adds its own in
- * order, so that the sums have the same bits for any number of threads.
+ * to the frame. Spots are assigned to chunks in order, and each chunk sums the cotangents
+ * of its spots in order, so that the sums have the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,10 +14,10 @@
 #include "kernels/continuous/spots_at.h"
 #include "kernels/spots/row_strips.h"
 
-/* Rows of samples computed at once; the least number of spots in a chunk. */
+/* How many rows of samples are computed together; the least number of spots in a chunk. */
 enum { ROWS_AT_ONCE = 256, SPOTS_OF_CHUNK = 64 };
 
-/* The cotangents that a chunk adds up, and its memory. */
+/* The cotangents that a chunk sums, and its memory. */
 struct chunk {
     const struct kernel_set *kernels;
     const struct job *job;
@@ -25,14 +25,14 @@ struct chunk {
     const double *weight; /* the cotangents of the Bragg sums */
     struct phys_frame_tangent *bar;
     struct crystal_bar *crystal; /* (ncrystal) */
-    double *e, *w; /* (nsource) of the lines of spectra */
+    double *e, *w; /* (nsource) cotangents of the lines of a spectrum */
     struct spectrum_bar *tables; /* (groups) */
     struct spectrum_row row;
-    double *grid; /* cotangents of the row */
-    size_t room;
+    double *grid; /* cotangents of the numbers of `row` */
+    size_t room; /* allocated length of `grid` */
 };
 
-/* Adds up the moments of a spot's samples. Returns 0 when there is no memory. */
+/* Sums the moments of a spot's samples. Returns 0 if there is no memory. */
 static int moments_of(struct chunk *c, const struct listed_spot *spot,
                       struct spot_moments *out)
 {
@@ -66,7 +66,8 @@ static int moments_of(struct chunk *c, const struct listed_spot *spot,
     return 1;
 }
 
-/* Adds the cotangents of the factors of a spot, given the sum of its weighted samples. */
+/* Adds the cotangents of the factors that multiply a whole spot; `sum` is the sum of its
+ * samples times their cotangents. */
 static void scale_adjoint(struct chunk *c, const struct listed_spot *spot, double sum)
 {
     const struct view *view = &c->work->view;
@@ -99,8 +100,8 @@ static void give_lines(struct chunk *c, int group)
     }
 }
 
-/* Adds the cotangents of the lines of a spot's spectrum, or keeps them until the end of the
- * chunk. */
+/* Adds the cotangents of the lines of a spot's spectrum. If the spectrum has tables, they
+ * are kept in c->tables until the end of the chunk. */
 static void lines_adjoint(struct chunk *c, const struct listed_spot *spot)
 {
     const int group = spot->name.group;
@@ -114,7 +115,7 @@ static void lines_adjoint(struct chunk *c, const struct listed_spot *spot)
     give_lines(c, group);
 }
 
-/* Adds the cotangents of lines that were kept. */
+/* Adds the cotangents of lines that are kept in c->tables. */
 static void close_lines(struct chunk *c)
 {
     for (int i = 0; i < c->work->view.ngroup; i++) {
@@ -124,7 +125,7 @@ static void close_lines(struct chunk *c)
     }
 }
 
-/* Adds all cotangents of a spot; returns 0 when there is no memory. */
+/* Adds all cotangents of a spot; returns 0 if there is no memory. */
 static int spot_adjoint(struct chunk *c, const struct listed_spot *spot)
 {
     const struct phys_frame *frame = c->job->frame + spot->name.panel;
@@ -177,7 +178,7 @@ static void end_chunk(struct chunk *c)
     free(c->e);
 }
 
-/* Adds the cotangents of the spots of a chunk, in order. */
+/* Adds the cotangents of the spots of chunk `number`, in order. */
 static int chunk_adjoint(struct progress *progress, struct chunk *c,
                          const struct adjoint_work *adjoint, int number, int count)
 {

@@ -1,7 +1,8 @@
 /*
- * factors.c - the factor of log I that belongs to each sample, at the nodes: the capture of
- * a layer of the sensor. As in physics/pixel.h it is evaluated at the first sub-pixel of a
- * pixel, here on the average over the sub-pixels. SPDX-License-Identifier: MIT
+ * factors.c - the factor of a sample at the nodes of a spot: the capture of a layer of the
+ * sensor, whose logarithm is added to log I. As in physics/pixel.h it is evaluated at the
+ * first sub-pixel of a pixel. A node at a sub-pixel is moved to the first one on average.
+ * SPDX-License-Identifier: MIT
  */
 #include "kernels/continuous/spots_at.h"
 
@@ -35,7 +36,7 @@ void spot_seen(const struct phys_frame *frame, const struct listed_spot *spot,
         seen[i] = see(frame, spot, nodes, i);
 }
 
-/* Returns the slope of the cosine d . normal by the place of a node. */
+/* Returns the slope of the cosine d . normal by the place of a node, 1/m. */
 static struct phys_vec3 by_place(const struct phys_frame *frame, const struct seen_node *s)
 {
     const struct phys_vec3 normal = phys_load(frame->normal), d = s->point.d;

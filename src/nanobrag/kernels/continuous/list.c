@@ -1,9 +1,9 @@
 /*
- * list.c - see list.h. Reflections near the Ewald sphere are found row by row of l, by a
- * bound that holds for all of them; place.c decides on each.
+ * list.c - see list.h. Reflections near the Ewald sphere are found row by row of l, by one
+ * bound for all of them; place.c decides on each by itself.
  *
  * A reflection q scatters where |q + k s| = k, that is where T(q) = q^2 + 2 k q.s is 0. It
- * may scatter within a distance r of the sphere where |T| <= r (2 k + r).
+ * may scatter at a distance up to r from the sphere if |T| <= r (2 k + r).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -51,14 +51,15 @@ struct search {
     const struct view *view;
     const struct list_settings *settings;
     struct spot_name name;
-    double qmax; /* 1/A */
-    double far; /* largest |T| */
+    double qmax; /* largest |q|, 1/A */
+    double far; /* largest |T| (see the head of the file), 1/A^2 */
     int low[3], high[3];
     struct spot_table *out;
-    int full; /* 1: there was no memory */
+    int full; /* 1: there was no memory for a spot */
 };
 
-/* Returns the largest eigenvalue that a symmetric matrix without negative ones can have. */
+/* Returns a bound of the largest eigenvalue of a positive semidefinite matrix: its
+ * trace. */
 static double largest(const double m[6])
 {
     return m[0] + m[1] + m[2];
@@ -74,7 +75,7 @@ double list_widest_size(const struct job *job, double k)
     return k * k;
 }
 
-/* Sets the bounds of a search. */
+/* Sets the bounds `far`, `low` and `high` of a search. */
 static void start_search(struct search *s)
 {
     const struct view *view = s->view;
@@ -107,7 +108,7 @@ static void start_search(struct search *s)
     }
 }
 
-/* Lists the reflections of row h, k with l from `low` to `high`. */
+/* Lists the reflections h k l of a row with l from `low` to `high`. */
 static void search_range(struct search *s, double low, double high)
 {
     const int first = low < s->low[2] ? s->low[2] : (int)ceil(low);
@@ -117,7 +118,7 @@ static void search_range(struct search *s, double low, double high)
         s->full = !place_reflection(s->view, s->settings, &s->name, s->out);
 }
 
-/* Lists the reflections of row h, k: T is a parabola in l, and |T| is small in one range
+/* Lists the reflections of row (h, k). T is a parabola in l, and |T| is small in one range
  * of l or in two. */
 static void search_row(struct search *s)
 {
@@ -158,8 +159,8 @@ static nb_status search(struct search *s)
     return NB_OK;
 }
 
-/* Returns the largest |q| to search, 1/A: at most 1/least_d, and not beyond the light that
- * can reach the detector. */
+/* Returns the largest |q| to search, 1/A: at most 1/least_d, and no larger than scattering
+ * to the detector allows. */
 static double largest_q(const struct view *view, const struct list_settings *settings)
 {
     const struct job *job = settings->job;
@@ -170,7 +171,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
 
     (void)ewald_sources(&e, frame, 0, 1e9);
     for (int i = 0; i < view->ngroup; i++) wave = fmax(wave, view->group[i].k);
-    /* light and places that differ from the middle */
+    /* directions of light, and places in the crystal, that differ from the middle */
     wide = wave * wave * (divergence[0] + divergence[1] + divergence[2]);
     if (frame->broad.size != 0) wide += list_widest_size(job, wave);
     most = e.qmax * (1 + sd * frame->broad.line) + sd * sqrt(wide);
@@ -222,13 +223,13 @@ void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *en
     *end = high < 0 ? 0 : high > nrows ? nrows : (int)high;
 }
 
-/* Samples of a row, in pixels: first .. last - 1. */
+/* Pixels first .. last - 1 of a row. */
 struct sample_span {
     int first, last;
 };
 
-/* Finds the pixels that a spot's part has in the row of samples at Y. A pixel on the border
- * of two parts belongs to the right one. Returns 0 if there are none. */
+/* Finds the pixels that a spot's part covers in the row of sub-pixels at Y. A pixel on the
+ * border of two parts belongs to the right one. Returns 0 if there are none. */
 static int samples_of(const struct listed_spot *spot, int over, int nfast, double y,
                       struct sample_span *out)
 {
@@ -258,7 +259,7 @@ static int samples_of(const struct listed_spot *spot, int over, int nfast, doubl
     return 1;
 }
 
-/* Returns the samples of pixels `from` to `to` of the row of samples at Y. */
+/* Returns the samples of pixels from .. to - 1 in the row of sub-pixels at Y. */
 static struct sample_row samples_at(const struct listed_spot *spot, int over, int from,
                                     int to, double y)
 {
@@ -291,7 +292,7 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
             const int to = min_int(all.last, min_int(span->end, w->nfast));
 
             if (from >= to) continue;
-            if (n == most) return begin; /* the whole row comes next time */
+            if (n == most) return begin; /* the whole row is left to the next call */
             out[n] = samples_at(spot, over, from, to, y);
             out[n++].pixel =
                 panel->packed ? window_place(span, s, from) : window_pixel(w, s, from);
@@ -300,19 +301,19 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
     return n;
 }
 
-/* Returns the bits `from` to `to`, the latter excluded. */
+/* Returns a mask of the bits from .. to - 1. */
 static uint32_t bits_of(int from, int to)
 {
     return (to < 32 ? ((uint32_t)1 << to) - 1 : UINT32_MAX) & UINT32_MAX << from;
 }
 
-/* Returns how many bits from the lowest on are 1. */
+/* Returns how many consecutive bits are 1, from the lowest on. */
 static int ones_of(uint32_t bits)
 {
     return bits == UINT32_MAX ? 32 : __builtin_ctz(~bits);
 }
 
-/* Returns how many of the lowest bits are 1. */
+/* Returns how many of the lowest `end` bits are 1. */
 static size_t ones_before(uint32_t bits, int end)
 {
     return (size_t)__builtin_popcount(bits & bits_of(0, end));
@@ -338,7 +339,7 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
         to = min_int(all.last - part->fast, part->width);
         left = from < to ? part->shown[r] & bits_of(from, to) : 0;
         for (; left; left &= ~bits_of(0, to)) {
-            if (n == most) return begin; /* the whole row comes next time */
+            if (n == most) return begin; /* the whole row is left to the next call */
             from = __builtin_ctz(left);
             to = from + ones_of(left >> from);
             out[n] = samples_at(spot, over, part->fast + from, part->fast + to, y);
@@ -348,7 +349,7 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
     return n;
 }
 
-/* Widens a span to hold another. */
+/* Widens a span so that it holds another span. */
 static void join(const struct sample_span *more, struct sample_span *to)
 {
     to->first = min_int(to->first, more->first);

@@ -6,7 +6,7 @@
 
 enum { RINGS = 4, MOST = 15 };
 
-/* The polynomial of each output: where its coefficients begin, and its degree. */
+/* For each output, where the coefficients of its polynomial begin, and its degree. */
 static const struct {
     int first, degree;
 } outputs_of[NODE_OUTPUTS] = {{SPOT_L, 4},
@@ -20,7 +20,7 @@ static int count_of(int degree)
     return (degree + 1) * (degree + 2) / 2;
 }
 
-/* Writes the monomials of a and b up to a degree, in the order of samples.h. */
+/* Writes the monomials of a and b up to a degree, in the order that samples.h defines. */
 static void monomials(int degree, double a, double b, double *out)
 {
     for (int d = 0; d <= degree; d++)
@@ -33,7 +33,7 @@ static void monomials(int degree, double a, double b, double *out)
         }
 }
 
-/* Replaces m x = r by its solution, by Cholesky's factors of the n x n matrix m. */
+/* Replaces r by the solution x of m x = r, by Cholesky's factors of the n x n matrix m. */
 static void solve(int n, double (*m)[MOST], double *r)
 {
     for (int i = 0; i < n; i++) {
@@ -52,7 +52,8 @@ static void solve(int n, double (*m)[MOST], double *r)
     }
 }
 
-/* Computes the rows of (X^T W X)^-1 X^T W for one degree. */
+/* Computes the rows of (X^T W X)^-1 X^T W for one degree; X holds the monomials of the
+ * nodes. */
 static void fit_degree(int degree, const struct pattern *p, const double *weight,
                        double (*out)[NODES])
 {

@@ -1,10 +1,10 @@
 /*
- * place.c - see place.h. Numbers of a spot are found in the frame of the crystal in the
+ * place.c - see place.h. The numbers of a spot are found in the frame of the crystal at the
  * middle of its part of the rotation, at the phi or energy at which the reflection comes
- * nearest to the Ewald sphere.
+ * nearest to the Ewald sphere. To lay a reflection is to list its spots.
  *
- * Near the spindle a reflection passes slowly: log I along phi then is not a gaussian
- * within the range. Such a reflection becomes several stills, by Gauss's rule over phi.
+ * Near the spindle a reflection crosses the sphere slowly, and log I along phi is not
+ * parabolic in the range. Such a reflection becomes several stills, by Gauss's rule.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,39 +18,39 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/pattern.h"
 
-/* Most points of Gauss's rule over phi; wider ranges are cut into pieces of GAUSS_WIDTHS
- * widths. Lines spread over more than RULE_WIDTHS have a row of numbers, no rule. */
+/* The most points of Gauss's rule over phi; wider ranges than GAUSS_WIDTHS are cut. Lines
+ * spread over more than RULE_WIDTHS have a row of the spectrum instead of Gauss's rule. */
 enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 
-/* Lines are laid one by one if they spread over more than `lines_widths` widths of the
- * reflection, or if it is wider than the share `widest_energy` of the energy. */
+/* Each line of a spectrum is laid by itself if lines spread over more than `lines_widths`
+ * widths of the reflection, or a width is above the share `widest_energy` of the energy. */
 static const double lines_widths = 1e4, widest_energy = 0.1;
 
-/* A spot that reaches further than this share of q has parts with nodes of their own, at
- * most PARTS_MOST in each direction. The streak of a spectrum has an odd number of them:
- * its brightest place is not in a corner. */
+/* A spot that extends further than this share of q is divided into parts with nodes of
+ * their own, at most PARTS_MOST in each direction. The streak of a spectrum has an odd
+ * number of parts, so that its brightest place is not in a corner. */
 static const double flat_share = 0.06;
 enum { PARTS_MOST = 8 };
 
-/* The largest phi, radian, at which the series of nodes.c is used. */
+/* The largest |phi|, radian, for which the series along phi in nodes.c is used. */
 static const double widest_phi = 0.15;
 
-/* A reflection under way. */
+/* A reflection that is being laid. */
 struct laying {
     const struct view *view;
     const struct list_settings *settings;
     struct spot_name name;
     struct spot_table *out;
-    double square, weight;
+    double square, weight; /* as in struct listed_spot */
     int place;
     /* where it is nearest: phi, log of the energy, direction, distance from the sphere */
     double z, e, d[3], off;
     struct form_of of;
     struct spot_nodes nodes;
-    struct form_vector n, p, b; /* crystal frame: d; scattering vector; its slope */
+    struct form_vector n, p, b; /* crystal's frame: d; scattering vector; its slope by z */
     double q1[6]; /* inverse covariance, integrated over the energies of a line */
-    double h, margin; /* curvature along z; share of the cut kept for bends of log I */
-    int settled; /* 1: whether it is laid by parts of its phi or light is decided */
+    double h, margin; /* curvature along z; fraction of the cut kept for bends of log I */
+    int settled; /* 1: it is decided that neither phi nor energies need Gauss's rule */
 };
 
 static struct form_vector turn_by(const double *w, double z, struct form_vector v)
@@ -69,7 +69,7 @@ static double clamp(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Finds the phi within `half` of l->z, or the energy within the group's, at which the
+/* Finds the phi within `half` of l->z, or the energy within the group's range, at which the
  * reflection is nearest to the sphere, by Newton's steps. */
 static void find_nearest(struct laying *l, const double *q0, double half)
 {
@@ -89,7 +89,7 @@ static void find_nearest(struct laying *l, const double *q0, double half)
 
         l->off = length - k;
         form_give(d, l->d);
-        if (half > 0 && rate == 0) return; /* 000 */
+        if (half > 0 && rate == 0) return; /* reflection 000 */
         if (half > 0)
             l->z = clamp(l->z - l->off / rate, start - half, start + half);
         else if (l->name.line < 0 && form_dot(d, light) < 1)
@@ -99,7 +99,7 @@ static void find_nearest(struct laying *l, const double *q0, double half)
     }
 }
 
-/* Returns the variance of a spot in direction n about q0. */
+/* Returns the variance of a spot along direction n, 1/A^2. */
 static double variance_along(const struct laying *l)
 {
     const struct form_vector n = l->n, q0 = form_load(l->of.q0);
@@ -110,7 +110,7 @@ static double variance_along(const struct laying *l)
            + form_dot(turned, form_times(l->of.spread, turned)) + along * along;
 }
 
-/* Writes m - (m b)(m b)^T/h. */
+/* Writes m - (m b)(m b)^T/h: the inverse covariance m after integration along b. */
 static void project(const double m[6], struct form_vector b, double h, double out[6])
 {
     const struct form_vector mb = form_times(m, b);
@@ -125,7 +125,7 @@ static double curvature(const double m[6], struct form_vector b)
     return form_dot(b, form_times(m, b));
 }
 
-/* Makes the form of the spot and the numbers that the later steps need. */
+/* Computes the form of the spot and the members of `l` from `n` to `h`. */
 static void start_spot(struct laying *l)
 {
     const struct phys_frame *frame = l->settings->job->frame + l->name.panel;
@@ -155,7 +155,7 @@ static void start_spot(struct laying *l)
 
 /* ---- the ellipse of a spot ---- */
 
-/* Writes the slopes of the scattering vector by X and Y, in the crystal's frame. */
+/* Computes the slopes of the scattering vector by X and Y, in the crystal's frame. */
 static void find_slopes(const struct laying *l, struct form_vector j[2])
 {
     const struct spot_nodes *n = &l->nodes;
@@ -175,8 +175,8 @@ static void find_slopes(const struct laying *l, struct form_vector j[2])
     }
 }
 
-/* Finds the conic, the place of the maximum and the ellipse that holds the spot. Returns 0
- * where there is none. */
+/* Finds conic, maximum, middle and reach of a spot, and the ellipse that holds it. Returns
+ * 0 if the spot has no samples. */
 static int find_ellipse(const struct laying *l, const struct form_vector j[2],
                         struct listed_spot *s)
 {
@@ -232,7 +232,7 @@ static int find_ellipse(const struct laying *l, const struct form_vector j[2],
     return isfinite(o->x) && isfinite(o->y);
 }
 
-/* Returns 1 when a rendered pixel lies in a rectangle of samples around (x, y). */
+/* Returns 1 if a rendered pixel lies in the rectangle of samples x +- wide, y +- high. */
 static int is_shown(const struct laying *l, double x, double y, double wide, double high)
 {
     const struct window *w = window_panel(l->settings->job->window, l->name.panel);
@@ -252,7 +252,7 @@ static int is_shown(const struct laying *l, double x, double y, double wide, dou
 
 /* ---- the nodes ---- */
 
-/* Returns the scattering vector of a node at energy 0, in the laboratory. */
+/* Returns the scattering vector of a node at energy 0, in the laboratory's frame. */
 static struct form_vector node_at(const struct spot_nodes *n, int i)
 {
     const struct form_vector x =
@@ -263,8 +263,8 @@ static struct form_vector node_at(const struct spot_nodes *n, int i)
     return form_scale(n->k, form_axpy(-1, form_load(n->s), d));
 }
 
-/* Returns the change of z that makes log I at p largest: p has slope b, the inverse
- * covariance is m, and `more` is added to the curvature. */
+/* Returns the change of z that leads from p to the maximum of log I. p has the slope b
+ * along z, m is the inverse covariance, and `more` is added to the curvature. */
 static double step_to_maximum(const struct spot_nodes *n, struct form_vector p,
                               struct form_vector b, const double m[6], double more)
 {
@@ -274,13 +274,13 @@ static double step_to_maximum(const struct spot_nodes *n, struct form_vector p,
     return -form_dot(mb, v) / (form_dot(mb, b) + more);
 }
 
-/* Returns the largest |z| of a maximum that steps are placed at. */
+/* Returns the largest |z| at which the middle of the steps of a node may lie. */
 static double most_along(const struct laying *l, const struct listed_spot *s)
 {
     return l->name.along == ALONG_PHI ? widest_phi : 3 * (s->reach + fabs(s->middle));
 }
 
-/* Finds the middles of the steps at each node. */
+/* Finds the middles of the steps along z and along the energies of a line at each node. */
 static void find_steps(const struct laying *l, struct listed_spot *s, double *line_at)
 {
     const struct spot_nodes *n = &l->nodes;
@@ -293,7 +293,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
     for (int c = 0; c < 3; c++) {
         const double unit[3] = {c == 0, c == 1, c == 2};
 
-        form_give(turn_by(n->w, l->z, form_load(unit)), turn[c]); /* the inverse's rows */
+        form_give(turn_by(n->w, l->z, form_load(unit)), turn[c]); /* row c of the inverse */
     }
     s->step = l->h > 0 ? 0.8 / sqrt(l->h) : 0;
     s->line_step = per > 0 ? 0.8 / sqrt(curvature(n->form.ci, l->p) + per) : 0;
@@ -320,7 +320,7 @@ static void find_steps(const struct laying *l, struct listed_spot *s, double *li
     }
 }
 
-/* Adds the parts of a spot, each with nodes of its own. */
+/* Adds the parts of a spot, each with its own nodes. Returns 0 if there is no memory. */
 static int add_parts(struct laying *l, const struct form_vector j[2], struct listed_spot *s)
 {
     const struct spot_ellipse *e = &s->spot;
@@ -364,7 +364,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         l->out->nnumber += numbers;
         list_nodes(s, l->out, l->settings->pattern, &l->nodes);
         find_steps(l, s, line_at);
-        list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* with these steps */
+        list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* again, with the steps */
         if (s->name.star)
             star_points(&making, &l->nodes, most_along(l, s), s->at,
                         (void *)(l->out->numbers + s->star_at), (void *)line_at);
@@ -375,7 +375,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
 
 /* ---- Gauss's rule over phi ---- */
 
-/* Returns the range of phi, or of the energies, in widths of the reflection. */
+/* Returns the range of phi, or the range of the energies, in widths of the reflection. */
 static double widths_of(const struct laying *l)
 {
     const struct beam_group *g = l->view->group + l->name.group;
@@ -386,15 +386,15 @@ static double widths_of(const struct laying *l)
     return range * sqrt(fmax(l->h, 1e-30));
 }
 
-/* Returns how many points a range of `widths` widths needs. */
+/* Returns how many points of Gauss's rule a range of `widths` widths needs. */
 static int points_for(double widths)
 {
     if (widths < 5) return widths < 1 ? 3 : widths < 2 ? 4 : widths < 3 ? 6 : 8;
     return widths < GAUSS_WIDTHS ? GAUSS_MOST : RULE_MOST;
 }
 
-/* Returns 1 when the range of phi or energies is too narrow for the series of log I along
- * them, or log I too far from a gaussian for a range that is not wide. */
+/* Returns 1 if the range of phi or energies needs Gauss's rule: it is too narrow for the
+ * series of log I, or it is not wide and log I is too far from a parabola. */
 static int is_slow(const struct laying *l)
 {
     const double u = 0.8 / sqrt(l->h), h3 = l->h * l->h * l->h, widths = widths_of(l);
@@ -417,7 +417,7 @@ static int is_slow(const struct laying *l)
 
 static int lay(struct laying *l);
 
-/* Lays the reflection as stills at the points of Gauss's rule. */
+/* Lays the reflection as stills at the points of Gauss's rule over phi; 0: no memory. */
 static int lay_by_gauss(const struct laying *whole)
 {
     const double half = whole->view->frame->broad.half_range, widths = widths_of(whole);
@@ -442,7 +442,7 @@ static int lay_by_gauss(const struct laying *whole)
 
 /* ---- points of a spectrum ---- */
 
-/* Returns 1 when a reflection is laid by points of its energies. */
+/* Returns 1 if the reflection must be laid as stills at some of its energies. */
 static int has_points(const struct laying *l)
 {
     const double widths = widths_of(l);
@@ -451,8 +451,8 @@ static int has_points(const struct laying *l)
            || !(l->h * widest_energy * widest_energy > 1);
 }
 
-/* Lays the reflection as one still for each point of Gauss's rule for its lines; or one for
- * each line, if lines are few or far apart. */
+/* Lays the reflection as one still for each point of Gauss's rule for its lines, or for
+ * each line if lines are few or far apart; 0: no memory. */
 static int lay_by_energies(const struct laying *whole)
 {
     const struct beam_group *g = whole->view->group + whole->name.group;
@@ -473,7 +473,7 @@ static int lay_by_energies(const struct laying *whole)
 
 /* ---- panels and layers ---- */
 
-/* Returns the distance between a direction and the direction of a place of a layer. */
+/* Returns the chord between d and the direction of place (x, y) of a layer. */
 static double distance_to(const struct phys_frame *f, struct form_vector from,
                           struct form_vector d, double x, double y)
 {
@@ -485,8 +485,8 @@ static double distance_to(const struct phys_frame *f, struct form_vector from,
     return sqrt(form_dot(off, off));
 }
 
-/* Finds where the ray meets the plane of a layer; returns 0 where it does not, or by more
- * than an angle of `margin` beside the panel or the rendered pixels. */
+/* Finds where the ray meets the plane of a layer. Returns 0 if it does not meet it, or
+ * meets it by more than an angle of `margin` beside the panel or the rendered pixels. */
 static int meets_panel(struct laying *l, const struct phys_frame *f, double margin)
 {
     const double sub = f->pixel / f->oversample;
@@ -513,7 +513,7 @@ static int meets_panel(struct laying *l, const struct phys_frame *f, double marg
     return is_shown(l, x, y, beyond, beyond);
 }
 
-/* Lays the spot on one layer of one panel. */
+/* Lays the spot on one layer. Returns 0: no memory; -1: Gauss's rule is needed. */
 static int lay_on_layer(struct laying *l)
 {
     struct form_vector j[2];
@@ -537,7 +537,7 @@ static int lay_on_layer(struct laying *l)
     return add_parts(l, j, &s);
 }
 
-/* Lays the reflection, from phi l->z on, on all panels. */
+/* Lays the reflection on all panels, from phi l->z on. Returns 0 if there is no memory. */
 static int lay(struct laying *l)
 {
     const struct job *job = l->settings->job;
@@ -557,7 +557,7 @@ static int lay(struct laying *l)
     l->margin = 0.04 + (q > 0 ? 0.2 * fmin(1, wide / q) : 0);
     find_nearest(l, l->of.q0, half);
     if (half > 0 && l->name.line < 0) {
-        start_spot(l); /* for the curvature along phi */
+        start_spot(l); /* lay_by_gauss() needs the curvature along phi */
         return lay_by_gauss(l);
     }
     if (fabs(l->off) > wide) return 1;

@@ -16,9 +16,9 @@ void continuous_rows_free(struct continuous_rows *rows)
     rows->grid = NULL;
 }
 
-/* ---- the changes of spots ---- */
+/* ---- the derivatives of spots ---- */
 
-/* Returns 1 when a line of the group's spectrum changes along a tangent. */
+/* Returns 1 if a line of the group's spectrum changes along a tangent. */
 static int lines_change(const struct beam_group *g, const struct phys_frame_tangent *dot)
 {
     int any = 0;
@@ -29,7 +29,7 @@ static int lines_change(const struct beam_group *g, const struct phys_frame_tang
     return any;
 }
 
-/* How many numbers the row of a spot has, 0 without a spectrum. */
+/* Returns how many numbers the row of a spot's spectrum has; 0 without a spectrum. */
 static size_t row_numbers(const struct continuous_work *work, const struct listed_spot *s,
                           struct spectrum_row *row)
 {
@@ -39,7 +39,7 @@ static size_t row_numbers(const struct continuous_work *work, const struct liste
     return SPECTRUM_NUMBERS * (size_t)row->n;
 }
 
-/* Returns the relative change of the factors that multiply a spot. */
+/* Returns the relative change of the factors that multiply a whole spot. */
 static double change_of_scale(const struct view *view, const struct listed_spot *s,
                               const struct phys_frame_tangent *dot,
                               const struct crystal_change *crystal)
@@ -52,17 +52,18 @@ static double change_of_scale(const struct view *view, const struct listed_spot 
     return sum;
 }
 
-/* The tangents of each panel, and the changes of the crystals along them. */
+/* The tangents of all panels, and the changes of the crystals along them. */
 struct all_changes {
     const struct continuous_rows *rows;
     const struct tangents *const *of_panel;
-    const struct crystal_change *crystal; /* (panels' tangents x crystals) */
-    const size_t *first; /* number of each panel's first tangent */
+    const struct crystal_change *crystal; /* (tangents of all panels x crystals) */
+    const size_t
+        *first; /* index of each panel's first tangent among the tangents of all panels */
 };
 
 enum { MOST = DIRECTION_LANES * DIRECTION_BATCHES };
 
-/* A spot at work, and some of the directions along which it changes. */
+/* The current spot, and some of the tangents along which it changes. */
 struct changing {
     const struct all_changes *all;
     const struct listed_spot *spot;
@@ -92,7 +93,7 @@ static const struct crystal_change *crystal_along(const struct all_changes *a,
     return a->crystal + number * (size_t)a->rows->work->view.ncrystal + spot->name.crystal;
 }
 
-/* Finds the changes of the polynomials of a spot along its chosen directions. */
+/* Finds the changes of the polynomials of a spot along the chosen tangents c->which. */
 static void change_polynomials(struct changing *c, struct profile_change *to)
 {
     const struct continuous_rows *rows = c->all->rows;
@@ -121,7 +122,7 @@ static void change_polynomials(struct changing *c, struct profile_change *to)
     c->n = 0;
 }
 
-/* Finds the changes of a spot's polynomials along all tangents. */
+/* Finds the changes of a spot's polynomials along all tangents of its panel. */
 static void change_spot(struct changing *c, struct profile_change *to)
 {
     const struct continuous_rows *rows = c->all->rows;
@@ -149,7 +150,8 @@ static void change_spot(struct changing *c, struct profile_change *to)
     if (c->n > 0) change_polynomials(c, to);
 }
 
-/* Finds the changes of the row of a spectrum along a tangent; returns 0 without memory. */
+/* Finds the changes of the row of a spectrum along a tangent; returns 0 if there is no
+ * memory. */
 static int change_lines(const struct continuous_work *work, const struct listed_spot *spot,
                         const struct phys_frame_tangent *dot, double *grid)
 {
@@ -167,7 +169,7 @@ static int change_lines(const struct continuous_work *work, const struct listed_
     return e != NULL;
 }
 
-/* Finds the changes of a spot along all tangents of its panel. */
+/* Finds all changes of a spot along the tangents of its panel. */
 static void change_all_of(struct changing *c, struct profile_change *to, double *grid)
 {
     const struct continuous_work *work = c->all->rows->work;
@@ -183,7 +185,7 @@ static void change_all_of(struct changing *c, struct profile_change *to, double 
         const struct phys_frame_tangent *dot = along->dot + d;
         const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
 
-        if (dark) { /* without a share; it can only gain one */
+        if (dark) { /* the spot has no share, but may gain one along a tangent */
             to->c[SPOT_L] = crystal->share[mosaic];
         } else {
             to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);
@@ -198,8 +200,8 @@ static void change_all_of(struct changing *c, struct profile_change *to, double 
     spectrum_row_free(&row);
 }
 
-/* Finds where the changes of each spot's spectrum begin, first[spots], and returns how many
- * numbers they are in all. */
+/* Finds where in the memory `grid` the changes of each spot's spectrum begin, first[spot].
+ * Returns how many numbers all changes take. */
 static size_t find_grids(const struct all_changes *a, size_t *first)
 {
     const struct continuous_work *work = a->rows->work;
@@ -240,7 +242,7 @@ static void change_all(const struct all_changes *a, const size_t *first)
     (void)threads;
 }
 
-/* Returns memory for n changes, or NULL. */
+/* Returns memory for n changes of spots, or NULL. */
 static struct profile_change *take_changes(struct continuous_work *work, size_t n)
 {
     if (n > work->nchanges || !work->change) {
@@ -303,7 +305,8 @@ nb_status continuous_rows_find(struct progress *progress, const struct kernel_se
 
 /* ---- a tile ---- */
 
-/* Adds the samples of a spot in some rows to `own` and the changes. */
+/* Adds the samples of a spot in rows first .. end - 1 to `own`, and their derivatives along
+ * all tangents to where->change. */
 static void add_spot(const struct continuous_rows *rows, const struct tile *part,
                      size_t number, int first, int end, const struct rows_of_part *where,
                      double *own) /* NOLINT(readability-non-const-parameter) */
@@ -332,7 +335,7 @@ static void add_spot(const struct continuous_rows *rows, const struct tile *part
     spectrum_row_free(&row);
 }
 
-/* Adds a spot to a part of a tile; returns 0 when the columns are full. */
+/* Adds a spot to the sums of a part of a tile; returns 0 if the columns are full. */
 static int add_to_part(const struct continuous_rows *rows, const struct tile *part,
                        size_t number, const struct rows_of_part *to)
 {

@@ -44,7 +44,7 @@ static void table_form(const struct profile *p, struct form *f)
     f->factor *= sqrt(2 * M_PI / h0);
 }
 
-/* Returns the polynomial (PART_L and so on) of coefficient k. */
+/* Returns the polynomial (PART_L, ...) that has coefficient k. */
 static int part_of(int k)
 {
     return k < SPOT_M    ? PART_L
@@ -54,14 +54,14 @@ static int part_of(int k)
                          : PART_L4;
 }
 
-/* How many coefficients a kind uses. */
+/* Returns how many coefficients the kind of a profile uses. */
 static int coefficients_of(const struct profile *p)
 {
     return p->kind == PROFILE_STILL ? SPOT_M : SPOT_COEFFICIENTS;
 }
 
-/* Returns 0 when the intensity is 0 everywhere: a spectrum without a row, or no curvature.
- */
+/* Fills in the form of a profile. Returns 0 if the intensity is 0 everywhere, because there
+ * is no row of a spectrum or no curvature. */
 static int make_form(const struct profile *p, struct form *f)
 {
     memset(f, 0, sizeof *f);
@@ -136,7 +136,7 @@ static void draw(const struct profile *profile, int over, int nrows,
 }
 
 /* ---- derivatives ---- */
-/* The samples of a plane of a batch: where they are, and weight times their slopes. */
+/* The samples of a plane of a batch: their coordinate a, and weight times their slopes. */
 struct plane {
     _Alignas(64) real a[SLOTS];
     _Alignas(64) real slope[PARTS][SLOTS];
@@ -207,7 +207,7 @@ typedef void slopes_of_plane(const struct form *form, const struct batch *batch,
                              const real *weight, struct plane *to, struct cells *cells);
 static slopes_of_plane *const planes_of[] = {still_plane, range_plane, table_plane};
 
-/* Adds the sums of g times the monomials of degree 0 to 4. */
+/* Adds the sums of slope times the monomials of degree 0 to 4 to `to`. */
 static void add_quartic(int n, const real *restrict x, const real *restrict y,
                         const real *restrict slope, double *to)
 {
@@ -242,8 +242,8 @@ static void add_quartic(int n, const real *restrict x, const real *restrict y,
     for (int k = 0; k < 15; k++) to[k] += (double)s[k];
 }
 
-/* Adds the sums of the slopes by h, l3 and l4 times their monomials, and of the slope by
- * half. */
+/* Adds the sums of the slopes by h, l3 and l4 times their monomials to `to`, and the sum of
+ * the slope by half to *half. */
 static void add_others(int n, const struct plane *plane, const real *restrict y, double *to,
                        double *half)
 {
@@ -278,7 +278,7 @@ static void add_others(int n, const struct plane *plane, const real *restrict y,
     *half += (double)s12;
 }
 
-/* Returns the largest modulus of the weights of all rows: divided by it, they fit into
+/* Returns the largest modulus of the weights of all rows. Weights over this number fit into
  * floats. */
 static double largest_weight(int over, int nrows, const struct sample_row *rows,
                              const double *weight)
@@ -309,7 +309,7 @@ static void load_weights(const struct batch *batch, double per, const double *we
     for (int i = n; i < batch->padded; i++) to[i] = 0;
 }
 
-/* Adds scale at->number, cotangents of the numbers of n cells, to their places in grid. */
+/* Adds scale times at->number, the cotangents of the numbers of n cells, to grid. */
 static void add_numbers(const struct form *f, int n, const struct cells *at, double scale,
                         double *grid)
 {
@@ -321,7 +321,7 @@ static void add_numbers(const struct form *f, int n, const struct cells *at, dou
     }
 }
 
-/* Adds the sums in the form's units to the cotangents of the profile. */
+/* Adds sums in the units of the form to the cotangents of the profile. */
 static void add_moments(const struct form *f, int n, double scale, const double *sums,
                         double half, struct spot_moments *out)
 {
@@ -364,24 +364,24 @@ static void moments(const struct profile *profile, int over, int nrows,
 }
 
 /* ---- changes along directions ---- */
-/* Products of slopes and monomials of the samples of a pixel, one for each coefficient;
- * then the slope by half; then zeros up to a multiple of 4. Directions are processed in
- * blocks. */
+/* Products of slopes and monomials, summed over the samples of a pixel: one for each
+ * coefficient, then the slope by half, then zeros up to a multiple of 4. DIRECTIONS changes
+ * are processed together. */
 enum { PRODUCTS = SPOT_COEFFICIENTS + 2, DIRECTIONS = 32 };
 _Static_assert(PRODUCTS % 4 == 0, "combine() takes 4 at a time");
 
 struct products {
     int n;
-    int rows; /* 1 if the numbers of the row change along a direction */
+    int rows; /* 1 if the numbers of the row change along some direction */
     _Alignas(64) real p[PRODUCTS][FEW_SLOTS];
-    _Alignas(64) real grid[DIRECTIONS + 1][FEW_SLOTS]; /* changes by the row */
-    int directions, which[DIRECTIONS]; /* their numbers */
-    real dot[DIRECTIONS + 1][PRODUCTS]; /* in the form's units, then zeros */
+    _Alignas(64) real grid[DIRECTIONS + 1][FEW_SLOTS]; /* changes of pixels by the row */
+    int directions, which[DIRECTIONS]; /* their count, and their indices */
+    real dot[DIRECTIONS + 1][PRODUCTS]; /* changes in the form's units, then zeros */
     const double *number[DIRECTIONS]; /* changes of the row's numbers, or NULL */
 };
 
-/* Takes the next directions from number `first` on and skips those that change nothing.
- * Returns the number where the next call begins. */
+/* Chooses the next directions, from index `first` on, and skips those without a change.
+ * Returns the index at which the next call begins. */
 static int choose_directions(const struct spot_changes *from, int first,
                              struct products *to)
 {
@@ -415,10 +415,10 @@ static void load_directions(const struct profile *profile, const struct form *f,
     }
 }
 
-/* `first`: 1 where there is nothing yet to add to */
+/* ADD() adds x to product k of pixel i; if `first` is 1, it sets the product. */
 #define ADD(k, x) p[k][i] = (first ? 0 : p[k][i]) + (x)
 
-/* Adds the products of g and the monomials of degree 0 to 4. */
+/* Adds the products of slope and the monomials of degree 0 to 4. */
 PHYS_FN void multiply_quartic(int first, int n, const real *restrict x,
                               const real *restrict y, const real *restrict slope,
                               real (*restrict p)[FEW_SLOTS])
@@ -447,7 +447,7 @@ PHYS_FN void multiply_quartic(int first, int n, const real *restrict x,
     }
 }
 
-/* Adds the products for the slopes by h, l3, l4 and half. */
+/* Adds the products of the slopes by h, l3, l4 and half. */
 PHYS_FN void multiply_others(int first, int n, const struct plane *plane,
                              const real *restrict y, real (*restrict p)[FEW_SLOTS])
 {
@@ -477,7 +477,7 @@ PHYS_FN void multiply_others(int first, int n, const struct plane *plane,
 }
 #undef ADD
 
-/* Adds the changes of the values by the changes of the row's numbers. */
+/* Adds the changes of the pixels that the changes of the row's numbers cause. */
 static void multiply_numbers(const struct form *f, int n, const struct cells *at,
                              struct products *to)
 {
@@ -494,7 +494,7 @@ static void multiply_numbers(const struct form *f, int n, const struct cells *at
     }
 }
 
-/* Writes the changes of the pixels of a batch along directions d and d + 1. */
+/* Adds products k .. k + 3 to the changes along d and d + 1; sets these if `first` is 1. */
 PHYS_FN void combine_four(int first, int n, const struct products *products, int d, int k,
                           real (*restrict to)[FEW_SLOTS])
 {
@@ -521,7 +521,7 @@ static void combine(int n, const struct products *products, int d,
         for (int i = 0; i < n; i++) to[j][i] += products->grid[d + j][i];
 }
 
-/* Adds the products of a plane of a batch. */
+/* Adds the products of one plane of a batch. */
 PHYS_FN void multiply_plane(int first, int kind, const struct batch *batch,
                             const struct plane *plane, struct products *to)
 {
@@ -533,7 +533,7 @@ PHYS_FN void multiply_plane(int first, int kind, const struct batch *batch,
     multiply_others(first, n, plane, batch->b, to->p + SPOT_H);
 }
 
-/* Computes the products of a batch. */
+/* Computes the products of a batch, summed over its planes. */
 static void multiply_batch(const struct profile *profile, const struct form *form,
                            const struct batch *batch, int over, struct products *to)
 {

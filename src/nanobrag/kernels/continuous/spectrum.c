@@ -1,6 +1,6 @@
 /*
- * spectrum.c - see spectrum.h. Lines are added to a uniform grid, where the gaussian of a
- * line is a constant table times powers of one number and costs no exponential.
+ * spectrum.c - see spectrum.h. Lines are added to a uniform grid. There the gaussian of a
+ * line is a constant table times powers of one number, which takes no exponential.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,32 +10,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line reaches REACH widths, where it is 1e-8 of its peak. A grid's step is at most STEP
- * widths. */
+/* A line extends over REACH widths, where it has fallen to 1e-8 of its peak. The step of a
+ * grid is at most STEP widths. */
 #define REACH 6.0
 #define STEP  0.5
 
-/* Rows of fewer lines than FEW are added up for each spot. */
+/* If a spectrum has fewer lines than FEW, its row is summed for each spot, without
+ * tables. */
 enum { TABLES = SPECTRUM_TABLES, BLENDED = 4, FEW = 24 };
 
 /* ---- lines on a grid ---- */
-/* How lines of one width look on a grid: `height` is the peak for a weight of 1. A line
- * covers `window` points, half of them before the nearest even point; windows begin at even
- * points, so that vectors of two stay aligned. */
+/* The gaussian of lines of one width on a grid; `height` is its peak for a weight of 1. A
+ * line covers `window` points, half of them before the nearest even point. Windows begin at
+ * even points, so that vectors of two stay aligned. */
 enum { WINDOW = 48, BLOCK = 32 };
 struct look {
     double low, step, height;
     double h; /* step in widths */
     double skew; /* third-order correction; see struct hermite */
     int n, window;
-    _Alignas(16) double shape[WINDOW]; /* exp(-x^2/2), x in widths from that point */
+    _Alignas(16) double shape[WINDOW]; /* exp(-x^2/2), x in widths from the even point */
     _Alignas(16) double fall[WINDOW]; /* x h */
 };
 
 static struct look look_of(const struct spectral_lines *s, const struct spectrum_grid *grid,
                            double width, double scale)
 {
-    const double spot = fmax(width * width - s->extra, 0); /* its own variance */
+    const double spot = fmax(width * width - s->extra, 0); /* variance of the spot */
     struct look l;
     int half;
 
@@ -56,10 +57,10 @@ static struct look look_of(const struct spectral_lines *s, const struct spectrum
     return l;
 }
 
-/* Some lines on the grid: the first point that each covers, how far it lies behind the even
- * point nearest to it in units of `fall`, and, with f that distance in widths, exp(f h) and
- * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at a point is `start` times a power of
- * `ratio` times `shape`. */
+/* Some lines on the grid. first: the first point that each covers. With f the distance of
+ * the line behind its nearest even point, in widths: u = f h, ratio = exp(f h), start =
+ * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at point k of the window is start ratio^k
+ * shape[k]. */
 struct line_batch {
     int first[BLOCK];
     double u[BLOCK], ratio[BLOCK], start[BLOCK];
@@ -125,12 +126,15 @@ static inline void shape_line(const struct look *l, const struct line_batch *blo
 }
 
 /*
- * A reflection is a gaussian of the energy about its own place on the streak, and its width
- * is a share of that energy. In x, the logarithm of the energy in widths s from the place,
- * it is exp(-(exp(s x) - 1)^2/(2 s^2)), to first order exp(-x^2/2) (1 - s x^3/2). The
- * spot's third derivative accounts for the mean of this; the rest is -s/2 times Hermite's
- * polynomial He3(x). At a point, with t = x h for a step of h widths, hermite() writes He3
- * to He6 in units of that step; each is a derivative of the one before it.
+ * A reflection is a gaussian of the energy about its place on the streak, with a width that
+ * is a share of that energy. Let x be the logarithm of the energy over the energy at the
+ * place, in widths s. The reflection is exp(-(exp(s x) - 1)^2/(2 s^2)), to first order
+ * exp(-x^2/2) (1 - s x^3/2). The third derivative of log I accounts for the mean of the
+ * second term; the rest of it is -s/2 times Hermite's polynomial He3(x).
+ *
+ * For t = x h and a step of h widths, hermite() returns He2 to He6 in units of the step, as
+ * t2 to t6. Up to sign, exp(-x^2/2) times each is the derivative of that times the
+ * previous.
  */
 struct hermite {
     double t2, t3, t4, t5, t6;
@@ -148,7 +152,7 @@ static inline struct hermite hermite(double t, double h2)
     return to;
 }
 
-/* Adds `scale` times the numbers of all lines, smoothed to a width. */
+/* Adds `scale` times the numbers of all lines, smoothed to a width, to `number`. */
 static void add_lines(const struct spectral_lines *s, const struct spectrum_grid *grid,
                       double width, double scale, double *number)
 {
@@ -177,7 +181,7 @@ static void add_lines(const struct spectral_lines *s, const struct spectrum_grid
     }
 }
 
-/* The tangent and the adjoint of add_lines(). */
+/* The tangent of add_lines() by the lines; add_line_cotangents() is its adjoint. */
 static void add_line_changes(const struct spectral_lines *s,
                              const struct spectrum_grid *grid, double width, double scale,
                              const double *dot_e, const double *dot_w, double *number)
@@ -247,8 +251,8 @@ static void add_line_cotangents(const struct spectral_lines *s,
 }
 
 /* ---- widths ---- */
-/* Returns the grid for widths from `width` to twice that. Its points are multiples of the
- * step, so that they stay where they are when lines move a little. */
+/* Returns the grid for widths from `width` to 2 `width`. Its points are multiples of the
+ * step, so that they stay where they are if lines move a little. */
 static struct spectrum_grid grid_for(const struct spectral_lines *s, double width)
 {
     const double step = STEP * width, reach = 2 * (REACH + 2) / STEP;
@@ -332,14 +336,15 @@ void spectrum_free(struct spectral_lines *s)
 }
 
 /* ---- rows ---- */
-/* A row is `share` times the numbers of each of `count` widths. */
+/* How a row is made: the sum of share[t] times the numbers for width[t], t < count. */
 struct blend {
     struct spectrum_grid grid;
-    int count, half_octave, first; /* number of the first table, or -1: without tables */
+    int count, half_octave, first; /* first: index of the first table; -1: without tables */
     double width[BLENDED], share[BLENDED];
 };
 
-/* The shares are the weights of cubic interpolation in the logarithm of the width. */
+/* Returns the blend for a variance of a spot. The shares are the weights of cubic
+ * interpolation in the logarithm of the width. */
 static struct blend blend_of(const struct spectral_lines *s, double variance)
 {
     const double width = sqrt(variance + s->extra);

@@ -1,7 +1,7 @@
 /*
- * density_rows.c - the loops of density_rows.h over the points of a plane inside of an
- * atom's sphere. The runs of its rows are listed one after the other, as most of them are
- * shorter than a vector register. Compiled once for each instruction set.
+ * density_rows.c - the loops of density_rows.h over the points of a plane inside an atom's
+ * sphere. The points of all rows form one list, because most rows are shorter than a vector
+ * register. Compiled once for each instruction set.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,17 +13,18 @@
 #include "physics/phys.h"
 #include "physics/trig.h"
 
-enum { POINTS = 256 }; /* points of a plane that are computed at a time */
+enum { POINTS = 256 }; /* points that are listed at a time */
 
-/* Points of a plane inside of the sphere: runs of rows, one after the other. d of a point
- * is (x, y, z). */
+/* Points inside the sphere, in a plane of the grid, row after row. Point k lies at (x,
+ * y[k], z[k]) from the centre of the atom, in steps of the grid. */
 struct points {
     int n;
     double x, y[POINTS], z[POINTS];
-    double *at[POINTS]; /* in the grid */
+    double *at[POINTS]; /* values of the points in the grid */
 };
 
-/* The points that are left to list: row j, from `first` on, n points. */
+/* The points of plane i that are not listed yet: in row j, n points from `first` on; then
+ * the rows after j. */
 struct cursor {
     int i, j, first, n;
 };
@@ -35,7 +36,7 @@ static int wrap(int i, int n)
     return rest < 0 ? rest + n : rest;
 }
 
-/* Finds the points of row (i, j) inside of the sphere. */
+/* Sets `first` and n to the points of row (i, j) inside the sphere. */
 static void find_run(const struct density_atom *atom, struct cursor *at)
 {
     const double *m = atom->metric;
@@ -57,7 +58,7 @@ static void start(const struct density_atom *atom, int i, struct cursor *at)
     find_run(atom, at);
 }
 
-/* Lists the next points of the plane; returns their number, 0 at its end. */
+/* Lists the next points of a plane; returns their number, 0 at the end of the plane. */
 static int list_points(const struct density_grid *grid, const struct density_atom *atom,
                        struct cursor *at, struct points *out)
 {
@@ -88,7 +89,7 @@ static int list_points(const struct density_grid *grid, const struct density_ato
     return out->n;
 }
 
-/* The value of d.m d in a plane of constant x: a quadratic of y and z. */
+/* The coefficients of d.m d, d = (x, y, z), in a plane of constant x. */
 struct plane_form {
     double c, y, z, yy, yz, zz;
 };
@@ -103,7 +104,7 @@ static struct plane_form in_plane(const double m[DENSITY_SYMMETRIC], double x)
     ((f).c + (y_) * ((f).y + (f).yy * (y_) + (f).yz * (z_))                                \
      + (z_) * ((f).z + (f).zz * (z_)))
 
-/* Adds a term to the sums of the points. */
+/* Adds the Gaussian of a term to the sums of the points. */
 static void add_term(const struct density_term *term, const struct points *at, double *sum)
 {
     const struct plane_form e = in_plane(term->form, at->x);
@@ -113,7 +114,7 @@ static void add_term(const struct density_term *term, const struct points *at, d
     for (int k = 0; k < at->n; k++) sum[k] += scale * phys_exp(-FORM_AT(e, y[k], z[k]));
 }
 
-/* Adds the change of a term to the sums of the points. */
+/* Adds the change of a Gaussian, with `linear` and `square`, to the sums of the points. */
 static void add_change(const struct density_term *term, const struct points *at,
                        double *sum)
 {
@@ -147,7 +148,7 @@ static void add(const struct density_grid *grid, const struct density_atom *atom
     }
 }
 
-/* Adds the moments of a term over the points, whose values in the grid are given. */
+/* Adds the moments of a term over the points; `value` has their values in the grid. */
 static void gather_term(const struct density_term *term, const struct points *at,
                         const double *value, double moments[DENSITY_MOMENTS])
 {

@@ -12,14 +12,14 @@
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 
-/* The number of chunks. All chunks together take at most CHUNK_MEMORY bytes, but there are
- * enough of them for the threads of a large machine. Clearing and adding their sums must be
- * a small part of the work: one structure factor of a box costs as much as PAIRS_PER_NUMBER
- * pairs of a sample and an orientation. */
+/* Limits of the number of chunks. MOST_CHUNKS are enough for the threads of a large
+ * machine. If there are more than LEAST_CHUNKS, all together take at most CHUNK_MEMORY
+ * bytes, and clearing and adding their sums is a small part of the work. This costs as much
+ * for one structure factor as PAIRS_PER_NUMBER pairs of a sample and an orientation. */
 enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
 
-/* The slopes of a tile's samples are saved if they fit into MOST_WORKSPACE bytes, about a
- * core's share of the last cache. Otherwise the samples are computed twice. */
+/* The slopes of a tile's samples are saved if they fit into MOST_WORKSPACE bytes, about one
+ * core's share of the last-level cache. Otherwise the samples are computed twice. */
 enum { MOST_WORKSPACE = 1 << 24 };
 
 static int chunks_of(const struct adjoint_sizes *n)
@@ -36,8 +36,7 @@ static int chunks_of(const struct adjoint_sizes *n)
     return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
 }
 
-/* Returns the bytes that the slopes of a tile's samples take, in numbers of `size` bytes.
- */
+/* Returns the bytes that the slopes of a tile's samples take, at `size` bytes a number. */
 static double workspace_bytes(const struct adjoint_sizes *n, size_t size)
 {
     const int of_pair = KEPT_OF_PAIR + (n->box > 0);
@@ -46,8 +45,7 @@ static double workspace_bytes(const struct adjoint_sizes *n, size_t size)
            * (KEPT_OF_SOURCE + of_pair * (double)n->orientations);
 }
 
-/* Returns the bytes that a thread's workspace needs for double; 0 when they are too many.
- */
+/* Returns the bytes that a thread's workspace needs in double; 0 if that is too much. */
 static size_t workspace_reserved(const struct adjoint_sizes *n)
 {
     const double bytes = workspace_bytes(n, sizeof(double));
@@ -104,8 +102,8 @@ static void add(size_t n, const void *from, void *to)
     for (size_t i = 0; i < n; i++) t[i] += f[i];
 }
 
-/* Adds the structure factors' cotangents of all chunks to the sums of the first chunk, in
- * order. Each structure factor belongs to one thread. */
+/* Adds the structure factors' cotangents of all chunks to the first chunk's, in order. One
+ * thread adds all cotangents of a structure factor, so the bits are fixed. */
 static void add_boxes(const struct adjoint_work *work, int threads)
 {
     double *to = work->bar->f;
@@ -168,10 +166,10 @@ void adjoint_sum_chunks(const struct adjoint_work *work)
     }
 }
 
-/* One run over all tiles. */
+/* The arguments of one run over all tiles. */
 struct run {
     struct progress *progress;
-    const struct job *job; /* of the image */
+    const struct job *job; /* the job of the image */
     const struct objective *objective;
     const struct kernel_set *kernels;
     struct rounding rounding;
@@ -184,9 +182,10 @@ int adjoint_is_plain(const struct phys_frame *frame)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* Computes the adjoint of a tile or of a part of one, in float when `single` is 1. When the
- * slopes of the samples do not fit into the workspace, the photons are computed first; then
- * the objective is linear. Returns the contribution to the value. */
+/* Computes the adjoint of a tile or of a part, in float if `single` is 1. If the slopes of
+ * the samples do not fit into the workspace, the photons and their cotangents are computed
+ * first; with these given, the objective is linear. Returns the contribution to the
+ * value. */
 static double part_vjp(const struct run *run, int single, const struct tile *tile,
                        void *workspace, struct phys_frame_tangent *bar, double *photons)
 {
@@ -212,7 +211,7 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
     return value;
 }
 
-/* Computes the adjoint of a tile in as many parts as its rounding demands. */
+/* Computes the adjoint of a tile, divided into parts as its rounding error demands. */
 static double divided_vjp(const struct run *run, const struct tile *tile, void *workspace,
                           struct phys_frame_tangent *bar, double *peak)
 {
@@ -231,7 +230,9 @@ static double divided_vjp(const struct run *run, const struct tile *tile, void *
     return value;
 }
 
-/* Computes the adjoint of a tile, cell by cell where the reach of the pairs is known. */
+/* Computes the adjoint of a tile. If job->reach lists the pairs of source and orientation
+ * that reach each cell of the tile, each cell is computed by itself, with its pairs
+ * alone. */
 static double tile_by_cells_vjp(const struct run *run, const struct tile *tile,
                                 void *workspace, struct phys_frame_tangent *bar,
                                 double *peak)
@@ -265,7 +266,7 @@ static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
         STANDARD_FLOATS;
         void *workspace = work->workspace + (size_t)threads_index() * work->workspace_size;
 
-        int at = 0; /* the panel */
+        int at = 0; /* panel of the previous tile */
 
         adjoint_clear(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {

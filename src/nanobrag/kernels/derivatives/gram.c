@@ -1,9 +1,9 @@
 /*
- * gram.c - see gram.h. It is compiled once per instruction set, in double, and the order of
- * its sums is the compiler's, as in lane_moments.c.
+ * gram.c - see gram.h. It is compiled once per instruction set, in double. The compiler may
+ * choose the order of its sums, as in lane_moments.c.
  *
- * Two rows at a time are multiplied with four, so that each number that is loaded is used
- * several times.
+ * Two rows at a time are multiplied by four, so that each number loaded is used several
+ * times.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 
 enum { HIGH = 2, WIDE = 4 };
 
-/* Returns 1 when a row is not 0 everywhere. */
+/* Returns 1 if some element of a row is not 0. */
 static int any(int n, const double *row)
 {
     double sum = 0;
@@ -20,7 +20,7 @@ static int any(int n, const double *row)
     return sum != 0;
 }
 
-/* Writes the products of rows a, b with c, d, e, f. */
+/* Writes the inner products of rows a and b with the four rows of `with`. */
 static void products(int n, const double *restrict a, const double *restrict b,
                      const double *const *with, double (*out)[WIDE])
 {
@@ -36,7 +36,7 @@ static void products(int n, const double *restrict a, const double *restrict b,
     out[1][0] = bc, out[1][1] = bd, out[1][2] = be, out[1][3] = bf;
 }
 
-/* Returns the number that row m of the changing rows has in the sums. */
+/* Returns the index in the sums of row m, counted among the rows that are not 0. */
 static size_t place_of(const struct gram *g, int m)
 {
     return (size_t)(g->to ? g->to[g->moving[m]] : g->moving[m]);
@@ -47,7 +47,8 @@ static const double *row_of(const struct gram *g, int m)
     return g->change + (size_t)g->moving[m] * TILE_PIXELS;
 }
 
-/* Multiplies rows r and r + 1 of the m changing rows with all rows up to themselves. */
+/* Adds the products of rows r and r + 1, counted among the m rows that are not 0, with all
+ * rows up to themselves. */
 static void add_rows(const struct gram *g, int m, int r)
 {
     const int high = r + 1 < m ? HIGH : 1, wide = r + high;

@@ -1,6 +1,6 @@
 /*
- * gram.h - the products of all rows of a tile's Jacobian: see struct gram in kernels.h.
- *
+ * gram.h - declares the function that multiplies the rows of a tile's Jacobian (struct gram
+ * in kernels.h), one for each instruction set.
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_DERIVATIVES_GRAM_H

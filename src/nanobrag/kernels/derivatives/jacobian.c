@@ -14,7 +14,7 @@
 #include "kernels/spots/attempts.h"
 #include "kernels/spots/rows/tile_spots.h"
 
-/* A tile that depends on more structure factors than this is halved. */
+/* A tile that depends on more structure factors than this is cut into halves. */
 enum { MOST_COLUMNS = 512 };
 
 /* Returns the number of free structure factors, and one more for default_f. */
@@ -23,7 +23,7 @@ static size_t owners_of(const struct jacobian_sizes *n)
     return n->box > 0 ? n->f + 1 : 0;
 }
 
-/* Returns how many numbers the columns hold; all columns of a single pixel fit. */
+/* Returns how many numbers the columns hold, at least all columns of a single pixel. */
 static size_t columns_numbers(const struct jacobian_sizes *n)
 {
     const size_t owners = owners_of(n);
@@ -65,7 +65,7 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     take_columns(arena, n, work, &out->other_columns);
 }
 
-/* Takes the tangents of one lattice. */
+/* Takes the arrays for the tangents of one lattice from an arena. */
 static void take_tangents(struct arena *arena, const struct jacobian_sizes *n,
                           struct jacobian_work *out)
 {
@@ -133,7 +133,7 @@ struct phys_frame_tangent *jacobian_add(const struct jacobian_work *work, int pa
     return of->dot + of->n++;
 }
 
-/* Points the one panel of a rectangular detector to all n tangents. */
+/* Makes the only panel of a detector without panels refer to all n tangents. */
 static void take_all(const struct jacobian_work *work, int n)
 {
     struct panel_tangents *of = work->panel;
@@ -144,7 +144,7 @@ static void take_all(const struct jacobian_work *work, int n)
     of->rotates = work->rotates;
 }
 
-/* Completes the tangents of all panels. */
+/* Fills in the members `along` and `rows` of all panels. */
 static void find_directions(const struct job *job, int n, const struct jacobian_work *work)
 {
     const struct tangents all = jacobian_tangents(job->frame, n, work->dot, work->rotates);
@@ -168,16 +168,16 @@ static void find_directions(const struct job *job, int n, const struct jacobian_
     }
 }
 
-/* One run over all tiles. The runs of further lattices are added to it. */
+/* The arguments of one run over all tiles, for one lattice. */
 struct run {
     const struct job *job; /* of the image */
     const struct kernel_set *kernels;
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
     struct rounding rounding;
-    const struct spots_work *listed; /* of the spots of all tiles; NULL: by lanes */
-    const struct continuous_rows *continuous; /* of a continuous crystal; or NULL */
-    const struct run *next;
+    const struct spots_work *listed; /* the spots of the tiles; NULL: rows are by lanes */
+    const struct continuous_rows *continuous; /* spots of a continuous crystal; or NULL */
+    const struct run *next; /* the next lattice, whose rows are added; or NULL */
 };
 
 /* Adds the column of default_f, times its change along each tangent, to `change`. */
@@ -192,7 +192,7 @@ static void add_default(const struct run *run, const struct tangents *along, int
                 along->dot[d].default_f * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
-/* Computes the rows of a tile, by lanes or from its spots. */
+/* Computes the rows of a tile for one lattice, by lanes or from its spots. */
 static void find_rows(const struct run *run, const struct adjoint_kernels *adjoint_kernels,
                       const struct tile *tile, const struct jacobian_workspace *workspace,
                       struct columns *columns, double *photons, double *change)
@@ -230,7 +230,7 @@ static void add(int n, const double *from, double *to)
     for (int i = 0; i < n; i++) to[i] += from[i];
 }
 
-/* Moves columns of `lanes` numbers: adds them to `to` and removes them from `from`. */
+/* Adds columns of `lanes` numbers to the columns of `to` and removes them from `from`. */
 static void move_columns(int lanes, struct columns *from, struct columns *to)
 {
     for (int c = 0; c < from->n && !to->full; c++) {
@@ -242,7 +242,7 @@ static void move_columns(int lanes, struct columns *from, struct columns *to)
     columns_clear(from);
 }
 
-/* Computes the rows of a tile, the sum over the lattices. */
+/* Computes the rows of a tile as the sum over the lattices. */
 static void find_all_rows(const struct run *run,
                           const struct adjoint_kernels *adjoint_kernels,
                           const struct tile *tile, struct jacobian_workspace *workspace,
@@ -264,8 +264,9 @@ static void find_all_rows(const struct run *run,
     }
 }
 
-/* Computes the Jacobian of a tile and passes it to the reader, in halves when the tile
- * depends on more structure factors than the columns hold. Returns its brightest pixel. */
+/* Computes the Jacobian of a tile and passes it to the reader. If the tile depends on more
+ * structure factors than the columns hold, this is done for each half. Returns the
+ * brightest pixel, photons. */
 static double part_jacobian(const struct run *run,
                             const struct adjoint_kernels *adjoint_kernels, struct tile tile,
                             int chunk, struct jacobian_workspace *workspace)
@@ -299,7 +300,7 @@ static double part_jacobian(const struct run *run,
     return grid_peak(&job, &tile, photons);
 }
 
-/* Computes the Jacobian of a tile in as many parts as its rounding demands. */
+/* Computes the Jacobian of a tile, divided into parts as its rounding error demands. */
 static double divided_jacobian(const struct run *run, const struct tile *tile, int chunk,
                                struct jacobian_workspace *workspace)
 {
@@ -318,7 +319,9 @@ static double divided_jacobian(const struct run *run, const struct tile *tile, i
     return peak;
 }
 
-/* Computes the Jacobian of a tile, cell by cell where the reach of the pairs is known. */
+/* Computes the Jacobian of a tile. If job->reach lists the pairs of source and orientation
+ * that reach each cell of the tile, each cell is computed by itself, with its pairs
+ * alone. */
 static double tile_by_cells_jacobian(const struct run *run, const struct tile *tile,
                                      int chunk, struct jacobian_workspace *workspace)
 {
@@ -337,7 +340,7 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
     return peak;
 }
 
-/* Returns the reader's number of chunks. */
+/* Returns the number of chunks that the reader asks for. */
 static int chunks_of(const struct run *run)
 {
     return run->reader->chunks > 0 ? run->reader->chunks : grid_count(run->job);
@@ -360,17 +363,17 @@ static void start_chunks(const struct run *run)
 #pragma omp parallel for num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++)
         run->reader->start(run->reader->user, chunk);
-    (void)threads; /* here and below: unused without OpenMP */
+    (void)threads; /* unused without OpenMP, as in tiles_jacobian() */
 }
 
-/* Computes the Jacobian of the tiles `first` to `end` (excluded), after all tiles before.
- * The share `begin` of their part of the progress is over. */
+/* Computes the Jacobian of the tiles first .. end - 1; all tiles before are done already.
+ * Of these tiles' part of the progress, the share `begin` is over. */
 static nb_status tiles_jacobian(struct progress *progress, const struct run *run, int first,
                                 int end, double begin, double *brightest)
 {
     const int chunks = chunks_of(run);
     const double count = grid_count(run->job), n = end - first;
-    const int some = end - first < chunks ? end - first : chunks; /* that have a tile */
+    const int some = end - first < chunks ? end - first : chunks; /* chunks with a tile */
     const int threads = threads_of(run, some), block = run->job->schedule.block;
     double peak = *brightest;
 
@@ -419,8 +422,9 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
     return along;
 }
 
-/* Computes the Jacobian from the spots of each tile, batch by batch. *listed becomes 0
- * where there are too many of them; tiles may have been read by then. */
+/* Computes the Jacobian from the spots of each tile, batch by batch. If a batch has too
+ * many spots, *listed becomes 0 and the function ends; the reader may have got tiles by
+ * then. */
 static nb_status spots_jacobian(struct progress *progress, struct attempts *attempts,
                                 struct run *run, int *listed, double *peak)
 {
@@ -444,7 +448,7 @@ static nb_status spots_jacobian(struct progress *progress, struct attempts *atte
     return NB_OK;
 }
 
-/* A lattice of a Jacobian. */
+/* One lattice of a Jacobian. */
 struct lattice {
     struct job job;
     struct attempts attempts;
@@ -452,7 +456,7 @@ struct lattice {
     struct continuous_rows rows;
 };
 
-/* Finds the changes of the spots of a lattice of a continuous crystal. */
+/* Finds the derivatives of the spots of one lattice of a continuous crystal. */
 static nb_status find_changes(struct progress *progress, struct continuous_work *work,
                               struct lattice *l)
 {
@@ -476,7 +480,7 @@ static nb_status find_changes(struct progress *progress, struct continuous_work 
     return status;
 }
 
-/* Computes the Jacobian of n lattices of a continuous crystal. */
+/* Computes the Jacobian of a continuous crystal with n lattices. */
 static nb_status continuous_jacobian(struct progress *progress, struct spots_work *spots,
                                      int n, struct lattice *lattice)
 {
@@ -494,8 +498,8 @@ static nb_status continuous_jacobian(struct progress *progress, struct spots_wor
     return status;
 }
 
-/* Computes the Jacobian once, from the spots of each tile or, as always with n > 1
- * lattices, by lanes. */
+/* Computes the Jacobian once: from the spots of each tile if that is possible, else by
+ * lanes. Several lattices are always done by lanes. */
 static nb_status attempt_jacobian(struct progress *progress, int n, struct lattice *lattice,
                                   double *peak)
 {
@@ -508,7 +512,7 @@ static nb_status attempt_jacobian(struct progress *progress, int n, struct latti
         && tile_spots_suit(&attempts->job))
         NB_TRY(spots_jacobian(progress, attempts, run, &listed, peak));
     if (listed) {
-        attempts->kernels.single = NULL; /* these rows are in double */
+        attempts->kernels.single = NULL; /* rows from spots are in double already */
         return NB_OK;
     }
     run->listed = NULL;
@@ -518,7 +522,7 @@ static nb_status attempt_jacobian(struct progress *progress, int n, struct latti
     return tiles_jacobian(progress, run, 0, grid_count(run->job), attempts->begin, peak);
 }
 
-/* Returns 1 when one of n lattices needs another attempt. */
+/* Returns 1 if any of n lattices needs another attempt. */
 static int again(int n, struct lattice *lattice, double peak)
 {
     int any = 0;
@@ -527,7 +531,7 @@ static int again(int n, struct lattice *lattice, double peak)
     return any;
 }
 
-/* Fills in lattice l of several. Their lanes are in double. */
+/* Fills in lattice l. If there are several lattices, their lanes are in double. */
 static void start_lattice(const struct run *of, const struct job *job, int n, int l,
                           struct spots_work *spots, struct lattice *out)
 {

@@ -12,7 +12,7 @@
 
 enum { CHUNK_MEMORY = 1 << 28 };
 
-/* Returns how many numbers the sums of a chunk hold. */
+/* Returns how many numbers the sums of one chunk hold. */
 static double numbers_per_chunk(const struct jacobian_sizes *n)
 {
     const double d = (double)n->tangents, f = (double)n->f;
@@ -63,10 +63,10 @@ static void clear_sums(const void *user, int chunk)
     if (run->planes) planes_clear(run->planes, chunk);
 }
 
-/* The weights of the pixels of a tile: `bar` in the gradient, `weight` in the matrix. */
+/* What the objective says of a tile's pixels. */
 struct weights {
-    int n, lanes; /* pixels, and numbers of a column (kernels/grid.h) */
-    double bar[TILE_PIXELS], weight[TILE_PIXELS];
+    int n, lanes; /* number of pixels, and length of a column (kernels/grid.h) */
+    double bar[TILE_PIXELS], weight[TILE_PIXELS]; /* dL/dphotons; weights in the matrix */
 };
 
 static void multiply(int n, const double *a, const double *b, double *out)
@@ -74,7 +74,7 @@ static void multiply(int n, const double *a, const double *b, double *out)
     for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
 }
 
-/* Adds the columns of a tile to the sums of the structure factors. */
+/* Adds the products of a tile's columns to the sums by structure factors. */
 static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct adjoint_kernels *adjoint_kernels,
                                   const struct jacobian_tile *jacobian,

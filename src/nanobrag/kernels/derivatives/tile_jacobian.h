@@ -20,7 +20,7 @@ struct tangents {
     const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
     const unsigned char *rotates; /* (n) 1: an orientation rotates or changes its weight */
     unsigned long long
-        numbers; /* bit i: number i of the frame changes along some of them */
+        numbers; /* bit i: number i of the frame changes along some tangent */
 };
 
 /* The derivatives by the structure factors. A tile depends on few structure factors, so
@@ -28,21 +28,21 @@ struct tangents {
  * the number of its structure factor. Several places of the box may hold the same structure
  * factor: they have one owner, and their derivatives go to one column. */
 struct columns {
-    const int *owner; /* (box) owner of the column of a place; below 0: none */
-    int *at; /* (owners) number of the column; -1: no column yet */
+    const int *owner; /* (box) owner of the column of a place; below 0: no column */
+    int *at; /* (owners) number of the owner's column; -1: none yet */
     int *used; /* (n) owners of the columns */
     int n;
     size_t capacity; /* numbers that `slope` can hold */
     double *slope; /* the n columns, one after another */
     int full; /* 1: a column was needed that does not fit */
-    /* for kernels that compute pixel after pixel: the slopes of one pixel at all places; 0
-     * between pixels */
+    /* used by kernels that compute pixel after pixel: the derivatives of one pixel by every
+     * place of the box; all are 0 between pixels */
     double *box;
     struct phys_touched touched;
 };
 
 /* Returns the column of an owner, for a tile of `pixels` pixels; a new column is set to 0.
- * Returns NULL when it does not fit. */
+ * Returns NULL if a new column does not fit. */
 static inline double *columns_of(struct columns *c, int owner, int pixels)
 {
     double *column;
@@ -60,7 +60,8 @@ static inline double *columns_of(struct columns *c, int owner, int pixels)
     return column;
 }
 
-/* Returns the column of the owner of a place in the same way, or NULL when it has none. */
+/* Returns the column of the owner of a place as columns_of() does; NULL without an
+ * owner. */
 static inline double *columns_take(struct columns *c, int place, int pixels)
 {
     const int owner = c->owner[place];
@@ -75,16 +76,17 @@ static inline void columns_clear(struct columns *c)
     c->n = c->full = 0;
 }
 
-/* Computes the Jacobian of a tile: change[d TILE_PIXELS + i] of pixel i along tangent d,
- * the columns unless NULL, and the photons. `workspace` has jacobian_workspace_size()
- * bytes. The kernel stops early when the columns are full. */
+/* Computes the Jacobian of a tile: the photons, change[d TILE_PIXELS + i] of pixel i along
+ * tangent d, and, unless NULL, the columns. `workspace` has jacobian_workspace_size()
+ * bytes. The kernel stops early if the columns are full. */
 typedef void tile_jacobian(const struct job *job, const struct tile *tile,
                            const struct tangents *along, void *workspace,
                            struct columns *columns, double *photons, double *change);
 
-/* Returns the bytes that a kernel needs: for the lists of a cotangent; or one lane for each
- * tangent (their number rounded up to a block, see spot_rows.h), one more lane, and ten
- * numbers for each pixel. */
+/* Returns the bytes of workspace that a tile_jacobian() or spot_rows() needs. A cotangent
+ * in the reference kernel needs its lists. For each pixel, rows from spots need ten numbers
+ * and two for each tangent, one of these counts rounded up to whole blocks (spot_rows.h).
+ * The lanes need one number for each pixel and tangent. */
 static inline size_t jacobian_workspace_size(size_t tangents, size_t sources,
                                              size_t orientations)
 {

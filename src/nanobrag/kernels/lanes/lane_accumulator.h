@@ -1,10 +1,10 @@
 /*
- * lane_accumulator.h - the destination of the lanes' cotangents. The adjoint sums them
- * over the lanes of a tile. A Jacobian stores the cotangents of each lane separately: they
- * are the row of a pixel when its photons have the cotangent 1. With this one interface the
- * backward steps in lane_back.h serve both; only the step of a pair has two forms
- * (lane_pair.h). The file is compiled with lanes_vjp.c, once per instruction set and
- * precision.
+ * lane_accumulator.h - where the backward steps of the lanes add their cotangents. The
+ * adjoint sums these over the lanes of a tile. A Jacobian stores them for each lane apart:
+ * if the photons of a pixel have the cotangent 1, its cotangents are a row of the Jacobian.
+ * With this interface the steps in lane_back.h serve both; only the step of a pair of
+ * source and orientation has two forms (lane_pair.h). The file is compiled with
+ * lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,16 +16,18 @@
 #include "kernels/derivatives/frame_adjoint.h"
 #include "kernels/lanes/lane_columns.h"
 
+/* The Jacobian of a tile while it is computed. */
 struct rows {
     const struct tangents *along;
     struct columns *columns; /* NULL: no derivatives by structure factors */
-    real *f2_change; /* change of F^2 along each tangent, one source (n x TILE_PIXELS) */
+    real
+        *f2_change; /* derivative of F^2 along each tangent, one source (n x TILE_PIXELS) */
     double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
-    /* cotangents of the frame's numbers; only those in along->numbers are computed */
+    /* cotangents of the frame's numbers in each lane, only for those in along->numbers */
     _Alignas(64) wide number[PHYS_NUMBERS];
     _Alignas(64) wide place[3], fast[3],
-        slow[3]; /* struct phys_place_sums of the current layer */
-    _Alignas(64) lane strain[9]; /* of the current source */
+        slow[3]; /* struct phys_place_sums of the current layer, in each lane */
+    _Alignas(64) lane strain[9]; /* cotangents of the strain under the current source */
     _Alignas(64) lane rotation_bar[3]; /* cotangent of the rotation of the current pair */
 };
 
@@ -41,10 +43,10 @@ static int rows_strain(const struct rows *r)
     return (r->along->numbers & phys_numbers_of(PHYS_STRAIN)) != 0;
 }
 
-/* The destination: sums over the lanes, or rows of the Jacobian. */
+/* Where cotangents are added: to sums over the lanes, or to rows of the Jacobian. */
 struct accumulator {
     struct phys_frame_tangent
-        *bar; /* sums, multiplied by cotangent.scale; used if rows is NULL */
+        *bar; /* the sums, multiplied by cotangent.scale; used if rows is NULL */
     struct rows *rows; /* NULL: cotangents are summed */
 };
 
@@ -63,12 +65,13 @@ static void lane_add_product(int n, const real *restrict a, const real *restrict
     for (int i = 0; i < n; i++) to[i] += (double)(a[i] * b[i]);
 }
 
+/* Returns 1 if no number of a source changes along a tangent. */
 static int source_is_still(const struct phys_source *dot)
 {
     return phys_source_inner(dot, dot) == 0;
 }
 
-/* Adds s a[i] of each lane to the cotangent of a number; `at` is PHYS_AT_x. */
+/* Adds s a[i] of each lane i to the cotangent of a number; `at` is PHYS_AT_x. */
 static void lane_add_number(const struct accumulator *to, const struct cotangent *p, int n,
                             int at, double s, const real *a)
 {
@@ -78,8 +81,8 @@ static void lane_add_number(const struct accumulator *to, const struct cotangent
         lane_add_scaled(n, s, a, to->rows->number[at]);
 }
 
-/* Adds to the cotangents of `count` numbers, from PHYS_AT_x `at` on, the product of p->w
- * and a[k] of each lane. */
+/* Adds p->w times a[k], in each lane, to the cotangent of number at + k, k < count; `at` is
+ * PHYS_AT_x. */
 static void lane_add_products(const struct accumulator *to, const struct cotangent *p,
                               const struct lanes *l, int at, int count, real *const *a)
 {
@@ -116,7 +119,7 @@ static int lane_source_counts(const struct accumulator *to, int index)
     return 0;
 }
 
-/* The indices of a source's members among its numbers. */
+/* The indices of the members of struct phys_source among its numbers. */
 enum {
     SOURCE_DIRECTION = 0,
     SOURCE_INVERSE_WAVELENGTH = 3,
@@ -129,7 +132,8 @@ _Static_assert(offsetof(struct phys_source, b) == SOURCE_B * sizeof(double)
                    && PHYS_SOURCE_NUMBERS == SOURCE_B + 3,
                "the places are those of struct phys_source");
 
-/* Adds p->term to the cotangents of `count` numbers of a source, from number `first` on. */
+/* Adds p->term[k] to the cotangent of number k of source `index`, first <= k < first +
+ * count. */
 static void lane_add_source(const struct accumulator *to, int index, int first, int count,
                             int n, const struct cotangent *p)
 {
@@ -155,7 +159,7 @@ static int lane_counts_f(const struct accumulator *to)
     return to->rows ? to->rows->columns != NULL : to->bar->f != NULL;
 }
 
-/* Adds the derivatives of pair (source, k) by the structure factors. */
+/* Adds the derivatives by the structure factors of one source with orientation k. */
 static void lane_add_f(struct phys_spec spec, const struct launch *a, int k,
                        const struct phys_anchor *anchor, const struct sites *sites,
                        const struct lanes *l, const struct cotangent *p,

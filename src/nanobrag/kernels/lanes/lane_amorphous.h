@@ -1,9 +1,9 @@
 /*
  * lane_amorphous.h - the adjoint and the Jacobian of the photons of the amorphous material,
- * seen from the pixels' centres: amorphous_at_centre() in lane_sums.h, backward. Its body
- * is compiled with lanes_vjp.c in double, and the lanes in float call it too: where the
- * material is brighter than the crystal, a sum in float would round the crystal's gradient
- * away.
+ * seen from the pixels' centres: amorphous_at_centre() in lane_sums.h, backward. Its
+ * functions are compiled with lanes_vjp.c in double only, and the lanes in float call them:
+ * if the material is brighter than the crystal, a sum in float would lose the crystal's
+ * gradient by rounding.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,8 @@
 #include "kernels/lanes/lane_jacobian.h"
 
 struct amorphous_lanes {
-    /* Adds the cotangent of the frame, given the cotangents of the photons of a tile's
-     * pixels. */
+    /* Adds the cotangent of the frame to `bar`, given the cotangents of the photons of a
+     * tile's pixels. */
     void (*vjp)(const struct job *job, const struct tile *tile, const double *photons_bar,
                 struct phys_frame_tangent *bar);
     /* Adds the derivatives of the pixels along tangents (n x TILE_PIXELS). */
@@ -31,8 +31,8 @@ extern const struct amorphous_lanes AMORPHOUS;
 
 /* ---- a source ---- */
 
-/* Sets per_length[i] to the derivative of F^2 by the length of (direction - incident
- * direction), over that length. A table is looked up lane by lane. */
+/* Sets per_length[i] to the derivative of F^2 by v, the length of the difference between
+ * the directions of sample and light, over v. A table is looked up lane by lane. */
 static void table_slopes(const struct phys_frame *frame, const struct phys_source *source,
                          const struct lanes *l, real *restrict per_length)
 {
@@ -46,13 +46,14 @@ static void table_slopes(const struct phys_frame *frame, const struct phys_sourc
         const struct phys_vec3 way = phys_axpy(1, mid, step);
         const real length = sqrt(phys_dot(way, way)), stol = length * half;
 
-        if (length > 0) /* straight ahead the derivative of the table is 0 */
+        if (length > 0) /* straight ahead the slope of the table is 0 */
             per_length[i] = 2 * phys_amorphous(frame, stol)
                             * phys_amorphous_slope(frame, stol) * half / length;
     }
 }
 
-/* Computes the weights of the samples under a source. */
+/* Computes the weights of the samples under a source: l->share, and p->w with
+ * cotangents. */
 static void amorphous_weights(const struct phys_frame *frame,
                               const struct phys_source *source, struct lanes *l,
                               struct cotangent *p)
@@ -74,7 +75,7 @@ static void amorphous_weights(const struct phys_frame *frame,
     lane_multiply_to(l->n, p->objective, l->share, p->w);
 }
 
-/* Computes the derivatives of F^2 by the directions of the samples. */
+/* Sets p->x, y, z to the derivatives of F^2 by the directions of the samples. */
 static void amorphous_slopes(const struct phys_frame *frame,
                              const struct phys_source *source, const struct lanes *l,
                              struct cotangent *p)
@@ -96,7 +97,7 @@ static void amorphous_slopes(const struct phys_frame *frame,
 
 /* ---- a layer ---- */
 
-/* Places the samples at the pixels' centres and computes their weights. */
+/* Places the samples of one layer at the pixels' centres and computes their weights. */
 static void amorphous_samples(const struct launch *a, int layer, struct lanes *l)
 {
     place_patch(a, phys_layer_depth(a->frame, layer), l);
@@ -121,7 +122,7 @@ static void amorphous_layer(const struct launch *a, int layer, struct lanes *l,
         amorphous_slopes(frame, frame->source + i, l, p);
         amorphous_weights(frame, frame->source + i, l, p);
         lane_add_weighted(l->n, l->share, l->sum, l->amorphous);
-        if (lane_source_counts(to, i)) { /* without B, which is the crystal's */
+        if (lane_source_counts(to, i)) { /* not term[5], as B belongs to the crystal */
             lane_terms(frame->source + i, l, p);
             lane_add_source(to, i, SOURCE_DIRECTION, 5, l->n, p);
         }
@@ -143,8 +144,8 @@ static void amorphous_layer(const struct launch *a, int layer, struct lanes *l,
 
 /* ---- a pixel ---- */
 
-/* Computes the factors that are evaluated once per pixel, at the front of the sensor, and
- * sets p->objective to the cotangents of the sums over layers and sources. */
+/* Computes the factors that are evaluated once per pixel, at the front of the sensor. Sets
+ * p->objective to the cotangents of the sums over layers and sources. */
 static void amorphous_factors(const struct launch *a, struct lanes *l, struct cotangent *p)
 {
     const struct phys_frame *frame = a->frame;
@@ -161,7 +162,8 @@ static void amorphous_factors(const struct launch *a, struct lanes *l, struct co
         p->objective[i] = p->photons_bar[i] * scale * l->omega[i] * l->polarization[i];
 }
 
-/* Propagates the cotangents of the factors once per pixel and of the scale. */
+/* Propagates the cotangents of the scale and of the factors that are evaluated once per
+ * pixel. */
 static void amorphous_factors_back(const struct launch *a, struct lanes *l,
                                    struct cotangent *p, const struct accumulator *to)
 {
@@ -187,7 +189,7 @@ static void amorphous_factors_back(const struct launch *a, struct lanes *l,
     close_places(a, 0, l, to);
 }
 
-/* Adds the cotangent of the scale alone. */
+/* Adds the cotangent of amorphous_scale alone. */
 static void amorphous_scale_back(const struct launch *a, struct lanes *l,
                                  const struct cotangent *p, const struct accumulator *to)
 {
@@ -200,7 +202,7 @@ static void amorphous_scale_back(const struct launch *a, struct lanes *l,
     lane_add_wide(to, p, l->n, PHYS_AT_amorphous_scale, 1, photons);
 }
 
-/* Propagates p->photons_bar. */
+/* Propagates p->photons_bar to all that the amorphous photons depend on. */
 static void amorphous_back(const struct job *job, const struct launch *a, struct lanes *l,
                            struct cotangent *p, const struct accumulator *to)
 {
@@ -216,17 +218,18 @@ static void amorphous_back(const struct job *job, const struct launch *a, struct
     amorphous_factors_back(a, l, p, to);
 }
 
+/* Returns 1 if no free parameter changes the amorphous photons. */
 static int amorphous_is_fixed(const struct job *job)
 {
     return job->frame->amorphous_scale == 0
            || job->fixed == (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE);
 }
 
-/* The state of a tile, stored behind the state of its Bragg photons. */
+/* The state of a tile, stored behind the TILE_SCRATCH_BRAGG bytes of its Bragg photons. */
 struct amorphous_scratch {
     struct lanes l;
     struct cotangent p;
-    struct rows r; /* of a Jacobian */
+    struct rows r; /* used by a Jacobian */
 };
 _Static_assert(sizeof(struct amorphous_scratch) <= TILE_SCRATCH - TILE_SCRATCH_BRAGG,
                "scratch memory of a tile");

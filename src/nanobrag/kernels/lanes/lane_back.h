@@ -12,8 +12,8 @@
 
 /* ---- a source ---- */
 
-/* Computes p->fall and p->polar of a source, and sets share[i] to the weight of its
- * samples. */
+/* Computes p->fall and p->polar of a source, and sets share[i] to the weight of its sample
+ * in lane i. */
 static void lane_source_weights(const struct launch *a, int index, struct lanes *l,
                                 struct cotangent *p)
 {
@@ -46,8 +46,9 @@ static void lane_source_weights(const struct launch *a, int index, struct lanes 
     }
 }
 
-/* Computes the cotangents of the source's vectors from the cotangents of its polarization
- * (docs/theory.md, 10). */
+/* Computes the cotangents of the source's three vectors from the cotangent of its
+ * polarization (docs/theory.md, 10). They go to p->term in the order of struct
+ * phys_source. */
 static void lane_polarization_source(const struct phys_frame *frame, int index,
                                      const real *restrict polar_bar,
                                      const struct lanes *restrict l,
@@ -103,7 +104,7 @@ static void polarization_back(const struct phys_frame *frame, int index,
     lane_add_source(to, index, SOURCE_E, 6, l->n, p);
 }
 
-/* Adds to p->x, y, z the derivative of the displacement factor by the direction. */
+/* Adds the derivative of the displacement factor by the direction to p->x, y, z. */
 static void displacement_back(const struct phys_frame *frame,
                               const struct phys_source *source,
                               const struct lanes *restrict l, struct cotangent *restrict p)
@@ -121,7 +122,7 @@ static void displacement_back(const struct phys_frame *frame,
     }
 }
 
-/* Adds one source's contribution to the cotangents of the crystal's numbers. */
+/* Adds one source's contribution to the cotangents of the numbers of frame_crystal(). */
 static void crystal_back(struct phys_spec spec, const struct lanes *l,
                          const struct cotangent *p, const struct accumulator *to)
 {
@@ -130,8 +131,8 @@ static void crystal_back(struct phys_spec spec, const struct lanes *l,
     lane_add_products(to, p, l, crystal.first, crystal.count, p->crystal);
 }
 
-/* Sets p->term[0 ... 5] to each lane's contribution to the cotangents of a source and of
- * B. */
+/* Sets p->term[0 ... 4] to what each lane adds to the cotangents of a source, and
+ * p->term[5] to what it adds to the cotangent of B. */
 static void lane_terms(const struct phys_source *source, const struct lanes *restrict l,
                        struct cotangent *restrict p)
 {
@@ -149,7 +150,7 @@ static void lane_terms(const struct phys_source *source, const struct lanes *res
     }
 }
 
-/* Adds the sums over the pairs of a source to the rows of the source and of B. */
+/* Adds the sums over the orientations to the rows of source `index` and of B. */
 static void source_rows(const struct phys_source *source, int index, const struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
@@ -159,7 +160,8 @@ static void source_rows(const struct phys_source *source, int index, const struc
         lane_add_source(to, index, SOURCE_DIRECTION, 5, l->n, p);
 }
 
-/* Adds the sums over the pairs of a source to the cotangents of the source and of B. */
+/* Adds the sums over the orientations and lanes to the cotangents of source `index` and of
+ * B. */
 static void source_sums(const struct phys_source *of, int index, const struct lanes *l,
                         const struct cotangent *p, struct phys_frame_tangent *bar)
 {
@@ -174,8 +176,9 @@ static void source_sums(const struct phys_source *of, int index, const struct la
     phys_numbers(bar)[PHYS_AT_DISPLACEMENT] += p->scale * (double)sums.displacement;
 }
 
-/* Propagates the sums over the pairs of a source to the direction of the sample, its
- * weight and its polarization. The cotangents of the source itself are added before. */
+/* Propagates the sums over the orientations under a source to the direction of the sample,
+ * its weight and its polarization. The cotangents of the source itself are added
+ * elsewhere. */
 static void source_to_sample(const struct launch *a, int index,
                              const struct lanes *restrict l, struct cotangent *restrict p,
                              const struct accumulator *to)
@@ -200,7 +203,7 @@ static void source_to_sample(const struct launch *a, int index,
     }
 }
 
-/* Completes a source whose pairs have all been processed. */
+/* Completes a source after all its orientations have been processed. */
 static void close_source(struct phys_spec spec, const struct launch *a, int index,
                          const struct lanes *l, struct cotangent *p,
                          const struct accumulator *to)
@@ -218,6 +221,7 @@ static void close_source(struct phys_spec spec, const struct launch *a, int inde
 
 /* ---- a sample ---- */
 
+/* Sets the cotangents of a sample to 0. */
 static void start_sample(int n, struct cotangent *p)
 {
     lane_fill(n, p->dx, 0);
@@ -227,14 +231,14 @@ static void start_sample(int n, struct cotangent *p)
     lane_fill(n, p->weight_bar, 0);
 }
 
-/* Returns 1 when the solid angle decreases as 1/r^2, and 0 when as 1/r^3
- * (docs/theory.md, 3). */
+/* Returns 1 if the solid angle decreases as 1/r^2, and 0 if as 1/r^3 (docs/theory.md,
+ * 3). */
 static int omega_is_square(const struct phys_frame *frame)
 {
     return frame->surface == PHYS_CURVED || frame->point_pixel;
 }
 
-/* Propagates the cotangents of the solid angle, multiplied by the solid angle, to the
+/* Propagates omega_bar, the cotangents of the solid angle times the solid angle, to the
  * distance of the sample. */
 static void omega_to_distance(const struct launch *a, const real *restrict omega_bar,
                               const struct lanes *restrict l, struct cotangent *restrict p)
@@ -246,7 +250,7 @@ static void omega_to_distance(const struct launch *a, const real *restrict omega
     const real per_r = power / distance, flat = curved ? 0 : 1;
 
 #pragma omp simd
-    for (int i = 0; i < l->n; i++) /* a sum, because a choice of loads is not vectorised */
+    for (int i = 0; i < l->n; i++) /* a conditional load would prevent vectorisation */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
 }
 
@@ -288,8 +292,8 @@ static void capture_back(const struct launch *a, int layer,
     lane_add_number(to, p, l->n, PHYS_AT_layer_mu, 1, p->term[3]);
 }
 
-/* Completes the sums over the places of the tile's samples: offsets from the tile's middle
- * are replaced by offsets from the corner of the detector. */
+/* Converts the sums over the places of the tile's samples: the offsets counted from the
+ * tile's middle become offsets from the corner of the detector. */
 static void lane_place_sums(const struct launch *a, const struct lanes *l,
                             const real *place, const real *of_fast, const real *of_slow,
                             struct phys_place_sums *out)
@@ -306,8 +310,8 @@ static void lane_place_sums(const struct launch *a, const struct lanes *l,
     }
 }
 
-/* Propagates the cotangents of the samples' directions and distances to the detector,
- * summed over the lanes. */
+/* Propagates the cotangents of the samples' directions and distances, summed over the
+ * lanes, to the numbers of the detector. */
 static void place_sums(const struct launch *a, int layer, const struct lanes *l,
                        const struct cotangent *p, struct phys_frame_tangent *bar)
 {
@@ -322,7 +326,7 @@ static void place_sums(const struct launch *a, int layer, const struct lanes *l,
 }
 
 /* Propagates the cotangents of each lane's direction and distance to the place of its
- * sample, and adds these to the sums of the layer. */
+ * sample, and adds the result to the sums of the layer in that lane. */
 static void place_lanes(const struct launch *a, const struct lanes *restrict l,
                         const struct cotangent *restrict p, struct rows *restrict r)
 {
@@ -380,8 +384,8 @@ static void add_row(struct rows *restrict r, int n, int at, double s,
     for (int i = 0; i < n; i++) to[i] += s * a[i] + t * b[i];
 }
 
-/* Propagates the sums of a layer to the rows of the detector's numbers, as
- * phys_places_vjp() does for one pixel. */
+/* Propagates the sums of a layer to the rows of the detector's numbers. phys_places_vjp()
+ * has the same formulas for one pixel. */
 static void close_place_lanes(const struct launch *a, int layer, const struct lanes *l,
                               struct rows *restrict r)
 {
@@ -411,9 +415,9 @@ static void close_places(const struct launch *a, int layer, const struct lanes *
     if (to->rows) close_place_lanes(a, layer, l, to->rows);
 }
 
-/* Sets `product` to the cotangents of the sample's capture and returns 1. Returns 0 when
- * the layer has one capture for all its samples, whose cotangent is summed in
- * p->capture_bar, or when there is no sensor. */
+/* Sets `product` to the cotangents of the sample's capture and returns 1 if every sample
+ * has its own. If all samples of the layer share one capture, it adds them to
+ * p->capture_bar and returns 0. Without a sensor it returns 0. */
 static int capture_bars(const struct launch *a, const struct lanes *l, struct cotangent *p,
                         real *product)
 {
@@ -428,13 +432,13 @@ static int capture_bars(const struct launch *a, const struct lanes *l, struct co
     return 0;
 }
 
-/* Completes a sample whose sources have all been processed. */
+/* Completes a sample after all its sources have been processed. */
 static void close_sample(const struct launch *a, int layer, const struct lanes *l,
                          struct cotangent *p, const struct accumulator *to)
 {
     _Alignas(64) lane product = {0};
 
-    if (a->frame->each_omega) { /* the weight is solid angle times capture */
+    if (a->frame->each_omega) { /* l->weight is solid angle times capture */
         lane_multiply_to(l->n, p->weight_bar, l->weight, product);
         omega_back(a, product, l, p, to);
     }
@@ -442,8 +446,8 @@ static void close_sample(const struct launch *a, int layer, const struct lanes *
     place_back(a, layer, l, p, to);
 }
 
-/* Completes a layer. Unless every sample has its own capture, all take the capture of the
- * first sub-pixel. */
+/* Completes a layer. Unless every sample has its own capture, all samples use the capture
+ * at the first sub-pixel, and its cotangent is propagated here. */
 static void close_layer(const struct launch *a, int layer, struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
@@ -466,8 +470,8 @@ PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lan
            * (double)l->polarization[i] * (double)l->capture[i];
 }
 
-/* Sets p->objective to the cotangents of the Bragg sums divided by the largest of them,
- * which becomes p->scale. Returns 0 when all are 0. */
+/* Sets p->scale to the largest cotangent of a Bragg sum, and p->objective to all of these
+ * cotangents over p->scale. Returns 0 if all are 0. */
 static int lane_scale_cotangents(const struct launch *a, double factor,
                                  const struct lanes *l, struct cotangent *p)
 {
@@ -481,8 +485,8 @@ static int lane_scale_cotangents(const struct launch *a, double factor,
     return most > 0;
 }
 
-/* Sets first_bar[i] to polar_bar[i] if this sample is the first, under this source, that
- * dmin lets through; else to 0. */
+/* Sets first_bar[i] to polar_bar[i] if the sample under this source is the first of pixel i
+ * that dmin lets through; else to 0. */
 static void lane_first_sample(const struct phys_frame *frame, int index,
                               const real *polar_bar, struct lanes *l, real *first_bar)
 {
@@ -561,7 +565,7 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
 }
 
 /* Adds the cotangents of the scale factors before the sums; `bragg` is the Bragg part of
- * the photons without the scale factors. */
+ * the photons without these factors. */
 static void lane_scales(struct phys_spec spec, const struct phys_frame *frame,
                         double factor, int n, const struct cotangent *p,
                         const double *bragg, const struct accumulator *to)

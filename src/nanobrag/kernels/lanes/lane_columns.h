@@ -1,8 +1,8 @@
 /*
- * lane_columns.h - the derivatives of a tile's photons by the structure factors. Where
- * the adjoint sums them over the lanes (scatter_f()), this file stores them in one column
- * of the Jacobian for each structure factor that the tile uses. It is compiled with
- * lanes_vjp.c, once per instruction set and precision.
+ * lane_columns.h - the derivatives of a tile's photons by the structure factors. The
+ * adjoint sums them over the lanes (scatter_f()); this file stores them for a Jacobian, in
+ * one column for each structure factor that the tile uses. It is compiled with lanes_vjp.c,
+ * once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/lanes/lane_slopes.h"
 
-/* Adds to the columns when F is looked up at the nearest reflection: dF^2/dF = 2 F^2/F. The
- * factor 2 is in `scale`. */
+/* Adds to the columns if F is of the nearest reflection: dF^2/dF = 2 F^2/F. The factor 2 is
+ * in `scale`. */
 static void columns_nearest(const struct sites *sites, double scale, const struct lanes *l,
                             const struct cotangent *p, struct columns *c)
 {

@@ -4,9 +4,9 @@
  * the cotangent 1. The file is compiled with lanes_vjp.c, once per instruction set and
  * precision.
  *
- * The cotangents of the frame's numbers are stored, one per lane, until the tile is done,
- * and multiplied by the tangents then. The lists (sources, orientations) would need as many
- * cotangents as there are samples, so they are multiplied by the tangents at once.
+ * The cotangents of the frame's numbers are stored in each lane until the tile is done;
+ * then the tangents multiply them. Cotangents of the sources and orientations would take a
+ * number for each sample, so the tangents multiply these at once, sample by sample.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #include "kernels/lanes/lane_back.h"
 
-/* Clears the rows of the numbers that change along the tangents. */
+/* Sets the rows of the numbers that change along the tangents to 0. */
 static void clear_numbers(const struct tangents *along, struct rows *r)
 {
     r->along = along;
@@ -74,7 +74,7 @@ static void factors_jacobian(const struct launch *a, double factor, struct lanes
     scale_jacobian(l, of_lane, to->rows);
 }
 
-/* Adds the rows of the frame's numbers times the tangents. */
+/* Adds the rows of the frame's numbers, times the tangents, to r->change. */
 static void close_jacobian(const struct lanes *l, struct rows *r)
 {
     for (int d = 0; d < r->along->n; d++) {

@@ -1,6 +1,6 @@
 /*
  * lane_loss.c - the loss of a run of pixels, for one kind of loss at a time. It is compiled
- * with lanes_vjp.c, once per instruction set; photons are in double in either precision.
+ * with lanes_vjp.c, once per instruction set; photons are always in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,7 @@
 
 #include "kernels/lanes/lane_moments.h"
 
-/* phys_loss() of n pixels, for a kind that is known at compile time. */
+/* Applies phys_loss() to n pixels, for a kind that is known at compile time. */
 PHYS_FN double losses(struct phys_loss_model model, int n, const double *restrict photons,
                       const double *restrict observed, const double *restrict weight,
                       double *restrict slope, double *restrict curvature)

@@ -1,5 +1,5 @@
 /*
- * lane_loss.h - the loss of a run of pixels by lanes: see lane_loss.c.
+ * lane_loss.h - declares the loss of a run of pixels by lanes, which lane_loss.c defines.
  *
  * SPDX-License-Identifier: MIT
  */

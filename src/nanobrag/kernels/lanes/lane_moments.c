@@ -1,9 +1,9 @@
 /*
- * lane_moments.c - see lane_moments.h. It is a source of its own because it is compiled
- * with a flag that lets the compiler choose the order of a sum: gcc keeps the sums of
- * `omp simd reduction` in memory and writes them in every step, which takes longer than
- * the additions. The order affects only the last digit, and it is the same in every call
- * of one build.
+ * lane_moments.c - see lane_moments.h. It is a file of its own because it is compiled with
+ * a flag that lets the compiler choose the order of a sum. Without the flag, gcc keeps the
+ * sums of `omp simd reduction` in memory and stores them in every step, which takes longer
+ * than the additions. The order affects only the last digit, and it is the same in every
+ * call of one build.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -109,12 +109,12 @@ static double total(int n, const real *a)
     return sum;
 }
 
-/* Returns the next place above `at` among the lanes; INT_MAX or more means none. */
+/* Returns the smallest place of the lanes above `at`; INT_MAX or more means none. */
 static unsigned next_place(int n, const int *place, int at)
 {
     unsigned gap = UINT_MAX;
 
-    for (int i = 0; i < n; i++) { /* places that are not above wrap around */
+    for (int i = 0; i < n; i++) { /* the difference of places not above `at` wraps around */
         const unsigned above = (unsigned)place[i] - (unsigned)at - 1;
 
         gap = above < gap ? above : gap;
@@ -123,12 +123,12 @@ static unsigned next_place(int n, const int *place, int at)
 }
 
 /* The lanes of a tile mostly share a few places. So for each place, from the lowest up,
- * the lanes that share it are summed first; this stops as soon as it is faster to add
- * the remaining lanes one by one. */
+ * the lanes with this place are summed first. This ends as soon as adding the remaining
+ * lanes one by one is faster. */
 static void scatter(int n, const int *place, const real *a, const real *b, double scale,
                     double *to)
 {
-    enum { WORTH = 8 }; /* adding this many lanes one by one takes as long as one round */
+    enum { WORTH = 8 }; /* one round takes as long as adding this many lanes one by one */
     real part[TILE_PIXELS];
     unsigned at = next_place(n, place, -1);
     int met = 0;
@@ -152,7 +152,8 @@ static void scatter(int n, const int *place, const real *a, const real *b, doubl
 }
 
 #ifndef PHYS_SINGLE
-/* Two loops, as in pair(); the cotangents of the places are kept between them. */
+/* There are two loops for the reason given at pair(); the first keeps the cotangents of the
+ * places for the second. */
 static void pixels(const struct lanes *l, const struct pixel_frame *frame,
                    const double *bright, struct pixel_sums *out)
 {

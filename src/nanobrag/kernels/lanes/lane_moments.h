@@ -1,8 +1,8 @@
 /*
- * lane_moments.h - sums of cotangents over the lanes of a tile, for one pair of source
- * and orientation, one source, the place of the tile on the detector, or other numbers.
- * They are called moments because some are weighted with the lanes' offsets from the
- * middle. It is compiled with lanes_vjp.c, once per instruction set and precision.
+ * lane_moments.h - sums of cotangents over the lanes of a tile: for one pair of source and
+ * orientation, for one source, or for the place of the tile on the detector. They are
+ * called moments because the lanes' offsets from the tile's middle multiply some of them.
+ * The file is compiled with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 #include "kernels/lanes/lane_types.h"
 #include "physics/displacement.h"
 
-/* The sums over lanes of w F^2, of w dF^2/d(h, k, l), and of the latter times x, y, z; w
- * is the cotangent of F^2. */
+/* The sums over lanes of w F^2 (f2), of w dF^2/d(h, k, l) (slope), and of each of the
+ * latter times x, y and z (by); w is the cotangent of F^2. */
 struct pair_moments {
     real f2, slope[3], by[3][3];
 };
@@ -25,24 +25,25 @@ struct source_terms {
     real inverse_wavelength, weight, displacement;
 };
 
-/* The sums of the cotangents of the samples' places, of these times the offsets from the
- * tile's middle, and of the cotangents of the distances. */
+/* Sums over lanes: of the cotangents v of the samples' places (place), of v times the
+ * offset from the tile's middle along either axis (fast, slow), and of the cotangents of
+ * the distances (r). */
 struct place_moments {
     real place[3], fast[3], slow[3], r;
 };
 
 #ifndef PHYS_SINGLE
-/* Sums over pixels; lane_pixels.h explains the cotangents of their solid angle and
- * polarization. The sums are the cotangents of the places (as above), of K and the vectors
- * of the polarization, and of the solid angle times the solid angle. */
+/* Sums over simple pixels (lane_pixels.h): place, fast and slow as in place_moments; the
+ * cotangents of K and of the vectors of the polarization; and omega, the cotangent of the
+ * solid angle times the solid angle. */
 struct pixel_sums {
     double place[3], fast[3], slow[3], kahn, incident[3], e[3], b[3], omega;
 };
 
-/* The numbers that all pixels share: the polarization of the first source, and the power of
- * the distance in the solid angle. */
+/* Numbers that all pixels share: K and the vectors of the first source's polarization, and
+ * `power`, the exponent of the distance in the solid angle. */
 struct pixel_frame {
-    double polarised, kahn, power; /* polarised: 1; 0 where the polarization is 1 */
+    double polarised, kahn, power; /* polarised: 1, or 0 if the polarization is 1 */
     struct phys_vec3 incident, e, b;
 };
 #endif
@@ -53,7 +54,7 @@ struct moments {
     struct source_terms (*source)(const struct lanes *l, const struct cotangent *p,
                                   const struct phys_source *source);
 
-    /* Writes out[k] = sum of w a[k], k < count. */
+    /* Writes out[k] = sum over lanes of w a[k], k < count. */
     void (*products)(int n, const real *w, int count, real *const *a, double *out);
 
     /* Returns the sums over lanes of the cotangents of the samples' places on the detector.
@@ -70,15 +71,15 @@ struct moments {
     void (*scatter)(int n, const int *place, const real *a, const real *b, double scale,
                     double *to);
 #ifndef PHYS_SINGLE
-    /* `bright` is the cotangent of solid angle times polarization. */
+    /* bright[i] is the cotangent of the solid angle times the polarization in pixel i. */
     void (*pixels)(const struct lanes *l, const struct pixel_frame *frame,
                    const double *bright, struct pixel_sums *out);
 #endif
 };
 
-/* Returns the cotangent of the place of lane i's sample, given the cotangents of its
- * direction and (if `radial` is 1) of its distance. `mid` is the direction of the tile's
- * middle. */
+/* Returns the cotangent of the place of lane i's sample, from the cotangents of its
+ * direction and, if `radial` is 1, of its distance. `mid` is the direction of the tile's
+ * middle, per_r one over the distance of the middle, 1/m. */
 PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct cotangent *p,
                                         int i, struct phys_vec3 mid, real per_r,
                                         real radial)
@@ -91,9 +92,9 @@ PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct cota
     return phys_axpy(along, d, phys_scale(per, d_bar));
 }
 
-/* Returns the terms of lane i, from the sums over the pairs of a source. `mid` is the
- * scattering vector of the tile's middle times the wavelength, and `unit` one over the
- * wavelength. */
+/* Returns what lane i adds to the cotangents of a source and of B, from the sums over the
+ * orientations. `mid` is the scattering vector of the tile's middle times the wavelength,
+ * `unit` one over the wavelength. */
 PHYS_FN struct source_terms lane_source_terms(const struct lanes *l,
                                               const struct cotangent *p, int i,
                                               struct phys_vec3 mid, real unit)

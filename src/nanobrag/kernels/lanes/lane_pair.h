@@ -1,8 +1,8 @@
 /*
  * lane_pair.h - the backward step of one pair of source and orientation: from the
  * derivatives of its F^2 to its orientation, to the strain and to the lanes' directions.
- * This is the one step that sums and rows do by different formulas. It is compiled with
- * lanes_vjp.c, once per instruction set and precision.
+ * Only this step has different formulas for sums over lanes and for rows of a Jacobian. It
+ * is compiled with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,8 +43,9 @@ static void pair_sums(const struct phys_frame *frame, const struct aim *aim, int
 
 /* ---- rows of the Jacobian ---- */
 
-/* Adds to the cotangent of the strain. A strain changes axis i by sum over j of
- * strain[i][j] axis j, so its derivative is that by index i, times index j. */
+/* Adds to the cotangent of the strain. A strain changes axis i by the sum over j of
+ * strain[i][j] times axis j, so the derivative by strain[i][j] is the derivative by index
+ * i, times index j. */
 static void add_strain(const struct phys_anchor *of, real weight,
                        const struct lanes *restrict l, const struct cotangent *restrict p,
                        struct rows *restrict r)
@@ -64,8 +65,8 @@ static void add_strain(const struct phys_anchor *of, real weight,
     }
 }
 
-/* Computes the cotangent of a rotation of the orientation: dF^2/d(direction) x the
- * scattering vector. */
+/* Computes the cotangent of a rotation of the orientation: the cross product of
+ * dF^2/d(scattering vector) and the scattering vector. */
 static void find_rotation_bar(const struct phys_axes *of, const struct phys_source *source,
                               const struct lanes *restrict l,
                               const struct cotangent *restrict p, struct rows *restrict r)
@@ -87,7 +88,7 @@ static void find_rotation_bar(const struct phys_axes *of, const struct phys_sour
     }
 }
 
-/* Adds to `change` the change of F^2 by a rotation and by the weight of an orientation. */
+/* Adds the change of F^2 by a rotation and by the weight of an orientation to `change`. */
 static void add_rotation(const struct phys_rotation *rotation, real weight, int n,
                          const struct cotangent *restrict p, const struct rows *restrict r,
                          real *restrict change)
@@ -107,8 +108,8 @@ static int rotation_is_still(const struct phys_rotation *t)
     return t->by[0] == 0 && t->by[1] == 0 && t->by[2] == 0 && t->weight == 0;
 }
 
-/* Adds to the cotangent of the strain, and to the changes of F^2 along the tangents that
- * rotate orientation k or change its weight. */
+/* Adds the contribution of orientation k to the cotangent of the strain, and to the changes
+ * of F^2 along the tangents that rotate k or change its weight. */
 static void pair_rows(const struct phys_frame *frame, const struct aim *aim, int k,
                       const struct phys_anchor *anchor, const struct lanes *l,
                       const struct cotangent *p, struct rows *r)
@@ -129,7 +130,7 @@ static void pair_rows(const struct phys_frame *frame, const struct aim *aim, int
 
 /* ---- a source ---- */
 
-/* Clears the sums over the pairs of a source. */
+/* Sets the sums over the orientations under one source to 0. */
 static void start_pairs(const struct accumulator *to, struct lanes *l, struct cotangent *p)
 {
     struct rows *r = to->rows;
@@ -144,7 +145,7 @@ static void start_pairs(const struct accumulator *to, struct lanes *l, struct co
             lane_fill(l->n, r->f2_change + (size_t)d * TILE_PIXELS, 0);
 }
 
-/* Adds the derivatives of pair k to the sums. */
+/* Adds the derivatives of orientation k under one source to the sums. */
 static void pair_back(const struct phys_frame *frame, const struct aim *aim, int k,
                       const struct phys_anchor *anchor, const struct lanes *l,
                       struct cotangent *p, const struct accumulator *to)
@@ -156,8 +157,8 @@ static void pair_back(const struct phys_frame *frame, const struct aim *aim, int
         pair_sums(frame, aim, k, l, p, to->bar);
 }
 
-/* Adds the sums over the pairs of a source to the rows of the strain and of the tangents
- * that rotate orientations. The sums over lanes are complete already. */
+/* Adds the sums over the orientations under one source to the rows of the strain and of the
+ * tangents that rotate orientations. An adjoint has nothing to add here. */
 static void close_pairs(const struct accumulator *to, const struct lanes *l,
                         const struct cotangent *p)
 {

@@ -1,9 +1,10 @@
 /*
  * lane_pixels.h - the last step of the adjoint by spots where pixels are simple
- * (lane_simple.h): two numbers of each pixel, the cotangents of its two products, are
- * enough for all cotangents except those by `bragg` and `amorphous`. lanes_vjp.c has the
- * general case. The body is compiled with it in double, and the lanes in float call it too,
- * as in lane_amorphous.h.
+ * (lane_simple.h). The photons are then bragg x first + amorphous x centre, where `first`
+ * and `centre` are solid angle times polarization at two places. The cotangents of these
+ * two products are enough for all cotangents of the detector and of the polarization.
+ * lanes_vjp.c has the general case. The functions are compiled with lanes_vjp.c in double
+ * only, and the lanes in float call them, for the reason that lane_amorphous.h gives.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +20,8 @@ extern tile_close CLOSE_PIXELS;
 
 #ifndef PHYS_SINGLE
 
-/* Places sub-pixel `sub` of every pixel, or its centre (-1), and computes its solid angle
- * and polarization, and their product. */
+/* Places sub-pixel `sub` of every pixel, or the pixel's centre (sub = -1). Computes solid
+ * angle and polarization there, and sets `product` to their product. */
 static void place_pixels(const struct launch *a, int sub, struct lanes *l, double *product)
 {
     const double depth = phys_layer_depth(a->frame, 0);
@@ -33,7 +34,8 @@ static void place_pixels(const struct launch *a, int sub, struct lanes *l, doubl
     lane_multiply_to(l->n, l->omega, l->polarization, product);
 }
 
-/* Adds the cotangents that follow from the cotangents of the products. */
+/* Propagates `bright`, the cotangents of the product of solid angle and polarization, to
+ * the detector and to the first source. */
 static void pixels_back(const struct launch *a, const struct lanes *l, const double *bright,
                         struct phys_frame_tangent *bar)
 {
@@ -62,8 +64,8 @@ static void pixels_back(const struct launch *a, const struct lanes *l, const dou
     }
 }
 
-/* Adds the cotangents of the scale of the amorphous material and of the sources' weights;
- * `sum` is the sum of the photons' cotangents times solid angle and polarization. */
+/* Adds the cotangents of amorphous_scale and of the sources' weights. `sum` is the sum over
+ * pixels of the photons' cotangents times solid angle and polarization. */
 static void amorphous_scales(const struct job *job, double sum,
                              struct phys_frame_tangent *bar)
 {
@@ -75,7 +77,7 @@ static void amorphous_scales(const struct job *job, double sum,
     for (int i = 0; i < frame->nsource; i++) bar->source[i].weight += each * sum;
 }
 
-/* The state of a tile. */
+/* The state of a tile in CLOSE_PIXELS(). */
 struct pixels_scratch {
     struct lanes l, at_centre;
     struct cotangent p;

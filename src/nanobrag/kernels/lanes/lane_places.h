@@ -1,7 +1,8 @@
 /*
  * lane_places.h - the positions of a tile's samples, and the factors that follow from
- * position alone. It is compiled with lanes.c and lanes_vjp.c, once per instruction set
- * and precision.
+ * lane_places.h - the positions of a tile's samples, and the factors of a sample that
+ * depend on its position alone. It is compiled with lanes.c and lanes_vjp.c, once per
+ * instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,10 +19,11 @@ struct launch {
     const struct tile *tile;
     struct shown_pixels shown; /* the tile's rendered pixels; each has a lane */
     struct phys_view view;
-    int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
+    int weighted; /* 1: the weight of a sub-pixel differs between pixels or sub-pixels */
     int per_source; /* 1: some factor differs between sources and pixels */
-    const struct reach *reach; /* the pairs that reach each tile, as in the job */
-    struct cells *cells; /* of an interpolated F (lane_tricubic.h) */
+    const struct reach
+        *reach; /* which pairs reach the tile (kernels/spots/reach.h); or NULL */
+    struct cells *cells; /* polynomials of an interpolated F (lane_tricubic.h) */
 };
 
 static struct launch launch_of(const struct phys_frame *frame, const struct tile *tile)
@@ -58,8 +60,9 @@ static void lane_multiply(int n, real *restrict a, const real *restrict b)
 }
 
 #ifndef PHYS_SINGLE
-/* Computes the positions on nanoBragg's curved detector. No coordinate makes it flat, so
- * each direction is computed separately; a float kernel leaves such tiles to double. */
+/* Computes the positions on nanoBragg's curved detector. No patch makes this surface flat,
+ * so each direction is computed by itself. Only double does this; float is never used
+ * here. */
 static void places_bent(const struct launch *a, real fast, real slow, real depth,
                         struct lanes *l)
 {
@@ -79,8 +82,8 @@ static void places_bent(const struct launch *a, real fast, real slow, real depth
 }
 #endif
 
-/* Computes the positions on the flat detector (docs/theory.md, 13). `fast` and `slow`
- * are the offset of the sample from the corner of its pixel, in sub-pixels. */
+/* Computes the positions on the flat detector (docs/theory.md, 13). `fast` and `slow` are
+ * the offsets of the sample from the corner of its pixel, in sub-pixels. */
 PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
 {
     const struct phys_patch patch = l->patch;
@@ -97,7 +100,7 @@ PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
     }
 }
 
-/* Sets the patch of the tile at a depth. */
+/* Sets the patch of the tile at a depth, m, with its radius. */
 static void place_patch(const struct launch *a, double depth, struct lanes *l)
 {
     const struct tile *tile = a->tile;
@@ -106,9 +109,8 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
     l->depth = depth;
     l->patch = phys_patch_at(a->frame, n * (tile->fast + 0.5 * tile->width),
                              n * (tile->slow + 0.5 * tile->height), depth);
-    /* Half of each edge would be enough, because a direction changes by less than the
-     * step divided by the distance; twice that covers the part of the tile that may be
-     * nearer. */
+    /* A direction changes by less than the step over the distance of the middle, so half of
+     * each edge would do. Twice that covers parts of the tile that are nearer. */
     l->radius = (real)n
                 * ((real)tile->width * sqrt(phys_dot(l->patch.fast, l->patch.fast))
                    + (real)tile->height * sqrt(phys_dot(l->patch.slow, l->patch.slow)));
@@ -116,7 +118,7 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
                                    (real)(n * tile->height) / 2);
 }
 
-/* Assigns the listed pixels to the lanes. */
+/* Assigns the pixels that `shown` lists to the lanes. */
 static void take_listed(const struct launch *a, const struct shown_pixels *shown,
                         struct lanes *l)
 {
@@ -141,8 +143,8 @@ static void take_tile(const struct launch *a, struct lanes *l)
     take_listed(a, &a->shown, l);
 }
 
-/* Writes how far sub-pixel `sub` of n x n, or the centre (-1), lies from the corner of its
- * pixel, in sub-pixels. */
+/* Writes how far sub-pixel `sub` of n x n, or the pixel's centre (sub = -1), lies from the
+ * corner of its pixel, in sub-pixels. */
 PHYS_FN void lane_sample_offset(int n, int sub, real *fast, real *slow)
 {
     const int row = sub / n, column = sub - n * row;
@@ -152,8 +154,8 @@ PHYS_FN void lane_sample_offset(int n, int sub, real *fast, real *slow)
     *fast = sub < 0 ? half * (real)n : (real)column + half;
 }
 
-/* Computes the positions of sub-pixel `sub` of every pixel, or of its centre (-1), at a
- * depth. */
+/* Computes the positions of sub-pixel `sub` of every pixel, or of the pixel's centre (sub =
+ * -1), at a depth, m. */
 static void lane_place_samples(const struct launch *a, int sub, double depth,
                                struct lanes *l)
 {

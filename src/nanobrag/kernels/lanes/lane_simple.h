@@ -1,7 +1,7 @@
 /*
- * lane_simple.h - the factors of a pixel where they are simple: a flat detector without a
- * sensor, one solid angle and one polarization for all samples of a pixel, and an amorphous
- * material of constant F. Then the photons of a pixel are
+ * lane_simple.h - the factors of simple pixels: on a flat detector without a sensor, with
+ * one solid angle and one polarization for all samples of a pixel, and with an amorphous
+ * material of constant F. The photons of such a pixel are
  *
  *     bragg x omega x polarization at its first sample
  *         + amorphous x omega x polarization at its centre.
@@ -15,8 +15,9 @@
 
 #include "kernels/lanes/lane_sums.h"
 
-/* The solid angle is phys_solid_angle() without a division, from the inverse distance of
- * the sample over the inverse distance of the middle. */
+/* Sets product[i] to solid angle times polarization at an offset from the corner of pixel
+ * i, in sub-pixels. The solid angle is phys_solid_angle() without a division for each lane:
+ * it follows from the distance of the middle over the distance of the sample. */
 PHYS_FN void products_at(int small, const struct launch *a, real fast, real slow,
                          const struct lanes *l, real *restrict product)
 {
@@ -45,8 +46,8 @@ PHYS_FN void products_at(int small, const struct launch *a, real fast, real slow
     }
 }
 
-/* Writes solid angle times polarization of sub-pixel `sub` of every pixel, or of its centre
- * (-1), in the patch that `l` has. */
+/* Sets `product` to solid angle times polarization at sub-pixel `sub` of every pixel, or at
+ * the pixel's centre (sub = -1), in the patch of l. */
 PHYS_FN void lane_products(const struct launch *a, int sub, const struct lanes *l,
                            real *product)
 {

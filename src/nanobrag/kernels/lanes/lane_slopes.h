@@ -32,6 +32,7 @@ static void lane_add(int n, const real *restrict a, real *restrict to)
     for (int i = 0; i < n; i++) to[i] += a[i];
 }
 
+/* Sets the sums of derivatives by the crystal's numbers to 0. */
 static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 {
     for (int k = 0; k < frame_crystal(spec).count; k++) lane_fill(n, p->crystal[k], 0);
@@ -39,8 +40,8 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 
 /* ---- a pair of source and orientation ---- */
 
-/* Returns F^2 of a lane and its derivatives by h, k, l, given the square of the lattice
- * factor and its derivatives; writes F^2/F to per_f[i]. */
+/* Returns F^2 of lane i and its derivatives by h, k, l, given the square of the lattice
+ * factor and its derivatives. Sets per_f[i] to F^2/F unless F is constant. */
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
@@ -113,8 +114,8 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
     }
 }
 
-/* Computes F^2 and its derivatives by h, k, l of one pair in every lane. Adds F^2 to
- * `sum` and the derivatives by the crystal's numbers to p->crystal, both times `weight`. */
+/* Computes F^2 and its derivatives by h, k, l of one pair in every lane. Adds F^2 to `sum`,
+ * and its derivatives by the crystal's numbers to p->crystal, both times `weight`. */
 PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int n,
                        real weight, const struct sites *in, real *sum, struct cotangent *p)
 {
@@ -124,8 +125,8 @@ PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int 
         bump_slopes(spec, &view->crystal, n, weight, in, sum, p);
 }
 
-/* Adds the weighted dF^2/d(direction) to p->x, y, z. The axes are divided by the
- * wavelength, as in a phys_anchor. */
+/* Adds dF^2/d(direction), times `weight`, to p->x, y, z. `of` are the axes divided by the
+ * wavelength, as an anchor of phys_patch_anchor() has them. */
 static void add_direction(const struct phys_axes *of, real weight, int n,
                           struct cotangent *restrict p)
 {
@@ -141,8 +142,8 @@ static void add_direction(const struct phys_axes *of, real weight, int n,
     }
 }
 
-/* The nodes from which F is interpolated: the index of the first, or -1 where F is not
- * interpolated, and the weights of the nodes along h, k and l. */
+/* The nodes from which F is interpolated in each lane: the place in f of the first node, or
+ * -1 if F is not interpolated, and the weights of the nodes along h, k and l. */
 struct nodes {
     _Alignas(64) int corner[TILE_PIXELS];
     _Alignas(64) lane h[4], k[4], l[4];
@@ -169,8 +170,8 @@ PHYS_FN void find_nodes(const struct phys_box *of, const struct phys_anchor *at,
     }
 }
 
-/* Adds `weight` times the weights of the nodes of lane i to `f`, four neighbours at a
- * time. */
+/* Adds `weight` times the interpolation weights of lane i to its 64 places of f, four
+ * neighbours at a time. */
 PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box *box,
                         double weight, double *restrict f)
 {
@@ -187,7 +188,7 @@ PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box 
         }
 }
 
-/* Recomputes only the cells of the lanes. */
+/* Finds the cell of each lane (find_cells()), without F. */
 static void cells_of(struct phys_spec spec, const struct launch *a, const struct aim *aim,
                      const struct phys_anchor *anchor, const struct lanes *l,
                      struct sites *out)
@@ -199,7 +200,7 @@ static void cells_of(struct phys_spec spec, const struct launch *a, const struct
     if (out->by_cell) find_cells(any_shape, &box, anchor, aim->halfway, l, out);
 }
 
-/* Sets to[i] to s a[i] b[i], and to 0 in the vector beyond the last lane. */
+/* Sets to[i] to s a[i] b[i], and to 0 in the VECTOR elements beyond the last lane. */
 static void lane_long_product(int n, real s, const real *restrict a, const real *restrict b,
                               real *restrict to)
 {
@@ -208,8 +209,8 @@ static void lane_long_product(int n, real s, const real *restrict a, const real 
     for (int i = n; i < n + (int)VECTOR; i++) to[i] = 0;
 }
 
-/* Adds one pair's contribution to the cotangents of the structure factors: dF^2/dF = 2
- * F^2/F. */
+/* Adds the contribution of one pair to the cotangents of the structure factors, by dF^2/dF
+ * = 2 F^2/F. */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
                       const struct phys_anchor *anchor, const struct sites *sites,
                       const struct lanes *l, const struct cotangent *p,

@@ -1,7 +1,7 @@
 /*
- * lane_sums.h - code that lanes.c and its adjoint share besides lane_places.h: the weights
- * of the samples, and their Miller indices in each orientation. It is compiled with each of
- * them, once per instruction set and precision.
+ * lane_sums.h - code that lanes.c and lanes_vjp.c share, besides lane_places.h: the weights
+ * of the samples, and their Miller indices in each orientation. It is compiled with both,
+ * once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 
 #include "kernels/lanes/lane_tricubic.h"
 
-/* Sets share[i] to the weight of the samples under a source, without the factors that
- * weigh_samples() adds. */
+/* Sets share[i] to the weight of the sample under a source, without the factors of
+ * weigh_samples(). */
 static void weigh_source(const struct phys_source *source, struct lanes *l)
 {
     const real weight = (real)source->weight;
@@ -22,8 +22,9 @@ static void weigh_source(const struct phys_source *source, struct lanes *l)
     for (int i = 0; i < l->n; i++) l->share[i] = weight * l->weight[i];
 }
 
-/* Multiplies share[i] by the polarization of the source, the displacement factor and the
- * dmin cut, and records the polarization of the pixel where this sample fixes it. */
+/* Multiplies share[i] by the polarization under the source if every sample has its own, by
+ * the displacement factor, and by 0 if dmin removes the sample. Sets the polarization of a
+ * pixel at the first of its samples that dmin lets through. */
 static void weigh_samples(const struct phys_frame *frame, const struct phys_source *source,
                           struct lanes *l)
 {
@@ -44,8 +45,8 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
         const real polar = polarised != 0 ? kahns : 1;
         const real first = passes * (1 - l->lit[i]) * (1 - each);
 
-        /* Sums with factors 1 and 0, because a conditional would become a masked store
-         * and a slow loop. */
+        /* sums with factors 1 and 0: a conditional would become a masked store and make the
+         * loop slow */
         l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
         l->lit[i] += first;
         l->share[i] *= passes * phys_displacement(displacement, square.at_middle + change)
@@ -53,7 +54,7 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     }
 }
 
-/* Sets share[i] to the weight of the samples under a source. */
+/* Sets share[i] to the full weight of the sample in lane i under a source. */
 static void lane_source_share(const struct launch *a, const struct phys_source *source,
                               struct lanes *l)
 {
@@ -61,8 +62,8 @@ static void lane_source_share(const struct launch *a, const struct phys_source *
     if (a->per_source) weigh_samples(a->frame, source, l);
 }
 
-/* Returns the photons of the amorphous material, divided by solid angle, polarization and
- * its scale. */
+/* Returns the photons of the amorphous material in a pixel, divided by solid angle,
+ * polarization and amorphous_scale. */
 PHYS_FN double amorphous_of_sources(const struct phys_frame *frame)
 {
     double sum = 0;
@@ -92,8 +93,8 @@ static void amorphous_squares(const struct phys_frame *frame,
     }
 }
 
-/* Adds the amorphous part under one source, which neither dmin nor the displacement
- * affects (docs/theory.md, 7). */
+/* Adds the amorphous scattering under one source to l->amorphous. Neither dmin nor the
+ * displacement affects it (docs/theory.md, 7). */
 static void add_amorphous(const struct launch *a, const struct phys_source *source,
                           struct lanes *restrict l)
 {
@@ -119,9 +120,9 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     }
 }
 
-/* Returns the largest distance of the lanes' indices from the anchor's indices, plus a
- * margin of four. It is the same in all orientations, because they only rotate the same
- * cell. */
+/* Returns the largest distance of the lanes' indices from the indices of the anchor, plus a
+ * margin of four. It is the same in all orientations: a rotation keeps the lengths of the
+ * axes. */
 static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                                  const struct lanes *l)
 {
@@ -133,11 +134,10 @@ static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                      4 + most * sqrt(phys_dot(axes.c, axes.c)));
 }
 
-/* Computes the lattice point and the fractional indices of every lane in one
- * orientation, and F there. For the nearest reflection the loop only computes the index
- * of F, because a load from an index just computed would stall it. The parameters are
- * `restrict` because clang has no other proof that the look-ups in `f` do not alias the
- * results. */
+/* Computes the nearest lattice point and the distance from it in every lane in one
+ * orientation, and F there. For F of the nearest reflection the main loop computes only
+ * places in f, because a load from a place just computed would stall it. The parameters are
+ * `restrict`, or clang could not prove that the loads from f do not alias the results. */
 PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_view *view,
                         const struct phys_anchor *at, const real *restrict f, real halfway,
                         const struct lanes *restrict l, struct sites *restrict out)
@@ -178,8 +178,8 @@ PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_vie
 }
 
 #ifdef PHYS_SINGLE
-/* Computes again, in double, the lanes that float cannot assign to one of two
- * reflections. They are few. */
+/* Computes again, in double, the few lanes that lie so nearly halfway between two
+ * reflections that float cannot tell the nearer one. */
 static void place_again(struct phys_spec spec, const struct launch *a,
                         const struct phys_source *source, const double *rows,
                         const struct phys_anchor *anchor, const struct lanes *l, real limit,
@@ -212,13 +212,13 @@ static void place_again(struct phys_spec spec, const struct launch *a,
 }
 #endif
 
-/* The numbers that all orientations share under one source: the scattering vector of the
- * tile's middle, and how far the lanes' indices extend around it. */
+/* The numbers that all orientations share under one source: q, the scattering vector of the
+ * tile's middle (1/A), and reach, how far the lanes' indices extend around it. */
 struct aim {
     const struct phys_source *source;
     double q[3];
     struct phys_vec3 reach;
-    real halfway; /* fractional index from which float cannot tell the nearest reflection */
+    real halfway; /* distance of an index where float cannot tell the nearest reflection */
 };
 
 static struct aim aim_of(const struct phys_frame *frame, const struct phys_source *source,
@@ -233,8 +233,8 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     return aim;
 }
 
-/* Returns 1 when F is looked up and no look-up of an orientation's samples leaves the box.
- * On nanoBragg's curved detector the samples need not lie near the patch. */
+/* Returns 1 if F is looked up and no look-up of an orientation's samples leaves the box. It
+ * returns 0 on nanoBragg's curved detector, whose samples need not lie near the patch. */
 PHYS_FN int lies_in_box(struct phys_spec spec, const struct launch *a,
                         const struct aim *aim, const struct phys_anchor *anchor)
 {
@@ -242,7 +242,7 @@ PHYS_FN int lies_in_box(struct phys_spec spec, const struct launch *a,
            && phys_box_surrounds(&a->view.box, anchor->whole, aim->reach);
 }
 
-/* Returns 1 when F is interpolated by the polynomials of the lanes' cells. */
+/* Returns 1 if F is interpolated by polynomials, one for each cell (lane_tricubic.h). */
 PHYS_FN int goes_by_cell(struct phys_spec spec, const struct launch *a,
                          const struct aim *aim, const struct phys_anchor *anchor,
                          const struct lanes *l)
@@ -251,9 +251,9 @@ PHYS_FN int goes_by_cell(struct phys_spec spec, const struct launch *a,
            && few_cells(a, l, &anchor->axes);
 }
 
-/* Computes the sites of the lanes in orientation k and returns the anchor, the point
- * from which their indices are counted (physics/tile/anchor.h). With `slopes` the
- * derivatives of an interpolated F are computed too. */
+/* Computes the sites of the lanes in orientation k. Returns the anchor, the point from
+ * which their indices are counted (physics/tile/anchor.h). With `slopes` the derivatives of
+ * an interpolated F are computed too. */
 PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
                                     const struct launch *a, const struct aim *aim, int k,
                                     const struct lanes *l, struct sites *out)
@@ -287,7 +287,8 @@ static void lane_add_weighted(int n, const real *restrict share, const real *res
     for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
 }
 
-/* Sets the pixel's polarization to the first source's, unless each sample has its own. */
+/* Sets the polarization of the pixels to the first source's, or to 1 if every sample has
+ * its own. */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
     const struct phys_source *source = frame->source;
@@ -303,8 +304,8 @@ static void first_polarization(const struct phys_frame *frame, struct lanes *l)
             phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 }
 
-/* Sets centre[i] to the photons of the amorphous material seen from the pixel's centre.
- * It overwrites other members of `l`, so it is called first. */
+/* Sets l->centre to the photons of the amorphous material seen from the pixels' centres. It
+ * overwrites other members of l, so call it before the loops over samples. */
 static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
@@ -330,7 +331,7 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
                        * l->polarization[i];
 }
 
-/* Computes the weights of a sub-pixel. */
+/* Computes the weights of sub-pixel `sub`, and the capture of the layer if it is new. */
 static void lane_sample_weights(const struct launch *a, int layer, int sub, struct lanes *l,
                                 real *restrict capture)
 {
@@ -362,6 +363,7 @@ static void lane_sample_factors(const struct launch *a, int layer, int sub, stru
     lane_sample_weights(a, layer, sub, l, capture);
 }
 
+/* Assigns the pixels of a tile to the lanes and clears their sums. */
 static void lane_clear_sums(const struct launch *a, struct lanes *l)
 {
     take_tile(a, l);
@@ -391,7 +393,7 @@ static void finish(const struct launch *a, double factor, const struct lanes *l,
                      + (double)l->centre[i];
 }
 
-/* Returns 1 when the factors of a pixel depend on more than its first sample. */
+/* Returns 1 if the factors of a pixel depend on samples other than its first one. */
 static int needs_all_samples(const struct phys_frame *frame)
 {
     return frame->amorphous_in_samples || frame->dmin > 0

@@ -1,10 +1,10 @@
 /*
- * lane_tricubic.h - F interpolated at the lanes of a tile. Neighbouring pixels, and
- * neighbouring orientations, mostly lie in the same cell of the box of reflections. In a
- * cell the interpolant is one polynomial of 64 terms. So each cell's polynomial is found
- * once and evaluated for runs of lanes, with loads that all lanes share, instead of
- * gathering 64 values for every lane. It is compiled with lanes.c and lanes_vjp.c, once per
- * instruction set and precision.
+ * lane_tricubic.h - F interpolated at the lanes of a tile. A cell is the cube between eight
+ * neighbouring reflections; within it the interpolant is one polynomial of 64 terms.
+ * Neighbouring pixels, and neighbouring orientations, mostly lie in the same cell. So the
+ * polynomial of each cell is found once and evaluated for runs of lanes, with loads that
+ * all lanes share, instead of gathering 64 values for every lane. The file is compiled with
+ * lanes.c and lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,15 +15,15 @@
 
 #include "kernels/lanes/lane_places.h"
 
-/* VECTOR lanes of a run are evaluated at a time. Runs are short, so 32 bytes are as fast as
- * longer vectors. Arrays extend VECTOR numbers beyond the last lane. */
+/* How many lanes of a run are evaluated at a time. Runs are short, so vectors of 32 bytes
+ * are as fast as longer ones. Arrays extend VECTOR elements beyond the last lane. */
 #ifdef __AVX__
 enum { VECTOR = 32 / sizeof(real) };
 #else
 enum { VECTOR = 4 }; /* clang vectorises no loop over two */
 #endif
 
-/* clang unrolls such a short loop before it asks whether the loop can be vectorised. */
+/* clang unrolls a loop this short before it asks whether the loop can be vectorised. */
 #ifdef __clang__
 #define KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
@@ -32,13 +32,13 @@ enum { VECTOR = 4 }; /* clang vectorises no loop over two */
 
 typedef real long_lane[TILE_PIXELS + VECTOR];
 
-/* A table of at most CELLS_KEPT cells, with open addressing; the key of a cell is the place
- * of its first node in f. */
+/* A hash table of at most CELLS_KEPT cells, with open addressing. The key of a cell is the
+ * place in f of its first node. */
 enum { CELLS_KEPT = 64, SLOTS = 4 * CELLS_KEPT, TERMS = 64, NO_CELL = -1 };
 
 struct cell_table {
     int n;
-    int corner[SLOTS]; /* place of the first node; NO_CELL: the slot is free */
+    int corner[SLOTS]; /* place in f of the cell's first node; NO_CELL: the slot is free */
     uint8_t number[SLOTS]; /* the cell's number, in order of arrival */
 };
 
@@ -48,7 +48,7 @@ static void cell_table_clear(struct cell_table *table)
     for (int i = 0; i < SLOTS; i++) table->corner[i] = NO_CELL;
 }
 
-/* Returns the slot of a cell, or the free one where it belongs. */
+/* Returns the slot of a cell, or the free slot into which it would go. */
 PHYS_FN unsigned cell_slot(const struct cell_table *table, int corner)
 {
     unsigned slot = (unsigned)corner * 2654435769u / (0xffffffffu / SLOTS + 1);
@@ -58,16 +58,17 @@ PHYS_FN unsigned cell_slot(const struct cell_table *table, int corner)
     return slot;
 }
 
-/* Polynomials of the cells that a tile has met. */
+/* Polynomials of the cells that lanes of a tile have visited. */
 struct cells {
     struct cell_table table;
-    /* of h^a k^b l^c at 16 a + 4 b + c; h, k, l count from the middle of the cell */
+    /* the coefficient of h^a k^b l^c is term[cell][16 a + 4 b + c]; h, k, l count from the
+     * middle of the cell */
     _Alignas(64) real term[CELLS_KEPT][TERMS];
 };
 
-/* Replaces values at the nodes -1, 0, 1, 2 along the slowest of three axes by the
- * coefficients of the cubic through them, in powers of the distance from 1/2. That axis
- * becomes the fastest, so that three calls treat all axes and restore their order. */
+/* Replaces the values at the nodes -1, 0, 1, 2 along the slowest of three axes by the
+ * coefficients of the cubic through them, in powers of the distance from 1/2. The slowest
+ * axis becomes the fastest, so that three calls treat all axes and restore their order. */
 PHYS_FN void cubics_through(const double *restrict in, double *restrict out)
 {
     for (ptrdiff_t i = 0; i < 16; i++) {
@@ -98,7 +99,8 @@ static __attribute__((noinline)) void find_polynomial(const struct phys_box *box
     for (int i = 0; i < TERMS; i++) term[i] = (real)b[i];
 }
 
-/* Returns the polynomial of the cell whose first node is at f[corner]. */
+/* Returns the polynomial of the cell whose first node is at f[corner]; computes it if it is
+ * not in the table. */
 PHYS_FN const real *cells_find(struct cells *cells, const struct phys_box *box, int corner)
 {
     struct cell_table *table = &cells->table;
@@ -118,7 +120,7 @@ PHYS_FN const real *cells_find(struct cells *cells, const struct phys_box *box, 
 
 /* ---- the polynomial at a vector of lanes ---- */
 
-/* Returns the cubic and its derivative. */
+/* Returns c0 + c1 t + c2 t^2 + c3 t^3 and its derivative by t. */
 PHYS_FN struct phys_dual cubic(real c0, real c1, real c2, real c3, real t)
 {
     struct phys_dual r;
@@ -131,7 +133,7 @@ PHYS_FN struct phys_dual cubic(real c0, real c1, real c2, real c3, real t)
     return r;
 }
 
-/* The polynomial along l, then along k and h. */
+/* Returns a polynomial of 16 terms in k and l, with its derivatives. */
 PHYS_FN struct phys_f cubic_plane(const real *c, real k, real l)
 {
     const struct phys_dual p0 = cubic(c[0], c[1], c[2], c[3], l);
@@ -148,25 +150,25 @@ struct lane_f {
     _Alignas(64) long_lane f, dh, dk, dl;
 };
 
-/* The places of the lanes: the first nodes of their cells, and the distances from the
- * middles of the cells. */
+/* The places of the lanes: the first nodes of their cells as places in f, and the distances
+ * from the middles of the cells along h, k and l. */
 struct in_cells {
     int corner[TILE_PIXELS];
     long_lane h, k, l;
 };
 
-/* The lattice point and fractional indices of every lane in one orientation, and F
+/* For every lane in one orientation, the distance from the nearest lattice point and F
  * there: the members of struct phys_site as separate arrays. */
 struct sites {
     _Alignas(64) lane h, k, l;
-    struct lane_f cell; /* derivatives only of an interpolated F, if requested */
-    _Alignas(64) int place[TILE_PIXELS]; /* index of F, where it is looked up */
-    int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
+    struct lane_f cell; /* F; its derivatives are set only if F is interpolated */
+    _Alignas(64) int place[TILE_PIXELS]; /* place in f of the nearest reflection */
+    int any_halfway; /* 1: some lane lies nearly halfway between two reflections */
     int by_cell; /* 1: F was interpolated by the polynomials of the lanes' cells */
     struct in_cells in;
 };
 
-/* A vector of lanes: their places in their cells, and the results there. */
+/* VECTOR lanes: their distances from the middles of their cells, and the results there. */
 struct vector {
     const real *h, *k, *l;
     real *f, *dh, *dk, *dl;
@@ -178,8 +180,8 @@ PHYS_FN struct vector vector_at(const struct in_cells *in, int at, struct lane_f
                            out->dh + at, out->dk + at, out->dl + at};
 }
 
-/* The first step of Horner's rule along h: F becomes the polynomial in k and l of these
- * terms. */
+/* The first step of Horner's rule along h: F becomes the polynomial in k and l with the
+ * coefficients `term`. */
 PHYS_FN void first_plane(int slopes, const real *restrict term, const struct vector *at)
 {
     const real *restrict k = at->k, *restrict l = at->l;
@@ -200,7 +202,7 @@ PHYS_FN void first_plane(int slopes, const real *restrict term, const struct vec
     }
 }
 
-/* A further step: F becomes F h + the polynomial in k and l. */
+/* A later step of Horner's rule: F becomes F h + the polynomial in k and l. */
 PHYS_FN void add_plane(int slopes, const real *restrict term, const struct vector *at)
 {
     const real *restrict h = at->h, *restrict k = at->k, *restrict l = at->l;
@@ -233,9 +235,9 @@ PHYS_FN void all_planes(int slopes, const real *restrict term,
     add_plane(slopes, term, &vector);
 }
 
-/* Computes F of a vector of lanes from lane `at` on, as if all of them lay in one cell.
- * Each step is a loop of its own and the function is not inlined, because a compiler loads
- * the terms before a loop and has no registers for 64. */
+/* Computes F of VECTOR lanes from lane `at` on, as if all of them lay in one cell. Each
+ * step is a loop of its own, and the function is not inlined. Otherwise the compiler would
+ * load the 64 terms before the loop, and it has no registers for them. */
 static __attribute__((noinline, unused)) void interpolate(
     const real *restrict term, const struct in_cells *restrict in, int at,
     struct lane_f *restrict out)
@@ -243,7 +245,7 @@ static __attribute__((noinline, unused)) void interpolate(
     all_planes(0, term, in, at, out);
 }
 
-/* The same as interpolate(), with the derivatives by h, k and l. */
+/* As interpolate(), with the derivatives by h, k and l. */
 static __attribute__((noinline, unused)) void interpolate_slopes(
     const real *restrict term, const struct in_cells *restrict in, int at,
     struct lane_f *restrict out)
@@ -266,8 +268,8 @@ static int find_runs(int n, const int *restrict corner, int start[TILE_PIXELS + 
     return runs;
 }
 
-/* Computes F, and with `slopes` its derivatives, of all lanes. The last vector of a run may
- * write beyond the run's end; the next run overwrites that. */
+/* Computes F of all lanes, and with `slopes` its derivatives. The last vector of a run may
+ * write beyond the run's end, where the next run overwrites the results. */
 PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
                               const struct in_cells *in, struct cells *cells,
                               struct lane_f *out)
@@ -287,9 +289,9 @@ PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
     }
 }
 
-/* Returns 1 when the lanes of an orientation lie in few cells and long runs, so that the
- * polynomials take less time than gathering the nodes of every lane. It depends on the
- * tile, not on which of its pixels are rendered. */
+/* Returns 1 if the lanes of an orientation lie in so few cells and long runs that the
+ * polynomials take less time than gathering the nodes of every lane. The answer depends on
+ * the tile, not on which of its pixels are rendered. */
 static int few_cells(const struct launch *a, const struct lanes *l,
                      const struct phys_axes *axes)
 {
@@ -308,8 +310,8 @@ static int few_cells(const struct launch *a, const struct lanes *l,
     return cells <= CELLS_KEPT && row <= (real)a->tile->width * (real)0.6;
 }
 
-/* Computes the lattice point and the fractional indices of every lane in one
- * orientation, and where it lies in its cell. All cells lie inside the box. */
+/* Computes the distance of every lane from the nearest lattice point in one orientation,
+ * and its place in its cell. All cells must lie inside the box. */
 PHYS_FN void find_cells(struct phys_spec spec, const struct phys_box *of,
                         const struct phys_anchor *at, real halfway,
                         const struct lanes *restrict l, struct sites *restrict out)
@@ -317,7 +319,7 @@ PHYS_FN void find_cells(struct phys_spec spec, const struct phys_box *of,
     struct in_cells *restrict in = &out->in;
     const struct phys_anchor anchor = *at;
     const struct phys_box box = *of;
-    const int first = box.stride_h + box.stride_k + 1; /* from the node -1 to the node 0 */
+    const int first = box.stride_h + box.stride_k + 1; /* places from node -1 to node 0 */
     int any = 0;
 
 #pragma omp simd reduction(| : any)
@@ -341,7 +343,7 @@ PHYS_FN void find_cells(struct phys_spec spec, const struct phys_box *of,
     out->any_halfway = any;
 }
 
-/* Computes the sites of the lanes by the polynomials of their cells. */
+/* Computes the sites of the lanes, with F by the polynomials of their cells. */
 PHYS_FN void find_sites_by_cell(struct phys_spec spec, int slopes, const struct launch *a,
                                 const struct phys_anchor *anchor, real halfway,
                                 const struct lanes *l, struct sites *out)

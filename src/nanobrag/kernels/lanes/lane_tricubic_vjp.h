@@ -1,8 +1,8 @@
 /*
  * lane_tricubic_vjp.h - the adjoint of lane_tricubic.h: from cotangents of F at the lanes
- * to cotangents of the structure factors. Cotangents of the terms of a cell's polynomial
- * are added up over lanes and orientations, and go to the cell's 64 nodes once. It is
- * compiled with lanes_vjp.c, once per instruction set and precision.
+ * to cotangents of the structure factors. The cotangents of the 64 terms of a cell's
+ * polynomial are summed over lanes and orientations before they go to the cell's 64 nodes.
+ * The file is compiled with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,15 +11,16 @@
 
 #include "kernels/lanes/lane_tricubic.h"
 
-/* SUMS_KEPT: cells that are kept. SUMS_MOST: orientations that are added up in `real`. */
+/* SUMS_KEPT is the number of cells with sums, SUMS_MOST the number of orientations that are
+ * summed in `real` before the sums go to the nodes. */
 enum { SUMS_KEPT = 24, SUMS_MOST = 64 };
 
-/* Cotangents of the terms of the cells that a tile has met. */
+/* Cotangents of the terms of the cells that lanes of a tile have visited. */
 struct cell_sums {
     struct cell_table table;
-    int added; /* orientations */
-    int corner[SUMS_KEPT];
-    /* sums over the lanes that took the same place in a vector */
+    int added; /* orientations in the sums */
+    int corner[SUMS_KEPT]; /* place in f of each cell's first node */
+    /* term[cell][t][i] sums over the lanes at place i of a vector */
     _Alignas(64) real term[SUMS_KEPT][TERMS][VECTOR];
 };
 
@@ -66,8 +67,8 @@ static void give_cell(const struct phys_box *box, int corner, double scale,
     }
 }
 
-/* Adds `scale` times all sums to the cotangents of the structure factors, and clears them.
- */
+/* Adds `scale` times all sums to the cotangents f of the structure factors, and clears the
+ * sums. */
 static __attribute__((noinline)) void cell_sums_give(const struct phys_box *box,
                                                      double scale, struct cell_sums *sums,
                                                      double *f)
@@ -77,8 +78,8 @@ static __attribute__((noinline)) void cell_sums_give(const struct phys_box *box,
     cell_sums_clear(sums);
 }
 
-/* The first three powers of a number. They are no array, which would have a copy in memory
- * for each lane. */
+/* The first three powers of a number. The struct holds no array, because the compiler would
+ * keep a copy of an array in memory for each lane. */
 struct powers {
     real first, second, third;
 };
@@ -88,7 +89,7 @@ PHYS_FN struct powers powers_of(real x)
     return (struct powers){x, x * x, x * (x * x)};
 }
 
-/* Adds the products of `bar` and the powers of l, in lane i of a vector. */
+/* Adds `bar` times the powers 0 to 3 of l, for lane i of a vector. */
 PHYS_FN void add_line(real (*restrict term)[VECTOR], int i, real bar, struct powers l)
 {
     term[0][i] += bar;
@@ -106,7 +107,7 @@ PHYS_FN void add_plane_bar(real (*restrict term)[VECTOR], int i, real bar, struc
     add_line(term + 12, i, bar * k.third, l);
 }
 
-/* Adds the cotangents of F in a vector of lanes, from lane `at` on. */
+/* Adds the cotangents `bar` of F in VECTOR lanes, from lane `at` on, to a cell's sums. */
 static __attribute__((noinline)) void add_terms(const struct in_cells *restrict in, int at,
                                                 const real *restrict bar,
                                                 real (*restrict term)[VECTOR])
@@ -126,8 +127,8 @@ static __attribute__((noinline)) void add_terms(const struct in_cells *restrict 
     }
 }
 
-/* Adds the cotangents of one orientation's F, f_bar[i] `scale`, to the sums. When SUMS_MOST
- * orientations have been added, the sums go to the structure factors `f`. */
+/* Adds f_bar[i], the cotangents of F in one orientation over `scale`, to the sums. When
+ * SUMS_MOST orientations have been added, the sums go to the cotangents f. */
 static void add_cells(const struct phys_box *box, int n, const struct in_cells *in,
                       const real *f_bar, double scale, struct cell_sums *sums, double *f)
 {

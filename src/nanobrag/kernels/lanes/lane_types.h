@@ -15,24 +15,24 @@
 typedef real lane[TILE_PIXELS];
 typedef double wide[TILE_PIXELS];
 
-/* The state of a tile. It is small enough to stay in the innermost cache. A sample is
+/* The state of a tile. It is small enough to stay in the first-level cache. A sample is
  * one sub-pixel at one depth; a patch (physics/tile/patch.h) counts positions from the
  * middle of the tile. */
 struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
-    real radius; /* largest difference of a sample's direction from the middle's */
+    real radius; /* bound of a sample's direction minus the direction of the middle */
     double depth; /* of the patch, below the front of the sensor, m */
     real sub_fast, sub_slow; /* offset of the sample from the pixel's corner, in
                                 sub-pixels */
     int small; /* phys_patch_is_small() */
-    _Alignas(64) lane fast, slow; /* offset of the pixel's corner from the middle, in
+    _Alignas(64) lane fast, slow; /* offset of the pixel's corner from the tile's middle, in
                                      sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample minus direction of the middle */
     _Alignas(64) lane ratio; /* distance of the sample over distance of the middle */
-    _Alignas(64) lane weight; /* of the sub-pixel: factors evaluated at every sample */
+    _Alignas(64) lane weight; /* product of the factors that every sub-pixel has */
     _Alignas(64) lane share; /* weight of the sub-pixel under one source */
-    _Alignas(64) lane sum; /* sum of F^2 over a chunk of orientations */
+    _Alignas(64) lane sum; /* sum of F^2 over some orientations */
     _Alignas(64) wide bragg, amorphous;
     _Alignas(64) lane centre; /* amorphous photons, computed at the pixel's centre */
     _Alignas(64) lane omega, polarization, capture; /* factors evaluated once per pixel */
@@ -48,19 +48,20 @@ struct cotangent {
     wide photons_bar;
     double scale;
     _Alignas(64) lane objective; /* dL/d(the pixel's sum of weighted F^2) */
-    /* of the source being processed */
-    _Alignas(64) lane fall, polar; /* factor of displacement and dmin; polarization */
+    /* of the source being processed: fall is the displacement factor, or 0 beyond dmin;
+     * polar the polarization */
+    _Alignas(64) lane fall, polar;
     _Alignas(64) lane w; /* dL/dF^2 */
     _Alignas(64) lane x, y, z; /* dF^2/d(direction), summed over orientations */
-    /* derivatives of the sum of F^2 by the crystal's numbers: in `own_crystal` or in the
-     * workspace */
+    /* derivatives of the sum of F^2 by the crystal's numbers; the arrays lie in own_crystal
+     * or in the workspace */
     real *crystal[FRAME_CRYSTAL];
     _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
-    /* of one pair, in `pair` or in the workspace: F^2, its derivatives by h, k, l, and,
-     * where F is looked up, F^2/F */
+    /* of one pair: F^2, its derivatives by h, k, l and, unless F is constant, F^2/F; the
+     * arrays lie in `pair` or in the workspace */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
-    struct cell_sums *cell_sums; /* of an interpolated F (lane_tricubic_vjp.h) */
+    struct cell_sums *cell_sums; /* sums of an interpolated F (lane_tricubic_vjp.h) */
     /* the terms that a sample adds to the cotangents of a source or of a few numbers */
     _Alignas(64) lane term[LANE_TERMS];
     /* cotangents of a sample's direction, distance, weight and capture */

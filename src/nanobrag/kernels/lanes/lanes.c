@@ -1,12 +1,12 @@
 /*
  * lanes.c - the sum of physics/pixel.h with its loops turned inside out. The pixels of a
- * tile are the lanes of the innermost loop, which has no branch, no call and no memory
- * but its own arrays, so that compilers vectorise it without intrinsics. The file is
- * compiled for each instruction set, in double and in float.
+ * tile are the lanes of the innermost loop. This loop has no branch and no call, and reads
+ * and writes only a few arrays, so that compilers vectorise it without intrinsics. The file
+ * is compiled for each instruction set, in double and in float.
  *
  * Directions and Miller indices are stored as differences from the tile's middle, which is
  * computed in double (physics/tile/patch.h, anchor.h). So float rounds only the changes
- * across a tile. Sums over more than CHUNK orientations are in double in either precision.
+ * across a tile. Sums over more than CHUNK orientations are in double in both precisions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,11 +14,12 @@
 #include "kernels/lanes/lane_simple.h"
 #include "kernels/variants.h"
 
-/* This many orientations are summed in `real`; the sum is then added to one in double. */
+/* How many orientations are summed in `real`; the result is then added to a sum in
+ * double. */
 enum { CHUNK = 64 };
 
-/* Adds weight F^2 to sum[i]. This loop is separate from the loop of find_sites(): together
- * they would be so long a chain of operations that too few of them overlap. */
+/* Adds weight F^2 to sum[i]. This loop is apart from the loop of find_sites(): in one loop
+ * the chain of dependent operations would be so long that too few iterations overlap. */
 PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
                          real weight, const struct sites *restrict in, real *restrict sum)
 {
@@ -38,9 +39,9 @@ PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, in
 }
 
 /* The two loops over the lanes in an orientation, specialised for a crystal shape and a
- * look-up. They are separate functions and not inlined, because how a compiler contracts
- * products and sums may depend on the code around them, and all kernels of a variant
- * must produce the same bits. */
+ * look-up. They are functions that are not inlined: how a compiler contracts products and
+ * sums may depend on the code around them, and all kernels of a variant must produce the
+ * same bits. */
 struct loops {
     void (*sites)(const struct launch *a, const struct aim *aim, int k,
                   const struct lanes *l, struct sites *out);
@@ -109,8 +110,8 @@ static int is_single_orientation(const struct launch *a)
            && !a->weighted && !a->per_source && !a->frame->amorphous_in_samples;
 }
 
-/* Does the work of add_source() when all lanes have the weight of the source, so that no
- * shares are stored. l->sum is 0 on entry and on return. */
+/* Does the work of add_source() if all lanes have the weight of the source, so that
+ * l->share is not needed. l->sum is 0 on entry and on return. */
 PHYS_FN void add_single_orientation(const struct loops *loops, const struct launch *a,
                                     const struct phys_source *source, struct lanes *l)
 {
@@ -127,8 +128,8 @@ PHYS_FN void add_single_orientation(const struct loops *loops, const struct laun
     }
 }
 
-/* Counts the evaluations of one source in one sub-pixel of every lane, and reports when
- * there are enough. Returns 1 when the tile shall end. */
+/* Counts the samples of one source in one sub-pixel of every lane, and reports if there are
+ * enough. Returns 1 if the tile shall be given up. */
 static int count_source(struct progress *progress, const struct launch *a, double samples,
                         const struct lanes *l, double *since, double *sources)
 {
@@ -139,6 +140,7 @@ static int count_source(struct progress *progress, const struct launch *a, doubl
     return progress_within(progress, *sources / (samples * a->frame->nsource));
 }
 
+/* Computes the photons of a tile. */
 PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
                  struct progress *progress, const struct phys_frame *frame,
                  const struct tile *tile, double *photons)
@@ -175,8 +177,8 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     finish(&a, phys_constant_factor(spec, frame), &l, photons);
 }
 
-/* Finishes the pixels of a tile whose sum is not 0, when the photons depend only on the
- * sum and the first sample. They are listed as if no other pixel of the tile were
+/* Finishes the pixels of a tile whose sum is not 0. The photons must depend only on the sum
+ * and the first sample. The pixels are listed as if no other pixel of the tile were
  * rendered. */
 static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
                        double factor, double *photons)
@@ -210,7 +212,7 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
     for (int i = 0; i < lit.n; i++) photons[place[i]] = sums[i];
 }
 
-/* Finishes the pixels of a tile where they are simple. */
+/* Finishes the pixels of a tile if phys_pixels_are_simple(). */
 static void finish_simple(const struct phys_frame *frame, const struct tile *tile,
                           double factor, double *restrict photons)
 {
@@ -288,7 +290,7 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-/* The general kernel of a variant, and the one for a single orientation. */
+/* Defines the kernel of a variant; with single_orientation, the one for one orientation. */
 #define KERNEL(name, shape, lookup, single_orientation)                                    \
     static void name(struct progress *progress, const struct phys_frame *frame,            \
                      const struct tile *tile, double *photons)                             \

@@ -1,13 +1,12 @@
 /*
  * lanes_vjp.c - the adjoint of lanes.c: the same loops over the lanes of a tile, which
  * propagate the cotangent of each lane's photons (photons_bar) back to the frame.
- *
- * For each pair of source and orientation every lane has the derivatives of its F^2 by h,
- * k, l. Their sum over orientations, multiplied by the axes, is the cotangent of the
- * lane's direction; their sum over lanes, times the scattering vector, is the cotangent of
- * the orientation's axes. Only such sums are passed from one sample to the next, unless
- * `photons_bar` depends on the photons: then the derivatives of all pairs are saved until
- * the photons are known.
+ * For each pair of source and orientation, every lane has the derivatives of its F^2 by h,
+ * k, l. Summed over orientations and multiplied by the axes, they are the cotangent of the
+ * lane's direction. Summed over lanes and multiplied by the scattering vector, they are the
+ * cotangent of the orientation's axes. Only such sums are passed from one sample to the
+ * next if photons_bar is known. If it depends on the photons, the derivatives of all pairs
+ * are saved until the photons are known.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,14 +20,14 @@
 #include "kernels/lanes/lane_pixels.h"
 #include "kernels/spots/reach.h"
 
-/* The saved derivatives of one sub-pixel under one source: for all its pairs or, if slope
- * == NULL, for none; then only the current pair's exist. */
+/* The saved derivatives of one sub-pixel under one source. Either all its pairs are saved,
+ * or none: then `slope` is NULL, and only the current pair's derivatives exist. */
 struct kept {
-    /* sum of F^2 over the orientations, and derivatives by the crystal */
+    /* sum of F^2 over the orientations, and its derivatives by the crystal's numbers */
     real *source; /* (KEPT_OF_SOURCE x TILE_PIXELS) */
-    /* F^2 and its derivatives by h, k, l */
+    /* F^2 of each pair, its derivatives by h, k, l and, if of_pair is larger, F^2/F */
     real *slope; /* (norientation x of_pair x TILE_PIXELS); NULL: not saved */
-    int of_pair; /* numbers saved for a pair */
+    int of_pair; /* numbers saved for a pair in one lane */
 };
 
 static struct kept kept_of(const struct phys_frame *frame, int with_f, void *workspace,
@@ -44,19 +43,20 @@ static struct kept kept_of(const struct phys_frame *frame, int with_f, void *wor
     return k;
 }
 
-/* The state of a tile, in the thread's scratch memory, since a stack may be small. */
+/* The state of a tile. It is in the thread's scratch memory, because a stack may be
+ * small. */
 struct scratch {
     struct lanes l;
     struct cotangent p;
-    struct rows r; /* of a Jacobian */
+    struct rows r; /* used by a Jacobian */
     struct cells cells;
     struct cell_sums cell_sums;
 };
 _Static_assert(sizeof(struct scratch) <= TILE_SCRATCH_BRAGG, "scratch memory of a tile");
 
-/* The two specialised functions: pair_sites computes the sites of the lanes in
- * orientation k; pair_slopes computes the derivatives of the pair and adds F^2 to
- * l->sum. Nothing else in the adjoint is compiled per crystal shape. */
+/* The two functions that are compiled per crystal shape; nothing else in the adjoint is.
+ * pair_sites computes the sites of the lanes in orientation k. pair_slopes computes the
+ * derivatives of the pair and adds F^2 to l->sum. */
 typedef struct phys_anchor pair_sites(const struct launch *a, const struct aim *aim, int k,
                                       const struct lanes *l, struct sites *sites);
 typedef void pair_slopes(const struct launch *a, int k, const struct sites *sites,
@@ -69,7 +69,7 @@ struct special {
     pair_slopes *slopes;
 };
 
-/* Selects the arrays of the derivatives by the crystal: saved or local. */
+/* Selects the arrays for the derivatives by the crystal's numbers: saved or local ones. */
 static void use_source(const struct kept *kept, struct cotangent *p)
 {
     for (int k = 0; k < FRAME_CRYSTAL; k++)
@@ -77,7 +77,7 @@ static void use_source(const struct kept *kept, struct cotangent *p)
                                      : (real *)p->own_crystal[k];
 }
 
-/* Selects the arrays of pair k: saved or local. */
+/* Selects the arrays of orientation k: saved or local ones. */
 static void use_pair(const struct kept *kept, int k, struct cotangent *p)
 {
     real *pair = kept->slope ? kept->slope + (size_t)k * (size_t)kept->of_pair * TILE_PIXELS
@@ -90,8 +90,7 @@ static void use_pair(const struct kept *kept, int k, struct cotangent *p)
     p->per_f = kept->of_pair > KEPT_OF_PAIR ? pair + (size_t)4 * TILE_PIXELS : p->pair[4];
 }
 
-/* Computes the forward pass under one source: sums of F^2, and the derivatives to be
- * saved. */
+/* Does the forward pass under one source: computes sums of F^2 and saves derivatives. */
 static void slopes_of_source(const struct special *special, const struct launch *a,
                              int index, const struct kept *kept, struct lanes *l,
                              struct cotangent *p)
@@ -113,8 +112,8 @@ static void slopes_of_source(const struct special *special, const struct launch 
     lane_add_weighted(l->n, l->share, l->sum, l->bragg);
 }
 
-/* Propagates the cotangents under one source. Unless the slopes were saved, adds the F^2
- * of the source to the Bragg sums too. */
+/* Propagates the cotangents under one source. Unless the slopes were saved, it also adds
+ * the F^2 of the source to the Bragg sums. */
 PHYS_FN void pairs_of_source(const struct special *special, const struct launch *a,
                              int index, const struct kept *kept, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
@@ -181,10 +180,10 @@ static void forward_keeping(const struct special *special, const struct launch *
     }
 }
 
-/* Runs the loops of lanes.c again and propagates the cotangents of each line. For rows
- * of the Jacobian it is the first time: every pixel has photons_bar = 1, so no forward
- * pass is needed, and the factors of the samples are computed here. It stops early when
- * the columns of structure factors are full. */
+/* Runs the loops of lanes.c again and propagates the cotangents of each line. For rows of
+ * the Jacobian this is the first pass: every pixel has photons_bar = 1, so no forward pass
+ * is needed, and the factors of the samples are computed here. The function returns early
+ * if the columns of structure factors are full. */
 PHYS_FN void backward(const struct special *special, const struct launch *a,
                       void *workspace, struct lanes *l, struct cotangent *p,
                       const struct accumulator *to)
@@ -219,7 +218,7 @@ PHYS_FN void backward(const struct special *special, const struct launch *a,
     }
 }
 
-/* Computes the factors of each pixel without the Bragg samples. */
+/* Computes the factors of each pixel, without the Bragg sums. */
 static void factors_alone(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
@@ -239,7 +238,7 @@ static void factors_alone(const struct launch *a, struct lanes *l)
     }
 }
 
-/* Adds the numbers of a tile's cotangent to the numbers of a chunk's. */
+/* Adds the numbers of a tile's cotangent to the numbers of a chunk's cotangent. */
 static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tangent *to)
 {
     const double *term = phys_numbers(from);
@@ -248,7 +247,8 @@ static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tange
     for (int i = 0; i < PHYS_NUMBERS; i++) sum[i] += term[i];
 }
 
-/* Returns a launch that skips the pairs which do not reach the tile. */
+/* Returns a launch that skips the pairs of source and orientation that do not reach the
+ * tile. */
 static struct launch launch_in_reach(const struct job *job, const struct tile *tile,
                                      struct cells *cells)
 {
@@ -274,8 +274,8 @@ static void amorphous_photons(const struct job *job, const struct tile *tile,
     for (int i = 0; i < l.n; i++) photons[i] += (double)l.centre[i];
 }
 
-/* Returns 1 when no pair reaches the tile. All its photons then come from the amorphous
- * material, and this function computes them. */
+/* Returns 1 if no pair of source and orientation reaches the tile. Then all photons come
+ * from the amorphous material, and this function computes them. */
 static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
 {
     if (!reach_is_empty(job->reach, tile)) return 0;
@@ -326,7 +326,7 @@ static double objective_back(const struct special *special, const struct job *jo
         if (objective->linear) finish(&a, factor, l, photons);
         factors_back(&a, factor, l, p, &to);
     }
-    scales_back(spec, a.frame, factor, l, p, &to); /* even at a scale of 0 */
+    scales_back(spec, a.frame, factor, l, p, &to); /* needed even if all photons are 0 */
     AMORPHOUS.vjp(job, tile, p->photons_bar, &tile_bar);
     add_numbers(&tile_bar, bar);
     return objective->linear ? MOMENTS.product(l->n, p->photons_bar, photons) : value;
@@ -363,7 +363,7 @@ static void find_jacobian(const struct special *special, const struct job *job,
     AMORPHOUS.jacobian(job, tile, along, change);
 }
 
-/* ---- tiles whose Bragg sums were splatted by kernels/spots ---- */
+/* ---- tiles whose Bragg sums kernels/spots has computed ---- */
 
 /* Writes the cotangents of the Bragg sums. */
 static void find_weights(const struct launch *a, double factor, const struct lanes *l,

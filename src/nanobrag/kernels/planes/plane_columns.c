@@ -3,9 +3,9 @@
  *
  *   J^T W J - sum over boxes of (J^T W P) (P^T W P)^-1 (P^T W J).
  *
- * Tiles come in any order and a box may lie in several, so P^T W J is summed for each piece
- * that a tile and a box share, and the pieces of a box are added when all tiles were read.
- * A tile depends on few structure factors: their sums are lists.
+ * Tiles come in any order, and a box may lie in several tiles. So P^T W J is summed for
+ * each piece, the pixels that a tile and a box share. The pieces of a box are added after
+ * the last tile. A tile depends on few structure factors, so their sums are kept as lists.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,8 @@
 
 /* ---- pieces ---- */
 
-/* Calls `found` with each pair of a tile and a box that share pixels, tile by tile. Returns
- * their number. */
+/* Calls `found` for each piece, that is each pair of a tile and a box that share pixels,
+ * tile by tile. Returns the number of pieces. */
 typedef void pair_found(struct planes *planes, int tile, int piece, int box);
 
 static size_t each_pair(const struct planes *planes, pair_found *found,
@@ -78,7 +78,7 @@ static void add_piece(struct planes *planes, int tile, int piece, int box)
 {
     const struct plane_piece made = {box, tile % planes->columns.chunks, -1, -1, -1};
 
-    planes->columns.piece[piece] = made; /* chunks take turns at the tiles */
+    planes->columns.piece[piece] = made; /* tile t belongs to chunk t % chunks */
     planes->columns.first[tile + 1] = piece + 1;
 }
 
@@ -128,12 +128,13 @@ void planes_clear(const struct planes *planes, int chunk)
         }
 }
 
-/* W P of the pixels of a tile that belong to one box. */
+/* W P at the pixels of a part of a tile; 0 at pixels that do not belong to one box. */
 struct weighted_plane {
     double term[PLANE_TERMS][TILE_PIXELS];
 };
 
-/* Returns how many pixels of a part of a tile belong to a box. */
+/* Computes W P of box `number` in a part of a tile. Returns how many of its pixels belong
+ * to the box. */
 static int weigh_plane(const struct planes *planes, const struct tile *tile, int number,
                        struct weighted_plane *out)
 {
@@ -164,7 +165,7 @@ static int weigh_plane(const struct planes *planes, const struct tile *tile, int
     return found;
 }
 
-/* Appends the sums of a structure factor to a piece. */
+/* Appends the sums by one structure factor to a piece. */
 static void append(struct plane_entries *list, struct plane_piece *piece,
                    const struct plane_entry *entry)
 {
@@ -200,7 +201,7 @@ static void add_factors(const struct planes *planes, int chunk, struct plane_pie
         const double *column = columns->slope + (size_t)c * lanes;
         struct plane_entry entry = {columns->used[c], -1, {0}};
 
-        if ((size_t)entry.f >= planes->columns.f) continue; /* that of default_f */
+        if ((size_t)entry.f >= planes->columns.f) continue; /* the column of default_f */
         for (int k = 0; k < PLANE_TERMS; k++)
             entry.sum[k] = adjoint_kernels->product(n, weighted->term[k], column);
         append(planes->columns.entries + chunk, piece, &entry);
@@ -232,8 +233,8 @@ void planes_add_tile(const struct planes *planes, int chunk,
 
 /* ---- elimination ---- */
 
-/* Adds the pieces of a box. Its sums go to c->box, the sums of its n structure factors to
- * c->f_box. Returns n. */
+/* Adds the pieces of a box: their sums to c->box, and the sums by its n structure factors
+ * to c->f_box. Returns n. */
 static int add_pieces(const struct planes *planes, const struct plane *plane)
 {
     const struct plane_columns *c = &planes->columns;
@@ -278,7 +279,7 @@ static void solve_columns(const struct plane_columns *c, const struct plane *pla
         }
 }
 
-/* Returns the product of a column of P^T W J with one of c->solved. */
+/* Returns the scalar product of column i of P^T W J and column k of c->solved. */
 static double explained(const struct plane_columns *c, size_t i, size_t k)
 {
     double sum = 0;
@@ -294,7 +295,8 @@ static void subtract_dense(const struct plane_columns *c, double *matrix)
         for (size_t k = 0; k <= i; k++) matrix[i * c->tangents + k] -= explained(c, i, k);
 }
 
-/* Subtracts from diagonal and coupling of the n structure factors of a box. */
+/* Subtracts the part that the plane of a box explains from the diagonal and the coupling of
+ * the n structure factors of the box. */
 static void subtract_factors(const struct plane_columns *c, const struct plane *plane,
                              int n, int coupling, struct normal_sums *sums)
 {
@@ -311,11 +313,11 @@ static void subtract_factors(const struct plane_columns *c, const struct plane *
     }
 }
 
-/* As a fraction of the diagonal before elimination. A parameter that is a sum of planes
- * leaves only rounding: n eps, for n up to some thousand pixels. */
+/* A diagonal element below this fraction of its value before elimination is rounding. If a
+ * parameter only adds planes, n eps is left of it, for n up to some thousand pixels. */
 static const double least_left = 1e-12;
 
-/* Sets elements of a diagonal to 0 if only rounding is left of them. */
+/* Sets those elements of a diagonal to 0 that are only rounding. */
 static void remove_rounding(size_t n, size_t stride, const double *before, double *diagonal)
 {
     for (size_t i = 0; i < n; i++)
@@ -347,8 +349,8 @@ int planes_eliminate(const struct planes *planes, int coupling, struct normal_su
 
 /* ---- a whole column ---- */
 
-/* Without `solved`: adds P^T times the pixels of a box to `sum`. With `solved`: subtracts W
- * P `solved` from the pixels. */
+/* If `solved` is NULL, adds P^T times the pixels of a box to `sum`. Otherwise subtracts W P
+ * times `solved` from the pixels. `pixels` is a rectangle, row after row. */
 static void pass_over(const struct planes *planes, int number, const int rectangle[4],
                       const double *solved, double *pixels, double *sum)
 {

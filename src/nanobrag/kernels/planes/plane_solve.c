@@ -1,12 +1,12 @@
 /*
  * plane_solve.c - the planes of a loss, box by box, by Newton's method in three unknowns.
  *
- * The losses of Gauss, Poisson and Huber are convex, so a box has one minimum; a step is
+ * The losses of Gauss, Poisson and Huber are convex, so a box has one minimum. A step is
  * halved until the loss, or the slope along the step, has fallen enough. NB_LOSS_READOUT is
- * not convex far from the data; the solver then finds the first minimum downhill from least
- * squares. Cauchy's loss may have several minima. The solver compares two and takes the
- * lower: the one reached while the loss's width falls from the spread of the data, and the
- * one next to Huber's plane.
+ * not convex far from the data; there the solver finds the first minimum downhill from the
+ * plane of least squares. Cauchy's loss may have several minima. The solver compares two
+ * and takes the lower: the minimum reached while the width of the loss falls from the
+ * spread of the data to delta, and the minimum next to Huber's plane.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,36 +20,38 @@
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 
-/* A pixel without second derivative gets this part of a typical one, so that a step has a
- * length; where it matters, each step leaves this part of the error. */
+/* A pixel without second derivative gets this fraction of a typical one, so that a step has
+ * a length. If all pixels are such, each step leaves this fraction of the error. */
 static const double least_curvature = 1e-6;
-/* Least curvature of a pixel beyond Huber's delta, as a fraction of its curvature
- * inside. */
+/* The curvature of a pixel beyond Huber's delta, as a fraction of its curvature as
+ * reweighted least squares has it. */
 static const double beyond_huber = 1e-2;
 
-/* Sums over the data of a box, found before its plane. */
+/* Sums over the pixels of a box, found before its plane; w is a weight, y observed
+ * photons. */
 struct survey {
-    double n, u, v, uu, uv, vv; /* sums over pixels that are not saturated */
-    double all, weight, observed; /* sums of 1, w and w y over all */
+    double n, u, v, uu, uv,
+        vv; /* sums of 1, u, v, ... over pixels that are not saturated */
+    double all, weight, observed; /* sums of 1, w and w y over all pixels */
 };
 
-/* The loss of a box at a plane. */
+/* The loss of a box for one plane. */
 struct box_loss {
     double value;
-    double size, noise; /* rounding, over eps: of the slopes; of the value */
+    double size, noise; /* rounding errors over eps: of the slopes; of `value` */
     struct plane_model model;
 };
 
-/* A box at work. */
+/* The state of the solver for one box. */
 struct box_at_work {
     const struct planes *planes;
     const struct plane_target *target;
     struct plane_pixels *pixels;
     int number;
-    double level; /* mean of the observed photons */
-    int kept[PLANE_TERMS];
+    double level; /* weighted mean of the observed photons */
+    int kept[PLANE_TERMS]; /* as in struct plane_model */
     int positive; /* as in struct plane */
-    int reweighted; /* 1: steps of reweighted least squares */
+    int reweighted; /* 1: steps of reweighted least squares are taken */
     struct plane *out;
 };
 
@@ -60,7 +62,8 @@ static int limits_planes(const struct phys_loss_model *model)
     return model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT;
 }
 
-/* Returns the photons of a row of pixels, from pixel (s, f) on. */
+/* Returns the photons of a row of pixels from pixel (s, f) on, whose packed place is
+ * `place`. */
 static const double *photons_at(const struct box_at_work *w, int s, int f, size_t place)
 {
     const struct plane_target *t = w->target;
@@ -87,7 +90,8 @@ static void blame(const struct box_at_work *w, int fault, int s, int f)
     out->fast = f;
 }
 
-/* Appends the pixels of the box that count, of at most TILE_FAST that begin at (s, f). */
+/* Looks at n <= TILE_FAST pixels from (s, f) on, and appends each that belongs to the box
+ * and has a weight. */
 static void load_row(const struct box_at_work *w, int s, int f, int n, size_t place)
 {
     const struct phys_loss_model *model = &w->target->model;
@@ -122,7 +126,7 @@ static void load_first(const struct box_at_work *w)
     w->pixels->fast = box[0];
 }
 
-/* Loads the next block of pixels. Returns 0 when no pixel was left. */
+/* Loads the next block of the box's pixels. Returns 0 if none was left. */
 static int load_next(const struct box_at_work *w)
 {
     const struct window *window = w->planes->window;
@@ -144,8 +148,8 @@ static int load_next(const struct box_at_work *w)
     return p->n > 0;
 }
 
-/* Goes through the pixels of a box, block by block: start_blocks() before, next_block()
- * until it returns 0. A box of one block stays loaded. */
+/* start_blocks() and next_block() go through the pixels of a box, block by block.
+ * next_block() returns 0 at the end. A box that fits into one block stays loaded. */
 static void start_blocks(const struct box_at_work *w, int *done)
 {
     *done = 0;
@@ -161,16 +165,16 @@ static int next_block(const struct box_at_work *w, int *done)
 
 /* ---- the loss ---- */
 
-/* Pixels at a plane: at most TILE_FAST, with slopes and curvatures of their losses. */
+/* At most TILE_FAST pixels, with the slopes and curvatures of their losses for a plane. */
 struct row_at {
     int n;
     const double *observed, *share, *u, *v;
     double photons[TILE_FAST], slope[TILE_FAST], curvature[TILE_FAST];
-    double bend[TILE_FAST]; /* second derivatives, for Newton's steps */
+    double bend[TILE_FAST]; /* second derivatives of the losses, for Newton's steps */
 };
 
-/* Sets the second derivatives. Where they are too small or negative, sets a curvature that
- * makes a step of a sensible length. */
+/* Sets r->bend to the second derivatives of the losses. If they are negative or too small,
+ * it sets a curvature that makes a step of sensible length. */
 static void bend(const struct box_at_work *w, struct row_at *r)
 {
     const struct phys_loss_model *model = &w->target->model;
@@ -200,7 +204,7 @@ static void bend(const struct box_at_work *w, struct row_at *r)
     }
 }
 
-/* Adds pixels to the loss. */
+/* Adds the slopes and second derivatives of some pixels to the loss of a box. */
 static void add_row(const struct row_at *r, struct box_loss *sum)
 {
     const double *u = r->u, *v = r->v;
@@ -224,7 +228,7 @@ static void add_row(const struct row_at *r, struct box_loss *sum)
     sum->size += size, sum->noise += noise;
 }
 
-/* Adds the pixels from `first` on, at most TILE_FAST, to the loss at a plane. */
+/* Adds n <= TILE_FAST pixels, from `first` on, to the loss for the plane `at`. */
 static void add_pixels(const struct box_at_work *w, const double *at, int first, int n,
                        struct box_loss *sum)
 {
@@ -264,8 +268,8 @@ static void find_loss(const struct box_at_work *w, const double *at, struct box_
     mirror(out->model.curvature);
 }
 
-/* Returns the fraction of a step that keeps photons positive where some were observed;
- * Poisson's loss needs this. */
+/* Returns the fraction of a step from `at` that keeps the photons positive in pixels where
+ * photons were observed; Poisson's loss needs this. */
 static double part_of_step(const struct box_at_work *w, const double *at,
                            const double *step)
 {
@@ -274,7 +278,7 @@ static double part_of_step(const struct box_at_work *w, const double *at,
     int done;
 
     if (w->target->model.kind != PHYS_LOSS_POISSON) return 1;
-    /* the plane is never above the photons, so they stay positive if it does */
+    /* the photons are at least as large as the plane, so they stay positive if it does */
     if (fabs(step[0]) + fabs(step[1]) + fabs(step[2])
         < 0.99 * (at[0] - fabs(at[1]) - fabs(at[2])))
         return 1;
@@ -316,7 +320,8 @@ static struct survey survey_box(const struct box_at_work *w)
     return s;
 }
 
-/* Keeps a, and the slopes that the unsaturated pixels determine, b before c. */
+/* Keeps the term a, and those slopes b and c that the unsaturated pixels determine; if they
+ * determine only one combination, b is kept. */
 static void keep_terms(struct box_at_work *w, const struct survey *s)
 {
     const double n = s->n > 0 ? s->n : 1, least = 1e-12 * n;
@@ -328,8 +333,8 @@ static void keep_terms(struct box_at_work *w, const struct survey *s)
     w->kept[2] = vv - (w->kept[1] ? uv * uv / uu : 0) > least;
 }
 
-/* Sets a plane to the least-squares plane; to a constant, if that plane would not be
- * positive everywhere. */
+/* Sets `at` to the least-squares plane, or to a constant if that plane is not positive
+ * everywhere but must be. */
 static void guess(const struct box_at_work *w, double *at)
 {
     const struct plane_target *target = w->target;
@@ -357,8 +362,8 @@ static double along(const double *slope, const double *step)
     return slope[0] * step[0] + slope[1] * step[1] + slope[2] * step[2];
 }
 
-/* Goes from a plane towards `to` as far as the loss falls. Returns 0 if it does not
- * fall. */
+/* Goes from the plane `at` towards the plane `to` as far as the loss falls. Returns 0 if it
+ * does not fall. */
 static int search(const struct box_at_work *w, const double *to, double *at,
                   struct box_loss *loss)
 {
@@ -366,7 +371,7 @@ static int search(const struct box_at_work *w, const double *to, double *at,
 
     for (int k = 0; k < PLANE_TERMS; k++) step[k] = to[k] - at[k];
     down = -along(loss->model.slope, step);
-    /* else it is the rounding of the slopes */
+    /* a smaller fall of the loss would be rounding of the slopes */
     if (!(down
           > 4 * DBL_EPSILON * loss->size * (fabs(step[0]) + fabs(step[1]) + fabs(step[2]))))
         return 0;
@@ -390,8 +395,9 @@ static int search(const struct box_at_work *w, const double *to, double *at,
     return 0;
 }
 
-/* Goes downhill from a plane to a minimum; returns its face. Where Newton's steps fail for
- * Cauchy's loss, reweighted least squares find a way down, if there is one. */
+/* Goes downhill from the plane `at` to a minimum; returns the minimum's face. If Newton's
+ * steps fail for Cauchy's loss, steps of reweighted least squares find a way down if there
+ * is one. */
 static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
 {
     const int may_reweigh = w->target->model.kind == PHYS_LOSS_CAUCHY;
@@ -413,7 +419,7 @@ static int descend(struct box_at_work *w, double *at, struct box_loss *loss)
     return face;
 }
 
-/* The same as descend(), for a loss of another kind and delta. */
+/* As descend(), but for a loss of another kind and delta. */
 static void descend_by(const struct box_at_work *w, int kind, double delta, double *at,
                        struct box_loss *loss)
 {
@@ -426,7 +432,7 @@ static void descend_by(const struct box_at_work *w, int kind, double delta, doub
     (void)descend(&copy, at, loss);
 }
 
-/* Sets a plane of least squares to the lower one of two minima of Cauchy's loss. */
+/* Replaces a least-squares plane by the lower of two minima of Cauchy's loss. */
 static void choose_minimum(struct box_at_work *w, const struct survey *survey, double *at)
 {
     const double delta = w->target->model.delta;
@@ -446,7 +452,7 @@ static void choose_minimum(struct box_at_work *w, const struct survey *survey, d
     if (far.value < loss.value) memcpy(at, other, sizeof other);
 }
 
-/* Finds the plane of a box; returns its face. */
+/* Finds the plane of a box, and returns the face on which it lies. */
 static int find_plane(struct box_at_work *w)
 {
     struct plane *out = w->out;
@@ -469,8 +475,8 @@ static int find_plane(struct box_at_work *w)
 
 /* ---- the result ---- */
 
-/* Writes slopes and curvatures of at most TILE_FAST pixels that begin at (s, f), and adds
- * their loss and P^T W P. */
+/* Writes the slopes and curvatures of n <= TILE_FAST pixels from (s, f) on to the arrays of
+ * `planes`. Adds their loss to the plane's value, and P^T W P to `sum`. */
 static void write_row(const struct box_at_work *w, int s, int f, int n, size_t place,
                       struct plane_model *sum)
 {

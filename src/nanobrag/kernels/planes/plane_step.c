@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A face: all planes that are linear combinations of its n directions. */
+/* A face of the cone: all planes that are linear combinations of its n directions. */
 struct face {
     int n;
     double direction[PLANE_TERMS][PLANE_TERMS];
@@ -25,8 +25,8 @@ static const struct face faces[FACES] = {
     {0, {{0}}},
 };
 
-/* A pivot below this part of its diagonal is rounding: the direction then depends on the
- * directions before it. */
+/* A pivot below this fraction of its diagonal element is rounding: the direction depends on
+ * the directions before it. */
 static const double least_pivot = 1e-13;
 
 static double dot(const double *a, const double *b)
@@ -39,7 +39,7 @@ static void times(const double m[PLANE_TERMS][PLANE_TERMS], const double *a, dou
     for (int i = 0; i < PLANE_TERMS; i++) out[i] = dot(m[i], a);
 }
 
-/* Returns 1 if a direction leaves all fixed terms at 0. */
+/* Returns 1 if a direction leaves the terms at 0 that are not kept. */
 static int is_free(const struct plane_model *model, const double *direction)
 {
     for (int i = 0; i < PLANE_TERMS; i++)
@@ -47,8 +47,8 @@ static int is_free(const struct plane_model *model, const double *direction)
     return 1;
 }
 
-/* Solves m z = right by Cholesky's factors, for a matrix m that is not negative. Numbers
- * that m does not determine are 0; returns how many there are. */
+/* Solves m z = right by Cholesky's factors, for a positive semidefinite matrix m. Elements
+ * of z that m does not determine become 0. Returns their number. */
 static int solve(int n, double m[PLANE_TERMS][PLANE_TERMS], const double *right, double *z)
 {
     double l[PLANE_TERMS][PLANE_TERMS] = {{0}}, y[PLANE_TERMS] = {0};
@@ -80,7 +80,7 @@ static int solve(int n, double m[PLANE_TERMS][PLANE_TERMS], const double *right,
     return open;
 }
 
-/* Sets `to` to the sum of the free directions of a face whose product with the curvature
+/* Sets `to` to the combination of a face's free directions whose product with the curvature
  * equals `right` along each of them. Returns how many directions have no curvature. */
 static int solve_on(const struct plane_model *model, const struct face *face,
                     const double *right, double *to)
@@ -105,7 +105,7 @@ static int solve_on(const struct plane_model *model, const struct face *face,
     return open;
 }
 
-/* Returns 1 if a plane is nowhere negative, to its rounding. */
+/* Returns 1 if a plane is nowhere negative in its box, apart from rounding. */
 static int is_positive(const double *plane)
 {
     const double across = fabs(plane[1]) + fabs(plane[2]);
@@ -136,7 +136,7 @@ int plane_step(const struct plane_model *model, const double from[PLANE_TERMS],
         least = value;
         best = i;
         memcpy(to, plane, sizeof plane);
-        if (i == INSIDE && open == 0) break; /* no other face has less */
+        if (i == INSIDE && open == 0) break; /* the minimum over all planes */
     }
     return best;
 }

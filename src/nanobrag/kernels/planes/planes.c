@@ -1,4 +1,5 @@
-/* planes.c - see planes.h: which box holds a pixel. SPDX-License-Identifier: MIT */
+/* planes.c - see planes.h; planes_draw() finds which box holds a pixel.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/planes/planes.h"
 
 #include <string.h>

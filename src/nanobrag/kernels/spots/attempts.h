@@ -1,7 +1,8 @@
 /*
- * attempts.h - the attempts at an image's derivatives by lanes. They are computed again
- * when the peak of the image shows that they must be: in double when float lost the image,
- * and with a larger radius of the spots when the omitted pairs contribute too much.
+ * attempts.h - repeated attempts at an image's derivatives by lanes. The peak of the image
+ * shows whether another attempt is needed: in double if float has lost the image, or with a
+ * larger radius of the spots if the omitted pairs of source and orientation contribute too
+ * much.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,20 +12,20 @@
 #include "kernels/spots/reach.h"
 
 struct attempts {
-    struct job job; /* its `reach` is for this attempt */
+    struct job job; /* the image's job; job.reach is set for each attempt */
     struct kernel_set
-        kernels; /* without single precision where this attempt is in double */
+        kernels; /* `single` and its like are NULL if this attempt is in double */
     double begin; /* share of the progress that finding the pairs takes */
-    struct spots_attempt spot;
-    struct spots_work *work; /* NULL: all pairs are visited */
+    struct spots_attempt spot; /* radius of the spots */
+    struct spots_work *work; /* NULL: all pairs of source and orientation are visited */
     struct reach reach;
 };
 
-/* attempts_first() returns the first attempt. attempts_find_pairs() must run before every
- * attempt; it points the job to the pairs that reach each tile, so a struct attempts must
- * not be moved afterwards. attempts_again() returns 0 when an image with such a peak is
- * precise enough; otherwise it prepares the next attempt and returns 1. Errors:
- * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* attempts_first() returns the first attempt. Call attempts_find_pairs() before every
+ * attempt. It finds the pairs of source and orientation that reach each tile and points the
+ * member `job` to them, so a struct attempts must not be moved afterwards. attempts_again()
+ * returns 0 if an image with this peak is precise enough; otherwise it prepares the next
+ * attempt and returns 1. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 struct attempts attempts_first(const struct kernel_set *kernels, const struct job *job,
                                struct spots_work *spots);
 nb_status attempts_find_pairs(struct progress *progress, struct attempts *attempts);

@@ -1,7 +1,7 @@
 /*
- * brightest.c - see brightest.h. Candidates are listed as for row_strips.c, for groups of
- * sources and orientations, and layer by layer of constant h, so that little memory is
- * needed. Threads share the candidates of a layer; one sum belongs to one thread.
+ * brightest.c - see brightest.h. Candidates are listed for groups of sources and
+ * orientations as in row_strips.c, but for one index h at a time, so that little memory is
+ * needed. Threads share the candidates of one h; one thread computes each sum.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,34 +20,35 @@
 #include "physics/structure_factor.h"
 #include "physics/tile/patch.h"
 
-/* Most orientations in a group, and the largest angle in it, radian. */
+/* The largest number of orientations in a group, and its largest angle, radian. */
 enum { GROUP = 256 };
 static const double most_rotation = 0.02;
 
-/* A pair counts where its profile is above this share of its peak. */
+/* A pair of source and orientation counts if its profile is above this share of its
+ * peak. */
 static const double least_share = 1e-6;
 
 struct search {
     struct progress *progress;
-    const struct job *job; /* of the panel at hand */
+    const struct job *job; /* the job of the current panel */
     int panel, panels;
     struct phys_crystal crystal; /* with a peak of 1 */
     struct phys_box box;
     struct phys_detector_plane plane;
     struct ewald ewald;
-    int first, n, first_source, nsource; /* the group's orientations and sources */
-    double stars[GROUP][9];
-    double share; /* share of all pairs that came before the group */
-    /* of one layer */
+    int first, n, first_source, nsource; /* the orientations and sources of the group */
+    double stars[GROUP][9]; /* a*, b*, c* of each orientation of the group, 1/A */
+    double share; /* share of all pairs that earlier groups had */
+    /* for the candidates of one h */
     size_t room;
     struct candidate *candidates;
     struct bright *layer;
-    /* of all groups */
+    /* for the reflections of all groups */
     size_t capacity, found;
     struct bright *list;
 };
 
-/* Returns the place where a direction meets the detector, in pixels, along one edge. */
+/* Returns the place where direction v meets the detector, along one edge, in pixels. */
 static double place_along(const struct search *s, const struct phys_edge *edge,
                           struct phys_wide3 v)
 {
@@ -57,8 +58,9 @@ static double place_along(const struct search *s, const struct phys_edge *edge,
            / s->job->frame->oversample;
 }
 
-/* Returns weight F^2 of a pair, without F itself, at the point of the sphere nearest to q,
- * and v = q + k; 0 where that point is too far away or nearer to another reflection. */
+/* Returns weight F^2 of a pair at the point of the Ewald sphere nearest to q, without F of
+ * the unit cell. *v becomes q + k. Returns 0 if that point is too far from q or nearer to
+ * another reflection. */
 static double excitation(const struct search *s, const struct phys_orientation *at,
                          const struct phys_source *source, const double q[3],
                          struct phys_wide3 *v)
@@ -88,7 +90,8 @@ static double excitation(const struct search *s, const struct phys_orientation *
            * phys_displacement(phys_displacement_b(frame), q2);
 }
 
-/* Adds the contribution of one pair to a reflection, if it scatters onto the detector. */
+/* Adds the contribution of one pair to a reflection, if the pair scatters onto the
+ * panel. */
 static void add_pair(const struct search *s, const struct phys_orientation *at,
                      const struct phys_source *source, const double q[3], double f2,
                      struct bright *to)
@@ -107,7 +110,7 @@ static void add_pair(const struct search *s, const struct phys_orientation *at,
     to->slow += some * slow;
 }
 
-/* Returns F^2 of a reflection; 1 where all have the same. */
+/* Returns F^2 of a reflection, or 1 if all reflections have the same F. */
 static double square_of_f(const struct search *s, const struct candidate *c)
 {
     const struct phys_vec3 whole = phys_vec3((double)c->h, (double)c->k, (double)c->l);
@@ -118,7 +121,7 @@ static double square_of_f(const struct search *s, const struct candidate *c)
     return f * f;
 }
 
-/* Adds up the pairs of the group for a candidate. */
+/* Sums over the pairs of the group for one candidate. */
 static void visit_candidate(const struct search *s, const struct candidate *c,
                             struct bright *out)
 {
@@ -159,7 +162,7 @@ static nb_status grow_layer(struct search *s, size_t n)
     return NB_OK;
 }
 
-/* Appends the reflections, of n candidates, that scatter. */
+/* Appends each of n candidates that scatters to the list. */
 static nb_status append(struct search *s, size_t n)
 {
     if (s->found + n > s->capacity) {
@@ -263,8 +266,8 @@ static int by_brightness(const void *a, const void *b)
     return by_index(a, b);
 }
 
-/* Adds up the contributions of all groups to a reflection, in their order, and turns the
- * sums of places into means. Returns the number of reflections. */
+/* Sums the contributions of all groups to each reflection, in the order of the groups, and
+ * turns the sums of places into means. Returns the number of reflections. */
 static size_t merge(size_t n, struct bright *list)
 {
     size_t left = 0;
@@ -291,7 +294,7 @@ static size_t merge(size_t n, struct bright *list)
     return left + 1;
 }
 
-/* Finds the reflections of one panel and appends them to the list of the panels before. */
+/* Finds the reflections of one panel and appends them to the list of the earlier panels. */
 static nb_status visit_panel(struct search *s, const struct job *job)
 {
     const struct phys_frame *frame = job->frame;

@@ -1,6 +1,6 @@
 /*
  * brightest.h - the reflections that scatter onto the detector, with their brightness and
- * their place there, found from the Ewald sphere without an image.
+ * their place on it. They are found from the Ewald sphere, without an image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,16 +16,18 @@
 struct bright {
     int h, k, l;
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
-    double fast, slow; /* mean place on its panel, by brightness, in pixels */
+    double fast,
+        slow; /* place on the panel, pixels: mean over pairs, weighted by brightness */
     int panel;
-    size_t found; /* position in the order of finding */
+    size_t found; /* position in the order of finding the reflections */
 };
 
-/* Finds the reflections of the job of an image on its detector, ordered by brightness, the
- * brightest first, and equally bright ones by h, k, l and panel. A reflection that meets
- * several panels is listed for each, with its brightness there. A pair counts by the F^2 of
- * the point of the Ewald sphere nearest to the reflection, where that is above 1e-6 of the
- * profile's peak. The caller frees *out. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Finds the reflections of the job of an image on its detector. They are ordered by
+ * brightness, the brightest first, and equally bright ones by h, k, l and panel. A
+ * reflection that meets several panels is listed once for each, with its brightness there.
+ * A pair of source and orientation counts with F^2 at the point of the Ewald sphere nearest
+ * to the reflection, if the profile there is above 1e-6 of its peak. The caller frees *out.
+ * Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status brightest_find(struct progress *progress, const struct job *job,
                          struct bright **out, size_t *n);
 

@@ -1,7 +1,7 @@
 /*
- * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where
- * T(q) = q^2 + 2 q.k vanishes; within a radius r of the sphere |T| <= r (2 |k| + r). All
- * bounds here are generous: a candidate too many costs only a comparison.
+ * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where T(q) =
+ * q^2 + 2 q.k is 0. Within a radius r of the sphere |T| <= r (2 |k| + r). All bounds in
+ * this file are generous: a candidate too many costs only a comparison.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,7 +42,7 @@ double ewald_stars(const double *axes, double *stars)
 
 /* ---- how far a spot reaches ---- */
 
-/* Returns the length of the longest vector with |h| <= reach[0], |k| <= reach[1],
+/* Returns the length of the longest vector q with |h| <= reach[0], |k| <= reach[1],
  * |l| <= reach[2]. */
 static double farthest_corner(const double *stars, const double reach[3])
 {
@@ -61,10 +61,10 @@ static double farthest_corner(const double *stars, const double reach[3])
 }
 
 /* Returns the smallest rho^2 of a unit vector in reciprocal space: the least eigenvalue of
- * the metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168) */
+ * the metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168). */
 static double least_rho2(const struct phys_frame *frame, const double *axes)
 {
-    const double *g = frame->metric; /* hh kk ll hk hl kl, cross terms already twice */
+    const double *g = frame->metric; /* hh kk ll hk hl kl; the last three count twice */
     const double form[3][3] = {{g[0], g[3] / 2, g[4] / 2},
                                {g[3] / 2, g[1], g[5] / 2},
                                {g[4] / 2, g[5] / 2, g[2]}};
@@ -87,13 +87,14 @@ static double least_rho2(const struct phys_frame *frame, const double *axes)
     return mean + 2 * p * cos(angle + 2 * M_PI / 3);
 }
 
-/* Returns the rho^2 beyond which the square of a profile stays below a share of its peak.
- */
+/* Returns the rho^2 beyond which the square of a profile stays below a share of its
+ * peak. */
 static double rho2_of(const struct phys_frame *frame, int shape, double share)
 {
     if (shape == PHYS_TOPHAT) return 0.3969 / frame->fudge;
     if (shape == PHYS_GAUSS) return -0.63 * log(share) / (2 * frame->fudge);
-    /* |3 (sin x - x cos x)/x^3| <= 6/x^2, x^2 = pi^2 fudge rho^2, and a factor 0.7236 */
+    /* |3 (sin x - x cos x)/x^3| <= 6/x^2 with x^2 = pi^2 fudge rho^2; 4.35 = 0.7236 times
+     * 6 */
     return 4.35 / sqrt(share) / (M_PI * M_PI * frame->fudge);
 }
 
@@ -149,9 +150,9 @@ static void corner_of(const struct phys_frame *frame, int corner, double *d)
     for (int i = 0; i < 3; i++) d[i] /= length;
 }
 
-/* Computes the cone around the mean direction of the corners that contains all of them. A
- * cone narrower than a half-space is convex, so it also contains the detector. When it
- * would be wider, it becomes all directions. */
+/* Computes the cone around the mean direction of the corners that contains all corners. A
+ * cone narrower than a half-space is convex, so it also contains the detector. A wider one
+ * is replaced by all directions. */
 static void set_cone(struct ewald *e, const struct phys_frame *frames, int panels)
 {
     double corner[3], least = 1, length;
@@ -173,8 +174,8 @@ static void set_cone(struct ewald *e, const struct phys_frame *frames, int panel
     e->sine = sin(e->cone);
 }
 
-/* Returns rho^2 of a profile at the spot's radius if the radius is within half an index,
- * else 0. */
+/* Returns rho^2 of a profile at the radius of a spot, or 0 if the radius exceeds half an
+ * index. */
 static double narrow_rho2(const struct phys_frame *frame, struct phys_spec spec,
                           double radius)
 {
@@ -182,7 +183,7 @@ static double narrow_rho2(const struct phys_frame *frame, struct phys_spec spec,
     return radius * radius * least_rho2(frame, frame->orientation[0].axes);
 }
 
-/* Fills in the detector, or one of its panels. */
+/* Fills in the detector of a group from a frame, of one panel or of the whole detector. */
 static void set_panel(struct ewald *e, const struct phys_frame *frame)
 {
     e->panels = 1;
@@ -221,8 +222,8 @@ struct ewald ewald_of_panel(const struct ewald *group, const struct phys_frame *
 
 /* ---- sources ---- */
 
-/* Returns the chord between two unit vectors, which stands for their angle: it is never
- * shorter than half of the angle. */
+/* Returns the chord between two unit vectors in place of their angle. It is never shorter
+ * than half of the angle. */
 static double chord(const double *a, const double *b)
 {
     const double off[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
@@ -243,7 +244,7 @@ static int count_sources(const struct phys_frame *frame, int first, double rotat
     return n;
 }
 
-/* Returns the largest |q| of directions within the detector's cone, 1/A. */
+/* Returns the largest |q| over all directions in the detector's cone, 1/A. */
 static double largest_q(const struct ewald *e, const double *incident)
 {
     const double wave = e->wave + e->spread;
@@ -285,17 +286,17 @@ int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first,
 
 /* ---- orientations ---- */
 
-/* Returns the chord of the rotation between two orientations. */
+/* Returns the chord, instead of the angle, of the rotation between two orientations. */
 static double rotation_between(const double *stars, const double *axes)
 {
-    double trace = 0; /* trace of the rotation matrix: the sum of a.a* over the axes */
+    double trace = 0; /* trace of the rotation matrix, the sum of a.a* over the axes */
 
     for (int i = 0; i < 9; i++) trace += stars[i] * axes[i];
     return sqrt(fmax(0, 3 - trace));
 }
 
-/* Computes the range of one Miller index, a.q for an axis a of the cell, over q = w s - k
- * with s any direction in the detector's cone and w any wave number of the group. The
+/* Computes the range of one Miller index, a.q for an axis a of the cell. Here q = w s - k,
+ * where s is any direction in the detector's cone and w any wave number of the group. The
  * radius of a spot and the spread of the group widen the range. */
 static void index_limits(struct ewald *e, const double *axis, double *low, double *high)
 {
@@ -341,22 +342,22 @@ int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int firs
 
 /* ---- candidates ---- */
 
-/* Returns an upper bound of |T| over all reflections of length q that some source and
- * orientation of the group bring within the radius of the Ewald sphere. */
+/* Returns an upper bound of |T| (see the head of the file) over all reflections of length q
+ * that some pair of the group brings within the radius of the Ewald sphere. */
 static double largest_offset(const struct ewald *e, double q)
 {
     const double wave = e->wave + e->spread;
     const double near = e->radius * (2 * wave + e->radius);
     const double by_rotation = 2 * q * wave * (e->rotation + e->tilt);
-    /* a longer wave vector changes T by 2 q.k dk/k, and near the sphere 2 q.k is about -q^2
-     */
+    /* A wave vector longer by dk changes T by 2 q.k dk/k; near the sphere 2 q.k is about
+     * -q^2. */
     const double stretched =
         (q * q + near + by_rotation) * e->spread / fmax(e->wave - e->spread, 1e-300);
 
     return near + by_rotation + stretched + 1e-9 * (q * q + q * wave);
 }
 
-/* Returns the ray of a reflection q; `length` is |q|. */
+/* Returns the ray of a reflection q (struct ewald_ray); `length` is |q|. */
 static struct ewald_ray ray_of(const struct ewald *e, const double q[3], double length)
 {
     struct ewald_ray ray;
@@ -377,7 +378,7 @@ int ewald_reaches(const struct ewald *e, const struct ewald_ray *ray, struct can
     double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
 
     if (n <= -off) return 0;
-    if (n <= off) { /* some directions of the ray never meet the plane */
+    if (n <= off) { /* some directions of the ray miss the plane */
         c->low = -1;
         c->high = (float)(e->rows + 1);
         return 1;
@@ -392,7 +393,7 @@ int ewald_reaches(const struct ewald *e, const struct ewald_ray *ray, struct can
         low = fmin(low, s.low), high = fmax(high, s.high);
         left = fmin(left, f.low), right = fmax(right, f.high);
     }
-    /* half a row is added because a float has only seven digits */
+    /* c->low and c->high are floats of seven digits; half a row covers their rounding */
     c->low = (float)(fmax(low, -1) - 0.5);
     c->high = (float)(fmin(high, e->rows + 1) + 0.5);
     return high >= 0 && low <= e->rows && right >= 0 && left <= e->columns;
@@ -408,8 +409,8 @@ static size_t length_of(struct l_range run)
     return run.last >= run.first ? (size_t)(run.last - run.first) + 1 : 0;
 }
 
-/* Solves a l^2 + 2 b l + c <= value for the range of l. Returns 0 when there is no
- * solution. */
+/* Sets *low and *high to the range of l with a l^2 + 2 b l + c <= value. Returns 0 if there
+ * is no such l. */
 static int solve_at_most(double a, double b, double c, double value, double *low,
                          double *high)
 {
@@ -422,7 +423,7 @@ static int solve_at_most(double a, double b, double c, double value, double *low
 }
 
 /* Finds the one or two ranges of l in row (h, k) where |T| is at most `most`, and returns
- * their number. T is a parabola in l. Where the row passes deep inside the sphere, T is
+ * their number. T is a parabola in l. If the row passes deep inside the sphere, T falls
  * below -most, which cuts the range in two. */
 static int l_ranges_of(const struct ewald *e, double h, double k, double most,
                        struct l_range runs[2])
@@ -493,12 +494,12 @@ double ewald_hits(const struct ewald *e, double radius)
 
     cross_product(s + 3, s + 6, cross);
     volume = fabs(dot(s, cross)); /* volume of the reciprocal cell */
-    /* a rectangle fills at most 2/pi of the circle around it */
+    /* a rectangle fills at most 2/pi of the circle around it, so of the cone */
     return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
 }
 
-/* Writes the candidates with index h to `out` and returns their number. When `out` is NULL,
- * returns an upper bound of that number instead. */
+/* Writes the candidates with index h to `out` and returns their number. If `out` is NULL,
+ * it returns an upper bound of their number instead. */
 static size_t list_layer(const struct ewald *e, double h, struct candidate *out)
 {
     const double most = largest_offset(e, e->qmax);

@@ -1,6 +1,6 @@
 /*
- * ewald.h - reflections near the Ewald sphere: how far a spot reaches in reciprocal space,
- * and the list of candidates for a group of orientations.
+ * ewald.h - reflections near the Ewald sphere: how far a spot extends in reciprocal space,
+ * and which reflections are candidates for a group of sources and orientations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,53 +17,57 @@ struct candidate {
     float low, high;
 };
 
-/* The light that a reflection scatters in any pair of a group: wave vectors within `off` of
- * v, 1/A. `tangent` is the length of the tangents from the crystal to that sphere; below 0:
- * the crystal is inside. */
+/* The ray of a reflection: its scattered wave vectors for all pairs of a group. They lie
+ * within `off` of v, in a sphere, 1/A. `tangent` is the length of a tangent from the origin
+ * to this sphere; below 0 the origin is inside the sphere. */
 struct ewald_ray {
     double v[3], off, tangent;
 };
 
 /* Returns the radius in reciprocal space beyond which a spot is below `share` of its peak,
- * 1/A. It is at most the radius of the cell around a reciprocal lattice point. */
+ * 1/A. It is at most the distance at which all samples belong to other reflections. */
 double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share);
 
-/* Returns the largest change of an index within such a radius. */
+/* Returns the largest change of a Miller index within a radius (1/A) in reciprocal
+ * space. */
 double ewald_widest(const struct phys_frame *frame, double radius);
 
 /* Computes a*, b*, c* from the rows a, b, c and returns the volume of the cell, A^3. */
 double ewald_stars(const double *axes, double *stars);
 
-/* The properties of a group of sources and orientations that decide which reflections are
- * candidates, that is, may lie near the Ewald sphere for some pair of the group. */
+/* What decides which reflections are candidates for a group of sources and orientations: a
+ * candidate may lie near the Ewald sphere for some pair of the group. */
 struct ewald {
     double radius; /* radius of a spot, 1/A */
-    double rho2; /* rho^2 of the profile there; 0 where spots are not narrow (splat.h) */
-    /* The detector, or one of its panels; of several panels the cone alone: */
+    double rho2; /* rho^2 of the profile at `radius`; 0 if spots are not narrow (splat.h) */
+    /* The detector, or one of its panels. If it has several panels, only the cone is
+     * set: */
     int panels;
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
-    double towards[3], cone; /* direction of the middle, largest angle to it, radian */
+    double towards[3],
+        cone; /* axis of a cone that holds the detector; half-angle, radian */
     int everywhere; /* 1: the cone is every direction */
-    double cosine, sine; /* cosine and sine of the cone's angle */
+    double cosine, sine; /* cosine and sine of the cone's half-angle */
     /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
-    double tilt, spread; /* largest angle to the mean, difference from the mean length */
-    double shift; /* largest difference from the mean wave vector */
+    double tilt,
+        spread; /* largest angle to the mean, radian; largest deviation from `wave` */
+    double shift; /* largest difference from the mean wave vector, 1/A */
     double qmax; /* largest |q| of the detector, 1/A */
     /* The orientations of the group: */
-    double stars[9]; /* a*, b*, c* of the first */
-    double rotation; /* largest angle from the first, radian */
+    double stars[9]; /* a*, b*, c* of the first orientation, 1/A */
+    double rotation; /* largest angle between the first and another orientation, radian */
     double low[3], high[3]; /* ranges of h, k, l */
-    double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
+    double skew; /* sum of |a| |a*| over the axes, at least 3; bounds a rounding error */
 };
 
-/* Returns a group with the detector of `panels` panels filled in; ewald_sources() and
- * ewald_orientations() fill in the sources and the orientations. */
+/* Returns a group with only the detector filled in, which has `panels` panels.
+ * ewald_sources() and ewald_orientations() fill in the rest. */
 struct ewald ewald_of(const struct phys_frame *frames, int panels, struct phys_spec spec,
                       double radius);
 
-/* Returns a group whose detector is one of its panels. */
+/* Returns a copy of a group whose detector is replaced by one panel of it. */
 struct ewald ewald_of_panel(const struct ewald *group, const struct phys_frame *frame);
 
 /* Fills in the sources of a group and returns their number n (at least 1). Sources first ..
@@ -77,15 +81,15 @@ int ewald_sources(struct ewald *ewald, const struct phys_frame *frame, int first
 int ewald_orientations(struct ewald *ewald, const struct phys_frame *frame, int first,
                        int most, double rotation);
 
-/* Estimates how many reflections one source and one orientation bring within a radius (1/A)
- * of the part of the Ewald sphere that the detector covers. */
+/* Estimates how many reflections lie within a radius (1/A) of the part of the Ewald sphere
+ * that the detector covers, for one source and one orientation. */
 double ewald_hits(const struct ewald *ewald, double radius);
 
 /* Returns how many rows (h, k) of reflections must be searched. */
 double ewald_rows(const struct ewald *ewald);
 
 /* Returns an upper bound of the number of candidates with index h (low[0] .. high[0]). It
- * is cheap, because it tests no single reflection. */
+ * is cheap, because no reflection is tested by itself. */
 size_t ewald_most_in_layer(const struct ewald *ewald, double h);
 
 /* Writes the candidates with index h to `out` and returns their number. */
@@ -94,20 +98,21 @@ size_t ewald_list_layer(const struct ewald *ewald, double h, struct candidate *o
 /* Returns the ray of a candidate. */
 struct ewald_ray ewald_ray_of(const struct ewald *ewald, const struct candidate *candidate);
 
-/* Returns 1 when a ray may lie in the cone around the detector, or the panel. */
+/* Returns 1 if a ray may lie in the cone around the detector or the panel of the group. */
 static inline int ewald_is_towards(const struct ewald *e, const struct ewald_ray *ray)
 {
     const double *v = ray->v, *to = e->towards;
 
     if (e->everywhere || ray->tangent < 0) return 1;
-    /* |v| times the cosine of the sum of the cone's and the sphere's angles */
+    /* the right side is |v| times the cosine of the sum of the half-angles of cone and
+     * ray */
     return v[0] * to[0] + v[1] * to[1] + v[2] * to[2]
            >= e->cosine * ray->tangent - e->sine * ray->off;
 }
 
-/* Returns 1 when a candidate may reach some row and some column of the detector, or panel;
- * sets its rows to the sub-pixel rows that it may reach. Candidates of a detector of
- * several panels have no rows before this call. */
+/* Returns 1 if a candidate may reach some row and some column of the detector or the panel,
+ * and sets its rows to the rows of sub-pixels that it may reach. If the detector has
+ * several panels, candidates have no rows before this call. */
 int ewald_reaches(const struct ewald *ewald, const struct ewald_ray *ray,
                   struct candidate *candidate);
 

@@ -8,11 +8,11 @@
 #include "kernels/grid.h"
 #include "kernels/spots/row_strips.h"
 
-/* The bits take at most MOST_WORDS words; if that is not enough, consecutive pairs share a
- * bit. */
+/* The largest number of 64-bit words for all bits. If more would be needed, consecutive
+ * pairs share a bit. */
 enum { MOST_WORDS = 1 << 24 };
 
-/* Enlarges the memory of the bits; returns 0 when that fails. */
+/* Enlarges the memory of the bits; returns 0 if there is none. */
 static int grow_bits(struct spots_work *work, size_t words)
 {
     if (words <= work->reach_words) return 1;
@@ -23,7 +23,7 @@ static int grow_bits(struct spots_work *work, size_t words)
     return work->reach != NULL;
 }
 
-/* Returns n cells of a tile from number i on. */
+/* Returns n cells of a tile, from cell i on, as one tile. */
 static struct tile cells(const struct tile *tile, int i, int n)
 {
     return grid_piece(tile, i * CELL_FAST, 0, n * CELL_FAST, TILE_SLOW);
@@ -41,13 +41,14 @@ struct tile reach_next(const struct reach *reach, const struct tile *tile, int *
     return cells(tile, first, *i - first);
 }
 
+/* The argument of mark_pair(). */
 struct marking {
     const struct reach *reach;
     const struct splat_kernels *splat_kernels;
 };
 
-/* Sets the bit of a pair in all cells of listed tiles that overlap a rectangle of samples.
- */
+/* Sets the bit of a pair in each cell of the window's tiles that overlaps a rectangle of
+ * samples. */
 static void mark_cells(const struct reach *reach, const struct splat_layer *splat_layer,
                        const struct pair *pair, const struct outline *at)
 {
@@ -68,8 +69,8 @@ static void mark_cells(const struct reach *reach, const struct splat_layer *spla
         }
 }
 
-/* Marks the cells that one pair reaches in a strip. A strip consists of whole rows of
- * tiles, so no two threads write to the same cell. */
+/* Sets the bits of one pair in the cells that it reaches in a strip. A strip consists of
+ * whole rows of tiles, so no two threads write to the same cell. */
 static void mark_pair(const void *user, int chunk, const struct splat_layer *splat_layer,
                       const struct pair *pair, const struct reflections *list, int *hits)
 {

@@ -1,8 +1,8 @@
 /*
  * reach.h - the reach of a job: which pairs of source and orientation can have a spot in a
- * tile. Where spots are small and few, most pairs reach no given tile, and the lanes skip
- * them. Derivatives that the spots strategy does not support (spots_vjp.c) are computed in
- * this way.
+ * tile. If spots are small and few, most pairs do not reach a given tile, and the lanes
+ * skip them there. Derivatives that the spots strategy does not support (spots_vjp.c) are
+ * computed by lanes in this way.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,18 +16,18 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/spots.h"
 
-/* Reach is stored for each cell, a part of a tile, because a smaller area is reached by
- * fewer pairs. */
+/* Reach is stored for each cell of a tile, CELL_FAST columns of its pixels, because fewer
+ * pairs reach a smaller area. */
 enum { CELL_FAST = 8, CELLS = TILE_FAST / CELL_FAST };
 
 struct reach {
     int orientations;
     size_t group; /* number of consecutive pairs that share a bit */
     size_t words; /* 64-bit words of a cell */
-    uint64_t *bits;
+    uint64_t *bits; /* the words of all cells; 1: a pair of the group may reach the cell */
 };
 
-/* Returns the bits of the cell of a tile that contains a column of pixels. */
+/* Returns the words of the cell that contains column `fast` of tile `number`. */
 static inline uint64_t *reach_cell(const struct reach *reach, int number, int fast)
 {
     const size_t cell = (size_t)number * CELLS + (size_t)(fast % TILE_FAST / CELL_FAST);
@@ -35,15 +35,15 @@ static inline uint64_t *reach_cell(const struct reach *reach, int number, int fa
     return reach->bits + cell * reach->words;
 }
 
-/* Returns the number of the bit of a pair. */
+/* Returns which bit of a cell belongs to a pair of source and orientation. */
 static inline size_t reach_pair(const struct reach *reach, int source, int orientation)
 {
     return ((size_t)source * (size_t)reach->orientations + (size_t)orientation)
            / reach->group;
 }
 
-/* Returns 1 when the pair may reach `tile`, which is a cell or a part of one. When `reach`
- * is NULL, every pair may. */
+/* Returns 1 if a pair of source and orientation may reach `tile`, which is a cell or a part
+ * of a cell. If `reach` is NULL, every pair may. */
 static inline int reach_reaches(const struct reach *reach, const struct tile *tile,
                                 int source, int orientation)
 {
@@ -67,13 +67,13 @@ static inline int reach_is_empty(const struct reach *reach, const struct tile *t
     return 1;
 }
 
-/* Returns the next part of a tile to compute, which begins at cell *i, and moves *i behind
- * it. The part is one cell, or all following cells that no pair reaches. If `reach` is
- * NULL, it is one cell. */
+/* Returns the next part of a tile to compute, which begins at cell *i, and sets *i to the
+ * cell after it. The part is one cell, or several neighbouring cells that no pair reaches.
+ * If `reach` is NULL, the part is one cell. */
 struct tile reach_next(const struct reach *reach, const struct tile *tile, int *i);
 
-/* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`
- * belongs to `work`. The search takes `share` of the progress. Errors: NB_ERR_MEMORY,
+/* Finds the reach of a job for the radius of the spots that `attempt` has. `work` owns the
+ * memory of `out`. The search takes `share` of the progress. Errors: NB_ERR_MEMORY,
  * NB_ERR_CANCELLED. */
 nb_status reach_find(struct progress *progress, const struct kernel_set *kernels,
                      const struct job *job, const struct spots_attempt *attempt,

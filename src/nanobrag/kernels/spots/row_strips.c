@@ -14,13 +14,13 @@
 #include "kernels/grid.h"
 #include "physics/tile/patch.h"
 
-/* Most orientations in a group, and the largest angle (radian) from the first to another of
- * its orientations or sources. */
+/* The largest number of orientations in a group, and the largest angle (radian) between its
+ * first orientation or source and another one. */
 enum { GROUP = 256 };
 static const double most_rotation = 0.02;
 
-/* A further thread is used for each `least_work` reflections to scan and samples to
- * finish. */
+/* Another thread is used for each `least_work` units of work. A unit is a reflection to
+ * scan or a sample to finish. */
 static const double least_work = 2e4;
 
 double strips_group(struct ewald *ewald, const struct phys_frame *frame)
@@ -53,7 +53,7 @@ static int grow_candidates(struct spots_work *work, size_t n)
     return work->candidates != NULL;
 }
 
-/* Allocates the list of a strip for each of `threads` threads. */
+/* Allocates the lists of candidates of a strip for each of `threads` threads. */
 static int grow_lists(struct spots_work *work, size_t candidates, int threads)
 {
     const size_t each = padded(candidates + candidates / 4);
@@ -66,7 +66,7 @@ static int grow_lists(struct spots_work *work, size_t candidates, int threads)
     work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
     work->threads = threads;
     if (work->lists && work->hits) work->each = each;
-    return work->each > 0; /* spots_free() frees what was allocated */
+    return work->each > 0; /* after a failure spots_free() frees the rest */
 }
 
 static int grow_h_layers(struct spots_work *work, int n)
@@ -81,7 +81,7 @@ static int grow_h_layers(struct spots_work *work, int n)
 
 /* ---- panels ---- */
 
-/* Writes the first strip of a panel that holds a tile of it, and the end of the last. */
+/* Sets *first and *end to the range of strips of a panel that hold a tile, end excluded. */
 static void strips_of_panel(const struct window *panel, int *first, int *end)
 {
     *first = panel->first_row / STRIP_TILES;
@@ -148,8 +148,8 @@ static int grow_panels(struct spots_work *work, const struct window *image)
     return 1;
 }
 
-/* Returns the panel of a strip of the image; *number becomes the strip's number in the
- * panel. */
+/* Returns the panel of a strip of the image. *number becomes the number of the strip within
+ * the panel. */
 static int panel_of_strip(const struct strips *strips, int strip, int *number)
 {
     const struct window *image = strips->job->window;
@@ -158,7 +158,7 @@ static int panel_of_strip(const struct strips *strips, int strip, int *number)
 
     *number = strip;
     if (image->npanel == 0) return 0;
-    while (low < high) { /* the last panel that begins at the strip or before */
+    while (low < high) { /* search the last panel whose first strip is not after `strip` */
         const int mid = (low + high + 1) / 2;
 
         if (first[mid] <= strip)
@@ -173,18 +173,18 @@ static int panel_of_strip(const struct strips *strips, int strip, int *number)
 
 /* ---- one strip ---- */
 
-/* A group of sources and orientations, with the values that all strips share. */
+/* A group of sources and orientations, with the numbers that all strips share. */
 struct group {
     const struct strips *strips;
     struct ewald ewald;
-    int first, n; /* orientations */
+    int first, n; /* first orientation and number of orientations */
     int first_source, nsource;
     int nh_layers;
     size_t candidates;
-    double (*stars)[9]; /* of each orientation */
+    double (*stars)[9]; /* a*, b*, c* of each orientation, 1/A */
 };
 
-/* Appends to a list the candidates, of n, that may reach the rows of a strip. */
+/* Appends each of n candidates that may reach the rows of a strip to a list. */
 static void append_reaching(const struct candidate *c, size_t n, const int rows[2],
                             float *h, float *k, float *l, size_t *listed)
 {
@@ -197,7 +197,7 @@ static void append_reaching(const struct candidate *c, size_t n, const int rows[
     *listed = at;
 }
 
-/* Returns the candidates that may reach a strip, in the thread's own arrays. */
+/* Returns the candidates that may reach a strip, in the arrays of thread `thread`. */
 static struct reflections list_of_strip(const struct group *g, int panel, const int rows[2],
                                         int thread)
 {
@@ -238,7 +238,7 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
     return pair;
 }
 
-/* Returns 1 when a tile of the panel lies in a strip. */
+/* Returns 1 if a strip of a panel holds a tile of the window. */
 static int holds_tile(const struct window *w, int strip)
 {
     const int first = strip * STRIP_TILES - w->first_row;
@@ -286,7 +286,7 @@ static void visit_strip(const struct group *g, int panel, int strip, int chunk,
 
 /* ---- one group of sources and orientations ---- */
 
-/* Allocates the candidates of the group, one layer of constant h after another. */
+/* Allocates memory for the candidates of the group, one index h after another. */
 static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
 {
     const struct ewald *e = &g->ewald;
@@ -307,7 +307,7 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
         STANDARD_FLOATS;
         h_layer[i].n = ewald_most_in_layer(e, e->low[0] + i);
     }
-    (void)threads; /* here and below: unused without OpenMP */
+    (void)threads; /* unused without OpenMP, also in the functions below */
     for (int i = 0; i < g->nh_layers; i++) {
         h_layer[i].first = listed;
         listed += h_layer[i].n;
@@ -322,7 +322,7 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
     return NB_OK;
 }
 
-/* Finds the rays of all candidates. */
+/* Finds the rays (struct ewald_ray) of all candidates. */
 static nb_status find_rays(nb_context *ctx, struct group *g, int threads)
 {
     struct spots_work *work = g->strips->work;
@@ -347,8 +347,8 @@ static nb_status find_rays(nb_context *ctx, struct group *g, int threads)
 }
 
 /* Writes the candidates that reach a panel to `out`, with their rows there, and returns
- * their number. If `out` is NULL, returns only an upper bound: the number in the cone of
- * the panel, which is cheaper to find. */
+ * their number. If `out` is NULL, it returns an upper bound: the number of candidates in
+ * the cone of the panel, which is cheaper to find. */
 static size_t locate_on_panel(const struct group *g, int panel, struct candidate *out)
 {
     const struct spots_work *work = g->strips->work;
@@ -373,7 +373,7 @@ static size_t locate_on_panel(const struct group *g, int panel, struct candidate
     return n;
 }
 
-/* Lists the candidates of each panel; a reflection may reach several. */
+/* Lists the candidates of each panel; a reflection may reach several panels. */
 static nb_status locate_candidates(nb_context *ctx, struct group *g)
 {
     struct spots_work *work = g->strips->work;
@@ -433,7 +433,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     return NB_OK;
 }
 
-/* Returns the group's share of all pairs. */
+/* Returns the share of all pairs that the group has. */
 static double share_of_pairs(const struct group *g)
 {
     const struct phys_frame *frame = g->strips->job->frame;
@@ -446,7 +446,7 @@ static void visit_chunk(const struct group *g, int chunk, int chunks,
                         struct progress *progress)
 {
     const struct strips *b = g->strips;
-    int at = 0; /* the panel */
+    int at = 0; /* panel of the previous strip */
 
     for (int strip = b->first + chunk; strip < b->end; strip += chunks) {
         int number;

@@ -1,7 +1,7 @@
 /*
- * splat.c - see splat.h. This file is compiled for each instruction set in double and in
- * float, like lanes.c, and uses the same physics: a spot is a patch of the detector whose
- * anchor is the reflection itself. SPDX-License-Identifier: MIT
+ * splat.c - see splat.h. Like lanes.c, it is compiled for each instruction set in double
+ * and in float, with the same physics. A spot is a patch of the detector whose anchor is
+ * the reflection itself. SPDX-License-Identifier: MIT
  */
 #include "kernels/spots/splat_pieces.h"
 
@@ -15,7 +15,7 @@ static int scan(const struct pair *pair, const struct reflections *list, int *hi
     const float k0 = (float)(2 * unit * pair->source->direction[0]);
     const float k1 = (float)(2 * unit * pair->source->direction[1]);
     const float k2 = (float)(2 * unit * pair->source->direction[2]);
-    /* bound of |q + k|^2 - |k|^2 within the radius */
+    /* an upper bound of |q + k|^2 - |k|^2 within the radius of the sphere */
     const float limit = (float)(pair->radius * (2 * unit + pair->radius)) + pair->margin;
     int n = 0;
 
@@ -44,10 +44,10 @@ static int scan(const struct pair *pair, const struct reflections *list, int *hi
     return n;
 }
 
-/* The factors that must be evaluated for every sample of a spot. */
+/* Flags for the factors that must be evaluated at every sample of a spot. */
 struct sample_factors {
     int omega, polar, capture, dmin, displacement;
-    struct phys_detector detector; /* set only where one of the flags is */
+    struct phys_detector detector; /* set only if a flag is set */
     struct phys_square square;
 };
 
@@ -63,8 +63,9 @@ static struct sample_factors sample_factors_of(const struct phys_frame *frame)
     return w;
 }
 
-/* Returns the factor of the sample at `place`. `front` is the place of the first sub-pixel
- * of the same pixel, where the capture is evaluated unless every sample has its own. */
+/* Returns the product of the factors of the sample at `place`. `front` is the place of the
+ * first sub-pixel of the same pixel; capture is evaluated there unless every sample has its
+ * own. */
 PHYS_FN real sample_factor(const struct splat_layer *splat_layer,
                            const struct phys_source *source, const struct spot *s,
                            const struct sample_factors *w, struct phys_place place,
@@ -94,8 +95,8 @@ PHYS_FN real sample_factor(const struct splat_layer *splat_layer,
     return weight;
 }
 
-/* Interpolates F at the samples of a list. Each takes 64 loads, so a loop over vector lanes
- * would not be faster. */
+/* Interpolates F at the samples of a list. Each sample takes 64 loads, so a loop over
+ * vector lanes would not be faster. */
 static void interpolate(struct phys_spec spec, const struct phys_box *box,
                         const struct spot *s, const struct piece_samples *at, real *cell)
 {
@@ -110,8 +111,8 @@ static void interpolate(struct phys_spec spec, const struct phys_box *box,
     }
 }
 
-/* Computes F^2 of the samples of a list from their indices, times cell[i]^2 where F is
- * interpolated. It is 0 at samples that belong to other reflections. */
+/* Computes F^2 of the samples of a list from their indices; cell[i] is their F if F is
+ * interpolated. F^2 is 0 at samples that belong to other reflections. */
 PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crystal *c,
                                  const struct spot *spot, const struct piece_samples *at,
                                  const real *restrict cell, real *restrict f2)
@@ -133,7 +134,8 @@ PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crysta
     }
 }
 
-/* Computes F^2 of the samples of a narrow piece from w; `small` belongs to the piece. */
+/* Computes F^2 of the samples of a narrow piece from w; `small` is the member of struct
+ * pieces. */
 PHYS_FN void narrow_intensities(int small, int shape, real fudge,
                                 const struct piece_w *piece, const struct piece_samples *at,
                                 real *restrict f2)
@@ -150,7 +152,7 @@ PHYS_FN void narrow_intensities(int small, int shape, real fudge,
     }
 }
 
-/* Multiplies the F^2 of the samples of a list by the factors of the samples. */
+/* Multiplies F^2 of the samples of a list by the factors of each sample. */
 static void apply_factors(const struct splat_layer *splat_layer,
                           const struct phys_source *source, const struct spot *s,
                           const struct sample_factors *w, const struct piece_samples *at,
@@ -171,8 +173,8 @@ static void apply_factors(const struct splat_layer *splat_layer,
     }
 }
 
-/* Adds n numbers, times a weight, to a row. A whole block is added at once if `room`
- * allows. */
+/* Adds n numbers, times a weight, to a row of sums. It adds whole blocks as long as `room`,
+ * the rest of the row, allows. */
 static inline void add_row(double weight, const real *restrict f2, int n, int room,
                            double *restrict sums)
 {
@@ -184,7 +186,8 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     for (; done < n; done++) sums[done] += weight * (double)f2[done];
 }
 
-/* Adds the numbers of those samples, of n from `first` on, that lie in a span of pixels. */
+/* Looks at n samples from sample `first` on, and adds each that lies in the span t to the
+ * sum of its pixel. */
 static inline void add_samples(double weight, const real *restrict f2, int over, int first,
                                int n, const struct painted_span *t, double *restrict sums)
 {
@@ -194,8 +197,8 @@ static inline void add_samples(double weight, const real *restrict f2, int over,
         sums[(first + i) / over - t->first] += weight * (double)f2[i];
 }
 
-/* Adds the F^2 of n samples of row s, from sample `first` on, to the sums of their pixels.
- */
+/* Adds the F^2 of n samples of row s, from sample `first` on, to the sums of their
+ * pixels. */
 static void add_to_row(const struct splat_layer *splat_layer, int s, int first, int n,
                        double weight, const real *restrict f2, struct painted_span *t)
 {
@@ -237,14 +240,14 @@ static void add_to_pixels(const struct splat_layer *splat_layer, const struct re
     }
 }
 
-/* Some samples of piece i, and their F^2. */
+/* A list of samples of piece i, and their F^2. */
 struct listed {
     int i;
     struct piece_samples at;
     _Alignas(64) real f2[PLACES + BLOCK];
 };
 
-/* Computes the F^2 of the samples of a list. */
+/* Computes F^2 of the samples of a list. */
 struct painter;
 typedef void intensities(const struct painter *painter, const struct pieces *pieces,
                          struct listed *list);
@@ -256,7 +259,7 @@ struct painter {
     struct form form;
     struct phys_crystal crystal;
     struct sample_factors factors;
-    int weighed;
+    int weighed; /* 1: samples have factors of their own */
     intensities *f2;
 };
 
@@ -270,7 +273,7 @@ static struct painter painter_of(struct phys_spec spec,
     p.splat_layer = splat_layer;
     p.pair = pair;
     p.form = form_of(splat_layer, pair);
-    /* F^2 of a gaussian spot falls as exp(-2 fudge rho^2 / 0.63) */
+    /* F^2 of a gaussian spot is proportional to exp(-2 fudge rho^2 / 0.63) */
     if (spec.shape == PHYS_GAUSS && p.form.narrow)
         p.form.per_halving = 0.315 * M_LN2 / frame->fudge;
     p.crystal = phys_crystal(frame);
@@ -323,7 +326,7 @@ PHYS_FN void intensities_of(struct phys_spec spec, const struct painter *painter
         intensities_from_indices(spec, painter, pieces, list);
 }
 
-/* The one loop over samples that depends on the variant. */
+/* Defines the only loop over samples that depends on the variant. */
 #define VARIANT(shape, lookup)                                                             \
     static void shape##_##lookup##_intensities(const struct painter *painter,              \
                                                const struct pieces *pieces,                \
@@ -336,7 +339,7 @@ PHYS_FN void intensities_of(struct phys_spec spec, const struct painter *painter
 #include "kernels/variants.def"
 #undef VARIANT
 
-/* Multiplies the F^2 of the samples of a list by their factors. */
+/* Multiplies F^2 of the samples of a list by the factors of each sample. */
 static void weigh_samples(const struct painter *painter, const struct pieces *pieces,
                           struct listed *list)
 {
@@ -350,8 +353,8 @@ static void weigh_samples(const struct painter *painter, const struct pieces *pi
 }
 
 /* Computes the samples of n lists and adds them to their pixels. Each step runs over all
- * lists before the next step begins, so that its loads need not wait for the stores
- * before. */
+ * lists before the next step begins, so that its loads need not wait for the stores of the
+ * previous step. */
 static void paint(const struct painter *painter, const struct pieces *pieces,
                   const struct row_spans *spans, int n, struct listed *lists)
 {
@@ -368,7 +371,7 @@ static void paint(const struct painter *painter, const struct pieces *pieces,
     }
 }
 
-/* Adds the contribution of all pieces to their samples. */
+/* Adds the contribution of all pieces to the Bragg sums. */
 static void splat_pieces(const struct painter *painter, const struct pieces *pieces)
 {
     enum { LISTS = 8 };
@@ -420,7 +423,7 @@ static int outline(const struct splat_layer *splat_layer, const struct pair *pai
     return found;
 }
 
-/* The kernels of the table. */
+/* Defines the kernels of splat_kernels.spots. */
 #define VARIANT(shape, lookup)                                                             \
     static void shape##_##lookup(const struct splat_layer *splat_layer,                    \
                                  const struct pair *pair, const struct reflections *list,  \

@@ -1,8 +1,8 @@
 /*
  * splat_pieces.h - the samples of spots, for splat.c and its adjoint. A spot is cut into
- * pieces of few samples, mostly one. The numbers that the samples of a piece need are found
- * for a batch of pieces at a time. A piece is then walked row by row: each row of samples
- * meets the spot in a span, and the samples of all spans make one list.
+ * pieces of at most PIECE x PIECE samples; most spots are one piece. The numbers that the
+ * samples of a piece need are found for a batch of pieces at a time. Each row of samples
+ * meets the spot in a span, and the samples of all spans of a piece make one list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,26 +14,26 @@
 #include "kernels/spots/splat_places.h"
 
 /*
- * The form of a pair's spots on a layer. A sample lies within a spot where |w| <= most; w
- * is `rows` v, and v leads from the reflection to the scattering vector of the sample.
- * Where spots are narrow, |w|^2 is rho^2 of the profile, from which F^2 follows. Elsewhere
- * w is v.
+ * The form of a pair's spots on a layer. A sample lies within a spot where |w| <= most.
+ * Here w = rows v, with v from the reflection to the scattering vector of the sample, 1/A.
+ * If spots are narrow, |w|^2 is rho^2 of the profile, from which F^2 follows. Otherwise
+ * `rows` is the unit matrix.
  */
 struct form {
     int narrow;
     double unit, sub; /* wave number, 1/A; edge of a sub-pixel, m */
     double rows[9], most;
-    double per_halving; /* how much most^2 falls when F^2 is halved, so that the cut stays
+    double per_halving; /* how much most^2 falls if F^2 is halved, so that every spot ends
                            at the same share of the largest peak */
-    double size; /* at least the length of rows . d times the wave number, for any d */
-    double corner[3]; /* of the layer's first pixel, m */
+    double size; /* upper bound of |rows . d| times the wave number, for any direction d */
+    double corner[3]; /* corner of the layer's first pixel, m */
     double fast[3], slow[3]; /* axes of the detector */
     double w_fast[3], w_slow[3]; /* rows . axis times the wave number */
-    double fast_fast, fast_slow, slow_slow; /* products of the axes */
+    double fast_fast, fast_slow, slow_slow; /* scalar products of the axes */
 };
 
-/* Computes the upper triangle R with R'R equal to the metric. Returns 0 where rounding
- * leaves no such matrix. */
+/* Computes the upper triangular matrix R with R'R equal to the metric of rho^2. Returns 0
+ * if rounding leaves no such matrix. */
 static int root_of_metric(const double *m, double root[3][3])
 {
     const double first = m[0] > 0 ? sqrt(m[0]) : 0;
@@ -48,7 +48,7 @@ static int root_of_metric(const double *m, double root[3][3])
     return first > 0 && second > 0 && l2 > 0;
 }
 
-/* Fills in w and its limit. */
+/* Fills in `narrow`, `rows` and `most`. */
 static void form_w(const struct phys_frame *frame, const struct pair *pair,
                    struct form *form)
 {
@@ -92,36 +92,36 @@ static struct form form_of(const struct splat_layer *splat_layer, const struct p
 }
 
 /*
- * Pieces of spots, at most a batch. Let f and t be samples and rows from the middle of a
- * piece. The step of the direction is s = f fast + t slow, and u = s.(s + 2 d) as in
- * patch.h. Then w = p + ((1 + u)^(-1/2) - 1) (p + e), p = w(middle) + f w_fast + t w_slow,
- * e = rows v of the reflection.
+ * A batch of pieces of spots. Let f and t be samples and rows from the middle of a piece.
+ * The step of the direction is s = f fast + t slow, and u = s.(s + 2 d), as in
+ * physics/tile/patch.h. Then w = p + ((1 + u)^(-1/2) - 1) (p + e) with p = w(middle) + f
+ * w_fast + t w_slow and e = rows v, v = q + k of the reflection.
  */
 struct pieces {
     int n;
-    _Alignas(64) double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
-    double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
-    double f[BATCH]; /* its F if each reflection has its own, else 1 */
+    _Alignas(64) double h[BATCH], k[BATCH], l[BATCH]; /* indices of the reflection */
+    double x[BATCH], y[BATCH], z[BATCH]; /* v = q + k of the reflection, 1/A */
+    double f[BATCH]; /* F of the reflection; 1 if F is one constant */
     int place[BATCH]; /* place of F in the box of structure factors */
-    double halvings[BATCH]; /* halvings of the largest F^2 to reach its own */
+    double halvings[BATCH]; /* how often the largest F^2 must be halved to reach this F^2 */
     double fast[BATCH], slow[BATCH], width[BATCH], height[BATCH]; /* rectangle of samples */
-    /* computed by place_pieces(): */
+    /* place_pieces() computes the rest: */
     double wx[BATCH], wy[BATCH], wz[BATCH]; /* w at the middle */
     double ex[BATCH], ey[BATCH], ez[BATCH];
-    double step[BATCH]; /* a sub-pixel over the distance of the middle */
+    double step[BATCH]; /* a sub-pixel over the distance of the middle from the crystal */
     double along_fast[BATCH],
-        along_slow[BATCH]; /* d . step, of one sample along the axes */
-    double small[BATCH]; /* 1 where phys_root_series() is precise enough */
-    /* samples with ff f^2 + 2 (f0 + ft t) f + tt t^2 + 2 t0 t + rest > 0 lie outside */
+        along_slow[BATCH]; /* d . step for one sample along either axis */
+    double small[BATCH]; /* 1 if phys_root_series() is precise enough on the piece */
+    /* a sample with ff f^2 + 2 (f0 + ft t) f + tt t^2 + 2 t0 t + rest > 0 lies outside */
     double ff[BATCH], ft[BATCH], tt[BATCH], f0[BATCH], t0[BATCH], rest[BATCH];
 };
 
 /*
- * Finds the samples of the pieces. To first order in s, w is linear in s, and the samples
- * within the spot fill an ellipse. On a small piece the factor (1 + u)^(-1/2) - 1 differs
- * from its first order, -d.s, by at most |s|^2 / 2 + 0.4 u^2, and is at most 0.51 |u|;
- * `most` is widened by the effect of these terms on w. Any other piece takes all its
- * samples. Unused places of the batch are filled from the first.
+ * Finds which samples of each piece lie in the spot. To first order in s, w is linear in s,
+ * and these samples fill an ellipse. On a small piece the factor (1 + u)^(-1/2) - 1 differs
+ * from its first order, -d.s, by at most |s|^2 / 2 + 0.4 u^2, and its modulus is at most
+ * 0.51 |u|; `most` is widened by the effect of these terms on w. A piece that is not small
+ * takes all its samples. Unused places of the batch are filled from the first piece.
  */
 static void place_pieces(const struct form *of, struct pieces *p)
 {
@@ -187,18 +187,19 @@ static void place_pieces(const struct form *of, struct pieces *p)
     }
 }
 
-/* A walk along the spots of a pair, piece by piece. */
+/* The state of a walk over the spots of a pair, piece by piece. */
 struct walk {
     const struct splat_layer *splat_layer;
     const struct pair *pair;
     const struct reflections *list;
     const int *hits;
-    int n, own_f; /* n: hits; own_f: 1: each reflection has its own F */
-    int next, count, i; /* first hit not yet located; spots of the batch, and the next */
-    struct located at;
-    struct outline spot; /* the rectangle of the spot, */
-    int fast, slow; /* where the spot's next piece begins */
-    double f, halvings; /* see struct pieces */
+    int n, own_f; /* n: number of hits; own_f: 1: each reflection has its own F */
+    int next, count,
+        i; /* next: first hit not yet located; count: spots in `at`; i: next one */
+    struct located at; /* a batch of spots */
+    struct outline spot; /* rectangle of the current spot */
+    int fast, slow; /* where the next piece of the current spot begins */
+    double f, halvings; /* of the current spot, as in struct pieces */
     int place;
 };
 
@@ -214,7 +215,7 @@ static void start_walk(const struct splat_layer *splat_layer, const struct pair 
     w->spot = (struct outline){{0, 0}, {0, 0}, 0}; /* the current spot has no row left */
 }
 
-/* Returns how many halvings take the square of a number to 1 or below. */
+/* Returns how many halvings take times^2 to 1 or below. */
 static double halvings_of(double times)
 {
     int exponent;
@@ -223,7 +224,7 @@ static double halvings_of(double times)
     return exponent > 1 ? exponent - 1 : 0;
 }
 
-/* Starts spot i of the batch. Returns 0 if no part of it needs computing. */
+/* Makes spot i of the batch the current one. Returns 0 if no part of it needs computing. */
 static int start_spot(struct walk *w, int i)
 {
     const struct located *at = &w->at;
@@ -245,7 +246,7 @@ static int start_spot(struct walk *w, int i)
     return 1;
 }
 
-/* Starts the next spot. Returns 0 when there is none. */
+/* Makes the next spot the current one. Returns 0 if there is none. */
 static int next_spot(struct walk *w)
 {
     for (;;) {
@@ -259,7 +260,7 @@ static int next_spot(struct walk *w)
     }
 }
 
-/* Collects the next pieces, as many as make a batch, and returns their number. */
+/* Collects the next pieces, at most a batch, and returns their number. */
 static int collect_pieces(struct walk *w, struct pieces *out)
 {
     out->n = 0;
@@ -316,7 +317,8 @@ static struct spot spot_of(const struct splat_layer *splat_layer, const struct p
 /* The numbers from which w is computed, in `real`; see struct pieces. */
 struct piece_w {
     struct phys_vec3 middle, fast, slow, e;
-    real along_fast, along_slow, fast_fast, fast_slow, slow_slow; /* coefficients of u */
+    real along_fast, along_slow, fast_fast, fast_slow,
+        slow_slow; /* coefficients of u in f, t */
 };
 
 PHYS_FN struct piece_w piece_w_of(const struct form *form, const struct pieces *p, int i)
@@ -336,7 +338,8 @@ PHYS_FN struct piece_w piece_w_of(const struct form *form, const struct pieces *
     return w;
 }
 
-/* Returns w at f samples and t rows from the middle of a piece. */
+/* Returns w at f samples and t rows from the middle of a piece. `small` is the member of
+ * struct pieces. */
 PHYS_FN struct phys_vec3 w_of(int small, const struct piece_w *of, real f, real t)
 {
     const real u = f * (of->along_fast + f * of->fast_fast + t * of->fast_slow)
@@ -348,27 +351,29 @@ PHYS_FN struct phys_vec3 w_of(int small, const struct piece_w *of, real f, real 
     return phys_axpy(less, phys_axpy(1, p, of->e), p);
 }
 
-/* Some samples of a piece, row after row. */
+/* The list of samples of some rows of a piece, row after row. */
 enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
 
 struct piece_samples {
-    int begin, end; /* rows of the piece */
-    int n, padded; /* samples; the same rounded up to whole blocks; the added ones lie in
-                      the middle */
-    _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
+    int begin, end; /* the rows of the piece, end excluded */
+    int n, padded; /* number of samples; the same rounded up to whole blocks; the added
+                      samples lie in the middle of the piece */
+    _Alignas(64) real fast[PLACES + BLOCK],
+        slow[PLACES + BLOCK]; /* offset from the middle */
 };
 
 /* The spans of all rows of a piece: the first sample that is in the ROI and in the spot,
- * and the number of such samples. No sample depends on where a span begins, so the ROI
+ * and the number of such samples. No sample depends on where its span begins, so the ROI
  * changes no bits. */
 struct row_spans {
     int rows;
     int first[PIECE + BATCH], n[PIECE + BATCH];
 };
 
-enum { ROWS = 16 }; /* that are found together */
+enum { ROWS = 16 }; /* rows whose spans are found together */
 
-/* float is precise enough: `most` is widened by 1e-5 of itself */
+/* Finds the spans of piece i. float is precise enough, because place_pieces() has widened
+ * `most` by 1e-5 of itself. */
 static void find_row_spans(const struct splat_layer *splat_layer, const struct pieces *p,
                            int i, struct row_spans *out)
 {
@@ -405,7 +410,7 @@ static void find_row_spans(const struct splat_layer *splat_layer, const struct p
     }
 }
 
-/* Lists the samples of piece i from `row` on, in as many rows as fit, and returns the row
+/* Lists the samples of piece i from `row` on, as many whole rows as fit. Returns the row
  * after them. */
 static int list_places(const struct pieces *p, int i, int row,
                        const struct row_spans *spans, struct piece_samples *out)

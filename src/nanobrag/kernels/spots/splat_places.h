@@ -21,18 +21,18 @@ struct rectangle {
     int fast, slow, width, height;
 };
 
-/* A batch of reflections: their indices, v = q + k in x, y, z, and the samples of the
- * detector plane that their spots cover. The arrays are aligned, because a compiler else
- * makes half of the batch one by one, up to a place where a vector may begin. */
+/* A batch of reflections: their indices, v = q + k as x, y, z (1/A), and the samples of the
+ * detector plane that their spots cover. The arrays are aligned. Otherwise compilers would
+ * compute half of the batch one by one, up to an address where a vector may begin. */
 struct located {
     _Alignas(64) double h[BATCH], k[BATCH], l[BATCH];
     double x[BATCH], y[BATCH], z[BATCH];
     double first_fast[BATCH], last_fast[BATCH], first_slow[BATCH], last_slow[BATCH];
-    double seen[BATCH]; /* positive where the spot may contain a sample of the layer */
+    double seen[BATCH]; /* above 0 if the spot may contain a sample of the layer */
 };
 
-/* first_in() returns the first sample at or above `low`, and last_in() the last sample
- * below `high`; the layer limits both. */
+/* first_in() returns the first sample whose middle is at or above `low`, last_in() the last
+ * one whose middle is at or below `high`. `limit` is the layer's first or last sample. */
 PHYS_FN double first_in(double low, double limit)
 {
     const double sample = ceil(low - 0.5);
@@ -48,10 +48,10 @@ PHYS_FN double last_in(double high, double limit)
 }
 
 /*
- * Finds the samples whose direction d lies within the radius of a reflection, that is
- * |k d - v| <= radius with v = q + k. Since |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2,
- * where a is the angle between d and v, 2 |v| sin(a/2) is at most `reach`. The loop spans
- * in double over a whole batch: most spots of a large crystal fall between the samples and
+ * Finds the samples whose direction d lies within the radius of a reflection, that is where
+ * |k d - v| <= radius, v = q + k. Let a be the angle between d and v. Because |k d - v|^2 =
+ * (|v| - k)^2 + 4 k |v| sin(a/2)^2, 2 |v| sin(a/2) is at most `reach`. The loop runs in
+ * double over a whole batch. Most spots of a large crystal fall between the samples and
  * need no further work.
  */
 static void locate(const struct splat_layer *splat_layer, const struct pair *pair,
@@ -78,7 +78,7 @@ static void locate(const struct splat_layer *splat_layer, const struct pair *pai
         const double positive = left > 0 ? left : 0;
         const double reach = sqrt(positive * length * per_k);
         const double n = phys_wide_dot(v, plane.normal);
-        const double all = n > reach ? 0 : 1e30; /* some directions never meet the plane */
+        const double all = n > reach ? 0 : 1e30; /* if some directions miss the plane */
         const double per_normal = 1 / (n > reach ? n : 1);
         const struct phys_range f =
             phys_detector_plane_range(&plane, &plane.fast, v, per_normal, reach);
@@ -98,8 +98,8 @@ static void locate(const struct splat_layer *splat_layer, const struct pair *pai
     }
 }
 
-/* Returns the anchor of a patch: directions are counted from the patch's middle, and
- * indices from the reflection `whole`. */
+/* Returns the anchor of a patch, for steps of the direction from the patch's middle. The
+ * indices are counted from the reflection `whole`, whose wave vector q + k is v. */
 static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                                     const struct phys_patch *patch, struct phys_vec3 whole)
 {
@@ -109,21 +109,23 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                            unit * patch->direction[2] - v[2]};
     struct phys_anchor a = phys_anchor_at(pair->axes, off, unit);
 
-    /* off is short, but its indices may exceed 1/2 */
+    /* `off` is short, but its indices may be above 1/2 and must not be rounded to others */
     a.fraction = phys_axpy(1, a.whole, a.fraction);
     a.whole = whole;
     return a;
 }
 
-/* Returns the pixel of a sample along an axis, for `over` sub-pixels. A division would take
- * longer than all other work on most samples. */
+/* Returns the pixel of a sample along an axis, for `over` sub-pixels per pixel. It avoids
+ * the division for one sub-pixel, which would take longer than the other work per
+ * sample. */
 static inline int pixel_of(int over, int sample)
 {
     return over == 1 ? sample : sample / over;
 }
 
-/* Finds the rectangle of samples of spot i of a batch, for a spot with `seen` > 0. In boxes
- * only the part around the rendered pixels counts. Returns 0 when it overlaps none. */
+/* Finds the rectangle of samples of spot i of a batch; at->seen[i] must be above 0. If the
+ * window has boxes, the rectangle is cut to the rendered pixels. Returns 0 if the spot
+ * overlaps no rendered pixel. */
 static int find_outline(const struct splat_layer *splat_layer, const struct located *at,
                         int i, struct outline *out)
 {
@@ -152,18 +154,19 @@ static int find_outline(const struct splat_layer *splat_layer, const struct loca
     return 1;
 }
 
-/* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
- * and in the sums of a layer, the first at `place`; from there on `room` numbers belong to
- * the row. `span` is the span of tiles that holds them; NULL before the first span. */
+/* Pixels first .. end - 1 of a row of pixels. They lie side by side in the window's tiles
+ * and in the layer's sums, the first at `place`. From there on, `room` numbers belong to
+ * the same row. `span` is the span of tiles that holds the pixels; NULL before the first
+ * call. */
 struct painted_span {
     int first, end, room;
     ptrdiff_t place;
     const struct tile_span *span;
-    int row; /* of tiles */
+    int row; /* row of tiles */
 };
 
-/* Finds the next span of the pixels f .. end - 1 of row s. Returns 0 when there is none;
- * t->end then is `end`. */
+/* Finds the first span of pixels among pixels f .. end - 1 of row s. Returns 0 if there is
+ * none; t->end then is `end`. */
 static inline int next_span(const struct splat_layer *splat_layer, int s, int f, int end,
                             struct painted_span *t)
 {
@@ -186,8 +189,8 @@ static inline int next_span(const struct splat_layer *splat_layer, int s, int f,
     return t->end > t->first;
 }
 
-/* Locates the spots of the first n reflections of `list` at `hits`, at most a batch, and
- * returns their number. */
+/* Locates the spots of the reflections list[hits[i]], i < n, at most a batch. Returns their
+ * number. */
 static int locate_batch(const struct splat_layer *splat_layer, const struct pair *pair,
                         const struct reflections *list, const int *hits, int n,
                         struct located *at)
@@ -205,8 +208,8 @@ static int locate_batch(const struct splat_layer *splat_layer, const struct pair
     return count;
 }
 
-/* Returns 1 when a sample with indices x, counted from a reflection, belongs to that
- * reflection and not to a neighbour. A sample halfway between two reflections belongs to
+/* Returns 1 if a sample belongs to a reflection and not to a neighbour; x are its indices
+ * counted from the reflection. A sample halfway between two reflections belongs to exactly
  * one of them. */
 PHYS_FN real is_nearest(struct phys_vec3 x)
 {

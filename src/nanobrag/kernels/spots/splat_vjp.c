@@ -5,7 +5,7 @@
  *
  * All samples of a spot belong to one reflection, and the scattering vector times an axis
  * of the cell is an index. So the cotangents of the axes follow from sums of slope times
- * index, and no other sum passes from one spot to the next.
+ * index, and a spot passes no other sums to the next.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,14 +21,15 @@ typedef real block[SAMPLES];
 /* Some samples of a piece of a spot, padded to whole blocks with samples of weight 0. */
 struct samples {
     struct piece_samples at;
-    ptrdiff_t pixel[SAMPLES]; /* place in the sums; -1: outside the window */
+    ptrdiff_t pixel[SAMPLES]; /* place of its pixel in the sums; -1: outside the window */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
-    _Alignas(64) block wf2; /* weight times F^2 of the lattice */
-    _Alignas(64) block gh, gk, gl; /* d(wf2)/dh, dk, dl; for profiles without the factor of
-                                      the metric */
+    _Alignas(64) block wf2; /* w times f2 */
+    _Alignas(64) block gh, gk, gl; /* slopes of wf2 in h, k, l; for shapes but the square,
+                                      still to be multiplied by the metric */
     _Alignas(64) block h, k, l; /* indices counted from the reflection */
-    _Alignas(64) block x, y, z, per_ratio; /* the members of struct phys_place */
+    _Alignas(64) block x, y, z,
+        per_ratio; /* members of struct phys_place: step, per_ratio */
 };
 
 /* Sums over the samples of a spot; see struct splat_sums. */
@@ -37,8 +38,8 @@ struct piece_sums {
     struct phys_place_sums at;
 };
 
-/* Copies n weights, a whole block at a time if `room` allows; the next row overwrites the
- * excess. */
+/* Copies n weights, whole blocks as long as `room`, the rest of the row, allows. The
+ * weights of the next row overwrite the excess. */
 static inline void copy_weights(const double *restrict from, int n, int room, real scale,
                                 real *restrict to)
 {
@@ -49,7 +50,7 @@ static inline void copy_weights(const double *restrict from, int n, int room, re
     for (; done < n; done++) to[done] = (real)(from[done] * scale);
 }
 
-/* Copies the weights of n samples from sample `first` on; all lie in one span of pixels. */
+/* Copies the weights of n samples from sample `first` on; all lie in the span t. */
 static inline void find_weights(const struct splat_weights *weights, int over, int first,
                                 int n, const struct painted_span *t, real *restrict to)
 {
@@ -63,8 +64,9 @@ static inline void find_weights(const struct splat_weights *weights, int over, i
     for (int i = 0; i < n; i++) to[i] = (real)(from[(first + i) / over] * scale);
 }
 
-/* Finds the weights of n samples of row s, from sample `first` on, and writes them from
- * place i on; writes their pixels, too, if F^2 is added to pixels. */
+/* Finds the weights of n samples of row s, from sample `first` on, and writes them to `in`
+ * from element i on. If F^2 is added to pixels, it writes the pixels of the samples,
+ * too. */
 static void find_row(const struct splat_layer *splat_layer, int s, int first, int n,
                      const struct splat_weights *weights, int i, struct painted_span *t,
                      struct samples *in)
@@ -99,8 +101,8 @@ static int any_weight(const struct samples *restrict in)
     return any;
 }
 
-/* Finds the weights of the samples, and their pixels if they are needed. Returns 1 when a
- * weight is not 0. */
+/* Finds the weights of the listed samples, and their pixels if F^2 is added to pixels.
+ * Returns 1 if a weight is not 0. */
 static int find_pixels(const struct splat_layer *splat_layer, const struct rectangle *r,
                        const struct row_spans *spans, const struct splat_weights *weights,
                        struct samples *in)
@@ -118,9 +120,9 @@ static int find_pixels(const struct splat_layer *splat_layer, const struct recta
     return any_weight(in);
 }
 
-/* Computes the places and the indices of the samples. This loop stays separate from the
- * loop that follows: as one, the chain of operations would be too long for the processor to
- * overlap two iterations. */
+/* Computes the places and the indices of the samples. This loop is apart from the loop in
+ * bumps() or gratings(): in one loop the chain of dependent operations would be too long
+ * for the processor to overlap two iterations. */
 PHYS_FN void find_places(int small, const struct spot *restrict s,
                          struct samples *restrict in)
 {
@@ -138,8 +140,8 @@ PHYS_FN void find_places(int small, const struct spot *restrict s,
     }
 }
 
-/* Computes F^2 of a round, gaussian or top-hat profile and its slopes in h, k, l, without
- * the factor of the metric. */
+/* Computes F^2 of a round, gaussian or tophat shape and its slopes in h, k, l, which are
+ * still to be multiplied by the metric. */
 PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *restrict in,
                    struct piece_sums *out)
 {
@@ -164,8 +166,8 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     out->crystal[FRAME_CRYSTAL - 1] = fudge;
 }
 
-/* Computes the moments of the slopes of a profile, which are also the slopes in the metric,
- * the first of the crystal's numbers. */
+/* Computes the moments of the slopes for those shapes. They are also the slopes in the
+ * metric, the first six numbers of frame_crystal(). */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;
@@ -188,7 +190,7 @@ static void bump_moments(const struct samples *restrict in, struct piece_sums *o
     c[5] = out->moment[1][2] = out->moment[2][1] = kl;
 }
 
-/* Computes F^2 of a parallelepiped crystal and its slopes in h, k, l. */
+/* Computes F^2 of the square shape and its slopes in h, k, l. */
 PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in,
                       struct piece_sums *out)
 {
@@ -214,7 +216,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     for (int i = 3; i < FRAME_CRYSTAL; i++) out->crystal[i] = 0;
 }
 
-/* Computes the moments of the slopes of a parallelepiped crystal. */
+/* Computes the moments of the slopes for the square shape. */
 static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;
@@ -234,8 +236,8 @@ static void grating_moments(const struct samples *restrict in, struct piece_sums
 }
 
 /* Computes the sums of the slopes, of F^2 times (q / k)^2, and of the cotangents of the
- * samples' places. This loop stays separate because there are too few registers for the
- * sums of all loops. */
+ * samples' places. This loop is apart from the other loops, because there are too few
+ * registers for all sums. */
 static void place_cotangents(const struct spot *s, const struct phys_source *source,
                              const struct phys_axes *of, const struct samples *restrict in,
                              struct piece_sums *out)
@@ -275,7 +277,7 @@ static void place_cotangents(const struct spot *s, const struct phys_source *sou
     out->at.slow[2] = per_r * sz;
 }
 
-/* Computes only the sums of the slopes; all other sums of place_cotangents() are 0. */
+/* Computes only the sums of the slopes; sets all other sums of place_cotangents() to 0. */
 static void slope_sums(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;
@@ -288,8 +290,8 @@ static void slope_sums(const struct samples *restrict in, struct piece_sums *out
     memset(&out->at, 0, sizeof out->at);
 }
 
-/* Adds the sums of a piece to the sums of the pair. A piece counts from its reflection and
- * its middle, the pair from the origin of indices and samples. */
+/* Adds the sums of a piece to the sums of the pair. Indices and places of a piece are
+ * counted from its reflection and its middle, but from 0 in the sums of the pair. */
 static void add_piece(const struct rectangle *r, const double whole[3], double weight,
                       const struct piece_sums *from, struct splat_sums *to)
 {
@@ -316,9 +318,9 @@ struct pair_vjp {
     const struct splat_weights *weights;
     struct form form;
     struct phys_crystal crystal;
-    double metric[3][3]; /* factor that the slopes of profiles lack until
-                            multiply_metric() */
-    struct phys_axes axes; /* metric times the axes over the wavelength */
+    double metric[3][3]; /* what multiply_metric() multiplies slopes by; for the square
+                            shape the unit matrix */
+    struct phys_axes axes; /* `metric` times the axes over the wavelength */
 };
 
 static struct pair_vjp pair_vjp_of(int shape, const struct splat_layer *splat_layer,
@@ -326,7 +328,7 @@ static struct pair_vjp pair_vjp_of(int shape, const struct splat_layer *splat_la
                                    const struct splat_weights *weights)
 {
     const double *m =
-        splat_layer->frame->metric; /* hh kk ll hk hl kl, cross terms doubled */
+        splat_layer->frame->metric; /* hh kk ll hk hl kl; the last three count twice */
     const double metric[3][3] = {{2 * m[0], m[3], m[4]},
                                  {m[3], 2 * m[1], m[5]},
                                  {m[4], m[5], 2 * m[2]}};
@@ -357,7 +359,7 @@ static void add_to_pixels(const struct pair_vjp *t, double weight, const struct 
 }
 
 /* Adds the sums of piece i to the sums of the pair and to the cotangent of its F. If the
- * layer has Bragg sums, splats the samples, too. */
+ * layer has Bragg sums, it splats the samples, too. */
 PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces *pieces,
                        int i, struct splat_sums *sums)
 {
@@ -405,8 +407,7 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
         t->weights->f[pieces->place[i]] += t->weights->scale * weight * 2 * f * f2;
 }
 
-/* Multiplies the sums of slopes by the metric, which the loops over the samples leave out.
- */
+/* Multiplies the sums of slopes by the metric, which the loops over samples leave out. */
 static void multiply_metric(const struct pair_vjp *t, struct splat_sums *sums)
 {
     const struct splat_sums less = *sums;

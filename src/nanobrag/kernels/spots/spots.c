@@ -19,18 +19,17 @@
 #include "physics/displacement.h"
 #include "physics/step.h"
 
-/* The largest number of attempts at an image that turns out to be weak. */
+/* The largest number of attempts at an image that turns out to be weaker than guessed. */
 enum { MOST_TRIES = 12 };
 
-/* Spots are never cut off below this share of their peak: no image resolves such numbers.
- */
+/* Spots are never cut off below this share of their peak: no image resolves less. */
 static const double least_share = 1e-300;
 
-/* Returns the first guess of the share of a spot's peak that may be dropped when
- * `tolerance` of the image's peak may be. It is smaller, because spots are spread over
- * pairs and pixels, so that the peak of the image lies below the highest possible peak of a
- * spot: 2 to 13 times in stills and sweeps of measured structure factors. Derivatives are
- * promised to a hundredth of the tolerance. */
+/* Returns the first guess of the share of a spot's peak that may be dropped if `tolerance`
+ * of the image's peak may be. The share is smaller than the tolerance, because spots are
+ * spread over pairs and pixels: the peak of the image lies below the highest possible peak
+ * of a spot, by a factor of 2 to 13 in stills and sweeps with measured structure factors.
+ * Derivatives are promised to a hundredth of the tolerance. */
 static double first_share(double tolerance, enum spots_use use)
 {
     return (use == SPOTS_IMAGE ? 0.02 : 1e-4) * tolerance;
@@ -45,10 +44,10 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
     return 4 * M_PI / 3 * radius * radius * radius * volume;
 }
 
-/* Nanoseconds that one core of 2021 takes to search a row, to list a candidate, to scan a
+/* Nanoseconds that one core of 2021 takes: to search a row, to list a candidate, to scan a
  * candidate for one pair, to locate a spot, and to compute a sample: without factors of its
- * own, with them, and with its own absorption. compile/policy.c has the costs of the lanes
- * on the same core. */
+ * own, with such factors, and with its own capture. compile/policy.c has the costs of the
+ * lanes on the same core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
                     per_sample = 5, per_weighed = 20, per_absorbed = 100;
 
@@ -85,7 +84,7 @@ double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
     const double radius =
         ewald_radius(frame, spec, first_share(tolerance, SPOTS_DERIVATIVES));
 
-    /* halfway between two reflections, float cannot tell which one a sample belongs to */
+    /* beyond half an index, float cannot tell the reflection that a sample belongs to */
     return ewald_widest(frame, radius) < 0.499 ? rounding_spot(&r, radius) : 1;
 }
 
@@ -127,7 +126,7 @@ size_t spots_bytes(const struct spots_work *work)
 
 /* ---- the image ---- */
 
-/* The kernels that splat the reflections of a pair, and their variant. */
+/* The argument of splat_pair(): the kernels of a precision, and the variant. */
 struct splatting {
     const struct splat_kernels *splat_kernels;
     struct phys_spec spec;
@@ -177,9 +176,8 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
     return 1;
 }
 
-/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. With
- * `lit`, tiles that are not lit have sums of 0, and the brightest pixel is of no use; NULL:
- * not known. */
+/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. If `lit`
+ * is not NULL, tiles with lit[t] = 0 have sums of 0, and the result is not valid. */
 static double finish(const struct kernels *kernels, const struct job *job,
                      const unsigned char *lit)
 {
@@ -197,7 +195,7 @@ static double finish(const struct kernels *kernels, const struct job *job,
         struct job panel;
         int dark = known && job->frame[number].amorphous_scale == 0;
 
-        if (dark && (!job->packed || job->dark)) { /* most tiles of a still */
+        if (dark && (!job->packed || job->dark)) { /* as most tiles of a still are */
             if (job->dark) job->dark[t] = 1;
             continue;
         }
@@ -212,7 +210,7 @@ static double finish(const struct kernels *kernels, const struct job *job,
         if (!dark)
             kernels->finish(panel.frame, &tile, factor, photons);
         else if (!known && grid_rendered(&tile) == TILE_PIXELS)
-            continue; /* no spot reached it, nor its masked pixels */
+            continue; /* the tile is 0 already, and no masked pixel needs clearing */
         if (lit)
             grid_put(&panel, &tile, photons);
         else
@@ -222,8 +220,8 @@ static double finish(const struct kernels *kernels, const struct job *job,
     return peak;
 }
 
-/* Returns the largest number of photons that a pixel can lose when all spots are cut off at
- * a share of their peaks. */
+/* Returns a bound of the photons that a pixel loses if all spots are cut off at a share of
+ * their peaks. */
 static double most_dropped(const struct job *job, double share)
 {
     return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
@@ -254,8 +252,8 @@ int spots_again(const struct job *job, double peak, struct spots_attempt *t)
     }
     if (dropped <= job->tolerance * peak || t->share <= least_share) return 0;
     if (t->radius >= ewald_radius(job->frame, job->spec, 0)) return 0;
-    /* the image is weaker than guessed: the next share follows from the bound, or is much
-     * smaller when the image is dark */
+    /* The image is weaker than guessed. The next share follows from the bound; if the image
+     * is dark, it is much smaller. */
     t->share =
         peak > 0 ? 0.25 * t->share * job->tolerance * peak / dropped : t->share * t->share;
     t->share = fmax(t->share, least_share);

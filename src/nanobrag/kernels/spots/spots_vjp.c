@@ -1,12 +1,12 @@
 /*
- * spots_vjp.c - see spots_vjp.h. The cotangents of each pair of source and orientation
- * come from its spots, visited strip by strip with the cotangent of the Bragg sum of every
- * pixel; all others come from the pixels, tile by tile.
+ * spots_vjp.c - see spots_vjp.h. The cotangents of each pair of source and orientation come
+ * from its spots, visited strip by strip with the cotangent of the Bragg sum of every
+ * pixel. All other cotangents come from the pixels, tile by tile.
  *
  * The cotangents of a linear objective do not depend on the photons, so they are known
- * before the first spot is splatted, and one visit adds cotangents and computes the sums,
- * which the tiles need. Any other objective needs an image first, which decides on the
- * radius of the spots; then the tiles, and the spots again.
+ * before the first spot is splatted. One visit of the spots then adds cotangents and
+ * computes the sums that the tiles need. Any other objective needs an image first, which
+ * also decides the radius of the spots; then come the tiles, and the spots again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,14 +22,14 @@
 #include "kernels/spots/row_strips.h"
 #include "physics/pixel.h"
 
-/* share of the progress that the first image takes, where one is needed */
+/* share of the progress that the image takes if it must come first */
 static const double image_share = 0.4;
 
 /* One call of spots_vjp(). */
 struct run {
     struct progress *progress;
     const struct kernel_set *kernels;
-    struct job job; /* its photons are the Bragg sums */
+    struct job job; /* job.photons holds the Bragg sums */
     const struct objective *objective;
     struct adjoint_work *adjoint;
     struct spots_work *work;
@@ -38,21 +38,21 @@ struct run {
         largest_weight; /* constant factor of the Bragg sums; largest cotangent of a sum */
 };
 
-/* All samples of a pixel need to have the same factor. Otherwise every factor has slopes of
- * its own, which only the adjoint of the lanes supports. The same holds for an F that is
- * interpolated at every sample, and for an amorphous material that is evaluated there. */
+/* All samples of a pixel must have the same factors. Otherwise each factor has slopes of
+ * its own, which only the adjoint by lanes supports. The same holds if F is interpolated or
+ * the amorphous material is evaluated at every sample. */
 int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    if (f->continuous) return 1; /* the nodes of continuous crystals have these factors */
+    if (f->continuous) return 1; /* nodes of its spots have slopes of these factors */
     return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
            && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
 
 static int grow_weight(struct spots_work *work, const struct job *job)
 {
-    const size_t n = window_packed(job->window) + 1; /* also where nothing is rendered */
+    const size_t n = window_packed(job->window) + 1; /* not 0 even for an empty window */
 
     if (n <= work->pixels) return 1;
     free(work->weight);
@@ -64,7 +64,7 @@ static int grow_weight(struct spots_work *work, const struct job *job)
 
 /* ---- tiles ---- */
 
-/* Called with the job of the tile's panel. */
+/* One step on a tile. `job` is the job of the tile's panel. */
 typedef void tile_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk);
 
@@ -79,7 +79,7 @@ static void each_tile(const struct run *run, tile_step *step)
     for (int chunk = 0; chunk < chunks; chunk++) {
         STANDARD_FLOATS;
         const int end = (int)((int64_t)count * (chunk + 1) / chunks);
-        int at = 0; /* the panel */
+        int at = 0; /* panel of the previous tile */
 
         for (int t = (int)((int64_t)count * chunk / chunks); t < end; t++) {
             const struct tile tile = grid_tile(&run->job, t);
@@ -100,7 +100,7 @@ static void each_tile(const struct run *run, tile_step *step)
     (void)threads; /* unused without OpenMP */
 }
 
-/* Returns 0 when no spot reaches a tile; its sums are 0 then, and not stored. */
+/* Returns 0 if no spot reaches a tile. Its sums are 0 then, and they are not stored. */
 static int has_spots(const struct run *run, const struct tile *tile)
 {
     return !run->job.frame->continuous || run->work->continuous->lit[tile->number];
@@ -112,18 +112,18 @@ static const struct adjoint_kernels *adjoint_kernels_of(const struct run *run)
                                : run->kernels->adjoint_precise;
 }
 
-/* Returns a job, of the image or of a panel, whose image is the cotangents of the Bragg
- * sums. */
+/* Returns a copy of a job, of the image or of a panel, whose photons are the cotangents of
+ * the Bragg sums. */
 static struct job weights_of(const struct run *run, const struct job *job)
 {
     struct job weights = *job;
 
-    weights.shown = NULL; /* pixels in the margin of a point spread count, too */
+    weights.shown = NULL; /* pixels in the margin of a point spread have cotangents, too */
     weights.photons = run->work->weight;
     return weights;
 }
 
-/* Keeps the cotangents of the Bragg sums of a tile. */
+/* Stores the cotangents of the Bragg sums of a tile. */
 static void keep_weights(const struct run *run, const struct job *job,
                          const struct tile *tile, int chunk, const double *weight)
 {
@@ -147,7 +147,8 @@ static void weigh_step(const struct run *run, const struct job *job,
     keep_weights(run, job, tile, chunk, weight);
 }
 
-/* Computes the photons of a tile from its Bragg sums, where its weights will be. */
+/* Computes the photons of a tile from its Bragg sums. They are stored where the cotangents
+ * of the sums will be. */
 static void finish_step(const struct run *run, const struct job *job,
                         const struct tile *tile, int chunk)
 {
@@ -162,15 +163,15 @@ static void finish_step(const struct run *run, const struct job *job,
     grid_put(&weights, tile, photons);
 }
 
-/* Returns 1 when a tile is known to be dark before its sums are read. */
+/* Returns 1 if a tile is known to have no photons before its sums are read. */
 static int is_dark(const struct run *run, const struct job *job, const struct tile *tile)
 {
     return job->frame->amorphous_scale == 0 && !has_spots(run, tile);
 }
 
-/* Adds the cotangents of a tile that do not come from its samples; where the objective is
- * not linear, the cotangents of its Bragg sums are kept. A dark tile has no cotangents, but
- * its photons contribute to the value. */
+/* Adds the cotangents of a tile that do not come from its samples. If the objective is not
+ * linear, the cotangents of the tile's Bragg sums are stored. A dark tile has no
+ * cotangents, but its pixels contribute to the value of the objective. */
 static void close_step(const struct run *run, const struct job *job,
                        const struct tile *tile, int chunk)
 {
@@ -216,7 +217,7 @@ static void add_pair_cotangents(const struct splat_layer *splat_layer,
     source->weight += scale * at->weight * s->f2;
     for (int r = 0; r < 3; r++) {
         const double *a = pair->axes + (size_t)3 * (size_t)r;
-        double q[3] = {0}; /* sum of slopes times the scattering vector */
+        double q[3] = {0}; /* sum over samples of slope times scattering vector */
 
         for (int c = 0; c < 3; c++) {
             const double *star = pair->stars + (size_t)3 * (size_t)c;
@@ -234,7 +235,7 @@ static void add_pair_cotangents(const struct splat_layer *splat_layer,
         phys_displacement_vjp(weight * unit * unit * s->square);
 }
 
-/* Adds the cotangents of one pair on a strip. */
+/* Adds the cotangents of one pair from its spots in a strip. */
 static void pair_vjp(const void *user, int chunk, const struct splat_layer *splat_layer,
                      const struct pair *pair, const struct reflections *list, int *hits)
 {
@@ -292,7 +293,8 @@ static double largest_weight(const struct adjoint_work *adjoint)
     return most > 0 ? most : 1;
 }
 
-/* Visits the spots of a continuous crystal, which need no radius first. */
+/* Visits the spots of a continuous crystal. They have no radius that an image must
+ * decide. */
 static nb_status visit_continuous(struct run *run)
 {
     if (run->objective->linear)
@@ -302,7 +304,7 @@ static nb_status visit_continuous(struct run *run)
                            run->work->weight, run->work->continuous);
 }
 
-/* Computes the Bragg sums, where they come before their cotangents. */
+/* Computes the Bragg sums for an objective that needs them before their cotangents. */
 static nb_status splat_spots_first(const struct run *run)
 {
     if (run->job.frame->continuous)
@@ -322,7 +324,7 @@ static int again(struct run *run)
                           &run->attempt);
 }
 
-/* Visits the spots with the cotangents of the sums. */
+/* Visits the spots with the cotangents of the Bragg sums. */
 static nb_status visit_spots(struct run *run)
 {
     const double begin = run->objective->linear ? 0 : image_share;
@@ -344,7 +346,8 @@ static nb_status visit_spots(struct run *run)
     return strips_run(run->progress, &strips);
 }
 
-/* A linear objective: its cotangents, the spots with their sums, and the tiles. */
+/* Handles a linear objective: the cotangents of the sums, then the spots with their sums,
+ * then the tiles. */
 static nb_status linear_steps(struct run *run)
 {
     const struct job weights = weights_of(run, &run->job);
@@ -359,7 +362,8 @@ static nb_status linear_steps(struct run *run)
     return NB_OK;
 }
 
-/* Any other objective: the image, the tiles with their cotangents, and the spots again. */
+/* Handles any other objective: the image, then the tiles with the cotangents of their sums,
+ * then the spots again. */
 static nb_status image_first_steps(struct run *run)
 {
     const struct job weights = weights_of(run, &run->job);

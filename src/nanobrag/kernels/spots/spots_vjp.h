@@ -9,13 +9,13 @@
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/spots/spots.h"
 
-/* Returns 1 if spots_vjp() visits the spots of a job, and so uses its photons. */
+/* Returns 1 if spots_vjp() visits the spots of a job, and so overwrites job->photons. */
 int spots_vjp_splats(const struct job *job);
 
-/* Computes the same as adjoint_run() from the spots of spots_forward(): the contributions
- * that are dropped from the image are dropped from its adjoint too. It calls adjoint_run()
- * where samples have factors of their own or F is interpolated; else the job's photons are
- * packed, and a workspace for the Bragg sums. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Computes the same as adjoint_run(), but from the spots of spots_forward(): contributions
+ * that the image drops are dropped from its adjoint too. If samples have factors of their
+ * own or F is interpolated, it calls adjoint_run(). Otherwise the job's photons are packed
+ * and serve as workspace for the Bragg sums. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                     const struct job *job, const struct objective *objective,
                     struct adjoint_work *adjoint, struct spots_work *work);

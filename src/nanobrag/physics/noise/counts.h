@@ -1,6 +1,6 @@
 /*
- * counts.h - the conversion of a pixel's photons to a count, and sums over
- * pixels that do not depend on the order, because whole numbers are added as integers.
+ * counts.h - the conversion of a pixel's photons to a count, and sums over pixels. These
+ * sums do not depend on the order, because whole numbers are added as integers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,8 +9,8 @@
 
 #include "physics/phys.h"
 
-/* The sum of the photons is 2^32 high + low, exact for 2^31 pixels. Pixels of 2^63
- * photons or more are not in it; `beyond` counts them. */
+/* The sum of the photons is 2^32 high + low, exact for 2^31 pixels. A pixel of 2^63 photons
+ * or more is not in the sum; `beyond` counts such pixels, `overloads` the clipped ones. */
 struct phys_tally {
     unsigned long long low, high, beyond, overloads;
 };
@@ -34,11 +34,11 @@ PHYS_FN void phys_tally_join(struct phys_tally *tally, const struct phys_tally *
     tally->overloads += other->overloads;
 }
 
-/* The largest counts of 16 bits without a sign, and of 32 bits with one. */
+/* The largest counts: of 16 bits without a sign, and of 32 bits with a sign. */
 enum { PHYS_COUNT16 = 65535, PHYS_COUNT32 = 2147483647 };
 
-/* Returns the integer part of v, at most `most`, and counts an overload if v is larger; NaN
- * and negative values become 0. */
+/* Returns the integer part of v, but 0 for NaN and negative v. If v is larger than `most`,
+ * it returns `most` and counts an overload. */
 PHYS_FN int phys_clamped(double v, int most, struct phys_tally *tally)
 {
     const int over = v > most;
@@ -47,8 +47,8 @@ PHYS_FN int phys_clamped(double v, int most, struct phys_tally *tally)
     return v > 0 ? over ? most : (int)v : 0;
 }
 
-/* Returns a count of 16 bits: the integer part of a value that was rounded to a float, as
- * nanoBragg does. */
+/* Returns photons scale + offset as a count of 16 bits, rounded as nanoBragg does: 1/2 is
+ * added, the sum is rounded to a float, and its fraction is cut off. */
 PHYS_FN int phys_rounded(float photons, double scale, double offset,
                          struct phys_tally *tally)
 {
@@ -59,7 +59,8 @@ PHYS_FN int phys_rounded(float photons, double scale, double offset,
     return positive < 65535 ? (int)positive : 65535;
 }
 
-/* Returns a count of 32 bits, rounded in double: a float would lose units above 2^24. */
+/* Returns photons scale + offset as a count of 32 bits, rounded in double, because a float
+ * would lose units above 2^24. */
 PHYS_FN int phys_rounded32(double photons, double scale, double offset,
                            struct phys_tally *tally)
 {

@@ -1,7 +1,7 @@
 /*
- * poisson.h - Poisson numbers from a counter: pixel, image and seed select a stream of
- * uniforms, so that no draw depends on another. Compiled without contraction, a draw has
- * the same bits on a CPU and on a GPU.
+ * poisson.h - Poisson numbers from a counter. Seed, image and pixel select a stream of
+ * uniforms, so that no draw depends on another. If the compiler fuses no products and sums,
+ * a draw has the same bits on a CPU and on a GPU.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 #include "philox.h"
 #include "precise.h"
 
-#define PHYS_LARGEST_INVERTED 30.0 /* below: inversion */
-#define PHYS_LARGEST_REJECTED 1e9 /* above: a rounded normal */
+#define PHYS_LARGEST_INVERTED 30.0 /* smaller means use inversion */
+#define PHYS_LARGEST_REJECTED 1e9 /* larger means use a rounded normal number */
 #define PHYS_LARGEST_DOUBLE   0x1.fffffffffffffp+1023
 
 /* The stream of uniforms of one pixel of one image. */
@@ -21,12 +21,13 @@ struct phys_stream {
     unsigned image;
 };
 
+/* Two uniforms, both strictly between 0 and 1. */
 struct phys_pair {
     double u, v;
 };
 
-/* Returns (k + 1/2)/2^53, k being 53 random bits: strictly between 0 and 1. From 1/2 up
- * the sum rounds to the middle of a cell twice as wide, which for the last k would be 1. */
+/* Returns (k + 1/2)/2^53 for 53 random bits k, strictly between 0 and 1. From 1/2 up double
+ * rounds k + 1/2 to an even number, for the last k to 2^53; the result would then be 1. */
 PHYS_FN double phys_uniform(unsigned high, unsigned low)
 {
     const unsigned long long k = ((unsigned long long)high << 32 | low) >> 11;
@@ -35,7 +36,7 @@ PHYS_FN double phys_uniform(unsigned high, unsigned low)
     return u < 1 ? u : 1 - 0x1p-53;
 }
 
-/* Returns the two uniforms of one draw of a pixel. */
+/* Returns the two uniforms of draw `number` of a stream. */
 PHYS_FN struct phys_pair phys_draw(struct phys_stream stream, unsigned number)
 {
     struct philox_block block;
@@ -51,13 +52,14 @@ PHYS_FN struct phys_pair phys_draw(struct phys_stream stream, unsigned number)
     return pair;
 }
 
-/* Returns the smallest k whose cumulative probability reaches u. Rounding can leave the
- * sum below a u near 1: beyond the mean, a term that adds nothing ends the search. */
+/* Returns the smallest k whose cumulative Poisson probability reaches u. Rounding can leave
+ * the sum below a u near 1. So beyond the mean the search ends at a term that adds
+ * nothing. */
 PHYS_FN double phys_inverted(double mean, double u)
 {
     double k = 0, term, sum, next;
 
-    /* a lower bound of e^-mean, which saves computing it */
+    /* a lower bound of e^-mean decides most small means without the exponential */
     if (mean < 1 && u < 1 - mean * (1 - mean * (0.5 - mean * (1.0 / 6))) - 1e-15) return 0;
     term = sum = phys_precise_exp(-mean);
     while (u > sum && k < mean) {
@@ -75,8 +77,8 @@ PHYS_FN double phys_inverted(double mean, double u)
     return k;
 }
 
-/* Returns ln k! - (ln sqrt(2 pi k) + k ln k - k) for k >= 10 by Stirling's series. The
- * first omitted term bounds the error: 691/360360/k^11 <= 2e-14. */
+/* Returns ln k! - (ln sqrt(2 pi k) + k ln k - k), k >= 10, by Stirling's series. The first
+ * omitted term bounds the error: 691/360360/k^11 <= 2e-14. */
 PHYS_FN double phys_stirling_rest(double k)
 {
     const double r = 1 / (k * k);
@@ -87,14 +89,14 @@ PHYS_FN double phys_stirling_rest(double k)
 }
 
 /* Returns k ln(k/mean) + mean - k without cancellation near k = mean, by ln(k/mean) = 2
- * artanh(w), w = (k - mean)/(k + mean) (Loader, 2000). */
+ * artanh(w), w = (k - mean)/(k + mean) (C. Loader, 2000). */
 PHYS_FN double phys_deviance(double k, double mean)
 {
     const double d = k - mean, w = d / (k + mean), u = w * w, v = u * u;
     double even = 1.0 / 15, odd = 1.0 / 17;
 
     if (fabs(w) > 0.1) return k * phys_precise_log(k / mean) - d;
-    /* w^2 <= 0.01: the error of eight terms is 1e-16 of the sum */
+    /* here w^2 <= 0.01, and the series of eight terms errs by 1e-16 of its sum */
     even = even * v + 1.0 / 11;
     odd = odd * v + 1.0 / 13;
     even = even * v + 1.0 / 7;
@@ -104,8 +106,8 @@ PHYS_FN double phys_deviance(double k, double mean)
     return d * w + 2 * k * w * u * (even + u * odd);
 }
 
-/* Returns ln(mean^k exp(-mean)/k!). Its terms are of the size of the result, so the error
- * is a few roundings of it plus the error of Stirling's series: below 1e-13 max(1,
+/* Returns ln(mean^k exp(-mean)/k!). The terms are as large as the result, so the error is a
+ * few roundings of the result plus the error of Stirling's series: below 1e-13 max(1,
  * |result|). (The plain sum k ln mean - mean - ln k! would lose 4e-6 at a mean of 1e9.) */
 PHYS_FN double phys_log_probability(double k, double mean)
 {
@@ -120,8 +122,8 @@ PHYS_FN double phys_log_probability(double k, double mean)
 }
 
 /* Returns a Poisson number by the algorithm PTRS of Hoermann, Insurance: Mathematics and
- * Economics 12 (1993) 39: transformed rejection with squeeze, which needs 1.1 to 1.2
- * pairs of uniforms per number. */
+ * Economics 12 (1993) 39: transformed rejection with squeeze. It takes 1.1 to 1.2 pairs of
+ * uniforms for a number. */
 PHYS_FN double phys_rejected(struct phys_stream stream, double mean)
 {
     const double b = 0.931 + 2.53 * sqrt(mean);
@@ -154,7 +156,7 @@ PHYS_FN double phys_poisson(struct phys_stream stream, double mean)
         return phys_rejected(stream, mean);
     pair = phys_draw(stream, 0);
     if (mean < PHYS_LARGEST_INVERTED) return phys_inverted(mean, pair.u);
-    /* Box and Muller; the neglected skewness is 1/sqrt(mean) < 4e-5 */
+    /* a normal number of Box and Muller; it lacks the skewness 1/sqrt(mean) < 4e-5 */
     return floor(
         mean
         + sqrt(mean) * (sqrt(-2 * phys_precise_log(pair.u)) * phys_precise_cos_turn(pair.v))

@@ -1,10 +1,10 @@
 /*
- * precise.h - exp, log and cos in double for results that must have the same bits
- * everywhere. They use only sums, products, one quotient and bits of integers, which
- * every compiler that does not contract rounds alike, on a CPU or a GPU. The errors are
- * at most 1.5 units in the last place (the case `precise` of
+ * precise.h - exp, log and cos in double for results that must have the same bits on every
+ * CPU and GPU. They use only sums, products, one quotient and integer operations on bits.
+ * All compilers round these alike if they do not fuse products and sums. The errors are at
+ * most 1.5 units in the last place (the case `precise` of
  * tests/physics/test_noise_draws.c). The coefficients are near-minimax fits, each of the
- * degree whose error is below the rounding of the evaluation.
+ * lowest degree whose error is below the rounding of the evaluation.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,7 +42,7 @@ PHYS_FN double phys_precise_exp(double x)
     const double n = shifted - 6755399441055744.0;
     const double high = x - n * PHYS_LN2_HIGH, low = n * PHYS_LN2_LOW;
     const double t = high - low, u = t * t, v = u * u, w = v * v;
-    /* (e^t - 1 - t)/t^2, |t| <= ln(2)/2; error of the fit 1.4e-18 */
+    /* p is (e^t - 1 - t)/t^2, |t| <= ln(2)/2; error of the fit 1.4e-18 */
     const double p0 = 0.5 + t * 0.1666666666666667;
     const double p2 = 4.166666666666667e-2 + t * 8.333333333326136e-3;
     const double p4 = 1.3888888888883748e-3 + t * 1.9841269874820627e-4;
@@ -62,7 +62,8 @@ PHYS_FN double phys_precise_log(double x)
     const int n = (int)((bits - root + (1024ULL << 52)) >> 52) - 1024;
     const double f = phys_from_bits(bits - ((unsigned long long)n << 52)) - 1;
     const double half = 0.5 * f * f, s = f / (2 + f), u = s * s, v = u * u;
-    /* (2 artanh(s)/s - 2)/s^2, s^2 <= 0.0295; error of the fit 3e-16, times s^2 */
+    /* even + u odd is (2 artanh(s)/s - 2)/s^2 for s^2 <= 0.0295; the fit's error is 3e-16,
+     * and the result multiplies it by s^3 */
     double even = 0.14616585424888623, odd = 0.15331710618210773;
 
     even = even * v + 0.18182889455674947;
@@ -75,14 +76,14 @@ PHYS_FN double phys_precise_log(double x)
            + (f + ((s * (half + u * (even + u * odd)) + n * PHYS_LN2_LOW) - half));
 }
 
-/* Returns cos(2 pi v); v is a multiple of 2^-54, 0 <= v <= 1. It is computed as sin(pi
- * t), |t| <= 1/2, where t is exact, and for |t| > 5/16, where this form loses digits, as 1
- * - 2 sin^2(pi (1/2 - |t|)/2). */
+/* Returns cos(2 pi v); v is a multiple of 2^-54, 0 <= v <= 1. It is sin(pi t) with t = 2 |v
+ * - 1/2| - 1/2, which is exact. For |t| > 5/16 this form loses digits, and the result is
+ * +-(1 - 2 sin^2(pi (1/2 - |t|)/2)) with the sign of t. */
 PHYS_FN double phys_precise_cos_turn(double v)
 {
     const double t = 2 * fabs(v - 0.5) - 0.5, size = fabs(t);
     const double a = size > 0.3125 ? 0.25 - 0.5 * size : t, u = a * a;
-    /* sin(pi a)/a - 2; error of the fit 7e-19 */
+    /* s is sin(pi a)/a - 2; error of the fit 7e-19 */
     double s = 7.697826768224191e-7;
 
     s = s * u - 2.1903497074626018e-5;

@@ -1,8 +1,8 @@
 /*
- * anchor.h - Miller indices counted from the indices of a nearby point, the anchor. Their
- * whole part is separated, so that only the fraction and its change are computed in `real`.
- * This preserves digits in float; in double it affects only the last ones (docs/theory.md,
- * 13).
+ * anchor.h - Miller indices counted from the indices of a nearby point, the anchor. The
+ * whole part of the anchor's indices is kept apart, so that only the fraction and its
+ * change are computed in `real`. This preserves digits in float; in double it affects only
+ * the last ones (docs/theory.md, 13).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 
 #include "physics/scattering.h"
 
-/* The indices are whole + fraction + axes . step, where `step` leads away from the
- * anchor. */
+/* The indices of a point are whole + fraction + axes . step, where `step` leads from the
+ * anchor to the point. */
 struct phys_anchor {
     struct phys_axes axes;
     struct phys_vec3 whole, fraction;
@@ -57,8 +57,8 @@ PHYS_FN struct phys_anchor phys_anchor_at(const double *rows, const double *q, d
     return a;
 }
 
-/* Returns the indices without the whole part of the anchor. The order of the sum lets a
- * compiler contract it to three fused operations each. */
+/* Returns the indices at `step` from the anchor, less the whole part of the anchor. The
+ * order of the sum lets a compiler contract each index to three fused operations. */
 PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
                                              struct phys_vec3 step)
 {
@@ -69,9 +69,9 @@ PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
                      a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
 }
 
-/* Returns the fractional index from which float cannot tell the nearest reflection; the
- * error grows with the distance of the indices from the anchor's (`reach`, the sum over h,
- * k and l) and with several roundings. */
+/* Returns the distance of an index from the nearest lattice point from which on float
+ * cannot tell which point is nearest. `reach`, the distance of the indices from the
+ * anchor's, summed over h, k and l, measures the error of several roundings. */
 PHYS_FN real phys_anchor_halfway(real reach)
 {
     return (real)0.5 - (real)2.5e-7 * reach;

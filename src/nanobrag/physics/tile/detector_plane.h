@@ -1,6 +1,6 @@
 /*
  * detector_plane.h - the pixels that a cone of directions meets on a flat detector, in
- * double (docs/theory.md, 13). All estimates include too many pixels rather than too few.
+ * double (docs/theory.md, 13). Every estimate errs towards too many pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,8 +30,9 @@ PHYS_FN double phys_wide_dot(struct phys_wide3 a, struct phys_wide3 b)
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-/* One axis of the plane: the unit vector in the plane that is perpendicular to the other
- * axis, and the conversion of a coordinate along it to sub-pixels. */
+/* One axis of the plane. `along` is the unit vector in the plane that is perpendicular to
+ * the other axis. A place at x metres along it has the coordinate (x - start) per_metre, in
+ * sub-pixels from the outer corner. */
 struct phys_edge {
     struct phys_wide3 along;
     double start, per_metre;
@@ -40,7 +41,7 @@ struct phys_edge {
 struct phys_detector_plane {
     struct phys_edge fast, slow;
     struct phys_wide3 normal;
-    double distance; /* of the plane, m */
+    double distance; /* from the crystal to the plane, m */
 };
 
 PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double *axis,
@@ -63,8 +64,8 @@ PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double 
     return e;
 }
 
-/* Returns the unit normal of the plane of the pixels, away from the crystal. It can
- * differ from frame->normal, which a user may set. */
+/* Returns the unit normal of the plane of the pixels, pointing away from the crystal. It
+ * can differ from frame->normal, which a user may set. */
 PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
 {
     const double *f = frame->fast, *s = frame->slow, *n = frame->pix0;
@@ -98,12 +99,14 @@ struct phys_range {
     double low, high;
 };
 
-/* Takes the cone of directions that pass within `reach` of the end of v, where v points
- * towards the plane. Returns the range along one edge of the plane that the cone meets. The
- * planes through the crystal that contain the other axis and touch the cone cut the edge at
- * distance x tan(a -+ b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 -
- * s^2), s = reach/v.normal. Both cuts lie within x s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s
- * |t|) of x t. Where the cone reaches the horizon the range is unbounded. */
+/* Returns the range of sub-pixels along `edge` that a cone meets. The cone has the
+ * directions that pass within `reach` of the end of v, a vector towards the plane;
+ * per_normal is 1/(v.normal).
+ *
+ * Two planes through the crystal contain the other axis and touch the cone. They cut the
+ * edge at distance x tan(a -+ b), with tan a = t = v.edge/v.normal, tan b = s/sqrt(1 + t^2
+ * - s^2) and s = reach/v.normal. Both cuts lie within x s (1 + t^2)/(sqrt(1 + t^2 - s^2) -
+ * s |t|) of x t. If the cone reaches the horizon, the range is unbounded. */
 PHYS_FN struct phys_range phys_detector_plane_range(const struct phys_detector_plane *plane,
                                                     const struct phys_edge *edge,
                                                     struct phys_wide3 v, double per_normal,

@@ -1,15 +1,13 @@
 /*
  * patch.h - a patch: a small piece of the detector whose places are counted from its
- * middle. The middle is in double, and steps away from it are in `real` without loss of
- * digits (docs/theory.md, 13).
+ * middle. The middle is held in double, so that steps away from it lose no digits in `real`
+ * (docs/theory.md, 13).
  *
- * With p the middle, r its distance, d = p/r, and a step s r along the surface, the
- * direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d). It differs from d
- * by s/w + d (1/w - 1), where 1/w - 1 = -u/(w (1 + w)) contains no difference of nearly
- * equal numbers. On a patch so small that |u| <= 1/64 a few terms of the binomial series
- * replace the root and the quotient, which cost more than all the rest.
- *
- * SPDX-License-Identifier: MIT
+ * Let p be the middle, r its distance from the crystal, d = p/r, and s r a step along the
+ * surface. The direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d). It
+ * differs from d by s/w + d (1/w - 1), where 1/w - 1 = -u/(w (1 + w)) has no difference of
+ * nearly equal numbers. If |u| <= 1/64 all over the patch, a few terms of the binomial
+ * series replace the root and the quotient, which cost more than everything else.
  */
 #ifndef NB_PHYSICS_TILE_PATCH_H
 #define NB_PHYSICS_TILE_PATCH_H
@@ -18,13 +16,13 @@
 #include "physics/tile/anchor.h"
 
 struct phys_patch {
-    double direction[3], distance; /* of the middle: unit vector, and m */
-    struct phys_vec3 d; /* direction of the middle in `real` */
-    struct phys_vec3 fast, slow; /* steps of one sub-pixel, divided by the distance */
+    double direction[3], distance; /* middle of the patch: unit vector, and distance in m */
+    struct phys_vec3 d; /* `direction` in `real` */
+    struct phys_vec3 fast, slow; /* steps of one sub-pixel, divided by `distance` */
 };
 
-/* Returns 1 when the series is accurate up to `fast` and `slow` sub-pixels from the
- * middle along the two axes. */
+/* Returns 1 if phys_root_series() is accurate in all places of the patch up to `fast` and
+ * `slow` sub-pixels from its middle along the two axes. */
 PHYS_FN int phys_patch_is_small(const struct phys_patch *patch, real fast, real slow)
 {
     const real along = fast * fabs(phys_dot(patch->d, patch->fast))
@@ -59,9 +57,9 @@ PHYS_FN double phys_layer_depth(const struct phys_frame *frame, int layer)
     return frame->layer_offset + layer * frame->layer_step;
 }
 
-/* Returns the patch around a place of the flat detector. `fast` and `slow` are its
- * offset from the outer corner in sub-pixels; `depth` is below the front of the sensor,
- * m. */
+/* Returns the patch around a place of the flat detector. `fast` and `slow` are offsets of
+ * the place from the outer corner, in sub-pixels; `depth` is its depth below the front of
+ * the sensor, m. */
 PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double fast,
                                         double slow, double depth)
 {
@@ -88,14 +86,14 @@ PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double f
     return p;
 }
 
-/* A place of the patch. */
+/* A place of a patch, relative to the middle. */
 struct phys_place {
-    struct phys_vec3 step; /* its direction minus the direction of the middle */
-    real ratio, per_ratio; /* its distance over the middle's distance; the inverse */
+    struct phys_vec3 step; /* direction of the place minus direction of the middle */
+    real ratio, per_ratio; /* distance of the place over the middle's; its inverse */
 };
 
-/* Returns the place at an offset from the middle in sub-pixels; `small` is
- * phys_patch_is_small(). */
+/* Returns the place at an offset from the middle of the patch, in sub-pixels; `small` is
+ * the result of phys_patch_is_small(). */
 PHYS_FN struct phys_place phys_patch_place(int small, const struct phys_patch *patch,
                                            real fast, real slow)
 {
@@ -119,7 +117,8 @@ PHYS_FN struct phys_place phys_patch_place(int small, const struct phys_patch *p
     return place;
 }
 
-/* Returns the place as a point seen from the crystal, on a flat or curved surface. */
+/* Returns the direction and distance of a place of the patch, on a flat or curved surface;
+ * `step` and `ratio` are from phys_patch_place(). */
 PHYS_FN struct phys_point phys_patch_point(const struct phys_patch *patch,
                                            const struct phys_detector *det,
                                            struct phys_vec3 step, real ratio)
@@ -131,7 +130,7 @@ PHYS_FN struct phys_point phys_patch_point(const struct phys_patch *patch,
     return point;
 }
 
-/* Computes the scattering vector of the middle for a source, 1/A. */
+/* Computes the scattering vector q at the middle of the patch for a source, 1/A. */
 PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
                                    const struct phys_source *source, double *q)
 {
@@ -139,7 +138,8 @@ PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
         q[i] = source->inverse_wavelength * (patch->direction[i] - source->direction[i]);
 }
 
-/* Returns the anchor of an orientation at the middle for a source. */
+/* Returns the anchor of an orientation, with the axes `rows`, at the middle of the patch
+ * for a source; its steps are changes of the direction. */
 PHYS_FN struct phys_anchor phys_patch_anchor(const struct phys_patch *patch,
                                              const struct phys_source *source,
                                              const double *rows)
@@ -150,11 +150,12 @@ PHYS_FN struct phys_anchor phys_patch_anchor(const struct phys_patch *patch,
     return phys_anchor_at(rows, q, source->inverse_wavelength);
 }
 
-/* The square of the scattering vector around the middle. */
+/* The squared length of the scattering vector around the middle of a patch, for a
+ * source. */
 struct phys_square {
-    struct phys_vec3 middle;
-    real unit, at_middle; /* unit of a step, 1/A; square at the middle, 1/A^2 */
-    real beyond; /* excess of at_middle over 1/dmin^2; 0 without dmin */
+    struct phys_vec3 middle; /* scattering vector at the middle, 1/A */
+    real unit, at_middle; /* 1/wavelength, 1/A; square at the middle, 1/A^2 */
+    real beyond; /* at_middle less 1/dmin^2, 1/A^2; 0 without dmin */
 };
 
 PHYS_FN struct phys_square phys_patch_square(const struct phys_patch *patch,
@@ -172,7 +173,7 @@ PHYS_FN struct phys_square phys_patch_square(const struct phys_patch *patch,
     return s;
 }
 
-/* Returns the change of the square along a step. */
+/* Returns the change of the square from the middle to a place at the given step. */
 PHYS_FN real phys_square_change(const struct phys_square *s, struct phys_vec3 step)
 {
     const struct phys_vec3 dq = phys_scale(s->unit, step);

@@ -11,18 +11,18 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/turn.h"
 
-/* the first row of a member of a struct of doubles */
+/* the index of the first double of a member in a struct of doubles */
 #define ROW(type, member) (offsetof(struct type, member) / sizeof(double))
 
-/* Sums for all directions, in vectors that stay in registers; loops over lanes are unrolled
- * by gcc into sums in memory. */
+/* Sums for all directions, in vectors that stay in registers. gcc would turn loops over
+ * lanes into sums in memory. */
 typedef double four_lanes
     __attribute__((vector_size(4 * sizeof(double)), aligned(sizeof(double)), may_alias));
 struct sums {
     four_lanes low, high;
 };
 
-/* Adds `share` times a number of each direction to the sums. */
+/* Adds `share` times the numbers `of`, one for each direction, to the sums. */
 FORM_FN void add_lanes(double share, const double *of, struct sums *to)
 {
     const four_lanes *half = (const four_lanes *)(const void *)of;
@@ -31,7 +31,7 @@ FORM_FN void add_lanes(double share, const double *of, struct sums *to)
     to->high += share * half[1];
 }
 
-/* Adds `share` times the sums to a number of each direction. */
+/* Adds `share` times the sums to the numbers `to`, one for each direction. */
 FORM_FN void add_sums(double share, const struct sums *of, double *to)
 {
     four_lanes *half = (four_lanes *)(void *)to;
@@ -40,16 +40,17 @@ FORM_FN void add_sums(double share, const struct sums *of, double *to)
     half[1] += share * of->high;
 }
 
-/* The changes of the numbers behind the nodes, in lanes. */
+/* The changes of the numbers behind the nodes (struct nodes_change), one lane a
+ * direction. */
 enum { MOVED_NUMBERS = (int)(sizeof(struct nodes_change) / sizeof(double)) };
 struct moved {
     _Alignas(64) on_directions of[MOVED_NUMBERS];
-    int n, row[FORM_NUMBERS]; /* the numbers of the form that change */
+    int n, row[FORM_NUMBERS]; /* indices of the n numbers of the form that change */
 };
 
 #define MOVED(member) ROW(nodes_change, member)
 
-/* Changes of log I, or of a number it is made from, in the steps of all nodes. */
+/* Changes of log I, or of a number from which it is computed, in the steps of all nodes. */
 typedef on_directions lanes_of_steps[NODE_STEPS][NODES];
 
 FORM_FN struct form_vector lane_vector(on_directions *of, int lane)
@@ -59,8 +60,8 @@ FORM_FN struct form_vector lane_vector(on_directions *of, int lane)
     return v;
 }
 
-/* Computes the changes of the form along the directions of all lanes. Members are moved by
- * short loops, which a compiler unrolls. */
+/* Computes the changes of the form along the directions of all lanes. Members are copied by
+ * short loops, which compilers unroll. */
 static void forms_of_lanes(const struct form_known *known, on_directions *restrict dot,
                            on_directions *restrict out)
 {
@@ -101,7 +102,8 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
     }
 }
 
-/* Puts the changes behind the nodes along directions from `first` on into lanes. */
+/* Copies the changes of the numbers behind the nodes, along the directions from `first` on,
+ * to lanes. */
 static void lay_lanes(const struct change_along *along, int first, struct moved *out)
 {
     _Alignas(64) on_directions in[FORM_OF_NUMBERS];
@@ -126,7 +128,7 @@ static void lay_lanes(const struct change_along *along, int first, struct moved 
     }
 }
 
-/* Writes the changes of the place k (d - s) of a node. */
+/* Writes the changes of k (d - s), the place of node i before it is turned. */
 static void move_place(const struct spot_nodes *n, const struct node_values *v, int seen,
                        int i, struct moved *by, on_directions *restrict out)
 {
@@ -156,8 +158,8 @@ static void move_place(const struct spot_nodes *n, const struct node_values *v, 
     }
 }
 
-/* Writes the changes of the turned place of a node in step j, given the changes of the
- * place. */
+/* Writes the changes of the turned place of node i in step j, given `moved`, the changes of
+ * the place before it is turned. */
 static void turn_place(const struct spot_nodes *n, const struct node_values *v, int j,
                        int i, struct moved *by, on_directions *restrict moved,
                        on_directions *restrict out)
@@ -190,14 +192,15 @@ static void turn_place(const struct spot_nodes *n, const struct node_values *v, 
     }
 }
 
-/* Adds the changes of the log I of form (j, m) of each node, times its share. */
+/* Adds the changes of log I of form (j, m), step j and energy m, at each node, times the
+ * node's share. */
 static void change_form(const struct spot_nodes *n, const struct node_values *v, int j,
                         int m, const double *share, struct moved *by,
                         on_directions (*moved)[3], on_directions *step)
 {
     const double(*slope)[NODES] = v->slope[v->lines * j + m];
 
-    /* four nodes at once share their loads */
+    /* four nodes at a time have common loads */
     for (int i = 0; i < NODES; i += 4) {
         struct sums p = {{0}, {0}}, q = p, r = p, s = p;
 
@@ -229,8 +232,8 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
     }
 }
 
-/* Adds the changes of the log I of each step at one point of the star, or without one,
- * times the share that the point has in each node. */
+/* Adds the changes of log I in each step at one point of the star, or without a star, times
+ * the share that the point has at each node. */
 static void change_point(const struct spot_nodes *n, const struct node_values *v,
                          on_nodes *share, struct moved *by, lanes_of_steps step)
 {
@@ -253,7 +256,7 @@ static void change_point(const struct spot_nodes *n, const struct node_values *v
     }
 }
 
-/* Adds the changes of the log I of each step by the prior of a star. */
+/* Adds the changes of log I in each step by the prior of a star. */
 static void change_prior(const struct spot_nodes *n, const struct node_values *v,
                          struct moved *by, lanes_of_steps step)
 {

@@ -1,5 +1,5 @@
 /*
- * changes.h - changes of a spot along several directions at a time, which are the lanes.
+ * changes.h - changes of a spot along several directions at a time, one SIMD lane each.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,24 +14,23 @@ enum { DIRECTION_LANES = 8, DIRECTION_BATCHES = 6 };
 /* One number for each direction. */
 typedef double on_directions[DIRECTION_LANES];
 
-/* Up to DIRECTION_LANES x DIRECTION_BATCHES directions. `moved` are the changes of the
- * numbers behind the nodes, `made` the changes of the numbers that the form is made from.
- * Without `made`, moved[].form is the change of the form.
- */
+/* The changes along n <= DIRECTION_LANES x DIRECTION_BATCHES directions: `moved` of the
+ * numbers behind the nodes, `made` of the numbers from which the form is made. If `made` is
+ * NULL, moved[].form is the change of the form. */
 struct change_along {
     int n;
     const struct nodes_change *moved;
     const struct form_of *made; /* or NULL */
-    const struct form_known *known; /* numbers of the form; needed with `made` */
+    const struct form_known *known; /* of the form; needed with `made` */
 };
 
 struct change_kernels {
-    /* Writes the changes out[batch][o][i] of the outputs of all nodes, 0 in lanes past the
-     * last; `values` has the slopes. */
+    /* Writes out[batch][o][i], the changes of output o of node i; lanes past the last
+     * direction become 0. `values` must hold the slopes. */
     void (*outputs)(const struct node_kernels *kernels, const struct spot_nodes *nodes,
                     const struct node_values *values, const struct change_along *along,
                     on_directions (*out)[NODE_OUTPUTS][NODES]);
-    /* Does the work of pattern_fit() for the changes output[o][i] of all lanes. */
+    /* Does what pattern_fit() does, for the changes output[o][i] of all lanes. */
     void (*fit)(const struct pattern *pattern, int outputs, on_directions (*output)[NODES],
                 on_directions *coefficient);
 };

@@ -2,15 +2,15 @@
  * form.h - the intensity of one reflection of a crystal of gaussian blocks whose rotations
  * are normally distributed, in closed form (docs/theory.md, 16).
  *
- * A block scatters exp(-g K g/2) at a distance g from its lattice point q0, and blocks are
+ * A block scatters exp(-g K g/2) at a distance g from its lattice point q0. Blocks are
  * rotated by vectors t of covariance S. At a scattering vector p the mean over t is
  *
  *     I(p) = < exp(-g K g/2) >,   g = R(t)^T p - q0.
  *
- * Laplace's method computes the mean about the t that is most likely where g is linear in
- * t. It uses the Hessian at the reflection; the change of the Hessian enters to second
- * order. The error is below 1e-4 of the peak for isotropic spreads to 1 degree, blocks of
- * 300 A and more, and d to 30 A.
+ * Laplace's method computes the mean. It is taken about the t that is most likely if g is
+ * linear in t, with the Hessian at the reflection; the change of the Hessian enters to
+ * second order. The error is below 1e-4 of the peak for isotropic spreads to 1 degree,
+ * blocks of 300 A and more, and d to 30 A.
  *
  * A symmetric matrix has six numbers: xx yy zz xy xz yz.
  *
@@ -21,12 +21,13 @@
 
 #include <math.h>
 
-/* The numbers that all places of a reflection share. Every member is a double that can
- * change. X is the matrix of the cross product with q0: X t = q0 x t. */
+/* The numbers that all places of a reflection have in common. Every member is a double that
+ * can change. X is the matrix of the cross product with q0: X t = q0 x t. */
 struct form {
-    double norm; /* log I at the reflection, less the terms that form_at() adds there */
+    double norm; /* log I at the reflection, less what form_at() adds there */
     double q, n[3]; /* length and direction of q0, 1/A; n is 0 for the reflection 000 */
-    double ci[6]; /* inverse of C = Cb + X S X^T, Cb = K^-1: the spot's covariance */
+    double
+        ci[6]; /* inverse of C, the covariance of the spot: C = K^-1 + widths + X S X^T */
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
@@ -36,7 +37,7 @@ struct form {
 
 enum {
     FORM_NUMBERS = (int)(sizeof(struct form) / sizeof(double)),
-    FORM_SLOPES = FORM_NUMBERS + 3 /* slopes by the numbers, and by the place */
+    FORM_SLOPES = FORM_NUMBERS + 3 /* slopes by the place, and by the numbers */
 };
 
 #define FORM_FN static inline __attribute__((always_inline, unused))
@@ -80,7 +81,7 @@ FORM_FN struct form_vector form_scale(double s, struct form_vector a)
     return v;
 }
 
-/* Returns m a for a symmetric matrix. */
+/* Returns m a for a symmetric matrix m. */
 FORM_FN struct form_vector form_times(const double *m, struct form_vector a)
 {
     const struct form_vector v = {m[0] * a.x + m[3] * a.y + m[4] * a.z,
@@ -99,8 +100,8 @@ FORM_FN void form_symmetric(double s, struct form_vector a, struct form_vector b
     m[5] = 0.5 * s * (a.y * b.z + a.z * b.y);
 }
 
-/* Writes mix(a, b), the bilinear map of symmetric matrices with mix(a, a) = 2 adj(a); it
- * gives [p]^T K [p] = mix(K, p p^T). */
+/* Writes mix(a, b), the bilinear map of symmetric matrices with mix(a, a) = 2 adj(a). With
+ * [p] the matrix of the cross product with p, [p]^T K [p] = mix(K, p p^T). */
 FORM_FN void form_mix(const double *a, const double *b, double *m)
 {
     m[0] = a[1] * b[2] + a[2] * b[1] - 2 * a[5] * b[5];
@@ -125,8 +126,8 @@ FORM_FN void form_product(const double *a, const double *b, double *m)
     m[8] = a[4] * b[4] + a[5] * b[5] + a[2] * b[2];
 }
 
-/* Write a m and m a. Here a is symmetric, m is a product that begins or ends with a, and
- * the result is symmetric, too. */
+/* form_before() writes a m, form_after() m a. Here a is symmetric, and m is a product that
+ * begins or ends with a, so that the result is symmetric, too. */
 FORM_FN void form_before(const double *a, const double *m, double *to)
 {
     to[0] = a[0] * m[0] + a[3] * m[3] + a[4] * m[6];
@@ -147,12 +148,12 @@ FORM_FN void form_after(const double *a, const double *m, double *to)
     to[5] = m[3] * a[4] + m[4] * a[5] + m[5] * a[2];
 }
 
-/* The steps on the way to log I at the place q0 + d; its slopes need them again. */
+/* The intermediate results of log I at the place q0 + d, from which its slopes follow. */
 struct form_steps {
     struct form_vector d, perp, v, y, w, t; /* in this order of computation */
     struct form_vector c, e, g, p, u, gradient, move;
     double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, log;
-    /* p p^T - q0 q0^T; the change of the block's Hessian; that change times sig */
+    /* p p^T - q0 q0^T; the change of the block's Hessian; that change times sig: */
     double pairs[6], change[6], times[9];
 };
 
@@ -163,7 +164,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     struct form_steps s;
     double bent, prior, mixed[6], up, square;
 
-    /* the displacement v: arcs on the sphere of radius |p|, and |p| - q */
+    /* the displacement v, from arcs on the sphere of radius |p| and from |p| - q */
     s.d = d;
     s.along = form_dot(d, n);
     s.perp = form_axpy(-s.along, n, d);
@@ -175,7 +176,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     bent = s.rho2 / (s.p2 + 1e-300);
     s.arc = 1 + bent * (1. / 6 + bent * (3. / 40));
     s.v = form_axpy(s.v2, n, form_scale(s.arc, s.perp));
-    /* the mean t of the rotations, and the displacement that t leaves of d */
+    /* the mean t of the rotations, and the displacement g that it leaves of d */
     s.y = form_times(f->ci, s.v);
     s.w = form_scale(f->q, form_cross(n, s.y));
     s.t = form_times(f->s, s.w);
@@ -186,7 +187,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     s.e = form_cross(s.t, s.c);
     s.g = form_axpy(s.s2, s.e, form_axpy(-s.s1, s.c, d));
     s.p = form_axpy(1, q0, s.g);
-    /* one step of Newton's from there, and the change of the Hessian */
+    /* one step of Newton's method from t, and the change of the Hessian */
     s.u = form_times(f->k, s.g);
     s.gradient =
         form_axpy(-1, form_cross(s.p, s.u), form_axpy(0.5, form_cross(s.w, s.t), s.w));
@@ -222,7 +223,7 @@ FORM_FN void form_give(struct form_vector v, double *to)
 }
 
 /* Writes the slopes of s a M b by the six numbers of a symmetric matrix M. Each of the last
- * three numbers stands for two elements. */
+ * three numbers stands for two elements of M. */
 FORM_FN void form_outer(double s, struct form_vector a, struct form_vector b, double *to)
 {
     form_symmetric(s, a, b, to);
@@ -238,8 +239,8 @@ FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b
     for (int i = 0; i < 6; i++) to[i] += more[i];
 }
 
-/* Writes the slopes by the change h of the Hessian: -sig/2 + sig h sig/2 by h itself, and
- * -h/2 + h sig h/2 by sig. */
+/* Writes the slopes by h, the change of the Hessian, which are -sig/2 + sig h sig/2, and
+ * propagates them; and the slopes by sig, -h/2 + h sig h/2. */
 FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
                               struct form_vector *u_bar, struct form_vector *p_bar,
                               struct form_vector *g_bar, struct form_vector *q0_bar,
@@ -262,8 +263,8 @@ FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
     *q0_bar = form_scale(2, form_times(pairs_bar, s->g));
 }
 
-/* Returns the slopes at the place of these steps, backwards through form_at(): x_bar is the
- * slope by x. */
+/* Returns the slopes of log I from the results of form_at(), which it follows backwards. A
+ * name x_bar stands for the slope by x. */
 FORM_FN struct form_slopes form_back(const struct form *f, const struct form_steps *s)
 {
     const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
@@ -286,7 +287,7 @@ FORM_FN struct form_slopes form_back(const struct form *f, const struct form_ste
     form_outer(-0.5, s->t, s->t, out.by.m);
     form_add_outer(0.5, s->gradient, s->gradient, out.by.sig);
     for (int i = 0; i < 3; i++) out.by.sig[i] += s->wt * (1. / 12);
-    /* the gradient, whose slope is `move` */
+    /* back through the gradient; `move` is the slope by it */
     w_bar = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_bar));
     t_bar = form_axpy(0.5, form_cross(s->move, s->w), t_bar);
     p_bar = form_axpy(-1, form_cross(s->u, s->move), p_bar);
@@ -315,7 +316,7 @@ FORM_FN struct form_slopes form_back(const struct form *f, const struct form_ste
     q_bar += form_dot(w_bar, form_cross(n, s->y));
     n_bar = form_axpy(f->q, form_cross(s->y, w_bar), n_bar);
     form_outer(1, y_bar, s->v, out.by.ci);
-    /* the displacement */
+    /* back through the displacement v */
     v_bar = form_times(f->ci, y_bar);
     perp_bar = form_scale(s->arc, v_bar);
     arc_bar = form_dot(v_bar, s->perp);
@@ -348,8 +349,8 @@ struct form_slopes_at {
     struct form_slopes slopes;
 };
 
-/* This is a function of its own because compilers do not vectorise a loop that takes an
- * address. */
+/* Returns log I and its slopes at the place q0 + d. It is a function of its own because
+ * compilers do not vectorise a loop that takes an address. */
 FORM_FN struct form_slopes_at form_slopes_at(const struct form *f, struct form_vector d)
 {
     const struct form_steps steps = form_at(f, d);

@@ -2,8 +2,8 @@
  * form_make.c - see form_make.h. Matrices of six numbers are symmetric. X is the matrix of
  * the cross product with q0, X t = q0 x t, so that X^T = -X.
  *
- * mix(A, B) is the symmetric bilinear map with mix(A, A) = 2 adj(A); the trilinear form
- * <mix(A, B), C> has the same value for every order of A, B and C.
+ * mix(A, B) is the symmetric bilinear map with mix(A, A) = 2 adj(A). The trilinear form
+ * tr(mix(A, B) C) has the same value for every order of A, B and C.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,8 +33,9 @@ static void narrow(const matrix m, double s[6])
     s[5] = 0.5 * (m[5] + m[7]);
 }
 
-/* These convert between a cotangent by six numbers (each of the last three stands for two
- * elements) and the symmetric matrix of derivatives by single elements. */
+/* A cotangent by six numbers is the derivative by each, where each of the last three stands
+ * for two elements. widen_bar() converts it to the matrix of derivatives by single
+ * elements; add_bar() adds such a matrix to it. */
 static void widen_bar(const double s[6], matrix m)
 {
     const double half[6] = {s[0], s[1], s[2], 0.5 * s[3], 0.5 * s[4], 0.5 * s[5]};
@@ -110,13 +111,13 @@ static double quadratic(const double m[6], const double a[3])
     return form_dot(form_load(a), form_times(m, form_load(a)));
 }
 
-/* The matrices from which the members of a form follow. */
+/* The matrices from which the members of a form follow; names as in struct form. */
 struct form_matrices {
-    matrix x, s, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d */
-    double q0[3], h, along; /* q0 w q0, w = mix(sig, K); n sig n */
+    matrix x, s, ci, k, sig, w, d, b; /* d = X C^-1 X, b = 1 + S d, w = mix(sig, K) */
+    double q0[3], h, along; /* h = q0 w q0, along = n sig n */
 };
 
-/* Returns a m a for a symmetric matrix row after row. */
+/* Returns a m a for a symmetric matrix m, given row after row. */
 static double square_of(const matrix m, const double a[3])
 {
     double sum = 0;
@@ -126,7 +127,8 @@ static double square_of(const matrix m, const double a[3])
     return sum;
 }
 
-/* Finds the two factors of the fourth-order term of log I at the reflection. */
+/* Finds h and along, the two factors of the fourth-order term of log I at the
+ * reflection. */
 static void find_fourth(const struct form *form, struct form_matrices *p)
 {
     mix(p->sig, p->k, p->w);
@@ -149,11 +151,11 @@ static void parts_of(const struct form_of *of, const struct form *form,
     find_fourth(form, p);
 }
 
-/* Writes beta and m. The change of the prior along t is P = (X_t S^-1 - S^-1 X_t)/2 - X_t
- * S^-1 X_t/4 and more, X_t the matrix of the cross product with t. The change of log det is
- * tr(sig P), with P to second order, less tr(sig P sig P)/2, with P to first order. Both
- * grow without bound where S has no inverse, and their difference does not, since S^-1 sig
- * S^-1 = S^-1 + d. */
+/* Writes beta and m. The change of the prior's Hessian along t is, to second order, P =
+ * (X_t S^-1 - S^-1 X_t)/2 - X_t S^-1 X_t/4 and more, where X_t is the matrix of the cross
+ * product with t. The change of log det is tr(sig P) less tr(sig P sig P)/2, the latter
+ * with the first order of P. Both terms grow without bound if S has no inverse; their
+ * difference does not, because S^-1 sig S^-1 = S^-1 + d. */
 static void prior_along(const struct form_matrices *p, struct form *out)
 {
     const double trace = (p->b[0] + p->b[4] + p->b[8]) * (1. / 6);
@@ -201,7 +203,7 @@ void form_make(const struct form_of *of, struct form *out)
     out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * p.along * (1. / 24);
 }
 
-/* Adds to the cotangent of q0, given m, the cotangent of X. */
+/* Adds to the cotangent of q0, given m, the cotangent of X, times `scale`. */
 static void add_cross(double scale, const matrix m, double *q0)
 {
     q0[0] += scale * (m[7] - m[5]);
@@ -209,12 +211,12 @@ static void add_cross(double scale, const matrix m, double *q0)
     q0[2] += scale * (m[3] - m[1]);
 }
 
-/* The cotangents of matrices, as derivatives by single elements. */
+/* The cotangents of matrices, as derivatives by single elements of these. */
 struct parts_bar {
     matrix sig, ci, s, b, d, x;
 };
 
-/* Adds to the cotangents of b, d and sig, given the cotangents of beta and m. */
+/* Propagates the cotangents of beta and m to the cotangents of b, d and sig. */
 static void prior_adjoint(const struct form *form, const struct form *bar,
                           const struct form_matrices *p, struct parts_bar *to)
 {
@@ -243,17 +245,17 @@ static void prior_adjoint(const struct form *form, const struct form *bar,
     }
 }
 
-/* Adds to the cotangents of S, C^-1 and X, given the cotangents of b and sig. */
+/* Propagates the cotangents of b and sig to the cotangents of S, C^-1 and X. */
 static void sig_adjoint(const struct form_matrices *p, struct parts_bar *to)
 {
     matrix m, more;
 
-    /* b = 1 + S d */
+    /* back through b = 1 + S d */
     times(to->b, p->d, m);
     add(1, m, to->s);
     times(p->s, to->b, m);
     add(1, m, to->d);
-    /* sig = S + S d S */
+    /* back through sig = S + S d S */
     add(1, to->sig, to->s);
     product(to->sig, p->s, p->d, m);
     add(1, m, to->s);
@@ -261,7 +263,7 @@ static void sig_adjoint(const struct form_matrices *p, struct parts_bar *to)
     add(1, m, to->s);
     product(p->s, to->sig, p->s, m);
     add(1, m, to->d);
-    /* d = X C^-1 X */
+    /* back through d = X C^-1 X */
     product(p->x, to->d, p->x, m);
     add(1, m, to->ci);
     product(to->d, p->x, p->ci, m);
@@ -303,7 +305,7 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
     add(1, m, k_bar);
     prior_adjoint(form, bar, &p, &b);
     sig_adjoint(&p, &b);
-    /* C = Cb - X S X */
+    /* back through C = Cb - X S X */
     product(p.ci, b.ci, p.ci, c_bar);
     for (int i = 0; i < 9; i++) c_bar[i] = -c_bar[i] - 0.5 * bar->norm * p.ci[i];
     add_bar(1, c_bar, to->block);
@@ -313,7 +315,7 @@ void form_make_adjoint(const struct form_of *of, const struct form *form,
     add(1, m, b.x);
     product(p.s, p.x, c_bar, m);
     add(1, m, b.x);
-    /* K = Cb^-1, and log det Cb */
+    /* back through K = Cb^-1, and through log det Cb */
     product(p.k, k_bar, p.k, m);
     add_bar(-1, m, to->block);
     add_bar(0.5 * bar->norm, p.k, to->block);

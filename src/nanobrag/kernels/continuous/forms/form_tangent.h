@@ -1,7 +1,7 @@
 /*
- * form_tangent.h - the change of a form along a change of the numbers it is made from. It
- * is plain arithmetic of matrices of six numbers, so that a loop over changes can be
- * vectorised. With Q = q0 q0^T,
+ * form_tangent.h - the change of a form along a change of the numbers from which it is
+ * made. It is plain arithmetic of matrices of six numbers, so that a loop over changes can
+ * be vectorised. The names are, with Q = q0 q0^T,
  *
  *     C = Cb + mix(S, Q),   d = X C^-1 X = -mix(C^-1, Q),   b = 1 + S d,
  *     sig = S + S d S,   w = mix(sig, K),   beta the axis of b^T - b,
@@ -14,15 +14,15 @@
 
 #include "kernels/continuous/forms/form_make.h"
 
-/* The numbers that all changes of a form need. */
+/* Numbers of a form that all its changes need. */
 struct form_known {
     double q, n[3], q0[3], pairs[6]; /* pairs: Q */
     double s[6], ci[6], k[6], sig[6], beta[3];
-    double d[6], ds[9], b[6]; /* ds = d S; b: its symmetric part */
-    double wq[3], sn[3], w[6], h, along; /* w q0, sig n, q0 w q0, n sig n */
+    double d[6], ds[9], b[6]; /* ds: d S; b: symmetric part of b */
+    double wq[3], sn[3], w[6], h, along; /* w q0; sig n; w; q0 w q0; n sig n */
 };
 
-/* Writes a m a for symmetric matrices, times `scale`. */
+/* Writes scale a m a for symmetric matrices. */
 FORM_FN void form_congruent(double scale, const double *a, const double *m, double *to)
 {
     double ma[9];
@@ -32,7 +32,8 @@ FORM_FN void form_congruent(double scale, const double *a, const double *m, doub
     for (int i = 0; i < 6; i++) to[i] *= scale;
 }
 
-/* Writes the change of an inverse matrix such as C^-1: -inverse dot inverse. */
+/* Writes the change of an inverse matrix, such as C^-1, given the change `dot` of the
+ * matrix: -inverse dot inverse. */
 FORM_FN void form_change_inverse(const double *inverse, const double *dot, double *to)
 {
     form_congruent(-1, inverse, dot, to);
@@ -56,7 +57,7 @@ FORM_FN void form_change_mix(const double *a, const double *da, const double *b,
     for (int i = 0; i < 6; i++) to[i] += other[i];
 }
 
-/* Writes the changes of the covariance sig and of beta and m. */
+/* Writes the changes of sig, beta and m, given the changes ds of S and dd of d. */
 FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
                                 const double *dd, struct form *out)
 {
@@ -99,7 +100,7 @@ FORM_FN void form_prior_tangent(const struct form_known *p, const double *ds,
 }
 
 /* Returns the change of the form; `per_q` is 1/q, or 0 for the reflection 000. Structs are
- * passed by value: gcc does not vectorise a loop that passes addresses of its own
+ * passed by value, because gcc does not vectorise a loop that passes addresses of its own
  * variables. */
 FORM_FN struct form form_tangent(const struct form_known *p, double per_q,
                                  struct form_of dot)

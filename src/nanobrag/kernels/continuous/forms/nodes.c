@@ -12,8 +12,8 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/turn.h"
 
-/* Writes the energy of the middle step of each node, and the ratio of every step's energy
- * to it. */
+/* Writes the relative energy of the middle step of each node, and the ratio of each step's
+ * energy to it. */
 static void find_energies(const struct spot_nodes *n, struct node_values *v)
 {
     for (int i = 0; i < NODES; i++) v->middle_energy[i] = exp(n->at[i]);
@@ -21,13 +21,14 @@ static void find_energies(const struct spot_nodes *n, struct node_values *v)
         v->energy_ratio[j] = exp((j - MIDDLE_STEP) * n->step);
 }
 
-/* Writes the phi of the nodes in step j. */
+/* Writes the phi of each node in step j. */
 static void find_phi(const struct spot_nodes *n, int j, double *z)
 {
     for (int i = 0; i < NODES; i++) z[i] = phi_of(n, j, i);
 }
 
-/* Writes directions and light of all nodes; with a star, for its point m in step j. */
+/* Writes the directions of all nodes and of the light; with a star, for its point m in step
+ * j. */
 static void find_directions(const struct spot_nodes *n, int j, int m, struct node_values *v)
 {
     const struct form_vector fast = form_load(n->fast), slow = form_load(n->slow);
@@ -66,7 +67,7 @@ static void find_directions(const struct spot_nodes *n, int j, int m, struct nod
     }
 }
 
-/* Writes the places of the nodes; with a star, for its point m. */
+/* Writes the scattering vectors of the nodes in all steps; with a star, for its point m. */
 static void find_places(const struct spot_nodes *n, int m, struct node_values *v)
 {
     const struct form_vector w = form_load(n->w);
@@ -91,14 +92,14 @@ static void find_places(const struct spot_nodes *n, int m, struct node_values *v
     }
 }
 
-/* Writes 1 + e of the nodes in form (j, m). */
+/* Writes the relative energy 1 + e of each node in form (j, m), step j and energy m. */
 static void find_scales(const struct spot_nodes *n, const struct node_values *v, int j,
                         int m, double *scale)
 {
     for (int i = 0; i < NODES; i++) scale[i] = energy_of(n, v, j, m, i);
 }
 
-/* Writes the displacements of the nodes from q0 in form (j, m). */
+/* Writes the displacement of each node from q0 in form (j, m). */
 static void find_displacements(const struct spot_nodes *n, const struct node_values *v,
                                int j, int m, double (*d)[NODES])
 {
@@ -125,11 +126,11 @@ static void find_logs(const struct spot_nodes *n, int j, int m, struct node_valu
     }
 }
 
-/* The index of a form's member among the slopes. */
+/* the index of a member of struct form among the slopes */
 #define SLOPE(member) (3 + (int)(offsetof(struct form, member) / sizeof(double)))
 
-/* Computes log I and its slopes of form (j, m) at all nodes. Members are stored by short
- * loops, which a compiler unrolls; a long one would keep it from vectorising the loop
+/* Computes log I and its slopes for form (j, m) at all nodes. Members are copied by short
+ * loops, which compilers unroll; a long loop would keep them from vectorising the loop
  * around it. */
 static void find_logs_and_slopes(const struct spot_nodes *n, int j, int m,
                                  struct node_values *v)
@@ -258,8 +259,8 @@ FORM_FN double sum_of(const double *a)
     return product_of(a, ones);
 }
 
-/* Given p_bar, the cotangents of a step's turned places, adds the cotangents of the turn to
- * `to` and those by the unturned places to `back`. */
+/* Propagates p_bar, the cotangents of the turned places in step j. Adds the cotangents of
+ * the turn to `to`, and the cotangents of the places before the turn to `back`. */
 static void back_through_turn(const struct spot_nodes *n, const struct node_values *v,
                               int j, double (*p_bar)[NODES], double (*back)[NODES],
                               struct nodes_change *to)
@@ -293,17 +294,17 @@ static void back_through_turn(const struct spot_nodes *n, const struct node_valu
     if (n->along != ALONG_PHI) to->z0 += sum_of(z_bar);
 }
 
-/* Adds to the cotangents of detector and beam, given p_bar, the cotangents of the places
- * k (d - s). If the beam turns with the detector, k d and k s change far more than their
- * difference. So the cotangents of the detector (by k d) and of the beam (by k s) come from
- * one and the same sum of p_bar, and its rounding errors cancel. The detector takes this
- * sum as if all nodes had d0, the direction d of one node near the middle. The corrections
- * for the other nodes are small, and so is their rounding. */
+/* Propagates p_bar, the cotangents of the places k (d - s), to detector and beam. If the
+ * beam turns with the detector, k d and k s change far more than their difference. So the
+ * cotangents of the detector (by k d) and of the beam (by k s) use the same sum of p_bar,
+ * and its rounding errors cancel. The detector takes this sum as if all nodes had d0, the
+ * direction d of one node near the middle. The corrections for the other nodes are small,
+ * and so is the rounding of these corrections. */
 static void back_to_detector(const struct spot_nodes *n, const struct node_values *v,
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
     const int turned_light = n->star && n->star->light > 0;
-    enum { NEAR = 1 }; /* clang does not vectorise a loop that begins at the node of d0 */
+    enum { NEAR = 1 }; /* node of d0; clang does not vectorise a loop that begins at it */
     const double per0 = n->k * v->per_length[seen][NEAR], x0 = n->x[NEAR], y0 = n->y[NEAR];
     const struct form_vector d0 = {v->d[seen][0][NEAR], v->d[seen][1][NEAR],
                                    v->d[seen][2][NEAR]};
@@ -347,8 +348,8 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
     }
 }
 
-/* Given the cotangents of log I, adds the cotangents of the numbers of form (j, m) to `to`
- * and the cotangents of its places to `p_bar`. */
+/* Propagates log_bar, the cotangents of log I, through form (j, m). Adds the cotangents of
+ * the form's numbers and of q0 to `to`, and the cotangents of its places to p_bar. */
 static void back_through_form(const struct spot_nodes *n, const struct node_values *v,
                               int j, int m, const double *restrict log_bar,
                               double (*restrict p_bar)[NODES], struct nodes_change *to)
@@ -366,8 +367,8 @@ static void back_through_form(const struct spot_nodes *n, const struct node_valu
     }
 }
 
-/* Adds the cotangents behind one point of the star, or behind nodes without a star, given
- * the cotangents of log I in each step. */
+/* Propagates the cotangents of log I in each step for one point of the star, or without a
+ * star, to the numbers behind the nodes. */
 static void point_adjoint(const struct spot_nodes *n, const struct node_values *v,
                           double (*step_bar)[NODES], struct nodes_change *to)
 {
@@ -391,8 +392,7 @@ static void point_adjoint(const struct spot_nodes *n, const struct node_values *
     }
 }
 
-/* Writes the slopes of an objective by the log I of step j, given its slopes by the
- * outputs. */
+/* Writes the cotangents of log I in step j, given `bar`, the cotangents of the outputs. */
 FORM_FN void bars_of_step(const struct node_values *v, double (*bar)[NODES], int j,
                           double *restrict out)
 {
@@ -436,7 +436,7 @@ static void adjoint(const struct spot_nodes *n, const struct node_values *v,
     }
 }
 
-/* The values and slopes of one point of a star. */
+/* Computes values and slopes of the nodes for point m of a star. */
 static void find_point(const struct spot_nodes *n, int m, struct node_values *out)
 {
     on_nodes ignored[NODE_STEPS];

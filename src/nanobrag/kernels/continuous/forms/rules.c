@@ -1,12 +1,12 @@
 /*
  * rules.c - Gauss's rules for the lines of a spectrum, by the recurrence of their
- * orthonormal polynomials (Stieltjes):
+ * orthonormal polynomials p(k) (Stieltjes):
  *   b(k+1) p(k+1) = (e - a(k)) p(k) - b(k) p(k-1),  p(0) = 1/sqrt(sum w).
- * The points are the roots of p(n); between two neighbours lies one root of p(n-1). The
- * weights are 1/(p(0)^2 + ... + p(n-1)^2).
+ * The points of a rule are the roots of p(n); between two neighbours lies one root of
+ * p(n-1). The weights are 1/(p(0)^2 + ... + p(n-1)^2).
  *
- * The derivative of a rule's sum by a line is that line's share of the polynomial through
- * values and slopes at the points (Hermite's), because both are exact for degree 2 n - 1.
+ * The derivative of a rule's sum by a line is the line's weight in Hermite's polynomial
+ * through values and slopes at the points, because both are exact for degree 2 n - 1.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,17 +19,18 @@ static double energy_of(const struct phys_source *source, double k)
     return source->inverse_wavelength / k - 1;
 }
 
+/* The coefficients of the recurrence, found so far. */
 struct recurrence {
     double first, a[RULE_MOST], b[RULE_MOST + 1];
 };
 
-/* The polynomial p(n) at a place, its slope, and the sum of the squares of p(0) to p(n -
- * 1). */
+/* The polynomial p(n) at a place, its slope, and p(0)^2 + ... + p(n-1)^2. */
 struct value {
     double p, slope, squares;
 };
 
-/* Evaluates p(n) or, where b(n) is not known yet, b(n) p(n). */
+/* Evaluates p(n) if `scaled` is 1. Otherwise b(n) is not known yet, and b(n) p(n) is
+ * given. */
 static struct value value_at(const struct recurrence *r, int n, int scaled, double e)
 {
     struct value v = {r->first, 0, 0};
@@ -50,7 +51,7 @@ static struct value value_at(const struct recurrence *r, int n, int scaled, doub
     return v;
 }
 
-/* Finds the root of p(n) between two places, by Newton's steps that stay between them. */
+/* Finds the root of p(n) between two places, by Newton's steps or by halving. */
 static double find_root(const struct recurrence *r, int n, double low, double high)
 {
     const double sign = value_at(r, n, 1, high).p > 0 ? 1 : -1;
@@ -71,7 +72,8 @@ static double find_root(const struct recurrence *r, int n, double low, double hi
     return x;
 }
 
-/* Sets a(k) and b(k + 1). Returns 0 when the lines have no polynomial of degree k + 1. */
+/* Sets a(k) and b(k + 1). Returns 0 if the lines are too few for a polynomial of degree k +
+ * 1. */
 static int extend(struct recurrence *r, int k, int n, const struct phys_source *source,
                   double wave)
 {
@@ -130,7 +132,8 @@ struct rule_slopes rules_slopes(const struct rules *rules, int points, int i,
     const double *at = rules->at + rules_point(points, 0);
     const double per = 1 / rules->weight[rules_point(points, i)];
     const double from = energy_of(source, k) - at[i];
-    double l = 1, slope = 0, bend = 0; /* Lagrange's polynomial; its slope at the point */
+    double l = 1, slope = 0,
+           bend = 0; /* Lagrange's polynomial; its slopes at line, point */
 
     for (int m = 0; m < points; m++) {
         const double apart = m == i ? 1 : 1 / (at[i] - at[m]);

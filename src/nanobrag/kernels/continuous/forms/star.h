@@ -1,12 +1,12 @@
 /*
- * star.h - the integral over the directions of a wide beam and the places of a large
+ * star.h - the integral over the directions of a wide beam and the places in a large
  * crystal, at each node. Both are normal variables y of covariance prior^-1, fixed in the
- * laboratory. The star is the mean of y at a node and 2 n points about it, one step to
- * either side along n axes. log I less y prior y/2 is evaluated at these points, and the
- * gaussian through them is integrated. Each node has axes of its own. A point may lie
- * beside its axis, as long as the sum of volumes stays (star_make.c).
+ * laboratory.
  *
- * SPDX-License-Identifier: MIT
+ * A star is the mean of y at a node and 2 n points about it, one step to either side along
+ * n axes. log I less y prior y/2 is evaluated at these points, and the gaussian through
+ * them is integrated. Each node has axes of its own. A point may lie beside its axis, as
+ * long as the map from the axes to the points keeps volumes (star_make.c).
  */
 #ifndef NB_KERNELS_CONTINUOUS_STAR_H
 #define NB_KERNELS_CONTINUOUS_STAR_H
@@ -15,12 +15,14 @@
 
 #include "kernels/continuous/forms/nodes.h"
 
-/* The length of the steps along an axis, in standard deviations of y; and the least
- * curvature along an axis. The curvature is 1 where log I is quadratic. */
+/* STAR_STEP is the length of the steps along an axis, in standard deviations of y;
+ * STAR_LEAST is the least curvature along an axis that is used. The curvature is 1 if log I
+ * is quadratic. */
 #define STAR_STEP  1.5
 #define STAR_LEAST 0.1
 
-/* Writes the inverse of a symmetric positive matrix and returns log of its determinant. */
+/* Writes the inverse of a symmetric positive definite matrix and returns the logarithm of
+ * its determinant. */
 FORM_FN double star_inverse(int n, const star_matrix m, star_matrix out)
 {
     double a[STAR_AXES][2 * STAR_AXES] = {{0}}, det = 1;
@@ -45,33 +47,34 @@ FORM_FN double star_inverse(int n, const star_matrix m, star_matrix out)
     return log(det);
 }
 
-/* How many numbers a step has for each node: y at all points, and the height. */
+/* Returns how many numbers a star has at each node in a step: y at all points, and the
+ * height. */
 FORM_FN int star_numbers(const struct star *s)
 {
     return (2 * s->n + 1) * s->n + 1;
 }
 
-/* Returns the numbers of step j. */
+/* Returns the numbers of the star in step j. */
 FORM_FN const double (*star_step(const struct spot_nodes *n, int j))[NODES]
 {
     return n->star_at + (size_t)j * (size_t)star_numbers(n->star);
 }
 
-/* Writes y of node i at point m of a step. */
+/* Writes y of node i at point m; `at` is from star_step(). */
 FORM_FN void star_point(const struct star *s, const double (*at)[NODES], int m, int i,
                         double *y)
 {
     for (int k = 0; k < s->n; k++) y[k] = at[m * s->n + k][i];
 }
 
-/* Returns the height of node i, log of the volume that the axes span. */
+/* Returns the height at node i, the logarithm of the volume that the axes span. */
 FORM_FN double star_height(const struct star *s, const double (*at)[NODES], int i)
 {
     return at[star_numbers(s) - 1][i];
 }
 
-/* The result of the integral at a node: log I, and its slopes by log I at the points and by
- * the elements of the prior. */
+/* The result of the integral at a node: log I, its slopes by log I at the points, and its
+ * slopes by the elements of the prior. */
 struct star_sum {
     double log, slope[STAR_POINTS];
     star_matrix by_prior;
@@ -87,8 +90,8 @@ FORM_FN double star_square(const struct star *s, const star_matrix prior, const 
     return sum;
 }
 
-/* Integrates log I at the points of node i of a step. The prior comes with its inverse and
- * the logarithm of its determinant. */
+/* Integrates the star of node i in a step, given log_i[m], log I at its points. `inverse`
+ * and log_det are the inverse and the logarithm of the determinant of the prior. */
 FORM_FN void star_integral(const struct star *s, const star_matrix prior,
                            const star_matrix inverse, double log_det,
                            const double (*at)[NODES], int i, const double *log_i,

@@ -7,17 +7,19 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/view_parts.h"
 
-/* Widths in the block are turned with it and lie in a plane: the error is some
- * 0.5 k angle^2 over the width of a block. */
+/* Widths that are part of the block are turned with it and lie in a plane. This leaves an
+ * error of about 0.5 k angle^2 over the width of a block; at most this much is allowed. */
 static const double most_turned = 1e-4;
 
-/* A direction of the light is left out where its variance is below this share of the
- * other's. */
+/* A second direction of the light is left out if its variance is below this share of the
+ * variance along the first. */
 static const double least_share = 1e-6;
 
-/* Limits: Newton steps to the middle of a star; halvings of one step; Newton steps to a
- * point of the star; Jacobi sweeps. */
+/* The largest numbers of Newton's steps to the middle of a star, of halvings of one step,
+ * of Newton's steps to a point of the star, and of Jacobi's sweeps. */
 enum { STEPS_MOST = 20, HALVED_MOST = 10, BEND_STEPS = 2, JACOBI_SWEEPS = 6 };
+
+/* Steps that lower the loss by less than this end the search for the middle. */
 static const double settled = 1e-6;
 
 static double variance_along(const double m[6], struct form_vector a)
@@ -52,7 +54,7 @@ static struct form_vector unit(struct form_vector a)
     return form_scale(1 / sqrt(form_dot(a, a)), a);
 }
 
-/* Writes two unit vectors across a direction, and across each other. */
+/* Writes two unit vectors that are perpendicular to d and to each other. */
 static void find_across(struct form_vector d, struct form_vector out[2])
 {
     const double size[3] = {fabs(d.x), fabs(d.y), fabs(d.z)};
@@ -69,7 +71,8 @@ static void add_way(struct star *s, struct form_vector way)
     form_give(way, s->way[s->n++]);
 }
 
-/* Adds the directions of the light along which it varies most and least. */
+/* Adds two variables to a star: the directions across the light along which its direction
+ * varies most and least. */
 static void add_light(const struct phys_broad *b, struct form_vector light, struct star *s)
 {
     struct form_vector u[2], most, least;
@@ -126,12 +129,12 @@ void star_make(const struct view *view, const struct phys_frame *frame,
     }
 }
 
-/* A node of a star: the variables y and the coordinate z where it is evaluated, and the
- * results there. */
+/* A place where a star is evaluated for one node: the node, y and z, and the results. */
 struct star_node {
-    double at[2], y[STAR_AXES], z; /* X, Y */
+    double at[2], y[STAR_AXES], z; /* at: X and Y of the node */
     double turn[9]; /* rotation by z */
-    struct form_vector p, v, slope[STAR_AXES]; /* displacement; its slopes by y */
+    struct form_vector p, v, slope[STAR_AXES]; /* scattering vector; displacement; its
+                                                  slopes by y */
     double loss; /* half of v ci v + y prior y */
     double rise[STAR_AXES]; /* slope of -loss by y */
 };
@@ -141,8 +144,8 @@ static void turn_node(const struct spot_nodes *n, struct star_node *to)
     view_turn(n->w, n->along == ALONG_PHI ? to->z : n->z0, to->turn);
 }
 
-/* Returns the change of k u, turned, where u is the unit vector along a vector of length
- * 1/per that changes by `way`. */
+/* Returns the change of k u after the turn of `at`. u is the unit vector along a vector of
+ * length 1/per, which changes by `way`. */
 static struct form_vector change_of(const struct star_node *at, double k, double per,
                                     struct form_vector u, struct form_vector way)
 {
@@ -153,8 +156,8 @@ static struct form_vector change_of(const struct star_node *at, double k, double
                                 form_dot(form_load(at->turn + 6), m)};
 }
 
-/* Returns the change of the displacement when the scattering vector p changes. Along n the
- * displacement changes as the length of p. */
+/* Returns the change of the displacement if the scattering vector p changes. Along the
+ * form's n the displacement changes as much as the length of p. */
 static struct form_vector displaced(const struct spot_nodes *n, struct form_vector p,
                                     struct form_vector change)
 {
@@ -164,14 +167,14 @@ static struct form_vector displaced(const struct spot_nodes *n, struct form_vect
     return form_axpy(more - form_dot(out, change), out, change);
 }
 
-/* Returns the place of a node from the crystal's middle, m. */
+/* Returns the place of a node relative to the middle of the crystal, m. */
 static struct form_vector place_of(const struct spot_nodes *n, const struct star_node *at)
 {
     return form_axpy(at->at[0], form_load(n->fast),
                      form_axpy(at->at[1], form_load(n->slow), form_load(n->origin)));
 }
 
-/* Finds the scattering vector at y, its slopes, the loss and its slopes. */
+/* Computes p, v, their slopes, the loss and its slopes at y and z. */
 static void look(const struct star_making *m, struct star_node *to)
 {
     const struct spot_nodes *n = &m->nodes;
@@ -205,13 +208,13 @@ static void look(const struct star_making *m, struct star_node *to)
     }
 }
 
-/* A step of Newton's, and by how much the loss falls if it is quadratic. */
+/* A step of Newton's method, and by how much the loss falls if it is quadratic. */
 struct star_move {
     double y[STAR_AXES], z, fall;
 };
 
-/* Writes the curvature of the loss by y, and the step to its least value; if `moves` is 1,
- * z moves, too, and the curvature is taken at the best z for each y. */
+/* Writes the curvature of the loss by y, and the step to the least loss. If `moves` is 1, z
+ * moves, too, and the curvature is taken at the best z for each y. */
 static void find_move(const struct star_making *m, const struct star_node *at, int moves,
                       star_matrix curved, struct star_move *out)
 {
@@ -252,8 +255,8 @@ static void find_move(const struct star_making *m, const struct star_node *at, i
     if (h > 0) out->z = -form_dot(cb, v) / h;
 }
 
-/* Goes a step, or a fraction of it that does not raise the loss. Returns 0 if no such
- * fraction is found. */
+/* Takes a step, or the largest of its halves, quarters, ... that does not raise the loss.
+ * Returns 0 if there is none. */
 static int go(const struct star_making *m, const struct star_move *move, double most,
               struct star_node *to)
 {
@@ -277,8 +280,8 @@ static int go(const struct star_making *m, const struct star_move *move, double 
     return 0;
 }
 
-/* Starts from an evaluated node and finds the y (and, if `most` is not 0, the z within
- * `most`) of the least loss. Writes the curvature of the loss by y. */
+/* Finds y and, if `most` is not 0, z within +- most, of the least loss, from a node that is
+ * evaluated already. Writes the curvature of the loss by y. */
 static void settle(const struct star_making *m, double most, struct star_node *to,
                    star_matrix curved)
 {
@@ -291,8 +294,8 @@ static void settle(const struct star_making *m, double most, struct star_node *t
     }
 }
 
-/* Begins at the y that a node has, or at the place in the crystal from which the ray of the
- * spot's middle meets it. */
+/* Evaluates a node at its y. The places in the crystal may also be those from which the ray
+ * of the spot's middle meets the node, if the loss is less there. */
 static void begin(const struct star_making *m, struct star_node *to)
 {
     const struct star *s = m->nodes.star;
@@ -307,19 +310,19 @@ static void begin(const struct star_making *m, struct star_node *to)
     if (other.loss < to->loss) *to = other;
 }
 
-/* The points of a star about its middle. Usually all nodes of a spot can share them,
- * because a crystal is small compared with its distance, and a divergence compared with the
- * spot's angles. */
+/* The points of a star about its middle. Usually all nodes of a spot can share one shape,
+ * because a crystal is small compared with its distance, and a divergence small compared
+ * with the angles of a spot. */
 struct star_shape {
-    int shared; /* 1: all nodes of the spot have it */
-    double y[STAR_AXES]; /* y of the middle at which the shape was found */
-    star_matrix axis; /* rows: the axes, along which the loss is bent by 1 */
-    double height; /* log of the volume that they span */
-    double point[STAR_POINTS][STAR_AXES]; /* from the middle */
+    int shared; /* 1: all nodes of the spot have this shape */
+    double y[STAR_AXES]; /* y of the middle for which the shape was found */
+    star_matrix axis; /* rows are the axes, along which the loss has curvature 1 */
+    double height; /* logarithm of the volume that the axes span */
+    double point[STAR_POINTS][STAR_AXES]; /* y of the points, from the middle */
 };
 
-/* Turns rows and columns i and j of a symmetric matrix, so that their element is 0, and the
- * rows of `ways` with them. */
+/* Rotates rows and columns i and j of a symmetric matrix so that element i, j becomes 0,
+ * and rotates the rows of `ways` in the same way. */
 static void rotate(int n, int i, int j, star_matrix a, star_matrix ways)
 {
     const double angle = 0.5 * atan2(2 * a[i][j], a[i][i] - a[j][j]);
@@ -338,8 +341,8 @@ static void rotate(int n, int i, int j, star_matrix a, star_matrix ways)
     }
 }
 
-/* Finds the axes: the eigenvectors of the curvature of the loss, by Jacobi's method, in
- * units of the variables' own widths. */
+/* Finds the axes: eigenvectors of the curvature of the loss by Jacobi's method, where each
+ * variable is in units of its standard deviation. */
 static void find_axes(const struct spot_nodes *n, const star_matrix curved,
                       struct star_shape *to)
 {
@@ -366,8 +369,8 @@ static void find_axes(const struct spot_nodes *n, const star_matrix curved,
     }
 }
 
-/* Writes y of a point `step` along an axis, in the valley of the loss. The valley may be
- * bent, as the sphere is. */
+/* Writes y of a point `step` along an axis from the middle, in the valley of the loss. The
+ * valley may be bent, because the sphere is. */
 static void find_point(const struct star_making *m, const struct star_node *middle,
                        const star_matrix ways, int axis, double step, double *y)
 {
@@ -388,14 +391,17 @@ static void find_point(const struct star_making *m, const struct star_node *midd
     memcpy(y, at.y, sizeof at.y);
 }
 
-/* How far shared points may be off, in standard deviations: beside the valley of the loss,
- * and by the correlation of two axes. The error of log I is half of the square. */
+/* How far shared points may be off in standard deviations: shared_bend beside the valley of
+ * the loss, shared_mixed by the correlation of two axes. The error of log I is half of the
+ * square. */
 static const double shared_bend = 0.01, shared_mixed = 0.01;
 
-/* How far the curvature along an axis may be from 1; log I at the points measures it. */
+/* How far the curvature along an axis of a shared shape may be from 1; log I at the points
+ * accounts for the difference. */
 static const double shared_curvature = 0.3;
 
-/* The nodes at which a shape is compared: four ends, and the middle. */
+/* The number of nodes at which a shape is compared: four at the ends, and the middle
+ * one. */
 enum { SHAPE_NODES = 5 };
 
 static void find_shape(const struct star_making *m, const struct star_node *at,
@@ -413,7 +419,7 @@ static void find_shape(const struct star_making *m, const struct star_node *at,
     }
 }
 
-/* Returns 1 where a curvature of the loss has the axes of a shape. */
+/* Returns 1 if a curvature of the loss has the axes of a shape, within the limits above. */
 static int has_axes(const struct star_shape *shape, int axes, const star_matrix curved)
 {
     for (int a = 0; a < axes; a++)
@@ -429,7 +435,7 @@ static int has_axes(const struct star_shape *shape, int axes, const star_matrix 
     return 1;
 }
 
-/* Returns 1 where the points of a shape lie in the valley of the loss at a node. */
+/* Returns 1 if the points of a shape lie in the valley of the loss at a node. */
 static int is_in_valley(const struct star_making *m, const struct star_shape *shape,
                         const struct star_node *at)
 {
@@ -451,7 +457,7 @@ static int is_in_valley(const struct star_making *m, const struct star_shape *sh
     return 1;
 }
 
-/* Writes the points of node i in a step, and their height. */
+/* Writes the points and the height of the star of node i in a step. */
 static void find_points(const struct star_making *m, int i, struct star_shape *shape,
                         struct star_node *at, double (*out)[NODES])
 {
@@ -466,7 +472,7 @@ static void find_points(const struct star_making *m, int i, struct star_shape *s
     out[star_numbers(m->nodes.star) - 1][i] = shape->height;
 }
 
-/* Returns the energy of a line at which log I is largest. */
+/* Returns the energy e of a line at which log I is largest. */
 static double line_middle(const struct star_making *m, const struct star_node *at)
 {
     const struct spot_nodes *n = &m->nodes;
@@ -475,7 +481,8 @@ static double line_middle(const struct star_making *m, const struct star_node *a
     return -form_dot(cp, at->v) / (form_dot(cp, at->p) + 1 / (n->line * n->line));
 }
 
-/* Writes the nodes at the ends of the axes of an ellipse, then the node in its middle. */
+/* Finds the four nodes at the ends of the ellipse along X and Y, and the node in its
+ * middle. */
 static void find_ends(const struct spot_nodes *n, int out[SHAPE_NODES])
 {
     double x = 0, y = 0, least = HUGE_VAL;
@@ -495,7 +502,8 @@ static void find_ends(const struct spot_nodes *n, int out[SHAPE_NODES])
     }
 }
 
-/* Finds the middle of node i, and moves its z as star_points() says. */
+/* Finds the middle of node i. If `most` is not 0, its z moves to the maximum of log I, as
+ * star_points() says. */
 static void find_middle(const struct star_making *m, const struct spot_nodes *n, int i,
                         double most, double z, const double *y, struct star_node *out)
 {
@@ -507,7 +515,7 @@ static void find_middle(const struct star_making *m, const struct spot_nodes *n,
     if (most > 0) settle(m, most, out, ignored);
 }
 
-/* Goes from the middle of a node to a step, which may be that middle. */
+/* Moves a node from its middle to the step at z, unless z is the middle. */
 static void go_to(const struct star_making *m, double z, struct star_node *to)
 {
     if (z == to->z) return;
@@ -516,8 +524,8 @@ static void go_to(const struct star_making *m, double z, struct star_node *to)
     look(m, to);
 }
 
-/* Finds the shape in the middle of a spot, and whether the ends have the same shape at
- * their first, middle and last step. */
+/* Finds the shape in the middle of a spot, and whether the nodes at the ends have the same
+ * shape in their first, middle and last step. */
 static void share_shape(const struct star_making *m, const struct spot_nodes *n,
                         double most, const double *at, struct star_shape *out)
 {

@@ -13,14 +13,16 @@
 
 enum { MIDDLE_STEP = NODE_STEPS / 2, MIDDLE_LINE = LINE_STEPS / 2 };
 
-/* The phi of node i in step j, without the energies along which it may be integrated. */
+/* Returns the phi of node i in step j, radian; along energies it is the phi of the
+ * still. */
 FORM_FN double phi_of(const struct spot_nodes *n, int j, int i)
 {
     if (n->along != ALONG_PHI) return n->z0;
     return n->at[i] + (j - MIDDLE_STEP) * n->step;
 }
 
-/* The relative energy 1 + e of form (j, m). */
+/* Returns the relative energy 1 + e of node i in form (j, m): step j, energy m of a
+ * line. */
 FORM_FN double energy_of(const struct spot_nodes *n, const struct node_values *v, int j,
                          int m, int i)
 {
@@ -29,14 +31,14 @@ FORM_FN double energy_of(const struct spot_nodes *n, const struct node_values *v
     return 1 + n->line_at[j][i] + (m - MIDDLE_LINE) * n->line_step;
 }
 
-/* The number of the step whose directions belong to step j. */
+/* Returns the index under which node_values holds the directions of step j. */
 FORM_FN int seen_of(const struct spot_nodes *n, int j)
 {
     return n->star ? j : 0;
 }
 
-/* Integrates log I over a line in step j: a gaussian about the middle energy e of the three
- * forms, of standard deviation `line`. */
+/* Integrates I over the energies of a line in step j, by the gaussian through the three
+ * forms about the middle energy e. The energies have the standard deviation `line`. */
 FORM_FN void over_line(const struct spot_nodes *n, int j, struct node_values *v,
                        double *out)
 {
@@ -58,7 +60,7 @@ FORM_FN void over_line(const struct spot_nodes *n, int j, struct node_values *v,
     }
 }
 
-/* Finds the outputs and their slopes from log I at five steps u apart. */
+/* Finds the outputs, and their slopes by log I, from log I at the five steps. */
 FORM_FN void over_steps(const struct spot_nodes *n, double (*f)[NODES],
                         struct node_values *v)
 {

@@ -8,8 +8,8 @@
 
 #include "kernels/continuous/forms/form.h"
 
-/* Rotates a vector by -z about w, p - z s1 w x p + z^2 s2 w x (w x p), by the series of
- * sin(a)/a and (1 - cos(a))/a^2 in a = z |w|, which is below 0.3 here. */
+/* Coefficients of a rotation by -z about w, p - z s1 w x p + z^2 s2 w x (w x p). They are
+ * sin(a)/a and (1 - cos(a))/a^2 by their series in a = z |w|, which is below 0.3 here. */
 struct turn {
     double s1, s2, ds1, ds2; /* ds1, ds2: derivatives by a^2 */
 };
@@ -37,8 +37,8 @@ struct turn_bars {
     struct form_vector p, w;
 };
 
-/* Returns the cotangents of w and of the vector before the turn, given p_bar, the cotangent
- * of the turned vector. */
+/* Returns the cotangents of w and of p, the vector before the turn, given p_bar, the
+ * cotangent of the turned vector. */
 FORM_FN struct turn_bars turn_back(struct form_vector w, double z, struct form_vector p,
                                    struct form_vector p_bar)
 {

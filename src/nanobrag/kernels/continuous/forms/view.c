@@ -40,7 +40,7 @@ static int same_direction(const struct phys_source *a, const struct phys_source 
            && a->direction[2] == b->direction[2];
 }
 
-/* Fills in a group whose first source and number of sources are known. */
+/* Fills in a group whose members `first` and `n` are set. */
 static void make_group(const struct phys_frame *frame, int kept, struct beam_group *g)
 {
     const struct phys_source *source = frame->source + g->first;
@@ -65,7 +65,7 @@ static void make_group(const struct phys_frame *frame, int kept, struct beam_gro
     }
 }
 
-/* Finds the groups: neighbours of one direction. */
+/* Finds the groups: neighbouring sources of one direction. */
 static void find_groups(const struct phys_frame *frame, struct view *out)
 {
     out->ngroup = 0;
@@ -157,7 +157,7 @@ int view_is_wide(const struct view *view, const struct spot_name *name)
     return wide;
 }
 
-/* Writes the inverse covariance of a star's variables. */
+/* Writes the inverse covariance of a star's variables to nodes->prior. */
 static void find_prior(const struct phys_broad *b, struct spot_nodes *nodes)
 {
     star_matrix covariance = {{0}};
@@ -169,8 +169,8 @@ static void find_prior(const struct phys_broad *b, struct spot_nodes *nodes)
                        nodes->prior);
 }
 
-/* Adds the widths that are fixed in the laboratory, in the crystal's frame, to a block's
- * covariance. */
+/* Adds the widths that are fixed in the laboratory, turned to the crystal's frame, to a
+ * block's covariance. */
 static void add_widths(const struct lab_widths *widths, double block[6])
 {
     double turned[6];

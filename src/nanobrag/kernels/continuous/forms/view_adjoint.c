@@ -20,8 +20,8 @@ static void add3(double scale, struct form_vector v, double *to)
     to[0] += scale * v.x, to[1] += scale * v.y, to[2] += scale * v.z;
 }
 
-/* Returns the vector v with tr([t] E G) = t.v for the products of two symmetric
- * matrices. */
+/* Returns the vector v with tr([t] E G) = t.v for two symmetric matrices E and G, where [t]
+ * is the matrix of the cross product with t. */
 static struct form_vector torque(const double e[6], const double g[6])
 {
     double a[9], b[9], m[9];
@@ -43,8 +43,8 @@ static void transpose(const double t[9], double out[9])
         for (int j = 0; j < 3; j++) out[3 * i + j] = t[3 * j + i];
 }
 
-/* Returns J v, or J^T v for sign = -1. J = 1 + s2 [a] + (1 - s1)/a^2 [a]^2: a change da of
- * the rotation vector a rotates the turned vectors by J da. */
+/* Returns J v for sign = 1, or J^T v for sign = -1. J = 1 + s2 [a] + (1 - s1)/a^2 [a]^2: if
+ * the rotation vector a changes by da, the rotated vectors rotate by J da. */
 static struct form_vector turning(struct form_vector a, double sign, struct form_vector v)
 {
     const double a2 = form_dot(a, a);
@@ -55,8 +55,8 @@ static struct form_vector turning(struct form_vector a, double sign, struct form
     return form_axpy(s3, form_cross(a, c), form_axpy(sign * s2, c, v));
 }
 
-/* Adds to the cotangents of beam, crystal size and detector, given the derivatives by the
- * elements of the covariance that is fixed in the laboratory. */
+/* Adds to the cotangents of beam, crystal size and detector, given g, the derivatives by
+ * the elements of that part of a block's covariance that is fixed in the laboratory. */
 static void widths_adjoint(const struct view *view, const struct spot_name *name,
                            const struct spot_nodes *nodes, const double g[6],
                            struct nodes_change *bar, struct phys_broad *to)
@@ -84,7 +84,8 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     add3(1, x_bar, bar->origin);
     add3(name->x, x_bar, bar->fast);
     add3(name->y, x_bar, bar->slow);
-    /* the laboratory widths do not turn with the crystal */
+    /* the laboratory widths do not turn with the crystal, so relative to it they turn
+     * back */
     view_congruent(at.turn, at.lab, turned);
     turn = torque(turned, g);
     add3(-2, turn, bar->by);
@@ -92,7 +93,7 @@ static void widths_adjoint(const struct view *view, const struct spot_name *name
     add3(-2 * name->turn, back, bar->w);
 }
 
-/* Writes -p m p for the prior p of a star. */
+/* Writes -p m p for p, the prior of a star. */
 static void through_prior(const struct spot_nodes *nodes, const star_matrix m,
                           star_matrix out)
 {
@@ -109,7 +110,7 @@ static void through_prior(const struct spot_nodes *nodes, const star_matrix m,
         }
 }
 
-/* Returns the slope of the covariance of two variables of a star by divergence i. */
+/* Returns the slope of the covariance of variables k and l of a star by divergence[i]. */
 static double by_divergence(const struct star *s, int k, int l, int i)
 {
     const int x = i < 3 ? i : i == 5, y = i < 3 ? i : i == 3 ? 1 : 2;
@@ -118,7 +119,7 @@ static double by_divergence(const struct star *s, int k, int l, int i)
     return 0.5 * (s->way[k][x] * s->way[l][y] + s->way[k][y] * s->way[l][x]);
 }
 
-/* Adds the cotangents of divergence and size, given the cotangents of a star's prior. */
+/* Adds to the cotangents of divergence and size, given the cotangents of a star's prior. */
 static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broad *b,
                           const star_matrix prior_bar, struct phys_broad *to)
 {
@@ -134,7 +135,7 @@ static void prior_adjoint(const struct spot_nodes *nodes, const struct phys_broa
     }
 }
 
-/* Writes the change of a star's prior. */
+/* Writes the change of a star's prior along a change `dot` of the widths. */
 static void prior_tangent(const struct spot_nodes *nodes, const struct phys_broad *b,
                           const struct phys_broad *dot, star_matrix out)
 {
@@ -168,8 +169,8 @@ void view_light_adjoint(const struct view *view, const struct spot_name *name,
     }
 }
 
-/* Adds the cotangents of the group's sources, given the cotangents of its wave number and
- * direction. */
+/* Adds the cotangents of the sources of a spot's group, given the cotangents of the spot's
+ * wave number and direction of light. */
 static void group_adjoint(const struct view *view, const struct spot_name *name,
                           const struct nodes_change *bar, struct phys_frame_tangent *to)
 {
@@ -236,8 +237,9 @@ void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
     group_adjoint(view, name, &sum, to);
 }
 
-/* Given g, the derivatives by the elements of a form in the axes, adds the cotangents of
- * its numbers, times `scale`, and of the strain of the axes. */
+/* Adds the cotangents of `number`, times `scale`, and of the strain of the axes. They
+ * belong to a matrix that view_in_axes() makes from the numbers m; g holds the derivatives
+ * by the elements of that matrix. */
 static void axes_adjoint(double scale, const double m[6], const double axes[9],
                          const double g[6], double number[6], double strain[9])
 {
@@ -358,7 +360,7 @@ static void widths_tangent(const struct view *view, const struct spot_name *name
                            * (4 * along * xa[a] * xa[c] - xa[a] * da[c] - da[a] * xa[c]));
     }
     view_congruent(at.turn, lab, change);
-    /* the change of the turn itself, and the change of the crystal below it */
+    /* the change of the turn into the crystal's frame, and the rotation of the crystal */
     view_congruent(at.turn, at.lab, turned);
     view_widen(turned, m);
     turn = form_axpy(-name->turn,

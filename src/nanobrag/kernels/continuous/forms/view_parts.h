@@ -8,18 +8,20 @@
 
 #include "kernels/continuous/forms/view.h"
 
-/* exp(-2 fudge rho^2/0.63) is exp(-g K g/2) */
+/* exp(-2 fudge rho^2/0.63) equals exp(-g K g/2) with K = VIEW_PER_RHO2 fudge rho^2's
+ * form */
 #define VIEW_PER_RHO2 (4 / 0.63)
 
-/* Returns element i, j of a form in axes; its last three numbers stand for two elements
- * each. */
+/* Returns element i, j of the symmetric matrix with the six numbers m, in the order of
+ * phys_frame.metric. The last three numbers stand for two elements each. */
 static inline double view_element(const double m[6], int i, int j)
 {
     return i == j ? m[i] : m[2 + i + j] / 2;
 }
 
-/* Adds `scale` times the form in axes, the sum of m_ij (l_i r_j^T + r_j l_i^T)/2 over the
- * rows of `left` and `right`, which may be the axes themselves. */
+/* Adds `scale` times the sum of m_ij (l_i r_j^T + r_j l_i^T)/2, where m_ij is
+ * view_element() and l_i and r_j are rows of `left` and `right`. Both may be the axes of a
+ * crystal. */
 void view_in_axes(double scale, const double m[6], const double left[9],
                   const double right[9], double out[6]);
 
@@ -33,8 +35,9 @@ static inline void view_add_product(double scale, const double *a, const double 
     m[5] += scale * 0.5 * (a[1] * b[2] + a[2] * b[1]);
 }
 
-/* Converts cotangents by the six numbers of a symmetric matrix (each of the last three
- * stands for two elements) to derivatives by single elements, or back. */
+/* Each of the last three numbers of a symmetric matrix stands for two elements.
+ * view_by_elements() converts cotangents by the six numbers to derivatives by single
+ * elements. view_add_elements() adds such derivatives to cotangents by the six numbers. */
 static inline void view_by_elements(const double bar[6], double out[6])
 {
     for (int i = 0; i < 6; i++) out[i] = i < 3 ? bar[i] : 0.5 * bar[i];
@@ -52,7 +55,7 @@ static inline double view_inner(const double a[6], const double b[6])
            + 2 * (a[3] * b[3] + a[4] * b[4] + a[5] * b[5]);
 }
 
-/* Writes a symmetric matrix row after row. */
+/* Writes all elements of a symmetric matrix, row after row. */
 static inline void view_widen(const double m[6], double out[9])
 {
     out[0] = m[0], out[4] = m[1], out[8] = m[2];
@@ -61,7 +64,7 @@ static inline void view_widen(const double m[6], double out[9])
     out[5] = out[7] = m[5];
 }
 
-/* Writes t m t^T for a general matrix t and a symmetric m. */
+/* Writes t m t^T for a general matrix t and a symmetric matrix m. */
 static inline void view_congruent(const double t[9], const double m[6], double out[6])
 {
     double rows[3][3];
@@ -81,15 +84,16 @@ static inline void view_congruent(const double t[9], const double m[6], double o
     }
 }
 
-/* The covariance that is fixed in the laboratory, at the middle of a spot: the sum of the
- * crystal's size, seen from a place x of the detector, and of the divergence. */
+/* The covariance that is fixed in the laboratory, at the middle of a spot: the size of the
+ * crystal, seen from the place x on the detector, plus the divergence. A part that a star
+ * integrates is 0. */
 struct lab_widths {
-    double x[3], per_r2; /* m, 1/m^2 */
-    double size2, light; /* size2: of the crystal, m^2; light: 0 where a star has the
-                            divergence, else 1 */
-    double size[6]; /* for a size of 1 m, 1/A^2 */
-    double lab[6]; /* of both */
-    double turn[9]; /* from the laboratory to the crystal's frame */
+    double x[3], per_r2; /* x, m; 1/|x|^2, 1/m^2 */
+    double size2, light; /* size^2 of the crystal, m^2; factor of the divergence: 0 if a
+                            star integrates it, else 1 */
+    double size[6]; /* covariance for a crystal size of 1 m, 1/A^2 */
+    double lab[6]; /* covariance of both, 1/A^2 */
+    double turn[9]; /* rotation from the laboratory's frame to the crystal's */
 };
 
 void view_widths(const struct view *view, const struct spot_name *name,
@@ -101,7 +105,7 @@ int view_is_wide(const struct view *view, const struct spot_name *name);
 /* Writes the rotation by -z about w, row after row. */
 void view_turn(const double w[3], double z, double m[9]);
 
-/* Returns the covariance of two variables of a star. */
+/* Returns the covariance of the variables k and l of a star. */
 static inline double view_star_element(const struct phys_broad *b, const struct star *s,
                                        int k, int l)
 {

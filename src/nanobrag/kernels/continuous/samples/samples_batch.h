@@ -1,8 +1,8 @@
 /*
- * samples_batch.h - samples of several rows packed side by side, so that lanes are full.
- * A batch has a slot for each pixel of a row. Each sample of a pixel is in another plane:
+ * samples_batch.h - samples of several rows packed side by side, so that SIMD lanes are
+ * full. A batch has a slot for each pixel of a row, and a plane for each sample of a pixel:
  * sample j of slot i is at (a[i] + j step[i], b[i]). So the sum over the samples of a pixel
- * is a sum of planes.
+ * is a sum over planes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,19 +11,20 @@
 
 #include "kernels/continuous/samples/samples_form.h"
 
-/* SLOTS: of a batch; FEW_SLOTS: where many numbers are kept for each. All loops over slots
- * run over whole vectors: LANES divides both, and rows are written up to the next vector.
- */
+/* A batch has SLOTS slots, or FEW_SLOTS if many numbers are kept for each slot. All loops
+ * over slots run over whole vectors: LANES divides both numbers, and rows are written up to
+ * the end of a vector. */
 enum { SLOTS = 256, FEW_SLOTS = 64, LANES = 64 / sizeof(real) };
 
-/* Slots from `slot` on that are n pixels side by side. */
+/* n slots, from `slot` on, for n pixels side by side, from `pixel` on. */
 struct piece {
     size_t pixel;
     int slot, n;
 };
 
+/* Some pixels, and the places of their samples. */
 struct batch {
-    int padded; /* filled slots, up to the end of the last vector */
+    int padded; /* number of slots filled, rounded up to whole vectors */
     int pieces;
     struct piece piece[SLOTS];
     _Alignas(64) real a[SLOTS + LANES];
@@ -31,12 +32,13 @@ struct batch {
     _Alignas(64) real b[SLOTS + LANES];
 };
 
-/* Where the next batch begins. */
+/* Where the next batch begins: pixel `pixel` of element `row` of the rows. */
 struct cursor {
     int row, pixel;
 };
 
-/* Places n pixels of a row from `first` on, and up to a vector of more. */
+/* Places n pixels of a row, from pixel `first` on, in the slots from `slot` on. It writes
+ * whole vectors, so also some slots after them. */
 static void place_pixels(const struct sample_row *row, int over, int first, int n,
                          struct batch *batch, int slot)
 {
@@ -54,8 +56,8 @@ static void place_pixels(const struct sample_row *row, int over, int first, int 
     }
 }
 
-/* Fills a batch with at most `most` pixels. Returns 0 when none is left. The slots after
- * the last repeat it. */
+/* Fills a batch with at most `most` pixels and returns their number, 0 if none is left. The
+ * slots up to the end of the last vector repeat the last pixel. */
 static int fill_batch(struct batch *batch, int most, int over, int nrows,
                       const struct sample_row *rows, struct cursor *at)
 {
@@ -87,7 +89,7 @@ static int fill_batch(struct batch *batch, int most, int over, int nrows,
     return n;
 }
 
-/* Adds scale * value[slot] to the pixels of a batch. */
+/* Adds scale * value[slot] to the pixel of each slot of a batch. */
 static void add_to_batch(const struct batch *batch, double scale,
                          const real *restrict value, double *restrict pixel)
 {

@@ -1,10 +1,11 @@
 /*
- * samples_form.h - the intensity of a sample and its derivatives, in lanes. See samples.h.
+ * samples_form.h - the form of a profile (samples.h), from which the intensity of samples
+ * and its derivatives are computed in SIMD lanes.
  *
- * A form is a profile in units of its own: z in widths at the centre of the ellipse (for
- * PROFILE_TABLE in steps of the grid), and log I minus its value at the centre. So floats
+ * The form has units of its own: z in widths at the centre of the ellipse (for
+ * PROFILE_TABLE in steps of the grid), and log I less its value at the centre. So floats
  * are precise enough for spots of any size and brightness. I is `factor` times the value
- * computed here.
+ * computed from the form.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,17 +15,18 @@
 #include "kernels/continuous/samples.h"
 #include "physics/trig.h"
 
-/* Indices of the summed cotangents: one for each polynomial, and one for `half`. */
+/* Indices of derivatives: by each polynomial, and by `half`. */
 enum { PART_L, PART_M, PART_H, PART_L3, PART_L4, PART_HALF, PARTS };
 
 struct form {
-    real c[SPOT_COEFFICIENTS]; /* in the form's units, l and m without their constants */
-    real below, above; /* PROFILE_RANGE: the ends of the range from the constant of m */
-    real start; /* PROFILE_TABLE: place of m's constant after grid point `base` */
-    real lowest, highest; /* the ends of the grid from there */
-    real variance, heat; /* heat (1/h - variance) multiplies S'' */
-    int base, n;
-    const double *number;
+    real c[SPOT_COEFFICIENTS]; /* in the form's units; l and m lack their constants */
+    real below,
+        above; /* PROFILE_RANGE: ends of the range, counted from the constant of m */
+    real start; /* PROFILE_TABLE: place of the constant of m, from grid point `base` */
+    real lowest, highest; /* ends of the grid, from point `base` */
+    real variance, heat; /* heat (1/h - variance) is the factor of S'' */
+    int base, n; /* n: number of grid points */
+    const double *number; /* the numbers of profile.row */
     double factor;
     double unit[PARTS]; /* derivatives of the form's polynomials by the profile's */
     double per_half; /* 1/half for PROFILE_RANGE, else 0 */
@@ -40,8 +42,8 @@ PHYS_FN real quadratic(const real *c, real a, real b)
     return c[0] + a * (c[1] + a * c[3]) + b * (c[2] + a * c[4] + b * c[5]);
 }
 
-/* The curvature along phi or energy, over its value at the middle. It is kept above 0 where
- * the polynomial of a wide spot falls towards 0. */
+/* Returns the curvature along phi or energy, over its value at the middle of the spot. The
+ * result stays above 0 where the polynomial of a wide spot falls towards 0. */
 PHYS_FN real curvature(const real *c, real a, real b)
 {
     const real h = quadratic(c, a, b), least = (real)0.015625;
@@ -58,10 +60,10 @@ PHYS_FN real quartic(const real *c, real a, real b)
     return b0 + b * (b1 + b * (b2 + b * (c[9] + a * c[13] + b * c[14])));
 }
 
-/* Returns Mills' ratio of x, the integral of exp((x^2 - t^2)/2) over t from x to infinity.
- * The argument is s = (x - 4)/(x + 4). The ratio is a minimax polynomial in s, without
- * error at x = 0. Elsewhere its error times exp(-x^2/2) is at most 1.4e-15 (2e-8 in float);
- * callers multiply the ratio by exp(-x^2/2). */
+/* Returns Mills' ratio of x, the integral of exp((x^2 - t^2)/2) over t from x to infinity,
+ * for s = (x - 4)/(x + 4). It is a minimax polynomial in s, without error at x = 0. Callers
+ * multiply the ratio by exp(-x^2/2); the error of this product is at most 1.4e-15 (in float
+ * 2e-8). */
 PHYS_FN real mills(real s)
 {
 #ifdef PHYS_SINGLE

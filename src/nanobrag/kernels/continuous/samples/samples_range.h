@@ -1,7 +1,7 @@
 /*
  * samples_range.h - samples of PROFILE_RANGE: integrals over the range, from values at its
- * ends. They are computed in steps, each over all samples, because a step's chain of
- * operations is short and many samples are then under way at once.
+ * ends. They are computed in steps, each over all samples. A step's chain of operations is
+ * short, so that the processor overlaps many samples.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,18 +10,18 @@
 
 #include "kernels/continuous/samples/samples_batch.h"
 
-/* One plane of a batch: [0] is the lower end of the range, [1] the upper one. */
+/* The numbers of one plane of a batch. [0] is the lower end of the range, [1] the upper. */
 struct ranges {
     _Alignas(64) real x[2][SLOTS]; /* from the maximum to the end, in widths 1/sqrt(h) */
     _Alignas(64) real s[2][SLOTS]; /* (|x| - 4)/(|x| + 4) */
     _Alignas(64) real e[2][SLOTS]; /* exp(-x^2/2) */
-    _Alignas(64) real from[2][SLOTS]; /* integral of exp(-x^2/2) from 0 */
+    _Alignas(64) real from[2][SLOTS]; /* integral of exp(-x^2/2) from 0 to x */
     _Alignas(64) real bright[SLOTS]; /* exp(l) */
     _Alignas(64) real ir[SLOTS]; /* 1/sqrt(h) */
-    _Alignas(64) real k3[SLOTS], k4[SLOTS]; /* c3 and c4 per width */
+    _Alignas(64) real k3[SLOTS], k4[SLOTS]; /* c3 and c4 (samples.h) in units of widths */
 };
 
-/* Returns |x|, at most 12: beyond that the gaussian is 5e-32. */
+/* Returns |x|, but at most 12, where exp(-x^2/2) is 5e-32. */
 PHYS_FN real widths_from(real x)
 {
     const real y = fabs(x);
@@ -43,7 +43,7 @@ static void find_ranges(const struct form *form, const struct batch *batch, int 
         const real r = sqrt(curvature(f.c + SPOT_H, a, b));
         const real p = (f.below - m) * r, q = (f.above - m) * r;
         const real pp = widths_from(p), qq = widths_from(q);
-        /* one division for three */
+        /* one division gives three quotients */
         const real fp = pp + 4, fq = qq + 4, pq = fp * fq, inverse = 1 / (r * pq);
         const real ir = inverse * pq, eight = 8 * r * inverse, ir3 = ir * ir * ir;
 
@@ -71,14 +71,14 @@ static void find_ranges(const struct form *form, const struct batch *batch, int 
     }
 }
 
-/* The integrals from which the slopes of a sample follow. With x = t sqrt(h), the integral
- * u(k) of exp(-x^2/2) x^k over the range follows from its ends p and q: u(k + 2) = p^(k+1)
+/* The integrals from which a sample and its slopes follow. In x = t sqrt(h), u(k) is the
+ * integral of exp(-x^2/2) x^k over the range from p to q. By parts, u(k + 2) = p^(k+1)
  * exp(-p^2/2) - q^(k+1) exp(-q^2/2) + (k + 1) u(k). */
 struct integrals {
     real u2, u3, u4, u6;
     real p, q, p2, q2, ep, eq, ep2, eq2, ep3, eq3;
     real k3, k33, k4;
-    real value; /* of the whole sum */
+    real value; /* the integral of the whole series */
 };
 
 PHYS_FN struct integrals integrals_of(const struct ranges *at, int i)
@@ -107,7 +107,8 @@ PHYS_FN struct integrals integrals_of(const struct ranges *at, int i)
     return s;
 }
 
-/* Writes `weight` times the values and their derivatives by the polynomials of the form. */
+/* Writes `weight` times the values and times their derivatives by the form's
+ * polynomials. */
 static void range_slopes(int n, const struct ranges *at, const real *restrict weight,
                          real (*restrict slope)[SLOTS])
 {

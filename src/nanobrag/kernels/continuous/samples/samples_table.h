@@ -1,7 +1,7 @@
 /*
- * samples_table.h - samples of PROFILE_TABLE: the numbers of a spectrum's row at their
- * places. Each sample finds its cell of the grid, six numbers are copied for it, and the
- * rest is arithmetic in lanes.
+ * samples_table.h - samples of PROFILE_TABLE, interpolated in the row of a spectrum. Each
+ * sample finds its cell of the grid and copies the cell's six numbers; all else is
+ * arithmetic in SIMD lanes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,13 +10,14 @@
 
 #include "kernels/continuous/samples/samples_batch.h"
 
-/* The numbers of a cell of a spectrum's row. Number k is the value (k >> 1 is 0), slope (1)
- * or second derivative (2) at the cell's lower (k & 1 is 0) or upper end (1). */
+/* The numbers of a cell, the interval between two points of a spectrum's row. Number k is
+ * the value (k >> 1 is 0), slope (1) or second derivative (2) at the cell's lower (k & 1 is
+ * 0) or upper end (1). */
 enum { CELL = 6 };
 
-/* One plane of a batch. */
+/* The numbers of one plane of a batch. */
 struct cells {
-    int cell[SLOTS];
+    int cell[SLOTS]; /* counted from form.base */
     _Alignas(64) real f[SLOTS]; /* place in the cell, from 0 to 1 */
     _Alignas(64) real heat[SLOTS]; /* factor of the second derivative */
     _Alignas(64) real bright[SLOTS]; /* exp(l)/sqrt(h) */
@@ -25,7 +26,7 @@ struct cells {
     _Alignas(64) real number[CELL][SLOTS];
 };
 
-/* Finds the cells of plane j. */
+/* Finds the cells of plane j, and the numbers of the cells. */
 static void find_cells(const struct form *form, const struct batch *batch, int j,
                        struct cells *to)
 {
@@ -59,7 +60,7 @@ static void find_cells(const struct form *form, const struct batch *batch, int j
     }
 }
 
-/* The polynomial of degree 5 with the numbers of a cell: coefficients of f^0 to f^5. */
+/* The polynomial of degree 5 through the numbers of a cell: coefficients of f^0 to f^5. */
 struct quintic {
     real c0, c1, c2, c3, c4, c5;
 };
@@ -100,8 +101,8 @@ PHYS_FN real quintic_third(struct quintic q, real f)
     return 6 * q.c3 + f * (24 * q.c4 + f * (60 * q.c5));
 }
 
-/* Writes weight[i] times the derivatives of the values by the six numbers of their cells to
- * number[][i]. */
+/* Replaces number[k][i] by weight[i] times the derivative of value i by number k of its
+ * cell. */
 static void weigh_numbers(int n, const real *restrict weight, struct cells *at)
 {
 #pragma omp simd

@@ -1,7 +1,7 @@
 /*
  * continuous_tile.c - see continuous_tile.h. It is compiled once per instruction set, in
- * double. Arrays hold the rendered pixels, in the order of kernels/grid.h, so only the
- * loops over spots need to know where a pixel lies.
+ * double. Arrays hold the rendered pixels in the order of grid_list(), so only the loops
+ * over spots need to know where a pixel lies.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,8 @@
 #include "kernels/grid.h"
 #include "kernels/spots/rows/pixel_factors.h"
 
-/* Places the samples of all pixels, `offset` sub-pixels from their corners. */
+/* Sets the places of one sample of each pixel, `offset` sub-pixels from the pixel's corner
+ * along both axes. */
 static void place_samples(const struct factored *a, const struct shown_pixels *shown,
                           double offset, struct factors *restrict x)
 {
@@ -29,7 +30,7 @@ static void place_samples(const struct factored *a, const struct shown_pixels *s
     }
 }
 
-/* Adds the changes along a tangent that moves samples. */
+/* Adds the derivatives of the pixels along a tangent that moves the places of samples. */
 static void close_place(int n, const struct factors *restrict x,
                         const struct row_place *place, double *restrict to)
 {
@@ -46,14 +47,15 @@ static void close_place(int n, const struct factors *restrict x,
     }
 }
 
-/* The parts of a pixel's photons before its factors: `scale` times the sum of F^2, and
- * `amorphous` times the photons of the amorphous material. */
+/* The light of a pixel before its solid angle and polarization: `scale` times `sum`, the
+ * sum of F^2, plus `amorphous` times phys_amorphous_level(). */
 struct light {
     double scale, amorphous;
     const double *sum;
 };
 
-/* Adds the changes along a tangent of the numbers that the factors depend on. */
+/* Adds the derivatives along a tangent of the numbers on which scale, solid angle and
+ * polarization depend. */
 static void close_factor(const struct factored *a, const struct factors *restrict x,
                          const struct row_factor *along, const struct light *light,
                          double *restrict to)
@@ -70,8 +72,8 @@ static void close_factor(const struct factored *a, const struct factors *restric
         to[j] += x->omega[j] * x->bright[j] * polar_change(a->frame, along, x, j);
 }
 
-/* Computes the factors of samples `offset` sub-pixels from the corners of their pixels, and
- * adds the photons. */
+/* Computes solid angle and polarization at samples `offset` sub-pixels from the corners of
+ * their pixels, and adds the photons. */
 static void find_light(const struct factored *a, const struct shown_pixels *shown,
                        double offset, const struct light *light, struct factors *restrict x,
                        double *restrict photons)
@@ -92,7 +94,7 @@ static void multiply(int n, double factor, const double *restrict by, double *re
     for (int j = 0; j < n; j++) to[j] *= factor * by[j];
 }
 
-/* Adds the changes of all factors. */
+/* Adds the derivatives of the factors along all tangents. */
 static void close_factors(const struct factored *a, const struct factors *x,
                           const struct row_tangents *of, const struct light *light,
                           double *change)

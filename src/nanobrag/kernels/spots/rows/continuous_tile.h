@@ -1,6 +1,6 @@
 /*
- * continuous_tile.h - the rows of a tile's Jacobian of a continuous crystal, whose spots
- * carry the changes of their samples' places themselves.
+ * continuous_tile.h - the rows of a tile's Jacobian for a continuous crystal. Its spots
+ * contain the derivatives by the places of their samples.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 
 struct continuous_rows;
 
-/* Computes the same as a spot_rows kernel, from all spots that reach the part. Returns 1 if
- * the result includes the amorphous material. */
+/* Computes the same as a spot_rows() kernel, from all spots that reach the part of a tile.
+ * Returns 1 if the result includes the amorphous material. */
 typedef int continuous_tile(const struct job *job, const struct tile *part,
                             const struct row_tangents *of,
                             const struct continuous_rows *rows, struct columns *columns,

@@ -1,6 +1,6 @@
 /*
- * pixel_factors.h - the factors that a pixel takes once, its solid angle and polarization,
- * and their slopes. It is compiled with spot_rows.c and continuous_tile.c.
+ * pixel_factors.h - solid angle and polarization, the factors that are evaluated once per
+ * pixel, and their slopes. It is compiled with spot_rows.c and continuous_tile.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,16 +16,16 @@
 typedef double of_slots[TILE_PIXELS];
 
 struct factors {
-    of_slots fast, slow; /* the sample, sub-pixels from the corner of the detector */
+    of_slots fast, slow; /* place of the sample, in sub-pixels from the detector's corner */
     of_slots bright; /* photons over solid angle and polarization */
     of_slots v[3]; /* cotangent of the sample's place */
-    of_slots d[3], r, per_ratio; /* its direction and distance; see struct phys_place */
-    of_slots omega, polar; /* its solid angle and polarization */
+    of_slots d[3], r, per_ratio; /* direction, distance (m), and phys_place.per_ratio */
+    of_slots omega, polar; /* solid angle and polarization */
     of_slots plain; /* omega times polar */
     of_slots kahn; /* slope of the polarization in K */
 };
 
-/* A part of a tile. */
+/* A part of a tile whose factors are computed. */
 struct factored {
     const struct phys_frame *frame;
     struct tile part;
@@ -66,7 +66,7 @@ PHYS_FN void find_points(int small, const struct factored *a, struct factors *re
     }
 }
 
-/* Computes the solid angles (gcc vectorises them in a loop of their own only). */
+/* Computes the solid angles. gcc vectorises them only in a loop of their own. */
 static void find_omegas(const struct factored *a, struct factors *restrict x)
 {
     const struct phys_detector det = phys_detector(a->frame);
@@ -79,7 +79,7 @@ static void find_omegas(const struct factored *a, struct factors *restrict x)
     }
 }
 
-/* Computes the polarization, and the slopes from `bright`. */
+/* Computes polarization and slopes, from `bright` and the solid angles. */
 static void find_slopes(const struct factored *a, struct factors *restrict x)
 {
     const struct phys_frame *frame = a->frame;
@@ -109,7 +109,7 @@ static void find_slopes(const struct factored *a, struct factors *restrict x)
     }
 }
 
-/* Fills in all but the samples and `bright`. */
+/* Fills in all members except fast, slow and bright. */
 static void find_factors(const struct factored *a, struct factors *x)
 {
     if (a->small)
@@ -120,7 +120,7 @@ static void find_factors(const struct factored *a, struct factors *x)
     find_slopes(a, x);
 }
 
-/* Returns the change of a pixel's polarization along a tangent. */
+/* Returns the derivative of a pixel's polarization along a tangent. */
 PHYS_FN double polar_change(const struct phys_frame *frame, const struct row_factor *along,
                             const struct factors *x, int j)
 {

@@ -1,7 +1,7 @@
 /*
- * row_factors.h - the last step of a tile's rows: the factors that a pixel takes once, its
- * solid angle and polarization, with their own changes. Only pixels that have a slot take
- * part. It is compiled with spot_rows.c.
+ * row_factors.h - the last step of a tile's rows: the solid angle and polarization that are
+ * evaluated once per pixel, and their derivatives. Only pixels that hold a sample of a spot
+ * take part; each has a slot. The file is compiled with spot_rows.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include "kernels/spots/rows/pixel_factors.h"
 #include "kernels/spots/rows/row_terms.h"
 
-/* Lists the first samples of the pixels, and their photons without the factors. */
+/* Lists the first sample of each slot's pixel, and its photons without the factors. */
 static void list_slots(const struct tile_part *a, struct factors *out)
 {
     const int over = a->job->frame->oversample, width = a->part.width;
@@ -25,13 +25,13 @@ static void list_slots(const struct tile_part *a, struct factors *out)
     }
 }
 
-/* Returns the place of a slot's pixel in the tile's numbers. */
+/* Returns the place of a slot's pixel among the rendered pixels of the part. */
 static int place_of(const struct tile_part *a, int slot)
 {
     return a->place[a->pixel[slot]];
 }
 
-/* Adds the changes along the tangents of a block. */
+/* Adds the derivatives along the tangents of block `number`. */
 static void close_block(const struct tile_part *a, const struct factors *x, int number,
                         double *change)
 {
@@ -44,7 +44,7 @@ static void close_block(const struct tile_part *a, const struct factors *x, int 
                 a->of->scale * x->plain[j] * row[t];
 }
 
-/* Adds the changes along a tangent that moves samples. */
+/* Adds the derivatives along tangent `number` of those that move samples. */
 static void close_place(const struct tile_part *a, const struct factors *x, int number,
                         double *change)
 {
@@ -63,7 +63,7 @@ static void close_place(const struct tile_part *a, const struct factors *x, int 
     }
 }
 
-/* Adds the changes along a tangent of the numbers that the factors depend on. */
+/* Adds the derivatives along a tangent of the numbers on which the factors depend. */
 static void close_factor(const struct tile_part *a, const struct factors *x,
                          const struct row_factor *along, double *change)
 {
@@ -77,7 +77,7 @@ static void close_factor(const struct tile_part *a, const struct factors *x,
                                     * polar_change(a->job->frame, along, x, j);
 }
 
-/* Adds the rows of all slots to `change`, and their photons. */
+/* Adds the photons of all slots, and their derivatives to `change`. */
 static void close_slots(const struct tile_part *a, struct columns *columns, double *photons,
                         double *change)
 {

@@ -1,6 +1,7 @@
 /*
- * row_terms.h - the samples of a spot. The change of their F^2 is a quadratic form; this
- * file computes its terms and their coefficients. It is compiled with spot_rows.c.
+ * row_terms.h - the samples of a spot. The derivative of their F^2 along a tangent is a
+ * quadratic form in their indices; this file computes its terms and their coefficients. It
+ * is compiled with spot_rows.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,25 +16,26 @@
 #include "physics/pixel.h"
 #include "physics/tile/patch.h"
 
-/* SAMPLES: samples computed together. Terms of the quadratic form: the slopes of F^2 in the
- * indices x, y, z, multiplied by the indices and by their squares and products; then
- * numbers that not every tangent needs: the square of the profile and its slope in
- * `fudge`. */
+/* SAMPLES are computed together. The first FORM terms of the quadratic form are the slopes
+ * of F^2 in the indices x, y, z, and these times indices: squares, then products. Three
+ * further terms are not needed for every tangent: the square of the profile, its slope in
+ * `fudge`, and its slope in the B factor. */
 enum { SAMPLES = 256, FORM = 9, OF_F2 = FORM, OF_FUDGE, OF_B, TERMS };
 
 typedef double term[SAMPLES];
 
 struct samples {
-    int n; /* samples that count */
-    /* of each such sample: its place in the arrays, its pixel, and the pixel's slot */
+    int n; /* number of samples that count */
+    /* of each such sample: its place in the arrays below, its pixel, and the pixel's
+     * slot */
     int kept[SAMPLES], pixel[SAMPLES], slot[SAMPLES];
     _Alignas(64) term terms[TERMS];
     _Alignas(64) term f2; /* square of the profile */
     _Alignas(64) term v[ROW_PLACE]; /* cotangent of the place */
 };
 
-/* A part of a tile. Each pixel that contains a sample has a slot; slots are in the order of
- * finding. */
+/* A part of a tile. Each pixel that holds a sample of a spot gets a slot; slots are
+ * numbered in the order of finding them. */
 struct tile_part {
     const struct job *job;
     const struct row_tangents *of;
@@ -42,29 +44,29 @@ struct tile_part {
     struct phys_crystal crystal;
     struct phys_box box;
     int small; /* phys_patch_is_small() */
-    int own; /* numbers of a slot in `sums` */
+    int own; /* numbers that a slot has in `sums` */
     double *sums; /* (TILE_PIXELS x own): sums of F^2, cotangents of the place, moments */
-    double *rows; /* (nblocks x TILE_PIXELS x ROW_BLOCK) */
-    double *moved; /* (nplaces x TILE_PIXELS) changes by the places of samples */
-    int nslots, pixel[TILE_PIXELS]; /* of each slot */
-    int place[TILE_PIXELS], lanes; /* place: of each pixel among the rendered ones. lanes:
-                                      numbers of a column (kernels/grid.h) */
-    short slot[TILE_PIXELS]; /* of each pixel; -1: none */
+    double *rows; /* (nblocks x TILE_PIXELS x ROW_BLOCK) derivatives of the sums of F^2 */
+    double *moved; /* (nplaces x TILE_PIXELS) derivatives by the places of samples */
+    int nslots, pixel[TILE_PIXELS]; /* pixel of each slot */
+    int place[TILE_PIXELS], lanes; /* place of each pixel among the rendered ones; length of
+                                      a column (kernels/grid.h) */
+    short slot[TILE_PIXELS]; /* slot of each pixel; -1: none */
 };
 
 /* The samples of a spot in a part, and the numbers from which they are computed. */
 struct spot {
     int fast, slow, width, height; /* sub-pixels from the part's corner */
     struct phys_anchor anchor;
-    struct phys_axes axes; /* metric times the axes, for slopes in the place */
+    struct phys_axes axes; /* metric times the axes, for slopes in the sample's place */
     const struct phys_source *source;
-    double weight, square; /* factor of its F^2; F^2 of the unit cell */
+    double weight, square; /* factor of the square of the profile; F^2 of the unit cell */
 };
 
 /* ---- the samples of a spot ---- */
 
-/* Finds F^2 of n samples from number `first` on, counted row after row, and the terms of
- * its changes. */
+/* Finds F^2 of n samples, counted row after row from sample `first` on, and the terms of
+ * its derivatives. */
 PHYS_FN void find_terms(int shape, int small, const struct tile_part *a,
                         const struct spot *restrict of, int first, int n,
                         struct samples *restrict out)
@@ -111,7 +113,7 @@ PHYS_FN void find_terms(int shape, int small, const struct tile_part *a,
     }
 }
 
-/* Gives a pixel a slot. */
+/* Gives a pixel a slot and returns its number. */
 static int take_slot(struct tile_part *a, int pixel)
 {
     const int slot = a->nslots++;
@@ -125,7 +127,7 @@ static int take_slot(struct tile_part *a, int pixel)
     return slot;
 }
 
-/* Lists the samples that count, of n from number `first` on, with their pixels. */
+/* Looks at n samples from sample `first` on, and lists each that counts, with its pixel. */
 static void keep_samples(struct tile_part *a, const struct spot *spot, int first, int n,
                          struct samples *in)
 {
@@ -152,10 +154,10 @@ static void keep_samples(struct tile_part *a, const struct spot *spot, int first
     }
 }
 
-/* ---- a pixel's sums ---- */
+/* ---- the sums of a pixel ---- */
 
-/* Adds the changes of the samples along the tangents of a block; coefficient[k] belongs to
- * term k. */
+/* Adds the derivatives of the samples along the tangents of a block to `rows`;
+ * coefficient[k] belongs to term k. */
 PHYS_FN void add_terms(int terms, const struct samples *restrict in,
                        double (*restrict coefficient)[ROW_BLOCK], double *restrict rows)
 {
@@ -176,7 +178,8 @@ PHYS_FN void add_terms(int terms, const struct samples *restrict in,
     }
 }
 
-/* Adds F^2 of the samples, and the cotangents of their places where these count. */
+/* Adds F^2 of the samples to the sums of their slots, and the cotangents of their places if
+ * tangents move samples. */
 static void add_own(const struct tile_part *a, const struct spot *spot, int first,
                     const struct samples *in)
 {
@@ -204,8 +207,8 @@ static void add_own(const struct tile_part *a, const struct spot *spot, int firs
 
 /* ---- the coefficients of a spot ---- */
 
-/* Adds the rotations of the orientation to `index`, the matrix of the change of the
- * indices. */
+/* Adds the rotations of the orientation to `index`, the matrix E of the change of the
+ * indices (find_coefficients()). */
 static void add_turns(const struct row_tangents *of, const struct row_block *b,
                       int orientation, double (*restrict index)[ROW_BLOCK])
 {
@@ -225,8 +228,8 @@ static void add_turns(const struct row_tangents *of, const struct row_block *b,
     }
 }
 
-/* Adds the changes of weights and of the source: to the matrix, to the shift of the indices
- * and to the coefficient of F^2. */
+/* Adds the changes of weights and of the source: to the matrix `index`, to the shift of the
+ * indices and to the coefficient of F^2. */
 static void add_source(const struct tile_part *a, const struct row_block *b,
                        const struct tile_spot *from, double (*restrict index)[ROW_BLOCK],
                        double (*restrict shift)[ROW_BLOCK], double *restrict of_f2)
@@ -252,13 +255,14 @@ static void add_source(const struct tile_part *a, const struct row_block *b,
     }
 }
 
-/* Computes the coefficients of the terms. The indices change by shift + index x, so that
- * x^T G x changes by 2 x^T G (shift + index x) + x^T dG x. */
+/* Computes the coefficients of the terms. Along a tangent the indices x change by shift + E
+ * (hkl + x), so that x^T G x changes by 2 x^T G times this, plus x^T dG x. */
 static void find_coefficients(const struct tile_part *a, const struct row_block *b,
                               const struct tile_spot *from,
                               double (*restrict out)[ROW_BLOCK])
 {
-    const double *m = a->job->frame->metric; /* hh kk ll hk hl kl, the last three doubled */
+    const double *m =
+        a->job->frame->metric; /* hh kk ll hk hl kl; the last three count twice */
     const double g0 = 2 * m[0], g1 = 2 * m[1], g2 = 2 * m[2], hk = m[3], hl = m[4],
                  kl = m[5];
     const double h = from->hkl[0], k = from->hkl[1], l = from->hkl[2];

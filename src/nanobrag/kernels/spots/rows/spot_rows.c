@@ -1,6 +1,6 @@
 /*
- * spot_rows.c - see spot_rows.h. It is compiled once per instruction set, only in double:
- * kernels in float use the same rows.
+ * spot_rows.c - see spot_rows.h. It is compiled once per instruction set, only in double;
+ * the lanes in float use it, too.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,8 @@
 
 /* ---- a spot ---- */
 
-/* Finds the samples of a spot that lie in the part; returns 0 where none do. */
+/* Finds the samples of a spot that lie in the part of a tile; returns 0 if there are
+ * none. */
 static int cut_to_part(const struct tile_part *a, const struct tile_spot *from,
                        struct spot *spot)
 {
@@ -58,7 +59,7 @@ static int start_spot(const struct tile_part *a, const struct tile_spot *from, i
     return 1;
 }
 
-/* Adds the derivatives by the F of a spot: dF^2/dF = 2 F^2/F. */
+/* Adds the derivatives of the pixels by the F of a spot: dF^2/dF = 2 F^2/F. */
 static void add_f(const struct tile_part *a, const struct spot *spot, int place,
                   const struct samples *in, struct columns *columns)
 {
@@ -114,7 +115,7 @@ static void of_shape(int shape, struct tile_part *a, const struct tile_spot *fro
 
 /* ---- a tile ---- */
 
-/* Computes the changes along the tangents that move samples. */
+/* Computes the derivatives of the slots along the tangents that move samples. */
 static void close_places(const struct tile_part *a)
 {
     const int over = a->job->frame->oversample, width = a->part.width;

@@ -1,7 +1,7 @@
 /*
  * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as for an image. A strip
- * holds whole rows of tiles, so one thread at a time appends to a row's list. The order is
- * the same for any number of threads and of strips in a batch.
+ * holds whole rows of tiles, so one thread at a time appends to the list of a row. The
+ * order does not depend on the number of threads, nor on the number of strips in a batch.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,12 +16,13 @@
 #include "physics/pixel.h"
 
 /* Batches are planned for USUAL_SPOTS. A batch of more than MANY_SPOTS, 18 MiB, is divided
- * unless it has only one strip for each thread. A strip has at most MOST_SPOTS, 288 MiB.
- */
+ * unless it has only one strip for each thread. Such a batch has at most MOST_SPOTS, 288
+ * MiB. */
 enum { USUAL_SPOTS = 1 << 18, MANY_SPOTS = 1 << 19, MOST_SPOTS = 1 << 23 };
 
-/* Spots of an image end at some F^2. For slopes a sample is left out only below this share
- * of that F^2: towards the edge of a spot slopes fall more slowly than F^2. */
+/* A spot of an image ends where F^2 falls below some value. For slopes it ends at this
+ * share of that value, because slopes fall more slowly than F^2 towards the edge of a
+ * spot. */
 static const double slope_share = 0.01;
 
 int tile_spots_suit(const struct job *job)
@@ -36,12 +37,12 @@ int tile_spots_suit(const struct job *job)
 
 /* ---- the lists ---- */
 
-/* The search for spots. */
+/* The argument of list_pair(). */
 struct spot_search {
     const struct splat_kernels *splat_kernels;
     struct spots_work *work;
-    size_t limit, *count; /* most spots; spots found, listed or not */
-    int *failed; /* 1: there is no memory */
+    size_t limit, *count; /* largest number of spots; number found, listed or not */
+    int *failed; /* becomes 1 if there is no memory */
 };
 
 static int grow_row(struct spot_row *row)
@@ -71,7 +72,7 @@ static void append(const struct spot_search *l, int at, const struct tile_spot *
     row->spot[row->n++] = *spot;
 }
 
-/* Returns the number of the first tile of a row of tiles of a panel or of the image. */
+/* Returns the number of the first tile in a row of tiles, of a panel or of the image. */
 static int first_of_row(const struct window *window, int row)
 {
     const int run = window->row[row];
@@ -80,7 +81,8 @@ static int first_of_row(const struct window *window, int row)
                                            : window->first_tile + window->ntile;
 }
 
-/* Lists a rectangle of samples in every tile of the panel that it overlaps. */
+/* Adds a spot, given by a rectangle of samples, to the list of every tile of the panel that
+ * it overlaps. */
 static void list_outline(const struct spot_search *l, const struct splat_layer *splat_layer,
                          const struct outline *at, struct tile_spot spot)
 {
@@ -152,8 +154,8 @@ static int grow_order(struct spot_row *row, size_t tiles)
     return row->ordered == row->most && row->tiles > tiles;
 }
 
-/* Orders the spots of a row by their tiles; spots of one tile stay in the order of finding.
- * Returns 0 without memory. */
+/* Sorts the spots of a row by their tiles; spots of one tile keep their order. Returns 0 if
+ * there is no memory. */
 static int sort_row(struct spot_row *row, size_t tiles)
 {
     unsigned *first;
@@ -213,7 +215,7 @@ static double pixels_of(const struct job *job)
 }
 
 /* Estimates how many spots the tiles of a job list: the spots of each pair, times the tiles
- * that one spot overlaps if it is as wide as on a sphere around the crystal. */
+ * that a spot overlaps. The width of a spot is its width on a sphere around the crystal. */
 static double estimate_spots(const struct job *job, double radius)
 {
     const struct phys_frame *frame = job->frame;
@@ -242,8 +244,8 @@ struct spot_batch tile_spots_start(const struct attempts *attempts)
     return batch;
 }
 
-/* Lists the spots of strips `first` to `end` unless they are more than `limit`; *count
- * becomes their number, or one above the limit. */
+/* Lists the spots of strips first .. end - 1. *count becomes their number; if it exceeds
+ * `limit`, the list is not complete. */
 static nb_status list_strips(struct progress *progress, const struct attempts *attempts,
                              int first, int end, size_t limit, size_t *count)
 {
@@ -299,7 +301,7 @@ nb_status tile_spots_find(struct progress *progress, const struct attempts *atte
     batch->end_strip = end;
     batch->tile = batch->end;
     batch->end = first_of_row(window, strips_row(window, end));
-    /* at most twice as many, since spots may lie more densely there */
+    /* at most doubled, because spots may lie more densely in the next batch */
     batch->strips = (int)(strips * fmin(2, USUAL_SPOTS / ((double)count + 1)));
     return NB_OK;
 }
@@ -336,7 +338,7 @@ size_t tile_spots_bytes(const struct spots_work *work)
     return bytes;
 }
 
-/* ---- numbers that the tiles share ---- */
+/* ---- numbers that all tiles share ---- */
 
 static void cross_product(const double *a, const double *b, double *out)
 {
@@ -363,7 +365,7 @@ static int any_source(const struct phys_frame *frame, const struct phys_frame_ta
     return 0;
 }
 
-/* Appends a tangent to the blocks. */
+/* Appends tangent d to the last block, or to a new one. */
 static void add_to_block(const struct tangents *along, int d, int shines,
                          struct row_tangents *out)
 {
@@ -392,7 +394,7 @@ static int any_weight(const struct phys_frame *frame, const struct phys_frame_ta
     return 0;
 }
 
-/* Appends a tangent to the list of tangents that move samples. */
+/* Appends tangent d to the list of tangents that move samples. */
 static void add_place(const struct phys_frame *frame, int d,
                       const struct phys_frame_tangent *dot, struct row_tangents *out)
 {
@@ -410,7 +412,7 @@ static void add_place(const struct phys_frame *frame, int d,
     }
 }
 
-/* Returns the change of phys_amorphous_level() along a tangent. */
+/* Returns the derivative of phys_amorphous_level() along a tangent. */
 static double amorphous_change(const struct phys_frame *frame,
                                const struct phys_frame_tangent *dot)
 {
@@ -424,7 +426,7 @@ static double amorphous_change(const struct phys_frame *frame,
            * frame->amorphous_f * frame->amorphous_f;
 }
 
-/* Appends a tangent to the list of tangents that change the factors of a pixel. */
+/* Appends tangent d to the list of tangents that change the factors of a pixel. */
 static void add_factor(const struct job *job, int d, const struct phys_frame_tangent *dot,
                        struct row_tangents *out)
 {

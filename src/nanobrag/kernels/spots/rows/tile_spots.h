@@ -1,5 +1,5 @@
 /*
- * tile_spots.h - the spots of a job listed tile by tile, for the rows of its Jacobian.
+ * tile_spots.h - lists of the spots of a job, tile by tile, for the rows of its Jacobian.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,31 +13,34 @@
 
 /* The spots of a row of tiles. */
 struct spot_row {
-    size_t n; /* spots */
-    struct tile_spot *spot; /* (most), as they were found */
-    unsigned *order; /* (ordered) their numbers, tile after tile */
-    unsigned *first; /* (tiles) where each tile begins in `order`, and the end */
-    size_t most, ordered, tiles; /* sizes of the arrays */
+    size_t n; /* number of spots */
+    struct tile_spot *spot; /* (most), in the order of finding */
+    unsigned *order; /* (ordered) indices in `spot`, sorted by tile */
+    unsigned
+        *first; /* (tiles) where each tile begins in `order`; then the end of the last */
+    size_t most, ordered, tiles; /* allocated lengths of the arrays */
 };
 
-/* Returns 1 when the rows of a job can be computed from its spots: all samples of a pixel
- * have the same factor, F is not interpolated, and the shape is not square. */
+/* Returns 1 if the rows of a job can be computed from its spots: all samples of a pixel
+ * must have the same factors, F must not be interpolated, and the shape must not be
+ * square. */
 int tile_spots_suit(const struct job *job);
 
-/* Neighbouring strips (kernels/spots/row_strips.h) whose spots are listed at a time, so
- * that the lists do not grow with the detector. No result depends on how many they are. */
+/* A batch: neighbouring strips (kernels/spots/row_strips.h) whose spots are listed
+ * together. The lists do not grow with the detector, and no result depends on the size of a
+ * batch. */
 struct spot_batch {
-    int strips; /* the most strips that the next batch takes */
-    int end_strip; /* end of the strips of this batch */
-    int tile, end; /* the tiles of this batch, in the order of the window */
+    int strips; /* the largest number of strips that the next batch takes */
+    int end_strip; /* the strip after the last one of this batch */
+    int tile, end; /* the tiles of this batch, end excluded, in the order of the window */
 };
 
-/* Returns the batch before the first, which has no tiles; the last one ends with the last
- * tile of the window. */
+/* Returns an empty batch before the first. The last batch ends with the last tile of the
+ * window. */
 struct spot_batch tile_spots_start(const struct attempts *attempts);
 
-/* Lists the spots of the next batch in the attempts' workspace; the old batch is
- * overwritten. *listed becomes 0 if a single strip has too many. The search takes the share
+/* Lists the spots of the next batch in the attempts' workspace, in place of the last batch.
+ * *listed becomes 0 if a single strip has too many spots. The search takes the share
  * attempts->begin of the batch's progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
                           struct spot_batch *batch, int *listed);
@@ -46,8 +49,9 @@ nb_status tile_spots_find(struct progress *progress, const struct attempts *atte
 struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
                                const struct tile *tile);
 
-/* Fills in the numbers that all tiles of a panel share. Its arrays have memory for all
- * tangents and for all orientations of the frame. */
+/* Fills in the numbers that all tiles of a panel share. The arrays of `out` must have
+ * memory for all tangents and orientations of the frame. `least` is the share of a spot's
+ * peak at which spots of an image end. */
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
                          struct row_tangents *out);
 
