@@ -1,5 +1,5 @@
 /*
- * simulator.h - images of a scene, and their derivatives by the parameters of the scene.
+ * simulator.h - images of a scene, and their derivatives with respect to its parameters.
  *
  *   static double photons[512 * 512], weights[512 * 512];
  *   nb_array image = nb_array_f64(photons, 512, 512);
@@ -33,8 +33,8 @@
  * x[i] in the scene, which is a good start. If you pass x = NULL, the call takes the values
  * of the scene.
  *
- * Derivatives. J = dI/dx is the Jacobian: the derivatives of all pixels by all parameters,
- * in photons per unit of the parameter. The calls return products with J.
+ * Derivatives. J = dI/dx is the Jacobian: the derivatives of all pixels with respect to all
+ * free parameters, in photons per unit of the parameter. The calls return products with J.
  *
  *   dx, ndir         A direction is a change of x. dx holds ndir directions, one after the
  *                    other. For each direction nb_jvp() returns J dx, the change of the
@@ -129,11 +129,12 @@ enum nb_precision { NB_PRECISION_DOUBLE, NB_PRECISION_SINGLE };
 /* How a simulator adds up the samples of a pixel (docs/theory.md, 13). A sample is one
  * sub-pixel with one sensor layer, source, phi step and mosaic domain. */
 enum nb_strategy {
-    /* SPOTS if three conditions hold: the crystal is gauss, gauss_star or tophat; its spots
-     * fill less than a third of reciprocal space; and the estimated cost is lower than with
-     * LANES. Otherwise LANES. Also LANES at an x with too many reflections to list */
+    /* NB_STRATEGY_SPOTS under three conditions: the crystal is gauss, gauss_star or tophat;
+     * its spots fill less than a third of reciprocal space; and the estimated cost is lower
+     * than with NB_STRATEGY_LANES. Otherwise NB_STRATEGY_LANES. An x with too many
+     * reflections to list also gets NB_STRATEGY_LANES */
     NB_STRATEGY_AUTO,
-    /* one pixel after the other, in double; the tests compare LANES and SPOTS with it */
+    /* one pixel after the other, in double; tests compare the other strategies with it */
     NB_STRATEGY_REFERENCE,
     NB_STRATEGY_LANES, /* all samples; SIMD instructions compute several pixels at once */
     /* only samples near a reflection; all other samples together change a pixel by less
@@ -142,18 +143,19 @@ enum nb_strategy {
 };
 
 /* The bits of an image depend on precision, strategy, tolerance, instruction set and
- * device. They do not depend on the number of threads. ROI and mask have an effect too:
+ * device. They do not depend on the number of threads. ROI and mask also change the bits:
  * they decide which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses.
- * NB_STRATEGY_SPOTS gives 0 for a pixel that is below 1e-300 of the most photons
- * that the crystal can scatter into a pixel. */
+ *
+ * Let M be the largest number of photons that the crystal can scatter into a pixel.
+ * NB_STRATEGY_SPOTS gives 0 for a pixel below 1e-300 M. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
     /* Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
      * point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
      * and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
-     * error. If single precision would round a tile by more, the tile is divided. If the
-     * parts are still rounded by more, they are computed in double. */
+     * error. If single precision would exceed this error in a tile, the tile is divided. If
+     * a part of the tile would still exceed the error, the part is computed in double. */
     double tolerance;
 } nb_options;
 
@@ -237,8 +239,8 @@ NB_API nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x,
  *
  * A pixel is 0 if it lies outside the ROI, if it lies outside all boxes, or if it is
  * masked. A point spread still carries the light of such a pixel into its neighbours. A
- * float32 image is the rounded float64 image. The first image that is not dense float64
- * allocates the rendered tiles as workspace.
+ * float32 image is the rounded float64 image. The first call with an image that is not
+ * dense float64 allocates workspace for the rendered tiles.
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
  * scene has a point spread. The image is complete when the call returns. Before the call,
@@ -292,16 +294,15 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  * images that are all dense float64.
  *
  * Strategies. NB_STRATEGY_REFERENCE differentiates one sample after the other, in double.
- * The other strategies use SIMD lanes in their precision. NB_STRATEGY_SPOTS skips samples
- * that no spot reaches, within the tolerance. The image has a jump where a sample changes
- * its nearest reflection. The derivative does not include the jump: it is taken on the side
- * on which the sample lies.
+ * The other strategies use SIMD lanes, in the precision of the simulator. NB_STRATEGY_SPOTS
+ * skips samples that no spot reaches (within the tolerance). The image jumps where the
+ * nearest reflection of a sample changes. The derivative does not include this jump: it is
+ * the slope on the side of the jump where the sample lies.
  *
- * CUDA. On a device (nb_description.derivatives) the sum is over all samples, in the
- * precision of the device. NVRTC builds the kernels when a call first needs them. The call
- * then waits for some seconds, and the progress handler may stop it. The kernels are stored
- * on disk. In these cases the host computes the derivatives, and nb_simulator_describe()
- * gives the reason:
+ * CUDA. A device (nb_description.derivatives) adds up all samples, in its own precision.
+ * NVRTC builds the kernels when a call first needs them. The call then waits for some
+ * seconds, and the progress handler may stop it. The kernels are stored on disk. In these
+ * cases the host computes the derivatives, and nb_simulator_describe() gives the reason:
  *
  *   - compiled mode is off, or the machine has no NVRTC;
  *   - the scene has a point spread;
@@ -329,10 +330,10 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *
  * Each cotangent takes one pass over the samples, for any number of parameters. Strategy,
  * precision and device are as in nb_jvp(), with one exception: NB_STRATEGY_SPOTS adds up
- * the gradient spot by spot. The exception does not apply if F is interpolated, or if solid
- * angle, polarization or capture are computed for every sample (nb_scene.oversample_omega,
- * oversample_polar, oversample_thick). If a device computes the gradients, bar_image may
- * lie on this device. The arrays must then be dense.
+ * the gradient spot by spot. It adds up the gradient as in nb_jvp() if F is interpolated,
+ * or if solid angle, polarization or capture are computed for every sample
+ * (nb_scene.oversample_omega, oversample_polar, oversample_thick). If a device computes the
+ * gradients, bar_image may lie on this device. The arrays must then be dense.
  *
  * Further errors: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1), NB_ERR_UNSUPPORTED
  * (the scene has NB_QUIRK_CURVED and a curved detector, or a cotangent lies on a device
@@ -361,8 +362,8 @@ typedef struct nb_normal {
 } nb_normal;
 
 /*
- * Compute the normal matrix J^T W J of a weighted least-squares fit, and the gradient J^T W
- * r of this fit.
+ * Compute the normal matrix J^T W J and the gradient J^T W r of a weighted least-squares
+ * fit.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight for each pixel, float32 or float64; NULL: 1
@@ -380,10 +381,10 @@ typedef struct nb_normal {
  *
  *   - At most 32 parameters are free, and all of them are dense.
  *   - default_f is not free, or no reflections are listed.
- *   - At most 4 free parameters (8 in float) are of this kind: phi0, osc, spindle, mosaic
- *     spread, domain weights. With an anisotropic spread cell and misset are of this kind
- *     too. Parameters of this kind rotate some orientations more than others, or change the
- *     weights of orientations.
+ *   - At most 4 free parameters (8 in float) rotate some orientations more than others, or
+ *     change the weights of orientations. Such parameters are phi0, osc, spindle, mosaic
+ *     spread and domain weights. With an anisotropic mosaic spread, cell and misset are
+ *     such parameters too.
  *
  * weight and residual may lie on this device. They must then be dense.
  *
@@ -415,8 +416,8 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * losses is the weight of reweighted least squares, |slope/(I - y)|. This curvature is
  * positive, even where the second derivative is negative.
  *
- * A pixel with y >= saturation was full: it held at least that many photons. Up to I =
- * saturation, its loss is the loss for y = saturation. For larger I its loss is 0.
+ * A pixel with y >= saturation was full: it held at least that many photons. If I is larger
+ * than saturation, its loss is 0. Otherwise its loss is the loss for y = saturation.
  */
 enum nb_loss_kind {
     NB_LOSS_GAUSS, /* L = w (I - y)^2/2; curvature w */
@@ -446,20 +447,21 @@ enum nb_loss_kind {
  * losses a plane may have any sign.
  *
  * Minima. For NB_LOSS_READOUT the search begins at the plane of least squares, goes
- * downhill and takes the first minimum. If no pixel is saturated, and if all pixels have 2
- * (y + gain sigma_readout^2)^2 > v, the loss is convex and has no other minimum.
- * NB_LOSS_CAUCHY may have several minima. Two searches then find one minimum each, and
- * nb_loss() takes the lower minimum. The first search lowers delta step by step, from the
- * spread of the data. The second search begins at the plane of NB_LOSS_HUBER.
+ * downhill and takes the first minimum. The loss is convex, and has no other minimum, if no
+ * pixel is saturated and 2 (y + gain sigma_readout^2)^2 > v in all pixels. NB_LOSS_CAUCHY
+ * may have several minima. Each of two searches finds a minimum, and nb_loss() takes the
+ * lower one. The first search lowers delta step by step, from the spread of the data. The
+ * second search begins at the plane of NB_LOSS_HUBER.
  *
  * Pixels. Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. If the
  * counting pixels do not determine a term, the term is 0:
  *
- *   no counting pixel                  a, b and c are 0
- *   one counting pixel                 b and c are 0
- *   pixels in one column               b is 0
- *   pixels in one row, or on another   c is 0
- *   line
+ *   counting pixels         terms that are 0
+ *   none                    a, b and c
+ *   one                     b and c
+ *   all in one column       b
+ *   all in one row          c
+ *   all on a slanted line   c
  *
  * Saturated pixels have no effect on b and c. If all pixels are saturated, a is so large
  * that the loss of the box is 0.
@@ -491,15 +493,18 @@ typedef struct nb_target {
  *
  * Value and gradient together take one pass over the samples. NB_STRATEGY_SPOTS takes two
  * passes: one for the image and one for the gradient. A device computes gradients as in
- * nb_vjp(), and normal matrices as in nb_jtj(). It computes the value alone for every scene
- * whose images it computes. observed and weight may lie on this device. They must then be
- * dense.
+ * nb_vjp(), and normal matrices as in nb_jtj(). A device that computes the images of a
+ * scene also computes the value alone. observed and weight may lie on this device. They
+ * must then be dense.
  *
- * Planes. With planes P of background, the loss is L(x) = min over P of the loss of I(x) +
- * P. The gradient is the gradient at fixed planes. J_P are the derivatives of the pixels by
- * the planes. The matrix is J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J. Its inverse
- * gives the errors of x for free planes. Where a plane is 0, J_P contains only changes that
- * keep it 0.
+ * Planes. With planes P of background, L(x) is the smallest loss of I(x) + P. The gradient
+ * is taken at fixed planes. Let J_P be the derivatives of the pixels with respect to the
+ * planes. The matrix is then
+ *
+ *   J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J
+ *
+ * Its inverse gives the errors of x if the planes are free too. Where a plane is 0, J_P has
+ * only changes that keep the plane at 0.
  *
  * With planes the call first computes the image. So NB_STRATEGY_SPOTS makes one pass more
  * for a matrix. NB_STRATEGY_LANES makes one pass more for a gradient or a matrix.
@@ -550,16 +555,16 @@ NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *
  *                      the library, which does not wait for other streams. The library also
  *                      uses this stream if you never call this function
  *
- * PyTorch. Other libraries call the legacy default stream 0. In PyTorch
- * torch.cuda.current_stream().cuda_stream is 0, unless you chose another stream. But here 0
- * is NULL, the stream of the library, which does not wait for the work of PyTorch. So pass
- * NB_STREAM_LEGACY in place of 0.
+ * PyTorch and other libraries write the legacy default stream as 0. For example,
+ * torch.cuda.current_stream().cuda_stream is 0 unless you chose another stream. Here 0 is
+ * NULL, and NULL is the stream of the library. This stream does not wait for the work of
+ * PyTorch. So pass NB_STREAM_LEGACY in place of 0.
  *
  * JAX gives a stream to each custom call. Pass this stream on unchanged.
  *
  * Keep the stream alive while the simulator uses it. The function refuses a stream that is
- * being captured into a graph. If a capture begins later, later calls refuse the stream,
- * because they have to wait for their results. A simulator that computes on the host
+ * being captured into a graph. If a capture begins later, each later call refuses the
+ * stream, because a call has to wait for its results. A simulator that computes on the host
  * accepts any stream, and does not use it.
  *
  * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is

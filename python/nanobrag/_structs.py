@@ -277,9 +277,9 @@ class Strategy(IntEnum):
     pixel with one sensor layer, source, phi step and mosaic domain."""
 
     AUTO = 0
-    """SPOTS if three conditions hold: the crystal is gauss, gauss_star or tophat; its spots fill less than a third of reciprocal space; and the estimated cost is lower than with LANES. Otherwise LANES. Also LANES at an x with too many reflections to list"""
+    """NB_STRATEGY_SPOTS under three conditions: the crystal is gauss, gauss_star or tophat; its spots fill less than a third of reciprocal space; and the estimated cost is lower than with NB_STRATEGY_LANES. Otherwise NB_STRATEGY_LANES. An x with too many reflections to list also gets NB_STRATEGY_LANES"""
     REFERENCE = 1
-    """one pixel after the other, in double; the tests compare LANES and SPOTS with it"""
+    """one pixel after the other, in double; tests compare the other strategies with it"""
     LANES = 2
     """all samples; SIMD instructions compute several pixels at once"""
     SPOTS = 3
@@ -300,8 +300,8 @@ class LossKind(IntEnum):
     NB_LOSS_CAUCHY a pixel whose |I - y| is far beyond delta has hardly any slope, so a hot
     pixel has no effect. The curvature of both losses is the weight of reweighted least squares,
     |slope/(I - y)|. This curvature is positive, even where the second derivative is negative. A
-    pixel with y >= saturation was full: it held at least that many photons. Up to I =
-    saturation, its loss is the loss for y = saturation. For larger I its loss is 0."""
+    pixel with y >= saturation was full: it held at least that many photons. If I is larger than
+    saturation, its loss is 0. Otherwise its loss is the loss for y = saturation."""
 
     GAUSS = 0
     """L = w (I - y)^2/2; curvature w"""
@@ -326,16 +326,15 @@ class BackgroundKind(IntEnum):
     planes are nowhere negative in the box. If a plane without this limit would be negative in a
     part of the box, the fitted plane is 0 in a corner, along an edge or everywhere. With all
     other losses a plane may have any sign. Minima. For NB_LOSS_READOUT the search begins at the
-    plane of least squares, goes downhill and takes the first minimum. If no pixel is saturated,
-    and if all pixels have 2 (y + gain sigma_readout^2)^2 > v, the loss is convex and has no
-    other minimum. NB_LOSS_CAUCHY may have several minima. Two searches then find one minimum
-    each, and nb_loss() takes the lower minimum. The first search lowers delta step by step,
-    from the spread of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels.
-    Masked pixels, pixels outside the ROI and pixels of weight 0 do not count. If the counting
-    pixels do not determine a term, the term is 0: no counting pixel a, b and c are 0 one
-    counting pixel b and c are 0 pixels in one column b is 0 pixels in one row, or on another c
-    is 0 line Saturated pixels have no effect on b and c. If all pixels are saturated, a is so
-    large that the loss of the box is 0."""
+    plane of least squares, goes downhill and takes the first minimum. The loss is convex, and
+    has no other minimum, if no pixel is saturated and 2 (y + gain sigma_readout^2)^2 > v in all
+    pixels. NB_LOSS_CAUCHY may have several minima. Each of two searches finds a minimum, and
+    nb_loss() takes the lower one. The first search lowers delta step by step, from the spread
+    of the data. The second search begins at the plane of NB_LOSS_HUBER. Pixels. Masked pixels,
+    pixels outside the ROI and pixels of weight 0 do not count. If the counting pixels do not
+    determine a term, the term is 0: counting pixels terms that are 0 none a, b and c one b and
+    c all in one column b all in one row c all on a slanted line c Saturated pixels have no
+    effect on b and c. If all pixels are saturated, a is so large that the loss of the box is 0."""
 
     PLANES = 1
 
@@ -1081,10 +1080,10 @@ class SceneMembers(Struct):
 @dataclass(eq=False, kw_only=True, repr=False)
 class Options(Struct):
     """The bits of an image depend on precision, strategy, tolerance, instruction set and device.
-    They do not depend on the number of threads. ROI and mask have an effect too: they decide
-    which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses. NB_STRATEGY_SPOTS
-    gives 0 for a pixel that is below 1e-300 of the most photons that the crystal can scatter
-    into a pixel.
+    They do not depend on the number of threads. ROI and mask also change the bits: they decide
+    which pixel is the brightest, and which strategy NB_STRATEGY_AUTO chooses. Let M be the
+    largest number of photons that the crystal can scatter into a pixel. NB_STRATEGY_SPOTS gives
+    0 for a pixel below 1e-300 M.
 
     Attributes:
         precision:
@@ -1095,8 +1094,8 @@ class Options(Struct):
             Allowed error of a pixel, as a fraction of the brightest rendered pixel before the
             point spread. 0 means 1e-10, and 1e-5 in single precision. Pixels outside the ROI
             and masked pixels may have larger errors. NB_STRATEGY_SPOTS drops samples up to this
-            error. If single precision would round a tile by more, the tile is divided. If the
-            parts are still rounded by more, they are computed in double.
+            error. If single precision would exceed this error in a tile, the tile is divided.
+            If a part of the tile would still exceed the error, the part is computed in double.
     """
 
     _c = "nb_options"
