@@ -100,8 +100,8 @@ struct arrays {
     const struct sizes *sizes;
 };
 
-/* Take all arrays of a simulator from an arena. Lists of the scene are copied from the
- * caller's memory, to which the scene still points. */
+/* Take all arrays of a simulator from an arena. The scene still points to the caller's
+ * lists, which are copied here. */
 static void take_arrays(struct arena *arena, void *user)
 {
     const struct arrays *arrays = user;

@@ -26,7 +26,7 @@ static int is_inside(const struct window *w, const struct bright *bright)
 
 /* Writes the first pixel (box[0]) and the end (box[1]) of an edge of `edge` pixels around a
  * place on a panel, cut to the panel's n pixels. `place` counts from the first pixel of the
- * panel; the results count from the first pixel of the image, in which the panel begins at
+ * panel; the results count from the first pixel of the image, where the panel begins at
  * `begin`. */
 static void write_edge(double place, int edge, int n, int begin, int *box)
 {

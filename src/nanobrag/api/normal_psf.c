@@ -184,8 +184,8 @@ static int runs_of(size_t columns)
     return (int)((columns + COLUMNS - 1) / COLUMNS);
 }
 
-/* Compute the value of the objective and, if it is finite, the sums of this call; those of
- * structure factors only if of_f is 1. */
+/* Compute the value of the objective and, if it is finite, the sums of this call. Sums for
+ * structure factors are computed only if of_f is 1. */
 static nb_status find_sums(struct spread *w, const struct objective_terms *terms, int of_f,
                            double *value)
 {

@@ -99,7 +99,7 @@ struct backend {
 extern const struct backend backend_host, backend_device;
 
 /* Run a request on the simulator's device if it has one, else on the host
- * (backend/request.c). Errors: those of the operation, and NB_ERR_UNSUPPORTED with
+ * (backend/request.c). Errors: any error of the operation, and NB_ERR_UNSUPPORTED with
  * NANOBRAG_STRICT=1 if the host would have to take over. */
 nb_status backend_run(struct request *request);
 

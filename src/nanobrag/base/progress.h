@@ -24,7 +24,7 @@ struct progress {
     /* pass: number of passes before the current one; weight: the number of passes for which
      * it counts; passes: number in the call */
     double pass, weight, passes;
-    /* number of lattices, each of which takes its own passes; 0 stands for 1 */
+    /* number of lattices, which take separate passes; 0 stands for 1 */
     int lattices;
     double reported; /* the largest fraction reported */
     /* base: fraction of the pass before its current part; step: fraction of one step */

@@ -46,7 +46,7 @@ struct tile_span {
     int fast, end; /* columns of pixels, end excluded; multiples of TILE_FAST */
 };
 
-/* Rows slow .. end - 1 of an image, all of which cross the same panels. */
+/* Rows slow .. end - 1 of an image; the same panels cross all of them. */
 struct panel_rows {
     int slow, end;
     /* the panels are order[first .. first + n - 1] of the window, from left to right */

@@ -1,13 +1,13 @@
 /*
- * check_handlers.c - the handlers of a context while it checks derivatives.
+ * check_handlers.c - replaces the handlers of a context during a check of derivatives.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "base/context.h"
 #include "check.h"
 
-/* Calls the caller's handler within an evaluation, too, with the share of the whole
- * check. */
+/* Calls the caller's progress handler, with the fraction of the whole check that is
+ * done. */
 static int ask(void *user, double fraction)
 {
     const struct check *c = user;

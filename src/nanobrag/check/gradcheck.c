@@ -1,7 +1,7 @@
 /*
- * check/gradcheck.c - a check from start to end. The simulator is set to its most exact,
- * its determinism and its adjoint are tested as a whole; then nb_vjp() and nb_jvp() are
- * compared with the differences of check/parameter_check.c, parameter by parameter.
+ * check/gradcheck.c - nb_gradcheck() from start to end. It sets the simulator to its most
+ * exact, tests determinism and adjoint as a whole, then compares nb_vjp() and nb_jvp() with
+ * the differences of check/parameter_check.c, parameter by parameter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,17 +19,16 @@
 
 enum { LOSSES = NB_GRADCHECK_LOSSES };
 
-/* The share of the peak that the strategy spots may drop during a check; no sum shows it.
- */
+/* The share of the peak that the strategy spots may drop here, far below rounding. */
 static const double least_peak = 1e-16;
 
-/* The largest error bar, in units of S, that allows a verdict. */
+/* The largest error bar that allows a verdict, over S (struct check.sensitivity). */
 static const double conclusive = 1e-8;
-/* in units of S */
+/* Errors of rounding that are allowed, over S. */
 static const double adjoint_rounding = 1e-12, linearity_rounding = 1e-13;
 
-/* The polynomials of a continuous crystal's spots are fits to nodes, whose adjoint adds
- * cotangents of both signs up to ten times as large as their sum. */
+/* A continuous crystal's spots are polynomials fitted to nodes. The adjoint of the fit adds
+ * cotangents of both signs, up to ten times as large as their sum. */
 static const double linearity_of_nodes = 1e-12;
 
 static nb_gradcheck_options with_defaults(const nb_gradcheck_options *options)
@@ -163,7 +162,7 @@ static nb_status call_vjp(struct check *c, int ncot, double *bar_x)
     return nb_vjp(c->sim, c->x, ncot, bar, bar_x);
 }
 
-/* Sets the cotangents of all losses; pixels that are not rendered keep 0. */
+/* Sets the cotangents of all losses; pixels outside the mask (NULL: none) become 0. */
 static void set_cotangents(struct check *c, const unsigned char *mask)
 {
     for (int loss = 0; loss < LOSSES; loss++)
@@ -190,8 +189,8 @@ static long double weighted_sum(const struct check *c, int loss, const unsigned 
     return sum;
 }
 
-/* Choose a random direction that moves each parameter by a part of its length and points
- * away from bounds. */
+/* Choose a random direction that moves each parameter by a part of its length, away from
+ * near bounds. */
 static void choose_direction(struct check *c, uint64_t *state, struct check_item *item)
 {
     item->d = c->direction;
@@ -225,7 +224,7 @@ static void choose_direction(struct check *c, uint64_t *state, struct check_item
 static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
 {
     const int all = c->ctx->threads, count[] = {all, 1, all < 2 ? all : 2};
-    double *again = c->sensitivity; /* not in use yet */
+    double *again = c->sensitivity; /* filled later, by check_probe() */
     nb_status status = NB_OK;
     int usable;
 
@@ -254,7 +253,7 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
     return status;
 }
 
-/* Check <w, J d> = <J^T w, d>, and that J^T is linear. */
+/* Check <w, J d> = <J^T w, d> for a random direction d, and that J^T is linear. */
 static nb_status check_adjoint(struct check *c, uint64_t seed,
                                nb_gradcheck_summary *summary)
 {
@@ -302,11 +301,11 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
     return status;
 }
 
-/* ---- a row ---- */
+/* ---- the rows of one parameter or direction ---- */
 
-/* The exponent p of |I(x + h d) - I(x) - h J d| ~ h^p over the three smallest halvings of h
- * that are above rounding; 0 if there are fewer. The norm is taken over the pixels, so that
- * their curvatures cannot cancel. */
+/* Returns the exponent p of |I(x + h d) - I(x) - h J d| ~ h^p over the three smallest
+ * halvings of h that are above rounding; 0 if there are fewer. The norm is taken over the
+ * pixels, so that their curvatures cannot cancel. */
 static double remainder_rate(const struct check *c, int side)
 {
     const double *to = side == ROMBERG_BELOW ? c->below : c->above;
@@ -390,7 +389,7 @@ static void fill_row(struct check *c, const struct check_item *item,
     row->verdict = verdict_of(s, row);
 }
 
-/* Fill the rows of one item. */
+/* Fill the rows of one item, one for each loss. */
 static nb_status check_item(struct check *c, const struct check_item *item,
                             const nb_param *param, nb_gradcheck_row *rows)
 {
@@ -489,7 +488,7 @@ static nb_status first_image(struct check *c, const double *x, const nb_array *b
         c->param[p].value = c->x[p];
     }
     NB_TRY(check_image(c, NULL, 0, &usable));
-    /* nb_forward() itself reports to the caller why there is no image */
+    /* nb_forward() itself tells the caller why there is no image */
     if (!usable) {
         nb_array image = nb_array_f64(c->image, c->sim->window.nslow, nfast);
 
@@ -579,7 +578,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     check_set_handlers(&check);
     sim->policy.kernels.single = NULL;
     if (!sim->frames->continuous) sim->policy.tolerance = least_peak;
-    sim->device.scene.gpu = NULL; /* the check is of the derivatives on the host */
+    sim->device.scene.gpu = NULL; /* only the host's derivatives are checked */
     summary->launches = sim->ctx->launches;
     summary->compiled_launches = sim->ctx->compiled_launches;
     status = run_check(&check, x, bar_image, &o, rows, summary);

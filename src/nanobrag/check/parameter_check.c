@@ -1,7 +1,7 @@
 /*
  * parameter_check.c - finite differences of an image along one parameter or direction. It
- * computes a ladder of images shared by all losses, finds the pixels that are smooth on all
- * of it, and measures the noise about x.
+ * computes images at a ladder of steps, which all losses share, finds the pixels that are
+ * smooth over the whole ladder, and measures the noise near x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,16 +13,16 @@
 #include "check.h"
 #include "kernels/signature.h"
 
-/* The first step is halved at most MOST_SHORTER times where too few pixels are smooth, and
- * MOST_FINER times more where the error bar is too wide. */
+/* The first step is halved at most MOST_SHORTER times while too few pixels are smooth, and
+ * at most MOST_FINER times more while the error bar is too wide. */
 enum { MOST_SHORTER = 28, MOST_FINER = 10 };
 
-/* The share of S that smooth pixels must hold, and the largest conclusive bar in units of
- * S. */
+/* The least share of S (struct check.sensitivity) that smooth pixels must have, and the
+ * widest error bar, over S, that allows a verdict. */
 static const double least_kept = 0.9, conclusive = 1e-8;
 
-/* A derivative that falls by this factor from the longest step to the shortest is taken to
- * tend to 0, as the derivative of a power does. */
+/* If a derivative falls by this factor from the longest step to the shortest, it is taken
+ * to tend to 0, as the derivative of a power does. */
 static const double flat_ratio = 1e-3;
 
 static int is_whole(const double *v)
@@ -30,9 +30,9 @@ static int is_whole(const double *v)
     return v[0] == floor(v[0]) && v[1] == floor(v[1]) && v[2] == floor(v[2]);
 }
 
-/* 1 when all lattice points of a grating give the same intensity at x and in `other`: F is
- * constant, and the numbers of cells are whole and unchanged, with none off the diagonal.
- */
+/* Returns 1 if all lattice points of a square crystal give the same intensity, at x and in
+ * `other`: F is constant, and the numbers of cells are whole and unchanged, with none off
+ * the diagonal. */
 static int has_equal_lattice_points(const struct check *check, const nb_scene *other)
 {
     const nb_scene *scene = &check->sim->scene;
@@ -47,8 +47,8 @@ static int has_equal_lattice_points(const struct check *check, const nb_scene *o
     return same && is_whole(other->crystal.ncells);
 }
 
-/* Compute which branches each pixel takes at x. `repeating` is the answer of
- * has_equal_lattice_points() for the farther of the two points that are compared. */
+/* Compute which branches each pixel takes at x (kernels/signature.h). `repeating` is
+ * has_equal_lattice_points() for the two points that are compared. */
 static nb_status signature_at(struct check *check, const double *x, int repeating,
                               uint64_t *out)
 {
@@ -57,7 +57,7 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
     struct job job;
 
     NB_TRY(simulator_frame(check->sim, x, &scene, &frame));
-    if (frame->continuous) { /* smooth everywhere */
+    if (frame->continuous) { /* a continuous crystal is smooth everywhere */
         memset(out, 0, check->pixels * sizeof *out);
         return NB_OK;
     }
@@ -100,10 +100,10 @@ static void spread_differences(struct check *check)
         }
 }
 
-/* Mark the rendered pixels that take other branches than at x. */
+/* Mark in check->differs the rendered pixels that take other branches than at x. */
 static void find_differences(struct check *check)
 {
-    const int spread = check->sim->psf != NULL; /* pixels beside the rendered ones count */
+    const int spread = check->sim->psf != NULL; /* light comes from other pixels too */
     const size_t n = spread ? check->pixels : check->n;
 
     for (size_t k = 0; k < n; k++) {
@@ -131,8 +131,8 @@ nb_status check_image(struct check *check, const double *d, double t, int *usabl
     return NB_OK;
 }
 
-/* Compute the rendered pixels at x + t d; mark those that are not smooth between
- * the two points. */
+/* Compute the rendered pixels at x + t d into `values`. Unless it is NULL, mark in
+ * `unsmooth` the pixels that are not smooth between x and that point. */
 static nb_status sample(struct check *check, const struct check_item *item, double t,
                         double *values, unsigned char *unsmooth)
 {
@@ -183,7 +183,7 @@ static nb_status sample_row(struct check *check, const struct check_item *item, 
     return NB_OK;
 }
 
-/* The difference quotient of pixel i in row `at` of the ladder. */
+/* Returns the difference quotient of pixel i in row `at` of the ladder. */
 static double slope_of(const struct check *check, int at, size_t i)
 {
     const size_t place = (size_t)at * check->n + i;
@@ -192,8 +192,8 @@ static double slope_of(const struct check *check, int at, size_t i)
                     / check->run[at]);
 }
 
-/* The median of a pixel's slopes over the ladder, for a pixel that jumps on it: a jump in a
- * few rows does not change the median. */
+/* Returns the median of |slope_of()| of a pixel over the ladder. A jump of the pixel in a
+ * few rows does not change it. */
 static double robust_slope(const struct check *check, size_t i)
 {
     double v[ROMBERG_ROWS];
@@ -208,8 +208,8 @@ static double robust_slope(const struct check *check, size_t i)
     return v[ROMBERG_ROWS / 2];
 }
 
-/* Find the pixels that are smooth in all rows, the sum of their S, and its share of the S
- * of all pixels for each loss. Returns the smallest of the shares. */
+/* Find the pixels that are smooth in all rows. For each loss set out->scale to their S, and
+ * out->kept to their share of the S of all pixels. Returns the smallest of these shares. */
 static double find_mask(struct check *check, int first, unsigned char *mask,
                         struct check_slopes *out)
 {
@@ -241,8 +241,9 @@ static double find_mask(struct check *check, int first, unsigned char *mask,
     return least;
 }
 
-/* Returns a loss minus another, of images `values` and `from`. The difference is summed
- * pixel by pixel: one bright pixel would round the changes of all others away. */
+/* Returns the difference of a loss between the images `values` and `from`. It is summed
+ * pixel by pixel, because in a difference of two sums one bright pixel would round the
+ * changes of all others away. */
 static long double loss_change(const struct check *check, int loss,
                                const unsigned char *mask, const double *values,
                                const double *from)
@@ -266,7 +267,7 @@ static long double loss_at_x(const struct check *check, int loss, const unsigned
     return sum;
 }
 
-/* 1 when a pixel changes over any row of the ladder. */
+/* Returns 1 if a pixel changes in any row of the ladder. */
 static int is_moved(const struct check *check, size_t i)
 {
     for (int at = 0; at < ROMBERG_ROWS; at++) {
@@ -277,9 +278,9 @@ static int is_moved(const struct check *check, size_t i)
     return 0;
 }
 
-/* The least noise of such a sum: the noise of the last rounding of each pixel that changes.
- * Its rms is between eps/2 and eps, over the root of 12. Measured noise is 0 where no value
- * changes over all of its points. */
+/* Returns the least noise that loss_change() can have: the noise of the last rounding of
+ * each pixel that changes, whose rms is between eps/2 and eps, over the root of 12. The
+ * measured noise can be 0, because no value changes over all of its points. */
 static long double least_noise(const struct check *check, int loss,
                                const unsigned char *mask)
 {
@@ -310,8 +311,8 @@ double check_unseen(const struct check *check, int loss)
     return (double)sum;
 }
 
-/* Compute the slope of one loss over the pixels of a mask from the rows of the ladder that
- * begins at `first`. */
+/* Compute slope, noise and staircase of one loss over the pixels of a mask, from the ladder
+ * whose first row is number `first`. */
 static void slope_of_loss(const struct check *check, int loss, int first, int side,
                           const unsigned char *mask, double spacing,
                           struct check_slopes *out)
@@ -346,7 +347,7 @@ static void slope_of_loss(const struct check *check, int loss, int first, int si
     out->slope[loss] = romberg_choose(&table, noise.level);
 }
 
-/* The widest error bar of all losses, in units of the largest conclusive one. */
+/* Returns the widest error bar of all losses, over the widest that allows a verdict. */
 static double widest(const struct check_slopes *s)
 {
     double widest = 0;
@@ -421,13 +422,13 @@ nb_status check_differences(struct check *check, const struct check_item *item,
     return NB_OK;
 }
 
-/* If a change of a parameter by its own scale changes the image by less than the share
- * `unnoticed`, that is only rounding. `longest` bounds lengths, in units of the scale: with
- * a large flat background the image is a poor measure of length. */
+/* unnoticed: if a change of a parameter by its scale changes the image by a smaller share,
+ * this is rounding. longest: bound on lengths, over the scale of the parameter, because
+ * with a large flat background the image is a poor measure of length. */
 static const double unnoticed = 1e-8, longest = 100;
 
-/* Measure the change of the image over a step of one parameter, per unit of the parameter,
- * and add S of every loss to `sensitivity`. */
+/* Measure the change of the image over a step h of parameter p, per unit of the parameter,
+ * and add S of each loss to `sensitivity`. */
 static nb_status change_over(struct check *check, size_t p, double h, double *change,
                              double *sensitivity)
 {
@@ -448,9 +449,9 @@ static nb_status change_over(struct check *check, size_t p, double h, double *ch
     return NB_OK;
 }
 
-/* Estimate the length of one parameter from a small step. Where the value lies at a bound a
- * large step is taken as well: if only the large step changes the image, the derivative is
- * 0 at the bound, as the derivative of a power. */
+/* Estimate the length of one parameter from a small step. If the value lies at a bound, a
+ * large step is taken too: if only the large step changes the image, the derivative is 0 at
+ * the bound, as for a power. */
 static nb_status estimate_length(struct check *check, size_t p)
 {
     double *sensitivity = check->sensitivity + p * NB_GRADCHECK_LOSSES;

@@ -1,4 +1,8 @@
-/* romberg.c - see romberg.h. SPDX-License-Identifier: MIT */
+/*
+ * romberg.c - extrapolates differences to step 0, and estimates rounding.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "check/romberg.h"
 
 #include <float.h>
@@ -33,9 +37,9 @@ static void sort(long double *v, int n)
         }
 }
 
-/* Estimate the noise from a table of differences over a spacing at which the function
- * itself is straight: a column of order m has the variance of the noise times (2m)!/m!^2.
- */
+/* Estimate the noise from a table of differences, over spacings so small that the
+ * function itself is straight. A column of order m has (2m)!/m!^2 times the variance of
+ * the noise. */
 struct romberg_noise romberg_noise(long double v[ROMBERG_POINTS])
 {
     static const double variance[] = {1, 2, 6, 20, 70, 252, 924};
@@ -61,8 +65,8 @@ static long double distance(long double a, long double b)
     return fabsl(a - b);
 }
 
-/* Extrapolate to step 0. Central differences are even in the step, one-sided ones are not.
- */
+/* Extrapolate to step 0. Central differences have only even powers of the step, one-sided
+ * ones have all. */
 static void extrapolate(struct romberg *table, int columns)
 {
     const long double base = table->side == ROMBERG_CENTRAL ? 4 : 2;
@@ -78,8 +82,8 @@ static void extrapolate(struct romberg *table, int columns)
     }
 }
 
-/* The row below an entry takes part in its bar: entries of large steps may agree by
- * accident with the row before, but then not with the row after. */
+/* The row below an entry counts for its error bar too: entries of large steps may agree by
+ * accident with the row above, but then not with the row below. */
 struct romberg_slope romberg_choose(struct romberg *table, long double noise)
 {
     const int central = table->side == ROMBERG_CENTRAL;

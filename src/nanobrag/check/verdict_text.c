@@ -65,7 +65,8 @@ static int is_near(double a, double b)
     return fabs(a - b) <= 1e-3 * fabs(b);
 }
 
-/* Compare the ratio with one factor, its inverse, and the negative of both. */
+/* Write a hint if the ratio is a factor, its inverse, or the negative of either. Returns 1
+ * if row->hint is set. */
 static int try_factor(nb_gradcheck_row *row, double ratio, double factor, const char *name)
 {
     const char *sign = ratio < 0 ? "-" : "";
@@ -120,7 +121,7 @@ void gradcheck_hint(nb_gradcheck_row *row, const nb_scene *scene, const nb_param
         (void)snprintf(row->hint, sizeof row->hint, "nothing at all");
     else if (row->fd == 0 || try_factors(row, wrong / row->fd, scene))
         return;
-    /* rows and columns exchanged give the derivative of another parameter */
+    /* If rows and columns were exchanged, this is the derivative of another parameter. */
     for (size_t p = 0; p < nparam && row->hint[0] == '\0'; p++)
         if (strcmp(param[p].name, row->param.name) != 0 && is_near(gradient[p], row->fd))
             (void)snprintf(row->hint, sizeof row->hint, "that of %s (transposed?)",

@@ -1,5 +1,5 @@
 /*
- * verdict_text.h - how gradcheck describes a derivative that is wrong.
+ * verdict_text.h - the hint that gradcheck gives at the cause of a wrong derivative.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * cache.c - the plans of a context: a short array, compared by signature; a new plan
- * replaces the one not used for longest.
+ * cache.c - the plans of a context, in a short array that is searched by signature. When it
+ * is full, a new plan replaces the least recently used one.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,4 +1,8 @@
-/* call.c - see call.h. SPDX-License-Identifier: MIT */
+/*
+ * call.c - makes signatures and finds or makes plans.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/call.h"
 
 #include "base/context.h"
@@ -25,8 +29,8 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* Set the hash of a plan. It covers the schedule, too, because plans of one signature can
- * differ in it. */
+/* Set the hash of a plan. It covers signature and schedule, because plans of one signature
+ * can have different schedules. */
 static void seal(struct plan *plan)
 {
     struct {
@@ -37,7 +41,7 @@ static void seal(struct plan *plan)
     plan->hash = plan_hash(&all, sizeof all);
 }
 
-/* Make a plan that the cache lacks, and save it there. */
+/* Make a plan for a signature that the cache lacks, and save it there. */
 static nb_status make_plan(struct plans *plans, const struct signature *signature,
                            const struct plan **out)
 {

@@ -1,5 +1,5 @@
 /*
- * donate.c - see donate.h.
+ * donate.c - checks whether an output may take the memory of a donated input.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -10,12 +10,11 @@
 
 #include "base/context.h"
 
-/*
- * Check whether `output` may overwrite `input`. *in_place is 1 if both have the same memory
- * and the input is donated, and 0 if they do not overlap. A donated input that is not
- * needed stays valid; this is reported. Errors: NB_ERR_ARGUMENT for memory that overlaps
- * without being donated, or only in part, or that is borrowed.
- */
+/* Check whether `output` may overwrite `input`. *in_place becomes 1 if both have the same
+ * memory and the input is donated, 0 if they do not overlap. A donated input whose memory
+ * is not needed stays valid; this is reported. Errors: NB_ERR_ARGUMENT if they overlap and
+ * the input is not donated, if they overlap only in part, or if a view with strides is
+ * donated. */
 nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *output,
                        int *in_place);
 

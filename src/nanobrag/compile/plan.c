@@ -1,5 +1,5 @@
 /*
- * plan.c - signatures in words, and schedules by estimate.
+ * plan.c - writes signatures in words, and estimates schedules.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@ uint32_t plan_class(double n)
     return n > 0 ? 1 + (uint32_t)ceil(log2(fmax(n, 1))) : 0;
 }
 
-/* Returns the largest number of a class. */
+/* Returns the largest number that belongs to a class. */
 static double largest_of_class(uint32_t class)
 {
     return class > 0 ? exp2((double)class - 1) : 0;
@@ -131,10 +131,10 @@ void plan_difference(const struct signature *from, const struct signature *to, c
 
 /* ---- schedules by estimate ---- */
 
-/* The cost model, in nanoseconds of one core: the time of a sample by precision; the factor
- * of an operation compared with an image; the constant time of an operation, for the sums
- * of its chunks; the time of counting a pixel; and the work that justifies another thread.
- */
+/* The cost model, in ns of one core. per_sample: a sample in double, in float.
+ * per_operation: factor of each operation over an image. per_launch: a constant for each
+ * operation, for summing its chunks. per_count: counting a pixel. worth_a_thread: the work
+ * that justifies one more thread. */
 static const double per_sample[] = {8, 4};
 static const double per_operation[] = {1, 3, 8, 0};
 static const double per_launch[] = {0, 1e5, 1e5, 0};
@@ -152,8 +152,8 @@ static double work_of(const struct signature *s)
 }
 
 /* Returns the number of tiles that a thread takes at a time. Threads that write
- * neighbouring tiles share cache lines, so a block holds several; it is short enough for
- * all threads to end together. Only images are written tile by tile. */
+ * neighbouring tiles share cache lines, so a block has several tiles, but few enough that
+ * all threads end at about the same time. Only images are written tile by tile. */
 static int block_of(const struct signature *s, int threads)
 {
     enum { TURNS = 8, MOST = 16 };
@@ -174,7 +174,7 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.single_orientation = (int)signature->single_orientation;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_STRATEGY_SPOTS)
-        /* the spot strategy chooses its own number of threads */
+        /* the strategy spots chooses its own number of threads */
         threads = signature->threads;
     out->schedule.threads = (int)fmin(threads, signature->threads);
     out->schedule.block = block_of(signature, out->schedule.threads);

@@ -1,6 +1,6 @@
 /*
  * plan.h - the decisions that compiled mode takes once: the signature of a call, and the
- * plan that is saved under it.
+ * plan that is saved under this signature.
  *
  * A signature holds all properties on which a plan depends, and none that changes during a
  * fit: counts are reduced to classes (powers of two), and values are left out. Signatures
@@ -27,18 +27,19 @@ enum operation {
 
 enum { PLAN_NAME = 160 };
 
-/* All members are 32 bits wide, so there are no padding bytes, which a comparison of bytes
- * would see. Zero a signature before you fill it. */
+/* All members are 32 bits wide, so that there are no padding bytes, which would take part
+ * in comparisons. Zero a signature before you fill it. */
 struct signature {
     uint32_t operation;
-    uint32_t shape, lookup, single_orientation; /* struct phys_spec */
+    uint32_t shape, lookup, single_orientation; /* members of struct phys_spec */
     uint32_t strategy, precision;
-    uint32_t kernel; /* instruction set, hashed */
-    uint32_t device; /* of images: 0 the host, else 10 times the compute capability */
-    uint32_t switches; /* features of a scene that select code */
-    uint32_t threads; /* of the context */
+    uint32_t kernel; /* hash of the kernel's name, which tells the instruction set */
+    /* device of images: 0 for the host, else 10 times the compute capability */
+    uint32_t device;
+    uint32_t switches; /* options of a scene that select other code */
+    uint32_t threads; /* threads of the context */
     uint32_t pixels, samples, sources, orientations, box; /* classes, by plan_class() */
-    uint32_t directions; /* of a Jacobian; a class */
+    uint32_t directions; /* class of the number of directions of a Jacobian */
     uint32_t free[4]; /* the free parameters: a bit for each row of the registry */
     uint32_t donated; /* a bit for each donated argument */
 };
@@ -47,8 +48,8 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    uint64_t hash; /* of signature and schedule, set by the plan's owner */
-    /* when the cache used it last, in uses of the cache; 0: it is in no cache */
+    uint64_t hash; /* hash of signature and schedule */
+    /* number of the cache's last use of this plan; 0: it is in no cache */
     uint64_t used;
 };
 
@@ -56,7 +57,7 @@ struct plan {
  * >= n. */
 uint32_t plan_class(double n);
 
-/* Returns the FNV-1a hash of 64 bits. */
+/* Returns the 64-bit FNV-1a hash of n bytes. */
 uint64_t plan_hash(const void *bytes, size_t n);
 
 /* Describe the first difference of two signatures, as "shape: square -> gauss"; "" if they
@@ -66,13 +67,14 @@ void plan_difference(const struct signature *from, const struct signature *to, c
 /* Returns the name of an operation: "forward", "adjoint", "jacobian" or "digitize". */
 const char *plan_operation_name(enum operation operation);
 
-/* Make a plan by estimate: the kernels, and how many threads the work is worth. */
+/* Make a plan by estimates: the kernels, the number of threads, the tiles at a time. */
 void plan_estimate(const struct signature *signature, struct plan *out);
 
 /* ---- the cache: plans of a context ---- */
 
-/* Returns the plan of a signature, or NULL if there is none. It stays valid until
- * PLAN_CACHE other plans have been used. */
+/* PLAN_CACHE is the number of plans in a cache. cache_find() returns the plan of a
+ * signature, or NULL if there is none. The pointer stays valid until PLAN_CACHE other plans
+ * have been used. */
 enum { PLAN_CACHE = 64 };
 const struct plan *cache_find(nb_context *ctx, const struct signature *signature);
 

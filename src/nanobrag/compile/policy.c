@@ -1,4 +1,8 @@
-/* policy.c - see policy.h. SPDX-License-Identifier: MIT */
+/*
+ * policy.c - chooses kernels by the options and the machine, and the strategy by estimates.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/policy.h"
 
 #include <math.h>
@@ -74,11 +78,12 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     }
 }
 
-/* Above this fraction of reciprocal space, finding the spots costs more than summing every
- * sample. */
+/* If the spots fill a larger fraction of reciprocal space, finding them costs more than
+ * summing every sample. */
 static const double full = 1.0 / 3;
 
-/* Nanoseconds per sample in lanes, on the core of the costs in kernels/spots/spots.c. */
+/* Nanoseconds per sample in lanes, on the core for which kernels/spots/spots.c states
+ * costs. */
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose_strategy(struct policy *policy, const struct phys_frame *frame,
@@ -108,7 +113,8 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
     }
 }
 
-/* A continuous crystal has closed forms for its spots, and no samples of domains. */
+/* A continuous crystal has only the strategy spots: its spots have closed forms, and there
+ * are no domains to sum over. */
 static void use_continuous(struct policy *policy)
 {
     policy->automatic = 0;

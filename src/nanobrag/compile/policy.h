@@ -1,5 +1,6 @@
 /*
- * policy.h - the choice of strategy, precision and instruction set, and so of the kernels.
+ * policy.h - the choice of strategy, precision and instruction set, which decide the
+ * kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,10 +16,10 @@
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     int automatic; /* 1: the strategy was chosen by the library */
-    double tolerance; /* a fraction of the image's peak */
+    double tolerance; /* largest error allowed, as a fraction of the image's peak */
     int tolerance_given;
-    struct kernel_set kernels, all; /* kernels: of the strategy; all: of every strategy */
-    /* estimates for an automatic strategy, in ns of one core */
+    struct kernel_set kernels, all; /* for the chosen strategy; for every strategy */
+    /* estimated work of lanes and of spots for an automatic choice, ns of one core */
     double lanes_work, spots_work;
     const char *why; /* the reason for the strategy, in words */
 };
@@ -27,18 +28,19 @@ struct policy {
  * NB_ERR_ARGUMENT, NB_ERR_UNSUPPORTED. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Choose the strategy from the first frames, one for each panel, and their number of
- * samples per orientation and source. If the options leave it open, choose spots or lanes;
- * if spots are impossible, lanes. The rendered samples may hold all spots of `around`
- * samples. Kernels in float are dropped where their rounding exceeds the tolerance. */
+/* Choose the strategy by the first frames, one for each panel. `samples` is the number of
+ * rendered samples, for one source and orientation; `around` is the number of samples whose
+ * spots may all lie among them. If the options leave the strategy open, it becomes spots or
+ * lanes; where spots are impossible, lanes. Kernels in float are dropped if their rounding
+ * exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frames, int panels,
                      struct phys_spec spec, double samples, double around);
 
-/* Set the strategy, with the reason in words. */
+/* Set the strategy and the reason for it, in words. */
 void policy_set_strategy(struct policy *policy, int strategy, const char *why,
                          const struct phys_frame *frame, struct phys_spec spec);
 
-/* Returns the specialisation of the kernels for a resolved scene. */
+/* Returns the variant of the kernels that a resolved scene needs. */
 struct phys_spec specialize_scene(const nb_scene *scene);
 
 #endif

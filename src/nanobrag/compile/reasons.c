@@ -1,5 +1,5 @@
 /*
- * reasons.c - see reasons.h.
+ * reasons.c - writes the text of nb_simulator_explain().
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,8 +13,8 @@
 #include "compile/plan.h"
 #include "compile/policy.h"
 
-/* Describe a simulator in lines, as far as they fit into n characters: whether it is
- * compiled, its device, the plan that each operation used last (hash 0: none), and the
+/* Describe a simulator in several lines, as far as they fit into n characters: whether it
+ * is compiled, its device, the last plan of each operation (hash 0: none), and its
  * counts. */
 void explain_compiled(const nb_context *ctx, const struct policy *policy,
                       const char *device, const struct plan last[PLAN_OPERATIONS],

@@ -1,5 +1,5 @@
 /*
- * specialize.c - reduces a resolved scene to the specialisation of its kernel.
+ * specialize.c - finds the variant of the kernels (struct phys_spec) that a scene needs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,8 +7,8 @@
 
 #include "compile/policy.h"
 
-/* Returns 1 if the list has the five indices per axis that tricubic interpolation needs:
- * four nodes and a neighbour. */
+/* Returns 1 if the box of reflections has at least five indices along each axis. Tricubic
+ * interpolation needs them: four nodes and a neighbour. */
 static int is_wide(const nb_hkl *hkl)
 {
     nb_hkl_info info;

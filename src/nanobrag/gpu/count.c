@@ -1,5 +1,5 @@
 /*
- * count.c - photons to counts on a device: launches of count_block.h.
+ * gpu/count.c - converts photons to counts on a device, by the kernels of count_block.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 #include "gpu/text/block.h"
 #include "gpu/text/count_parameters.h"
 
-/* RESIDENT bounds the blocks that run on one multiprocessor at once. FOUND is the size of
- * one block's result, bytes. */
+/* RESIDENT: largest number of blocks that run on one multiprocessor at once. FOUND: largest
+ * size of a block's result, bytes. */
 enum { RESIDENT = 16, FOUND = sizeof(struct phys_tally) };
 _Static_assert(sizeof(float) <= (size_t)FOUND, "a float fits into FOUND");
 
@@ -29,8 +29,9 @@ static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
     return (int)(needed < most ? needed : most);
 }
 
-/* Send a map of the pixels that an image of panels shows. It hides pixels between panels
- * and pixels under the mask. It is sent once, since neither panels nor mask change. */
+/* Upload a map of the pixels that an image of panels shows. It leaves out pixels between
+ * panels and pixels under the mask. It is uploaded once, because panels and mask never
+ * change. */
 static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
                             const struct window *window)
 {
@@ -48,7 +49,8 @@ static nb_status send_shown(nb_context *ctx, struct gpu_scene *s,
     return status;
 }
 
-/* Send the mask, or the map of pixels that panels show, and set its address. */
+/* Upload the mask or, for panels, the map of send_shown(). *out becomes its address on the
+ * device, or NULL if all pixels are shown. */
 static nb_status send_hidden(nb_context *ctx, struct gpu_scene *s,
                              const struct window *window, const unsigned char **out)
 {
@@ -94,7 +96,7 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
     return NB_OK;
 }
 
-/* Launch a kernel, and fetch the result of each block, `each` bytes long. */
+/* Launch a kernel, and download the result of each block, `each` bytes long, to `found`. */
 static nb_status launch(nb_context *ctx, struct gpu_scene *s, enum gpu_work work,
                         const struct gpu_count_parameters *p, void *found, size_t each)
 {

@@ -1,5 +1,6 @@
 /*
- * count.h - photons to counts on a device, with the bits of image/digitize.c.
+ * gpu/count.h - converts photons to counts on a device, with the same bits as
+ * image/digitize.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,17 +11,19 @@
 #include "gpu/gpu.h"
 #include "physics/noise/counts.h"
 
-/* the counting to do, and the pixels it covers */
+/* How to count, and the pixels that are counted. */
 struct gpu_counting {
-    const struct window *window; /* of the image, the same in each call for a scene */
-    int noise; /* 1: Poisson */
-    double scale, offset; /* scale 0: 55000/max; not used with noise */
+    /* window of the image, the same in each call for a scene */
+    const struct window *window;
+    int noise; /* 1: Poisson noise */
+    double scale, offset; /* scale 0 stands for 55000/max; with noise, scale is not used */
     uint64_t seed;
     uint32_t image;
 };
 
-/* Convert an image to counts, both on the device, or dense arrays of the host; the work is
- * done on return. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device). */
+/* Convert an image to counts. Both arrays are on the device, or both are dense arrays of
+ * the host. The counts are complete on return. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the
+ * device). */
 nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
                     const struct gpu_counting *how, const nb_array *image,
                     const nb_array *counts, struct phys_tally *out);

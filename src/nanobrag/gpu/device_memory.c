@@ -1,5 +1,6 @@
 /*
- * device_memory.c - the device of a context, and its memory.
+ * device_memory.c - opens and closes the device of a context, and frees the memory that a
+ * simulator has on it.
  *
  * SPDX-License-Identifier: MIT
  */

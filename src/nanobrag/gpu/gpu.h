@@ -1,6 +1,6 @@
 /*
- * gpu.h - the backend that computes on a device. A context opens the device, a simulator
- * keeps its memory there, and launches run its kernels.
+ * gpu.h - computing on a device: a context opens the device, a simulator keeps data there,
+ * and launches run its kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,38 +22,37 @@ void gpu_close(struct gpu *gpu);
 
 /* ---- launches ---- */
 
-/* launches that run as one sequence; launches[n] and later are 0 */
+/* Launches that run one after the other. launches[n] and later are all 0. */
 struct gpu_sequence {
     const char *name; /* for the log */
     int n;
     struct gpu_launch launches[GPU_SEQUENCE];
 };
 
-/*
- * Launch a sequence with scene->parameters. In compiled mode (job->planned) its first use
- * records it as a graph, and later uses replay the graph. Nothing is recorded with
- * NANOBRAG_GRAPHS=0, in a call that has paused recording (struct gpu_graphs), or for a job
- * with mutated inputs. If recording fails, later launches use no graph, which counts as one
- * fallback.
- */
+/* Run a sequence, whose kernels read scene->parameters. In compiled mode (job->planned) the
+ * first use records it as a CUDA graph, and later uses replay the graph. Nothing is
+ * recorded with NANOBRAG_GRAPHS=0, in a call that has paused recording (struct gpu_graphs),
+ * or for a job that overwrites an input (job->mutated). If recording fails, graphs are used
+ * no more, which counts as one fallback. */
 nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                   const struct gpu_sequence *sequence);
 
-/* Drop all recordings of a scene. */
+/* Drop all graphs that a scene has recorded. */
 void gpu_forget(struct gpu_scene *scene);
 
 /* ---- images ---- */
 
-/* Free all that a simulator keeps on its device; its next job sends everything again. */
+/* Free all memory that a simulator has on its device; its next job uploads everything
+ * again. */
 void gpu_scene_drop(struct gpu_scene *scene);
-/* The memory of a simulator on its device, and on the host for the device, bytes. */
+/* Returns the bytes that a simulator has on its device, and on the host for the device. */
 size_t gpu_scene_bytes(const struct gpu_scene *scene);
 
-/* Send the mask of an image, or NULL, to the scene, once. */
+/* Upload the mask of an image (NULL: there is none), unless it was uploaded before. */
 nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *scene,
                         const struct window *image, const uint8_t *mask);
 
-/* Lay out a job. */
+/* Returns the layout of a job: its tiles, its precision and its strips. */
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
                                 const struct job *job, int single);
 
@@ -61,16 +60,16 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
                         int single);
 
-/* an image to be read: on the host, or dense on the device */
+/* An image to be read: on the host, or dense on the device. */
 struct gpu_input {
     const void *host; /* or NULL */
     gpu_address device; /* or 0; with both absent there is no image */
     int bits; /* 32 or 64 */
-    int64_t stride[2]; /* of the image on the host, elements: slow, fast */
+    int64_t stride[2]; /* distances of pixels on the host, elements: slow, fast */
 };
 
-/* Returns 1 if float may lose the image of a job. The photons of its brightest pixel then
- * show whether it did (rounding_is_lost()). */
+/* Returns 1 if float may lose the image of a job. Whether it did is known from the photons
+ * of the brightest pixel (rounding_is_lost()). */
 int gpu_may_lose(const struct job *job, int single);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * graph.c - the launches of a scene: recorded as a CUDA graph on their first use and
+ * graph.c - runs the launches of a scene: recorded as a CUDA graph at their first use and
  * replayed later, or launched one by one.
  *
  * SPDX-License-Identifier: MIT
@@ -32,7 +32,8 @@ static int is_same(const struct gpu_launch *a, const struct gpu_launch *b)
            && a->offset == b->offset && a->images == b->images;
 }
 
-/* Compare with a recording, whose unused launches are 0. */
+/* Returns 1 if a recording has just the launches of a sequence. Unused launches are 0 in
+ * both. */
 static int is_recording_of(const struct gpu_recording *recording,
                            const struct gpu_sequence *sequence)
 {

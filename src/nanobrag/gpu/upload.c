@@ -1,4 +1,9 @@
-/* upload.c - see upload.h. SPDX-License-Identifier: MIT */
+/*
+ * upload.c - uploads jobs, images and structure factors, and estimates the cost of
+ * launches.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "gpu/upload.h"
 
 #include <math.h>
@@ -8,7 +13,8 @@
 #include "physics/step.h"
 
 /* The limits of one launch: seconds, so that a call can be stopped, progress is reported
- * and no watchdog of a display ends it; then bytes and the share of the device's memory. */
+ * and the watchdog of a display does not end the launch; bytes, and their share of the
+ * device's memory. */
 static const double most_seconds = 0.25;
 static const double most_memory = 256e6, most_share = 0.25;
 
@@ -17,7 +23,7 @@ double gpu_pairs_of(const struct phys_frame *frame)
     return (double)frame->nsource * frame->norientation;
 }
 
-/* samples of all pixels of a tile */
+/* Returns the number of samples in all pixels of a tile. */
 static double tile_samples(const struct phys_frame *frame)
 {
     return GPU_FAST * GPU_SLOW * gpu_pairs_of(frame) * frame->nlayers * frame->oversample
@@ -40,8 +46,9 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 
 /* ---- parameters ---- */
 
-/* Returns the rho from which the profile of a crystal shape is exactly 0; negative: there
- * is none. phys_exp() gives 0 if the square of e^x would not be a normal number. */
+/* Returns the rho from which on the profile of the crystal's shape is exactly 0, or -1 if
+ * there is none. For gauss this is where phys_exp() returns 0, because the square of e^x
+ * would not be a normal number. */
 static double profile_cutoff(const struct job *job, int single)
 {
     const double fudge = job->frame->fudge;
@@ -53,9 +60,9 @@ static double profile_cutoff(const struct job *job, int single)
     return -1;
 }
 
-/* Returns an upper bound of the largest singular value of G^(1/2) A, with the metric G and
- * the rows A of an orientation: the row norm of A^T G A. It is the same for all
- * orientations. */
+/* Returns an upper bound of the largest singular value of G^(1/2) A, where G is the metric
+ * and A has the axes of an orientation as rows: the root of the largest row sum of |A^T G
+ * A|. The singular values are the same for all orientations, so the first one serves. */
 static double metric_stretch(const struct phys_frame *frame)
 {
     const double *a = frame->orientation[0].axes, *m = frame->metric;
@@ -100,7 +107,8 @@ nb_status gpu_send_mask(nb_context *ctx, struct gpu_scene *s, const struct windo
     const size_t pixels = (size_t)image->nslow * (size_t)image->nfast;
     nb_status status;
 
-    if (!mask || s->mask.address) return NB_OK; /* the mask never changes */
+    /* the mask never changes after its upload */
+    if (!mask || s->mask.address) return NB_OK;
     status = gpu_put(ctx, s->gpu, &s->mask, mask, pixels);
     if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
     return status;
@@ -113,7 +121,7 @@ nb_status gpu_begin_image(nb_context *ctx, struct gpu_scene *scene, const struct
     return gpu_send_mask(ctx, scene, job->window, job->mask);
 }
 
-/* Send structure factors in one precision. */
+/* Upload the structure factors in one precision. */
 static nb_status send_f(nb_context *ctx, struct gpu_scene *s,
                         const struct phys_frame *frame, int single)
 {
@@ -142,7 +150,7 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
     return NB_OK;
 }
 
-/* Returns the index of a panel's first pixel in the image. */
+/* Returns the index in the image of a panel's first pixel. */
 static size_t first_pixel(const struct job *panel)
 {
     return window_pixel(panel->window, 0, 0);
@@ -191,7 +199,7 @@ nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct jo
 
 /* ---- images ---- */
 
-/* Copy the rows of an image one after the other. */
+/* Copy an image with strides to dense rows. */
 static void pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size,
                  char *dense)
 {

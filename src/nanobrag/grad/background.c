@@ -1,7 +1,7 @@
 /*
  * background.c - tangents of bragg_scale (scene/derive.c) and of amorphous_scale
- * (scene/background.c), the factors from F^2 to photons. The formulas are those of these
- * files, one by one; x_dot is the tangent of x.
+ * (scene/background.c), the factors from F^2 to photons. This file follows the formulas
+ * there one by one; x_dot is the tangent of x.
  *
  * SPDX-License-Identifier: MIT
  */

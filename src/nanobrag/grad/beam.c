@@ -1,6 +1,6 @@
 /*
- * beam.c - tangents of the sources. The formulas are those of scene/beam.c, one by one, and
- * each value has its tangent (_dot) beside it.
+ * beam.c - tangents of the sources. It follows the formulas of scene/beam.c one by one, and
+ * computes each tangent (_dot) beside its value.
  *
  * SPDX-License-Identifier: MIT
  */

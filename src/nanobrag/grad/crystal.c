@@ -1,9 +1,11 @@
 /*
- * crystal.c - tangents of the crystal's members of the frame: scene/crystal.c formula by
- * formula. x_dot is the tangent of x.
+ * crystal.c - tangents of the crystal's members of the frame. It follows the formulas of
+ * scene/crystal.c one by one; x_dot is the tangent of x.
  *
  * Let A have the rows a, b, c and R the rows a*, b*, c*, so that A R^T = 1. The strain, the
- * relative change of the axes, is dA R^T = -A dR^T. SPDX-License-Identifier: MIT
+ * relative change of the axes, is dA R^T = -A dR^T.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
@@ -67,7 +69,8 @@ static void cell_angles_tangent(const double cell[6], const double cell_dot[6],
     out->sine_star_c = t->sine_star_c * (half - s_dot[0] / s[0] - s_dot[1] / s[1]);
 }
 
-/* Computes star and volume of standard_setting() with their tangents; volume holds both. */
+/* Computes star and volume of standard_setting(), with their tangents; volume[1] is the
+ * tangent of volume[0]. */
 static void standard_setting_tangent(const double cell[6], const double cell_dot[6],
                                      int quirk, double star[3][3], double star_dot[3][3],
                                      double volume[2])
@@ -102,7 +105,7 @@ static void standard_setting_tangent(const double cell[6], const double cell_dot
     star_dot[2][1] =
         (length_dot[2] * middle + length[2] * middle_dot - star[2][1] * t_dot.sine_star_c)
         / t.sine_star_c;
-    if (quirk) { /* sqrt(square)/sine_star_c = sine[0] sine[1] */
+    if (quirk) { /* nanoBragg's c*_z, with sqrt(square)/sine_star_c = sine[0] sine[1] */
         star[2][2] = length[2] * t.sine[0] * t.sine[1];
         star_dot[2][2] =
             length_dot[2] * t.sine[0] * t.sine[1]
@@ -115,7 +118,7 @@ static void standard_setting_tangent(const double cell[6], const double cell_dot
     volume[1] = t_dot.volume;
 }
 
-/* Tangent of orient_like(). */
+/* Computes orient_like() and its tangent. */
 static void orient_like_tangent(const double a[3][3], const double a_dot[3][3],
                                 double star[3][3], double star_dot[3][3])
 {
@@ -145,8 +148,8 @@ static void orient_like_tangent(const double a[3][3], const double a_dot[3][3],
     }
 }
 
-/* Tangent of unrotated_star(). `volume` holds the volume of the cell and its tangent, 0 if
- * the scene has no cell. */
+/* Computes unrotated_star() and its tangent. `volume` receives the volume of the cell and
+ * its tangent, or 0 0 if the scene has no cell. */
 static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
                                    double star[3][3], double star_dot[3][3],
                                    double volume[2])
@@ -176,7 +179,8 @@ static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
     }
 }
 
-/* Returns 1 if the tangent `dot` moves the axes; the tangents of most parameters do not. */
+/* Returns 1 if the tangent `dot` of a crystal moves its axes, which most parameters do
+ * not. */
 static int moves_axes(const nb_crystal *dot)
 {
     int any = 0;
@@ -186,9 +190,9 @@ static int moves_axes(const nb_crystal *dot)
     return any || !linear_is_zero(dot->misset) || !linear_is_zero(dot->rotation);
 }
 
-/* Tangent of crystal_derive(): computes the strain. Returns d log(V) - d log(V'), where V
- * is the volume of the axes and V' the volume used for a*, b*, c*; only a quirk makes it
- * not 0. */
+/* Computes the strain, which is the tangent of crystal_derive(). Returns d log(V) - d
+ * log(V'), where V is the volume of the axes and V' the volume used for a*, b*, c*; without
+ * NB_QUIRK_CELL_VECTORS this is 0. */
 static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                                      const struct crystal_axes *axes, double strain[9])
 {
@@ -226,14 +230,14 @@ static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
     return strain[0] + strain[4] + strain[8] - volume[1] / volume[0];
 }
 
-/* Tangent of the metric of rho = |dh a* + dk b* + dl c*| edge; `edge` holds the edge and
- * its tangent, `stretch` the result of crystal_derive_tangent(). */
+/* Computes the tangent of the metric of rho = edge |dh a* + dk b* + dl c*|. `edge` holds
+ * the edge, A, and its tangent; `stretch` is the result of crystal_derive_tangent(). */
 static void star_metric_tangent(const struct crystal_axes *axes, const double strain[9],
                                 double stretch, const double edge[2], double metric[6])
 {
     double star_dot[3][3];
 
-    /* The strain of the reciprocal axes is -strain^T, plus `stretch` times 1. */
+    /* The reciprocal axes change by the matrix -strain^T, plus `stretch` times 1. */
     for (int i = 0; i < 3; i++) {
         linear_scale(stretch, axes->star[i], star_dot[i]);
         for (int j = 0; j < 3; j++)
@@ -254,7 +258,7 @@ static void star_metric_tangent(const struct crystal_axes *axes, const double st
     }
 }
 
-/* Tangent of crystal_cells_metric(); returns the tangent of det N. */
+/* Computes the tangent of crystal_cells_metric(). Returns the tangent of det N. */
 static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                                    double metric[6])
 {
@@ -282,8 +286,8 @@ static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                     + bc_dot * (ab * ac - n[0] * bc));
 }
 
-/* Computes the edge of star_edge() and its tangent, of a crystal with `cells` (det N and
- * its tangent). Returns 0 for shapes with the metric of N. */
+/* Computes star_edge() and its tangent; `cells` holds det N and its tangent. Returns 0 for
+ * shapes whose rho comes from the matrix N. */
 static int star_edge_tangent(const nb_scene *scene, const struct crystal_axes *axes,
                              const double strain[9], const double cells[2], double edge[2])
 {
@@ -308,7 +312,7 @@ static int star_edge_tangent(const nb_scene *scene, const struct crystal_axes *a
     return 1;
 }
 
-/* Tangent of crystal_lattice(). */
+/* Computes the tangent of crystal_lattice(). */
 static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
                                     const struct crystal_axes *axes, double stretch,
                                     struct phys_frame_tangent *out)

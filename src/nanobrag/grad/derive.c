@@ -1,12 +1,14 @@
 /*
- * derive.c - tangents of the orientations, and of all stages in the order of
- * scene/derive.c.
+ * derive.c - the tangent of the frame, in the order of scene/derive.c, and the tangents of
+ * the orientations.
  *
  * The axes of an orientation are M Q A: the axes A of the cell, the rotation Q by the drift
  * and then about the spindle, and the rotation M of the domain. If the tangents of M and Q
  * are the rotation vectors m and q, d axes = (m + M q) x axes. The axes of an anisotropic
- * spread turn with Q, so that M then depends on it. A strain of A is the same matrix in all
- * orientations. SPDX-License-Identifier: MIT
+ * mosaic spread turn with Q, so M then depends on Q. A strain of A is the same matrix in
+ * all orientations.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -31,9 +33,9 @@ static void rotation_tangent(const double k[3], double angle, const double k_dot
     linear_add(2 * half * half, across, rotation);
 }
 
-/* Returns 1 if the tangent `dot` rotates or weights orientations differently. A rotation of
- * all of them alike is part of the strain, which rotates them differently only through an
- * anisotropic mosaic spread. */
+/* Returns 1 if the tangent `dot` changes the rotation or the weight of single orientations.
+ * A rotation of all orientations alike is part of the strain. With an anisotropic mosaic
+ * spread, a strain changes the rotations of the domains too. */
 static int changes_orientations(const nb_scene *scene, const nb_scene *dot,
                                 const double strain[9])
 {
@@ -48,8 +50,8 @@ static int changes_orientations(const nb_scene *scene, const nb_scene *dot,
     return any;
 }
 
-/* The rotation of phi step i: by the drift, a rotation vector, and then by an angle about
- * the unit vector of the spindle; and its tangent, as a rotation vector. */
+/* The rotation Q of phi step i: by the rotation vector `drift`, then by `angle` about the
+ * unit vector `spindle`. `spun` is its tangent, as a rotation vector. All are in radian. */
 struct turn {
     double drift[3], spindle[3], angle, spun[3];
 };
@@ -77,7 +79,8 @@ static struct turn turn_at(const nb_scene *scene, const nb_scene *dot,
     return t;
 }
 
-/* Turns the vectors of the spreads, and their tangents. */
+/* Rotates the vectors of mosaic_frame() by the rotation of a phi step, and their
+ * tangents. */
 static struct mosaic_change turn_spread(const struct mosaic_change *spread,
                                         const struct turn *t)
 {

@@ -1,9 +1,7 @@
 /*
- * detector.c - tangents of the detector's members of the frame: scene/detector/detector.c
- * formula by formula, each value beside its tangent (_dot).
- *
- * Vectors are rotated in place, so the tangent is always computed before its value is
- * overwritten.
+ * detector.c - tangents of the detector's members of the frame. It follows the formulas of
+ * scene/detector/detector.c one by one, and computes each tangent (_dot) beside its value.
+ * Vectors are rotated in place, so a tangent is computed before its value is overwritten.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,8 +18,8 @@
 #include "scene/detector/layers.h"
 #include "scene/sampling.h"
 
-/* A point that gives the position of the unrotated detector, as in
- * scene/detector/detector.c; metres. */
+/* A point that gives the position of the unrotated detector, m, and its tangent
+ * (scene/detector/detector.c). */
 struct anchor {
     int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE; -1: pix0 is given */
     double fast, slow;
@@ -32,7 +30,7 @@ static struct anchor make_anchor(const nb_detector *d, const nb_detector *dot)
 {
     struct anchor s = {NB_PIVOT_SAMPLE, 0, 0, 0, 0};
 
-    switch (d->origin_kind) { /* never NB_ORIGIN_NEAR in a resolved detector */
+    switch (d->origin_kind) { /* a resolved detector never has NB_ORIGIN_NEAR */
     case NB_ORIGIN_BEAM:
         s.kind = NB_PIVOT_BEAM;
         detector_beam_from_centre(d->convention, d, d->origin, &s.fast, &s.slow);
@@ -51,8 +49,9 @@ static struct anchor make_anchor(const nb_detector *d, const nb_detector *dot)
     return s;
 }
 
-/* Computes the other anchor of the same unrotated detector at `distance` along the beam,
- * with its tangent. `at` holds the unrotated vectors, `dot` their tangents. */
+/* Computes the anchor of the other kind for the same unrotated detector, and its tangent.
+ * `distance` is measured along the beam, m; `at` holds the unrotated vectors, `dot` their
+ * tangents. */
 static struct anchor other_anchor(const struct detector_place *at,
                                   const struct detector_place *dot, double distance,
                                   double distance_dot, struct anchor s)
@@ -111,8 +110,8 @@ static void unrotated_place(const nb_scene *scene, const nb_scene *dot,
     linear_unit_tangent(vectors[3], vectors_dot[3], place_dot->twotheta_axis);
 }
 
-/* Returns the distance of the unrotated detector along the beam, metres, and
- * its tangent. */
+/* Returns the distance of the unrotated detector along the beam, m, and writes its
+ * tangent. */
 static double unrotated_distance(const nb_detector *d, const nb_detector *dot,
                                  const struct detector_place *place,
                                  const struct detector_place *place_dot,
@@ -134,8 +133,8 @@ static double unrotated_distance(const nb_detector *d, const nb_detector *dot,
     return distance;
 }
 
-/* Rotates v and its tangent with the detector: about the lab axes, then by two theta about
- * its axis. */
+/* Rotates v and its tangent with the detector: about the axes of the laboratory, then by
+ * two theta about `axis`. */
 static void rotate_with_detector(const nb_detector *d, const nb_detector *dot,
                                  const double axis[3], const double axis_dot[3], double *v,
                                  double *v_dot)
@@ -149,8 +148,8 @@ static void rotate_with_detector(const nb_detector *d, const nb_detector *dot,
     if (d->twotheta != 0) linear_rotate(axis, angle, v, v);
 }
 
-/* Computes the outer corner of the first pixel and rotates the vectors of `place`, both
- * with their tangents. */
+/* Computes pix0, the outer corner of the first pixel, and rotates the vectors of `place`,
+ * all with their tangents. */
 static void place_origin(const nb_detector *d, const nb_detector *dot,
                          struct detector_place *place, struct detector_place *place_dot)
 {
@@ -194,8 +193,9 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
     }
 }
 
-/* Sets distance = close/ratio and its tangent, which is 0 for a beam parallel to the
- * detector: only a curved surface uses the distance, and its beam is not parallel. */
+/* Sets distance = close/ratio and its tangent. The tangent is 0 if the beam is parallel to
+ * the detector (ratio 0): only a curved surface uses the distance, and there the beam is
+ * never parallel. */
 static void place_distance(double ratio, double ratio_dot, struct detector_place *place,
                            struct detector_place *place_dot)
 {
@@ -204,7 +204,8 @@ static void place_distance(double ratio, double ratio_dot, struct detector_place
         ratio == 0 ? 0 : (place_dot->close - place->distance * ratio_dot) / ratio;
 }
 
-/* Computes the members of detector_derive() that the frame uses, and their tangents. */
+/* Computes the members of detector_derive() from which the frame is filled, and their
+ * tangents. */
 static void derive_position(const nb_scene *scene, const nb_scene *dot,
                             struct detector_place *place, struct detector_place *place_dot)
 {
@@ -241,7 +242,8 @@ static void derive_position(const nb_scene *scene, const nb_scene *dot,
     place_distance(ratio, ratio_dot, place, place_dot);
 }
 
-/* Returns the tangent of layers_attenuation(), um. */
+/* Returns the tangent of layers_attenuation(), um; `depth` is the value of that
+ * function. */
 static double attenuation_tangent(const nb_scene *scene, const nb_scene *dot, double depth)
 {
     const nb_detector *d = &scene->detector;

@@ -18,8 +18,8 @@
 #include <nanobrag/scene.h>
 #include <nanobrag/status.h>
 
-/* A free parameter: a row of the registry and, if the row is a list, an index in the list.
- * For a structure factor, the index counts in params_f. */
+/* A free parameter: a row of the registry and, if the row is a list, an index in that list.
+ * The index of a structure factor is its number in params_f. */
 struct param {
     int row, index;
 };
@@ -30,44 +30,45 @@ struct params_f {
     size_t n;
     size_t *start; /* (n + 1) */
     size_t *place; /* (start[n]) */
-    double *listed; /* (start[n]), the listed F of each place, electron */
+    double *listed; /* (start[n]) F of each place as it is listed, electron */
 };
 
 struct params {
     size_t n;
     struct param *at; /* (n), in the order of x */
     struct params_f f;
-    int system; /* enum nb_system, which ties numbers of the cell */
+    int system; /* crystal system (enum nb_system), which ties numbers of the cell */
 };
 
-/* Returns how many parameters are not structure factors. */
+/* Returns the number of dense parameters, which are not structure factors. */
 static inline size_t params_dense(const struct params *params)
 {
     return params->n - params->f.n;
 }
 
-/* Memory for the lists of a scene at x, so that the lists of the scene itself do not
- * change. NULL if the scene has no such list. */
+/* Memory for the lists of a scene at x, so that the resolved scene keeps its own lists. A
+ * member is NULL if the scene has no such list. */
 struct params_lists {
     nb_source *source; /* (nsource) */
-    double *domain_weight; /* (ndomains); NULL unless one of them is free */
+    double *domain_weight; /* (ndomains); NULL unless a weight is free */
     nb_panel *panel; /* (npanel); NULL unless a move of a panel or group is free */
-    nb_panel_group *group; /* (ngroup); the same */
-    nb_lattice *lattice; /* (nlattice); NULL unless a number of one is free */
+    nb_panel_group *group; /* (ngroup); NULL unless a move of a panel or group is free */
+    nb_lattice *lattice; /* (nlattice); NULL unless a number of a further lattice is free */
 };
 
-/* Finds the parameters that `names` select. Each must exist, apply to the resolved scene
- * and, unless a semicolon stands before it, be named once, else the result is
+/* Finds the parameters that `names` selects. Each must exist, apply to the resolved scene,
+ * and be named only once, unless a semicolon stands before the name; else the result is
  * NB_ERR_ARGUMENT. Free `out` with params_free(), also after a failure. */
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out);
 
-/* Finds where in `params` the parameters stand that `names` select, each once, in the order
- * of the names. Writes how many they are, and the first `room` of them. */
+/* Finds the places in x of the free parameters that `names` selects, each once, in the
+ * order of the names. *n becomes their number, and the first `room` places go to
+ * `index`. */
 nb_status params_find(nb_context *ctx, const nb_scene *scene, const struct params *params,
                       const char *names, size_t room, size_t *index, size_t *n);
 
-/* Returns 1 if a list of names contains this name itself. */
+/* Returns 1 if a list of names contains exactly this name. */
 int params_are_named(const char *names, const char *name);
 
 /* Returns 1 if a list of names contains a width that the continuous model integrates, by
@@ -81,31 +82,32 @@ void params_free(struct params *params);
 void params_describe(const struct params *params, const nb_scene *scene, size_t i,
                      nb_param *out);
 
-/* Returns NB_ERR_ARGUMENT unless every x lies within the bounds of its row. */
+/* Returns NB_ERR_ARGUMENT unless every number of x lies within the bounds of its
+ * parameter. */
 nb_status params_check(nb_context *ctx, const struct params *params, const nb_scene *scene,
                        const double *x);
 
-/* Writes x into the scene, whose lists are first copied to `lists`. params_write_f() writes
- * the structure factors. */
+/* Writes x into the scene; the lists that change are first copied to `lists`. Structure
+ * factors are left to params_write_f(). */
 void params_unpack(const struct params *params, const double *x,
                    const struct params_lists *lists, nb_scene *scene);
 
-/* Computes the tangent `dot` of the scene along dx, which holds the tangents of n
- * parameters from `first` on. The tangents of all other parameters are 0. The lists of
- * `dot` are stored in `lists`. */
+/* Computes the tangent `dot` of the scene along dx, which holds the changes of n parameters
+ * from number `first` on. All other parameters stay fixed. The lists of `dot` are stored in
+ * `lists`. */
 void params_unpack_change(const struct params *params, size_t first, size_t n,
                           const double *dx, const nb_scene *scene,
                           const struct params_lists *lists, nb_scene *dot);
 
-/* Writes the free structure factors of x (NULL: the listed ones) to `box` and, unless NULL,
- * to `single`. Returns the largest |F| of them. */
+/* Writes the free structure factors of x (NULL: as they are listed) to `box` and, unless
+ * NULL, to `single`. Returns the largest |F| among them. */
 double params_write_f(const struct params *params, const double *x, double *box,
                       float *single);
 
-/* Adds to bar_x of each structure factor the cotangents f_bar of its places of the box. */
+/* Adds the cotangents f_bar (box) at the places of each free structure factor to bar_x. */
 void params_gather_f(const struct params *params, const double *f_bar, double *bar_x);
 
-/* Returns 1 if the numbers of panel `panel` may change with parameter i. */
+/* Returns 1 if parameter i may change the numbers of a panel. */
 int params_move_panel(const struct params *params, const nb_scene *scene, size_t i,
                       int panel);
 
@@ -118,7 +120,7 @@ int params_have_lattices(const struct params *params);
 /* Returns 1 if parameter i is a structure factor. */
 int params_is_f(const struct params *params, size_t i);
 
-/* Returns 1 if a parameter of the row with this name is free. */
+/* Returns 1 if a parameter of the registry's row `name` is free. */
 int params_has(const struct params *params, const char *name);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * linear_tangent.h - tangents of the functions of scene/linear.h. X_tangent belongs to X
- * and takes the tangent of each argument after it.
- *
- * `out` may be one of the tangents, but not one of the values.
+ * linear_tangent.h - tangents of the functions of scene/linear.h. X_tangent() is the
+ * tangent of X() and takes the tangent of each argument after that argument. `out` may be
+ * one of the tangents passed, but not one of the values.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +47,7 @@ static inline void linear_unit_tangent(const double *a, const double *a_dot, dou
     linear_scale(inverse, r, out);
 }
 
-/* k has length 1, and k_dot is normal to it. */
+/* Computes the tangent of linear_rotate(). k has length 1, and k_dot is normal to k. */
 static inline void linear_rotate_tangent(const double *k, const double *k_dot, double angle,
                                          double angle_dot, const double *v,
                                          const double *v_dot, double *out)
@@ -68,8 +67,8 @@ static inline void linear_rotate_tangent(const double *k, const double *k_dot, d
     linear_copy(r, out);
 }
 
-/* Computes the tangent of v after rotations by three angles about x, y and z. If an angle
- * is 0, the rotation of v is skipped, but not its tangent, which need not be 0. */
+/* Computes the tangent of linear_rotate_xyz(). If an angle is 0, v itself is not rotated,
+ * but a change of that angle still moves v. */
 static inline void linear_rotate_xyz_tangent(const double degree[3],
                                              const double degree_dot[3], const double *v,
                                              const double *v_dot, double *out)

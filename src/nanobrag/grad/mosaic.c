@@ -1,6 +1,8 @@
 /*
  * mosaic.c - tangents of the rotation and the weight of a domain. With NB_QUIRK_MOSAIC_F32
- * they are the tangents of the angle before its rounding. SPDX-License-Identifier: MIT
+ * the rounding of the angle to float is left out of the tangents.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/mosaic.h"
 

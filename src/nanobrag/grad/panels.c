@@ -1,6 +1,8 @@
 /*
- * panels.c - tangents of the places of panels: scene/detector/panels.c formula by formula,
- * each value beside its tangent (_dot). SPDX-License-Identifier: MIT
+ * panels.c - tangents of the places of panels. It follows the formulas of
+ * scene/detector/panels.c one by one, and computes each tangent (_dot) beside its value.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/detector/panels.h"
 
@@ -15,8 +17,8 @@ struct moving_pose {
     struct panel_pose at, dot;
 };
 
-/* Writes the tangent of outwards(). That function takes a vector from the pose's own frame
- * to the frame that the pose is in. */
+/* Computes the tangent of outwards(), which converts a vector from a pose's own frame to
+ * the frame that states the pose. */
 static void outwards_tangent(const struct moving_pose *pose, const double own[3],
                              const double own_dot[3], double out[3])
 {
@@ -27,7 +29,8 @@ static void outwards_tangent(const struct moving_pose *pose, const double own[3]
     linear_copy(v, out);
 }
 
-/* Computes the tangent of panels_move(). The pose itself does not change before. */
+/* Applies panels_move() to a pose, and computes its tangent. Before the move the pose has
+ * the tangent 0. */
 static void move_tangent(const double middle[3], const double middle_dot[3],
                          const double shift[3], const double shift_dot[3],
                          const double rotation[3], const double rotation_dot[3],
@@ -53,7 +56,7 @@ static void move_tangent(const double middle[3], const double middle_dot[3],
     panels_move(middle, shift, rotation, &pose->at);
 }
 
-/* Computes the tangent of panels_place(). */
+/* Applies panels_place() to a pose and to its tangent. */
 static void place_tangent(const struct moving_pose *outer, struct moving_pose *pose)
 {
     double at[3];
@@ -89,7 +92,7 @@ static void move(const nb_detector *d, const nb_detector *dot,
                  moves->rotation_dot, pose);
 }
 
-/* Computes the tangent of panels_in_lab(). */
+/* Computes panels_in_lab() and its tangent. */
 static void in_lab_tangent(const nb_detector *d, const nb_detector *dot,
                            const struct panel_middle *middle, int i,
                            struct moving_pose *out)

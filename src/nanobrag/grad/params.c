@@ -16,7 +16,8 @@ int params_is_f(const struct params *params, size_t i)
     return registry_row(params->at[i].row)->list == REFLECTIONS;
 }
 
-/* Returns the index of a parameter for registry_name() and registry_value(). */
+/* Returns the index that registry_name() and registry_value() take; for a structure factor,
+ * this is its first place in the box. */
 static size_t registry_index(const struct params *params, const struct param *at)
 {
     const size_t index = (size_t)at->index;
@@ -67,7 +68,8 @@ nb_status params_check(nb_context *ctx, const struct params *params, const nb_sc
     return NB_OK;
 }
 
-/* Writes n numbers x to the scene, or to its lists in `lists`. */
+/* Writes n numbers x to the scene, or to the lists in `lists`. Structure factors are
+ * skipped. */
 static void write_numbers(const struct param *at, size_t n, const double *x,
                           const struct params_lists *lists, nb_scene *scene)
 {
@@ -86,8 +88,8 @@ static void write_numbers(const struct param *at, size_t n, const double *x,
     }
 }
 
-/* Ties the numbers of all cells, or of changes of them; `own` are the lattices themselves.
- */
+/* Sets the numbers of cells that the crystal system ties, in a scene or in a tangent of it.
+ * A further lattice is included if it has a cell in `own`, the crystal's values. */
 static void tie_cells(const struct params *params, const nb_crystal *own,
                       const struct params_lists *lists, nb_scene *scene)
 {
@@ -138,7 +140,7 @@ int params_have_lattices(const struct params *params)
     return 0;
 }
 
-/* Returns 1 if any of n parameters is a move of a panel or of a group. */
+/* Returns 1 if one of n parameters is a move of a panel or of a group. */
 static int are_moves(const struct param *at, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,7 @@
 /*
- * psf.h - tangent and adjoint of the point spread. Its width is psf.fwhm/detector.pixel, in
- * pixels; its radius is fixed. Neither function allocates.
+ * psf.h - tangent and adjoint of the point spread. Its width in pixels is
+ * psf.fwhm/detector.pixel; the radius of its kernel is fixed. No function here allocates
+ * memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,9 +25,9 @@ void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
 /*
  * Applies the adjoint.
  *
- *   photons    [in]      image before the point spread; NULL: the width has no cotangent
+ *   photons    [in]      image before the point spread; NULL: the width is not a parameter
  *   cotangent  [in,out]  cotangent of the image after the point spread, then before it
- *   bar        [in,out]  cotangents are added to its psf.fwhm and detector.pixel
+ *   bar        [in,out]  cotangents of psf.fwhm and detector.pixel are added here
  */
 void psf_adjoint(struct psf *psf, const nb_scene *scene, const double *photons,
                  double *cotangent, nb_scene *bar);

@@ -1,6 +1,6 @@
 /*
  * reflections.c - finds the places of the box that share a free structure factor: the
- * places of its listed equivalents in the point group.
+ * places of listed reflections that are equivalent by the point group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,8 @@
 #include "grad/registry.h"
 #include "scene/reflections/hkl_table.h"
 
-/* Inserts `place` into an ascending list unless the list has it. Returns the length. */
+/* Inserts `place` into an ascending list of n, unless the list has it already. Returns the
+ * new length. */
 static int insert(size_t place, size_t *list, int n)
 {
     int at = n;

@@ -1,5 +1,6 @@
 /*
- * registry.c - the rows of the registry, and how they apply to a scene.
+ * registry.c - the rows of the registry, and the conditions under which they apply to a
+ * scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +15,7 @@
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
 
-/* The condition that a scene must meet so that a parameter applies to it. */
+/* The condition that a scene must meet for a parameter. */
 enum applies {
     ALWAYS,
     CELL,
@@ -78,7 +79,7 @@ const char *registry_member_lacking(const nb_scene *scene, const struct registry
     return lattices_has_cell(scene->crystal.lattice + index) ? NULL : "a cell of its own";
 }
 
-/* Returns the part of the scene that a row of further lattices lacks; NULL: none. */
+/* Returns a part that the scene lacks for a row of further lattices, in words, or NULL. */
 static const char *lacking_lattices(const nb_scene *scene, const struct registry_row *row)
 {
     int any = 0;
@@ -196,7 +197,7 @@ static void describe(const struct registry_row *row, nb_param *out)
 
 int nb_param_registry(int i, nb_param *out)
 {
-    /* index: enum registry_list */
+    /* indexed by enum registry_list */
     static const char *const index[] = {"", "[i]", "[i]", "[i]", "[i]", "[i]", "[h,k,l]"};
 
     if (i < 0 || i >= ROWS || !out) return 0;
@@ -205,9 +206,10 @@ int nb_param_registry(int i, nb_param *out)
     return 1;
 }
 
-/* Returns 1 if the image depends on which reflection is nearest to a sample. It does
- * not for a square crystal of whole cells with one structure factor, whose fringes are
- * periodic, and for a continuous crystal, whose reflections each have their own spot. */
+/* Returns 1 if the image depends on which reflection is nearest to a sample. It does not
+ * for a square crystal with whole numbers of cells and one structure factor, because its
+ * fringes are periodic. Nor does it for a continuous crystal, where each reflection has a
+ * spot of its own. */
 static int has_jumps(const nb_scene *scene)
 {
     const nb_crystal *c = &scene->crystal;
@@ -223,8 +225,8 @@ static int has_name(const struct registry_row *row, const char *name)
     return strcmp(row->name, name) == 0;
 }
 
-/* Returns 1 if the parameter moves samples in reciprocal space. Layers that lie at the mean
- * depth of capture move with the parameters that decide this depth. */
+/* Returns 1 if the parameter moves samples in reciprocal space. Layers at the mean depth of
+ * capture move with each parameter that decides this depth. */
 static int moves_samples(const nb_scene *scene, const struct registry_row *row)
 {
     const nb_detector *d = &scene->detector;
@@ -235,8 +237,8 @@ static int moves_samples(const nb_scene *scene, const struct registry_row *row)
     return row->smooth == MOVES;
 }
 
-/* Returns 1 if the detector has panels, each with its own pixel edge, so the detector's is
- * unused. */
+/* Returns 1 if all panels have a pixel size of their own, so that detector.pixel is not
+ * used. */
 static int all_have_pixels(const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
@@ -246,7 +248,7 @@ static int all_have_pixels(const nb_scene *scene)
     return d->npanel > 0;
 }
 
-/* Returns 1 if there is one orientation only, at a place where the drift is 0. */
+/* Returns 1 if there is only one orientation, at the phi where the drift is 0. */
 static int is_without_drift(const nb_scene *scene)
 {
     const nb_scan *scan = &scene->scan;

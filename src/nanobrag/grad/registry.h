@@ -1,5 +1,5 @@
 /*
- * registry.h - the rows of the registry; private to grad/.
+ * registry.h - the rows of the registry of parameters; private to grad/.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,8 +16,8 @@ enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, LATTICES, REFLEC
 
 struct registry_row {
     const char *name, *group, *unit, *doc;
-    size_t offset; /* of the number in nb_scene, or in a member of the list */
-    int applies; /* enum applies: the scene must have this */
+    size_t offset; /* of the number in nb_scene, or in a member of the list, bytes */
+    int applies; /* enum applies: what the scene must have */
     int list; /* enum registry_list */
     double scale, lower, upper;
     unsigned smooth;
@@ -26,24 +26,27 @@ struct registry_row {
 /* Returns row i, or NULL if there is none. */
 const struct registry_row *registry_row(int i);
 
-/* Returns NULL if the row applies to the scene, else names the lacking part of the
- * scene. */
+/* Returns NULL if the row applies to the scene, else a part that the scene lacks, in
+ * words. */
 const char *registry_lacking(const nb_scene *scene, const struct registry_row *row);
 
-/* Returns NULL if member `index` of the row applies, else names the part that it lacks. */
+/* Returns NULL if member `index` of the row applies, else a part that this member lacks, in
+ * words. */
 const char *registry_member_lacking(const nb_scene *scene, const struct registry_row *row,
                                     size_t index);
 
-/* Returns which number of a cell (of the crystal or of a lattice) a row is; -1: none. */
+/* Returns the index of a row's number in a unit cell (of the crystal or of a further
+ * lattice), or -1 if the row is not part of a cell. */
 int registry_member_of_cell(const struct registry_row *row);
 
-/* Returns 1 if the continuous model integrates a width that the row is or belongs to. */
+/* Returns 1 if the row belongs to a width that the continuous model integrates. */
 int registry_is_width(const struct registry_row *row);
 
-/* Returns the number of members of the row: places of the box for structure factors. */
+/* Returns the number of members of a row: the length of its list (places of the box for
+ * structure factors), or 1. */
 size_t registry_length(const nb_scene *scene, const struct registry_row *row);
 
-/* Describes the row, without name and value, with its smoothness in this scene. */
+/* Fills *out for a row in this scene, apart from name and value. */
 void registry_describe(const nb_scene *scene, const struct registry_row *row,
                        nb_param *out);
 
@@ -52,7 +55,7 @@ void registry_describe(const nb_scene *scene, const struct registry_row *row,
 void registry_name(const nb_scene *scene, const struct registry_row *row, size_t index,
                    char *out, size_t size);
 
-/* Returns the value of a member of the row; NAN for an unlisted structure factor. */
+/* Returns the value of member `index` of a row; NAN for a reflection that is not listed. */
 double registry_value(const nb_scene *scene, const struct registry_row *row, size_t index);
 
 #endif

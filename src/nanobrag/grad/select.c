@@ -1,8 +1,10 @@
 /*
- * select.c - finds the parameters that names select. A word is the name of a parameter, of
- * a group, or of a list with an index in brackets ("[*]" for all members). "*" or "all"
- * alone selects all that apply except structure factors. Also the name that is nearest to
- * one that is misspelt. SPDX-License-Identifier: MIT
+ * select.c - finds the parameters that a list of names selects. A word is the name of a
+ * parameter, of a group, or of a list, which may have an index in brackets ("[*]" for all
+ * members). "*" or "all" alone selects all parameters that apply except structure factors.
+ * nb_nearest_name() finds the name that is nearest to a misspelt one.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
 #include <math.h>
@@ -16,15 +18,15 @@
 #include "grad/registry.h"
 #include "scene/reflections/hkl_table.h"
 
-/* A word of the names: "name" or "name[index]". */
+/* A word of the list of names: "name" or "name[index]". */
 struct word {
-    const char *text, *index; /* index: the text after the bracket; NULL: no bracket */
+    const char *text, *index; /* index: the text behind "["; NULL: there is no "[" */
     size_t length, name_length, index_length;
-    int again; /* 1: behind a semicolon */
+    int again; /* 1: the word stands behind a semicolon */
 };
 
-/* Reads the next word; returns 0 after the last. Separators in brackets belong to the word.
- * `word` is all 0 at first. */
+/* Reads the next word. Returns 0 if there is none. Separators in brackets belong to the
+ * word. `word` is all 0 before the first call. */
 static int next_word(const char **names, struct word *word)
 {
     static const char separators[] = " \t\n,;";
@@ -67,14 +69,14 @@ static int parse_index(const struct word *word, int n, long *out)
     return at == end && *end == ']' && end + 1 == word->text + word->length;
 }
 
-/* A selection under way: its scene, and the parameters found so far. */
+/* The state of a selection: its scene, and the parameters found so far. */
 struct selection {
     nb_context *ctx;
     const nb_scene *scene;
     struct symmetry symmetry;
     struct params *out;
-    size_t capacity; /* number of parameters that out->at has memory for */
-    size_t once; /* so many of the first ones may be named only once */
+    size_t capacity; /* allocated length of out->at */
+    size_t once; /* the first `once` parameters may be named only once */
 };
 
 static nb_status append(struct selection *s, int row, size_t index)
@@ -94,7 +96,7 @@ static nb_status append(struct selection *s, int row, size_t index)
     return NB_OK;
 }
 
-/* Returns the first place of the box that shares its structure factor with `place`. */
+/* Returns the first place in the box that has the same structure factor as `place`. */
 static size_t first_equivalent(const struct selection *s, size_t place)
 {
     size_t list[48];
@@ -103,7 +105,7 @@ static size_t first_equivalent(const struct selection *s, size_t place)
     return list[0];
 }
 
-/* Appends all members of a row. */
+/* Appends the members of a row that apply, each structure factor once. */
 static nb_status append_row(struct selection *s, int i)
 {
     const struct registry_row *row = registry_row(i);
@@ -140,7 +142,8 @@ static nb_status append_member(struct selection *s, int i, const struct word *wo
         size_t place;
 
         for (int k = 0; k < 3; k++)
-            if (labs(at[k]) > HKL_INDEX_MAX) at[k] = HKL_INDEX_MAX + 1; /* not listed */
+            if (labs(at[k]) > HKL_INDEX_MAX)
+                at[k] = HKL_INDEX_MAX + 1; /* not in any list */
         if (!nb_hkl_get(hkl, (int)at[0], (int)at[1], (int)at[2], NULL))
             return fail(ctx, NB_ERR_ARGUMENT,
                         "parameter %.*s is free, but that reflection is not listed", length,
@@ -180,7 +183,7 @@ static int is_everything(const struct word *word)
     return !word->index && (matches("*", word) || matches("all", word));
 }
 
-/* Returns 1 if a row is in the group that a word names; mosaic_tensor is two groups. */
+/* Returns 1 if a word names the group of a row. The word mosaic_tensor names two groups. */
 static int is_in_group(const struct registry_row *row, const struct word *word)
 {
     if (word->index) return 0;
@@ -208,8 +211,8 @@ int params_name_width(const char *names)
     return 0;
 }
 
-/* Sets *tied to 1 if the crystal system ties the row. A tied row that is named by itself is
- * an error. */
+/* Sets *tied to 1 if the crystal system fixes the number of a row or ties it to another. It
+ * is an error if the row is named by itself (is_name is 1). */
 static nb_status check_tie(const struct selection *s, const struct registry_row *row,
                            int is_name, int *tied)
 {
@@ -233,8 +236,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Returns the edit distance; a swap of neighbours is one edit. b is shorter than
- * NB_NAME_BYTES. */
+/* Returns the number of edits from a to b; a swap of neighbours is one edit. b is shorter
+ * than NB_NAME_BYTES. */
 static size_t edits(const char *a, const char *b)
 {
     size_t rows[3][NB_NAME_BYTES + 1];
@@ -261,19 +264,20 @@ static size_t edits(const char *a, const char *b)
 struct nearest {
     const char *word;
     size_t distance;
-    int kin; /* 1: the name begins with the word, or the word with the name */
+    int kin; /* 1: `name` begins with `word`, or `word` with `name` */
     char name[NB_NAME_BYTES];
 };
 
-/* Copies a name of n bytes in small letters. */
+/* Copies a name of n bytes in lower case. */
 static void copy_small(const char *name, size_t n, char small[NB_NAME_BYTES])
 {
     for (size_t i = 0; i < n; i++) small[i] = (char)tolower((unsigned char)name[i]);
     small[n] = 0;
 }
 
-/* A name that begins with the word, as for -hdiv, counts as two edits away at most; a name
- * that is the start of the word, as for -water_um, counts as three at most. */
+/* Takes a name of n bytes if it is nearer to the word than nearest->name. A name that
+ * begins with the word, as for -hdiv, counts as two edits away at most. A name that begins
+ * the word, as for -water_um, counts as three at most. */
 static void try_name(struct nearest *nearest, const char *name, size_t n)
 {
     enum { LETTERS = 4 };
@@ -287,7 +291,7 @@ static void try_name(struct nearest *nearest, const char *name, size_t n)
     const int kin = common >= LETTERS && strncmp(small, word, common) == 0;
     const size_t changes = edits(word, small);
     const size_t distance = kin ? least(changes, letters <= n ? 2 : 3) : changes;
-    /* of two names that begin the word the longer one is meant */
+    /* If the word begins with two names, the longer one is meant. */
     const int better = kin && (!nearest->kin || (n < letters && n > strlen(nearest->name)));
     if (distance > nearest->distance || (distance == nearest->distance && !better)) return;
     nearest->distance = distance;
@@ -335,7 +339,8 @@ static nb_status fail_unknown(nb_context *ctx, const struct word *word)
                 (int)word->length, word->text);
 }
 
-/* Appends the parameters that one word selects; all of them must apply. */
+/* Appends the parameters that one word selects. Unless the word is "all", each must
+ * apply. */
 static nb_status select_word(struct selection *s, const struct word *word)
 {
     nb_context *ctx = s->ctx;
@@ -366,7 +371,7 @@ static nb_status select_word(struct selection *s, const struct word *word)
     return s->out->n == before ? fail_unknown(ctx, word) : NB_OK;
 }
 
-/* a parameter with its index in x */
+/* A parameter and its place in x. */
 struct placed {
     struct param param;
     size_t place;
@@ -374,7 +379,7 @@ struct placed {
 
 static int compare(const void *left, const void *right)
 {
-    const struct param *a = left, *b = right; /* the first members of a struct placed */
+    const struct param *a = left, *b = right; /* the first member of a struct placed */
 
     if (a->row != b->row) return a->row < b->row ? -1 : 1;
     return (a->index > b->index) - (a->index < b->index);
@@ -388,8 +393,8 @@ static int compare_places(const void *left, const void *right)
     return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Returns the parameters in the order of rows and indices, to be freed; NULL: no memory.
- * The index of a structure factor is its first place. */
+/* Returns the parameters sorted by row and index, or NULL if there is no memory; the caller
+ * frees them. The index of a structure factor is here its first place in the box. */
 static struct placed *sorted_params(const struct params *params)
 {
     struct placed *const sorted = malloc((params->n + 1) * sizeof *sorted);
@@ -404,7 +409,8 @@ static struct placed *sorted_params(const struct params *params)
     return sorted;
 }
 
-/* Leaves each parameter once; it is an error to name one of the first twice. */
+/* Removes repeated parameters. It is an error if the repetition is among the first
+ * s->once. */
 static nb_status keep_once(const struct selection *s)
 {
     struct params *const out = s->out;
@@ -431,8 +437,8 @@ static nb_status keep_once(const struct selection *s)
     return status;
 }
 
-/* Finds the parameters, without the lists of structure factors. `merge`: each may be named
- * any number of times. */
+/* Selects the parameters of `names`, but leaves params_f empty. If `merge` is 1, a
+ * parameter may be named any number of times. */
 static nb_status select_all(nb_context *ctx, const nb_scene *scene, const char *names,
                             int merge, struct selection *s)
 {

@@ -1,11 +1,11 @@
 /*
  * tangent.h - the tangent of scene_derive(): the derivative of the frame along a direction
- * of the scene.
+ * of change of the scene.
  *
  * `scene` is resolved. `dot` is the direction: its doubles are the tangents of the scene's
  * doubles, in the same units, and all its other members are 0. Each function computes the
- * members of `out` that belong to its part of scene/; X_tangent follows X formula by
- * formula. None of them allocates; the caller owns the arrays of `out`.
+ * members of `out` that belong to one part of scene/. X_tangent() is the tangent of X(),
+ * formula by formula. No function allocates memory; the caller owns the arrays of `out`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,33 +18,34 @@
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
-/* Computes the numbers of the crystal in physics/frame_tangent.def; `axes` come from
- * crystal_derive(). */
+/* Computes the crystal's numbers of the tangent (physics/frame_tangent.def); `axes` come
+ * from crystal_derive(). */
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_frame_tangent *out);
 
-/* The unit vectors of mosaic_frame(), possibly turned by phi, and their tangents. */
+/* The unit vectors of mosaic_frame(), perhaps turned by phi, and their tangents. */
 struct mosaic_change {
     double at[3][3], dot[3][3];
 };
 
-/* Tangent of a step, in the unit of its range. */
+/* Returns the tangent of sampling_step(); range_dot is the tangent of the range. */
 double sampling_step_tangent(const struct scene_steps *steps, double range_dot);
 
-/* Tangent of the angle of phi step i, degree. */
+/* Returns the tangent of the angle of phi step i, degree. */
 double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
                             const struct scene_fixed *fixed, int i);
 
-/* Tangent of the weight of domain d; mean_dot is the tangent of the mean weight. */
+/* Returns the tangent of the weight of domain d; mean_dot is the tangent of the mean
+ * weight. */
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,
                              double mean_dot);
 
-/* Tangent of mosaic_apply(), for a factor that stays. */
+/* Computes the tangent of mosaic_apply() for a constant `factor`. */
 void mosaic_apply_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct mosaic_change *frame, double factor,
                           const double v[3], const double v_dot[3], double out[3]);
 
-/* Tangent of the rotation of a domain, as a rotation vector, radian. */
+/* Computes the tangent of the rotation of a domain, as a rotation vector, radian. */
 void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct mosaic_change *frame,
                              const struct scene_domain *domain, double rotation[3]);
@@ -54,12 +55,12 @@ void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
 struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
                                           const double strain[9]);
 
-/* Computes the members from pix0 to layer_mu, which depend on detector and beam direction.
- * If the detector has panels, members that differ among the panels are 0. */
+/* Computes the tangents of the members from pix0 to layer_mu. If the detector has panels,
+ * the members that differ among panels are 0; panel_tangent() computes them. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
                       const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
-/* Computes the numbers of panel i, which come first in a frame. */
+/* Computes the tangents of the numbers of panel i, which come first in a frame. */
 void panel_tangent(const nb_scene *scene, const nb_scene *dot,
                    const struct scene_fixed *fixed, int i,
                    double number[PHYS_PANEL_NUMBERS]);
@@ -67,7 +68,7 @@ void panel_tangent(const nb_scene *scene, const nb_scene *dot,
 /* Returns 1 if the numbers of a panel may change along `dot`. */
 int panels_change(const nb_scene *dot);
 
-/* Unit vectors that all sources use, and their tangents: along the beam and the
+/* Unit vectors that all sources use, and their tangents: along the beam, along the
  * polarization axis, and normal to both. */
 struct beam_vectors {
     double beam[3], axis[3], vertical[3];
@@ -76,25 +77,26 @@ struct beam_vectors {
 
 struct beam_vectors beam_vectors_of(const nb_beam *b, const nb_beam *dot);
 
-/* Tangent of beam_wavelength(). */
+/* Returns the tangent of beam_wavelength(). */
 double beam_wavelength_tangent(const nb_scene *scene, const nb_scene *dot);
 
-/* Computes source (nsource) and kahn. */
+/* Computes the tangents of the sources (nsource) and of kahn. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
                   const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
-/* Computes broad, once the strain is known; 0 where the crystal is not continuous. */
+/* Computes the tangent of `broad` from the strain in `out`; 0 if the crystal is not
+ * continuous. */
 void continuous_tangent(const nb_scene *scene, const nb_scene *dot,
                         const struct scene_fixed *fixed, const struct crystal_axes *axes,
                         struct phys_frame_tangent *out);
 
-/* Computes bragg_scale and amorphous_scale; `frame` is the frame of the scene; only its
- * counts are used. */
+/* Computes the tangents of bragg_scale and amorphous_scale. `frame` is the frame of the
+ * scene; only its counts are read. */
 void background_tangent(const nb_scene *scene, const nb_scene *dot,
                         const struct phys_frame *frame, struct phys_frame_tangent *out);
 
-/* Computes the tangent of the whole frame, with rotation (nphi x ndomains), but without the
- * box of structure factors. */
+/* Computes the tangent of the whole frame, with `rotation` (nphi x ndomains) but without
+ * the box of structure factors. */
 void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
                           const struct phys_frame *frame, struct phys_frame_tangent *out);

@@ -41,8 +41,8 @@ nb_status beam_derive(nb_context *ctx, const nb_scene *scene,
 void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double deviation[2]);
 
-/* Computes the rotation matrix (rows) from the laboratory to the frame of dxtbx, in which
- * the beam travels along -z. It is the fixed rotation of the convention, followed by the
+/* Computes the rotation matrix (rows) from the laboratory to the frame of dxtbx, where the
+ * beam travels along -z. It is the fixed rotation of the convention, followed by the
  * smallest rotation that takes the beam to -z. */
 void beam_turn_to_dxtbx(const nb_scene *scene, double turn[3][3]);
 

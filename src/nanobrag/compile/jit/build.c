@@ -1,5 +1,5 @@
 /*
- * build.c - see build.h.
+ * build.c - starts a thread that builds a kernel, and waits for its end.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,7 +48,7 @@ void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
     nvrtc_option(request, "-DPHYS_%s", kernel->single ? "SINGLE" : "DOUBLE");
     nvrtc_option(request, "-DGPU_ONLY_SHAPE=%s", build_shape_name(shape, lookup));
     nvrtc_option(request, "-DGPU_ONLY_LOOKUP=%s", build_lookup_name(shape, lookup));
-    nvrtc_option(request, "--fmad=true"); /* nvcc contracts too (cmake/cuda.cmake) */
+    nvrtc_option(request, "--fmad=true"); /* as nvcc does (cmake/cuda.cmake) */
     if (kernel->single) nvrtc_option(request, "--prec-div=false");
 }
 
@@ -61,7 +61,7 @@ static void *run_job(void *user)
     return NULL;
 }
 
-/* The new thread blocks all signals, which are for the threads of the program. */
+/* The new thread blocks all signals, so that they go to the threads of the program. */
 int build_start(struct build *build)
 {
     sigset_t all, before;

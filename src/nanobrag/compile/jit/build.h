@@ -1,6 +1,6 @@
 /*
- * build.h - builds a kernel of one variant on a new thread. derivative_kernels.c
- * waits for the thread, hot.c does not.
+ * build.h - builds one variant of a kernel on a new thread. derivative_kernels.c waits for
+ * that thread, hot.c does not.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,18 +14,20 @@
 #include "gpu/driver/driver.h"
 
 struct build {
-    struct cubin_job job; /* belongs to the thread until `done` */
+    struct cubin_job job; /* only the thread may touch it until `done` is 1 */
     pthread_t thread;
     atomic_int done, stop;
 };
 
-/* The names of a variant in the kernels' texts: SQUARE, NEAREST; and of a precision. */
+/* Return the names of a variant in the texts of kernels, such as SQUARE and NEAREST, and
+ * the name of a precision. */
 const char *build_shape_name(int shape, int lookup);
 const char *build_lookup_name(int shape, int lookup);
 const char *build_precision_name(int single);
 
-/* Prepare a job for kernels of `text` in the variant of `kernel`. It has the options of the
- * kernels of the build; the caller may add more. */
+/* Prepare a job that builds kernels of `text` in the variant of `kernel`. The job has the
+ * same options as the kernels that are compiled with the library; the caller may add
+ * more. */
 void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
                  const char *text, const struct gpu_kernel *kernel, struct build *build);
 

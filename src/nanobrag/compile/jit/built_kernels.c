@@ -1,4 +1,8 @@
-/* built_kernels.c - see built_kernels.h. SPDX-License-Identifier: MIT */
+/*
+ * built_kernels.c - keeps the kernels that were built at run time, and counts builds.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/jit/built_kernels.h"
 
 #include <stdio.h>

@@ -19,7 +19,7 @@ void cubin_job_begin(const nb_context *ctx, struct cubin_job *job)
         memcpy(job->folder, ctx->env.cache_dir, sizeof job->folder);
 }
 
-/* Load the code from disk; returns 1 when it was found. */
+/* Load the code from disk. Returns 1 if it was found. */
 static int load_saved(struct cubin_job *job, const unsigned char key[CUBIN_KEY])
 {
     const enum store_state state =

@@ -1,5 +1,7 @@
 /*
- * cubin_cache.c - the key of a kernel, and the header of its file.
+ * cubin_cache.c - computes the key of a kernel, and writes and checks the header of its
+ * file.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include "compile/jit/cubin_cache.h"
@@ -13,7 +15,8 @@ static const char ending[] = ".cubin";
 
 /* ---- the key ---- */
 
-/* a field and its length, so that no two lists of fields look alike */
+/* Add a field after its length, so that different lists of fields never give the same
+ * bytes. */
 static void add_field(struct sha256 *sha, const void *bytes, size_t n)
 {
     const uint64_t length = n;
@@ -65,8 +68,9 @@ static void name_of(const unsigned char key[CUBIN_KEY], char name[STORE_NAME])
     (void)snprintf(name, STORE_NAME, "%s%s", hex, ending);
 }
 
-/* ---- the header: magic, PTX or not, seven zeros, length of the code, zeros, digest ----
- */
+/* ---- the header ---- */
+
+/* Offsets in the header, which begins with `magic`; its other bytes are 0. */
 
 enum { AT_PTX = 8, AT_LENGTH = 16, AT_DIGEST = CUBIN_HEADER - SHA256_DIGEST };
 
@@ -87,7 +91,7 @@ static void make_header(const unsigned char key[CUBIN_KEY], const struct cubin *
     sha256_end(&sha, header + AT_DIGEST);
 }
 
-/* the code in a file that is long enough; it stays the file's */
+/* Returns the code in a file that is long enough. The bytes belong to the file. */
 static struct cubin cubin_in(const struct store_bytes *file)
 {
     const struct cubin cubin = {file->bytes + CUBIN_HEADER, file->size - CUBIN_HEADER,
@@ -122,7 +126,8 @@ enum store_state cubin_load(const char *cache, const unsigned char key[CUBIN_KEY
     state = store_load(&store, name, verify, key, &file, why);
     if (state != STORE_FOUND) return state;
     *out = cubin_in(&file);
-    out->bytes = memmove(file.bytes, out->bytes, out->size); /* what cubin_free() frees */
+    /* cubin_free() frees this address */
+    out->bytes = memmove(file.bytes, out->bytes, out->size);
     return STORE_FOUND;
 }
 

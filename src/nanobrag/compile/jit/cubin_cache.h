@@ -1,8 +1,7 @@
 /*
- * cubin_cache.h - kernels that NVRTC built, saved in files KEY.cubin in the folder `cubins`
- * of the user's cache (base/store/store.h). A file is a header of 64 bytes and the code.
- * The digest in the header tells whether the file is whole and was made under just this
- * key.
+ * cubin_cache.h - saves kernels that NVRTC built in files KEY.cubin, in the folder `cubins`
+ * of the user's cache (base/store/store.h). A file is a header of 64 bytes and the code. A
+ * digest in the header tells whether the file is whole and was made under this key.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,15 +16,15 @@
 
 enum {
     CUBIN_KEY = SHA256_DIGEST, /* bytes */
-    CUBIN_HEADER = 64, /* before the code */
-    CUBIN_MOST = 1 << 26 /* bytes of one file; larger files are not saved */
+    CUBIN_HEADER = 64, /* bytes of the header before the code */
+    CUBIN_MOST = 1 << 26 /* largest size of a file, bytes; larger files are not saved */
 };
 
-/* bytes of all files; above it the least recently used files are removed */
+/* Largest size of all files, bytes; the least recently used files are removed. */
 #define CUBIN_CACHE_LIMIT ((uint64_t)256 << 20)
 
-/* Write the key of code: a digest of all that the code depends on, namely the texts, the
- * options, the donated arrays, NVRTC's version, and the target. */
+/* Write the key of a kernel: a digest of all that its code depends on, namely the texts,
+ * the options, the donated arrays, NVRTC's version, and the target. */
 void cubin_key(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                unsigned donated, const struct nvrtc_target *target,
                unsigned char key[CUBIN_KEY]);
@@ -34,8 +33,9 @@ void cubin_key(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
 enum store_state cubin_load(const char *cache, const unsigned char key[CUBIN_KEY],
                             struct cubin *out, char why[STORE_WHY]);
 
-/* Save code under a key, in at most `limit` bytes for all files; `removed` counts the files
- * removed to make space. Returns 0, with one line in `why`, if it is not saved. */
+/* Save code under a key. Before that, files are removed until all files together have at
+ * most `limit` bytes; *removed becomes their number. Returns 0, with one line in `why`, if
+ * the code was not saved. */
 int cubin_save(const char *cache, uint64_t limit, const unsigned char key[CUBIN_KEY],
                const struct cubin *cubin, uint64_t *removed, char why[STORE_WHY]);
 

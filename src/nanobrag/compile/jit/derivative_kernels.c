@@ -1,5 +1,5 @@
 /*
- * derivative_kernels.c - see derivative_kernels.h.
+ * derivative_kernels.c - finds, builds and loads a device's kernels for derivatives.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +25,7 @@ int derivative_kernel_rotations(enum gpu_derivatives_class class)
     return classes[class].rotations;
 }
 
-/* Write the name of the kernel in derivatives.cu. */
+/* Write the name that a kernel has in derivatives.cu. */
 static const char *kernel_name(const struct kernel_key *key, char out[REGISTRY_NAME])
 {
     const char *shape = build_shape_name(key->shape, key->lookup);
@@ -43,7 +43,7 @@ static nb_status refuse(nb_context *ctx, const char *why)
     return fail(ctx, NB_ERR_UNSUPPORTED, "%s", why);
 }
 
-/* Wait until the build is done, or the progress handler of the context stops it. */
+/* Wait until the build is done, or until the context's progress handler stops it. */
 static void wait_for(struct progress *progress, struct build *build)
 {
     enum { SHORTEST = 100 * 1000, LONGEST = 20 * 1000 * 1000 };
@@ -94,13 +94,13 @@ static nb_status build(struct progress *progress, struct gpu_scene *scene,
         return fail(ctx, NB_ERR_UNSUPPORTED, "no thread can be started to build %s",
                     kernel_name(key, name));
     wait_for(progress, &all->build);
-    status = progress_check(progress); /* a stopped build may be tried again */
+    status = progress_check(progress); /* a build that was stopped may be tried again */
     if (status == NB_OK) return finish_build(ctx, scene, all, entry);
     cubin_free(&all->build.job.cubin);
     return status;
 }
 
-/* ---- kernels of the build, where NVRTC is missing ---- */
+/* ---- kernels compiled with the library, used if NVRTC is missing ---- */
 
 static const void *built_code(const struct gpu *gpu, struct phys_spec spec, int single)
 {
@@ -131,7 +131,8 @@ enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_
     return all && uses_built(gpu->ctx, gpu, all, spec, single) ? CLASS_FEW : wanted;
 }
 
-/* Load a kernel of the build, which the driver compiles meanwhile. */
+/* Load a kernel that was compiled with the library, to code that the driver finishes
+ * now. */
 static nb_status load_built(nb_context *ctx, const struct gpu *gpu, struct phys_spec spec,
                             struct kernel_entry *entry)
 {

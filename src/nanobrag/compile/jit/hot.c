@@ -1,6 +1,6 @@
 /*
- * hot.c - counts the uses of kernels, builds specialised kernels for often-used ones on a
- * background thread, and verifies that they give the same bits.
+ * hot.c - counts the uses of image kernels, builds specialised kernels for those used often
+ * on a background thread, and verifies that they give the same bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,12 +13,12 @@
 #include "compile/jit/built_kernels.h"
 #include "gpu/text/frame_flags.h"
 
-/* MOST is the number of bits in struct gpu_verifications; further kernels are never
+/* MOST is the number of bits in struct gpu_verifications. Further kernels are never
  * specialised. */
 enum { MOST = 64, THREADS = GPU_FAST * GPU_SLOW };
 _Static_assert((int)MOST <= (int)REGISTRY_MOST, "a registry holds as many");
 
-/* The kernel of the build that an entry specialises. */
+/* Returns the kernel, compiled with the library, that an entry specialises. */
 static struct gpu_kernel kernel_of(const struct kernel_entry *entry)
 {
     const struct kernel_key *key = &entry->key;
@@ -50,7 +50,8 @@ static nb_status begin_build(nb_context *ctx, const struct gpu *gpu,
     if (hot->nvrtc_missing[0] || registry_is_full(ctx, hot, &entry->key, entry->why))
         return NB_OK;
     build_begin(ctx, &gpu->properties, "gpu/text/kernels.cu", &kernel, &hot->build);
-    /* code for the build's own architecture has the same bits; another one may differ */
+    /* Code for the same architecture as the library's kernel has the same bits; code for
+     * another one may differ. */
     hot->build.job.as = gpu->properties.code;
     nvrtc_option(&hot->build.job.request, "-DGPU_FRAME_FLAGS=%u", flags);
     if (build_start(&hot->build) != 0)
@@ -77,8 +78,8 @@ static nb_status end_build(nb_context *ctx, struct gpu_scene *scene)
 
 /* ---- verification ---- */
 
-/* Compute the partial sums of a kernel over memory filled with NaN, so that no sum can be
- * left over from another kernel. */
+/* Compute the partial sums of a kernel. Their memory is first filled with NaN, so that no
+ * sum can be left over from another kernel. */
 static nb_status partial_sums(nb_context *ctx, struct gpu_scene *scene,
                               const struct gpu_kernel *kernel, size_t blocks, double *out)
 {
@@ -103,8 +104,8 @@ static int is_dark(const double *sums, size_t n)
 
 enum verdict { SAME, OTHER, TOO_DARK };
 
-/* Compare the bits of two kernels in `blocks` blocks. `sums` has space for the sums of
- * both. */
+/* Compare the partial sums of two kernels bit by bit, in `blocks` blocks. `sums` has space
+ * for the sums of both. */
 static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
                          const struct gpu_kernel *kernels, size_t blocks, double *sums,
                          enum verdict *out)
@@ -120,8 +121,8 @@ static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
     return NB_OK;
 }
 
-/* Compare on one row of tiles. The first call takes the middle row, each later call a lower
- * one. */
+/* Compare two kernels on one row of tiles: the middle row in the first call, and the next
+ * row in each later call. */
 static nb_status compare_row(nb_context *ctx, struct gpu_scene *scene,
                              const struct kernel_entry *entry,
                              const struct gpu_layout *layout,
@@ -193,7 +194,8 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     hot = registry_open(&scene->gpu->hot, "image kernels");
-    if (!hot) return NB_OK; /* without memory the kernel of the build is used */
+    /* without memory, the kernel compiled with the library is used */
+    if (!hot) return NB_OK;
     if (hot->building && atomic_load(&hot->build.done)) NB_TRY(end_build(ctx, scene));
     entry = registry_entry(hot, &key, MOST);
     if (!entry) return NB_OK;

@@ -1,5 +1,5 @@
 /*
- * nvrtc.c - opens the library by dlopen(), and runs one compilation.
+ * nvrtc.c - opens NVRTC by dlopen(), and runs one compilation.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 
-/* the values of nvrtcResult that are distinguished */
+/* The values of nvrtcResult that are told apart here. */
 enum { RESULT_SUCCESS = 0, RESULT_OUT_OF_MEMORY = 1, RESULT_CANCELLED = 16 };
 
 static nb_status refuse(char why[NVRTC_WHY], nb_status status, const char *format, ...)
@@ -39,8 +39,8 @@ static nb_status cannot_open(char why[NVRTC_WHY])
                   reason ? reason : "no reason is given");
 }
 
-/* Store the address of a function in the member at `to`; 0: the library has no such
- * function. */
+/* Store the address of a function in the pointer at `to`. Returns 0 if the library has no
+ * such function. */
 static int find_function(void *library, const char *name, void *to)
 {
     void *function = dlsym(library, name);
@@ -81,7 +81,8 @@ static nb_status find_functions(void *library, struct nvrtc *out, char why[NVRTC
     return NB_OK;
 }
 
-/* A driver loads code of its own major version and of older ones. */
+/* Open one library. A driver loads code of its own major version of CUDA and of older ones,
+ * so a newer library is refused. */
 static nb_status open_one(const char *name, int driver, struct nvrtc *out,
                           char why[NVRTC_WHY])
 {
@@ -217,7 +218,7 @@ struct time_limit {
     const atomic_int *stop;
 };
 
-/* The compiler calls this now and then, from any thread; 1 stops it. */
+/* The compiler calls this from time to time, on any thread. Returns 1 to stop it. */
 static int should_stop(void *payload, void *reserved)
 {
     const struct time_limit *time_limit = payload;
@@ -246,8 +247,8 @@ static void add_log(const struct nvrtc *nvrtc, void *program, char why[NVRTC_WHY
     free(text);
 }
 
-/* Create the program with every embedded text under both of its names. NULL: *result is the
- * error. */
+/* Create a program that can include every embedded text by both of its names. Returns NULL
+ * if that failed, with the error in *result. */
 static void *create_program(const struct nvrtc *nvrtc, const struct source *text,
                             int *result)
 {

@@ -1,10 +1,10 @@
 /*
- * nvrtc.h - NVIDIA's compiler at run time, opened where it is installed. It compiles the
- * kernels' texts to code that a device can load, and needs no GPU, no source tree and no
- * header of CUDA's.
+ * nvrtc.h - NVRTC, NVIDIA's compiler at run time, opened where it is installed. It compiles
+ * the texts of kernels to code that a device can load, and needs no GPU, no source tree and
+ * no headers of CUDA.
  *
- * Nothing here touches a context, so that any thread may build; the thread that has the
- * context reports the one line in `why` to the user.
+ * No function here touches a context, so that any thread may build. The thread that has the
+ * context reports the line in `why` to the user.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,10 +23,10 @@ enum {
     NVRTC_OPTIONS = 16,
     NVRTC_OPTION = 96, /* bytes of one option, with its NUL */
     NVRTC_TARGET = 24, /* bytes of a target's name, with its NUL */
-    NVRTC_TARGETS = 256 /* most targets that a library may list */
+    NVRTC_TARGETS = 256 /* largest number of targets that a library may list */
 };
 
-/* The library. Once opened it stays open as long as the process. */
+/* The functions of the library, which stays open until the process ends. */
 struct nvrtc {
     int (*version)(int *major, int *minor);
     int (*target_count)(int *n);
@@ -54,59 +54,58 @@ struct nvrtc_target {
 };
 
 struct nvrtc_request {
-    const struct source *text; /* it can include all of sources[] */
+    const struct source *text; /* text of the kernel; it can include all of sources[] */
     char options[NVRTC_OPTIONS][NVRTC_OPTION]; /* options and definitions, "-DNAME=VALUE" */
     int option_count;
-    int truncated; /* 1: nvrtc_option() did not fit */
-    double timeout; /* s */
-    /* a value other than 0 stops the compiler; NULL: nothing does */
+    int truncated; /* 1: an option did not fit */
+    double timeout; /* time limit, s */
+    /* the compiler stops when this becomes nonzero; NULL: it is never stopped */
     const atomic_int *stop;
 };
 
 struct cubin {
-    unsigned char *bytes; /* NULL: there is none */
+    unsigned char *bytes; /* NULL: there is no code */
     size_t size;
-    int ptx; /* 1: it is PTX, a text with its NUL */
+    int ptx; /* 1: PTX, a text with its NUL; 0: machine code */
 };
 
-/* Open the library of this name; with NULL, one of the libraries that CUDA installs. A
- * driver of version `driver` (13000 for CUDA 13.0; 0: not known) must be able to load its
- * code. nvrtc_open_first() opens the first usable library of several. Errors:
- * NB_ERR_UNSUPPORTED. */
+/* Open the library of this name or, for NULL, one of the libraries that CUDA installs. A
+ * library is refused if a driver of version `driver` (13000 for CUDA 13.0; 0: not known)
+ * cannot load its code. nvrtc_open_first() opens the first usable library of several.
+ * Errors: NB_ERR_UNSUPPORTED. */
 nb_status nvrtc_open(const char *name, int driver, struct nvrtc *out, char why[NVRTC_WHY]);
 nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
                            struct nvrtc *out, char why[NVRTC_WHY]);
 
-/* Choose the target for a device of this compute capability. NB_ERR_UNSUPPORTED: the device
- * is older than all targets of the library. */
+/* Choose the target for a device of this compute capability. Errors: NB_ERR_UNSUPPORTED if
+ * the device is older than all targets of the library. */
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY]);
 
-/* Aim at just this target; 0: the library does not have it. */
+/* Set *out to just this target. Returns 0 if the library does not have it. */
 int nvrtc_aim_at(const struct nvrtc *nvrtc, const struct gpu_code *wanted,
                  struct nvrtc_target *out);
 
 /* Choose the target from a list of at most NVRTC_TARGETS numbers (90 for sm_90), for a
- * device of 10 major + minor `compute`; 0: the device is older than all. */
+ * device whose compute capability times 10 is `compute`. Returns 0 if the device is older
+ * than all targets. */
 int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out);
 
 /* Add an option to a request, formatted as by printf(). */
 void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/*
- * Compile; the caller releases *out by cubin_free(). NB_ERR_CANCELLED: stopped at its time
- * limit or on request; a library without nvrtcSetFlowCallback() (set_callback is NULL)
- * cannot be stopped. NB_ERR_UNSUPPORTED: the text does not compile; `why` has NVRTC's
- * words. NB_ERR_MEMORY.
- */
+/* Compile; the caller releases *out by cubin_free(). Errors: NB_ERR_CANCELLED (stopped at
+ * its time limit or on request, which a library without nvrtcSetFlowCallback() does not
+ * support), NB_ERR_UNSUPPORTED (the text does not compile; `why` has NVRTC's message),
+ * NB_ERR_MEMORY. */
 nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                       const struct nvrtc_target *target, struct cubin *out,
                       char why[NVRTC_WHY]);
 
 void cubin_free(struct cubin *cubin);
 
-/* The time of a monotonic clock, s. */
+/* Returns the time of a monotonic clock, s. */
 double nvrtc_seconds(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * sources.h - the kernels' texts and the headers they include, as they were when the
- * library was built: NVRTC compiles them where there is no source tree.
+ * sources.h - the texts of the kernels and of the headers they include, as they were when
+ * the library was built. NVRTC compiles them, so that no source tree is needed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,10 +19,11 @@ struct source {
 extern const struct source sources[];
 extern const size_t sources_count;
 
-/* Find a text; NULL: there is none of this name. */
+/* Returns the text of this name, or NULL. */
 const struct source *sources_find(const char *name);
 
-/* The file name without its folder; files of the same folder include it by this name. */
+/* Returns the file name without its folder. Files of the same folder include each other by
+ * this name. */
 const char *sources_short_name(const struct source *source);
 
 #endif

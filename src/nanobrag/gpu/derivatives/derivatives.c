@@ -1,7 +1,7 @@
 /*
- * derivatives.c - derivatives on a device. The tangents are handled in as few passes over
- * a panel as possible, each pass in strips of tiles. Sums of tiles stay on the device until
- * one row of them is left.
+ * derivatives.c - derivatives on a device. The tangents of a panel are divided into as few
+ * passes as possible, and a pass into strips of tiles. Sums of tiles stay on the device
+ * until they are added up to one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,9 +14,9 @@
 #include "kernels/derivatives/jacobian.h"
 #include "kernels/rounding.h"
 
-/* `effort`: the cost of a sample over the cost of an image's sample; estimated, not
- * measured. `too_much`: the limit of a row of tiles, in units of a launch. `most_share`:
- * the share of the device's memory that sums may take. */
+/* effort: the cost of a sample over its cost in an image; estimated, not measured.
+ * too_much: the largest cost of a row of tiles, over the limit of a launch. most_share: the
+ * share of the device's memory that sums may take. */
 static const double effort = 8, too_much = 8, most_share = 0.25;
 
 /* ---- tangents ---- */
@@ -47,7 +47,7 @@ static struct tangents_along tangents_of(const struct gpu_derivatives_job *reque
     return along;
 }
 
-/* Returns the number, among all, of tangent d of the panel at work. */
+/* Returns the number, among all tangents, of tangent d of the current panel. */
 static size_t which_of(const struct derivatives_run *run, int d)
 {
     return (size_t)(run->along.which ? run->along.which[d] : d);
@@ -83,8 +83,8 @@ static nb_status sort_tangents(struct derivatives_run *run)
     return NB_OK;
 }
 
-/* The number of passes over n tangents, if one pass may have `at_once` tangents that rotate
- * orientations. It is at least 1. */
+/* Returns the number of passes over n tangents, if one pass may have `at_once` tangents
+ * that rotate orientations. `rotating` tangents do so. The result is at least 1. */
 static int count_passes(int n, int rotating, int at_once)
 {
     const int by_rotations = at_once > 0 ? divide_up(rotating, at_once) : 0;
@@ -109,8 +109,8 @@ static enum gpu_derivatives_class class_of(const struct tangents_order *order, i
     return few;
 }
 
-/* The tangents of the next pass, after `rotated` tangents that rotate orientations and
- * `others` that do not. */
+/* Returns the tangents of the next pass. Earlier passes had `rotated` tangents that rotate
+ * orientations and `others` that do not. */
 static struct derivatives_pass next_pass(const struct derivatives_run *run, int rotated,
                                          int others)
 {
@@ -140,7 +140,7 @@ static int clamp_tangents(int n)
     return n < TANGENTS_MOST ? n : TANGENTS_MOST;
 }
 
-/* The cost of a row of tiles along n tangents, over the most that one launch may cost. */
+/* Returns the cost of a row of tiles along n tangents, over the limit of one launch. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
                            const struct gpu_derivatives_job *request, int n,
                            const struct gpu_layout *l)
@@ -151,7 +151,7 @@ static double share_of_row(const struct gpu_properties *properties, const struct
     return gpu_share_of_row(properties, job, l, images * pixels * sizeof(double), effort);
 }
 
-/* how many numbers of a tile are summed */
+/* Returns how many numbers are summed for each tile. */
 static int length_of(const struct gpu_derivatives_job *request, int n)
 {
     return is_normal(request) ? jacobian_normal_length(n) : jacobian_sum_length(n);
@@ -222,7 +222,7 @@ const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int 
 
 /* ---- memory ---- */
 
-/* Reserve memory for the sums of tiles; the gradient follows the last sum. */
+/* Reserve memory for the sums of tiles, and for the gradient behind the last sum. */
 static nb_status prepare_sums(struct derivatives_run *run)
 {
     struct gpu_derivatives_parameters *p = &run->block.jacobian;
@@ -239,9 +239,10 @@ static nb_status prepare_sums(struct derivatives_run *run)
     return NB_OK;
 }
 
-/* Reserve strips for the changes of an image, and find its brightest pixel where float may
- * lose it. Columns beside the tiles are never written. For one rectangle they stay 0; for
- * panels, whose columns differ, they are cleared in each pass. */
+/* Reserve strips for the changes of an image. If float may lose the image, let the
+ * kernels find its brightest pixel too. Columns beside the tiles are never written. For
+ * one rectangle they stay 0; for panels, whose columns differ, they are cleared in each
+ * pass. */
 static nb_status prepare_changes(struct derivatives_run *run)
 {
     struct gpu_scene *s = run->scene;
@@ -264,8 +265,8 @@ static nb_status prepare_changes(struct derivatives_run *run)
 
 /* ---- launches ---- */
 
-/* Copy the changes of a strip of a panel, which lie densely one after the other, to the
- * rows of the panel in the images. */
+/* Copy the changes of a strip to the panel's rows in the images. They lie in dense rows,
+ * one tangent after the other. */
 static void place_changes(const struct derivatives_run *run, const struct gpu_strip *strip,
                           const double *dense)
 {
@@ -281,9 +282,9 @@ static void place_changes(const struct derivatives_run *run, const struct gpu_st
     }
 }
 
-/* Download a strip of changes: straight into the images or, of a panel that is narrower
- * than they are, beside them. After the last strip, find out whether float lost the
- * photons. */
+/* Download a strip of changes: straight into the images or, if the panel is narrower than
+ * the images, by way of dense rows. After the last strip, find out whether float lost the
+ * image. */
 static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
     const struct window *w = run->job->window;
@@ -359,7 +360,7 @@ static void add_normal(const struct derivatives_run *run, const double *found)
     }
 }
 
-/* Download the sum over all tiles, and the gradient behind it; add them to the results,
+/* Download the sum over all tiles and the gradient behind it. Add both to the results,
  * unless float lost the image. */
 static nb_status fetch_sums(struct derivatives_run *run)
 {
@@ -405,7 +406,7 @@ static nb_status prepare(struct derivatives_run *run, int single)
     const struct job *job = run->job;
     struct gpu_layout *l = &run->layout;
     const struct gpu_properties *properties = &run->scene->gpu->properties;
-    /* a normal matrix has one pass, whatever other panels need */
+    /* a normal matrix has one pass, however many tangents other panels have */
     const int most = is_normal(run->request) ? run->along.n : run->most;
 
     *l = gpu_layout_of(properties, job, single);
@@ -430,8 +431,8 @@ static nb_status prepare(struct derivatives_run *run, int single)
     return NB_OK;
 }
 
-/* Run all passes over a panel. When float lost it, run->lost is 1, and the run stopped
- * early. */
+/* Run all passes over the current panel. If float lost the panel, run->lost is 1, and the
+ * run stopped early. */
 static nb_status run_all(struct derivatives_run *run, int single)
 {
     int rotated = 0, others = 0;
@@ -441,14 +442,14 @@ static nb_status run_all(struct derivatives_run *run, int single)
     do {
         run->pass = next_pass(run, rotated, others);
         NB_TRY(run_pass(run));
-        run->block.jacobian.sum_bar = NULL; /* only the first pass writes them */
+        run->block.jacobian.sum_bar = NULL; /* only the first pass writes sum_bar */
         rotated += run->pass.rotating;
         others += run->pass.n - run->pass.rotating;
     } while (!run->lost && rotated + others < run->along.n);
     return NB_OK;
 }
 
-/* 1 when no requested result depends on the panel at work. */
+/* Returns 1 if no requested result depends on the current panel. */
 static int is_idle(const struct derivatives_run *run)
 {
     const enum gpu_reduction end = run->request->end;
@@ -475,7 +476,7 @@ static nb_status run_panel(struct derivatives_run *run, int i, int single)
     return run_all(run, 0);
 }
 
-/* Run all panels, and then gather the cotangents of structure factors. */
+/* Run all panels, then gather the cotangents of structure factors. */
 static nb_status run_image(struct derivatives_run *run, int single)
 {
     const int panels = window_panels(run->image->window);
@@ -494,7 +495,7 @@ static nb_status run_image(struct derivatives_run *run, int single)
     return run->asks_f ? factors_gather(run) : NB_OK;
 }
 
-/* Set all results to 0 that are sums, and all that no other code writes. */
+/* Set all results to 0 that are sums, and the rows of images that no kernel writes. */
 static void clear_results(const struct derivatives_run *run, const struct job *image)
 {
     const struct window *w = image->window;

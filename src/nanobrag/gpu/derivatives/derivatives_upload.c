@@ -1,5 +1,5 @@
 /*
- * derivatives_upload.c - copies of images and tangents to the device.
+ * derivatives_upload.c - uploads the images and tangents that derivatives need.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,8 +26,8 @@ static int moves_sources(const struct phys_frame *frame,
     return 0;
 }
 
-/* Append a list to the staged bytes; returns the address that it will have on the device.
- */
+/* Append a list to the staged bytes. Returns the address that the list will have on the
+ * device. */
 static void *append(char *staged, size_t *end, gpu_address address, const void *list,
                     size_t bytes)
 {
@@ -38,9 +38,9 @@ static void *append(char *staged, size_t *end, gpu_address address, const void *
     return at;
 }
 
-/* Stage the numbers of all tangents, then the lists that are read: rotations for tangents
- * that rotate orientations, sources for tangents that move a source. Returns the number of
- * bytes. */
+/* Stage the numbers of all tangents of a pass, then the lists that kernels read: rotations
+ * for tangents that rotate orientations, sources for tangents that move a source. Returns
+ * the number of bytes. */
 static size_t stage(struct derivatives_run *run, char *staged, gpu_address address)
 {
     const struct derivatives_pass *pass = &run->pass;

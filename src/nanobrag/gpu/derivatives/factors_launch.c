@@ -1,6 +1,6 @@
 /*
- * factors_launch.c - cotangents of structure factors, added up on the device in whole
- * multiples of a unit (text/derivatives/f_block.h).
+ * factors_launch.c - cotangents of structure factors, which are added up on the device as
+ * whole multiples of a unit (text/derivatives/f_sums.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,7 +39,7 @@ nb_status factors_reserve(struct derivatives_run *run)
         if (layout_is_empty(&panel)) continue;
         pixels += (size_t)l.down * GPU_SLOW * (size_t)panel.frame->nfast;
     }
-    /* columns outside the tiles stay 0 */
+    /* columns beside the tiles are never written and stay 0 */
     return gpu_reserve_zeros(run->ctx, s->gpu, &s->sum_bar, pixels * sizeof(double));
 }
 
@@ -49,7 +49,7 @@ void factors_prepare(struct derivatives_run *run)
     run->block.jacobian.sum_bar = gpu_pointer(&run->scene->sum_bar);
 }
 
-/* How many pixels are before a strip of the panel at work. */
+/* Returns how many pixels lie before a strip of the current panel in scene->sum_bar. */
 static size_t pixels_before(const struct derivatives_run *run,
                             const struct gpu_strip *strip)
 {
@@ -63,7 +63,7 @@ double *factors_cotangents_of(const struct derivatives_run *run,
     return (double *)gpu_pointer(&run->scene->sum_bar) + pixels_before(run, strip);
 }
 
-/* Add the cotangents of one row of pixels. */
+/* Add the sizes of the cotangents in one row of pixels. */
 static void add_cotangents(const struct derivatives_run *run, const double *row,
                            struct cotangents *cotangents)
 {
@@ -118,7 +118,7 @@ static double largest_addend(const struct job *job)
     return 2 * rounding_largest_sum(job) / (common * job->frame->f_max);
 }
 
-/* The pixels in the tiles of all panels. */
+/* Returns the number of pixels in the tiles of all panels. */
 static double pixels_of_tiles(const struct derivatives_run *run)
 {
     double pixels = 0;
@@ -144,7 +144,7 @@ static double finer_unit(const struct derivatives_run *run, double unit, double 
 
 /* ---- launches ---- */
 
-/* Add one strip of tiles to the counts. */
+/* Add the samples of one strip of tiles to scene->f_counts. */
 static nb_status run_strip(void *user, int i)
 {
     struct derivatives_run *run = user;
@@ -164,7 +164,7 @@ static nb_status run_strip(void *user, int i)
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
-/* Add the samples of panel i to the counts. */
+/* Add the samples of panel i to scene->f_counts. The progress continues from `begin`. */
 static nb_status add_panel(struct derivatives_run *run, int i, double unit, double begin)
 {
     const int panels = window_panels(run->image->window);
@@ -184,8 +184,8 @@ static nb_status add_panel(struct derivatives_run *run, int i, double unit, doub
                             run_strip, run);
 }
 
-/* Compute the sums in a given unit; *largest is the largest of them, in units. The progress
- * goes from `begin` on. */
+/* Compute the sums in a given unit. *largest becomes the largest size of a sum, in units.
+ * The progress continues from `begin`. */
 static nb_status run_all(struct derivatives_run *run, double unit, double begin,
                          int64_t *counts, double *largest)
 {

@@ -1,5 +1,5 @@
 /*
- * architecture.c - which of the kernels' binary forms a device can run.
+ * architecture.c - reads the list of targets in the library, and chooses one for a device.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Read a word of n characters that must be `prefix` and digits; 0: it is not. */
+/* Returns the number in a word of n characters, if this is `prefix` followed by digits;
+ * else returns 0. */
 static int number_behind(const char *prefix, const char *word, size_t n)
 {
     const size_t length = strlen(prefix);
@@ -46,14 +47,14 @@ int architecture_read(const char *names, struct gpu_code *targets, int most)
     return n;
 }
 
-/* 1 when a device can run the target at all. */
+/* Returns 1 if a device can run the target at all. */
 static int runs(const struct gpu_code *target, int compute)
 {
     if (target->compute > compute) return 0;
     return target->ptx || target->compute / 10 == compute / 10;
 }
 
-/* 1 when `a` is preferred to `b` on a device that runs both. */
+/* Returns 1 if `a` is preferred to `b` on a device that runs both. */
 static int goes_before(const struct gpu_code *a, const struct gpu_code *b)
 {
     if (a->ptx != b->ptx) return b->ptx;

@@ -1,7 +1,7 @@
 /*
  * cuda.c - a device of CUDA's driver. All users of the device in this process share its
- * primary context; it is current only during our calls. Work goes to a stream of the device
- * or of the caller.
+ * primary context, which is current only during calls of this library. Work goes to a
+ * stream of our own or to a stream of the caller.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -76,8 +76,9 @@ static nb_status read_properties(nb_context *ctx, struct device *d,
     return NB_OK;
 }
 
-/* Choose the form of the kernels. Machine code runs under every driver of its major
- * version; PTX needs a driver that is not older than the toolkit. */
+/* Choose the form of the kernels, and check the driver's version. Machine code runs under
+ * every driver of its major version; PTX needs a driver that is not older than the
+ * toolkit. */
 static nb_status choose_kernels(nb_context *ctx, struct device *d,
                                 struct gpu_properties *properties, int version)
 {
@@ -129,9 +130,9 @@ nb_status cuda_pop(struct device *d, nb_status status)
     return status;
 }
 
-/* Retain the primary context once more for the whole process. Otherwise its last user would
- * destroy it with all loaded kernels, and our next context would have to make it again,
- * which takes tenths of a second. */
+/* Retain the primary context once more, for the whole process. Otherwise it would be
+ * destroyed with all loaded kernels when its last user releases it, and the next user would
+ * have to make it again, which takes tenths of a second. */
 static void hold_context(struct device *d)
 {
     enum { DEVICES = 64 };
@@ -160,7 +161,7 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
                     cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
 }
 
-/* Leave the context without reporting failures: while closing nobody reads them. */
+/* Leave the context without reporting failures, which nobody reads during a close. */
 static void close_context(struct device *d)
 {
     cuda_close_copies(d);
@@ -180,8 +181,8 @@ static void close_device(void *device)
     if (!d) return;
     if (d->context) {
         if (cuda_enter(d) == 0) close_context(d);
-        (void)d->library.context_release(
-            d->id); /* if we are its last user, this also frees all memory in the context */
+        /* If the library is the last user, this also frees all memory in the context. */
+        (void)d->library.context_release(d->id);
     }
     cuda_library_close(&d->library);
     free(d);
@@ -231,8 +232,8 @@ static nb_status open_default(nb_context *ctx, int id, void **device,
     return cuda_open(ctx, &source, id, device, properties);
 }
 
-/* Refuse a stream of another context, which cannot order our work, and one that is being
- * captured: calls wait for their results, which a capture forbids. */
+/* Refuse a stream of another context, which cannot order our work, and a stream that is
+ * being captured: our calls wait for their results, which a capture forbids. */
 static nb_status check_stream(nb_context *ctx, struct device *d, cuda_stream stream)
 {
     cuda_context its = NULL;
@@ -257,7 +258,7 @@ static nb_status use(nb_context *ctx, void *device, void *stream)
 {
     struct device *d = device;
 
-    if (stream) { /* each time, because a capture may have begun */
+    if (stream) { /* in each call, because a capture may have begun */
         NB_TRY(cuda_push(ctx, d));
         NB_TRY(cuda_pop(d, check_stream(ctx, d, stream)));
     }
@@ -267,7 +268,7 @@ static nb_status use(nb_context *ctx, void *device, void *stream)
 
 /* ---- kernels ---- */
 
-/* Load a module of code, which `what` describes in messages; NULL where that fails. */
+/* Load a module of code; `what` describes it in messages. *out is NULL if that fails. */
 static nb_status load_code(nb_context *ctx, const struct device *d, const void *code,
                            const char *what, cuda_module *out)
 {
@@ -303,13 +304,13 @@ static nb_status load_module(nb_context *ctx, struct device *d, int module)
                      &d->modules[module]);
 }
 
-/* a kernel that was built at run time, alone in its module */
+/* A kernel that was built at run time, alone in its module. */
 struct runtime_kernel {
     cuda_module module;
     cuda_function function;
 };
 
-/* Note the local memory of a kernel that is about to be used. */
+/* Record in d->local the local memory of a kernel that is about to be used. */
 static cuda_result note_local(struct device *d, cuda_function function)
 {
     int local = 0;

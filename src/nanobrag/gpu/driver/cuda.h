@@ -1,6 +1,6 @@
 /*
- * cuda.h - a device of CUDA's driver, with the library and the kernels given by name: for
- * tests, which bring their own. All other code uses gpu_cuda of driver.h.
+ * cuda.h - opens a CUDA device with a given driver library and given kernels. Tests bring
+ * their own; all other code uses gpu_cuda of driver.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,10 +13,11 @@
 struct cuda_source {
     const char *library; /* file name of the driver, as for dlopen() */
     const struct gpu_fatbin *fatbin;
-    int stays; /* 1: the device's primary context exists as long as the process */
+    int stays; /* 1: the device's primary context is kept until the process ends */
 };
 
-/* As gpu_cuda.open(), whose source is libcuda.so.1 and the kernels of this build. */
+/* Does the work of gpu_cuda.open(), which uses libcuda.so.1 and the kernels compiled with
+ * the library. */
 nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
                     void **device, struct gpu_properties *properties);
 

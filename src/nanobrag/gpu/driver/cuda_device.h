@@ -1,6 +1,6 @@
 /*
- * cuda_device.h - a device of CUDA's driver, as the files that implement it share it:
- * cuda.c opens it and runs kernels, cuda_memory.c copies, cuda_graph.c records launches.
+ * cuda_device.h - the state of a CUDA device, which three files share: cuda.c opens it and
+ * runs kernels, cuda_memory.c copies, cuda_graph.c records launches.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,29 +18,30 @@ struct device {
     const struct gpu_fatbin *fatbin;
     cuda_device id;
     int ordinal;
-    int resident; /* most threads that can reside on all multiprocessors */
+    int resident; /* largest number of threads on all multiprocessors together */
     cuda_context context;
-    cuda_stream own_stream; /* created by us; launches are captured in it */
-    cuda_stream stream; /* in use: ours or the caller's */
-    /* copies from the device that run beside kernels; made with the first of them */
+    cuda_stream own_stream; /* our own stream; launches are captured here */
+    cuda_stream stream; /* the stream in use: ours or the caller's */
+    /* stream for copies from the device that run beside kernels; made with the first such
+     * copy */
     cuda_stream copies;
     cuda_event computed, fetched[GPU_FETCHES];
-    int fetching; /* 1: some of these copies were not waited for */
-    unsigned capture_mode; /* of the caller's thread, during our calls */
-    int local; /* bytes of local memory of a thread, in the kernel that takes most */
+    int fetching; /* 1: some copies in `copies` were not waited for */
+    unsigned capture_mode; /* capture mode of the caller's thread, saved during our calls */
+    int local; /* largest local memory of a kernel in use, bytes per thread */
     cuda_module modules[FATBIN_MODULES]; /* each is loaded when first used */
     cuda_function functions[FATBIN_MODULES][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
-    struct gpu_code target; /* the form of the kernels that the device runs */
+    struct gpu_code target; /* form of the kernels that the device runs */
 };
 
-/* Enter the device's context. A capture by another thread, also in PyTorch's default mode,
- * neither makes our calls fail nor is spoilt by them. cuda_pop() makes the caller's context
- * and mode current again, and returns `status`. */
+/* Enter the device's context. Captures by other threads, also in PyTorch's default mode,
+ * then neither make our calls fail nor are spoilt by them. cuda_pop() restores the caller's
+ * context and capture mode, and returns `status`. */
 nb_status cuda_push(nb_context *ctx, struct device *d);
-cuda_result cuda_enter(struct device *d); /* as cuda_push(), without a message */
+cuda_result cuda_enter(struct device *d); /* the same without a message */
 nb_status cuda_pop(struct device *d, nb_status status);
 
-/* These are called inside of the context. */
+/* Call these between cuda_push() and cuda_pop(). */
 nb_status cuda_function_of(nb_context *ctx, struct device *d,
                            const struct gpu_kernel *kernel, cuda_function *out);
 nb_status cuda_launch_in(nb_context *ctx, struct device *d, cuda_stream stream,
@@ -63,7 +64,7 @@ nb_status cuda_send(nb_context *ctx, void *device, gpu_address to, const void *f
 nb_status cuda_fetch(nb_context *ctx, void *device, int slot, void *to, gpu_address from,
                      size_t bytes);
 nb_status cuda_fetched(nb_context *ctx, void *device, int slot);
-void cuda_close_copies(struct device *d); /* inside of the context */
+void cuda_close_copies(struct device *d); /* call it between cuda_push() and cuda_pop() */
 
 /* ---- cuda_graph.c ---- */
 

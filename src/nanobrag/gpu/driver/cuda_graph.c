@@ -1,12 +1,13 @@
 /*
- * cuda_graph.c - launches recorded as CUDA graphs.
+ * cuda_graph.c - records launches as CUDA graphs and replays them.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "gpu/driver/cuda_device.h"
 
-/* Load a function before launches are captured, when nothing may be loaded: a driver that
- * loads modules lazily may have found a function without loading it. */
+/* Load a function before launches are captured, because nothing may be loaded during a
+ * capture. A driver that loads modules lazily may have found a function without loading
+ * it. */
 static nb_status load_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel)
 {
@@ -18,9 +19,9 @@ static nb_status load_function(nb_context *ctx, struct device *d,
                       "loading the kernel %s", gpu_kernel_name(kernel));
 }
 
-/* Capture launches in the stream of the device, since not every stream of a caller's can be
- * captured: the default one cannot, and others may be busy. The caller destroys *graph,
- * also after a failure; NULL: there is none. */
+/* Capture launches in our own stream, because not every stream of a caller can be captured:
+ * the default one cannot, and others may be busy. The caller of this function destroys
+ * *graph, also after a failure; NULL: there is none. */
 static nb_status capture(nb_context *ctx, struct device *d,
                          const struct gpu_launch *launches, int n, gpu_address parameters,
                          cuda_graph *graph)
@@ -31,7 +32,7 @@ static nb_status capture(nb_context *ctx, struct device *d,
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
     for (int i = 0; i < n && status == NB_OK; i++)
         status = cuda_launch_in(ctx, d, d->own_stream, launches + i, parameters);
-    /* the capture has to end even where launches failed */
+    /* a capture has to be ended even if a launch failed */
     result = d->library.capture_end(d->own_stream, graph);
     if (result != 0) *graph = NULL;
     if (status != NB_OK) return status;

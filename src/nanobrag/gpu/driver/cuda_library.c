@@ -1,5 +1,6 @@
 /*
- * cuda_library.c - libcuda opened while the program runs, and its messages for failures.
+ * cuda_library.c - opens libcuda while the program runs, and makes messages of its
+ * failures.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* the members that take the address of each function */
+/* The functions: symbol, offset of the member that takes the address, 1 if it is
+ * required. */
 static const struct {
     const char *symbol;
     size_t offset;
@@ -69,7 +71,7 @@ nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_sta
     va_start(args, doing);
     (void)vsnprintf(what, sizeof what, doing, args);
     va_end(args);
-    /* both leave NULL for a result that they do not know */
+    /* both leave NULL for a result that the driver does not know */
     (void)library->error_name(result, &name);
     (void)library->error_text(result, &text);
     return fail(ctx, result == CUDA_OUT_OF_MEMORY ? NB_ERR_MEMORY : status,

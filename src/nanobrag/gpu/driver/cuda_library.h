@@ -1,7 +1,7 @@
 /*
- * cuda_library.h - the part of libcuda, CUDA's driver, that we use, opened while the
- * program runs. Nothing of CUDA is needed to build this; tests/gpu/cuda_header.c compares
- * the declarations with cuda.h.
+ * cuda_library.h - the functions of libcuda, CUDA's driver, that this library calls. They
+ * are found while the program runs, so that nothing of CUDA is needed to build it.
+ * tests/gpu/cuda_header.c compares the declarations with cuda.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,9 +23,9 @@ typedef struct CUevent_st *cuda_event;
 typedef struct CUgraph_st *cuda_graph;
 typedef struct CUgraphExec_st *cuda_graph_exec;
 
-/* the values of cuda.h that we use */
+/* The values of cuda.h that are used here. */
 enum {
-    CUDA_OUT_OF_MEMORY = 2, /* results */
+    CUDA_OUT_OF_MEMORY = 2, /* values of cuda_result */
     CUDA_NO_DEVICE = 100,
     CUDA_PROCESSORS = 16, /* attributes of a device */
     CUDA_CAPABILITY_MAJOR = 75,
@@ -34,8 +34,9 @@ enum {
     CUDA_IS_MANAGED = 8,
     CUDA_DEVICE_ORDINAL = 9,
     CUDA_DEVICE_MEMORY = 2, /* a type of memory */
-    CUDA_THREADS_OF_PROCESSOR = 39, /* an attribute of a device: most resident threads */
-    CUDA_LOCAL_BYTES = 3, /* an attribute of a function: bytes of a thread */
+    /* attribute of a device: largest number of resident threads */
+    CUDA_THREADS_OF_PROCESSOR = 39,
+    CUDA_LOCAL_BYTES = 3, /* attribute of a function: bytes per thread */
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_EVENT_WITHOUT_TIME = 2,
     CUDA_CAPTURE_RELAXED = 2,
@@ -45,7 +46,7 @@ enum {
     CUDA_LOG_BUFFER_BYTES = 6
 };
 
-/* the size of a launch; named and laid out as in cuda.h */
+/* The size of a launch, named and laid out as in cuda.h. */
 struct CUlaunchConfig_st {
     unsigned grid[3], block[3];
     unsigned shared; /* bytes of memory in addition to the kernel's own */
@@ -54,7 +55,7 @@ struct CUlaunchConfig_st {
     unsigned nattributes;
 };
 
-/* each function: our name, the library's symbol, its parameters */
+/* The functions: member of struct cuda_library, symbol in libcuda, parameters. */
 #define CUDA_FUNCTIONS(X)                                                                  \
     X(error_name, cuGetErrorName, (cuda_result, const char **))                            \
     X(error_text, cuGetErrorString, (cuda_result, const char **))                          \
@@ -96,9 +97,9 @@ struct CUlaunchConfig_st {
     X(launch, cuLaunchKernelEx,                                                            \
       (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 
-/* functions of graphs; a member is NULL where the library lacks it */
+/* Functions of graphs. A member is NULL if the library lacks the function. */
 #define CUDA_GRAPH_FUNCTIONS(X)                                                            \
-    X(function_load, cuFuncLoad, (cuda_function)) /* since 12.4 */                         \
+    X(function_load, cuFuncLoad, (cuda_function)) /* since CUDA 12.4 */                    \
     X(capture_begin, cuStreamBeginCapture_v2, (cuda_stream, unsigned))                     \
     X(capture_end, cuStreamEndCapture, (cuda_stream, cuda_graph *))                        \
     X(graph_instantiate, cuGraphInstantiateWithFlags,                                      \
@@ -116,14 +117,15 @@ struct cuda_library {
 #undef CUDA_MEMBER
 };
 
-/* Open the library of this name. NB_ERR_UNSUPPORTED: the library or one of its functions is
- * missing (functions of graphs may be). Closing leaves it mapped, since threads of the
- * driver may outlive us. */
+/* Open the library of this name. Errors: NB_ERR_UNSUPPORTED if the library or one of its
+ * functions is missing, functions of graphs excepted. Closing leaves the library mapped,
+ * because threads of the driver may go on running. */
 nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
 void cuda_library_close(struct cuda_library *library);
 
-/* NB_OK for success. Otherwise the message names the action and the driver's words for the
- * result; the status is NB_ERR_MEMORY if there was no memory, else `status`. */
+/* Returns NB_OK if `result` is success. Otherwise sets a message with the action `doing`
+ * and the driver's text for the result. The status is then NB_ERR_MEMORY if there was no
+ * memory, else `status`. */
 nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_status status,
                      cuda_result result, const char *doing, ...)
     __attribute__((format(printf, 5, 6)));

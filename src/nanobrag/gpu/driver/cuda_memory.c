@@ -1,6 +1,6 @@
 /*
- * cuda_memory.c - memory of a device of CUDA's driver, and copies. Copies that are to run
- * beside kernels need pinned memory, and a stream of their own.
+ * cuda_memory.c - memory of a CUDA device, and copies. Copies that run beside kernels need
+ * pinned memory and a stream of their own.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,15 +38,16 @@ static int attribute_of(const struct device *d, unsigned which, gpu_address addr
     return d->library.pointer_attribute(out, which, address) == 0;
 }
 
-/* Addresses that the driver does not know are ordinary memory of the host. Managed memory
- * counts as the device's wherever it lies now. */
+/* Returns 1 if an address may be memory of the device. Addresses that the driver does not
+ * know are ordinary memory of the host. Managed memory counts as the device's wherever it
+ * lies now. */
 int cuda_owns(void *device, gpu_address address)
 {
     struct device *d = device;
     unsigned type, managed, ordinal;
     int ours;
 
-    /* the calls that follow report the failure */
+    /* the next call reports this failure */
     if (cuda_enter(d) != 0) return 1;
     ours = attribute_of(d, CUDA_MEMORY_TYPE, address, &type);
     if (ours && !(attribute_of(d, CUDA_IS_MANAGED, address, &managed) && managed))
@@ -57,9 +58,9 @@ int cuda_owns(void *device, gpu_address address)
     return ours;
 }
 
-/* This waits for the copy, because CUDA does not promise that an asynchronous copy has read
- * the host's memory on return: ordinary memory may be staged by a thread of the driver, or
- * read by a device that shares the host's page tables. */
+/* Waits for the copy, because CUDA does not promise that an asynchronous copy has read the
+ * host's memory on return: ordinary memory may be staged by a thread of the driver, or read
+ * by a device that shares the host's page tables. */
 nb_status cuda_upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                       size_t bytes)
 {
@@ -156,7 +157,7 @@ static cuda_result make_copies(struct device *d)
     return result;
 }
 
-/* A copy waits for all that was requested before it, and nothing waits for the copy. */
+/* The copy waits for all work requested before it. No work waits for the copy. */
 nb_status cuda_fetch(nb_context *ctx, void *device, int slot, void *to, gpu_address from,
                      size_t bytes)
 {

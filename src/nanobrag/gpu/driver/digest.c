@@ -11,11 +11,11 @@
 
 enum { LANES = 4 };
 
-/* odd numbers without pattern: digits of the golden ratio, and primes of xxHash */
+/* Odd numbers without a pattern: digits of the golden ratio, and a prime of xxHash. */
 static const uint64_t golden = 0x9e3779b97f4a7c15u, prime = 0xc2b2ae3d27d4eb4fu;
 
-/* Each step is one to one in the state, so that a single changed word changes it for good.
- */
+/* Each step is a one-to-one function of the state, so that a single changed word changes
+ * all later states. */
 static uint64_t step(uint64_t state, uint64_t word)
 {
     state = (state ^ word) * prime;

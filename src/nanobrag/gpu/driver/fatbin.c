@@ -73,7 +73,8 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_SUM) return "sum";
     if (kernel->work == GPU_BRIGHTEST) return "brightest";
     if (kernel->work == GPU_COUNT) return "count";
-    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* built at run time */
+    /* for messages; the kernels are built at run time */
+    if (kernel->work == GPU_DERIVATIVES) return "derivatives";
     if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
 }

@@ -11,12 +11,12 @@
 enum { FATBIN_DOUBLE_MODULE, FATBIN_SINGLE_MODULE, FATBIN_NOISE_MODULE, FATBIN_MODULES };
 
 struct gpu_fatbin {
-    /* in double, in float, without contraction; NULL: the build had no nvcc */
+    /* in double, in float, for noise; NULL: the library was compiled without nvcc */
     const void *modules[FATBIN_MODULES];
-    const char *targets; /* the forms that they contain, for architecture_read() */
-    int toolkit; /* version of the toolkit: 1000 major + 10 minor, as drivers count */
-    /* derivative kernels of class FEW, one each, in double and in float: PTX, which drivers
-     * of the toolkit's version and newer compile */
+    const char *targets; /* targets that the modules contain, for architecture_read() */
+    int toolkit; /* version of the CUDA toolkit, 1000 major + 10 minor, as drivers count */
+    /* derivative kernels of class FEW, in double and in float: PTX, which drivers of the
+     * toolkit's version and newer compile */
     const void *few[2][PHYS_SHAPES][PHYS_LOOKUPS];
 };
 

@@ -1,6 +1,6 @@
 /*
- * front.c - the parameters of launches and the lists of a frame, in one copy to the device
- * (struct gpu_front).
+ * front.c - sends the parameters of launches and the lists of a frame to the device in one
+ * copy (struct gpu_front).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,12 +19,12 @@ static size_t lists_bytes(const struct gpu_front *front)
 
 nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene)
 {
-    scene->front.turn = 0; /* every call waits for its launches */
+    scene->front.turn = 0; /* no launch of an earlier call is under way */
     scene->graphs.paused = 0;
     return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
 }
 
-/* 1 when the lists equal the lists in pinned memory. */
+/* Returns 1 if the lists equal the lists in pinned memory. */
 static int is_same(const struct gpu_front *front, const struct gpu_span lists[FRONT_LISTS])
 {
     const unsigned char *at = front->pinned.memory + front->room;
@@ -89,9 +89,10 @@ nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
     if (front->turn > 0) from += lists + (size_t)front->turn * room;
     front->turn = (front->turn + 1) % FRONT_TURNS;
     memcpy(from, parameters, bytes);
+    /* One copy sends both, unless too much space lies between parameters and lists. */
     if (front->pending && room - bytes <= FRONT_BYTES)
         bytes = room + lists;
-    else if (front->pending) /* what lies between is too much to send */
+    else if (front->pending)
         NB_TRY(gpu->driver->send(ctx, gpu->device, to + room, from + room, lists));
     NB_TRY(gpu->driver->send(ctx, gpu->device, to, from, bytes));
     front->there |= front->pending;

@@ -1,6 +1,5 @@
 /*
- * memory.c - buffers on a device, and workspaces on the host for copies to and from it: see
- * gpu_scene.h.
+ * memory.c - buffers on a device, and workspaces on the host for copies (gpu_scene.h).
  *
  * SPDX-License-Identifier: MIT
  */

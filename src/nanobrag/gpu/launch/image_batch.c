@@ -1,4 +1,8 @@
-/* image_batch.c - see image_batch.h. SPDX-License-Identifier: MIT */
+/*
+ * image_batch.c - gathers images, and computes them as views that share launches.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "gpu/launch/image_batch.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * image_launch.c - images on a device: launches one after the other, each with parameters
- * of its own. The photons of a launch come back while the next launch computes.
+ * image_launch.c - computes images on a device by launches, one after the other. The
+ * photons of a launch come back to the host while the next launch computes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,9 +15,9 @@
 
 /* ---- parameters ---- */
 
-/* Let the kernels write a view to its place in the caller's image. If its photons come back
- * to the host, they go to dense rows of pixels at an address instead, the strip's first row
- * first. */
+/* Set where kernels write the photons of a view. If they come back to the host, they go to
+ * dense rows of pixels from the address `dense` on, beginning with the strip's first row.
+ * Else they go to the view's place in the caller's image. */
 static void place_output(const struct gpu_view *view, const struct gpu_strip *rows,
                          gpu_address dense, struct gpu_parameters *p)
 {
@@ -41,7 +41,8 @@ static const void *behind(const void *list, size_t bytes)
     return (const void *)((uintptr_t)list + bytes);
 }
 
-/* Fill in the parameters of a view's rows, whose Bragg sums come first. */
+/* Fill in the parameters for a strip of view i. Its Bragg sums begin at the start of their
+ * buffer. */
 static void describe(const struct image_run *run, int i, const struct gpu_strip *rows,
                      gpu_address dense, struct gpu_parameters *p)
 {
@@ -60,8 +61,9 @@ static void describe(const struct image_run *run, int i, const struct gpu_strip 
     p->frame.nfast = view->job.window->nfast;
 }
 
-/* Let hot.c choose the kernel of all views like one. It compares the sums of one of them,
- * another in each call, since some are dark. */
+/* Let hot_kernel() choose the kernel of all views that are like view `alike`. It compares
+ * the sums of one of these views, and of another view in each call, because some are
+ * dark. */
 static nb_status choose_kernel(struct image_run *run, int alike)
 {
     struct gpu_view *view = run->view;
@@ -84,7 +86,7 @@ static nb_status choose_kernel(struct image_run *run, int alike)
                       &view[alike].kernel);
 }
 
-/* Send what views have in common, reserve memory, and choose kernels. */
+/* Send the data that views share, reserve memory, and choose kernels. */
 static nb_status prepare(struct image_run *run)
 {
     const struct gpu_plan *plan = &run->plan;
@@ -96,7 +98,7 @@ static nb_status prepare(struct image_run *run)
     NB_TRY(gpu_front_lists(run->ctx, s, room, run->lists));
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->partial,
                        plan->most_blocks * BLOCK_THREADS * sizeof(double)));
-    /* pixels beside the tiles are never written, and come back too */
+    /* pixels beside the tiles come back too, but are never written */
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->photons, photons));
     NB_TRY(gpu_pin(run->ctx, s->gpu, &s->strips, photons));
     if (plan->loses) NB_TRY(gpu_clear_peaks(run->ctx, s, run->views));
@@ -112,14 +114,14 @@ static nb_status prepare(struct image_run *run)
 
 /* ---- photons ---- */
 
-/* Returns the offset of a launch's pixels, in pixels. GPU_FETCHES launches take turns in
- * this memory. */
+/* Returns where a launch's pixels begin in the memory of photons, in pixels. GPU_FETCHES
+ * launches take turns in this memory. */
 static size_t pixels_before(const struct image_run *run, int launch)
 {
     return (size_t)(launch % GPU_FETCHES) * run->plan.most_pixels;
 }
 
-/* Write the photons of a strip to the image of the caller. */
+/* Write the photons of a strip to the caller's image. */
 static void deliver(const struct gpu_view *view, const struct gpu_strip *rows,
                     const double *photons)
 {
@@ -133,7 +135,7 @@ static void deliver(const struct gpu_view *view, const struct gpu_strip *rows,
                       photons + first);
 }
 
-/* Wait for the photons of a launch that come back, and write them to the images. */
+/* Wait until the photons of a launch have come back, and write them to the images. */
 static nb_status take(const struct image_run *run, int launch)
 {
     const struct gpu *gpu = run->scene->gpu;
@@ -151,7 +153,7 @@ static nb_status take(const struct image_run *run, int launch)
     return NB_OK;
 }
 
-/* Begin to copy the photons of a launch back. */
+/* Begin to copy the photons of a launch to the host. */
 static nb_status fetch(const struct image_run *run, int launch)
 {
     const struct gpu_scene *s = run->scene;
@@ -184,7 +186,7 @@ static nb_status launch(const struct image_run *run, const struct gpu_bundle *b,
     return gpu_run_with(run->ctx, run->scene, &view->job, &sequence, p, n * sizeof *p);
 }
 
-/* Compute a launch, and meanwhile take the photons of the launch before. If no photons come
+/* Run a launch, and meanwhile take the photons of the launch before. If no photons come
  * back, wait for the launch, so that the call can be stopped. */
 static nb_status run_launch(void *user, int number)
 {

@@ -1,6 +1,6 @@
 /*
- * layout.c - the tiles of a job on a device: how they are computed, the cost of a row of
- * tiles, and the jobs that cost too much.
+ * layout.c - divides a job into tiles and strips on a device, and refuses jobs that cost
+ * too much.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,8 +42,8 @@ int layout_rows(double share, int down)
     return rows < 1 ? 1 : rows < down ? (int)rows : down;
 }
 
-/* A row of tiles is the smallest launch. It is refused when it costs more than this many
- * launches, in time or in memory. */
+/* A row of tiles is the smallest launch. It is refused if it costs more than this many
+ * launches may cost, in time or in memory. */
 static const double too_much = 8;
 
 static int segments_of(const struct phys_frame *frame)
@@ -96,7 +96,8 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
 
 int layout_records(const struct gpu_properties *properties, const struct job *job)
 {
-    enum { FEW = GPU_RECORDINGS / 4 }; /* strips and the last strip of each */
+    /* a panel may need four: strips and last strip, of two kernels */
+    enum { FEW = GPU_RECORDINGS / 4 };
     const int panels = window_panels(job->window);
     struct gpu_layout first = {0};
 

@@ -1,7 +1,7 @@
 /*
- * loss_launch.c - see loss_launch.h. Each tile has its own sum; after the last strip of
- * tiles, launches of the kernel `sum` add up all of them. Panels are computed one after the
- * other, and their losses added up in that order.
+ * loss_launch.c - computes a loss on a device. Each tile has its own sum. After the last
+ * strip of tiles, launches of the kernel `sum` add up all sums. Panels are computed one
+ * after the other, and their losses added up in that order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
 #include "gpu/upload.h"
 #include "kernels/rounding.h"
 
-/* the parameters of all launches of a strip */
+/* The parameters of all launches of a strip. */
 struct block {
     struct gpu_loss_parameters loss;
     struct gpu_sums sums;
@@ -30,15 +30,15 @@ struct loss_run {
     struct progress *progress;
     nb_context *ctx;
     struct gpu_scene *scene;
-    struct gpu_target target; /* of the image */
-    struct job job; /* of the panel at work */
-    double base, share; /* of the progress: done before the panel, and the panel's part */
+    struct gpu_target target; /* target of the whole image */
+    struct job job; /* job of the current panel */
+    double base, share; /* fractions of the progress: before the panel, of the panel */
     struct gpu_layout layout;
-    struct gpu_kernel kernel; /* that computes the image */
+    struct gpu_kernel kernel; /* the kernel that computes Bragg sums */
     struct block block;
 };
 
-/* Compute a strip; after the last of them, the sum of all tiles. */
+/* Compute a strip and, after the last strip, the sum over all tiles. */
 static nb_status run_strip(void *user, int i)
 {
     struct loss_run *run = user;

@@ -1,6 +1,6 @@
 /*
- * loss_launch.h - the value of a loss on a device: the image is compared on the device, and
- * only a few numbers come back.
+ * loss_launch.h - the value of a loss on a device. The photons are compared with the target
+ * on the device, and only a few numbers come back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,17 +10,15 @@
 #include "gpu/gpu.h"
 #include "physics/loss.h"
 
-/* the comparison of the photons */
+/* The loss to compute. */
 struct gpu_loss_job {
     struct phys_loss_model model;
     struct gpu_input observed, weight; /* the weight may be absent */
 };
 
-/*
- * Compute the loss of a job. Images on the host are sent in every call. `single` asks for
- * float, which is used under the same rule as for an image. *value is NaN or infinite where
- * the loss is. Errors: as gpu_forward(), with *value unchanged.
- */
+/* Compute the loss of a job. Images on the host are uploaded if they have changed. `single`
+ * asks for float, which is used where it is accurate enough for the image. *value is NaN or
+ * infinite if the loss is. Errors: as for gpu_forward(); *value is then unchanged. */
 nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
                    const struct job *job, int single, const struct gpu_loss_job *loss,
                    double *value);

@@ -1,4 +1,8 @@
-/* tile_rows.c - see tile_rows.h. SPDX-License-Identifier: MIT */
+/*
+ * tile_rows.c - divides layouts into strips, and plans the sum over all tiles.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "gpu/launch/tile_rows.h"
 
 #include <assert.h>
@@ -37,7 +41,7 @@ nb_status gpu_run_launches(struct progress *progress, const struct gpu *gpu, int
         progress_step(progress);
     }
     if (!progress_stopped(progress)) return NB_OK;
-    NB_TRY(gpu->driver->wait(progress->ctx, gpu->device)); /* for launches under way */
+    NB_TRY(gpu->driver->wait(progress->ctx, gpu->device)); /* some launches are under way */
     return progress_check(progress);
 }
 
@@ -71,7 +75,7 @@ nb_status gpu_plan_sums(nb_context *ctx, struct gpu_scene *scene,
     int n = tiles;
 
     memset(out, 0, sizeof *out);
-    do { /* each level is at least one launch, and writes behind what it reads */
+    do { /* there is at least one level; each writes behind the numbers that it reads */
         struct gpu_sum_parameters *level = out->level + out->levels++;
 
         assert(out->levels <= SUM_LEVELS);

@@ -1,4 +1,8 @@
-/* views.c - see views.h. SPDX-License-Identifier: MIT */
+/*
+ * views.c - plans the launches that compute the views of a call.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "gpu/launch/views.h"
 
 #include <math.h>
@@ -15,12 +19,13 @@ int view_comes_back(const struct gpu_view *view)
     return view->to->device == NB_DEVICE_CPU;
 }
 
-/* Limit of the bytes copied for a launch, to the device or back. It makes several launches,
- * so that a copy runs beside the next launch, each with enough blocks to fill a large
- * device. */
+/* Limit of the bytes copied for one launch, to the device or back. It divides a call into
+ * several launches, so that a copy runs beside the next launch. Each launch still has
+ * enough blocks to fill a large device. */
 static const double most_copied = 4e6;
 
-/* Returns the cost of a view's rows of tiles, as a fraction of the limit of one launch. */
+/* Returns the cost of `rows` rows of a view's tiles, as a fraction of the limit of one
+ * launch. */
 static double share_of(const struct image_run *run, const struct gpu_view *view, int rows)
 {
     const double row = (double)view->job.frame->nfast * GPU_SLOW * sizeof(double);
@@ -34,7 +39,7 @@ static double share_of(const struct image_run *run, const struct gpu_view *view,
                                                                &view->job, &view->layout));
 }
 
-/* Lay out a view, in equal strips where there are several. */
+/* Lay out a view. Several strips get equal sizes. */
 static void lay_out(const struct image_run *run, struct gpu_view *view, int single)
 {
     struct gpu_layout *l = &view->layout;
@@ -54,7 +59,7 @@ nb_status views_reserve(struct image_run *run, const struct job *job, int images
     return run->view ? NB_OK : NB_ERR_MEMORY;
 }
 
-/* How many pixels of its image the tiles of a view hold. */
+/* Returns how many pixels of its image the tiles of a view hold. */
 static int64_t pixels_in_tiles(const struct gpu_view *view)
 {
     const struct gpu_layout *l = &view->layout;
@@ -64,7 +69,7 @@ static int64_t pixels_in_tiles(const struct gpu_view *view)
            * min_int(l->down * GPU_SLOW, frame->nslow - l->first_slow);
 }
 
-/* Make a view that sets all of an image to 0. */
+/* Returns a view that sets all pixels of an image to 0. */
 static struct gpu_view blank_of(const struct job *job, const nb_array *to, size_t lists)
 {
     const struct window *w = job->window;
@@ -124,11 +129,12 @@ static int is_alike(const struct gpu_view *a, const struct gpu_view *b)
            && a->layout.parts == b->layout.parts && a->frame_flags == b->frame_flags;
 }
 
-/* A launch has as many blocks for each view as the largest view needs. The number of all
- * blocks may be this many times the number of blocks with work. */
+/* A launch has as many blocks for each of its views as the largest view needs. The number
+ * of all its blocks may be this many times the number of blocks with work. */
 static const double most_empty = 8;
 
-/* Returns 1 and adds a strip of a view to the last launch, if it may compute that too. */
+/* Adds a strip of view i to the last launch, if that may compute it too. Returns 1 if it
+ * was added. */
 static int add_strip(struct image_run *run, int i, const struct gpu_strip *rows)
 {
     const struct gpu_view *view = run->view + i;
@@ -165,7 +171,8 @@ static struct gpu_strip strip_of(const struct gpu_view *view, int i)
                         view->blank ? view->job.window->nslow : view->job.frame->nslow, i);
 }
 
-/* Add launches of the strips of a view, or one launch of it and whole views behind it. */
+/* Adds launches for view `first`: one for each of its strips or, if it has a single strip,
+ * one launch for it and for further whole views. */
 static void add_launches(struct image_run *run, int first)
 {
     const struct gpu_view *view = run->view + first;
@@ -190,7 +197,8 @@ static void add_launches(struct image_run *run, int first)
     }
 }
 
-/* Find which views the same kernels compute. Returns the number of strips. */
+/* Find for each view the first view that the same kernels compute. Returns the number of
+ * strips of all views. */
 static size_t sort_out(struct image_run *run)
 {
     size_t strips = 0;

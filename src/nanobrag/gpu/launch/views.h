@@ -1,8 +1,8 @@
 /*
- * views.h - images on a device, divided into launches. A call computes views: the panels
- * of an image, or the images of a batch. A
- * launch computes one strip of a view that needs several launches, or as many whole views
- * as it may. Every view has the bits of an image of that view alone.
+ * views.h - divides the images of a call on a device into launches. A call computes views:
+ * the panels of an image, or the images of a batch. A launch computes one strip of a view
+ * that needs several launches, or as many whole views as one launch may. The bits of a view
+ * do not depend on other views.
  *
  * views.c plans the launches, and image_launch.c runs them.
  *
@@ -17,30 +17,31 @@
 struct gpu_view {
     struct job job;
     const nb_array *to; /* the image, on the host or on the device */
-    size_t lists; /* offset of its lists in the lists of the call, bytes */
-    int blank; /* 1: the whole image becomes 0, and nothing is computed */
-    struct gpu_layout layout; /* all 0: it is done */
+    size_t lists; /* offset of the view's lists in image_run.lists, bytes */
+    int blank; /* 1: nothing is computed; the whole image becomes 0 */
+    struct gpu_layout layout; /* all 0: the view is done */
     unsigned frame_flags; /* enum gpu_frame_flags */
-    int alike; /* the first view that the same kernels compute; -1: it is done */
+    /* number of the first view that the same kernels compute; -1: the view is done */
+    int alike;
     int planned;
-    struct gpu_kernel kernel; /* of the Bragg sums, in the view `alike` */
-    double peak; /* photons of its brightest pixel, where float may lose it */
+    struct gpu_kernel kernel; /* kernel of the Bragg sums; valid in the view `alike` */
+    double peak; /* photons of the brightest pixel, if float may lose the view */
 };
 
 /* Rows of tiles of a view that a launch computes. */
 struct view_strip {
     int view;
     struct gpu_strip rows;
-    size_t blocks, pixels; /* of the strips before it in its launch */
+    size_t blocks, pixels; /* blocks and pixels of the strips before it in its launch */
 };
 
-/* A launch computes strip begin .. end - 1 of the plan. */
+/* A launch, which computes the strips begin .. end - 1 of the plan. */
 struct gpu_bundle {
     int begin, end;
-    double share; /* its cost, in units of what it may cost */
+    double share; /* cost, over the limit of one launch */
     double tiles;
-    int most_tiles; /* of a strip */
-    size_t blocks, pixels; /* of Bragg sums; pixels that come back */
+    int most_tiles; /* tiles of the largest strip */
+    size_t blocks, pixels; /* blocks of Bragg sums; pixels that come back to the host */
 };
 
 /* The strips of all views that are computed, launch after launch. */
@@ -48,27 +49,28 @@ struct gpu_plan {
     struct view_strip *strip;
     struct gpu_bundle *bundle; /* (launches) */
     int launches;
-    int sequences; /* launches that may differ from one another */
+    int sequences; /* number of launches that may differ from one another */
     int loses; /* 1: float may lose a view */
-    /* the most in a launch */
+    /* the largest numbers in a launch */
     int most_strips;
     size_t most_blocks, most_pixels;
 };
 
-/* The images of a call. */
+/* The views of a call, and its plan. */
 struct image_run {
     struct progress *progress;
     nb_context *ctx;
     struct gpu_scene *scene;
-    struct gpu_span lists[FRONT_LISTS]; /* of all views */
-    int single; /* 1: float is asked for */
+    struct gpu_span lists[FRONT_LISTS]; /* lists of all views */
+    int single; /* 1: the caller asks for float */
     struct gpu_view *view; /* (views) */
     int views;
     struct gpu_plan plan;
 };
 
-/* Make room for `images` images like a job's; add one, whose lists begin at offset `lists`.
- * If the views of an image on the device do not cover it, a blank view comes first. */
+/* views_reserve() makes room for `images` images like the job's. views_add() adds the views
+ * of one image, whose lists begin at offset `lists`. If these views do not cover an image
+ * on the device, it also adds a blank view, which is launched before them. */
 nb_status views_reserve(struct image_run *run, const struct job *job, int images);
 void views_add(struct image_run *run, const struct job *job, const nb_array *to,
                size_t lists);
@@ -76,11 +78,11 @@ void views_add(struct image_run *run, const struct job *job, const nb_array *to,
 /* Plan the launches of all views that are not done. */
 nb_status views_plan(struct image_run *run);
 
-/* Keep the views that float lost, to be computed in double; all other views are done.
+/* Keep the views that float lost, and lay them out in double; all other views are done.
  * Returns how many are kept. */
 int views_keep_lost(struct image_run *run);
 
-/* Returns 1 if the photons of a view come back. */
+/* Returns 1 if the photons of a view come back to the host. */
 int view_comes_back(const struct gpu_view *view);
 
 /* Compute all views; then compute the views that float lost again, in double. */

@@ -3,14 +3,15 @@
  * text is a CUDA kernel and, for checks of headers, C that runs the threads of each step
  * one after the other.
  *
- * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
- * before the next step begins; after EACH_IN_WARP (t) only the threads of the same warp, 32
- * consecutive ones, have, and after EACH_ALONE (t) none but the thread itself. No other
- * thread may touch memory that a thread writes in such a step, or write memory that it
- * reads there, before both have finished a later step of another kind. Outside of steps
- * every value is the same for all threads. A thread saves values from one step to the next
- * in an array of BLOCK_OWN elements, in its element OWN (t). Threads exchange values
- * through memory that the block shares, which one step writes and another reads.
+ * A step is EACH_THREAD (t) { ... }. Every thread t executes it, and all threads have
+ * finished before the next step begins. After EACH_IN_WARP (t) only the threads of the same
+ * warp (32 consecutive threads) have finished, after EACH_ALONE (t) only the thread itself.
+ * If a thread writes memory in such a step, no other thread may touch that memory, and if
+ * it reads memory, no other thread may write that memory, before both have finished a later
+ * step of another kind. Outside of steps every value is the same for all threads. A thread
+ * saves values from one step to the next in an array of BLOCK_OWN elements, in its element
+ * OWN (t). Threads exchange values through memory that the block shares, which one step
+ * writes and another reads.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,8 @@
 /*
- * count_block.h - the conversion of photons to counts on a device, as image/digitize.c
- * does it on the host and with the same functions. Each thread processes pixels one after
- * the other. Only whole numbers are summed, so the result does not depend on the division
- * into blocks and threads.
+ * count_block.h - the conversion of photons to counts on a device, with the same functions
+ * as image/digitize.c on the host. Each thread processes pixels one after the other. Only
+ * whole numbers are summed, so the result does not depend on the division into blocks and
+ * threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ struct count_shared {
 struct count_pixel {
     int s, f;
     int inside; /* 1: in the ROI */
-    int shown; /* 1: in the ROI and not masked */
+    int shown; /* 1: in the ROI and not hidden by the mask */
 };
 
 PHYS_FN struct count_pixel count_pixel(const struct gpu_count_parameters *p, long long i)
@@ -37,7 +37,7 @@ PHYS_FN struct count_pixel count_pixel(const struct gpu_count_parameters *p, lon
     return x;
 }
 
-/* Returns the photons of a pixel, 0 where it is not shown. */
+/* Returns the photons of a pixel, or 0 if it is not shown. */
 PHYS_FN double count_photons(const struct gpu_count_parameters *p, struct count_pixel x)
 {
     const long long at = x.s * p->image_stride[0] + x.f * p->image_stride[1];
@@ -75,8 +75,8 @@ PHYS_FN void count_store(const struct gpu_count_parameters *p, struct count_pixe
         ((unsigned short *)p->counts)[at] = (unsigned short)count;
 }
 
-/* Runs block `number` of p->blocks: writes the counts of its pixels, 0 outside the ROI,
- * and their tally. */
+/* Runs block `number` of p->blocks. It writes the counts of its pixels, 0 outside the ROI,
+ * and one tally of them. */
 PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
                          struct count_shared *shared)
 {
@@ -104,7 +104,7 @@ PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
     }
 }
 
-/* Runs block `number` of p->blocks: writes the photons of its brightest shown pixel as a
+/* Runs block `number` of p->blocks. It writes the photons of its brightest shown pixel as a
  * float, at least 0. */
 PHYS_FN void brightest_block(const struct gpu_count_parameters *p, int number,
                              struct count_shared *shared)

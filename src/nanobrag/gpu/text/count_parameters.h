@@ -15,14 +15,14 @@ struct gpu_count_parameters {
     const void *image; /* float32 or float64 */
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    void *counts; /* 16 bits without a sign, or 32 with one */
+    void *counts; /* uint16 or int32 */
     int counts_bits;
     long long counts_stride[2];
     int noise;
     double scale, offset;
     unsigned long long seed;
     unsigned image_number;
-    int blocks; /* of the launch */
+    int blocks; /* number of blocks of the launch */
     struct phys_tally *tally; /* (blocks), output of `count` */
     float *brightest; /* (blocks), output of `brightest` */
 };

@@ -1,6 +1,7 @@
 /*
- * finish_block.h - from the Bragg sums of a tile to its photons: the factors that are
- * evaluated once per pixel, as in physics/pixel.h, and the amorphous material.
+ * finish_block.h - computes the photons of a tile from its Bragg sums: applies the factors
+ * that are evaluated once per pixel, as physics/pixel.h does, and adds the amorphous
+ * material.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,10 +15,10 @@
 struct finish_thread {
     struct pixel pixel;
     real omega, polarization, capture;
-    int lit; /* 1 once a sample has fixed the polarization */
-    double amorphous; /* computed in the samples */
+    int lit; /* 1: a sample within dmin has decided the polarization */
+    double amorphous; /* amorphous part, if computed in the samples */
     double centre; /* photons of the amorphous part, if computed at the centre */
-    real centre_omega, centre_polar; /* factors of the centre in the first layer */
+    real centre_omega, centre_polar; /* factors of the centre, in the first layer */
 };
 
 /* Returns the weighted F^2 of the amorphous material under all sources (docs/theory.md,
@@ -40,7 +41,8 @@ PHYS_FN double amorphous_at(const struct phys_frame *frame, const struct part *p
     return sum;
 }
 
-/* Sets the polarization: the first source whose sample dmin lets through decides it. */
+/* Sets the polarization of a pixel. The first sample and source that dmin lets through
+ * decide it. */
 PHYS_FN void light(const struct phys_frame *frame, const struct part *part,
                    const struct sample *at, struct finish_thread *own)
 {
@@ -168,7 +170,8 @@ PHYS_FN void finish_start(const struct gpu_parameters *p, const struct tile_at *
     x->lit = 0;
 }
 
-/* Runs block `number` of a launch, which computes one tile; `photons` is shared memory. */
+/* Runs block `number` of a launch, which computes one tile. `photons` is memory that the
+ * block shares. */
 PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
                           struct tile_shared *shared, double photons[BLOCK_THREADS])
 {

@@ -1,8 +1,8 @@
 /*
- * frame_flags.h - the properties of its frame that a kernel compiled at run time may rely
- * on, as bits. A bit is set only if it is true of the frame. Kernels compiled ahead of
- * time have no bits set. With a literal, the compiler removes every test of it; no
- * arithmetic depends on it.
+ * frame_flags.h - properties of a frame, as bits, on which a kernel compiled at run time
+ * may rely. A bit is set only if the property holds. Kernels compiled with the library have
+ * no bits set. If the bits are a literal, the compiler removes every test of them; no
+ * arithmetic depends on them.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,9 @@
 /*
  * image_block.h - the Bragg sums of a tile: the loops of physics/pixel.h, with one thread
- * for each pixel, over chunks of pairs (of a source and an orientation) that the block
+ * for each pixel. The pairs of source and orientation come in chunks, which the block
  * shares. A block computes one segment of the pairs of a tile; finish_block.h adds up the
  * segments in their order. Within a segment at most FLUSH samples are added up in `real`
- * before the sum joins one in double.
+ * before their sum is added in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@ enum { FLUSH = 64 };
 struct image_thread {
     struct pixel pixel;
     double sum;
-    real waiting; /* sum of the last samples, in `real` */
+    real waiting; /* sum of the samples since the last flush, in `real` */
 };
 
 /* ---- samples ---- */
@@ -33,15 +33,15 @@ struct aim {
     int layer;
 };
 
-/* Returns F of the unit cell at x, whose nearest whole numbers are n; both are counted
- * from the whole indices of slot t. */
+/* Returns F of the unit cell at the indices x, whose nearest whole numbers are n. Both are
+ * counted from the whole indices of the anchor in slot t. */
 PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *shared,
                               int t, struct phys_vec3 x, struct phys_vec3 n)
 {
     struct phys_box box;
     struct phys_f cell;
 
-    if (spec.lookup == PHYS_CONSTANT) { /* it is in phys_constant_factor() */
+    if (spec.lookup == PHYS_CONSTANT) { /* F is in phys_constant_factor() */
         cell.f = 1;
         cell.dh = cell.dk = cell.dl = 0;
         return cell;
@@ -54,7 +54,8 @@ PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *s
     return phys_structure_factor(spec, &box, x, n);
 }
 
-/* Returns the lattice point nearest to x. Where halves matter, is_halfway() finds them. */
+/* Returns the lattice point nearest to x. Where it matters how halves are rounded,
+ * is_halfway() finds the samples. */
 PHYS_FN struct phys_vec3 nearest_point(struct phys_spec spec, struct phys_vec3 x)
 {
 #if defined(PHYS_SINGLE) && defined(PHYS_BY_SUMS)
@@ -77,7 +78,8 @@ PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, i
     return site;
 }
 
-/* Returns 1 halfway between two reflections, within the accuracy of float. */
+/* Returns 1 if d is halfway between two reflections, within the accuracy of float, and F or
+ * the profile jumps there. */
 PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys_vec3 d)
 {
     const real from = aim->part->halfway;
@@ -86,8 +88,8 @@ PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys
            && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
 }
 
-/* Returns the site of a sample halfway between two reflections, of pair `number`, in
- * double. */
+/* Returns the site of a sample halfway between two reflections, computed in double. The
+ * sample belongs to pair `number`. */
 PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim,
                                     int number, struct phys_site site)
 {
@@ -115,26 +117,27 @@ PHYS_FN real site_f2(struct phys_spec spec, const struct tile_shared *shared,
     struct phys_crystal crystal = shared->view.crystal;
     real f;
 
-    crystal.peak = 1; /* it is in phys_constant_factor() */
+    crystal.peak = 1; /* the peak is in phys_constant_factor() */
     f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
     return f * f;
 }
 
-/* Returns 1 for crystal shapes whose F^2 is nowhere 0: then the list contains all slots. */
+/* Returns 1 for crystal shapes whose F^2 is nowhere 0. The list of slots then has all
+ * slots. */
 PHYS_FN int reaches_all(struct phys_spec spec)
 {
     return spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND;
 }
 
-/* A run of consecutive entries of a part's list of slots, from number i to `end`. */
+/* Consecutive entries of a part's list of slots: number i to `end` - 1. */
 struct run {
-    int first; /* first pair of the chunk */
-    int begin; /* first slot of the part */
+    int first; /* number of the first pair of the chunk */
+    int begin; /* number of the first slot of the part */
     int i, end;
 };
 
-/* Returns the sum of the samples of a run, without those whose reflection float cannot
- * decide; *waiting becomes 1 if there are any. */
+/* Returns the sum of the samples of a run, without samples whose nearest reflection float
+ * cannot decide. *waiting becomes 1 if there are such samples. */
 PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct run *run,
                      int *waiting)
 {
@@ -155,8 +158,8 @@ PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct 
     return sum;
 }
 
-/* Returns the sum of the samples that run_sum() left out. It is a loop of its own
- * because they are few and the loop over all samples needs the registers. */
+/* Returns the sum of the samples that run_sum() left out. This is a loop of its own,
+ * because such samples are few and the loop over all samples needs the registers. */
 PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
                          const struct run *run)
 {
@@ -176,7 +179,7 @@ PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
     return sum;
 }
 
-/* Returns the sum of all samples of a run. `near` is 1 when no look-up leaves the box of
+/* Returns the sum of all samples of a run. `near` is 1 if no look-up leaves the box of
  * reflections. */
 PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
                          const struct run *run, int near)
@@ -197,7 +200,7 @@ PHYS_FN int samples_across(unsigned known, const struct phys_frame *frame)
     return known & FLAG_ONE_SAMPLE ? 1 : frame->oversample;
 }
 
-/* Adds all pairs of a chunk at one sub-pixel. */
+/* Adds the samples of all pairs of a chunk at one sub-pixel. */
 PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
                        const struct gpu_parameters *p, int layer, int sub, struct run run,
                        const struct tile_shared *shared, struct image_thread *own)
@@ -227,8 +230,8 @@ PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
     }
 }
 
-/* Adds all sub-pixels of a thread's pixel, for a chunk of n pairs from number `first`
- * on. */
+/* Adds the samples at all sub-pixels of a thread's pixel, for a chunk of n pairs from
+ * number `first` on. */
 PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
                        const struct tile_at *at, int first, int n, int layer,
                        const struct tile_shared *shared, struct image_thread *own)

@@ -1,8 +1,8 @@
 /*
  * kernels.cu - the entry points of the image kernels for nvcc and NVRTC: one for each
  * variant of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
- * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, only that variant is
- * compiled; it may then rely on GPU_FRAME_FLAGS, bits of enum gpu_frame_flags.
+ * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, for example as SQUARE and NEAREST, only that
+ * variant is compiled. It may then rely on GPU_FRAME_FLAGS, bits of enum gpu_frame_flags.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include "gpu/text/image_block.h"
 #include "gpu/text/loss_block.h"
 
-/* Blocks that a multiprocessor runs at once: with 4 a thread has 128 registers, with 3
+/* Blocks that a multiprocessor shall run at once: with 4 a thread has 128 registers, with 3
  * it has 168. */
 #if defined(PHYS_SINGLE)
 #define BLOCKS_CONSTANT 4

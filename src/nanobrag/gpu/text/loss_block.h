@@ -1,7 +1,7 @@
 /*
- * loss_block.h - from the Bragg sums of a tile to its contribution to a loss: the photons
- * as in finish_block.h, compared with the observed ones, and added up over the tile in a
- * fixed order.
+ * loss_block.h - the contribution of a tile to a loss. The photons are computed as in
+ * finish_block.h, compared with the observed photons, and the losses added up over the tile
+ * in a fixed order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +18,8 @@ struct loss_shared {
     double value[BLOCK_THREADS], photons[BLOCK_THREADS];
 };
 
-/* Computes the loss of the pixel of thread t in block `number`; 0 where it is not
- * rendered. */
+/* Computes photons and loss of the pixel of thread t in block `number`; the loss is 0 if
+ * the pixel is not rendered. */
 PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int t,
                            const struct finish_thread *own, struct loss_shared *sums)
 {
@@ -32,8 +32,8 @@ PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int 
              : 0;
 }
 
-/* Adds up every `step`-th of the first n threads' losses, from number t on, and stores
- * the sum and the largest photons at number t. */
+/* Adds up the losses of threads t, t + step, ... below n. Stores the sum and the largest
+ * photons of these threads at number t. */
 PHYS_FN void loss_add(int t, int step, int n, struct loss_shared *sums)
 {
     double value = 0, most = 0;

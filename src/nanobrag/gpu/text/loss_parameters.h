@@ -9,12 +9,12 @@
 
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* The totals of a tile. sum_block() adds them up; the last one is combined by the maximum
- * instead. */
+/* The totals of a tile. sum_block() adds up the values, but takes the maximum of the
+ * last. */
 enum { LOSS_VALUE, LOSS_BRIGHTEST, LOSS_LENGTH };
 
 struct gpu_loss_parameters {
-    struct gpu_parameters image; /* its members image and photons are not used */
+    struct gpu_parameters image; /* members about the image to be written are not used */
     struct gpu_target target;
     double *totals; /* ([tile of the launch][LOSS_LENGTH]) */
 };

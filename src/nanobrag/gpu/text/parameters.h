@@ -1,7 +1,7 @@
 /*
- * parameters.h - the parameters of the image kernels: one struct. It stays at one address
- * of the device as long as a simulator lives, so that a recorded launch can be repeated
- * when only numbers in the struct have changed.
+ * parameters.h - the parameters of the image kernels, in one struct. It stays at one
+ * address of the device as long as a simulator lives, so that a recorded launch can be
+ * repeated when only numbers in the struct have changed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,9 @@
 
 #include "physics/frame.h"
 
-/* A block of threads computes a tile, with one thread for each pixel. The tiles lie on a
- * fixed grid of the detector, as on the CPU; a tile of the CPU covers two of these. */
+/* A block of threads computes a tile of GPU_FAST x GPU_SLOW pixels, one thread for each
+ * pixel. The tiles lie on a fixed grid of the detector, as on the CPU; a tile of the CPU
+ * covers two of these. */
 enum {
     GPU_FAST = 16,
     GPU_SLOW = 8,
@@ -21,28 +22,29 @@ enum {
 struct gpu_parameters {
     struct phys_frame frame; /* its lists are in device memory */
     double factor; /* value of phys_constant_factor() */
-    /* a pair whose lattice point is farther than `cut` in rho adds exactly 0; below 0:
-     * there is no such bound. A step of the scattering vector of length 1/A changes rho
-     * by at most `stretch` */
+    /* A pair contributes exactly 0 if its lattice point is farther than `cut` in rho; below
+     * 0: there is no such bound. A change of the scattering vector by 1/A changes rho by at
+     * most `stretch`. */
     double cut, stretch;
-    double edges; /* |a| + |b| + |c| over the shortest wavelength */
+    double edges; /* |a| + |b| + |c| over the shortest wavelength, for rounding errors */
     int roi[4];
-    /* pixel (s, f) has index s stride + f in the mask and in images that the photons are
-     * compared with. The frame may be one panel of them; they begin at its first pixel */
+    /* Pixel (s, f) of the frame has the index s stride + f in the mask and in images that
+     * are compared with photons. If the frame is a panel, the pointers to these begin at
+     * its first pixel. */
     int stride;
     const unsigned char *mask; /* 0: not rendered; or NULL */
     int parts; /* parts of a tile along each axis, 1 or 2, each with its anchors */
-    /* the tiles of a launch: `down` rows of `across` tiles, from this pixel on */
+    /* the tiles of a launch: `down` rows of `across` tiles; pixel where they begin */
     int first_fast, first_slow, across, down;
     int segments; /* ceil(nsource norientation / SEGMENT) */
-    double *partial; /* ([tile][segment][thread]) */
-    /* pixel (0, 0) of the image to be written, float32 or float64, where it would be if not
-     * all rows are there; or NULL */
+    double *partial; /* ([tile][segment][thread]) Bragg sums */
+    /* address of pixel (0, 0) in the image to be written, float32 or float64, even if the
+     * memory begins with a later row; or NULL */
     void *image;
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    /* raised to the photons of the brightest pixel, as the bits of a double, whose order is
-     * the order of non-negative numbers; or NULL */
+    /* raised to the photons of the brightest pixel, as the bits of a double; non-negative
+     * doubles and their bits have the same order; or NULL */
     unsigned long long *peak;
 };
 

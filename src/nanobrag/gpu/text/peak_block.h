@@ -1,6 +1,6 @@
 /*
- * peak_block.h - the photons of the brightest pixel of an image, found by all of its
- * blocks. The largest number is the same in any order.
+ * peak_block.h - finds the photons of the brightest pixel of an image, over all its blocks.
+ * The largest number is the same in any order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include "gpu/text/block.h"
 
-/* BLOCK_MAX raises a number that all blocks of a launch share to at least n. */
+/* BLOCK_MAX raises a number, which all blocks of a launch share, to at least n. */
 #if defined(__CUDACC__)
 #define BLOCK_MAX(to, n) (void)atomicMax(to, n)
 #else
@@ -28,8 +28,8 @@ static inline void block_max(unsigned long long *to, unsigned long long n)
 
 enum { PEAK_SEARCHERS = 16 }; /* threads that search the photons of all threads */
 
-/* Returns the largest of every `step`-th of the first n photons, from number t on, and at
- * least 0. NaNs are skipped. */
+/* Returns the largest of the photons number t, t + step, ... below n, and at least 0. NaNs
+ * are skipped. */
 PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
 {
     double most = 0;
@@ -38,7 +38,8 @@ PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
     return most;
 }
 
-/* Leaves the largest photons of all threads in the first PEAK_SEARCHERS, in one step. */
+/* Reduces the photons of all threads to PEAK_SEARCHERS largest ones, at the start of the
+ * array, in one step. */
 PHYS_FN void find_largest(double photons[BLOCK_THREADS])
 {
     EACH_THREAD(t)

@@ -1,8 +1,8 @@
 /*
  * tile_block.h - the samples of a tile: the positions of its pixels, and the pairs of
- * source and orientation, a chunk at a time. A tile has one or four parts; the indices of
- * a pair are counted from an anchor in the middle of each part, computed in double
- * (physics/tile/anchor.h). A slot holds one pair as seen from one part.
+ * source and orientation, a chunk at a time. A tile has one or four parts. In each part the
+ * indices of a pair are counted from an anchor in the middle of the part, computed in
+ * double (physics/tile/anchor.h). A slot holds one pair as seen from one part.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,12 +17,14 @@
 
 enum { MOST_PARTS = 4, CHUNK_WORDS = BLOCK_THREADS / 32 };
 
-/* A part of a tile. All its samples are counted from its middle. */
+/* A part of a tile. Its samples are measured from its middle. */
 struct part {
     struct phys_patch patch;
-    double fast, slow; /* middle, sub-pixels from the detector's corner */
-    real radius; /* largest difference of a sample's direction from the middle's */
-    real halfway; /* fractional index from which float cannot tell the nearest reflection */
+    double fast, slow; /* middle, in sub-pixels from the detector's corner */
+    /* largest difference of a sample's direction from the direction of the middle */
+    real radius;
+    /* fractional index from which on float cannot decide the nearest reflection */
+    real halfway;
     int small; /* phys_patch_is_small() */
 };
 
@@ -48,23 +50,24 @@ struct tile_shared {
     struct phys_square square[BLOCK_THREADS]; /* used if phys_differs_by_source() */
     int source[BLOCK_THREADS];
     real weight[BLOCK_THREADS]; /* common factors of a slot's samples */
-    int place[BLOCK_THREADS]; /* index of F at the anchor's whole indices, if near[t] */
-    /* the slots that can contribute: flags `live`, bits `word`, and lists `order` of their
-     * numbers, one list after another for each part */
+    int place[BLOCK_THREADS]; /* place of F at the anchor's whole indices, if near[t] */
+    /* the slots that can contribute: flags `live`, the same as bits `word`, and lists
+     * `order` of their numbers, one list after another for each part */
     unsigned char live[BLOCK_THREADS], near[BLOCK_THREADS];
     unsigned word[CHUNK_WORDS];
     unsigned far[CHUNK_WORDS]; /* slots whose look-ups may leave the box of reflections */
     short order[BLOCK_THREADS];
-    short until[BLOCK_THREADS]; /* end of the run of slots with the same factors */
+    /* for each slot, the end of the run of slots with the same factors */
+    short until[BLOCK_THREADS];
     int count[MOST_PARTS];
-    int near_all[MOST_PARTS]; /* 1 where no look-up of a part leaves the box */
+    int near_all[MOST_PARTS]; /* 1: no look-up of a part leaves the box */
 };
 
 /* The pixel of a thread. */
 struct pixel {
     int f, s, part;
     int on; /* 1: it is rendered */
-    real fast, slow; /* offset of its corner from the middle of its part, in sub-pixels */
+    real fast, slow; /* corner of the pixel, in sub-pixels from the middle of its part */
 };
 
 /* The tile that a block computes. */
@@ -74,8 +77,9 @@ struct tile_at {
     unsigned known; /* bits of enum gpu_frame_flags */
 };
 
-/* Returns the tiles of an image in a launch. If images differ in size, each has as many
- * blocks as the largest image needs; the blocks beyond its own tiles have nothing to do. */
+/* Returns the number of tiles of an image in a launch. If images differ in size, each has
+ * as many blocks as the largest image needs; blocks beyond the image's own tiles do
+ * nothing. */
 PHYS_FN int tiles_of(const struct gpu_parameters *p)
 {
     return p->across * p->down;
@@ -93,7 +97,7 @@ PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
     return at;
 }
 
-/* Returns the tile with the flags that a kernel may rely on. */
+/* Returns the tile with the flags on which a kernel may rely. */
 PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
 {
     at.known = known;
@@ -104,7 +108,7 @@ PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
     return at;
 }
 
-/* Returns the number of a pixel in the mask and in images that are compared. */
+/* Returns the index of a pixel in the mask and in images that are compared with photons. */
 PHYS_FN long long pixel_number(const struct gpu_parameters *p, int s, int f)
 {
     return (long long)s * p->stride + f;
@@ -130,10 +134,10 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
 }
 
 /* Returns a bound on the difference between the direction of any sample and the direction
- * of the middle, in a part of width x height sub-pixels. The direction to a place that is s
- * distances beside the middle differs by at most the arc sine of s, which is below 1.04 s
- * for s <= 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound is
- * 2. */
+ * of the middle, in a part of width x height sub-pixels. Let a sample lie beside the middle
+ * by s times the distance of the middle. The directions then differ by at most the arc sine
+ * of s, which is below 1.04 s for s <= 1/2. On nanoBragg's curved detector pixels can lie
+ * anywhere, so the bound is 2. */
 PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch *patch,
                          int width, int height)
 {
@@ -164,7 +168,8 @@ PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at
     return part;
 }
 
-/* Computes the frame in `real`, and the parts at the depth of a layer, in one step. */
+/* Computes shared->view, which is the frame in `real`, and the parts at the depth of a
+ * layer. This is one step. */
 PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at, int layer,
                         struct tile_shared *shared)
 {
@@ -196,8 +201,8 @@ PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
     return at;
 }
 
-/* The direction of a sample minus the middle's direction, and its distance over the
- * middle's distance. */
+/* The direction of a sample minus the direction of the middle, and the distance of the
+ * sample over the distance of the middle. */
 struct sample {
     struct phys_vec3 step;
     real ratio;
@@ -282,13 +287,13 @@ PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
         shared->weight[t] *= (real)source->weight;
 }
 
-/* Returns 1 when no look-up of slot t leaves the box of reflections, and all are so near
+/* Returns 1 if no look-up of slot t leaves the box of reflections, and if all are so near
  * the anchor that the distance in the box is exact in `real`. */
 PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, int t,
                          struct tile_shared *shared)
 {
     const struct slot *slot = shared->slot + t;
-    /* covers the fraction, half an index to the nearest, and two more nodes */
+    /* covers the fraction, half an index to the nearest point, and two more nodes */
     const real margin = (real)3.1;
     const real h = margin + part->radius * sqrt(phys_dot(slot->a, slot->a));
     const real k = margin + part->radius * sqrt(phys_dot(slot->b, slot->b));
@@ -307,8 +312,8 @@ PHYS_FN real rho2(const struct phys_crystal *c, struct phys_vec3 d)
            + c->hl * d.x * d.z + c->kl * d.y * d.z;
 }
 
-/* Returns the least rho^2 over the lattice points up to one index away. For a diagonal
- * metric the lattice point nearest to the anchor is enough. */
+/* Returns the least rho^2 of the anchor over the lattice points up to one index away. For a
+ * diagonal metric the lattice point nearest to the anchor is enough. */
 PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
 {
     real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));
@@ -325,9 +330,9 @@ PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
     return least;
 }
 
-/* Returns 0 when no sample of the part is near enough to a lattice point for the pair to
- * contribute. The samples are up to `radius` away from the anchor; where that is more
- * than one index, the result is always 1. */
+/* Returns 0 if no sample of the part is near enough to a lattice point for the pair to
+ * contribute. The samples lie up to part->radius from the anchor; if this is more than one
+ * index, the result is 1. */
 PHYS_FN int pair_reaches(const struct gpu_parameters *p, const struct phys_crystal *crystal,
                          const struct part *part, const struct slot *slot, double unit)
 {
@@ -347,7 +352,8 @@ PHYS_FN int bits_set(unsigned x)
     return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
-/* Returns how many bits are set from number `begin`, a multiple of 32, up to `end`. */
+/* Returns how many of the bits `begin` to `end` - 1 are set; `begin` is a multiple of
+ * 32. */
 PHYS_FN int bits_between(const unsigned *word, int begin, int end)
 {
     int n = 0;
@@ -357,7 +363,7 @@ PHYS_FN int bits_between(const unsigned *word, int begin, int end)
     return end % 32 ? n + bits_set(word[end / 32] & ((1u << end % 32) - 1)) : n;
 }
 
-/* Adds slot t to the list of its part, whose slots begin at `begin`; the chunk begins
+/* Adds slot t to the list of its part. The slots of the part begin at `begin`, the chunk
  * with pair `first`. */
 PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at, int first,
                        int begin, int t, struct tile_shared *shared)
@@ -370,8 +376,8 @@ PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at,
     shared->until[t] = (short)bits_between(shared->word, begin, end);
 }
 
-/* Prepares the chunk of pairs from number `first` to `end`, at most at->pairs of them,
- * and lists the slots that can contribute, in their order. It takes three steps. */
+/* Prepares the chunk of pairs from number `first` to `end`, at most at->pairs of them, and
+ * lists the slots that can contribute, in their order. This takes three steps. */
 PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at, int first,
                         int end, struct tile_shared *shared)
 {

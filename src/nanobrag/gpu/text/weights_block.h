@@ -10,8 +10,8 @@
 #include "gpu/text/tile_block.h"
 
 /* Returns the product of the factors that the frame requires at every sample and that all
- * sources of a sub-pixel share. Unless each sub-pixel has its own capture, a layer has the
- * capture of its first sub-pixel. */
+ * sources share. Unless capture is required at every sample, all samples of a layer have
+ * the capture of its first sub-pixel. */
 PHYS_FN real weight_at(const struct gpu_parameters *p, const struct tile_shared *shared,
                        const struct pixel *x, int sub, int layer)
 {
@@ -34,9 +34,9 @@ PHYS_FN real polarization_at(const struct phys_frame *frame, int source,
     return phys_source_polarization(frame, source, phys_axpy(1, part->patch.d, step));
 }
 
-/* Returns the further factors of a sample under the source of slot t, where they differ
- * between samples: the weight of the source and, if the frame requires them,
- * polarization, displacement and dmin. */
+/* Returns the other factors of a sample, for the source of slot t: the weight of the source
+ * and, if the frame requires them, polarization, displacement and dmin. Used if
+ * phys_differs_by_source(). */
 PHYS_FN real source_share(const struct phys_frame *frame, const struct tile_shared *shared,
                           int part, int t, struct phys_vec3 step)
 {

@@ -1,6 +1,8 @@
 /*
- * broad.c - tangents of the widths of a continuous crystal: scene/continuous/broad.c
- * formula by formula, each value beside its tangent (_dot). SPDX-License-Identifier: MIT
+ * broad.c - tangents of the widths of a continuous crystal. It follows the formulas of
+ * scene/continuous/broad.c one by one, and computes each tangent (_dot) beside its value.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>

@@ -61,7 +61,7 @@ struct panel_pose panels_pose(const double origin[3], const double fast[3],
     return pose;
 }
 
-/* Converts a vector from a pose's own frame to the frame in which the pose is stated. */
+/* Converts a vector from a pose's own frame to the frame that states the pose. */
 static void outwards(const struct panel_pose *pose, const double own[3], double out[3])
 {
     double v[3] = {0, 0, 0};

@@ -58,8 +58,8 @@ struct panel_pose panels_pose(const double origin[3], const double fast[3],
 void panels_move(const double middle[3], const double shift[3], const double rotation[3],
                  struct panel_pose *pose);
 
-/* Converts a pose that is stated in the frame of `outer` to the frame in which `outer` is
- * stated. */
+/* Converts a pose that is stated in the frame of `outer` to the frame that states
+ * `outer`. */
 void panels_place(const struct panel_pose *outer, struct panel_pose *pose);
 
 /* Writes the pose of panel i of a resolved detector in the laboratory, mm. */

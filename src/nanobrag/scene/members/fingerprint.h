@@ -3,8 +3,8 @@
  * scene, and a checksum of each of its lists.
  *
  * Numbers and checksums are compared to ten digits, because a computed number, such as a
- * cell from vectors, may be rounded differently on another machine. A checksum is a sum in
- * which each place has a weight between 1 and 2. Different rounding changes it little;
+ * cell from vectors, may be rounded differently on another machine. A checksum is a sum
+ * with a weight between 1 and 2 for each place. Different rounding changes it little;
  * another number, or two numbers that change places, change it more.
  *
  * SPDX-License-Identifier: MIT

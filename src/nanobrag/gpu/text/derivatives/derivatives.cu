@@ -1,25 +1,25 @@
 /*
  * derivatives.cu - the entry points of the derivative kernels for nvcc and NVRTC: one for
- * each variant of crystal shape and look-up and each class of tangents
- * (JACOBIAN_CLASSES), in double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE,
- * GPU_ONLY_LOOKUP and GPU_ONLY_CLASS (JACOBIAN_FRAME and so on, or JACOBIAN_F) defined,
- * only that one is compiled.
+ * each variant of crystal shape and look-up and each class of tangents (JACOBIAN_CLASSES),
+ * in double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP and
+ * GPU_ONLY_CLASS (JACOBIAN_FRAME and so on, or JACOBIAN_F) defined, only that kernel is
+ * compiled.
  *
  * SPDX-License-Identifier: MIT
  */
 #if !defined(PHYS_SINGLE)
-#define PHYS_FEW_READS /* the nodes of an interpolated F, beside the sums, were spilled */
+#define PHYS_FEW_READS /* without it, nodes of an interpolated F were spilled */
 #endif
 #include "gpu/text/derivatives/f_block.h"
 #include "gpu/text/derivatives/jacobian_block.h"
 
-/* Blocks that a multiprocessor runs at once: with 3 a thread has 168 registers, with 2
+/* Blocks that a multiprocessor shall run at once: with 3 a thread has 168 registers, with 2
  * it has 255. */
 #if defined(PHYS_SINGLE)
 #define FRAME_BLOCKS  3
 #define TURNED_BLOCKS 3
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define FEW_BLOCKS 2 /* with 3 a kernel spilled registers */
+#define FEW_BLOCKS 2 /* with 3, registers were spilled */
 #else
 #define FEW_BLOCKS 3
 #endif

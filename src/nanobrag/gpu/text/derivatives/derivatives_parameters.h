@@ -12,8 +12,8 @@
 #include "physics/loss.h"
 
 enum {
-    TANGENTS_MOST = 32, /* tangents of a launch, at most */
-    SUM_FAN = 64 /* sums that sum_block() adds up to one */
+    TANGENTS_MOST = 32, /* largest number of tangents in a launch */
+    SUM_FAN = 64 /* number of arrays that sum_block() adds up to one */
 };
 
 /* The totals of a tile: the value of the objective L; the cotangents dL/d(number) of the
@@ -38,7 +38,7 @@ enum gpu_reduction {
     REDUCE_SQUARES /* normal matrix of given weights and residuals */
 };
 
-/* One number for each pixel of the detector, in one of two types, at index
+/* One number for each pixel of the detector, in one of two types. A pixel has the index
  * pixel_number(). */
 struct gpu_image {
     const double *wide;
@@ -48,18 +48,18 @@ struct gpu_image {
 /* The data to compare the photons with. */
 struct gpu_target {
     struct phys_loss_model model;
-    struct gpu_image observed; /* photons, or residuals (REDUCE_SQUARES); no image: 0 */
+    struct gpu_image observed; /* photons, or residuals for REDUCE_SQUARES; no image: 0 */
     struct gpu_image weight; /* no image: 1 */
 };
 
-/* Returns the number of a pixel, or `none` where there is no image. */
+/* Returns the number at a pixel, or `none` if there is no image. */
 PHYS_FN double image_at(const struct gpu_image *image, long long at, double none)
 {
     if (image->wide) return image->wide[at];
     return image->single ? (double)image->single[at] : none;
 }
 
-/* Returns the loss of a rendered pixel. */
+/* Returns the loss of a rendered pixel with index `at`. */
 PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double photons,
                                      long long at)
 {
@@ -68,9 +68,10 @@ PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double pho
 }
 
 struct gpu_derivatives_parameters {
-    struct gpu_parameters image; /* `segments` and `partial` are not used */
-    int n; /* tangents, at most TANGENTS_MOST */
-    int turning; /* number of leading tangents that change orientations */
+    struct gpu_parameters image; /* its `segments` and `partial` are not used */
+    int n; /* number of tangents, at most TANGENTS_MOST */
+    /* the first `turning` tangents rotate orientations or change their weights */
+    int turning;
     unsigned moving; /* bit d is 1: tangent d changes a source */
     const struct phys_frame_tangent *dot; /* (n), with their lists in device memory */
     int end; /* enum gpu_reduction */
@@ -84,8 +85,8 @@ struct gpu_derivatives_parameters {
     int length; /* jacobian_sum_length(n) or jacobian_normal_length(n) */
 };
 
-/* Returns how many totals a tile has: here for a gradient, and below for a normal
- * matrix. */
+/* jacobian_sum_length() returns how many totals a tile has for a gradient,
+ * jacobian_normal_length() for a normal matrix. */
 PHYS_FN int jacobian_sum_length(int n)
 {
     return SUM_LIST + n + 1;
@@ -96,21 +97,21 @@ PHYS_FN int jacobian_normal_length(int n)
     return 1 + n + n * (n + 1) / 2 + 1;
 }
 
-/* Returns 1 when the kernels can compute the derivatives of a frame's photons. */
+/* Returns 1 if the kernels can compute the derivatives of a frame's photons. */
 PHYS_FN int jacobian_serve(const struct phys_frame *frame)
 {
     return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* The parameters of sum_block.h: `count` arrays of numbers are added up number by number.
- * The last number is combined by the maximum instead. */
+/* The parameters of sum_block.h. It adds up `count` arrays number by number, but takes the
+ * maximum of the last number. */
 struct gpu_sum_parameters {
     const double *from; /* (count x length) */
     double *to; /* (ceil(count / SUM_FAN) x length) */
     int count, length;
-    /* unless NULL, the last sum writes value and gradient along the tangents here (1 +
-     * n) */
+    /* unless `gradient` is NULL, the launch of the last sum writes value and derivatives
+     * along n tangents there (1 + n) */
     int n;
     const struct phys_frame_tangent *dot;
     double *gradient;
@@ -118,12 +119,12 @@ struct gpu_sum_parameters {
 
 /* The parameters of f_block.h, the derivatives by the structure factors. */
 struct gpu_f_parameters {
-    struct gpu_parameters image; /* its sums are not used */
+    struct gpu_parameters image; /* its `partial` is not used */
     /* cotangents of the pixels' sums, gpu_derivatives_parameters.sum_bar (pixel rows of
      * the launch x nfast) */
     const double *sum_bar;
-    /* cotangents of the box of structure factors and of the default after it, as
-     * multiples of `unit`, which is so large that no sum reaches 2^63 */
+    /* cotangents of the box of structure factors and of the default behind it, as multiples
+     * of `unit`, which is so large that no sum reaches 2^63 */
     long long *count;
     double unit;
 };

@@ -1,7 +1,7 @@
 /*
- * f_block.h - the cotangents of the structure factors from the pixels of a tile: the loops
- * of image_block.h. Each sample gives a number to the place of its F (f_sums.h). The
- * threads of a warp take their samples together.
+ * f_block.h - computes the cotangents of the structure factors from the pixels of a tile,
+ * by the loops of image_block.h. Each sample gives a number to the place of its F
+ * (f_sums.h). The threads of a warp take their samples together.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,13 +23,13 @@ struct f_thread {
 
 /* A chunk of pairs. */
 struct f_chunk {
-    int first; /* its first pair */
-    int pairs; /* slots of a part */
+    int first; /* number of its first pair */
+    int pairs; /* number of slots of a part */
     int layer;
 };
 
-/* Gives the cotangent of F of the sample of thread t and pair `number`, which is in slot
- * `slot`: dF^2/dF = 2 F^2/F. */
+/* Gives the cotangent of F from one sample of thread own->t. The sample belongs to pair
+ * `number`, which is in slot `slot`. The derivative is dF^2/dF = 2 F^2/F. */
 PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
                        const struct aim *aim, int slot, int number, double share,
                        struct f_waiting *own, struct f_memory memory)
@@ -58,7 +58,7 @@ PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
     give_place(p, phys_f_place(0, &box, n), value, own, memory.shared);
 }
 
-/* Begins sub-pixel `sub` of a thread. */
+/* Begins sub-pixel `sub` of a thread's pixel. */
 PHYS_FN void begin_sub_pixel(const struct gpu_f_parameters *p,
                              const struct tile_shared *shared, int layer, int sub,
                              struct f_thread *own)
@@ -70,7 +70,7 @@ PHYS_FN void begin_sub_pixel(const struct gpu_f_parameters *p,
     own->weight = own->bar * (double)weight_at(&p->image, shared, &own->pixel, sub, layer);
 }
 
-/* Gives the sample of a thread for slot number i in the list of its part. */
+/* Gives the sample of a thread that belongs to entry i in the list of its part. */
 PHYS_FN void give_sample(struct phys_spec spec, const struct gpu_f_parameters *p,
                          const struct f_chunk *chunk, int i, struct f_thread *own,
                          struct f_memory memory)
@@ -95,7 +95,7 @@ PHYS_FN void give_sample(struct phys_spec spec, const struct gpu_f_parameters *p
               memory);
 }
 
-/* Adds all samples of a chunk at one sub-pixel. The parts' lists differ in length. */
+/* Adds all samples of a chunk at one sub-pixel. The lists of the parts differ in length. */
 PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p,
                          const struct f_chunk *chunk, int sub, struct f_thread *own,
                          struct f_memory memory)
@@ -117,7 +117,7 @@ PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p
     }
 }
 
-/* Prepares thread t. */
+/* Initialises the state of thread t. */
 PHYS_FN void begin_f(const struct gpu_f_parameters *p, const struct tile_at *at, int t,
                      struct f_thread *own, struct f_shared *shared)
 {

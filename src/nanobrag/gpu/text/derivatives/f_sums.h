@@ -1,9 +1,9 @@
 /*
  * f_sums.h - sums of the cotangents of structure factors. Samples of many blocks add to the
- * same place, in an order that changes from run to run; the sum has the same bits in any
- * order because numbers are added as whole multiples of a unit. The threads of a warp
- * mostly have the same place at the same time, and memory takes one sum after the other
- * there: so they add up among themselves first, in a fixed order.
+ * same place, in an order that changes from run to run. The sum has the same bits in any
+ * order, because numbers are added as whole multiples of a unit. The threads of a warp
+ * mostly add to the same place at the same time, which memory would do one after the other.
+ * So they first add up among themselves, in a fixed order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,26 +13,27 @@
 #include "gpu/text/derivatives/derivatives_parameters.h"
 #include "gpu/text/tile_block.h"
 
-/* BLOCK_ADD adds to a number of all blocks, BLOCK_MARK sets bits of one of the block. */
+/* BLOCK_ADD adds to a number that all blocks share. BLOCK_MARK sets bits of a number that
+ * one block shares. */
 #if defined(__CUDACC__)
 #define BLOCK_ADD(to, n)                                                                   \
     (void)atomicAdd((unsigned long long *)(to), (unsigned long long)(n))
 #define BLOCK_MARK(to, bits) (void)atomicOr(to, bits)
 #else
-#if !defined(BLOCK_ADD) /* a test defines it, to count */
+#if !defined(BLOCK_ADD) /* a test defines it, to count calls */
 #define BLOCK_ADD(to, n) (void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED)
 #endif
 #define BLOCK_MARK(to, bits) (void)__atomic_fetch_or(to, bits, __ATOMIC_RELAXED)
 #endif
 
-/* The number that a thread gives to one place, in units; 0: nothing. */
+/* The number that a thread gives to one place, in units of gpu_f_parameters; 0: nothing. */
 struct __attribute__((aligned(16))) f_gift {
     long long count;
     int place;
 };
 
-/* The numbers that a thread gives to the 64 nodes between which F is interpolated: `value`
- * times the weights of a node along h, k and l. */
+/* The numbers that a thread gives to the 64 nodes between which F is interpolated. A node
+ * receives `value` times its weights along h, k and l. */
 struct f_nodes {
     double value;
     real weight[3][4];
@@ -43,13 +44,13 @@ struct f_nodes {
 struct f_shared {
     struct tile_shared tile;
     struct f_gift gift[BLOCK_THREADS];
-    /* bits of the threads of a warp that have given something since the last sum */
+    /* bits of the threads of each warp that have given something since the last sum */
     unsigned to_places[BLOCK_WARPS], to_nodes[BLOCK_WARPS];
 };
 
 struct f_memory {
     struct f_shared *shared;
-    struct f_nodes *nodes; /* (BLOCK_THREADS), where F is interpolated */
+    struct f_nodes *nodes; /* (BLOCK_THREADS); used if F is interpolated */
 };
 
 /* ---- numbers that a thread gives ---- */
@@ -67,7 +68,7 @@ PHYS_FN long long f_count(const struct gpu_f_parameters *p, double value)
     return (long long)rint(value / p->unit);
 }
 
-/* Gives the sum of a thread and begins a new one, at `place`. */
+/* Gives the sum of a thread's samples, and begins a new sum at `place`. */
 PHYS_FN void give_waiting(const struct gpu_f_parameters *p, int place,
                           struct f_waiting *own, struct f_shared *shared)
 {
@@ -82,7 +83,8 @@ PHYS_FN void give_waiting(const struct gpu_f_parameters *p, int place,
     own->sum = 0;
 }
 
-/* Adds a sample, at most one of a thread between two calls of add_gifts(). */
+/* Adds a sample to the sum of a thread. Call it at most once for a thread between two calls
+ * of add_gifts(). */
 PHYS_FN void give_place(const struct gpu_f_parameters *p, int place, double value,
                         struct f_waiting *own, struct f_shared *shared)
 {
@@ -98,8 +100,9 @@ PHYS_FN void keep_weights(const struct phys_cubic *c, real weight[4])
     weight[3] = c->w3;
 }
 
-/* Adds a sample of thread t to the nodes from which F is interpolated, at most one of a
- * thread between two calls of add_nodes(). Returns 0 where F is not interpolated. */
+/* Gives a sample of thread t to the nodes between which F is interpolated. Call it at most
+ * once for a thread between two calls of add_nodes(). Returns 0 if F is not interpolated at
+ * x. */
 PHYS_FN int give_nodes(const struct phys_box *box, struct phys_vec3 x, double value, int t,
                        struct f_memory memory)
 {
@@ -129,8 +132,8 @@ PHYS_FN void join_gifts(struct f_gift *first, struct f_gift *second)
     second->count = 0;
 }
 
-/* Adds up the gifts of each warp in pairs of threads. Gifts to several places that
- * alternate may remain apart. */
+/* Adds up the gifts of each warp in pairs of threads. Gifts that alternate between several
+ * places may remain apart. */
 PHYS_FN void pair_gifts(struct f_shared *shared)
 {
     BLOCK_ROLLED
@@ -141,7 +144,7 @@ PHYS_FN void pair_gifts(struct f_shared *shared)
     }
 }
 
-/* Adds the rest of the gift of thread t to its place. */
+/* Adds the remaining gift of thread t to its place. */
 PHYS_FN void add_gift(const struct gpu_f_parameters *p, int t, struct f_shared *shared)
 {
     struct f_gift *gift = shared->gift + t;
@@ -151,7 +154,7 @@ PHYS_FN void add_gift(const struct gpu_f_parameters *p, int t, struct f_shared *
     if (t % WARP_THREADS == 0) shared->to_places[t / WARP_THREADS] = 0;
 }
 
-/* Adds up the gifts of each warp, and then to the places. */
+/* Adds up the gifts of each warp, then adds the results to their places. */
 PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared)
 {
     pair_gifts(shared);
@@ -159,7 +162,7 @@ PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared
 }
 
 /* Adds the gifts of a warp's threads to node `node` of the 64, in the order of the threads.
- * `nodes` is the first thread's; threads that give have their bits set. */
+ * `nodes` belongs to the first thread; bit i of `bits` is 1 if thread i gives something. */
 PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *box,
                       const struct f_nodes *nodes, unsigned bits, int node)
 {
@@ -182,8 +185,8 @@ PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *b
     if (sum != 0) BLOCK_ADD(p->count + corner + from, f_count(p, sum));
 }
 
-/* Adds up each warp's gifts to nodes; each thread adds up two of the 64 nodes. add_gifts()
- * or another step follows before a thread gives again. */
+/* Adds the gifts of each warp to the nodes; each thread adds up two of the 64 nodes. Call
+ * add_gifts(), or begin another step, before a thread gives again. */
 PHYS_FN void add_nodes(const struct gpu_f_parameters *p, struct f_memory memory)
 {
     struct f_shared *shared = memory.shared;

@@ -11,14 +11,15 @@
 
 /* The state of a thread, saved from layer to layer. */
 struct jacobian_centre {
-    real omega, polarization; /* of the first layer; 1 where each sample has its own */
-    double light; /* F^2 times all factors except these and the scale */
+    real omega, polarization; /* in the first layer; 1 if each sample has its own */
+    double light; /* F^2 times all factors but omega, polarization and scale */
 };
 
 /* A layer seen from the centre of a pixel. */
 struct jacobian_centre_of {
     struct jacobian_site site;
-    real factor; /* factor of F^2: scale, solid angle, capture, polarization of the pixel */
+    /* factor of F^2: scale, solid angle, capture, and the pixel's polarization */
+    real factor;
 };
 
 PHYS_FN void amorphous_layer_vjp(struct jacobian_centre_of *at,
@@ -61,8 +62,8 @@ PHYS_FN void amorphous_layer_vjp(struct jacobian_centre_of *at,
     place_vjp(frame, place, bar, own);
 }
 
-/* Adds the derivatives of the factors of the first layer, when the sum over all layers
- * is complete. */
+/* Adds the derivatives by the factors of the first layer, once the sum over all layers is
+ * complete. */
 PHYS_FN void amorphous_factors_vjp(const struct jacobian_site *site,
                                    const struct jacobian_centre *centre,
                                    struct jacobian_thread *own)
@@ -85,7 +86,7 @@ PHYS_FN void amorphous_factors_vjp(const struct jacobian_site *site,
     place_vjp(frame, &site->place, bar, own);
 }
 
-/* Adds the pending sums and the places to the totals. */
+/* Adds pending sums and sums of places to the totals. */
 PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site *site,
                           struct jacobian_thread *own)
 {
@@ -93,7 +94,7 @@ PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site 
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 
-/* Adds the derivatives of the amorphous material. It is called after the Bragg part is
+/* Adds the derivatives of the amorphous material. Call it after the Bragg part is
  * complete. */
 PHYS_FN void amorphous_vjp(struct jacobian_spec spec,
                            const struct gpu_derivatives_parameters *p,

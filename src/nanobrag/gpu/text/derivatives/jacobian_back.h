@@ -14,9 +14,10 @@
 
 #include "gpu/text/derivatives/jacobian_pairs.h"
 
-/* The totals of a pixel: first JACOBIAN_TOTALS, then sums that wait until the pixel (F^2)
- * or the layer is done. A layer's sums are the cotangents of its samples' places, these
- * times the offsets from the part's middle, and the cotangent of its capture. */
+/* The totals of a pixel: first JACOBIAN_TOTALS, then sums that wait until the pixel
+ * (SUM_BRAGG: F^2) or the layer is done. The sums of a layer are the cotangents of its
+ * samples' places (SUM_PLACE), these times the offsets from the part's middle (SUM_BY_FAST,
+ * SUM_BY_SLOW), and the cotangent of its capture. */
 enum {
     SUM_BRAGG = JACOBIAN_TOTALS,
     SUM_PLACE,
@@ -24,15 +25,15 @@ enum {
     SUM_BY_SLOW = SUM_BY_FAST + 3,
     SUM_CAPTURE = SUM_BY_SLOW + 3,
     JACOBIAN_SUMS,
-    /* not sums but values saved for one sample: see keep() */
+    /* From here on: values, not sums, that keep() saves for one sample. */
     KEPT_WEIGHT = JACOBIAN_SUMS, /* weight of the sub-pixel */
-    KEPT_FALL, /* factors of the current source: displacement and dmin, polarization */
+    KEPT_FALL, /* of the current source: displacement and dmin; next, polarization */
     KEPT_POLAR,
     KEPT_D, /* cotangent of the direction, without the weight of the sub-pixel */
-    KEPT_SUM = KEPT_D + 3, /* sum of F^2 without that weight */
-    KEPT_RATIO, /* distance over the distance of the middle */
+    KEPT_SUM = KEPT_D + 3, /* sum of F^2, without the weight of the sub-pixel */
+    KEPT_RATIO, /* distance of the sample over the distance of the middle */
     JACOBIAN_WAITING,
-    JACOBIAN_FLUSH = 256 /* samples summed in `real` */
+    JACOBIAN_FLUSH = 256 /* largest number of samples summed in `real` */
 };
 
 /* The state of a thread, saved from step to step. */
@@ -54,8 +55,8 @@ PHYS_FN void jacobian_thread_start(struct jacobian_thread *own, struct pixel pix
     }
 }
 
-/* Saves a number (KEPT_WEIGHT and so on) that a thread needs again after a loop over
- * pairs, in memory, so that it takes no register in the loop. */
+/* Saves a number (KEPT_WEIGHT and so on) that a thread needs again after a loop over pairs.
+ * It is in memory, so that it takes no register in the loop. */
 PHYS_FN void keep(struct jacobian_thread *own, int i, real value)
 {
     *(volatile real *)(own->waiting + i) = value;
@@ -75,7 +76,7 @@ PHYS_FN void join(struct jacobian_thread *own, int first, int n)
     }
 }
 
-/* Adds the pending sums of the numbers of the given kinds to the totals. */
+/* Adds the pending sums of numbers of the given kinds to the totals. */
 PHYS_FN void join_numbers(struct jacobian_thread *own, int kinds)
 {
     const unsigned long long which = phys_numbers_of(kinds);
@@ -91,8 +92,8 @@ PHYS_FN real *waiting_numbers(struct jacobian_thread *own)
     return own->waiting + SUM_NUMBERS;
 }
 
-/* Adds the pending sums to the totals. Numbers of the kinds PLACE and SCALE are added to
- * the totals at once and are never pending. */
+/* Adds the pending sums to the totals. Numbers of the kinds PHYS_PLACE and PHYS_SCALE are
+ * never pending: they are added to the totals at once. */
 PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_parameters *p,
                    struct jacobian_thread *own)
 {
@@ -104,7 +105,7 @@ PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_param
                           | (spec.crystal ? lattice : 0));
 }
 
-/* Adds the derivative along each tangent that comes from a source. */
+/* Adds the part of the derivative along each tangent that comes from source `index`. */
 PHYS_FN void add_source(const struct gpu_derivatives_parameters *p, int index,
                         const struct phys_source_bar *bar, struct jacobian_thread *own)
 {
@@ -141,7 +142,7 @@ PHYS_FN struct phys_vec3 direction_of(const struct jacobian_place *place)
     return phys_axpy(1, place->part->patch.d, place->sample.step);
 }
 
-/* Returns the distance of the sample, as in struct phys_point. */
+/* Returns the distance of the sample from the crystal, as struct phys_point holds it. */
 PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_place *place)
 {
     return frame->surface == PHYS_CURVED
@@ -169,7 +170,7 @@ PHYS_FN void capture_vjp(const struct jacobian_shared *shared,
                      capture_bar, bar, waiting_numbers(own));
 }
 
-/* Propagates the cotangent of a source's polarization when the whole pixel uses the
+/* Propagates the cotangent of a source's polarization, if the whole pixel has the
  * polarization of one sample. */
 PHYS_FN void polarization_vjp(const struct gpu_derivatives_parameters *p, int index,
                               struct phys_vec3 d, real polar_bar,
@@ -182,8 +183,8 @@ PHYS_FN void polarization_vjp(const struct gpu_derivatives_parameters *p, int in
     add_source(p, index, &source_bar, own);
 }
 
-/* Propagates the cotangents of a sample's direction and distance to its place, and adds
- * these to the sums of the layer. */
+/* Propagates the cotangents of a sample's direction and distance to its place, and adds the
+ * result to the sums of the layer. */
 PHYS_FN void place_vjp(const struct phys_frame *frame, const struct jacobian_place *place,
                        struct phys_point_bar bar, struct jacobian_thread *own)
 {
@@ -199,7 +200,7 @@ PHYS_FN void place_vjp(const struct phys_frame *frame, const struct jacobian_pla
 
 /* ---- a source ---- */
 
-/* Saves the factors of a source and a sample. Returns their product with the source's
+/* Saves the factors of a source for a sample. Returns their product with the source's
  * weight. */
 PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shared *shared,
                           int t, struct phys_vec3 step, struct jacobian_thread *own)
@@ -256,10 +257,10 @@ PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
                 && PHYS_LAST_fudge == PHYS_AT_fudge,
             "lattice_slopes() computes the derivatives of close_sums() in this order");
 
-/* Adds the derivatives of F^2 with respect to the metric (hh kk ll hk hl kl) and the fudge
- * factor. The array `by` holds the derivatives with respect to the metric, divided by the
- * fudge factor. It serves both, because F^2 depends on metric and fudge only through
- * fudge rho^2, and rho^2 is linear in the metric. */
+/* Adds the derivatives of F^2 by the metric (hh kk ll hk hl kl) and by the fudge factor.
+ * The array `by` holds the derivatives by the metric, divided by the fudge factor. It
+ * serves both, because F^2 depends on metric and fudge only through fudge rho^2, and rho^2
+ * is linear in the metric. */
 PHYS_FN void close_width(const struct phys_crystal *c, real weight,
                          const real by[JACOBIAN_CRYSTAL], real *number)
 {
@@ -306,7 +307,7 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
     const struct phys_frame *frame = &site->p->image.frame;
     const struct tile_shared *tile = &site->shared->tile;
     const real weight = kept(own, KEPT_WEIGHT);
-    const real all = kept(own, KEPT_SUM); /* cotangent of the weight */
+    const real all = kept(own, KEPT_SUM); /* cotangent of the sub-pixel's weight */
     struct phys_point_bar bar = {{0, 0, 0}, 0};
 
     own->waiting[SUM_BRAGG] += weight * all;

@@ -1,8 +1,8 @@
 /*
  * jacobian_block.h - the derivatives of the photons of a tile, with one thread for each
- * pixel: the derivatives of all its samples by the numbers and lists of the frame are
- * computed and added up, and then used as reductions.h describes. nanoBragg's variants of
- * amorphous material, capture and curved detector are not supported.
+ * pixel. The derivatives of all samples by the numbers and lists of the frame are computed
+ * and added up, and then used as reductions.h describes. nanoBragg's variants of amorphous
+ * material, capture and curved detector are not supported.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,8 @@
     JACOBIAN_FEW(KERNEL, shape, lookup)                                                    \
     JACOBIAN_MANY(KERNEL, shape, lookup)
 
-/* Adds all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair. */
+/* Adds the derivatives of all pairs of a chunk at one sub-pixel; `first` is the number of
+ * the chunk's first pair. */
 PHYS_FN void sub_pixel_jacobian(struct jacobian_spec spec, struct jacobian_site *site,
                                 const struct tile_at *tile, int first, int sub,
                                 struct jacobian_memory memory, struct jacobian_thread *own)
@@ -68,8 +69,8 @@ PHYS_FN void sub_pixel_jacobian(struct jacobian_spec spec, struct jacobian_site 
     close_sample(site, own);
 }
 
-/* Adds all sub-pixels of a thread's pixel, for a chunk of n pairs from number `first`
- * on. */
+/* Adds the derivatives at all sub-pixels of a thread's pixel, for a chunk of n pairs from
+ * number `first` on. */
 PHYS_FN void chunk_jacobian(struct jacobian_spec spec,
                             const struct gpu_derivatives_parameters *p,
                             const struct tile_at *at, int first, int n, int layer,
@@ -157,8 +158,8 @@ PHYS_FN void first_polarization_vjp(const struct gpu_derivatives_parameters *p,
     }
 }
 
-/* Adds the derivatives of the factors once per pixel, from one layer. The totals do not yet
- * contain the scale factors. */
+/* Adds the derivatives by the factors that are evaluated once per pixel, from one layer.
+ * The totals do not yet contain the scale factors. */
 PHYS_FN void layer_factors_vjp(struct jacobian_spec spec,
                                const struct gpu_derivatives_parameters *p,
                                const struct jacobian_shared *shared, int layer,
@@ -181,8 +182,8 @@ PHYS_FN void layer_factors_vjp(struct jacobian_spec spec,
     close_places(frame, part, layer, own);
 }
 
-/* Adds the derivatives by the scale factors before the sums, and multiplies the totals by
- * these factors. */
+/* Adds the derivatives by the scale factors of the sums, and multiplies the totals by these
+ * factors. */
 PHYS_FN void scale_factors_vjp(struct jacobian_spec spec,
                                const struct gpu_derivatives_parameters *p,
                                const struct finish_thread *factors, double bragg,

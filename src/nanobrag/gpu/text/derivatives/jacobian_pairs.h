@@ -1,6 +1,6 @@
 /*
- * jacobian_pairs.h - the derivatives of the samples of one sub-pixel under one source:
- * F^2 of each pair and its derivatives, added up in registers, as in
+ * jacobian_pairs.h - the derivatives of the samples of one sub-pixel under one source. F^2
+ * of each pair and its derivatives are added up in registers, as in
  * kernels/lanes/lane_slopes.h and lane_jacobian.h.
  *
  * SPDX-License-Identifier: MIT
@@ -18,8 +18,8 @@
 #define JACOBIAN_UNROLLED
 #endif
 
-/* The derivatives that a kernel is compiled to compute. No tangent may need one that is
- * left out. */
+/* The derivatives that a kernel is compiled to compute. No tangent of a launch may need a
+ * derivative that is left out. */
 struct jacobian_spec {
     struct phys_spec spec;
     int strain; /* 1: tangents may strain the cell */
@@ -29,7 +29,7 @@ struct jacobian_spec {
 
 enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 6 };
 
-/* The rotation of an orientation in `real`, loaded by one instruction. */
+/* The rotation of an orientation along a tangent, in `real`, loaded by one instruction. */
 struct __attribute__((aligned(16))) jacobian_turn {
     struct phys_vec3 by;
     real weight;
@@ -50,7 +50,7 @@ struct jacobian_shared {
 struct jacobian_memory {
     struct jacobian_shared *shared;
     struct jacobian_turn
-        *rotation; /* (BLOCK_THREADS x spec.turns), of the pairs of a chunk */
+        *rotation; /* (BLOCK_THREADS x spec.turns) for the pairs of a chunk */
     /* used when all samples are done, so it may share its memory with `rotation` */
     double *stage; /* (STAGE x STAGE_ROW) */
 };
@@ -59,14 +59,15 @@ struct jacobian_memory {
  * the direction belong to the current source, without the source's weight. All other
  * derivatives are summed over all sources: by strain, along the rotations of tangents, and
  * by the crystal's numbers. These are the numbers of cells or, for other shapes, the metric
- * (divided by the fudge factor); close_width() derives the fudge factor's from it. */
+ * (divided by the fudge factor), from which close_width() computes the derivative by the
+ * fudge factor. */
 struct jacobian_sums {
     real f2;
     struct phys_vec3 slope;
     real strain[9], crystal[JACOBIAN_CRYSTAL], rotation[JACOBIAN_TURNS];
 };
 
-/* A sub-pixel under one source. */
+/* A sub-pixel and the source for which its samples are computed. */
 struct jacobian_aim {
     struct aim sample;
     const struct jacobian_turn *rotation;
@@ -86,8 +87,8 @@ PHYS_FN void clear_sums(struct jacobian_spec spec, struct jacobian_sums *sums)
     for (int d = 0; d < spec.turns; d++) sums->rotation[d] = 0;
 }
 
-/* Returns the lattice factor's square and its derivatives by h, k, l. Adds its
- * derivatives by the crystal's numbers to the sums. */
+/* Returns the square of the lattice factor and its derivatives by h, k, l. Adds `weight`
+ * times its derivatives by the crystal's numbers to the sums. */
 PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
                                           const struct phys_crystal *crystal,
                                           struct phys_vec3 d, real weight,
@@ -119,7 +120,7 @@ PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
     }
 }
 
-/* Returns F^2 of a pair, and its derivatives by h, k, l times the weight. */
+/* Returns F^2 of a pair, and its derivatives by h, k, l times `weight`. */
 PHYS_FN struct phys_sample pair_slopes(struct jacobian_spec spec,
                                        const struct jacobian_aim *aim, real weight,
                                        struct phys_site site, struct jacobian_sums *sums)
@@ -143,7 +144,7 @@ PHYS_FN struct phys_sample pair_slopes(struct jacobian_spec spec,
     return s;
 }
 
-/* Adds the derivatives by the strain. */
+/* Adds the derivatives of F^2 by the strain. */
 PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
                         struct phys_sample s, struct jacobian_sums *sums)
 {
@@ -154,7 +155,7 @@ PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
     phys_strain_vjp(x, phys_scale(aim->share, phys_vec3(s.dh, s.dk, s.dl)), sums->strain);
 }
 
-/* Adds the pair of slot t at a site. */
+/* Adds F^2 and the derivatives of the pair in slot t, at a site. */
 PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim, int t,
                       const struct slot *slot, struct phys_site site,
                       struct jacobian_sums *sums)
@@ -182,8 +183,8 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
     }
 }
 
-/* Adds the samples of one source, from number *i of the part's list on, and moves *i
- * past the last. Samples whose reflection float cannot decide come last, as in
+/* Adds the samples of one source, from entry *i of the part's list on, and moves *i behind
+ * the last of them. Samples whose nearest reflection float cannot decide come last, as in
  * image_block.h. */
 PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian_aim *aim,
                                 const struct tile_at *tile, int part, int first, int *i,
@@ -221,7 +222,7 @@ PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian
 }
 
 /* Computes the data of a chunk besides its slots: the middles of its pairs and their
- * rotations. chunk_take(), which follows, ends the step for all threads. */
+ * rotations. chunk_take(), which is called next, ends the step for all threads. */
 PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
                                  const struct gpu_derivatives_parameters *p,
                                  const struct tile_at *at, int first, int end,

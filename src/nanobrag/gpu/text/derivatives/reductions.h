@@ -1,5 +1,5 @@
 /*
- * reductions.h - the use of the Jacobian of a tile. It is written out as derivatives of the
+ * reductions.h - uses the Jacobian of a tile. It is written out as derivatives of the
  * photons, or reduced to a normal matrix or to a gradient. A gradient is a sum over pixels,
  * weighted with given cotangents of the photons or with the cotangents of a loss.
  *
@@ -15,9 +15,11 @@
 #include "gpu/text/peak_block.h"
 
 enum {
-    STAGE = 16, /* numbers of each thread that are summed at the same time */
-    STAGE_PARTS = BLOCK_THREADS / STAGE, /* threads that sum one of these numbers */
-    STAGE_ROW = BLOCK_THREADS + STAGE_PARTS /* the last elements hold their sums */
+    STAGE = 16, /* numbers of each thread that are summed at once */
+    /* number of threads that sum one of these numbers */
+    STAGE_PARTS = BLOCK_THREADS / STAGE,
+    /* length of a row; its last elements hold partial sums */
+    STAGE_ROW = BLOCK_THREADS + STAGE_PARTS
 };
 
 /* ---- the cotangent of a pixel's photons ---- */
@@ -43,8 +45,8 @@ PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p
 
 /* ---- sums over the threads of a block ---- */
 
-/* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i]. It
- * takes two steps; the last elements of the rows may not be written in the next. */
+/* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i]. This
+ * takes two steps. The step after them may not write the last elements of the rows. */
 PHYS_FN void sum_stage(int n, double *stage, double *out)
 {
     EACH_THREAD(t)
@@ -71,7 +73,7 @@ PHYS_FN void sum_stage(int n, double *stage, double *out)
     }
 }
 
-/* Sums the totals first to first + n - 1 over all threads. */
+/* Sums the totals number `first` to `first` + n - 1 over all threads. */
 PHYS_FN void sum_totals(int first, int n, const struct jacobian_thread *own, double *stage,
                         double *out)
 {

@@ -1,7 +1,7 @@
 /*
  * sum_block.h - adds up the totals of tiles, SUM_FAN at a time, again and again until one
- * sum is left. The shape of this tree depends only on the number of tiles, not on how
- * they were launched, and nothing else affects the bits.
+ * sum is left. The shape of this tree depends only on the number of tiles, not on how they
+ * were launched, and nothing else affects the bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +11,8 @@
 #include "gpu/text/block.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* Runs block `number`: adds up SUM_FAN arrays of totals, and of the last sum computes
- * the gradient. */
+/* Runs block `number`, which adds up SUM_FAN arrays of totals. From the last sum of all it
+ * also computes value and gradient. */
 PHYS_FN void sum_block(const struct gpu_sum_parameters *p, int number)
 {
     const int first = number * SUM_FAN;
