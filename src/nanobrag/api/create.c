@@ -30,7 +30,7 @@ struct sizes {
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
-    /* one place after the box holds default_f too */
+    /* the place behind the box holds default_f, too */
     size_t n = 1;
 
     if (!hkl) return 0;
@@ -349,7 +349,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->spec = specialize_scene(scene);
     keep_reflections(sim, &n);
     if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
-    /* now points to the simulator's copy */
+    /* From now on the window reads the simulator's copy of the mask. */
     window_set_mask(&sim->window, scene->detector.mask);
     /* The first frame is derived here, so that an invalid scene is refused now and not at
      * the first image. */

@@ -96,9 +96,9 @@ static nb_status check_value(const nb_simulator *sim, double value)
                 "pixel has no variance");
 }
 
-/* Derives the frame at x for a loss. If no frame exists at a finite x, such as one of an
- * impossible unit cell, the value is infinite and the status NB_ERR_DOMAIN: a fit may try
- * such a step. */
+/* Derives the frame at x for a loss. If x is finite but has no frame, for example because
+ * its unit cell is impossible, the value is infinite and the status NB_ERR_DOMAIN: a fit
+ * may try such a step. */
 static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *scene,
                                 const struct phys_frame **frame, double *value)
 {

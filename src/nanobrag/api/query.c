@@ -95,8 +95,8 @@ nb_status nb_simulator_resolved(const nb_simulator *sim, const double *x, nb_sce
     (void)params_write_f(&sim->params, x, sim->listed, NULL);
     if (!x) return NB_OK;
     params_unpack(&sim->params, x, &sim->resolved, out);
-    /* The numbers of steps are fixed, so their lengths follow the ranges. The length is 0
-     * if phi is integrated. */
+    /* The numbers of steps are fixed, so their lengths follow the ranges. The phi step
+     * stays 0 if phi is integrated. */
     if (out->scan.step != 0) out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
     for (int i = 0; i < 2; i++)
         out->beam.divergence_step[i] =

@@ -1,6 +1,6 @@
 /*
- * backend/arrays.c - checks of the places of the caller's arrays. An array lies in host
- * memory, or on the device that computes, whose kernels then use it in place.
+ * backend/arrays.c - checks where the caller's arrays lie: in host memory, or on the device
+ * that computes, whose kernels then use them in place.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -48,7 +48,7 @@ struct request {
      * device instead. */
     double *photons;
     int packed;
-    /* (tiles) set to 1 for tiles of photons 0, as in struct job; or NULL */
+    /* (tiles) receives 1 for each tile whose photons are all 0, as job.dark; or NULL */
     unsigned char *dark;
     const nb_array *output;
 
@@ -90,8 +90,8 @@ struct request backend_request(enum backend_operation operation, nb_simulator *s
 struct backend {
     struct {
         nb_status (*run)(struct request *request);
-        /* Returns why the backend cannot compute a request, or NULL if it can; NULL: it
-         * always can. */
+        /* Returns why the backend cannot compute a request, or NULL if it can. A backend
+         * without this function always can. */
         const char *(*refuses)(const struct request *request);
     } operations[BACKEND_OPERATIONS];
 };
@@ -130,7 +130,7 @@ nb_status backend_check_lost(nb_simulator *sim);
 nb_status backend_check_output(const nb_simulator *sim, const nb_array *image);
 
 /* Returns NB_OK if `array` may be read: it is NULL, on the host, or dense on the device
- * that computes. If `derives` is 1, that device also has to compute derivatives. */
+ * that computes. If `derives` is 1, the device must compute derivatives, too. */
 nb_status backend_check_input(const nb_simulator *sim, const nb_array *array,
                               const char *name, int derives);
 
@@ -164,10 +164,10 @@ struct host_objective {
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out);
 
-/* objective_settle() fits the planes of background to photons, which are dense or
- * packed; of->planes may not be NULL. objective_settled() then sets *value to the loss.
- * Errors: NB_ERR_ARGUMENT (a negative weight, or a negative observed number for
- * NB_LOSS_POISSON). */
+/* objective_settle() finds the planes of background that minimise the loss for given
+ * photons, dense or packed; of->planes may not be NULL. objective_settled() then sets
+ * *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight, or a negative observed
+ * number for NB_LOSS_POISSON). */
 void objective_settle(const struct host_objective *of, const double *photons, int packed);
 nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
                             double *value);

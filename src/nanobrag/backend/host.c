@@ -88,7 +88,7 @@ static nb_status host_loss(struct request *r)
     return NB_OK;
 }
 
-/* Fits the planes of an objective to the packed photons of a job. From then on the
+/* Finds the planes of an objective for the packed photons of a job. From then on the
  * cotangents are fixed numbers. */
 static void settle_by_image(const struct job *image, struct host_objective *of)
 {

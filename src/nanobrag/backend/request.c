@@ -39,8 +39,8 @@ static int is_new(struct device *d, const char *why)
 }
 
 /* Let the host compute derivatives, for the reason `why`, and report each reason once. If
- * `counted` is 1, this fallback has been counted already. It is an error only if the caller
- * asked for a device by name and NANOBRAG_STRICT=1. */
+ * `counted` is 1, this fallback has been counted already. The fallback is an error only if
+ * the caller asked for a device by name and NANOBRAG_STRICT=1. */
 static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;

@@ -1,5 +1,6 @@
 /*
- * arena.c - memory from one block, given out from its start on, and Linux's huge pages.
+ * arena.c - gives out memory from one block, from its start on, and asks Linux for huge
+ * pages.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -23,7 +23,8 @@ struct env {
     int strict; /* NANOBRAG_STRICT; 1: a fallback is an error */
     int graphs; /* NANOBRAG_GRAPHS; 0: no CUDA graphs are recorded */
     int hot_threshold; /* NANOBRAG_HOT_THRESHOLD; 0: no kernel is built at run time */
-    int recompile_limit; /* NANOBRAG_RECOMPILE_LIMIT: most kernels built at run time */
+    /* NANOBRAG_RECOMPILE_LIMIT: largest number of kernels of a kind built at run time */
+    int recompile_limit;
     unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */
     char isa[16]; /* NANOBRAG_ISA, an instruction set; "": the best that the machine has */
     /* NANOBRAG_CACHE_DIR, or a folder in the user's cache; "": no cache */

@@ -21,8 +21,8 @@ struct progress {
     nb_context *ctx;
     progress_handler *handler; /* NULL: none */
     void *user;
-    /* pass: number of passes before the current one; weight: the number of passes for which
-     * it counts; passes: number in the call */
+    /* pass: number of passes before the current one; weight: number of passes for which the
+     * current one counts; passes: number of passes in the call */
     double pass, weight, passes;
     /* number of lattices, which take separate passes; 0 stands for 1 */
     int lattices;

@@ -113,7 +113,7 @@ void window_free(struct window *window);
 /* Returns the bytes of memory that a window has allocated. */
 size_t window_bytes(const struct window *window);
 
-/* Sets the mask of a window, to a copy of the first mask at another address. */
+/* Lets a window read its mask from a copy at another address. */
 void window_set_mask(struct window *window, const uint8_t *mask);
 
 /* window_panels() returns the number of panels, 1 if the detector is one rectangle.

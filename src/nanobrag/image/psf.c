@@ -58,7 +58,7 @@ struct psf {
     size_t half; /* complex numbers in a row of the transform: pfast/2 + 1 */
     /* pslow rows of 2 half numbers: an image or a kernel, then its transform in place */
     double *work;
-    double *transfer; /* (pslow x half) transform of the kernel, over pslow pfast */
+    double *transfer; /* (pslow x half) transform of the kernel, divided by pslow pfast */
     double made_for; /* fwhm of the kernel in `transfer`, pixels; NaN: none yet */
     int made_of; /* enum content of the kernel in `transfer` */
     double *line; /* two lines of numbers from which the kernel is made */

@@ -14,8 +14,8 @@ struct psf; /* transforms and buffers for images of one size */
 
 /* The pixels among which light spreads: a panel, or a whole image. */
 struct psf_panel {
-    int nslow, nfast; /* at most the sizes of the transforms */
-    /* index of the first pixel in the image, and from there to the next row */
+    int nslow, nfast; /* at most the sizes given to psf_create() */
+    /* index in the image of the first pixel; pixels from row to row */
     size_t first, stride;
     double pixel; /* edge of a pixel, mm */
     int common; /* 1: `pixel` is nb_detector.pixel; 0: it is the panel's own */

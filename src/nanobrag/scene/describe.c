@@ -19,8 +19,8 @@
 #include "scene/sampling.h"
 #include "scene/scene.h"
 
-/* Computes the reciprocal angles from their sines and cosines, which nanoBragg clips to -1
- * ... 1 before it prints the angles. */
+/* Computes the reciprocal angles from their sines and cosines, clipped to -1 ... 1 as
+ * nanoBragg does before it prints the angles. */
 static void star_angles(nb_description *out)
 {
     for (int i = 0; i < 3; i++) {

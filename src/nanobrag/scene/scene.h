@@ -76,7 +76,7 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene);
 
 /* ---- derive.c ---- */
 /* Fills the defaults and counts of `scene` in place. Its lists of lattices, panels and
- * groups must belong to the simulator, since they are completed too; so is fixed->middle.
+ * groups, and fixed->middle, must belong to the simulator, since they are filled in, too.
  * The other lists of `fixed` are filled by scene_fill(), once they have memory. */
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 

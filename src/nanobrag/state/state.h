@@ -124,7 +124,7 @@ struct nb_simulator {
     double *packed; /* (tiles of the window) NULL before the first simulator_packed() */
     double *other; /* (nother) the image of one further lattice, from simulator_other() */
     size_t nother;
-    unsigned char *dark; /* (tiles) 1 for each tile of `packed` with photons 0 */
+    unsigned char *dark; /* (tiles) 1 for each tile whose photons in `packed` are all 0 */
     double *rows_of_image; /* (nslow) a sum for each row of an image */
     struct psf *psf;
 };
@@ -176,8 +176,9 @@ void simulator_parameters_on_panels(nb_simulator *sim, const nb_scene *scene,
 void simulator_directions_on_panels(nb_simulator *sim, const nb_scene *scene, int n,
                                     const double *dx, const struct jacobian_work *work);
 
-/* Returns the part of a derivative that is due to default_f: the inner product of the
- * change of F along `dot`, where F is default_f, with f (box), the cotangents of F. */
+/* Returns the part of a derivative that is due to default_f. Along `dot` every F that is
+ * not listed changes by dot->default_f; the result is the inner product of these changes
+ * with f (box), the cotangents of F. */
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f);
 
@@ -185,7 +186,7 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
  * this x. */
 void simulator_fixed(nb_simulator *sim, const struct lattice_at *at, int *fixed);
 
-/* Add dL/dx to sim->gradient. For each parameter that is not a structure factor, this is
+/* Add dL/dx to sim->gradient. The term of each parameter that is not a structure factor is
  * the inner product of `bar`, the cotangent of a lattice's frame, with the frame's tangent
  * along the parameter. For lattice 0 the gradient is first set to 0. `panels` (panels) has
  * the cotangents of each panel's numbers; NULL if the detector is one rectangle. */
@@ -210,7 +211,8 @@ nb_status simulator_packed(nb_simulator *sim, struct job *job);
  * tiles. */
 size_t simulator_layout(const nb_simulator *sim, const struct job *job);
 
-/* Let the job of a further lattice write to sim->other, dense or packed as before. */
+/* Let the job of a further lattice write to sim->other, in the layout, dense or packed,
+ * that the job has. */
 nb_status simulator_other(nb_simulator *sim, struct job *job);
 
 /* simulator_planes() allocates sim->planes on the first call. simulator_plane_columns()
@@ -219,8 +221,8 @@ nb_status simulator_other(nb_simulator *sim, struct job *job);
 nb_status simulator_planes(nb_simulator *sim);
 nb_status simulator_plane_columns(nb_simulator *sim, int chunks);
 
-/* simulator_jacobian_sizes() returns the sizes of a Jacobian along `tangents` tangents.
- * They lie along the dense parameters or, if `any` is 1, along any directions.
+/* simulator_jacobian_sizes() returns the sizes of a Jacobian along `tangents` tangents. The
+ * tangents lie along the dense parameters or, if `any` is 1, along any directions.
  * simulator_assign_places() sets work->owner: for each place of the box, the number of the
  * structure factor that it holds. */
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents,

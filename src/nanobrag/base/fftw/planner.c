@@ -1,9 +1,9 @@
 /*
  * planner.c - the lock of FFTW's planner, which is not thread safe.
  *
- * It is a spin lock, because C11 can initialise that statically without a thread library. A
- * thread that makes estimated plans holds it for milliseconds, one that measures plans up
- * to FFTW's time limit.
+ * The lock is a spin lock, because C11 can initialise that statically without a thread
+ * library. A thread holds it for milliseconds if plans are estimated, and up to FFTW's time
+ * limit if they are measured.
  *
  * SPDX-License-Identifier: MIT
  */

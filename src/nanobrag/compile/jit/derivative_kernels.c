@@ -131,8 +131,8 @@ enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_
     return all && uses_built(gpu->ctx, gpu, all, spec, single) ? CLASS_FEW : wanted;
 }
 
-/* Load a kernel that was compiled with the library, to code that the driver finishes
- * now. */
+/* Load a kernel that was compiled with the library to PTX, which the driver now
+ * compiles. */
 static nb_status load_built(nb_context *ctx, const struct gpu *gpu, struct phys_spec spec,
                             struct kernel_entry *entry)
 {

@@ -265,8 +265,8 @@ static nb_status prepare_changes(struct derivatives_run *run)
 
 /* ---- launches ---- */
 
-/* Copy the changes of a strip to the panel's rows in the images. They lie in dense rows,
- * one tangent after the other. */
+/* Copy the changes of a strip to the panel's rows in the images. The changes lie in dense
+ * rows, one tangent after the other. */
 static void place_changes(const struct derivatives_run *run, const struct gpu_strip *strip,
                           const double *dense)
 {

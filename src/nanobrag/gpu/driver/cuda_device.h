@@ -38,7 +38,8 @@ struct device {
  * then neither make our calls fail nor are spoilt by them. cuda_pop() restores the caller's
  * context and capture mode, and returns `status`. */
 nb_status cuda_push(nb_context *ctx, struct device *d);
-cuda_result cuda_enter(struct device *d); /* the same without a message */
+/* does the work of cuda_push(), without a message */
+cuda_result cuda_enter(struct device *d);
 nb_status cuda_pop(struct device *d, nb_status status);
 
 /* Call these between cuda_push() and cuda_pop(). */

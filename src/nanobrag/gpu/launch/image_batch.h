@@ -16,7 +16,7 @@ struct gpu_batch {
     int n; /* number of gathered images */
     int on_device; /* 1: all images are on the device; 0: all are on the host */
     int done; /* 1: the images were computed */
-    /* (capacity) of each */
+    /* (capacity) frames and images */
     struct phys_frame *frames;
     nb_array *images; /* the caller's images */
     unsigned char *lists; /* lists of the frames: sources, then orientations */

@@ -66,7 +66,7 @@ struct tile_shared {
 /* The pixel of a thread. */
 struct pixel {
     int f, s, part;
-    int on; /* 1: it is rendered */
+    int on; /* 1: the pixel is rendered */
     real fast, slow; /* corner of the pixel, in sub-pixels from the middle of its part */
 };
 

@@ -50,7 +50,7 @@ static void spread_of(const nb_scene *scene, const struct crystal_axes *axes,
 }
 
 /* Adds the covariance of directions that deviate by a random angle of this variance,
- * radian^2; u is the change of the direction by radian. */
+ * radian^2; u is the change of the direction per radian. */
 static void add_directions(double variance, const double u[3], double divergence[6])
 {
     for (int i = 0; i < 3; i++) {

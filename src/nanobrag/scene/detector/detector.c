@@ -399,7 +399,7 @@ void detector_measure_along_beam(nb_scene *scene)
         || d->pivot != NB_PIVOT_SAMPLE)
         return;
     unrotated_place(scene, &place);
-    linear_rotate_xyz(d->rotation, place.normal, normal); /* like derive_rectangle() */
+    linear_rotate_xyz(d->rotation, place.normal, normal); /* as in derive_rectangle() */
     ratio = linear_dot(place.beam, normal);
     if (!(ratio > 0)) return;
     d->distance = d->close_distance / ratio;

@@ -71,9 +71,8 @@ static double deviation(double step, double depth)
 /* ---- the rule ---- */
 
 /* Returns the largest error in the place of a spot over all angles of a detector, with
- * layers of thickness `step`. *spread becomes the largest spread of a spot by the depths
- * within such a layer, which one layer cannot show. Both are lengths along the detector, in
- * the unit of `depth`. */
+ * layers of thickness `step`. *spread becomes the largest spread that the depths within
+ * such a layer give a spot. Both are lengths along the detector, in the unit of `depth`. */
 static double worst_angle(double step, double depth, double cosine, double steepest,
                           double *spread)
 {

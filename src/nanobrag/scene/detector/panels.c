@@ -197,8 +197,8 @@ static double downstream(const struct detector_place *place)
     return most;
 }
 
-/* Returns 1 if there are panels downstream of the crystal and none of them has this sign of
- * place_panel(). */
+/* Returns 1 if there are panels downstream of the crystal and none of them has the sign
+ * `sign`, as place_panel() returns it. */
 static int faces_away(const nb_scene *scene, const struct panel_middle *middle, int sign)
 {
     int others = 0;

@@ -46,7 +46,7 @@
                 struct jacobian_shared shared;                                             \
                 struct jacobian_turn rotation[BLOCK_THREADS * (turns > 0 ? turns : 1)];    \
             } samples;                                                                     \
-            double stage[STAGE * STAGE_ROW]; /* only when all samples are done */          \
+            double stage[STAGE * STAGE_ROW]; /* used when all samples are done */          \
         } room;                                                                            \
         struct jacobian_memory memory;                                                     \
                                                                                            \

@@ -95,7 +95,8 @@ PHYS_FN void give_sample(struct phys_spec spec, const struct gpu_f_parameters *p
               memory);
 }
 
-/* Adds all samples of a chunk at one sub-pixel. The lists of the parts differ in length. */
+/* Adds all samples of a chunk at one sub-pixel. The lists of the parts differ in length, so
+ * the loop goes to the longest. */
 PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p,
                          const struct f_chunk *chunk, int sub, struct f_thread *own,
                          struct f_memory memory)

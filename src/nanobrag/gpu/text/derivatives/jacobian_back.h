@@ -27,8 +27,8 @@ enum {
     JACOBIAN_SUMS,
     /* From here on: values, not sums, that keep() saves for one sample. */
     KEPT_WEIGHT = JACOBIAN_SUMS, /* weight of the sub-pixel */
-    KEPT_FALL, /* of the current source: displacement and dmin; next, polarization */
-    KEPT_POLAR,
+    KEPT_FALL, /* displacement and dmin of the current source */
+    KEPT_POLAR, /* polarization of the current source */
     KEPT_D, /* cotangent of the direction, without the weight of the sub-pixel */
     KEPT_SUM = KEPT_D + 3, /* sum of F^2, without the weight of the sub-pixel */
     KEPT_RATIO, /* distance of the sample over the distance of the middle */
