@@ -1,6 +1,7 @@
 /*
- * nanobrag_fit/ask.c - a run of a fit as a sequence of requests: which x is evaluated next,
- * and what becomes of the answer, which one process gives here, and several in exchange.c.
+ * ask.c - runs a fit as a sequence of requests: chooses the x that is evaluated next, and
+ * takes the results. One process evaluates the requests here; exchange.c shares them out
+ * among several processes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,9 +16,10 @@
 
 /* ---- the next request ---- */
 
-/* Scale and structure factors are one number too many. The steps leave one scale as it is.
- * Here the mean of F becomes its value at the start, and all scales take up the factor,
- * which changes no image. */
+/* Where the scale and all structure factors F are free, a factor common to all F can be
+ * exchanged with the scales and changes no image. A step leaves one scale as it is. Here
+ * the mean of F returns to its value at the start, and each scale is divided by the square
+ * of the factor; nothing changes if a scale would leave its bounds. */
 static void fix_gauge(nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
@@ -40,14 +42,14 @@ static void fix_gauge(nb_fit *fit)
         if (fit->is_scale[i]) fit->trial.x[i] /= factor * factor;
 }
 
-/* Whether a track has not ended, nor its shot been left out. */
+/* Returns 1 if a track has not ended and its shot was not left out. */
 static int goes_on(const nb_fit *fit, const struct fit_track *track)
 {
     return track->end == NB_FIT_NOT_RUN
            && !(fit->alone && fit->left_out[track - fit->track]);
 }
 
-/* Sets the trial of each track that goes on. Returns how many they are. */
+/* Sets the trial of each track that goes on. Returns the number of these tracks. */
 static size_t propose(nb_fit *fit)
 {
     size_t live = 0;
@@ -58,7 +60,7 @@ static size_t propose(nb_fit *fit)
 
         if (!goes_on(fit, track) || !track_propose(fit, track)) continue;
         live++;
-        /* only now: the track may have gone back to its start */
+        /* only now, because track_propose() may have sent the track back to its start */
         memcpy(fit->trial.x + s.first, fit->best.x + s.first, s.n * sizeof *fit->best.x);
         if (track->fresh) continue;
         chart_trial(fit, s.first, s.n);
@@ -76,7 +78,7 @@ static void end_at_limits(nb_fit *fit)
         fit->end = NB_FIT_SECONDS;
 }
 
-/* Ends the stage that fits shots alone, unless some are to be fitted again. */
+/* Ends the stage that fits shots alone, unless some shots are to be fitted again. */
 static nb_status begin_joint(nb_fit *fit)
 {
     size_t again;
@@ -97,21 +99,22 @@ static nb_status check_left(nb_fit *fit)
                 fit->left_out[0]);
 }
 
-/* All shots have their scale now, and are fitted alone. */
+/* Begins to fit each shot alone; the scale that all shots share is known by now. */
 static void begin_alone(nb_fit *fit)
 {
     fit->alone = 1;
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) track_begin(fit->track + shot);
 }
 
-/* Asks for the misfit at the values found so far. */
+/* Requests the misfit at the values found so far. */
 static void weigh(nb_fit *fit)
 {
     for (size_t i = 0; i < fit->layout.n; i++) fit->trial.x[i] = fit_value_now(fit, i);
     fit->beside = FIT_WEIGH;
 }
 
-/* Asks for the evaluations that errors need at the end: the misfit, then other draws. */
+/* Requests, one by one, the evaluations that errors need after the run has ended: the
+ * misfit, then other draws of the mosaic domains. */
 static void ask_at_end(nb_fit *fit)
 {
     if (fit->end == NB_FIT_NOT_RUN || fit->is_expected || fit_knows_own_only(fit)) return;
@@ -120,7 +123,7 @@ static void ask_at_end(nb_fit *fit)
     fit->beside = draws_next(fit) ? FIT_DRAW : 0;
 }
 
-/* Sets the trial, or fit->end. */
+/* Sets the trial of the next request, or fit->end. */
 static nb_status next(nb_fit *fit)
 {
     NB_TRY(check_left(fit));
@@ -173,7 +176,7 @@ nb_status fit_ask(nb_fit *fit, int *is_done)
     return NB_OK;
 }
 
-/* ---- the answer ---- */
+/* ---- the results of a request ---- */
 
 static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
 {
@@ -181,14 +184,14 @@ static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
                          fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
 }
 
-/* Whether a trial failed by where its step led: the loss is infinite, or no number though
- * it was one before. */
+/* Returns 1 if a trial failed because of where its step led: the loss is infinite or no
+ * number there, or the scene is impossible. A fresh trial has no step. */
 static int is_refused_step(const struct fit_track *track, nb_status status)
 {
     return !track->fresh && (status == NB_ERR_DOMAIN || status == NB_ERR_ARGUMENT);
 }
 
-/* Takes the trial of a track. */
+/* Judges the trial of a track, which becomes its best point if the loss is lower. */
 static void take_track(nb_fit *fit, struct fit_track *track, int is_refused)
 {
     const double loss = is_refused ? INFINITY : fit_loss_at(fit, track, &fit->trial);
@@ -213,7 +216,8 @@ static nb_status take_alone(nb_fit *fit)
     return check_left(fit);
 }
 
-/* Leaves out shots that fail in the very first evaluation; later failures end the run. */
+/* Leaves out shots that fail in the very first evaluation. In a later one, a failure caused
+ * by the step refuses the step (*is_refused = 1), and any other failure ends the run. */
 static nb_status check_joint(nb_fit *fit, int *is_refused)
 {
     const int is_first = fit->passes == 0 && fit->layout.nshot > 1;
@@ -242,7 +246,8 @@ static nb_status take_joint(nb_fit *fit)
     return track_is_prelude(fit) ? NB_OK : fit_note_history(fit);
 }
 
-/* The end of the fit is judged anew, in units of its misfit. */
+/* Takes a measured misfit. The gain that ends a fit is in units of the misfit; so if the
+ * misfit was not known before, the track is judged anew. */
 static void take_weighed(nb_fit *fit)
 {
     struct fit_track *track = fit->track;
@@ -255,7 +260,8 @@ static void take_weighed(nb_fit *fit)
     track_advance(fit, track);
 }
 
-/* Takes the loss of a track at the values that were read; and whether it has ended. */
+/* Takes the loss of a track at the values of a file, and judges whether the track has
+ * ended. */
 static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
 {
     const size_t shot = fit_values_of(fit, track).shot;
@@ -271,7 +277,8 @@ static nb_status take_reloaded_track(nb_fit *fit, struct fit_track *track)
     return NB_OK;
 }
 
-/* A misfit that a file says was measured near the values that it has. */
+/* Drops the misfit that a file states if it is off by more than 10 % at the values of the
+ * file; then the track is judged anew. */
 static nb_status check_misfit(nb_fit *fit)
 {
     struct fit_track *track = fit->track;
@@ -286,7 +293,8 @@ static nb_status check_misfit(nb_fit *fit)
     return NB_OK;
 }
 
-/* After nb_fit_read(): loss and derivatives at the values that were read. */
+/* After nb_fit_read(): takes loss and derivatives at the values of the file, first at the
+ * kept ends of first attempts (RELOAD_KEPT), then at the best point. */
 static nb_status take_reloaded(nb_fit *fit)
 {
     NB_TRY(fit_shot_failed(fit, &fit->trial));
@@ -339,8 +347,8 @@ nb_status fit_take(nb_fit *fit)
     return fit_stopped(fit, report(fit));
 }
 
-/* Answers a request, unless the time is over before it is whole: then the next one ends the
- * run. */
+/* Evaluates a request and takes its results. If the limit of seconds cuts the evaluation
+ * short, its results are dropped, and the next request ends the run. */
 static nb_status answer(nb_fit *fit)
 {
     const int is_pass = fit->passes > 0 && !fit->beside && !fit->reload;

@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/choices.c - decisions of a fit for its user: which shots are held out, where
- * a width starts if the image has no slope in it, the method, another attempt. A message
- * tells each decision once.
+ * choices.c - makes choices that a user leaves to the fit: which shots are held out, and
+ * where a width starts if the image has no slope there. Logs these and other choices once
+ * each.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,8 +43,8 @@ double choices_start(const nb_fit *fit, const nb_param *param)
 
 /* ---- messages ---- */
 
-/* Lists the widths that start elsewhere than their user says; for own parameters, the first
- * shot's. */
+/* Lists the widths that start elsewhere than in their scene; of own parameters only the
+ * first shot's. */
 static void tell_widths(const nb_fit *fit)
 {
     const size_t m = fit->layout.m;

@@ -1,9 +1,9 @@
 /*
- * nanobrag_fit/covariance.c - errors, correlations and free directions at the end of a fit.
+ * covariance.c - finds errors, correlations and free directions at the end of a fit.
  *
- * A parameter at a bound is held there for the errors of all other parameters: at the bound
- * it may act like another parameter, as a mosaic spread of 0 moves all domains like an
- * orientation does. Its own error is found as if there were no bound.
+ * A parameter at a bound is held there while the errors of all other parameters are found.
+ * At a bound it may act like another parameter, as a mosaic spread of 0 moves all domains
+ * like an orientation does. Its own error is found as if there were no bound.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,9 +23,9 @@ static const char *name_of(const nb_fit *fit, size_t i)
     return fit->value[i].param.name;
 }
 
-/* Writes a direction as a sum of parameters, the largest first and positive. Parameters of
- * equal size, but for rounding, keep their order, so that the text is the same on every
- * machine. */
+/* Writes a direction as a sum of up to 8 parameters, the largest first and positive.
+ * Parameters whose sizes differ only by rounding keep their order, so that the text is the
+ * same on every machine. Sets the written elements of v to 0. */
 static void write_direction(const nb_fit *fit, double *v, char *text)
 {
     const size_t n = fit->layout.n;
@@ -79,7 +79,7 @@ static int by_size(const void *a, const void *b)
     return (p < q) - (p > q);
 }
 
-/* Sets the error of each parameter as if all others were known, since there are no
+/* Sets the error that each parameter has if all others are known; L-BFGS has no
  * matrices. */
 static void conditional_errors(nb_fit *fit, double *error)
 {
@@ -95,8 +95,8 @@ static int is_at_bound(const nb_fit *fit, size_t i)
     return fit->best.x[i] == fit->upper[i] || fit->best.x[i] == fit->lower[i];
 }
 
-/* Returns 1 for a width that acts by its square alone. The mosaic spread about an axis does
- * not if off-diagonal elements are free as well. */
+/* Returns 1 if an image depends on a width by its square alone. The mosaic spread about an
+ * axis acts differently if off-diagonal elements are free as well. */
 static int acts_by_square(const nb_fit *fit, size_t i)
 {
     int alone = 1;
@@ -107,8 +107,8 @@ static int acts_by_square(const nb_fit *fit, size_t i)
            && (alone || strcmp(fit->value[i].param.group, "mosaic_axes") != 0);
 }
 
-/* Returns the error of a parameter at a bound; INFINITY if it is wider than the bounds. At
- * 0 the square of a width has an error; the width's error is the root of it. */
+/* Returns the error to report for a parameter at a bound; INFINITY if it is wider than the
+ * bounds. For a width at 0, `error` is the error of the square, whose root is returned. */
 static double told(const nb_fit *fit, size_t i, double error)
 {
     const double x = fit->best.x[i];
@@ -123,11 +123,11 @@ static int ignore_correlated(void *user, size_t i, size_t j, double value)
     return 1;
 }
 
-/* The parameters of a system: the own ones of a shot that is fitted alone, or all. */
+/* the parameters of a system: the own parameters of a shot that is fitted alone, or all */
 struct members {
     size_t n;
     int is_alone;
-    size_t first; /* of a shot, among all */
+    size_t first; /* index in x of the shot's first parameter, if is_alone */
 };
 
 static size_t at_x(const nb_fit *fit, const struct members *of, size_t i)
@@ -135,8 +135,9 @@ static size_t at_x(const nb_fit *fit, const struct members *of, size_t i)
     return of->is_alone ? of->first + i : normal_at_x(&fit->layout, i);
 }
 
-/* Sets the errors of a system. First come the errors of parameters at a bound, with none
- * held there; then all other errors, with these held. Returns 0 if there is no memory. */
+/* Sets the errors of a system: first of parameters at a bound, while none is held at its
+ * bound; then of all other parameters, while the first are held. Returns 0 if there is no
+ * memory. */
 static int solve(nb_fit *fit, const struct members *of, const struct fit_system *system,
                  struct fit_errors *out)
 {
@@ -166,8 +167,8 @@ static int solve(nb_fit *fit, const struct members *of, const struct fit_system 
     return has_memory;
 }
 
-/* Sets the errors of shots that are still fitted alone; the errors of shared parameters are
- * not known yet. */
+/* Sets the errors of shots that are still fitted alone. Shared parameters have NAN: their
+ * errors are not known yet. */
 static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
 {
     const struct fit_layout *l = &fit->layout;
@@ -183,17 +184,19 @@ static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
         if (!solve(fit, &(struct members){l->no, 1, first}, &system, &errors))
             return fail_memory(fit->ctx, "the errors of a fit");
     }
-    r->ncorrelated = 0; /* they would differ with shared parameters */
+    r->ncorrelated = 0; /* correlations change once shared parameters are fitted too */
     return NB_OK;
 }
 
-/* Copies numbers from the order of a system with structure factors to the order of x. */
+/* Copies n numbers from the order of a system that lacks structure factors to the order of
+ * x. */
 static void spread(const nb_fit *fit, size_t n, const double *from, double *to)
 {
     for (size_t i = 0; i < n; i++) to[normal_at_x(&fit->layout, i)] = from[i];
 }
 
-/* Fills in the rows of structure factor f, which the system leaves out. */
+/* Sets the covariances of structure factor f, which the system lacks, with all
+ * parameters. */
 static void set_covariance_f(nb_fit *fit, size_t n, const double *dense, size_t f,
                              double *covariance)
 {
@@ -210,8 +213,8 @@ static void set_covariance_f(nb_fit *fit, size_t n, const double *dense, size_t 
         covariance[i * l->n + l->f[g]] = normal_f_covariance(fit, f, g, dense, n);
 }
 
-/* Sorts the errors of a system, which leaves out structure factors, into the result of all
- * parameters. */
+/* Copies the results of a system that lacks structure factors into the result of all
+ * parameters, and adds errors and covariances of the structure factors. */
 static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
                         struct fit_result_memory *r)
 {
@@ -269,7 +272,7 @@ nb_status covariance_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_resu
 
 /* ---- errors of a loss that is no likelihood ---- */
 
-/* Returns why there are none, or NULL. */
+/* Returns why the result has no errors; NULL if it has. */
 static const char *no_errors(const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
@@ -285,7 +288,7 @@ static const char *no_errors(const nb_fit *fit)
     return NULL;
 }
 
-/* C = B^-1 M B^-1, given B^-1; M becomes a product in between. */
+/* Sets out to C = B^-1 M B^-1, given B^-1. M is overwritten. */
 static void multiply(size_t n, const double *inverse, double *meat, double *out)
 {
     for (int side = 0; side < 2; side++) {
@@ -302,8 +305,9 @@ static void multiply(size_t n, const double *inverse, double *meat, double *out)
     }
 }
 
-/* Writes errors and covariance, given M. Parameters that the data leave free stay free. A
- * parameter at a bound has its error by the bread B, times the root of M over B. */
+/* Sets errors and covariance from M and from the matrix B of the trial. A parameter that
+ * the data leave free stays free. The error of parameter i at a bound is its error by B
+ * times sqrt(M_ii/B_ii). */
 static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
                                 double *covariance)
 {
@@ -334,7 +338,8 @@ static nb_status sandwich_joint(nb_fit *fit, double *meat, double *error,
     return status;
 }
 
-/* Scales the part of M that comes from pixels; the part of restraints stays. */
+/* Multiplies the part of M that comes from pixels by the misfit; the part from restraints
+ * stays. `row` is the distance of diagonal elements: n + 1, or 1 if M is the diagonal. */
 static void scale_meat(const nb_fit *fit, double misfit, double *meat, size_t row)
 {
     const size_t n = fit->layout.n;
@@ -367,7 +372,7 @@ static nb_status find_sandwich(nb_fit *fit, double misfit, double *meat, double 
     return NB_OK;
 }
 
-/* Finds them once for each result. */
+/* Finds errors and covariance once for each best point, and keeps them in fit->sandwich. */
 static nb_status keep_sandwich(nb_fit *fit, double misfit)
 {
     const size_t n = fit->layout.n, square = fit->layout.has_matrix ? n * n : 0;
@@ -399,8 +404,8 @@ static int is_factor(const nb_fit *fit, size_t i)
     return i < fit->layout.ns && fit->layout.is_f[i];
 }
 
-/* Lists the correlations of a covariance, but not those between shots or of structure
- * factors. */
+/* Lists the strong correlations of a covariance, but not between parameters of different
+ * shots, nor of structure factors. Returns 0 if there is no memory. */
 static int list_correlated(const nb_fit *fit, const double *covariance,
                            struct fit_result_memory *r)
 {
@@ -425,7 +430,8 @@ static nb_status set_sandwich(nb_fit *fit, struct fit_result_memory *r, nb_fit_r
 {
     const size_t n = fit->layout.n;
     const char *why = no_errors(fit);
-    const double misfit = out->error_factor > 1 ? out->misfit : 1; /* not by brightness */
+    /* the misfit of all pixels: bright pixels have no say for such a loss */
+    const double misfit = out->error_factor > 1 ? out->misfit : 1;
     nb_status status = why ? NB_OK : keep_sandwich(fit, misfit);
 
     if (status == NB_ERR_CANCELLED) why = "no errors: their computation was cancelled";
@@ -466,8 +472,8 @@ static nb_status set_curvature(nb_fit *fit, struct fit_result_memory *r, nb_fit_
 
 /* ---- a model that misfits ---- */
 
-/* Multiplies an error by the root of the misfit, but for the part that comes from the
- * parameter's own restraint of 1/sigma^2 = weight. */
+/* Multiplies an error by the root of the misfit, except for its part from the parameter's
+ * own restraint, where weight = 1/sigma^2. */
 static double scaled_error(double error, double misfit, double weight)
 {
     const double variance = error * error;
@@ -476,9 +482,9 @@ static double scaled_error(double error, double misfit, double weight)
     return sqrt(variance * (misfit - (misfit - 1) * fmin(variance * weight, 1)));
 }
 
-/* Scales the covariance C = (H + R)^-1, H of pixels and R of restraints. The gradient has
- * the covariance misfit H + R, so that C becomes misfit C - (misfit - 1) C R C. Returns 0
- * if there is no memory. */
+/* Scales the covariance C = (H + R)^-1, with H from pixels and R from restraints. If the
+ * model misfits, the gradient has the covariance misfit H + R, and C becomes misfit C -
+ * (misfit - 1) C R C. Returns 0 if there is no memory. */
 static int scale_covariance(const nb_fit *fit, double misfit, double *covariance)
 {
     const size_t n = fit->layout.n;
@@ -497,7 +503,8 @@ static int scale_covariance(const nb_fit *fit, double misfit, double *covariance
     return 1;
 }
 
-/* Scales errors from the curvature. */
+/* Scales the errors from the curvature, and the covariance if there is one, by the
+ * misfit. */
 static nb_status scale_errors(const nb_fit *fit, double misfit, struct fit_result_memory *r,
                               const nb_fit_result *out)
 {
@@ -516,8 +523,8 @@ static nb_status scale_errors(const nb_fit *fit, double misfit, struct fit_resul
     return NB_OK;
 }
 
-/* Scales errors by boxes if asked for and possible, else by the misfit if it is not
- * noise. */
+/* Sets errors by boxes if asked for and possible; otherwise scales errors by the misfit,
+ * unless the misfit is noise. */
 static nb_status set_scaled(nb_fit *fit, double misfit, struct fit_result_memory *r,
                             nb_fit_result *out)
 {
@@ -545,8 +552,8 @@ static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
     out->errors_why = r->errors_why;
 }
 
-/* Adds the error of sampling from other draws; errors lack it if the draws were
- * cancelled. */
+/* Evaluates other draws of the mosaic domains, and adds the error of sampling to errors. If
+ * the draws are cancelled, errors do not contain it. */
 static nb_status find_draws(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
 {
     const nb_status status = draws_find(fit);

@@ -1,4 +1,4 @@
-/* eigen.c - see eigen.h. SPDX-License-Identifier: MIT */
+/* eigen.c - calls LAPACK for eigenvalues. SPDX-License-Identifier: MIT */
 #include "nanobrag_fit/eigen.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 size_t eigen_work(size_t n)
 {
-    return 34 * n + 1; /* dsyev: 3n - 1 at the least, (block size + 2) n at best */
+    return 34 * n + 1; /* dsyev needs 3 n - 1, and is fastest with (block size + 2) n */
 }
 
 #ifdef NANOBRAG_LAPACK
@@ -23,7 +23,7 @@ int eigen_symmetric(size_t n, double *matrix, double *values, double *work)
 
     for (size_t i = 0; i < n * n; i++) is_finite &= isfinite(matrix[i]) != 0;
     if (n == 0) return 1;
-    /* a column of LAPACK is a row here */
+    /* LAPACK stores matrices by columns: its eigenvectors become rows here */
     if (is_finite
         && LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, matrix,
                               (lapack_int)n, values, work, (lapack_int)eigen_work(n))

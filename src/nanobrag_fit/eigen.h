@@ -8,21 +8,22 @@
 
 #include <stddef.h>
 
-/* Returns 0 in a build without LAPACK, where the function below may not be called. */
+/* Returns 0 in a build without LAPACK, where eigen_symmetric() may not be called. */
 int eigen_is_available(void);
 
 /*
- * matrix = vectors^T diag(values) vectors.
+ * Decompose a matrix: matrix = vectors^T diag(values) vectors.
  *
  *   matrix  [in,out]  symmetric; becomes an eigenvector in each row (n x n)
  *   values  [out]     in ascending order                            (n)
  *   work    [out]     workspace                                     (eigen_work(n))
  *
- * Returns 0 for a matrix with a number that is not finite, or for which LAPACK finds no
- * eigenvalues; all that was to be set is 0 then.
+ * Returns 0 if a number of the matrix is not finite, or if LAPACK finds no eigenvalues.
+ * Then matrix and values are set to 0.
  */
 int eigen_symmetric(size_t n, double *matrix, double *values, double *work);
 
+/* Returns the number of elements of `work` for n rows. */
 size_t eigen_work(size_t n);
 
 #endif

@@ -1,18 +1,18 @@
 /*
- * nanobrag_fit/errors.c - errors of losses that are no likelihood.
+ * errors.c - makes the matrices for the errors of a loss that is no likelihood.
  *
- * The inverse of J^T W J is the covariance of values that minimise a negative
- * log-likelihood. Squares of photons without their variances, and losses that spare
- * outliers, are none. Whatever the loss, the covariance is
+ * The inverse of J^T W J is the covariance of fitted values only if the loss is a negative
+ * log-likelihood. Squares of photons without their variances are no likelihood, nor are
+ * losses that spare outliers. For any loss the covariance is
  *
  *   B^-1 M B^-1,   B = J^T diag(<L''>) J,   M = J^T diag(<L'^2>) J
  *
- * with the derivatives of the loss L of each pixel by its photons, and <> the expectation
- * over what may be observed there (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221): a
- * sandwich of the bread B and the meat M. The expectations are taken over a normal
- * distribution of the variance of counting. The L'^2 that were observed would need no
- * variance, but the brightest pixels decide on a fit of squares and are left with small
- * residuals by it: such errors were too small by a fifth.
+ * a sandwich of the bread B and the meat M (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221).
+ * L' and L'' are derivatives of the loss L of a pixel by its photons. <> is the expectation
+ * over possible observations of the pixel, which are taken as normally distributed with the
+ * variance of counting. The L'^2 of the observed photons would need no variance. But the
+ * brightest pixels decide on a fit of squares, which leaves them with small residuals:
+ * errors from observed L'^2 were too small by a fifth.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,7 +42,7 @@ nb_status errors_normal(struct fit_worker *w, nb_simulator *sim, const nb_target
     matrices.gradient = NULL;
     if (target->background && errors_need_variance(target))
         return plane_errors_normal(w, sim, target, wants, &matrices);
-    if (target->background) /* of a likelihood B and M are one matrix */
+    if (target->background) /* for a likelihood B and M are one matrix */
         return nb_loss(sim, w->x, target, &value, &matrices);
     photons = malloc((size_t)d.nslow * (size_t)d.nfast * sizeof *photons);
     if (!photons) return fail_memory(w->ctx, "the weights of errors");

@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/evaluate.c - the shots of a request, shared out among threads. Each thread
- * has a context of its own, and creates the simulators of its shots there, one after the
- * other. A single shot has all threads of the fit's context instead.
+ * evaluate.c - evaluates the shots of a request, shared out among threads. Each thread has
+ * a context of its own, and creates the simulators of its shots there, one after the other.
+ * A single shot has all threads of the fit's context instead.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "nanobrag_fit/fit.h"
 
-/* Memory that the threads of one evaluation share. */
+/* state of one evaluation, which its threads share */
 struct evaluation {
     nb_fit *fit;
     const double *x;
@@ -24,11 +24,11 @@ struct evaluation {
     int wants; /* enum fit_wants */
     struct fit_sums *sums;
     struct fit_point *point;
-    nb_context_options before; /* the handlers of the fit's context */
-    atomic_size_t next, done;
-    atomic_int stop, late; /* 1: nothing more is begun; because the time is over */
-    pthread_mutex_t lock; /* of what follows, of sums and of the log */
-    nb_status status; /* the first that ends an evaluation, and its message */
+    nb_context_options before; /* of the fit's context, with the caller's handlers */
+    atomic_size_t next, done; /* numbers of shots that were begun, and finished */
+    atomic_int stop, late; /* stop 1: no further shot is begun; late 1: the time is over */
+    pthread_mutex_t lock; /* guards status and message, the sums and the log */
+    nb_status status; /* the first error that ended the evaluation, and its message */
     char message[CONTEXT_MESSAGE];
 };
 
@@ -103,7 +103,7 @@ static void note_failure(struct evaluation *e, const struct fit_worker *w, size_
     atomic_store(&e->stop, 1);
 }
 
-/* A shot that is not evaluated adds zeros. */
+/* Evaluates one shot and adds its sums; a shot that is skipped or fails adds zeros. */
 static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot)
 {
     nb_fit *fit = e->fit;
@@ -156,7 +156,8 @@ static void work_on_all(struct evaluation *e)
 #pragma omp parallel num_threads(fit->nworker) if (fit->nworker > 1)
     work(e, fit->worker + threads_index());
     *own = e->before;
-    for (int i = 0; i < fit->nworker; i++) { /* the evaluation is gone after this */
+    /* the handlers must not outlive the evaluation `e` that they use */
+    for (int i = 0; i < fit->nworker; i++) {
         nb_context_options *options = &fit->worker[i].ctx->options;
 
         if (fit->worker[i].ctx == fit->ctx) continue;
@@ -242,7 +243,7 @@ static nb_status check_evaluate(const nb_fit *fit, const double *value,
                 FIT_DENSE_MOST, ndense);
 }
 
-/* Adds gradient and diagonal of all parameters. */
+/* Adds gradient and diagonal of the trial to `out`, for all parameters. */
 static void deliver_vectors(const nb_fit *fit, const nb_normal *out)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {

@@ -1,12 +1,11 @@
 /*
- * nanobrag_fit/exchange.c - a run whose shots are shared out among processes. Each process
- * runs the same minimiser on the same numbers. Libraries of linear algebra that round
- * differently would drive the processes apart, so each evaluation first checks that they
- * ask for the same.
+ * exchange.c - runs a fit whose shots are shared out among processes. Each process runs the
+ * same minimiser on the same numbers. Processes whose LAPACK rounds differently would drift
+ * apart, so before each evaluation they check that all request the same.
  *
- * Processes meet in add_up() alone, all in the same order: an error of one becomes known to
- * all in agree(). To hand out a number of one process, every other process adds -0, which
- * leaves each bit as it is.
+ * Processes meet only in add_up(), all in the same order. agree() makes an error of one
+ * process known to all. To hand out a number of one process, every other process adds -0,
+ * which leaves each bit as it is.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,15 +18,15 @@
 #include "base/floats.h"
 #include "nanobrag_fit/fit.h"
 
-/* One process of several. */
+/* one of several processes that run a fit together */
 struct team {
-    nb_fit *fit; /* NULL: it could not be made here */
+    nb_fit *fit; /* NULL: this process could not make the fit */
     int rank, ranks;
     int (*exchange)(void *user, double *numbers, size_t n);
     void *user;
 };
 
-/* At most so many numbers are handed over at once. */
+/* Most numbers that are handed to exchange() at once. */
 enum { NUMBERS_MOST = 1 << 20 };
 
 /* ---- numbers and texts ---- */
@@ -54,8 +53,8 @@ static void leave_to_others(double *numbers, size_t n)
     for (size_t i = 0; i < n; i++) numbers[i] = -0.0;
 }
 
-/* Brings a text of one process, a byte in each number, to all processes. `own` is NULL in
- * every other process. */
+/* Copies a text from one process to all, one byte in each number. `own` is the text, or
+ * NULL in every other process. */
 static nb_status bring_text(const struct team *team, const char *own,
                             char text[CONTEXT_MESSAGE])
 {
@@ -71,7 +70,8 @@ static nb_status bring_text(const struct team *team, const char *own,
     return NB_OK;
 }
 
-/* Returns the status and message of the first process whose status is not NB_OK. */
+/* Returns the first status of any process that is not NB_OK, in order of rank, and sets its
+ * message. Returns NB_OK if there is none. */
 static nb_status agree(const struct team *team, nb_status status)
 {
     const nb_fit *fit = team->fit;
@@ -106,8 +106,8 @@ static uint64_t hashed(uint64_t hash, const void *from, size_t n)
     return hash;
 }
 
-/* Sets the key of a request, equal in all processes: a hash of x and of the shots to
- * evaluate. */
+/* Sets the key of a request: whether the run is done, and a hash of x and of the shots to
+ * evaluate. It is equal in all processes that request the same. */
 static void make_key(const nb_fit *fit, int is_done, double key[KEY])
 {
     const struct fit_layout *l = &fit->layout;
@@ -125,6 +125,7 @@ static void make_key(const nb_fit *fit, int is_done, double key[KEY])
     key[HASH_HIGH] = (double)(hash >> 32);
 }
 
+/* Returns an error in all processes if one requests something else than process 0. */
 static nb_status compare(const struct team *team, int is_done)
 {
     double own[KEY], first[KEY];
@@ -143,9 +144,9 @@ static nb_status compare(const struct team *team, int is_done)
     return agree(team, status);
 }
 
-/* ---- what shots give ---- */
+/* ---- the results of shots ---- */
 
-/* First shot of a process. */
+/* Returns the first shot that a process evaluates. */
 static size_t first_of(const struct team *team, int rank)
 {
     const size_t n = team->fit->layout.nshot, ranks = (size_t)team->ranks;
@@ -153,16 +154,17 @@ static size_t first_of(const struct team *team, int rank)
     return n / ranks * (size_t)rank + n % ranks * (size_t)rank / ranks;
 }
 
-/* Lists the nodes of the sums of a process. Returns how many they are. */
+/* Lists the nodes of the tree of sums (sums.c) that a process computes. Returns their
+ * number. */
 static size_t nodes_of(const struct team *team, int rank, struct fit_node *out)
 {
     return sums_nodes(team->fit->layout.nshot, first_of(team, rank),
                       first_of(team, rank + 1), out);
 }
 
-/* The numbers of an evaluation: the time since the run began, by process 0; the status and
- * the own part of each shot; the sums of the nodes of each process. Returns where the sums
- * of a process begin; with rank = ranks, how many numbers there are. */
+/* Returns where the sums of a process begin among the numbers of an evaluation; for rank =
+ * ranks, how many numbers there are. The numbers are the seconds since the run began, by
+ * process 0; status and own part of each shot; the sums of the nodes of each process. */
 static size_t place_of(const struct team *team, int rank)
 {
     const nb_fit *fit = team->fit;
@@ -188,6 +190,7 @@ static nb_status evaluate(const struct team *team, double **numbers, size_t *n)
                               &fit->trial);
 }
 
+/* Writes the numbers of this process, and -0 in place of all other numbers. */
 static void write_numbers(const struct team *team, double *numbers, size_t n)
 {
     const nb_fit *fit = team->fit;
@@ -232,7 +235,7 @@ static nb_status read_numbers(const struct team *team, const double *from)
     return NB_OK;
 }
 
-/* Brings the messages of shots that failed to all processes. */
+/* Copies the message of each shot that failed to all processes. */
 static nb_status bring_failures(const struct team *team)
 {
     nb_fit *fit = team->fit;

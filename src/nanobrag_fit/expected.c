@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/expected.c - the errors that a fit would find, before the experiment.
+ * expected.c - finds the errors that a fit would have, before the experiment.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,8 @@
 /*
- * nanobrag_fit/lbfgs.c - fits of more parameters than a matrix is kept for, by NLopt's
- * L-BFGS within bounds. Its variables are the parameters over 1/sqrt of their diagonal
- * element of J^T W J at the start: unscaled ones take several times as many passes.
+ * lbfgs.c - fits more parameters than a matrix is kept for, by NLopt's L-BFGS within
+ * bounds. The variables of the search are parameters in units of 1/sqrt of their diagonal
+ * element of J^T W J at the start; without such units L-BFGS takes several times as many
+ * passes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,23 +27,23 @@ int lbfgs_is_available(void)
     return 1;
 }
 
-/* What NLopt passes back. */
+/* the data of a search, which NLopt passes to objective() */
 struct search {
     nb_fit *fit;
     nlopt_opt opt;
-    const double *scale, *lower, *upper; /* of its variables */
+    const double *scale, *lower, *upper; /* unit and bounds of each variable */
     nb_status status; /* of the evaluation that stopped the search */
 };
 
-/* The loss of an impossible x: far above all others, and finite, as the line search
- * interpolates. */
+/* Returns a loss for an x that is refused: far above all others, but finite, because the
+ * line search interpolates between losses. */
 static double refused(const nb_fit *fit)
 {
     return fit->track->loss + 1e3 * (fabs(fit->track->loss) + 1);
 }
 
-/* Evaluates the trial; if it is the lowest so far, or `first`, it becomes the best point.
- */
+/* Evaluates the trial. With `first`, or if its loss is the lowest so far, it becomes the
+ * best point. */
 static nb_status evaluate(nb_fit *fit, int first, double *loss)
 {
     NB_TRY(fit_evaluate_all(fit, &fit->trial, FIT_ALL, loss));
@@ -66,8 +67,8 @@ static nb_status note_pass(nb_fit *fit)
     return fail(fit->ctx, NB_ERR_CANCELLED, "the progress handler stopped the fit");
 }
 
-/* Returns a parameter from its variable u: exactly the bound if u is at or beyond it, and
- * the unchanged value if it is held. */
+/* Returns parameter i from its variable u: exactly the bound if u is at or beyond it, and
+ * the present value if the parameter is held. */
 static double x_of(const struct search *search, size_t i, double u)
 {
     const nb_fit *fit = search->fit;
@@ -131,12 +132,13 @@ static nb_status end_of(nb_fit *fit, nlopt_result result)
     }
 }
 
-/* A start may be of any size, and in any unit. */
+/* Largest unit of a variable, over 1 + |x|; a start may be of any size and in any unit. */
 static const double far_most = 1e3;
 
 /* Returns the unit of a variable: the error of the parameter if all others were known, but
- * no more than it may sensibly move. The first line search goes by about one unit, and a
- * single parameter that the data hardly determine would spoil it. */
+ * not more than a sensible move of the parameter. The first line search goes by about one
+ * unit, and one parameter with a huge unit, which the data hardly determine, would spoil
+ * it. */
 static double unit_of(const nb_fit *fit, size_t i)
 {
     const struct fit_layout *l = &fit->layout;
@@ -147,7 +149,8 @@ static double unit_of(const nb_fit *fit, size_t i)
     return diagonal > 0 ? fmin(1 / sqrt(diagonal), far) : 1;
 }
 
-/* A parameter without influence keeps its value: its bounds meet there. */
+/* Sets the bounds of the variables. For a parameter without influence both bounds are its
+ * value, which it keeps. */
 static void set_bounds(const nb_fit *fit, const double *scale, double *u, double *lower,
                        double *upper)
 {

@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/leave_out.c - leaves shots that fail or stand out, and parameters without
- * influence, out of a fit.
+ * leave_out.c - leaves out shots that fail or stand out, and warns of parameters without
+ * influence.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,12 +13,13 @@
 #include "base/log.h"
 #include "nanobrag_fit/fit.h"
 
-/* outlier: in standard deviations. deviation: a standard deviation over the median of
- * absolute deviations, for a normal distribution. */
+/* outlier: distance of a shot that stands out, in standard deviations of log(loss per
+ * pixel). deviation: a standard deviation over the median of absolute deviations, for a
+ * normal distribution. */
 static const double outlier = 5, deviation = 1.4826;
-/* spread_least: least standard deviation of losses, as a share, since shots differ for
- * reasons of their own. loss_least: an outlier has at least this much more loss, seven
- * standard deviations of a log-likelihood. */
+/* spread_least: least standard deviation of log(loss per pixel), as shots differ not by
+ * noise alone. loss_least: an outlier has at least this much more loss than the median
+ * shot, which is seven standard deviations of a log-likelihood. */
 static const double spread_least = 0.1, loss_least = 25;
 
 nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why)
@@ -51,8 +52,8 @@ static double loss_of_pixel(const nb_fit *fit, size_t shot)
 }
 
 /* Sets median and spread of the logarithm of the loss per pixel, over the shots that are
- * not left out. While shared parameters are still wrong, brighter shots have larger
- * losses. */
+ * not left out. The logarithm is taken because brighter shots have larger losses while
+ * shared parameters are still wrong. */
 static nb_status measure(nb_fit *fit, double *middle, double *spread)
 {
     const size_t nshot = fit->layout.nshot;

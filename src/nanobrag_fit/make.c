@@ -1,6 +1,5 @@
 /*
- * nanobrag_fit/make.c - makes a fit: which parameters it has, where they start, and its
- * memory.
+ * make.c - makes a fit: finds its parameters and their starts, and allocates its memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +59,7 @@ static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
 
 /* ---- which parameters ---- */
 
-/* Makes a simulator of a loaded shot. A shot that lacks a scene has none. */
+/* Makes a simulator of a loaded shot; reports an error if the shot has no scene. */
 static nb_status simulator(nb_fit *fit, const nb_shot *shot, const char *names,
                            nb_simulator **out)
 {
@@ -209,7 +208,8 @@ static void list(struct arena *memory, void *user)
     for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
 }
 
-/* Each shot has one thread, as far as there are threads; a single shot has all of them. */
+/* Makes the memory of threads that evaluate shots. Each of several shots is evaluated by
+ * one thread; a single shot has all threads. */
 static nb_status make_workers(nb_fit *fit)
 {
     const int threads = fit->ctx->threads;
@@ -364,7 +364,7 @@ static nb_status start_shot(nb_fit *fit, size_t shot)
     return status;
 }
 
-/* Gives a shot that could not be loaded the parameters of another. */
+/* Gives a shot that could not be loaded the own parameters of shot `from`. */
 static void copy_start(nb_fit *fit, size_t shot, size_t from)
 {
     const struct fit_layout *l = &fit->layout;
@@ -374,8 +374,8 @@ static void copy_start(nb_fit *fit, size_t shot, size_t from)
                   (int64_t)shot);
 }
 
-/* A shot that cannot be loaded is left out, if there are others. The first that could be is
- * in memory. */
+/* Takes the starts of all shots. Shot `first` is in memory already (`loaded`). A shot that
+ * cannot be loaded is left out, if another one can. */
 static nb_status start_all(nb_fit *fit, size_t first, const nb_shot *loaded)
 {
     size_t good = SIZE_MAX;
@@ -401,8 +401,8 @@ static nb_status start_all(nb_fit *fit, size_t first, const nb_shot *loaded)
     return NB_OK;
 }
 
-/* Checks that each start lies within its bounds; the bounds of params.h enclose all numbers
- * that make sense. */
+/* Refuses a start outside its bounds; the bounds of params.h enclose all sensible
+ * numbers. */
 static nb_status check_starts(const nb_fit *fit)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {
@@ -423,7 +423,7 @@ static int is_f(const char *name)
     return !strncmp(name, "F[", 2);
 }
 
-/* The shared parameters of the first shot by kind. */
+/* Sorts the shared parameters into dense ones and structure factors. */
 static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *shared)
 {
     struct fit_layout *l = &fit->layout;
@@ -446,9 +446,9 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* Sets fit->has_gauge if a scale and all structure factors that scatter are free: one
- * number too many, and its choice changes no image. Not for L-BFGS, which keeps no
- * matrix. */
+/* Sets fit->has_gauge if a scale and all structure factors that scatter are free. These are
+ * one number too many, since a factor can move between them and changes no image. L-BFGS
+ * needs no gauge: it solves no equations that this makes singular. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;
@@ -467,7 +467,7 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
     return NB_OK;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole fit ---- */
 
 static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
                               const nb_fit_options *options)
@@ -488,7 +488,8 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     return NB_OK;
 }
 
-/* Makes all that depends on a shot: on the first that can be loaded. */
+/* Makes all parts of a fit that depend on a shot, from the first shot that can be
+ * loaded. */
 static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const char *shared)
 {
     NB_TRY(count_parameters(fit, shot, shared));

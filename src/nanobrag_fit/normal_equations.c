@@ -1,14 +1,15 @@
 /*
- * nanobrag_fit/normal_equations.c - the normal equations of the parameters that one track
- * of a fit moves, as system.c takes them: the own parameters of one shot, or all.
+ * normal_equations.c - makes the normal equations of the parameters that one track moves,
+ * one shot's own parameters or all parameters, and finds their step by system.c.
  *
- * Structure factors are eliminated first. With D the diagonal of their block and K their
- * coupling with the dense parameters, the dense ones are left with
+ * Structure factors are eliminated first. D is the diagonal of their block, K their
+ * coupling with the dense parameters, M and g matrix and gradient of the dense parameters.
+ * This leaves for dense parameters, and afterwards for structure factors F,
  *
  *   M - K D^-1 K^T,   g - K D^-1 g_F,   and then   F: -D^-1 (g_F + K^T step)
  *
- * An image goes as F^2, so that F = 0 is a saddle of the loss: below three of its standard
- * deviations, the step of F is one in F^2.
+ * An image is proportional to F^2, so F = 0 is a saddle of the loss. While F is below three
+ * of its standard deviations, its step is therefore a step of F^2.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,10 +18,10 @@
 
 #include "nanobrag_fit/fit.h"
 
-/* Least damping of structure factors, since their block is not quite diagonal where spots
- * overlap. The step that judges the end of a fit with structure factors has this damping in
- * all parameters: a scale with the reflections of its shot alone makes directions that are
- * softer in the matrix than in truth. */
+/* Least damping of structure factors, because their block is not quite diagonal where spots
+ * overlap. In a fit with structure factors, the step that judges the end has this damping
+ * in all parameters: a scale and the reflections that only its shot has make directions
+ * that are softer in the matrix than in truth. */
 static const double f_damping_least = 0.1;
 
 /* ---- the parts of a system ---- */
@@ -48,7 +49,7 @@ static void gather_gradient(nb_fit *fit, const struct fit_point *slopes)
                l->no * sizeof *fit->gradient);
 }
 
-/* Structure factor f's coupling with dense parameter i, of all. */
+/* Returns the coupling of structure factor f with dense parameter i of the whole fit. */
 static double coupling(const nb_fit *fit, size_t i, size_t f)
 {
     const struct fit_layout *l = &fit->layout;
@@ -59,7 +60,7 @@ static double coupling(const nb_fit *fit, size_t i, size_t f)
         .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
 }
 
-/* 1/D, with damping; 0 for a structure factor that is held. */
+/* Returns 1/D of structure factor f, with damping; 0 if the data tell too little of f. */
 static double f_inverse(const nb_fit *fit, size_t f, double damping)
 {
     const double diagonal = fit->best.sum[fit->at.diagonal + f];
@@ -67,7 +68,7 @@ static double f_inverse(const nb_fit *fit, size_t f, double damping)
     return normal_f_is_held(fit, f) ? 0 : 1 / (diagonal * (1 + damping));
 }
 
-/* Writes the dense matrix of all parameters into fit->folded. */
+/* Writes the matrix of the n dense parameters of all shots into fit->folded (n x n). */
 static void gather_matrix(nb_fit *fit, size_t n)
 {
     const struct fit_layout *l = &fit->layout;
@@ -88,17 +89,18 @@ static void gather_matrix(nb_fit *fit, size_t n)
     }
 }
 
-/* Column f of K, of n dense parameters. */
+/* Sets k to column f of K, one number for each of n dense parameters. */
 static void gather_coupling(const nb_fit *fit, size_t n, size_t f, double *k)
 {
     for (size_t i = 0; i < n; i++) k[i] = coupling(fit, i, f);
 }
 
+/* Eliminates the structure factors from the matrix fit->folded and from fit->gradient. */
 static void fold(nb_fit *fit, const struct fit_point *slopes, size_t n, double damping)
 {
     const struct fit_layout *l = &fit->layout;
     const double *gradient = slopes->sum + fit->at.gradient;
-    double *k = fit->dense_step; /* not in use yet */
+    double *k = fit->dense_step; /* workspace, free until the step is solved */
 
     gather_matrix(fit, n);
     for (size_t i = 0; i < n; i++) fit->diagonal[i] = fit->folded[i * (n + 1)];
@@ -114,9 +116,9 @@ static void fold(nb_fit *fit, const struct fit_point *slopes, size_t n, double d
     }
 }
 
-/* D is the diagonal block of structure factors, K its coupling to dense parameters, and C
- * the covariance of dense parameters. The covariance of structure factors with these is
- * -D^-1 K^T C, and with one another D^-1 + D^-1 K^T C K D^-1. */
+/* D is the diagonal of the block of structure factors, K its coupling with dense
+ * parameters, and C the covariance of dense parameters. The covariance of structure factors
+ * is -D^-1 K^T C with dense parameters, and D^-1 + D^-1 K^T C K D^-1 with one another. */
 double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
                       size_t j)
 {
@@ -179,7 +181,9 @@ struct fit_system normal_joint(nb_fit *fit, const struct fit_point *slopes, doub
 
 /* ---- bounds, in the order of a system ---- */
 
-/* Where the mean of F is held, the first scale stays in each step. */
+/* Returns the index of the scale that no step moves, because the mean of F is held: the
+ * first scale of a shot that is not left out. Returns SIZE_MAX if there is no such
+ * scale. */
 static size_t scale_that_stays(const nb_fit *fit)
 {
     for (size_t i = 0; fit->has_gauge && i < fit->layout.n; i++) {
@@ -195,7 +199,8 @@ int normal_stays(const nb_fit *fit, size_t i)
     return fit->is_scale[i] && i == scale_that_stays(fit);
 }
 
-/* Sets x of parameter j, and how far a step may lead from there along its curve. */
+/* Sets x of parameter j, and the limits of a straight step that leads to its bounds along
+ * its curve. */
 static void set_limits(const nb_fit *fit, size_t j, double *x, double *lower, double *upper)
 {
     const double now = fit->best.x[j];
@@ -218,7 +223,7 @@ static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
     return (struct fit_bounds){x, lower, upper, fit->fixed};
 }
 
-/* Holds what makes spots broader too. */
+/* Holds parameters that make spots broader, too. */
 static void hold_widths(nb_fit *fit, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -243,15 +248,18 @@ static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_wid
     return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
 }
 
-/* A step lets F^2 of a weak structure factor fall by at most this share: at F = 0 the image
- * no longer depends on it. */
+/* A step lowers F^2 of a weak structure factor by this share at most, because at F = 0 the
+ * image no longer depends on F. */
 static const double fall_most = 0.96;
 
+/* Returns 1 if F is below three of its standard deviations, 1/sqrt(diagonal). */
 static int is_weak(double f, double diagonal)
 {
     return f * f * diagonal < 9;
 }
 
+/* Returns the step of the normal equations, shortened so that F^2 of a weak F falls by at
+ * most fall_most. */
 static double limited(double f, double step, double diagonal)
 {
     const double least = -fall_most * fabs(f) / 2;
@@ -260,15 +268,16 @@ static double limited(double f, double step, double diagonal)
                                                                  : step;
 }
 
-/* Returns the step of a structure factor, given the step of the normal equations. */
+/* Returns the step of F, given the step of the normal equations: for a weak F, F^2 changes
+ * by 2 F times that step. */
 static double step_of_f(double f, double step, double diagonal)
 {
     if (!is_weak(f, diagonal)) return step;
     return copysign(sqrt(f * f + 2 * f * step), f) - f;
 }
 
-/* Sets the steps of the structure factors, given the steps of the dense parameters. Returns
- * the gain of loss that is predicted for them besides. */
+/* Sets the steps of structure factors, given the steps of dense parameters. Returns the
+ * gain of loss that these steps add to the predicted one. */
 static double step_f(nb_fit *fit, const double *dense, size_t n, double damping, int stops,
                      double *step)
 {
@@ -288,7 +297,8 @@ static double step_f(nb_fit *fit, const double *dense, size_t n, double damping,
     return gain;
 }
 
-/* Returns the gain of loss that is predicted for the step of the dense parameters alone. */
+/* Returns the gain of loss that is predicted for the steps of the dense parameters
+ * alone. */
 static double dense_gain(nb_fit *fit, const double *dense, size_t n)
 {
     double gain = 0;
@@ -351,9 +361,9 @@ double normal_enough(const nb_fit *fit)
     return 1e-3 * misfit * normal_units(fit);
 }
 
-/* Sets the step of the scale while all else is held. The scale falls by a factor of 20 at
- * most: if spots miss the observed ones, the best scale may be 0, and from 0 no step leads
- * on. */
+/* Sets the step of the scale while all other parameters are held. The scale falls at most
+ * by a factor of 20: if spots miss the observed ones, the best scale may be 0, and from
+ * there no step leads away. */
 static double step_scale(nb_fit *fit, const struct fit_track *track, double damping,
                          double *step)
 {

@@ -1,7 +1,6 @@
 /*
- * nanobrag_fit/one_shot.c - one shot of a fit: loads it, simulates it for the time of one
- * evaluation, and sorts its loss and derivatives into the sums over shots and the shot's
- * own part.
+ * one_shot.c - evaluates one shot of a fit: loads it, simulates it, and sorts its loss and
+ * derivatives into the sum over shots and the shot's own part.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,10 +15,10 @@
 #include "nanobrag_fit/fit.h"
 #include "scene/mosaic.h"
 
-/* Mosaic domains of a broadened scene that has fewer. */
+/* Least number of mosaic domains in a broadened scene. */
 enum { DOMAINS_BROAD = 60 };
 
-/* Sets a scene whose spots are at least so broad. */
+/* Returns the scene with a mosaic spread of at least `broad`, degree. */
 static nb_scene broadened(const nb_fit *fit, const nb_scene *scene, double broad)
 {
     nb_scene s = *scene;
@@ -32,7 +31,7 @@ static nb_scene broadened(const nb_fit *fit, const nb_scene *scene, double broad
     return s;
 }
 
-/* Sorts the results of nb_loss() into the sum over shots. */
+/* Copies the results of nb_loss() to their places in the sum over shots. */
 static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
 {
     const struct fit_layout *l = &fit->layout;
@@ -52,7 +51,7 @@ static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
     memcpy(sum + at->coupling, w->coupling, l->nd * l->nf * sizeof *sum);
 }
 
-/* Sorts loss and derivatives into the shot's own part. */
+/* Copies loss and derivatives to their places in the shot's own part. */
 static void sort_own(const nb_fit *fit, struct fit_worker *w, double loss)
 {
     const struct fit_layout *l = &fit->layout;
@@ -75,7 +74,7 @@ static void sort_own(const nb_fit *fit, struct fit_worker *w, double loss)
     }
 }
 
-/* Broadens spots in x too, where x holds a mosaic spread. */
+/* Raises each mosaic spread among the parameters x to at least `broad`, degree. */
 static void broaden_x(const nb_fit *fit, double *x, double broad)
 {
     for (size_t i = 0; i < fit->layout.m; i++) {
@@ -86,8 +85,8 @@ static void broaden_x(const nb_fit *fit, double *x, double broad)
     }
 }
 
-/* Takes the image at x for the observed one, which gives the information that an
- * observation is expected to hold. */
+/* Computes the loss with the image at x in place of the observed one. Its matrix is the
+ * information that an observation is expected to hold. */
 static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
                                      nb_target target, nb_normal *out, double *loss)
 {
@@ -107,8 +106,8 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
     return status;
 }
 
-/* Refuses an x with a mosaic spread that is negative about some axis: no step may lead
- * there. If x has another fault, rendering the image reports it. */
+/* Refuses an x with a mosaic spread that is negative about some axis, so that no step leads
+ * there. Any other fault of x is reported when the image is rendered. */
 static nb_status check_spread(struct fit_worker *w, const nb_simulator *sim)
 {
     nb_scene scene;
@@ -141,12 +140,12 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
     return status;
 }
 
-/* If a parameter moves by its natural size and changes the likelihood by less than this,
- * the likelihood does not depend on it. A spot that misses its box by many widths, for
- * example, leaves 1e-40 photons there, and an error from them would be 1e20 degree. */
+/* If a parameter that moves by its natural size changes the likelihood by less than this,
+ * the likelihood does not depend on it. For example, a spot that misses its box by many
+ * widths leaves 1e-40 photons there, and an error from these would be 1e20 degree. */
 static const double least_told = 1e-9;
 
-/* Sets to 0 the derivatives by parameters that a shot does not depend on. */
+/* Sets to 0 the derivatives by parameters on which a shot does not depend. */
 static void drop_untold(const nb_fit *fit, struct fit_worker *w, size_t shot,
                         const nb_normal *out)
 {

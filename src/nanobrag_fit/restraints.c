@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/restraints.c - prior knowledge of parameters: bounds of a fit, and
- * restraints with their checks, their loss and its derivatives.
+ * restraints.c - applies prior knowledge of parameters: bounds of a fit, and restraints
+ * with their loss and its derivatives.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +12,8 @@
 
 /* ---- bounds ---- */
 
-/* Returns 1 for a parameter that makes spots broader. Such parameters wait until all others
- * have nearly settled. */
+/* Returns 1 for a parameter that makes spots broader. Such a parameter waits until all
+ * others have nearly settled. */
 int bounds_makes_broad(const nb_param *param)
 {
     static const char *const groups[] =
@@ -26,8 +26,8 @@ int bounds_makes_broad(const nb_param *param)
     return 0;
 }
 
-/* Narrows the bounds of params.h. Within them an image can be computed, but a fit that
- * reaches them is lost. */
+/* Returns a parameter with narrower bounds than in params.h. Within the wider bounds an
+ * image can be computed, but a fit that gets so far off is lost. */
 nb_param bounds_of_fit(const nb_param *param)
 {
     nb_param p = *param;
@@ -75,7 +75,7 @@ static void set(nb_fit *fit, size_t i, const nb_restraint *r)
 {
     const int has_bounds = r->lower != 0 || r->upper != 0;
 
-    /* such a scale may not take up a factor of all structure factors */
+    /* a restrained scale cannot be exchanged with a factor of all structure factors */
     if (fit->is_scale[i] && (r->sigma > 0 || has_bounds)) fit->has_gauge = 0;
     if (r->sigma > 0) {
         fit->centre[i] = r->centre;
@@ -107,7 +107,7 @@ nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *r)
                 r->name);
 }
 
-/* ---- what they add to a loss ---- */
+/* ---- the loss of restraints ---- */
 
 static double restraint(const nb_fit *fit, const double *x, size_t i)
 {

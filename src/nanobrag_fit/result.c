@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/result.c - the result of a fit: values, shots, and a sentence on how it
+ * result.c - writes the result of a fit: values, shots, and a sentence on how the fit
  * ended. covariance.c finds the errors.
  *
  * SPDX-License-Identifier: MIT
@@ -42,7 +42,7 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                            track->gain);
         break;
     case NB_FIT_PASSES:
-        if (fit->run_passes == 0) /* of a file */
+        if (fit->run_passes == 0) /* an earlier run reached its limit */
             (void)snprintf(why, size, "ended at the limit of passes");
         else
             (void)snprintf(why, size, "ended after %d pass%s%s, the limit", fit->run_passes,

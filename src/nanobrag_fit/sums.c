@@ -1,8 +1,8 @@
 /*
- * nanobrag_fit/sums.c - sums over shots in the order of one binary tree, whoever computes
- * the shots and in whatever order they come: the same two nodes are always added to each
- * other, and a sum of two numbers does not depend on their order. Few nodes wait for their
- * sibling at any time, so that memory grows with the logarithm of the number of shots.
+ * sums.c - sums over shots in the order of one binary tree. A sum has the same bits for any
+ * threads or processes and any order of arrival: the same two nodes are always added to
+ * each other, and a sum of two numbers does not depend on their order. Few nodes wait for
+ * their sibling at any time, so memory grows with the logarithm of the number of shots.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,7 +32,7 @@ void sums_free(struct fit_sums *sums)
     *sums = (struct fit_sums){0};
 }
 
-/* Makes room for one node more; each may become spare. Returns 0 if there is no memory. */
+/* Makes room for one more node, both in use and spare. Returns 0 if there is no memory. */
 static int make_room(struct fit_sums *sums)
 {
     const size_t in_use = sums->nnode + sums->nspare, room = sums->room * 2 + 8;

@@ -1,12 +1,13 @@
 /*
- * nanobrag_fit/system.c - the normal equations of a fit. Shared parameters meet the blocks
- * of own ones, and these nothing but the shared ones, so that each block is eliminated by
- * itself (Schur complement; Nocedal & Wright, Numerical Optimization, 16.2):
+ * system.c - solves the normal equations of a fit. Each block of own parameters couples to
+ * the shared parameters alone, so each block is eliminated by itself (Schur complement;
+ * Nocedal & Wright, Numerical Optimization, 16.2):
  *
  *   (S - sum X^T B^-1 X) s = r - sum X^T B^-1 r_k,   t_k = B^-1 (r_k - X s)
  *
- * Parameters are scaled so that the matrix has ones on its diagonal. B and the complement
- * are inverted by their eigenvalues; eigenvalues near 0 belong to free directions.
+ * S and B are the shared and the own block of the matrix, X is their coupling. r and r_k
+ * are the right sides, s and t_k the steps. Parameters are scaled to ones on the diagonal.
+ * B and the complement are inverted by eigenvalues; those near 0 belong to free directions.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,10 +20,10 @@
 #include "nanobrag_fit/eigen.h"
 #include "nanobrag_fit/fit.h"
 
-/* A direction is free if its eigenvalue is below this. The unit is the ones on the diagonal
- * before any elimination: where exact arithmetic would leave 0, rounding leaves some n eps
- * of them, and earlier eliminations add to it. The eigenvalues after elimination are no
- * measure, since all may be nothing but rounding. */
+/* A direction is free if its eigenvalue is below this, in units of the diagonal before any
+ * elimination. Rounding leaves some n eps where exact arithmetic leaves 0, and earlier
+ * eliminations add to it. The largest eigenvalue after elimination is no such unit, since
+ * all eigenvalues may be rounding. */
 static const double free_below = 1e-12;
 /* A parameter is free if its squared component in a free direction exceeds this. */
 static const double free_share = 1e-6;
@@ -32,18 +33,18 @@ static const double rounding = 1e-12;
 struct fit_solver {
     struct arena memory;
     size_t ns, no, nblock, n;
-    double *scale; /* 0: held, for want of influence                               (n) */
+    double *scale; /* factor on each parameter; 0: no influence, held              (n) */
     unsigned char *is_held; /*                                                     (n) */
-    double *vectors, *values; /* of the blocks   (nblock x no x no), (nblock x no) */
-    double *right; /* r, scaled                                                    (n) */
-    double *cross, *solved; /* X and B^-1 X of a block, or of all (nblock x no x ns) */
+    double *vectors, *values; /* of each B       (nblock x no x no), (nblock x no) */
+    double *right; /* right sides r and r_k, scaled                                (n) */
+    double *cross, *solved; /* X and B^-1 X of all blocks             (nblock x no x ns) */
     double *complement, *complement_values; /*                      (ns x ns), (ns) */
-    double *along; /*                                              (max(ns, no)) */
+    double *along; /* workspace of solve()                          (max(ns, no)) */
     double *product; /* H step                                                     (n) */
-    double *target; /* a step beyond the bounds                                    (n) */
+    double *target; /* a step that may lead beyond the bounds                      (n) */
     double *work;
-    double least; /* smaller eigenvalues of a block are free, */
-    double least_complement; /* and of the complement */
+    double least; /* eigenvalues of a block below this are free */
+    double least_complement; /* likewise of the complement */
     int failed; /* 1: numbers are not finite, or eigenvalues were not found */
 };
 
@@ -88,7 +89,7 @@ void solver_free(struct fit_solver *solver)
 
 /* ---- products with the matrix ---- */
 
-/* product = H v, for parameters of any scale */
+/* Sets product = H v, in the units of the parameters. */
 static void multiply(const struct fit_solver *s, const struct fit_system *system,
                      const double *v, double *product)
 {
@@ -112,9 +113,9 @@ static void multiply(const struct fit_solver *s, const struct fit_system *system
     }
 }
 
-/* Sets the factors that scale the diagonal, as it was before any elimination, to ones; 0
- * for a parameter without influence. Also sets the limit below which eigenvalues are
- * rounding. */
+/* Sets factors that scale the diagonal, as it was before any elimination, to ones; the
+ * factor of a parameter without influence is 0. Also sets the limit below which eigenvalues
+ * are rounding. */
 static void set_scale(struct fit_solver *s, const struct fit_system *system)
 {
     s->failed = 0;
@@ -133,7 +134,7 @@ static void set_scale(struct fit_solver *s, const struct fit_system *system)
 
 /* ---- inverses ---- */
 
-/* Eigenvalues and vectors of the n rows of a matrix; smaller than `least`: free. */
+/* eigenvectors (rows) and eigenvalues of a matrix; an eigenvalue below `least` is free */
 struct spectrum {
     size_t n;
     double *vectors, *values; /*                                        (n x n), (n) */
@@ -157,7 +158,7 @@ static int is_free(const struct spectrum *of, size_t k)
     return !(of->values[k] > of->least);
 }
 
-/* v = (vectors^T diag(values) vectors)^+ v, with `damping` added to the eigenvalues. */
+/* Replaces v by (vectors^T diag(values + damping) vectors)^+ v, without free directions. */
 static void solve(struct spectrum of, double damping, double *along, double *v)
 {
     const double *vectors = of.vectors;
@@ -174,14 +175,15 @@ static void solve(struct spectrum of, double damping, double *along, double *v)
         for (size_t i = 0; i < n; i++) v[i] += along[k] * vectors[k * n + i];
 }
 
-/* The element of a scaled matrix; a held parameter keeps a 1 on the diagonal alone. */
+/* Returns an element of the scaled matrix; a held parameter has a 1 on the diagonal
+ * only. */
 static double element(const struct fit_solver *s, double value, size_t i, size_t j)
 {
     if (s->is_held[i] || s->is_held[j]) return i == j;
     return s->scale[i] * s->scale[j] * value;
 }
 
-/* Decomposes block k, and sets X and B^-1 X. */
+/* Decomposes block k of B, and sets its X and B^-1 X. */
 static void eliminate(struct fit_solver *s, const struct fit_system *system, size_t k,
                       double damping)
 {
@@ -200,7 +202,7 @@ static void eliminate(struct fit_solver *s, const struct fit_system *system, siz
                        : s->scale[row] * s->scale[column] * system->cross[k][i];
     }
     for (size_t j = 0; j < ns; j++) {
-        double *column = s->product; /* not in use yet */
+        double *column = s->product; /* workspace, free until the step is solved */
 
         for (size_t i = 0; i < no; i++) column[i] = cross[i * ns + j];
         solve(block, damping, s->along, column);
@@ -208,8 +210,7 @@ static void eliminate(struct fit_solver *s, const struct fit_system *system, siz
     }
 }
 
-/* Returns the smallest eigenvalue of the blocks that is not free, with damping; at most 1.
- */
+/* Returns the smallest eigenvalue of blocks that is not free, plus damping; at most 1. */
 static double smallest_of_blocks(const struct fit_solver *s, double damping)
 {
     double smallest = 1;
@@ -223,8 +224,8 @@ static double smallest_of_blocks(const struct fit_solver *s, double damping)
     return smallest;
 }
 
-/* Decomposes blocks and complement. With X of the size of sqrt(B), X^T B^-1 X is rounded by
- * eps over sqrt(B). */
+/* Decomposes blocks and complement. X has the size of sqrt(B), so that X^T B^-1 X is
+ * rounded by eps/sqrt(B); eigenvalues of the complement below that are free. */
 static void decompose(struct fit_solver *s, const struct fit_system *system, double damping)
 {
     const size_t ns = s->ns, no = s->no;
@@ -248,7 +249,7 @@ static void decompose(struct fit_solver *s, const struct fit_system *system, dou
 
 /* ---- the step ---- */
 
-/* Solves for the part of the step that is not held, given the part that is. */
+/* Solves for the elements of the step that are not held, given the held elements. */
 static void solve_step(struct fit_solver *s, const struct fit_system *system,
                        double damping, double *step)
 {
@@ -280,8 +281,7 @@ static void solve_step(struct fit_solver *s, const struct fit_system *system,
         if (!s->is_held[i]) step[i] = s->scale[i] * r[i];
 }
 
-/* Limits of the step of a parameter: its bounds; without `stops` only the bound that it
- * stands at. */
+/* limits of a parameter's step: its bounds; without `stops` only the bound it stands at */
 struct limits {
     double low, high;
 };
@@ -294,8 +294,7 @@ static struct limits limits_of(const struct fit_bounds *bounds, int stops, size_
                            stops || x == high ? high - x : INFINITY};
 }
 
-/* Holds each parameter whose step would pass a limit, at the limit. Returns 1 if there was
- * one. */
+/* Holds each parameter whose step would pass a limit, at the limit. Returns 1 if any is. */
 static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
                 double *step)
 {
@@ -312,8 +311,8 @@ static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops
     return found;
 }
 
-/* Releases the held parameter that its slope pulls back from its limit the most. Returns 0
- * if there is none; then no other step within the limits is better. */
+/* Releases the held parameter that its slope pulls back the most. Returns 0 if there is
+ * none; then the step is the best within the limits. */
 static int release(struct fit_solver *s, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
                    const double *step)
@@ -340,8 +339,8 @@ static int release(struct fit_solver *s, const struct fit_system *system,
     return 1;
 }
 
-/* Moves the step towards a target until a limit is in the way, and holds it there. Returns
- * 1 if there was one, else the step is the target. */
+/* Moves the step towards a target up to the first limit, and holds the parameter there.
+ * Returns 1 if a limit was in the way; otherwise the step becomes the target. */
 static int approach(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
                     const double *target, double *step)
 {
@@ -370,8 +369,8 @@ static int approach(struct fit_solver *s, const struct fit_bounds *bounds, int s
 
 /*
  * Finds the step that gains the most within the limits (active set; Nocedal & Wright,
- * 16.5). First it holds all parameters that the free step takes too far. If these were too
- * many, it releases them one by one, and approaches each solution from the step before.
+ * 16.5). First it holds all parameters that the free step takes too far. If too many are
+ * held, it releases them one by one, and moves towards each new solution.
  */
 static void step_within(struct fit_solver *s, const struct fit_system *system,
                         const struct fit_bounds *bounds, double damping, int stops,
@@ -410,8 +409,8 @@ double solver_step(struct fit_solver *s, const struct fit_system *system,
 
 /* ---- errors ---- */
 
-/* The covariance: S^+ for shared parameters, B^+ + Y S^+ Y^T for own ones, with Y = B^-1 X;
- * -Y S^+ between own and shared. */
+/* the covariance, with Y = B^-1 X and S the complement: S^+ for shared parameters, B^+ + Y
+ * S^+ Y^T for own ones, -Y S^+ between own and shared */
 struct inverse {
     const struct fit_solver *s;
     double *complement; /* S^+                                          (ns x ns) */
@@ -435,7 +434,7 @@ static double covariance(const struct inverse *inverse, size_t i, size_t j)
     return sum;
 }
 
-/* inverse = the pseudo-inverse of a decomposed matrix */
+/* Sets inverse to the pseudo-inverse of a decomposed matrix (n x n). */
 static void invert(struct fit_solver *s, struct spectrum of, double *inverse)
 {
     for (size_t j = 0; j < of.n; j++) {
@@ -464,7 +463,7 @@ static void invert_all(struct fit_solver *s, const struct inverse *inverse)
         }
 }
 
-/* Notes a free direction, v of all parameters. */
+/* Notes a free direction v of all n parameters. */
 static void note_free(const struct fit_solver *s, struct fit_errors *out, const double *v)
 {
     double size = 0;
@@ -500,7 +499,7 @@ static void find_free(struct fit_solver *s, struct fit_errors *out)
     }
 }
 
-/* Returns the largest over the smallest eigenvalue that is not free, of blocks and
+/* Returns the ratio of the largest and smallest eigenvalue that is not free, of blocks and
  * complement; NAN if there is none. */
 static double condition(const struct fit_solver *s)
 {
@@ -518,7 +517,8 @@ static double condition(const struct fit_solver *s)
     return largest > 0 ? largest / smallest : NAN;
 }
 
-/* Reports strongly correlated pairs among the shared and the own parameters of a shot. */
+/* Reports strongly correlated pairs, but none between two shots. Returns 0 if there is no
+ * memory. */
 static int report_correlated(const struct inverse *inverse, struct fit_errors *out)
 {
     const struct fit_solver *s = inverse->s;
@@ -556,7 +556,7 @@ static void deliver(const struct inverse *inverse, struct fit_errors *out)
                 : s->scale[i / n] * s->scale[i % n] * covariance(inverse, i / n, i % n);
 }
 
-/* Of a matrix without eigenvalues nothing is known. */
+/* Sets all results to unknown, for a matrix whose eigenvalues were not found. */
 static void deliver_unknown(size_t n, struct fit_errors *out)
 {
     out->nfree = 0;

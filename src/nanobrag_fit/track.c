@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/track.c - the loop of Levenberg and Marquardt on the parameters of one
- * track, and the stages that it goes through. A trial step is evaluated with its gradient
- * and matrix at once, as most are accepted.
+ * track.c - runs the loop of Levenberg and Marquardt on the parameters of one track,
+ * through its stages. Each trial step is evaluated with gradient and matrix at once,
+ * because most trials are accepted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,26 +13,27 @@
 
 /* Damping as a fraction of the diagonal: first, least, most. Of 20 starts of gaussian
  * spots, turned by up to 0.15 degree, a first damping of 1e-3 led 3 into minima far above
- * the best; with 1 none. damping_most makes a step 1e-10 of an error long. */
+ * the best; a first damping of 1 led none there. damping_most makes a step 1e-10 of an
+ * error long. */
 static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
 
 /* A stage with held widths or broadened spots ends when it would gain less than this share
  * of the loss: the next stage finds the rest. */
 static const double settled = 0.01;
 
-/* The same for the last stage of a shot that is fitted alone: shared parameters are held
- * there, at values that may be wrong. */
+/* The same share for the last stage of a shot that is fitted alone: shared parameters are
+ * held there, at values that may be wrong. */
 static const double settled_alone = 1e-4;
 
-/* Largest number of passes with spots of one width, and in each other stage of a shot that
- * is fitted alone. These stages need not settle. */
+/* Most passes with spots of one broadened width, and in any other stage of a shot that is
+ * fitted alone. These stages need not settle. */
 enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 
-/* If the scale is off by more than one of these factors, it is fitted first. Spots that
- * miss the observed ones make a right scale seem too high; but then the missed spots make
- * up much of the loss, and a lower scale would gain little. If the scale is really too
- * high, the parabola that is known at the start predicts at least half of the gain, and at
- * least this share of the loss. */
+/* If the scale is off by more than a factor too_low or too_high, it is fitted first. Spots
+ * that miss the observed ones make a right scale seem too high; but then the missed spots
+ * make up much of the loss, and a lower scale would gain little. If the scale really is too
+ * high, the parabola at the start predicts at least half of the gain, and a gain of at
+ * least share_too_high of the loss. */
 static const double too_low = 2, too_high = 5, share_too_high = 0.48;
 enum { SCALE_PASSES = 16 };
 
@@ -40,7 +41,8 @@ enum { SCALE_PASSES = 16 };
  * normal_units(). */
 static const double nearly = 1e-4;
 
-/* Loss per pixel above which a model is taken as wrong: half a deviance of 3/2. */
+/* Loss per pixel above which a model is taken as wrong: half a deviance of 3/2, where a
+ * right model has about 1. */
 static const double bad_loss = 0.75;
 
 /* ---- stages ---- */
@@ -90,7 +92,7 @@ int track_again(nb_fit *fit, struct fit_track *track)
     return 1;
 }
 
-/* Keeps the better of two attempts. */
+/* Ends a second attempt: the track becomes the better one of the two. */
 static void choose(nb_fit *fit, struct fit_track *track)
 {
     if (track->attempt != 1) return;
@@ -99,7 +101,7 @@ static void choose(nb_fit *fit, struct fit_track *track)
     track->attempt = 2;
 }
 
-/* Returns 1 if the track goes on, from another point or stage. */
+/* Ends a track, or begins its second attempt. Returns 1 if the track goes on. */
 static int finish(nb_fit *fit, struct fit_track *track, int end)
 {
     track->end = end;
@@ -108,7 +110,7 @@ static int finish(nb_fit *fit, struct fit_track *track, int end)
     return 0;
 }
 
-/* Returns the gain below which a stage ends. */
+/* Returns the predicted gain below which a stage ends. */
 static double enough_of(const nb_fit *fit, const struct fit_track *track)
 {
     const int is_last = track_stage(fit, track).kind == NB_FIT_ALL_FREE;
@@ -117,7 +119,7 @@ static double enough_of(const nb_fit *fit, const struct fit_track *track)
     return fmax(normal_enough(fit), share * track->loss);
 }
 
-/* Whether a stage ends by its passes, settled or not. */
+/* Returns 1 if a stage has had its number of passes, settled or not. */
 static int is_over(const nb_fit *fit, const struct fit_track *track)
 {
     const int is_coarse_stage = track_stage(fit, track).kind == NB_FIT_COARSE;
@@ -139,6 +141,7 @@ void track_check_end(nb_fit *fit, struct fit_track *track)
 
 /* ---- the scale ---- */
 
+/* Returns 1 if the scale is still off by more than too_low or too_high. */
 static int scale_is_far(nb_fit *fit, struct fit_track *track)
 {
     const size_t i = track_scale(fit, track);
@@ -152,7 +155,7 @@ static int scale_is_far(nb_fit *fit, struct fit_track *track)
            || (to < now / too_high && track->gain > share_too_high * track->loss);
 }
 
-/* Says once that a start has moved. */
+/* Warns, once in a fit, that a scale starts elsewhere than asked. */
 static void tell_scale(nb_fit *fit, const struct fit_track *track)
 {
     const size_t i = track_scale(fit, track);
@@ -167,7 +170,7 @@ static void tell_scale(nb_fit *fit, const struct fit_track *track)
              fit->start[i], fit->alone ? "; other shots may begin likewise" : "");
 }
 
-/* Ends the stage of the scale once it is near. Returns 0 if the stage goes on. */
+/* Ends the stage that fits the scale once the scale is near. Returns 0 if it goes on. */
 static int end_scale(nb_fit *fit, struct fit_track *track)
 {
     const double broad = track_stage(fit, track).broad;
@@ -176,7 +179,7 @@ static int end_scale(nb_fit *fit, struct fit_track *track)
         && !(track->damping > damping_most))
         return 0;
     tell_scale(fit, track);
-    if (track->passes > 1) { /* else it was never off, and nothing has changed */
+    if (track->passes > 1) { /* else the scale was never off, and nothing has changed */
         track->passes = 0;
         track->damping = damping_first;
     }
@@ -186,7 +189,7 @@ static int end_scale(nb_fit *fit, struct fit_track *track)
     return 1;
 }
 
-/* Ends stages, and the track, as far as they have come to their end. */
+/* Ends the stages of a track that are over, and the track after its last stage. */
 void track_advance(nb_fit *fit, struct fit_track *track)
 {
     if (track->end == NB_FIT_NOT_RUN && !track->fresh && track_stage(fit, track).is_scale
@@ -220,13 +223,13 @@ int track_propose(nb_fit *fit, struct fit_track *track)
 {
     if (track->fresh) return 1;
     for (;;) {
-        /* a step of the scale alone is good undamped; a refused one is shortened */
+        /* the scale's step needs no damping until a step was refused */
         const double spare = track_stage(fit, track).is_scale ? damping_first : 0;
         const double damping = fmax(track->damping - spare, 0);
 
         track->predicted = fit_step(fit, track, damping, 1, fit->step);
         if (track->predicted > 0) return 1;
-        /* stopped at a bound, a step may lead uphill; a shorter one does not */
+        /* a step that stopped at a bound may lead uphill; a shorter one does not */
         track->damping *= 10;
         track_advance(fit, track);
         if (track->end != NB_FIT_NOT_RUN) return 0;

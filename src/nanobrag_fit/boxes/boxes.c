@@ -1,4 +1,4 @@
-/* nanobrag_fit/boxes/boxes.c - see boxes.h. SPDX-License-Identifier: MIT */
+/* boxes.c - finds errors by a jackknife over boxes. SPDX-License-Identifier: MIT */
 #include "nanobrag_fit/boxes/boxes.h"
 
 #include <math.h>
@@ -37,9 +37,9 @@ const char *boxes_why_not(const nb_fit *fit)
 
 /* ---- the step that a box asks for ---- */
 
-/* The gradient of a box, summed over shots, and its matrix. */
+/* gradient and matrix of the loss in one box, summed over shots */
 struct box_part {
-    double *gradient, *matrix; /*                                       (n), (n x n) */
+    double *gradient, *matrix; /* (n), (n x n) */
 };
 
 static struct box_part part_of(const nb_fit *fit, double *memory, size_t box)
@@ -50,11 +50,11 @@ static struct box_part part_of(const nb_fit *fit, double *memory, size_t box)
     return (struct box_part){at, at + n};
 }
 
-/* A shot whose boxes are taken in turn. A pixel in several boxes belongs to the first. */
+/* a shot whose boxes are added one by one; a pixel in several boxes belongs to the first */
 struct part_shot {
     size_t number;
     nb_shot loaded;
-    uint8_t *left; /* the mask, but for pixels of boxes that were taken */
+    uint8_t *left; /* the mask, but 0 at pixels of boxes that were added before */
     int nfast;
 };
 
@@ -81,7 +81,8 @@ static nb_status make_mask(nb_fit *fit, struct part_shot *s)
     return NB_OK;
 }
 
-/* Takes the pixels of a box; with `count`, only counts those that are left. */
+/* Returns the number of pixels of box r (fast from and to, slow from and to) that are left.
+ * Without `count` it also takes them, which sets them to 0. */
 static size_t take_pixels(const struct part_shot *s, const int r[4], int count)
 {
     size_t n = 0;
@@ -96,7 +97,7 @@ static size_t take_pixels(const struct part_shot *s, const int r[4], int count)
     return n;
 }
 
-/* Adds one box of a shot. */
+/* Adds gradient and matrix of one box of a shot, from the pixels that are left. */
 static nb_status add_box(nb_fit *fit, const struct part_shot *shot, size_t box,
                          const struct box_part *to)
 {
@@ -130,7 +131,7 @@ static nb_status add_box(nb_fit *fit, const struct part_shot *shot, size_t box,
     return status;
 }
 
-/* Refuses to go on where the fit was cancelled, or its time is over. */
+/* Returns NB_ERR_CANCELLED if the fit was cancelled or its limit of seconds has passed. */
 static nb_status go_on(nb_fit *fit, double start)
 {
     const double seconds = fit->seconds + clock_seconds(CLOCK_MONOTONIC) - start;
@@ -168,7 +169,8 @@ static nb_status find_parts(nb_fit *fit, double *memory)
 
 /* ---- the fit without a box ---- */
 
-/* Solves A y = y by elimination with pivots of rows; y is NAN where A is singular. */
+/* Solves A z = y by Gaussian elimination with row pivots. z replaces y, and is not finite
+ * if A is singular; A is overwritten. */
 static void eliminate(size_t n, double *a, double *y)
 {
     for (size_t k = 0; k < n; k++) {
@@ -201,8 +203,9 @@ static void eliminate(size_t n, double *a, double *y)
     }
 }
 
-/* Sets the step to the place where a fit without this box would end: (H - H_b)^-1 g_b,
- * given C = H^-1, each value in units of its error. */
+/* Sets the step (H - H_b)^-1 g_b, which leads from the end of the fit to where a fit
+ * without this box would end, given C = H^-1. The system is solved with each value in units
+ * of its error. */
 static void step_without(size_t n, const double *c, const struct box_part *part, double *a,
                          double *step)
 {
@@ -223,7 +226,7 @@ static void step_without(size_t n, const double *c, const struct box_part *part,
     for (size_t i = 0; i < n; i++) step[i] *= c[i * (n + 1)] > 0 ? sqrt(c[i * (n + 1)]) : 0;
 }
 
-/* Returns how many boxes have pixels of their own. */
+/* Returns the number of boxes that have pixels; only an empty box has a gradient of 0. */
 static size_t boxes_with_pixels(const nb_fit *fit, double *memory)
 {
     size_t n = 0;
@@ -238,7 +241,7 @@ static size_t boxes_with_pixels(const nb_fit *fit, double *memory)
     return n;
 }
 
-/* The covariance of the jackknife in place of H^-1, and what restraints add. */
+/* Replaces H^-1 by the covariance C of boxes.h. */
 static void combine(const nb_fit *fit, double *memory, double *step, double *covariance)
 {
     const size_t n = fit->layout.n, nbox = fit->nbox;
@@ -264,8 +267,8 @@ static void combine(const nb_fit *fit, double *memory, double *step, double *cov
         }
 }
 
-/* Sets errors and covariance. An error without scatter among boxes stays, times
- * `factor`. */
+/* Sets errors and covariance. An error whose variance among boxes is 0 stays as it was,
+ * multiplied by `factor`. */
 static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
     const size_t n = fit->layout.n, nbox = fit->nbox;
@@ -289,8 +292,8 @@ static nb_status find(nb_fit *fit, double factor, struct fit_result_memory *r)
     return NB_OK;
 }
 
-/* Finds errors and covariance once for each result, and keeps them in fit->sandwich, as
- * errors.c does for other losses. */
+/* Finds errors and covariance once for each best point, and keeps them in fit->sandwich. A
+ * fit whose loss is no likelihood keeps its errors there too (keep_sandwich()). */
 static nb_status find_once(nb_fit *fit, double factor, struct fit_result_memory *r)
 {
     const size_t n = fit->layout.n;

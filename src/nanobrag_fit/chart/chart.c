@@ -1,7 +1,7 @@
 /*
- * nanobrag_fit/chart/chart.c - along which curves a step moves parameters. The step of the
- * normal equations is a straight line in the parameters, and right to first order. The
- * image is nearer to linear in other numbers:
+ * chart.c - moves parameters along curves. A step of the normal equations is a straight
+ * line in the parameters, and right to first order. The image is closer to linear in other
+ * numbers, so the step is made straight in these:
  *
  *   square  a width w adds w^2 to the squared width of a spot. At 0 the image has a slope
  *           in w^2 but none in w, so a fit stays a tiny step away from 0.
@@ -19,12 +19,12 @@
 #include "nanobrag_fit/chart/cone.h"
 #include "nanobrag_fit/fit.h"
 
-/* A width comes as near to 0 as this fraction of its natural size. The image changes by the
- * square of the width. */
+/* Least width in a fit, as a fraction of its natural size (nb_param.scale). The image
+ * changes by the square of the width. */
 static const double tiny = 1e-6;
 
-/* Limits of a step: N grows at most by the factor cells_most, and a scale keeps at least
- * the fraction sum_least. */
+/* cells_most: a step raises N by this factor at most. sum_least: a step leaves at least
+ * this fraction of scale N_a N_b N_c. */
 static const double cells_most = 1e6, sum_least = 0.05;
 
 int chart_of(const nb_param *param, int has_domains)
@@ -59,7 +59,8 @@ double chart_move(int chart, double x, double step)
     return x + step;
 }
 
-/* Returns the scale, parameter i, after a step of parameters first to first + n - 1. */
+/* Returns the new value of the scale, parameter i, after a step of parameters first to
+ * first + n - 1. */
 static double move_sum(const nb_fit *fit, size_t first, size_t n, size_t i)
 {
     double change = fit->step[i] / fit->best.x[i], cells = 1;
@@ -77,8 +78,8 @@ static double move_sum(const nb_fit *fit, size_t first, size_t n, size_t i)
     return fit->best.x[i] * fmax(1 + change, sum_least) / cells;
 }
 
-/* Returns 1 if a step moves a number of cells. If not, a scale moves along a straight line,
- * to the last bit. */
+/* Returns 1 if a step moves a number of cells. If none moves, a scale moves along a
+ * straight line, and is computed as one to the last bit. */
 static int moves_cells(const nb_fit *fit, size_t first, size_t n)
 {
     for (size_t j = first; j < first + n; j++)

@@ -1,9 +1,10 @@
 /*
- * nanobrag_fit/chart/cone.c - see cone.h. Spots have the covariance T^2, and the image is
- * nearer to a straight line in T^2 than in T. So a step D leads to the root of T^2 + T D +
- * D T. A negative eigenvalue there is replaced by its size, at most a hundredth of the one
- * before: so a fit can touch the edge of the cone and leave it again, or reach it in a few
- * steps.
+ * cone.c - moves a matrix T of mosaic spreads and keeps it positive semi-definite. The
+ * spots have the covariance T^2, and an image is closer to linear in T^2 than in T, so a
+ * step D leads to the root of T^2 + T D + D T. A negative eigenvalue of this sum is
+ * replaced by its size, but by at most a hundredth of v^T T^2 v for its eigenvector v. So a
+ * fit can touch the edge of the cone of such matrices and leave it again, or reach the edge
+ * in a few steps.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,13 +22,14 @@ enum { ELEMENTS = 6, WORK = 34 * 3 + 1 }; /* eigen_work(3) */
 static const char *const names[ELEMENTS] = {"mosaic_a",  "mosaic_b",  "mosaic_c",
                                             "mosaic_ab", "mosaic_ac", "mosaic_bc"};
 
-/* Rows and columns of an element. */
+/* Row and column of each element of `names` in the matrix. */
 static const int row[ELEMENTS] = {0, 1, 2, 0, 0, 1}, column[ELEMENTS] = {0, 1, 2, 1, 2, 2};
 
-/* How near to 0 a spread comes, degrees: the normal equations still tell of it then. */
+/* Least spread in a fit, degree: small, but the normal equations still depend on it. */
 static const double least = 1e-5;
 
-/* Finds the six elements of the shot of parameter i. Returns 0 if one is not free. */
+/* Finds the six elements of the matrix that contains parameter i. Returns 0 if one of them
+ * is not free. */
 static int find(const nb_fit *fit, size_t first, size_t n, size_t i, size_t at[ELEMENTS])
 {
     int found = 0;
@@ -43,7 +45,7 @@ static int find(const nb_fit *fit, size_t first, size_t n, size_t i, size_t at[E
     return found == ELEMENTS;
 }
 
-/* Writes the six numbers of a matrix row after row. */
+/* Writes the symmetric matrix of six elements as 3 x 3 numbers. */
 static void widen(const double *x, const size_t at[ELEMENTS], double out[9])
 {
     for (int k = 0; k < ELEMENTS; k++)
@@ -98,8 +100,9 @@ void cone_move(nb_fit *fit, size_t first, size_t n)
             move(fit, at);
 }
 
-/* If a step would make a spread v^T T v negative that is at the edge already, the matrix of
- * the point gets a large curvature along v^T D v, which holds the spread. */
+/* For each eigenvector v of T whose eigenvalue is at its least value: if the step would
+ * lower v^T T v, adds a large curvature along this direction to the matrix of the point, so
+ * that the step leaves it. */
 static void hold(const nb_fit *fit, struct fit_point *point, const size_t at[ELEMENTS])
 {
     const struct fit_layout *l = &fit->layout;

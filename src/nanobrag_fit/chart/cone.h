@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/chart/cone.h - the matrix of mosaic spreads stays positive semi-definite.
+ * cone.h - keeps the matrix of mosaic spreads positive semi-definite.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,15 +11,15 @@
 typedef struct nb_fit nb_fit;
 struct fit_point;
 
-/* Moves each matrix of spreads among parameters first to first + n - 1 of the trial by its
- * step, if all six elements are there. */
+/* Moves each matrix of mosaic spreads among parameters first to first + n - 1 of the trial
+ * by its step, if all six elements are free. */
 void cone_move(nb_fit *fit, size_t first, size_t n);
 
-/* Holds the spreads of a point that are as near to 0 as they come and that a step would
- * make negative, by its matrix. */
+/* Changes the matrix of a point so that no step makes a spread negative that is at its
+ * least value. */
 void cone_hold(const nb_fit *fit, struct fit_point *point);
 
-/* Sets the warning that a spread ended at 0; 0: none has. */
+/* Writes the warning that a spread ended at 0. Returns 0 if none has. */
 int cone_warn(const nb_fit *fit, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/draws/draws.c - see draws.h. SPDX-License-Identifier: MIT
+ * draws.c - finds the error of sampling from other draws. SPDX-License-Identifier: MIT
  */
 #include "nanobrag_fit/draws/draws.h"
 
@@ -11,9 +11,9 @@
 #include "base/context.h"
 #include "nanobrag_fit/fit.h"
 
-/* ---- evaluating them ---- */
+/* ---- evaluation of draws ---- */
 
-/* Returns why errors lack the error of sampling; NULL: they need not. */
+/* Returns why errors do not contain the error of sampling; NULL if they can. */
 static const char *why_not(const nb_fit *fit)
 {
     if (fit->is_expected) return "it is that of a fit";
@@ -70,10 +70,12 @@ nb_status draws_find(nb_fit *fit)
     return NB_OK;
 }
 
-/* ---- what they tell ---- */
+/* ---- the error of sampling ---- */
 
-/* Returns positions less their mean, over the root of the degrees of freedom, so that sums
- * of products of two columns are S. The last row is the position of the fit itself. */
+/* Returns the positions of DRAWS draws and, in the last row, of the fit itself. Each is
+ * less the mean and divided by the root of the degrees of freedom, so that the product of
+ * two columns is an element of S (draws.h). The caller frees them; NULL: no memory
+ * ((DRAWS + 1) x n). */
 static double *rows_of(const nb_fit *fit)
 {
     const size_t n = fit->layout.n;
@@ -91,6 +93,7 @@ static double *rows_of(const nb_fit *fit)
     return row;
 }
 
+/* Returns element (i, j) of S from rows_of(). */
 static double product(const double *row, size_t n, size_t i, size_t j)
 {
     double sum = 0;

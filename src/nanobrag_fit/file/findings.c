@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/file/findings.c - the result of a fit, for a person who reads its file.
+ * findings.c - writes the result of a fit into its file, for a human reader.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,7 +31,7 @@ static void put_values(struct document *d, const nb_fit *fit, const nb_fit_resul
     }
 }
 
-/* Puts the numbers that identify a shot; null if it could not be loaded. */
+/* Writes the numbers that identify a shot; null if the shot could not be loaded. */
 static void put_identity(struct document *d, cJSON *to, const nb_fit *fit, size_t shot)
 {
     cJSON *array;
@@ -63,7 +63,8 @@ static void put_misfit(struct document *d, cJSON *to, const nb_misfit *m)
     document_real(d, to, "variance", m->variance);
 }
 
-/* Residuals of a shot, by resolution; nothing of one that has none. */
+/* Writes the residuals of a shot, of all its pixels and by resolution; nothing if it has
+ * none. */
 static void put_residuals(struct document *d, cJSON *to, const nb_fit_misfit *misfit)
 {
     cJSON *shells;

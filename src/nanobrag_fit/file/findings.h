@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/file/findings.h - the result of a fit in its file.
+ * findings.h - writes the result of a fit into its file.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,8 @@
 #include "nanobrag_fit/fit.h"
 #include "nanobrag_io/json/document.h"
 
-/* Adds the result of a fit; `misfit` of each shot, or NULL. */
+/* Adds the result of a fit to a document. `misfit` holds the residuals of each shot; NULL:
+ * there are none. */
 void findings_put(struct document *d, const nb_fit *fit, const nb_fit_result *result,
                   const nb_fit_misfit *misfit);
 

@@ -1,8 +1,8 @@
 /*
- * nanobrag_fit/file/identity.c - numbers that identify a shot: the fingerprint of its
- * resolved scene (scene/members/fingerprint.h), its loss, its accuracy, and checksums of
- * its images. A file of a fit holds them, so that a fit of something else refuses the file,
- * and names the difference.
+ * identity.c - computes the numbers that identify a shot: the fingerprint of its resolved
+ * scene (scene/members/fingerprint.h), its loss, its accuracy, and checksums of its images.
+ * The file of a fit contains them, so that a fit of something else refuses the file and
+ * names the difference.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +17,7 @@
 #include "base/context.h"
 #include "scene/members/fingerprint.h"
 
-/* What is no number of a scene. */
+/* Names of the numbers of take_others(), in the same order. */
 static const char *const others[] = {
     "the seed of the misset",
     "the precision",
@@ -71,7 +71,7 @@ static void take_others(const nb_shot *shot, const nb_crystal *crystal, double *
     const nb_options how = shot->options ? *shot->options : (nb_options){0};
     const nb_target *t = &shot->target;
     const double numbers[NOTHERS] = {
-        /* without a random misset, its seed may be anything */
+        /* without a random misset the seed changes nothing, and is not compared */
         crystal->random_misset ? (double)crystal->misset_seed : 0,
         how.precision,
         how.tolerance,

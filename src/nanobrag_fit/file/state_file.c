@@ -1,11 +1,11 @@
 /*
- * nanobrag_fit/file/state_file.c - where a fit stands, as JSON: what was found, for the
+ * state_file.c - writes where a fit stands, as JSON, and reads it: the results, for a
  * reader, and the state of the minimiser, from which another run goes on as if this one had
- * not stopped. Matrices are not written: they are computed again from the values, with the
- * same bits.
+ * not stopped. Matrices are not written, because they can be computed again from the
+ * values, with the same bits.
  *
- * Reals are written with 17 digits, which read back exactly, and with 12 where they only
- * tell one scene from another; those that are not finite are null.
+ * Reals are written with 17 digits, which read back exactly, or with 12 if they only tell
+ * one scene from another. Reals that are not finite are null.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,10 +31,10 @@ static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
-/* The members of a track, in the order of a file. */
+/* Number of members of a track that put_tracks() writes, in its order. */
 enum { TRACK_NUMBERS = 9 };
 
-/* Values of tracks, and where each stands. */
+/* Writes the values of tracks, and the state of each track. */
 static void put_tracks(struct document *d, cJSON *to, const nb_fit *fit, const double *x,
                        const struct fit_track *track)
 {
@@ -68,7 +68,8 @@ static void put_state(struct document *d, const nb_fit *fit)
     document_reals(d, state, "history", fit->history, (size_t)fit->joint);
 }
 
-/* Makes the document; what it lacks for want of memory, it counts. */
+/* Makes the document. Items for which there is no memory are counted in it, and
+ * document_write() then reports an error. */
 static struct document compose(const nb_fit *fit, const nb_fit_result *r,
                                const nb_fit_misfit *misfit)
 {
@@ -85,7 +86,8 @@ static struct document compose(const nb_fit *fit, const nb_fit_result *r,
     return d;
 }
 
-/* Compares images with their data once a run has ended; a shot that cannot be has none. */
+/* Compares images with their data once a run has ended. A shot that cannot be compared gets
+ * zeros. */
 static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
 {
     const size_t n = fit->layout.nshot;
@@ -130,7 +132,7 @@ static nb_status refuse(nb_fit *fit, const char *path, const char *what)
                 "%s: %s is missing or wrong; expected the file of a fit", path, what);
 }
 
-/* Reads n numbers, where null is infinite. Returns 0 if they are not there. */
+/* Reads n numbers; null is infinite. Returns 0 if there are not n numbers. */
 static int get_reals(const cJSON *from, const char *key, double *out, size_t n)
 {
     const cJSON *array = key ? cJSON_GetObjectItemCaseSensitive(from, key) : from;
@@ -157,14 +159,14 @@ static int get_whole(const cJSON *from, const char *key, int least, int most, in
     return 1;
 }
 
-/* What a file holds, read as a whole before any of it is taken. */
+/* the content of a file, which is read as a whole before the fit takes any of it */
 struct stored {
     int passes, end, alone, was_alone, njoint;
-    double *x[2], *history; /* x: of tracks, and of kept ones */
+    double *x[2], *history; /* x: of tracks, and of kept tracks */
     struct fit_track *track[2];
     char **left_out;
     double *scratch; /*                                      (n + identity_count()) */
-    unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
+    unsigned char *is_known; /* 1: the shot was loaded then, and is now        (nshot) */
 };
 
 static void stored_free(struct stored *stored, size_t nshot)
@@ -218,7 +220,8 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
     if (!cJSON_IsNull(identity)
         && !get_reals(identity, NULL, stored->scratch, identity_count()))
         return refuse(fit, path, "\"identity\" of a shot");
-    /* of a shot that could not be loaded, there or here, nothing is known */
+    /* if a shot could not be loaded, in the run of the file or now, nothing is known of
+     * it */
     stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
     if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
@@ -317,7 +320,8 @@ static int get_track(const cJSON *row, struct fit_track *t)
     return 1;
 }
 
-/* Reads tracks, or kept ones: of those that count, each is the end of an attempt 0. */
+/* Reads the tracks, or with is_kept the kept tracks. A kept track counts if its track is in
+ * attempt 1, and must then be the end of an attempt 0. Returns 0 if the file is wrong. */
 static int get_tracks(const nb_fit *fit, const cJSON *from, struct stored *stored,
                       int is_kept)
 {
@@ -353,7 +357,8 @@ static nb_status get_history(nb_fit *fit, const char *path, const cJSON *state,
     return NB_OK;
 }
 
-/* Refuses values outside their bounds; kept ones are there after a first attempt. */
+/* Refuses values outside their bounds. Kept values count only if their track is in attempt
+ * 1. */
 static nb_status check_values(nb_fit *fit, const char *path, const struct stored *stored,
                               int is_kept)
 {
@@ -374,7 +379,8 @@ static nb_status check_values(nb_fit *fit, const char *path, const struct stored
     return NB_OK;
 }
 
-/* Checks passes, losses and the end of a file, as far as possible before any evaluation. */
+/* Returns 1 if passes, losses and end of a file agree, as far as can be told before any
+ * evaluation. */
 static int is_consistent(const nb_fit *fit, const struct stored *stored)
 {
     const struct fit_track *t = stored->track[0];
@@ -441,7 +447,7 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
     return get_state(fit, path, root, stored);
 }
 
-/* The fit becomes what was read; nothing can fail here. */
+/* Makes the content of a file the state of the fit; nothing can fail here. */
 static void become(nb_fit *fit, char *path, struct stored *stored)
 {
     const struct fit_layout *l = &fit->layout;
@@ -458,7 +464,7 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
         char *before = fit->left_out[i];
 
         has_kept |= stored->track[0][i].attempt == 1;
-        if (choices_holds_out(fit, i)) continue; /* for the reason that it has now */
+        if (choices_holds_out(fit, i)) continue; /* the present reason stays */
         fit->left_out[i] = stored->left_out[i];
         stored->left_out[i] = before;
     }
@@ -468,7 +474,7 @@ static void become(nb_fit *fit, char *path, struct stored *stored)
     stored->history = NULL;
     fit->joint = stored->njoint;
     fit->passes = stored->passes;
-    fit->run_passes = 0; /* no run was seen here */
+    fit->run_passes = 0; /* this fit has not run yet */
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;

@@ -1,12 +1,13 @@
 /*
- * nanobrag_fit/planes/plane_errors.c - the matrices of a sandwich (errors.c) for a shot
- * whose target has planes of background. P has the columns of the planes, D = <L''> and V =
- * <L'^2>. If parameters change and the planes follow, the image changes by the columns K:
+ * plane_errors.c - makes the matrices B and M (errors.c) of a shot whose target has planes
+ * of background. P has the columns of the planes; D and V are diagonal, with <L''> and
+ * <L'^2> of each pixel. If parameters change and the planes follow, the image changes by
+ * the columns K:
  *
  *   K = J - P (P^T D P)^-1 P^T D J,   B = K^T D K,   M = K^T V K.
  *
- * The columns are made one by one by nb_jvp(), and only the pixels of boxes are kept, box
- * after box. Planes of these losses have no bounds.
+ * nb_jvp() makes the columns of J one by one. Only their pixels in boxes are kept, box
+ * after box. The planes of losses that are no likelihood have no bounds.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +25,8 @@
 
 enum { TERMS = 3 };
 
-/* A plane of squares may be negative; counting has no variance there. */
+/* Least photons of a pixel. A plane fitted by squares may be negative, where counting has
+ * no variance. */
 static const double least_photons = 1e-6;
 
 struct plane_work {
@@ -35,13 +37,13 @@ struct plane_work {
     nb_scene scene; /* resolved */
     nb_description d;
     struct window window;
-    double *image, *second, *square; /* photons, D and V, then a column        (pixels) */
-    int *owner; /* box of each pixel, -1: none                                 (pixels) */
-    size_t *pixel; /* box b has first[b] to first[b + 1] - 1              (packed) */
+    double *image, *second, *square; /* photons, later a column; D; V          (pixels) */
+    int *owner; /* box of each pixel; -1: none                                 (pixels) */
+    size_t *pixel; /* pixels of box b at first[b] to first[b + 1] - 1      (packed) */
     size_t *first; /*                                                        (nbox + 1) */
     size_t n; /* parameters */
     double *column; /*                                                   (n x packed) */
-    double *term; /* 1, u and v of the box at hand, made orthogonal       (3 x packed) */
+    double *term; /* 1, u and v of the present box, orthogonal         (3 x packed) */
 };
 
 static size_t pixels_of(const struct plane_work *w)
@@ -54,7 +56,7 @@ static nb_array image_of(const struct plane_work *w, double *pixels)
     return nb_array_f64(pixels, w->d.nslow, w->d.nfast);
 }
 
-/* Makes each box the owner of its rendered pixels; the first box that holds one counts. */
+/* Makes the first box that contains a rendered pixel its owner. */
 static void draw_boxes(struct plane_work *w)
 {
     const nb_detector *d = &w->scene.detector;
@@ -78,7 +80,8 @@ static void draw_boxes(struct plane_work *w)
     w->first[d->nbox] = n;
 }
 
-/* Adds the planes to the photons. There are none without an observed image. */
+/* Adds the planes of background to the photons; without an observed image there are
+ * none. */
 static nb_status add_planes(struct plane_work *w)
 {
     const nb_detector *d = &w->scene.detector;
@@ -120,7 +123,7 @@ static nb_status weigh(struct plane_work *w)
     return NB_OK;
 }
 
-/* Takes the columns of the Jacobian. */
+/* Takes the columns of the Jacobian J, at the pixels of boxes. */
 static nb_status take_columns(struct plane_work *w)
 {
     const size_t packed = w->first[w->scene.detector.nbox];
@@ -155,8 +158,9 @@ static void subtract(size_t n, double times, const double *from, double *to)
     for (size_t i = 0; i < n; i++) to[i] -= times * from[i];
 }
 
-/* Takes 1, u and v of a box, orthogonal to each other by D and of length 1. A term that
- * is a sum of earlier terms becomes 0. */
+/* Sets w->term to 1, u and v of box b: a constant, and the fast and slow distance from the
+ * middle of the box, pixels. Weighed by D, the terms are made orthogonal and of length 1. A
+ * term that is a sum of earlier terms becomes 0. */
 static void make_terms(const struct plane_work *w, size_t b)
 {
     const int *box = w->scene.detector.box + 4 * b;
@@ -185,8 +189,8 @@ static void make_terms(const struct plane_work *w, size_t b)
     }
 }
 
-/* Subtracts from a column its projection onto the plane of a box. Call make_terms()
- * before. */
+/* Subtracts from a column its projection onto the planes of box b, whose terms make_terms()
+ * has set. */
 static void eliminate(const struct plane_work *w, size_t b, double *column)
 {
     const size_t *pixel = w->pixel + w->first[b];
@@ -199,10 +203,11 @@ static void eliminate(const struct plane_work *w, size_t b, double *column)
     }
 }
 
-/* If no more than this fraction of a column's square is left, the column is a sum of
- * planes, and the rest is rounding. */
+/* If at most this fraction of a column's square remains, the column is a sum of planes, and
+ * the rest is rounding. */
 static const double least_left = 1e-12;
 
+/* Turns the columns of J into the columns K. */
 static void eliminate_all(const struct plane_work *w)
 {
     const size_t nbox = w->scene.detector.nbox, packed = w->first[nbox];
@@ -226,8 +231,8 @@ static void eliminate_all(const struct plane_work *w)
     }
 }
 
-/* Adds K^T V K or K^T D K, with the columns K in w->column. `weight` holds the diagonal: V,
- * the expected square of each pixel's slope, or D, its expected curvature. */
+/* Adds K^T V K or K^T D K to `out`. `weight` is the diagonal: V, the expected square of
+ * each pixel's slope L', or D, the expected curvature L''. */
 static void add_products(const struct plane_work *w, const double *weight, nb_normal *out)
 {
     const size_t packed = w->first[w->scene.detector.nbox];

@@ -1,5 +1,5 @@
 /*
- * plane_errors.h - see plane_errors.c.
+ * plane_errors.h - matrices for errors where a target has planes of background.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,8 @@
 
 #include "nanobrag_fit/fit.h"
 
-/* Adds what errors_normal() does, for a loss that is no likelihood and planes. */
+/* Adds M (FIT_MEAT) or B (FIT_BREAD), as errors_normal(), for a loss that is no
+ * likelihood. */
 nb_status plane_errors_normal(struct fit_worker *worker, nb_simulator *sim,
                               const nb_target *target, int wants, nb_normal *out);
 

@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/residuals/compare.c - the image of one shot beside its observation.
+ * compare.c - compares the image of a shot with its observation.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,10 +16,10 @@
 #include "image/target.h"
 #include "nanobrag_fit/fit.h"
 
-/* One shot, simulated at the values found so far, or elsewhere. */
+/* one shot, simulated at the values found so far or at the x of a worker */
 struct compared {
     nb_context *ctx;
-    nb_fit *fit; /* NULL: of a worker, whose simulator and shot are not ours */
+    nb_fit *fit; /* NULL: simulator and shot belong to a worker */
     size_t shot;
     nb_shot loaded;
     nb_simulator *sim;
@@ -29,8 +29,8 @@ struct compared {
     nb_scene scene; /* resolved */
     struct window window;
     struct phys_loss_model model;
-    int by_variance; /* 1: z comes from a variance, not from the curvature of the loss */
-    int has_variances; /* 1: of the weights (errors.c) */
+    int by_variance; /* z is 1: residual/sqrt(variance); 0: residual sqrt(curvature) */
+    int has_variances; /* 1: weights are 1/variance (variances.h) */
 };
 
 static void take_model(struct compared *c)
@@ -60,8 +60,8 @@ static nb_status make_window(struct compared *c)
     return fail_memory(c->ctx, "the pixels of a shot");
 }
 
-/* Adds the planes of the boxes: a pixel belongs to the first box that holds it, so that the
- * last box comes first and is overwritten. */
+/* Adds the planes of the boxes to the photons. A pixel belongs to the first box that
+ * contains it, so boxes are written from the last to the first. */
 static void add_planes(struct compared *c, const double *planes, double *plane)
 {
     const nb_detector *d = &c->scene.detector;
@@ -147,7 +147,7 @@ static nb_status check_shot(const nb_fit *fit, int64_t shot)
     return fail(fit->ctx, NB_ERR_ARGUMENT, "there is no shot %lld", (long long)shot);
 }
 
-/* Whether a pixel is compared. */
+/* Returns 1 if pixel (s, f) is rendered, has a weight above 0 and is not saturated. */
 static int counts(const struct compared *c, int s, int f)
 {
     const nb_target *target = &c->loaded.target;
@@ -157,10 +157,10 @@ static int counts(const struct compared *c, int s, int f)
            && !(array_get(target->observed, s, f) >= c->model.saturation);
 }
 
-/* How the image of a pixel differs from its observation. */
+/* the difference of image and observation in one pixel */
 struct pixel {
     double observed, photons, weight, variance;
-    double to_z; /* times the residual: z */
+    double to_z; /* factor from the residual to z */
     double loss;
 };
 
@@ -169,7 +169,7 @@ static double residual_of(const struct pixel *p)
     return p->observed - p->photons;
 }
 
-/* Returns 0 for a pixel that has no z. */
+/* Compares pixel (s, f). Returns 0 if it has no z. */
 static int compare(const struct compared *c, int s, int f, struct pixel *out)
 {
     const nb_target *target = &c->loaded.target;
@@ -231,7 +231,7 @@ nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
     return status;
 }
 
-/* ---- all pixels in three sums ---- */
+/* ---- sums over all pixels ---- */
 
 static struct fit_compared compared_by(const struct compared *c)
 {
@@ -267,7 +267,8 @@ static void weigh(const struct compared *c, struct fit_weighed *out)
     }
 }
 
-/* Planes of background are held: they add next to nothing to a bright pixel. */
+/* Adds the normal matrix with each pixel times its photons. Planes of background are held,
+ * since they add next to nothing to a bright pixel. */
 static nb_status add_bright(const struct compared *c, const nb_normal *matrices)
 {
     nb_normal to = *matrices;
@@ -295,7 +296,7 @@ nb_status compare_weigh(struct fit_worker *w, nb_simulator *sim, const nb_shot *
 
 /* ---- misfit ---- */
 
-/* Returns |q| = 1/d of the middle of pixel (s, f) of a panel, 1/A. */
+/* Returns |q| = 1/d at the middle of pixel (s, f) of a panel, 1/A. */
 static double resolution(const struct compared *c, const nb_panel *panel, int s, int f)
 {
     double p[3], length = 0, square = 0;
@@ -314,7 +315,7 @@ static double resolution(const struct compared *c, const nb_panel *panel, int s,
     return sqrt(square) / c->scene.beam.wavelength;
 }
 
-/* One pixel: where it is, how it differs, and by how much it should. */
+/* a compared pixel: |q| in 1/A, z, the difference, and the difference expected by noise */
 struct visited {
     double q, z;
     struct pixel is;
@@ -348,15 +349,15 @@ static void finish(nb_misfit *m)
     m->rms = sqrt(m->rms / n);
 }
 
-/* Where the pixels of shots are added up. */
+/* the sums over pixels of a shot, of a fit and of boxes */
 struct found {
     struct fit_compared how;
-    double qmax; /* of the shot */
+    double qmax; /* largest |q| of the shot, 1/A */
     nb_fit_misfit *all;
     nb_misfit *shot, *box;
 };
 
-/* Adds pixel (s, f) of the image, whose |q| is given. */
+/* Adds pixel (s, f) of the image to all sums; q is its |q|, 1/A. */
 static void add_pixel(const struct compared *c, int s, int f, double q,
                       const struct found *to)
 {
@@ -376,16 +377,16 @@ static void add_pixel(const struct compared *c, int s, int f, double q,
 
         if (f < r[0] || f >= r[1] || s < r[2] || s >= r[3]) continue;
         add(to->box + b, &v);
-        return; /* it is one of the first box that holds it */
+        return; /* a pixel belongs to the first box that contains it */
     }
 }
 
-/* Visits the pixels of all tiles: with `to` NULL to find the largest |q|, else to add
- * them. */
+/* Visits the pixels of all tiles. Without `to` it finds the largest |q|, 1/A; with `to` it
+ * adds the pixels to these sums. */
 static nb_status visit_pixels(struct compared *c, double *qmax, const struct found *to)
 {
     nb_panel panel = {.nslow = 0};
-    int at = -1; /* the panel of the tile before */
+    int at = -1; /* panel of the previous tile */
 
     for (int t = 0; t < c->window.ntile; t++) {
         const struct tile *tile = c->window.tile + t;
@@ -408,8 +409,8 @@ static nb_status visit_pixels(struct compared *c, double *qmax, const struct fou
     return NB_OK;
 }
 
-/* Makes place for shots and boxes, once it is known how many boxes there are. Shots that
- * have another number of boxes have none in common. */
+/* Makes room for the sums of shots and boxes, when the first shot shows how many boxes
+ * there are. If a later shot has another number of boxes, no box is summed (nbox = 0). */
 static nb_status make_room(const struct compared *c, nb_fit_misfit *out)
 {
     const size_t nshot = c->fit->layout.nshot, nbox = c->scene.detector.nbox;
@@ -453,8 +454,8 @@ static nb_status add_shot(nb_fit *fit, size_t shot, nb_fit_misfit *out)
     return status;
 }
 
-/* Adds the shots that are fitted, or the shots that are held out. A shot that cannot be
- * compared now is skipped. */
+/* Adds all shots that are fitted, or with held_out all shots that are held out. A shot that
+ * cannot be compared now is skipped. */
 static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
 {
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
@@ -467,8 +468,8 @@ static nb_status add_shots(nb_fit *fit, int held_out, nb_fit_misfit *out)
     return NB_OK;
 }
 
-/* Returns the mean of |y - photons| of a sum y of pixels that differs by noise alone. The
- * noise has a Poisson distribution if photons are counted, else a normal one. */
+/* Returns the expected |y - photons| of a sum y over pixels that differs from the expected
+ * photons by noise alone. The noise is Poisson's if photons are counted, else normal. */
 static double deviation_of(const nb_misfit *m)
 {
     const double whole = floor(m->photons);
@@ -479,7 +480,7 @@ static double deviation_of(const nb_misfit *m)
     return 2 * exp((whole + 1) * log(m->photons) - m->photons - lgamma(whole + 1));
 }
 
-/* Makes means of sums, and the sums over boxes. */
+/* Turns sums into means, and finds R of the boxes. */
 static void finish_all(nb_fit_misfit *m, nb_misfit *room)
 {
     double off = 0, observed = 0, expected = 0;

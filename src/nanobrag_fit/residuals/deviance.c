@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/residuals/deviance.c - the difference of a pixel from its data, with its
- * expectation and variance.
+ * deviance.c - computes the difference D of a pixel from its data, and the expectation and
+ * variance of D.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,15 +9,15 @@
 #include "nanobrag_fit/fit.h"
 #include "physics/loss.h"
 
-/* Mean and variance of a deviance, for photons of Poisson's distribution. */
+/* mean and variance of the deviance of a pixel whose photons have Poisson's distribution */
 struct expected {
     double mean, variance;
 };
 
-/* From so many photons on the series below is right to 1e-6 of the mean and 2e-4 of the
- * variance. */
+/* Above this number of photons, the series in of_many() is right to 1e-6 of the mean and
+ * 2e-4 of the variance. */
 static const double many = 30;
-enum { COUNTS = 120 }; /* `many` and 16 standard deviations above */
+enum { COUNTS = 120 }; /* more counts than `many` plus 16 standard deviations */
 
 static struct expected of_many(double photons)
 {
@@ -27,7 +27,7 @@ static struct expected of_many(double photons)
                              2 + 2 * p / 3 + 4 * p * p / 3};
 }
 
-/* The deviance, which keeps no more digits than a sum over counts needs. */
+/* Returns the deviance of a pixel that counted `counts`, with digits enough for a sum. */
 static double deviance(double photons, double counts)
 {
     const double ratio = counts > 0 ? counts * phys_loss_log(counts / photons) : 0;
@@ -35,6 +35,7 @@ static double deviance(double photons, double counts)
     return 2 * (photons - counts + ratio);
 }
 
+/* Returns mean and variance of a deviance, by a sum over counts or by the series. */
 static struct expected of_poisson(double photons)
 {
     double probability = exp(-photons), mean = 0, square = 0;
@@ -51,9 +52,9 @@ static struct expected of_poisson(double photons)
     return (struct expected){mean, square - mean * mean};
 }
 
-/* Returns the squared slope of a loss that is no likelihood. Weights of 1/variance divide
- * it by the variance; without them a pixel counts by how much it would move the values. The
- * fourth moment of counts exceeds the normal one by I. */
+/* Returns D of a loss that is no likelihood: its squared slope. With weights of 1/variance
+ * it is the square over the variance; without them a pixel counts by how much it would move
+ * the values. The fourth moment of Poisson counts exceeds the normal one by I. */
 static struct fit_pixel of_slope(const struct fit_compared *c, double photons, double off,
                                  double w)
 {

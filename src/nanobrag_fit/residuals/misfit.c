@@ -1,13 +1,13 @@
 /*
- * nanobrag_fit/residuals/misfit.c - the misfit: how far images are from their data,
- * relative to the expectation of the model. It scales errors, and is the unit that judges
- * the end of a fit.
+ * misfit.c - measures the misfit: the difference of images from their data, relative to its
+ * expectation by the model. The misfit scales errors, and is the unit of the gain that ends
+ * a fit.
  *
- * Pearson's (y - I)^2/I has an expectation of 1 at any I, but its variance is 2 + 1/I:
- * where most pixels expect a hundredth of a photon, a few that happen to count one decide
- * on the sum. A deviance grows by a logarithm there, and its expectation is known as well.
- * So a pixel counts by the information it holds: at 0.01 photons a tenth as much as a
- * bright one.
+ * Pearson's (y - I)^2/I has an expectation of 1 at any I, but a variance of 2 + 1/I. If
+ * most pixels expect a hundredth of a photon, the few that happen to count one photon
+ * decide its sum. A deviance grows by a logarithm only, and its expectation is known as
+ * well. With it a pixel counts by the information it holds: at 0.01 photons a tenth as much
+ * as a bright pixel.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,12 +18,13 @@
 #include "base/context.h"
 #include "nanobrag_fit/fit.h"
 
-/* A misfit within so many standard deviations is noise. Sums of deviances are nearly
- * normal, with a longer tail above: one right model in a million or so is scaled. */
+/* A misfit within this many standard deviations of 1 is noise. A sum of deviances is nearly
+ * normal, with a longer tail above, so errors of about one right model in a million are
+ * scaled. */
 static const double deviations = 5;
 
-/* A misfit below this would change errors by less than 5 %, less than their printed digits
- * show. */
+/* A misfit below this is not applied. It would change errors by less than 5 %, which is
+ * less than their printed digits show. */
 static const double misfit_least = 1.1;
 
 int misfit_is_known(const nb_fit *fit, const double *x)
@@ -34,8 +35,8 @@ int misfit_is_known(const nb_fit *fit, const double *x)
 
 /* ---- the share of bright pixels that fitted values take ---- */
 
-/* The trace of C M, C the covariance of fitted values and M the matrix of the trial; NAN:
- * there are too many values for C. */
+/* Returns the trace of C M, with C the covariance of fitted values and M the matrix of the
+ * trial. Returns NAN if there are too many values for C. */
 static double trace_of(nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
@@ -64,7 +65,7 @@ static double trace_of(nb_fit *fit)
     return sum;
 }
 
-/* The same for values that do not correlate. */
+/* Returns the trace of C M as if the values did not correlate. */
 static double sum_of_shares(const nb_fit *fit)
 {
     double sum = 0;
@@ -78,8 +79,9 @@ static double sum_of_shares(const nb_fit *fit)
     return sum;
 }
 
-/* A fitted value lowers each deviance by a share of its expectation, the leverage of the
- * pixel. Weighed by photons, these add up to the trace of C M. */
+/* Returns how much of the bright pixels' expectation the fitted values take. A fitted value
+ * lowers each deviance by a part of its expectation, the leverage of the pixel. Weighed by
+ * photons, the leverages add up to the trace of C M. */
 static double share_of(nb_fit *fit)
 {
     const size_t bytes = fit->layout.n * sizeof *fit->best.x;
@@ -119,7 +121,7 @@ nb_status misfit_find(nb_fit *fit)
     return NB_OK;
 }
 
-/* Sets the number of pixels, and of values that were fitted to them. */
+/* Counts the pixels of shots that are not left out, and the values fitted to them. */
 static void count(const nb_fit *fit, double *pixels, double *fitted)
 {
     *pixels = *fitted = 0;
@@ -133,12 +135,12 @@ static void count(const nb_fit *fit, double *pixels, double *fitted)
     }
 }
 
-/* Largest share of the brightest pixels' expectation that fitted values may take: if there
- * are as few bright pixels as values, nothing is left to judge by. */
+/* Largest part of the bright pixels' expectation that fitted values may take. With as few
+ * bright pixels as values, nothing would be left to judge by. */
 static const double bright_most = 0.9;
 
-/* Sets a misfit and its deviation; values that are fitted take `share` of its expectation.
- * Returns 1 if it is not noise. */
+/* Sets a misfit and its standard deviation, if the fitted values take `share` of the
+ * expectation. Returns 1 if the misfit is more than noise. */
 static int judge(const nb_fit *fit, const struct fit_sum_weighed *w, double share,
                  double *misfit, double *deviation)
 {

@@ -10,20 +10,20 @@
 
 #include "nanobrag_fit/residuals/variances.h"
 
-/* Sums over the pixels of an image: their difference from the data (fit.h, misfit), and its
- * expectation and variance if the model is right. */
+/* sums over the pixels of an image: the difference D from the data (misfit in
+ * nanobrag/fit.h), and the expectation and variance of D if the model is right */
 struct fit_sum_weighed {
     double observed, expected, variance;
 };
 
-/* Sums with all pixels alike, and with weights by their photons; the number of pixels that
- * have a z, and the sum of z^2. */
+/* sums that count all pixels alike, and sums that count each by its photons; the number of
+ * pixels that have a z, and the sum of z^2 */
 struct fit_weighed {
     struct fit_sum_weighed alike, bright;
     double pixels, square;
 };
 
-/* How a shot is compared with its data. */
+/* the loss that compares a shot with its data */
 struct fit_compared {
     const nb_target *target;
     const struct phys_loss_model *model;
@@ -31,30 +31,30 @@ struct fit_compared {
     double density[ERRORS_POINTS];
 };
 
-/* The difference of a pixel from its data, and its expectation and variance. */
+/* the difference D of a pixel from its data, and its expectation and variance */
 struct fit_pixel {
     double observed, expected, variance;
 };
 struct fit_pixel misfit_pixel(const struct fit_compared *compared, double photons,
                               double observed, double weight);
 
-/* Adds a pixel of this weight. */
+/* Adds a pixel of this weight to the sums. */
 void misfit_add(const struct fit_compared *compared, double photons, double observed,
                 double weight, struct fit_weighed *to);
 
 /* Takes the results of a request for the misfit at the trial's x. */
 void misfit_take(nb_fit *fit);
 
-/* Whether the misfit at x is known. */
+/* Returns 1 if the misfit at x is known. */
 int misfit_is_known(const nb_fit *fit, const double *x);
 
 /* Measures the misfit at the best point, unless it is known. */
 nb_status misfit_find(nb_fit *fit);
 
-/* Judges the misfit at weighed_x. */
+/* the misfit at weighed_x, of all and of bright pixels, with standard deviations */
 struct fit_verdict {
     double misfit, deviation, bright, bright_deviation;
-    double factor; /* the larger misfit that is not noise, else 1 */
+    double factor; /* the largest misfit that is more than noise; 1: none is */
 };
 struct fit_verdict misfit_judge(const nb_fit *fit);
 

@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/residuals/variances.c - weights of a loss as variances, and the moments of
- * its slopes.
+ * variances.c - reads weights of a loss as variances, and computes the moments of its
+ * slopes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -78,7 +78,7 @@ double errors_slope(const struct phys_loss_model *model, double off)
     return off / (1 + off / delta * (off / delta));
 }
 
-/* Points of the trapezoidal rule, and their weights for a normal distribution of t. Each
+/* Step of the trapezoidal rule over t = (y - I)/sigma, which is normally distributed. Each
  * point stands for t and -t. */
 static const double step = 0.1;
 
@@ -90,7 +90,8 @@ void errors_density(double density[ERRORS_POINTS])
         density[i] = 2 * step * per_root * exp(-pow((i + 1) * step, 2) / 2);
 }
 
-/* <L''> is <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981, 1135). */
+/* L'' itself is not needed: <L''> = <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981,
+ * 1135). */
 struct fit_moments errors_moments(const struct phys_loss_model *model, double photons,
                                   double variance, const double density[ERRORS_POINTS])
 {
@@ -130,7 +131,7 @@ void errors_weigh(const nb_target *t, int wants, const nb_array *image)
             const double weight = t->weight ? array_get(t->weight, s, f) : 1;
             struct fit_moments d = {0, 0, 0};
 
-            /* a pixel that is full tells nothing of more photons */
+            /* a saturated pixel does not depend on further photons */
             if (weight > 0 && photons < model.saturation)
                 d = errors_moments(&model, photons,
                                    errors_variance(t, has_variances, photons, weight),

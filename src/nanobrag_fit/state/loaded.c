@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/state/loaded.c - a shot in memory for the time of an evaluation.
+ * loaded.c - loads a shot for the time of an evaluation, and reads its pixels and domains.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -43,7 +43,7 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
     (void)pthread_mutex_unlock(&fit->loading);
 }
 
-/* Whether weights can be read here; nb_loss() reports weights that cannot. */
+/* Returns 1 if weights can be read here; nb_loss() reports weights that cannot. */
 static int is_readable(const nb_array *weight, const nb_description *d)
 {
     return weight && weight->device == NB_DEVICE_CPU && weight->data

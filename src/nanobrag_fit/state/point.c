@@ -1,6 +1,6 @@
 /*
- * nanobrag_fit/state/point.c - the points of a fit: the best, the trial and the kept one,
- * and what an evaluation has left there.
+ * point.c - reads, copies and swaps the points of a fit: the best, the trial and the kept
+ * one, with the results of their evaluations.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,8 +46,8 @@ double normal_f_size(const nb_fit *fit, size_t f)
     return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
 }
 
-/* Returns 1 if the error of F^2, 2 F/sqrt(D), exceeds twice the largest F^2 expected: a
- * step of F would be wild. */
+/* Returns 1 if F^2 has an error, 2 F/sqrt(D), of more than twice the largest F^2 expected:
+ * a step of F would be wild. D is the diagonal element of F. */
 int normal_f_is_held(const nb_fit *fit, size_t f)
 {
     const size_t i = fit->layout.f[f];
@@ -80,8 +80,8 @@ double normal_units(const nb_fit *fit)
 }
 
 /* Compares the loss of a track in a file with the loss computed here, at the same values
- * and stage. Rounding of another machine may change it, but by less than the gain that ends
- * a fit. */
+ * and stage. Rounding of another machine changes a loss by less than the gain that ends a
+ * fit. */
 nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
 {
     const double allowed = 1e-6 * fabs(here) + 1e-4 * normal_units(fit);
@@ -125,7 +125,7 @@ double fit_broad(const nb_fit *fit, size_t shot)
     return track_stage(fit, track_of(fit, shot)).broad;
 }
 
-/* ---- moving them ---- */
+/* ---- moving points ---- */
 
 size_t fit_ntrack(const nb_fit *fit)
 {

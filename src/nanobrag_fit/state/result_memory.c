@@ -1,5 +1,5 @@
 /*
- * nanobrag_fit/state/result_memory.c - memory of a result.
+ * result_memory.c - allocates and frees the memory of a result.
  *
  * SPDX-License-Identifier: MIT
  */

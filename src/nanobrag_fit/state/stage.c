@@ -1,17 +1,17 @@
 /*
- * nanobrag_fit/state/stage.c - the stage that a track has reached, and which of two
- * attempts is the better.
+ * stage.c - finds the stage that a track has reached, and which of its two attempts is
+ * better.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "nanobrag_fit/fit.h"
 
-/* Widths of broadened spots, degree. Each stage brings the spots near enough for the
- * next. */
+/* Mosaic spreads of broadened spots, degree. Each stage brings the spots near enough for
+ * the next stage. */
 static const double coarse[] = {1, 1. / 3, 1. / 9};
 enum { NCOARSE = sizeof coarse / sizeof *coarse };
 
-/* Whether a track begins with broadened spots. */
+/* Returns 1 if a track begins with broadened spots. */
 static int is_coarse(const nb_fit *fit, const struct fit_track *track)
 {
     const int may = fit->can_broaden && (fit->alone || !fit->was_alone);
@@ -51,7 +51,9 @@ int track_ended_prelude(const nb_fit *fit)
     return track_is_prelude(fit) && fit->track->stage > 0;
 }
 
-/* The loss of broadened spots says nothing; it stands until the next evaluation. */
+/* Returns 1 if the kept end of attempt 0 is better than attempt 1. Attempt 0 counts while
+ * attempt 1 has only a loss of broadened spots, which cannot be compared; a fresh track
+ * still has such a loss. */
 int track_kept_is_better(const nb_fit *fit, const struct fit_track *track)
 {
     if (track->attempt != 1) return 0;
