@@ -1,12 +1,12 @@
 /*
- * density.c - A(h) by Fourier transform of the density of the listed atoms on a grid, and
- * its adjoint: the transform back, and gathering at the atoms.
+ * density.c - computes A(h) as the Fourier transform of the density of the listed atoms on
+ * a grid, and its adjoint: the transform back, then sums at the atoms.
  *
- * The density is blurred, so that it can be sampled; the factor exp(blur s^2/4) undoes it.
- * The atoms of one asymmetric unit suffice, as sphere.c sums over the group: the grid need
- * not have its symmetry. Points of a plane are summed by one thread in the order of the
- * atoms, and an atom is gathered by one thread, so that the bits do not depend on their
- * number.
+ * The density is blurred so that a grid can sample it; the factor exp(blur s^2/4) removes
+ * the blur from A. The atoms of one asymmetric unit suffice, because sphere.c sums over the
+ * space group; so the grid need not have the symmetry of the group. Each plane is filled by
+ * one thread in the order of the atoms, and each atom is gathered by one thread, so that
+ * the bits do not depend on the number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,19 +21,19 @@
 #include "nanobrag_model/fourier.h"
 #include "nanobrag_model/gaussians.h"
 
-/* A grid with its transform, and the atoms on it. */
+/* a grid with its transform, and the atoms on it */
 struct density {
     struct request *request;
     struct sampling sampling;
     struct fourier fourier;
     struct density_atom *atom; /* (natom) */
     const struct density_kernels *kernels;
-    /* the planes of the first index that each atom touches; [start[p], start[p + 1]) belong
-     * to the grid's plane p */
+    /* the atoms that touch each plane of the first index; the elements of touch from
+     * start[p] to start[p + 1] - 1 belong to plane p of the grid */
     size_t *start;
     struct touch {
         uint32_t atom;
-        int plane; /* plane, not yet wrapped into the grid */
+        int plane; /* as counted from the atom, not yet wrapped into the grid */
     } * touch;
 };
 
@@ -58,7 +58,7 @@ static nb_status density_create(struct request *request, struct density *d)
     return fourier_create(request->ctx, d->sampling.n, &d->fourier);
 }
 
-/* Sets the Gaussians of all atoms, or with `dot` their changes. */
+/* Sets the Gaussians of all atoms; with `dot`, the changes of the Gaussians. */
 static void set_atoms(struct density *d, int imaginary,
                       const double (*dot)[NB_ATOM_NUMBERS])
 {
@@ -115,7 +115,7 @@ static nb_status list_touches(struct density *d)
     for (size_t i = 0; i < natom; i++)
         for (int p = first_plane(d->atom + i); p <= last_plane(d->atom + i); p++)
             d->touch[d->start[wrap(p, planes)]++] = (struct touch){(uint32_t)i, p};
-    /* every start has moved to the next one */
+    /* each start[p] has become the start of the next plane */
     memmove(d->start + 1, d->start, (size_t)planes * sizeof *d->start);
     d->start[0] = 0;
     return NB_OK;
@@ -142,7 +142,8 @@ static nb_status fill(struct density *d)
     return progress_check(&request->progress);
 }
 
-/* The factor that turns the sum over the grid into an integral and undoes the blur. */
+/* Returns the factor that turns the sum over the grid into an integral and removes the
+ * blur, at s2 = 1/d^2, 1/A^2. */
 static double factor_at(const struct density *d, double s2)
 {
     const double *volume = &d->sampling.volume;
@@ -151,7 +152,8 @@ static double factor_at(const struct density *d, double s2)
     return *volume / ((double)n[0] * n[1] * n[2]) * exp(d->sampling.blur * s2 / 4);
 }
 
-/* Adds the transform of the grid to A; for f'', adds i times the transform. */
+/* Adds the transform of the grid to A; with `imaginary`, for f'', adds i times the
+ * transform. */
 static void add_transform(struct density *d, int imaginary, complex_pair *a)
 {
     const struct sphere *sphere = &d->request->sphere;
@@ -185,7 +187,7 @@ nb_status density_sum(struct request *request, const double (*dot)[NB_ATOM_NUMBE
     return status;
 }
 
-/* Fills the grid with the cotangent of the density. */
+/* Fills the grid with the cotangent of the density, from the cotangent of A. */
 static void spread(struct density *d, int imaginary, const complex_pair *bar_a)
 {
     const struct sphere *sphere = &d->request->sphere;
@@ -193,7 +195,7 @@ static void spread(struct density *d, int imaginary, const complex_pair *bar_a)
     fourier_clear(&d->fourier);
     for (size_t i = 0; i < sphere->n; i++) {
         const double by = factor_at(d, sphere->s2[i]);
-        /* of f'': -i bar_a */
+        /* with `imaginary`, for f'': -i bar_a */
         const double bar[2] = {by * (imaginary ? bar_a[i][1] : bar_a[i][0]),
                                by * (imaginary ? -bar_a[i][0] : bar_a[i][1])};
 

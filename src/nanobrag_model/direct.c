@@ -1,8 +1,8 @@
 /*
- * direct.c - A(h) as a plain sum over the atoms, in double, without a grid.
+ * direct.c - computes A(h) as a plain sum over the atoms, in double, without a grid.
  *
- * Tests compare the density with it, and it is cheaper for few atoms. exp(2 pi i h.r) is a
- * product of three numbers from tables of the atom.
+ * Tests compare density.c with this sum, which is also cheaper for few atoms. Tables of
+ * each atom make exp(2 pi i h.r) a product of three numbers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,17 +13,17 @@
 #include "base/floats.h"
 #include "nanobrag_model/structure.h"
 
-/* The numbers of an atom for the sums: T(h) = exp(-h.beta h), and tables of exp(2 pi i h
- * x). */
+/* the numbers of an atom for the sums: the tensor beta of T(h) = exp(-h.beta h), and tables
+ * of exp(2 pi i h x), and likewise of k y and l z */
 struct summed_atom {
     size_t index; /* in the structure */
     double beta[SYMMETRIC];
     double occupancy;
-    double change[NB_ATOM_NUMBERS]; /* of h, k, l coordinates in 2 pi, of B/4, occupancy */
+    double change[NB_ATOM_NUMBERS]; /* of 2 pi x, 2 pi y, 2 pi z, B/4, occupancy */
     complex_pair *wave[3]; /* the middle of each table: its index is h, k or l */
 };
 
-enum { BLOCK = 256 }; /* atoms whose tables exist at a time */
+enum { BLOCK = 256 }; /* number of atoms whose tables exist at a time */
 
 struct block {
     int n;
@@ -31,7 +31,7 @@ struct block {
     complex_pair *tables;
 };
 
-/* The rows a*, b*, c* of the matrix to fractional coordinates. */
+/* Returns the rows a*, b*, c* of the matrix to fractional coordinates, 1/A. */
 static const double (*stars_of(const struct request *request))[3]
 {
     return (const double(*)[3])request->structure->model.fractional;
@@ -92,7 +92,7 @@ static double form_factor(const struct gemmi_form_factor *factor, double s2)
     return f;
 }
 
-/* T exp(2 pi i h.r) */
+/* Sets out to T(h) exp(2 pi i h.r) of an atom. */
 static void wave_at(const struct summed_atom *atom, const int hkl[3], double out[2])
 {
     const double h = hkl[0], k = hkl[1], l = hkl[2], *b = atom->beta;
@@ -106,7 +106,8 @@ static void wave_at(const struct summed_atom *atom, const int hkl[3], double out
     out[1] = t * (re * z[1] + im * z[0]);
 }
 
-/* Adds the atoms of a block, all of one kind, to A or to its change. */
+/* Adds the atoms of a block, all of one kind, to A; with `tangent`, adds their changes to
+ * the change of A. */
 static void add_block(struct request *request, const struct block *block, int kind,
                       int tangent, complex_pair *a)
 {
@@ -160,7 +161,7 @@ static void block_free(struct block *block)
     free(block);
 }
 
-/* Fills a block with the next atoms of a kind, from *at on; returns their number. */
+/* Fills a block with the next atoms of a kind, from atom *at on. Returns their number. */
 static int fill_block(const struct request *request, int kind,
                       const double (*dot)[NB_ATOM_NUMBERS], size_t *at, struct block *block)
 {
@@ -198,7 +199,8 @@ nb_status direct_sum(struct request *request, const double (*dot)[NB_ATOM_NUMBER
     return progress_check(&request->progress);
 }
 
-/* Adds the gradient of one atom. `bar` is bar_a times conj(f + i f''), for its kind. */
+/* Adds the gradient of one atom. `bar` is bar_a conj(f + i f''), with f and f'' of its
+ * kind. */
 static void add_gradient(const struct request *request, const struct summed_atom *atom,
                          const complex_pair *bar, double out[NB_ATOM_NUMBERS])
 {
@@ -224,7 +226,7 @@ static void add_gradient(const struct request *request, const struct summed_atom
     out[4] += value;
 }
 
-/* bar_a conj(f + i f'') */
+/* Sets out to bar_a conj(f + i f'') for the atoms of one kind. */
 static void weigh(const struct request *request, int kind, const complex_pair *bar_a,
                   complex_pair *out)
 {

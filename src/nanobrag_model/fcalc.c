@@ -1,6 +1,6 @@
 /*
- * fcalc.c - a request for structure factors: checks it, fills in its defaults, and lists
- * |F|.
+ * fcalc.c - computes structure factors: checks a request, fills in its defaults, and makes
+ * the list of |F|.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -170,7 +170,7 @@ void request_free(struct request *request)
 
 /* ---- the list ---- */
 
-/* Computes F of the whole sphere. */
+/* Computes F of the whole sphere of reflections. */
 static nb_status complex_factors(struct request *request, complex_pair *a, complex_pair *f)
 {
     if (request->direct)
@@ -183,7 +183,7 @@ static nb_status complex_factors(struct request *request, complex_pair *a, compl
     return progress_check(&request->progress);
 }
 
-/* Makes a list of |F|, which keeps f. */
+/* Makes a list of |F|. The list keeps f, whose phases derivatives need. */
 static nb_status make_list(const struct request *request, complex_pair *f, nb_hkl **out)
 {
     const struct sphere *sphere = &request->sphere;

@@ -1,7 +1,8 @@
 /*
- * fcalc_derivatives.c - tangent and adjoint of the list of |F| with the atoms.
+ * fcalc_derivatives.c - computes tangent and adjoint of the list of |F|, by the numbers of
+ * the atoms.
  *
- * d|F| = Re(conj(F) dF)/|F|, which needs the phases that the list has kept.
+ * d|F| = Re(conj(F) dF)/|F| needs phases, which nb_structure_fcalc() has kept in the list.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +16,7 @@
 #include "nanobrag_model/structure.h"
 #include "scene/reflections/hkl_table.h"
 
-/* Returns NB_ERR_ARGUMENT unless the list is the one of this request. */
+/* Returns NB_ERR_ARGUMENT unless nb_structure_fcalc() made the list for such a request. */
 static nb_status check_list(const struct request *request, const nb_hkl *hkl)
 {
     const struct sphere *sphere = &request->sphere;
@@ -30,7 +31,7 @@ static nb_status check_list(const struct request *request, const nb_hkl *hkl)
                 request->how->dmin);
 }
 
-/* F/|F|, or 0 if F is 0. */
+/* Sets out to F/|F|, or to 0 if F is 0. */
 static void unit_of(const double f[2], double out[2])
 {
     const double modulus = hypot(f[0], f[1]);
@@ -88,7 +89,7 @@ static nb_status add_vjp(struct derivative *d, const double *bar_f,
     double(*sum)[NB_ATOM_NUMBERS];
     nb_status status;
 
-    assert(d->hkl->factor); /* by check_list() */
+    assert(d->hkl->factor); /* as check_list() found */
     NB_TRY(check_finite(request->ctx, "bar_f", n, bar_f));
     sum = calloc(natom, sizeof *sum);
     if (!sum) return fail_memory(request->ctx, "a gradient of the atoms");
@@ -139,7 +140,7 @@ static nb_status make_jvp(struct derivative *d, const double *dot_x, double *dot
     const size_t n = request->sphere.n, natom = request->structure->model.natom;
     const double(*dot)[NB_ATOM_NUMBERS] = (const double(*)[NB_ATOM_NUMBERS])dot_x;
 
-    assert(d->hkl->factor); /* by check_list() */
+    assert(d->hkl->factor); /* as check_list() found */
     NB_TRY(check_finite(request->ctx, "dot_x", natom * NB_ATOM_NUMBERS, dot_x));
     if (request->direct)
         NB_TRY(direct_sum(request, dot, d->a));

@@ -1,6 +1,6 @@
 /*
- * fourier.c - transforms by FFTW, in place. Plans are estimated, not measured, so that the
- * bits are the same in every run.
+ * fourier.c - transforms a grid in place, by FFTW. Plans are estimated, not measured, so
+ * that the bits are the same in every run.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,8 +61,8 @@ static size_t wrap(int i, int n)
     return (size_t)(rest < 0 ? rest + n : rest);
 }
 
-/* The place of an index in the half of the transform that is stored; NULL: in the other
- * half. */
+/* Returns the place of an index in the half of the transform that is stored; NULL if the
+ * index is in the other half. */
 static double *place_of(const struct fourier *fourier, int h, int k, int l)
 {
     const struct density_grid *grid = &fourier->grid;
@@ -74,8 +74,8 @@ static double *place_of(const struct fourier *fourier, int h, int k, int l)
            + 2 * (size_t)l;
 }
 
-/* FFTW's forward transform has exp(-2 pi i ...), and the function is real, so the value at
- * -h equals the sum at h with the other sign of the exponent. */
+/* FFTW's forward transform has exp(-2 pi i h.p/n). The function is real, so the transform
+ * at -h equals the sum at h with exp(+2 pi i h.p/n). */
 void fourier_get(const struct fourier *fourier, const int hkl[3], double out[2])
 {
     const double *at = place_of(fourier, hkl[0], hkl[1], hkl[2]);
@@ -93,8 +93,8 @@ void fourier_clear(struct fourier *fourier)
            (size_t)grid->n[0] * (size_t)grid->n[1] * grid->row * sizeof *grid->value);
 }
 
-/* FFTW's backward transform sums X(h) exp(2 pi i ...) with X(-h) = conj X(h); of a single
- * bar, X(h) = conj(bar)/2 and X(-h) = bar/2. */
+/* FFTW's backward transform sums X(h) exp(2 pi i h.p/n), with X(-h) = conj X(h). A single
+ * cotangent `bar` at h gives X(h) = conj(bar)/2 and X(-h) = bar/2. */
 void fourier_put_vjp(struct fourier *fourier, const int hkl[3], const double bar[2])
 {
     double *at = place_of(fourier, hkl[0], hkl[1], hkl[2]);

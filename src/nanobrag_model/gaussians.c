@@ -1,6 +1,7 @@
 /*
- * gaussians.c - see gaussians.h. A Gaussian a exp(-b s^2/4) of the form factor, with the
- * tensor T of the displacement and the blur, is in space
+ * gaussians.c - computes the Gaussians of an atom. T is the tensor of its displacement, and
+ * d the vector from the atom. With T and the blur, a Gaussian a exp(-b s^2/4) of the form
+ * factor has in space the density
  *
  *   a (4 pi)^(3/2) det(M)^(-1/2) exp(-4 pi^2 d.M^-1 d),   M = T + (b + blur) 1.
  *
@@ -17,9 +18,10 @@
 /* ---- the grid ---- */
 
 /*
- * The choice is piecewise constant, so derivatives are exact derivatives of the computed
- * sum: grid, blur and radii stay the same while no atom moves by more than place_step/2
- * along an axis from its position in the file, or changes its B by more than 1 A^2.
+ * The grid, the blur and the radii are piecewise constant, so that derivatives are exact
+ * derivatives of the computed sum. They stay the same while no atom moves by more than
+ * place_step/2 along an axis from its position in the file, or changes its B by more than
+ * b_slack, 1 A^2.
  */
 static const double place_step = 0.5, b_slack = 1, b_stride = 4; /* A, A^2, A^2 */
 
@@ -65,17 +67,17 @@ static void set_axes(const struct gemmi_model *model, struct sampling *out)
 }
 
 /*
- * With point_rate points in half of dmin, the density's components beyond the sphere that
- * fold back onto its surface are at least (2 point_rate - 1) as far out. There a Gaussian
- * of B has fallen by exp(-B/(4 dmin^2) ((2 point_rate - 1)^2 - 1)) more than at the
- * surface.
+ * With point_rate points in half of dmin, components of the density that fold back onto the
+ * surface of the sphere come from at least (2 point_rate - 1) times as far out. There a
+ * Gaussian of B has fallen by exp(-B/(4 dmin^2) ((2 point_rate - 1)^2 - 1)) more than at
+ * the surface.
  *
- * folded_most is the largest part of a Gaussian that may fold back, in the worst case.
+ * folded_most is the largest part of a Gaussian that may fold back, in the worst case;
  * tail_most is the largest part of an atom's charge beyond its radius. Both are multiples
- * of the tolerance. folded_most is above 1, as most atoms are broader and most reflections
- * lie inside. Measured, R and the rms difference of F are below a quarter of the tolerance,
- * and most so at low resolution, where atoms cancel each other and their tails do not
- * (tests/structure/test_fcalc.c).
+ * of the tolerance. folded_most is above 1, because most atoms are broader and most
+ * reflections lie inside. Measured, R and the rms difference of F are below a quarter of
+ * the tolerance. They are largest at low resolution, where atoms cancel each other and
+ * their tails do not (tests/structure/test_fcalc.c).
  */
 static const double point_rate = 1.5, folded_most = 10, tail_most = 1;
 
@@ -106,7 +108,8 @@ nb_status sampling_choose(const struct request *request, struct sampling *out)
 
 /* ---- one atom ---- */
 
-/* a and b of a Gaussian; the last has b = 0. */
+/* coefficients a and b of the Gaussians of an atom; the constant of the form factor is the
+ * last, with b = 0 */
 struct coefficients {
     int n;
     double a[DENSITY_TERMS], b[DENSITY_TERMS];
@@ -130,7 +133,8 @@ static struct coefficients coefficients_of(const struct request *request, size_t
     return out;
 }
 
-/* The charge of all Gaussians beyond r, of absolute values. */
+/* Returns the charge beyond a radius r, A, as a sum over the absolute values of all
+ * Gaussians; b is added to the b of each, A^2. */
 static double charge_beyond(const struct coefficients *c, double b, double r)
 {
     const double pi = acos(-1);
@@ -144,7 +148,8 @@ static double charge_beyond(const struct coefficients *c, double b, double r)
     return sum;
 }
 
-/* The radius of an atom whose largest B is b, without the slack for its position. */
+/* Returns the radius, A, of an atom whose largest B is b, without slack for its
+ * position. */
 static double radius_of(const struct coefficients *c, double b, double tail)
 {
     const double target = tail * charge_beyond(c, b, 0);
@@ -166,7 +171,7 @@ static double radius_of(const struct coefficients *c, double b, double tail)
     return high;
 }
 
-/* Sets the sphere of an atom; beyond it its Gaussians are cut off. */
+/* Sets the sphere of an atom, beyond which its Gaussians are cut off. */
 static void set_sphere(const struct request *request, const struct sampling *sampling,
                        size_t i, const struct coefficients *c, struct density_atom *out)
 {
@@ -210,7 +215,7 @@ static double invert(const double m[SYMMETRIC], double out[SYMMETRIC])
     return d;
 }
 
-/* The square of a symmetric matrix. */
+/* Sets out to the square of a symmetric matrix. */
 static void square(const double m[SYMMETRIC], double out[SYMMETRIC])
 {
     out[0] = m[0] * m[0] + m[3] * m[3] + m[4] * m[4];
@@ -221,7 +226,7 @@ static void square(const double m[SYMMETRIC], double out[SYMMETRIC])
     out[5] = m[3] * m[4] + m[1] * m[5] + m[5] * m[2];
 }
 
-/* One Gaussian: its height for an occupancy of 1, and M^-1. */
+/* Returns the height of one Gaussian for an occupancy of 1, and sets M^-1. */
 static double height(const struct coefficients *c, int term, double blur,
                      const double tensor[SYMMETRIC], double inverse[SYMMETRIC])
 {
@@ -233,7 +238,7 @@ static double height(const struct coefficients *c, int term, double blur,
     return c->a[term] * four_pi * sqrt(four_pi / invert(m, inverse));
 }
 
-/* Sets the form of a Gaussian on the grid. */
+/* Sets the exponent of a Gaussian on the grid, 4 pi^2 M^-1 in units of grid steps. */
 static void set_form(const struct sampling *sampling, const double inverse[SYMMETRIC],
                      struct density_term *out)
 {
@@ -263,7 +268,7 @@ void gaussians_set(const struct request *request, const struct sampling *samplin
     }
 }
 
-/* The change of one Gaussian, whose form is set. */
+/* Sets the change of one Gaussian, whose form is set, with changes `dot` of its atom. */
 static void change_of(const struct sampling *sampling, double occupancy, double unit,
                       const double inverse[SYMMETRIC], const double dot[NB_ATOM_NUMBERS],
                       struct density_term *term)
@@ -305,7 +310,7 @@ void gaussians_change(const struct request *request, const struct sampling *samp
     }
 }
 
-/* The inner product of the change of a Gaussian with its moments. */
+/* Returns the inner product of the change of a Gaussian with its moments. */
 static double change_dot(const struct density_term *term, const double m[DENSITY_MOMENTS])
 {
     const double *s = term->square;

@@ -1,5 +1,5 @@
 /*
- * read.c - reads a model of atoms into an nb_structure, and looks things up in it.
+ * read.c - reads a model of atoms into an nb_structure, and returns its crystal and atoms.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@ void symmetric_range(const double m[SYMMETRIC], double *least, double *most)
     if (!(p > 0)) return;
     determinant = d[0] * (d[1] * d[2] - m[5] * m[5]) - m[3] * (m[3] * d[2] - m[5] * m[4])
                   + m[4] * (m[3] * m[5] - d[1] * m[4]);
-    /* the roots of the characteristic polynomial, by three cosines */
+    /* the eigenvalues are mean + 2 p times the cosines of three angles 2 pi/3 apart */
     angle = acos(fmin(fmax(determinant / (2 * p * p * p), -1), 1)) / 3;
     *most = mean + 2 * p * cos(angle);
     *least = mean + 2 * p * cos(angle + 2 * acos(-1) / 3);
@@ -62,7 +62,7 @@ static int is_anisotropic(const struct gemmi_atom *atom)
     return 0;
 }
 
-/* Sets the members that follow from the atoms' numbers. */
+/* Sets the tensors, numbers and ranges of B of all atoms; refuses a B out of range. */
 static nb_status set_numbers(nb_context *ctx, const char *name, nb_structure *structure)
 {
     const double b_per_u = 8 * acos(-1) * acos(-1);
@@ -90,7 +90,7 @@ static nb_status set_numbers(nb_context *ctx, const char *name, nb_structure *st
     return NB_OK;
 }
 
-/* Sorts the atoms into kinds. Returns NB_ERR_MEMORY. */
+/* Sorts the atoms by element into kinds. Returns NB_ERR_MEMORY if there is no memory. */
 static nb_status set_kinds(nb_structure *structure)
 {
     enum { ELEMENTS = 128 };

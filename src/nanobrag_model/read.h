@@ -1,6 +1,6 @@
 /*
- * read.h - the reader of models for bytes in memory, so that it can be tested and fuzzed
- * without files.
+ * read.h - parses models of atoms from bytes in memory, so that the parser can be tested
+ * and fuzzed without files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include "nanobrag_io/file.h"
 
-/* Parses PDB or mmCIF, expanded; `to` is nb_structure **. */
+/* Parses PDB or mmCIF, not compressed; `to` is an nb_structure **. */
 file_parser structure_parse;
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * solvent.c - the bulk solvent: a mask by gemmi, 1 outside of the atoms of the whole cell,
- * as density k_sol with displacement b_sol. It follows the positions in the file.
+ * solvent.c - adds the bulk solvent to structure factors: a mask by gemmi, 1 outside of the
+ * atoms of the whole cell, with the density k_sol and the displacement b_sol. The mask
+ * follows the positions in the file, not the present ones.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,7 @@
 #include "base/context.h"
 #include "nanobrag_model/fourier.h"
 
-/* Copies the mask, along a fastest, to a grid whose last index is fastest. */
+/* Copies the mask, whose first index is fastest, to a grid whose last index is fastest. */
 static void set_grid(const struct gemmi_mask *mask, const struct density_grid *grid)
 {
     const int *n = mask->n;
@@ -40,7 +41,7 @@ nb_status solvent_add(struct request *request, complex_pair *f)
     struct fourier fourier;
     char why[GEMMI_WHY];
     double volume;
-    /* a transform of n points has the indices -(n - 1)/2 to (n - 1)/2 */
+    /* to hold the indices -m to m, a transform needs 2 m + 1 points */
     const int least[3] = {2 * sphere->max[0] + 1, 2 * sphere->max[1] + 1,
                           2 * sphere->max[2] + 1};
     nb_status status = gemmi_solvent_mask(model, how->dmin, least, &mask, why);

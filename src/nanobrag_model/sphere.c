@@ -1,5 +1,5 @@
 /*
- * sphere.c - the reflections up to a resolution, and sums over the space group.
+ * sphere.c - lists the reflections up to a resolution, and sums over the space group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include "base/floats.h"
 #include "nanobrag_model/structure.h"
 
-/* A rotation of a space group acts on h, k, l from the right. */
+/* Applies a rotation of the space group, which acts on h, k, l from the right. */
 static void turn(const int hkl[3], const int rotation[3][3], int out[3])
 {
     for (int k = 0; k < 3; k++)
@@ -19,7 +19,7 @@ static void turn(const int hkl[3], const int rotation[3][3], int out[3])
             hkl[0] * rotation[0][k] + hkl[1] * rotation[1][k] + hkl[2] * rotation[2][k];
 }
 
-/* h.t in 24ths of a turn, from 0 to 23. */
+/* Returns h.t in 24ths of a turn, from 0 to 23. */
 static int phase_of(const int hkl[3], const int shift[3])
 {
     const int turns =
@@ -28,8 +28,8 @@ static int phase_of(const int hkl[3], const int shift[3])
     return turns < 0 ? turns + GEMMI_SHIFT : turns;
 }
 
-/* The metric of reciprocal space, as the mean of its images under the group, so that
- * equivalent reflections are all listed or none. */
+/* Sets the metric of reciprocal space, 1/A^2, as the mean of its images under the group, so
+ * that all equivalent reflections are listed, or none. */
 static void mean_metric(const struct gemmi_model *model, double metric[3][3])
 {
     const struct gemmi_crystal *crystal = &model->crystal;
@@ -60,7 +60,7 @@ static double square_of(const double metric[3][3], int h, int k, int l)
            + k * (k * metric[1][1] + 2 * l * metric[1][2]) + l * l * metric[2][2];
 }
 
-/* The metric of reciprocal space as the cell has it. */
+/* Sets the metric of reciprocal space, 1/A^2, from the cell alone. */
 static void own_metric(const struct gemmi_model *model, double metric[3][3])
 {
     const double *f = model->fractional;
@@ -71,7 +71,7 @@ static void own_metric(const struct gemmi_model *model, double metric[3][3])
                            + f[3 * i + 2] * f[3 * k + 2];
 }
 
-/* Counts the reflections, and lists them if there is memory for it. */
+/* Counts the reflections up to 1/d^2 = limit, and lists them if memory was allocated. */
 static size_t list(const struct sphere *sphere, const double mean[3][3],
                    const double metric[3][3], double limit)
 {
@@ -156,7 +156,7 @@ int sphere_find(const struct sphere *sphere, const int hkl[3])
     return sphere->place[place];
 }
 
-/* cos and sin of n/24 of a turn, exact where they are 0, 1/2 or 1. */
+/* Sets cos and sin of n/24 of a turn, exact where they are 0, 1/2 or 1. */
 static void fill_turns(complex_pair turns[GEMMI_SHIFT])
 {
     const double root2 = sqrt(0.5), root3 = sqrt(0.75);
@@ -216,7 +216,7 @@ void sphere_symmetrise(const struct sphere *sphere, const struct gemmi_crystal *
     }
 }
 
-/* The inverse of a rotation, which is a matrix of whole numbers with determinant +-1. */
+/* Inverts a rotation, which is a matrix of whole numbers with determinant +-1. */
 static void invert(const int r[3][3], int out[3][3])
 {
     int determinant = 0;

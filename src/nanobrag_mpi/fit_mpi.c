@@ -1,5 +1,5 @@
 /*
- * fit_mpi.c - nb_fit_run_among() for the processes of MPI.
+ * fit_mpi.c - runs a fit among the processes of an MPI communicator.
  *
  * SPDX-License-Identifier: MIT
  */
