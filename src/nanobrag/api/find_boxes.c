@@ -45,7 +45,7 @@ static int brighter(const void *left, const void *right)
 }
 
 /* Appends the reflections of a lattice to a list, with brightnesses in photons, so that
- * lattices compare. */
+ * lattices can be compared. */
 static nb_status add_lattice(nb_simulator *sim, const struct job *job, struct bright **list,
                              size_t *n)
 {

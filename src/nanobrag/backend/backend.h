@@ -152,8 +152,8 @@ struct gpu_input backend_input(const nb_array *array);
 
 /* ---- backend/host_objective.c ---- */
 
-/* An objective in the form that kernels read. objective.user points to this struct, so a
- * copy of it is not valid. */
+/* An objective in the form that kernels read. Do not copy this struct, because
+ * objective.user points to it. */
 struct host_objective {
     struct objective objective;
     const struct objective_terms *terms;

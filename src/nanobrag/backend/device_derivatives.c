@@ -1,7 +1,7 @@
 /*
  * backend/device_derivatives.c - derivatives on a simulator's device. A device takes the
  * inner product of the photons' cotangent with the photons' tangent along each parameter.
- * So its result is dL/dx, where the host's kernels return a cotangent of the frame.
+ * So its result is dL/dx, while the host's kernels return a cotangent of the frame.
  *
  * SPDX-License-Identifier: MIT
  */

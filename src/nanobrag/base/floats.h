@@ -1,9 +1,9 @@
 /*
  * floats.h - the floating-point environment of the library: rounding to nearest, subnormal
- * numbers kept, no traps. A caller may run with another one, and so may the threads that
- * OpenMP keeps for it. Therefore every public call that computes, and the body of every
- * parallel loop, begins with STANDARD_FLOATS. When the block of that macro is left, in
- * whatever way, the caller's environment is restored.
+ * numbers kept, no traps. The threads of the caller and of OpenMP may have another
+ * environment. Therefore every public call that computes, and the body of every parallel
+ * loop, begins with STANDARD_FLOATS. When the block of that macro is left, in whatever way,
+ * the caller's environment is restored.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -165,8 +165,8 @@ static int count_bits(const uint32_t bits[TILE_SLOW])
     return count;
 }
 
-/* Lists tile t of the current row, unless it is empty. It continues the last span or begins
- * a new one. */
+/* Lists tile t of the current row, unless it is empty. The tile continues the last span or
+ * begins a new one. */
 static int list_tile(struct making *m, int t, int slow, struct window *out)
 {
     struct window *panel = m->panel;
@@ -531,7 +531,8 @@ static void add_extent(const struct tile *tile, const int *rectangle, int *exten
 }
 
 /* Sets `extent` to the smallest rectangle around the rendered pixels in `rectangle`. If
- * `any` is 1, stops at the first tile that has some. Returns 0 if there are none. */
+ * `any` is 1, stops at the first tile with a rendered pixel. Returns 0 if no pixel is
+ * rendered. */
 static int find_extent(const struct window *w, const int *rectangle, int any, int extent[4])
 {
     const int first = max_int(rectangle[2] / TILE_SLOW, w->first_row);

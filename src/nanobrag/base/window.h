@@ -58,8 +58,8 @@ struct window {
     int slow0, fast0; /* where the panel begins in the image; 0 in the window of an image */
     int stride; /* pixels from one row of the image to the next, also for a panel */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded, cut to nslow x nfast */
-    /* from the first pixel of the window on, with `stride` pixels a row; 0: the pixel is
-     * not rendered; NULL: no mask */
+    /* mask at the first pixel of the window, and `stride` bytes from row to row; 0: the
+     * pixel is not rendered; NULL: there is no mask */
     const uint8_t *mask;
     int boxed; /* 1: only pixels inside a box are rendered */
     int64_t count; /* number of rendered pixels */
@@ -182,7 +182,7 @@ static inline const struct tile *window_tile_at(const struct window *w, int s, i
 int window_overlaps(const struct window *window, const int rectangle[4]);
 
 /* Shrinks a rectangle of a panel to the smallest one that has the same rendered pixels.
- * Returns 0 if there are none. */
+ * Returns 0 if none of its pixels is rendered. */
 int window_shrink(const struct window *panel, int rectangle[4]);
 
 /* ---- pixels of an image ---- */
@@ -205,8 +205,8 @@ static inline int window_shows(const struct window *w, int s, int f)
     return tile && tile->shown[s - tile->slow] >> (f - tile->fast) & 1;
 }
 
-/* Sets shown[i] to 1 where pixel (s, f + i) of the image is rendered, else 0, for n pixels.
- */
+/* Sets shown[i], for i < n, to 1 if pixel (s, f + i) of the image is rendered, else to
+ * 0. */
 void window_shown(const struct window *image, int s, int f, int n, uint8_t *shown);
 
 /* ---- packed arrays: one number for each pixel of the listed tiles ---- */

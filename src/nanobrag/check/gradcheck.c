@@ -1,7 +1,7 @@
 /*
- * check/gradcheck.c - nb_gradcheck() from start to end. It sets the simulator to its most
- * exact, tests determinism and adjoint as a whole, then compares nb_vjp() and nb_jvp() with
- * the differences of check/parameter_check.c, parameter by parameter.
+ * check/gradcheck.c - nb_gradcheck() from start to end. It selects the most exact settings
+ * of the simulator, tests determinism and adjoint as a whole, then compares nb_vjp() and
+ * nb_jvp() with the differences of check/parameter_check.c, parameter by parameter.
  *
  * SPDX-License-Identifier: MIT
  */

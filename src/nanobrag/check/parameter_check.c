@@ -193,7 +193,7 @@ static double slope_of(const struct check *check, int at, size_t i)
 }
 
 /* Returns the median of |slope_of()| of a pixel over the ladder. A jump of the pixel in a
- * few rows does not change it. */
+ * few rows does not change the median. */
 static double robust_slope(const struct check *check, size_t i)
 {
     double v[ROMBERG_ROWS];
@@ -280,7 +280,7 @@ static int is_moved(const struct check *check, size_t i)
 
 /* Returns the least noise that loss_change() can have: the noise of the last rounding of
  * each pixel that changes, whose rms is between eps/2 and eps, over the root of 12. The
- * measured noise can be 0, because no value changes over all of its points. */
+ * measured noise is 0 if no value changes between the points where it is measured. */
 static long double least_noise(const struct check *check, int loss,
                                const unsigned char *mask)
 {
@@ -423,8 +423,8 @@ nb_status check_differences(struct check *check, const struct check_item *item,
 }
 
 /* unnoticed: if a change of a parameter by its scale changes the image by a smaller share,
- * this is rounding. longest: bound on lengths, over the scale of the parameter, because
- * with a large flat background the image is a poor measure of length. */
+ * the change counts as rounding. longest: bound on lengths, over the scale of the
+ * parameter, because with a large flat background the image is a poor measure of length. */
 static const double unnoticed = 1e-8, longest = 100;
 
 /* Measure the change of the image over a step h of parameter p, per unit of the parameter,

@@ -34,7 +34,7 @@ struct romberg_noise {
     int steps; /* number of neighbouring values that are equal to the last bit */
 };
 
-/* Returns the largest power of two not above x > 0. If it is the step, x + h and x - h are
+/* Returns the largest power of two not above x > 0. With such a step h, x + h and x - h are
  * almost always exact. */
 double romberg_power_below(double x);
 

@@ -65,8 +65,8 @@ static int is_near(double a, double b)
     return fabs(a - b) <= 1e-3 * fabs(b);
 }
 
-/* Write a hint if the ratio is a factor, its inverse, or the negative of either. Returns 1
- * if row->hint is set. */
+/* Write a hint if `ratio` is `factor`, its inverse, or the negative of either. Returns 1 if
+ * row->hint is set. */
 static int try_factor(nb_gradcheck_row *row, double ratio, double factor, const char *name)
 {
     const char *sign = ratio < 0 ? "-" : "";

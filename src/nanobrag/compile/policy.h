@@ -29,10 +29,10 @@ struct policy {
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
 /* Choose the strategy by the first frames, one for each panel. `samples` is the number of
- * rendered samples, for one source and orientation; `around` is the number of samples whose
- * spots may all lie among them. If the options leave the strategy open, it becomes spots or
- * lanes; where spots are impossible, lanes. Kernels in float are dropped if their rounding
- * exceeds the tolerance. */
+ * rendered samples, for one source and orientation; `around` is the number of samples among
+ * which the strategy spots has to find the spots. If the options leave the strategy open,
+ * it becomes spots or lanes; where spots are impossible, lanes. Kernels in float are
+ * dropped if their rounding exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frames, int panels,
                      struct phys_spec spec, double samples, double around);
 

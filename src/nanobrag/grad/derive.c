@@ -79,8 +79,8 @@ static struct turn turn_at(const nb_scene *scene, const nb_scene *dot,
     return t;
 }
 
-/* Rotates the vectors of mosaic_frame() by the rotation of a phi step, and their
- * tangents. */
+/* Rotates the vectors of mosaic_frame() by the rotation of a phi step, and computes the
+ * tangents of the rotated vectors. */
 static struct mosaic_change turn_spread(const struct mosaic_change *spread,
                                         const struct turn *t)
 {

@@ -16,7 +16,8 @@ enum registry_list { NO_LIST, SOURCES, DOMAINS, PANELS, GROUPS, LATTICES, REFLEC
 
 struct registry_row {
     const char *name, *group, *unit, *doc;
-    size_t offset; /* of the number in nb_scene, or in a member of the list, bytes */
+    /* where the number begins in nb_scene, or in a member of the list, bytes */
+    size_t offset;
     int applies; /* enum applies: what the scene must have */
     int list; /* enum registry_list */
     double scale, lower, upper;

@@ -276,8 +276,9 @@ static void copy_small(const char *name, size_t n, char small[NB_NAME_BYTES])
 }
 
 /* Takes a name of n bytes if it is nearer to the word than nearest->name. A name that
- * begins with the word, as for -hdiv, counts as two edits away at most. A name that begins
- * the word, as for -water_um, counts as three at most. */
+ * begins with the whole word (-hdivrange for the word -hdiv) counts as at most two edits
+ * away. A name that is the beginning of the word (-water for -water_um) counts as at most
+ * three. */
 static void try_name(struct nearest *nearest, const char *name, size_t n)
 {
     enum { LETTERS = 4 };

@@ -14,7 +14,7 @@ static int32_t step(struct random_stream *random)
     return (int32_t)random->x;
 }
 
-/* Fills the table from the state -x. A state above 0 is replaced by 1, as in nanoBragg. */
+/* Fills the table from -x or, unless x is below 0, from 1, as in nanoBragg. */
 static void fill_table(struct random_stream *random)
 {
     random->x = random->x < 0 ? -random->x : 1;

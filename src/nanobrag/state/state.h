@@ -81,8 +81,8 @@ struct nb_simulator {
     struct policy policy;
     struct plans plans; /* plans of compiled mode, and counters of its calls */
     struct window window; /* the pixels of images that are rendered */
-    /* with a point spread: `window`, masked pixels, and a margin that spreads light into
-     * it; else empty */
+    /* with a point spread, all pixels whose light is computed: `window`, its masked pixels,
+     * and a margin from which light spreads into `window`; else empty */
     struct window lit;
     struct params params; /* the free parameters */
     /* places of the box that hold default_f, if default_f is free; else none */
@@ -90,7 +90,7 @@ struct nb_simulator {
     size_t *unlisted;
     struct progress progress; /* progress of the current call */
     /* Below is work memory, apart from `device` and `psf`: a call needs nothing that an
-     * earlier call left in it. */
+     * earlier call left in it. `box` holds F for the box of Miller indices. */
     double *box;
     float *box_single; /* `box` in float, for kernels in float; else NULL */
     struct phys_frame *frames; /* (lattices x panels) */

@@ -152,8 +152,8 @@ static const char *read_file(const struct store *store, int fd, struct store_byt
     return *error ? NULL : "it became shorter while it was read";
 }
 
-/* Remove a file by its name, unless another file than the opened `fd` has that name by now.
- * Returns 1 if it was removed. */
+/* Remove a file by its name, unless the name belongs to another file than the opened `fd`
+ * by now. Returns 1 if it was removed. */
 static int remove_same(int folder, const char *name, int fd)
 {
     struct stat opened, named;

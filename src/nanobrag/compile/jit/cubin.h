@@ -11,7 +11,8 @@
 #include "compile/jit/cubin_cache.h"
 
 struct cubin_counts {
-    /* jobs whose code was found on disk, or not; without a folder neither */
+    /* hits: jobs whose code was found on disk; misses: jobs whose code was not. A job
+     * without a folder counts as neither. */
     uint64_t hits, misses;
     /* damaged files found; files removed to keep within the limit */
     uint64_t damaged, removed;
@@ -25,7 +26,8 @@ struct cubin_job {
     struct nvrtc_request request; /* text, options and time limit */
     unsigned donated; /* a bit for each donated array */
     int major, minor; /* compute capability of the device */
-    /* the target of the code if NVRTC has it; compute 0: choose one for the device */
+    /* the target of the code if NVRTC has it; as.compute 0: choose a target for the
+     * device */
     struct gpu_code as;
     int driver; /* version of the device's driver, as gpu_properties.version */
     const char *nvrtc; /* file name of the library; NULL: where CUDA installs it */

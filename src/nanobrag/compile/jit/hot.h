@@ -1,7 +1,7 @@
 /*
  * hot.h - specialised kernels. If an image kernel is used often, NVRTC builds a specialised
  * kernel in the background. It is compiled for the frame flags of a scene
- * (gpu/text/frame_flags.h), which it then need not test. In each scene it replaces the
+ * (gpu/text/frame_flags.h), so that it need not test them. In each scene it replaces the
  * kernel compiled with the library, once a comparison in that scene has given the same
  * bits.
  *

@@ -83,8 +83,8 @@ static nb_status sort_tangents(struct derivatives_run *run)
     return NB_OK;
 }
 
-/* Returns the number of passes over n tangents, if one pass may have `at_once` tangents
- * that rotate orientations. `rotating` tangents do so. The result is at least 1. */
+/* Returns the number of passes, at least 1, over n tangents, `rotating` of which rotate
+ * orientations. One pass may have `at_once` of these. */
 static int count_passes(int n, int rotating, int at_once)
 {
     const int by_rotations = at_once > 0 ? divide_up(rotating, at_once) : 0;

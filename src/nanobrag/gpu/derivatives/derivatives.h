@@ -14,10 +14,11 @@ struct panel_tangents; /* kernels/derivatives/jacobian.h */
 
 /* The derivatives to compute. */
 struct gpu_derivatives_job {
-    /* number of tangents of the frame; for a normal matrix there is a limit for each
-     * panel */
+    /* number of tangents of the frame; for a normal matrix at most TANGENTS_MOST of them
+     * may change a panel */
     int n;
-    const struct phys_frame_tangent *dot; /* (n) lists on the host, no boxes of F */
+    /* (n) with lists on the host, without boxes of F */
+    const struct phys_frame_tangent *dot;
     /* (panels) for several panels: the tangents along which each panel changes, with the
      * numbers of that panel; used instead of `dot`. Else NULL. */
     const struct panel_tangents *panel;

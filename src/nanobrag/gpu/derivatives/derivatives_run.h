@@ -43,7 +43,7 @@ struct derivatives_pass {
     int at[TANGENTS_MOST];
 };
 
-/* The cotangents of the Bragg sums of all pixels: sum and maximum of their sizes. */
+/* The sum and the maximum of |cotangent| over the Bragg sums of all pixels. */
 struct cotangents {
     double total, most;
 };
@@ -52,7 +52,7 @@ struct cotangents {
  * end. */
 struct panel_cotangents {
     struct gpu_layout layout; /* layout that computed the panel's derivatives */
-    size_t before; /* pixels of earlier panels in scene->sum_bar */
+    size_t before; /* number of pixels of earlier panels in scene->sum_bar */
 };
 
 /* The panels of an image are computed one after the other, each as an image of its own.
@@ -64,7 +64,7 @@ struct derivatives_run {
     const struct job *image;
     const struct gpu_derivatives_job *request;
     struct gpu_derivatives_sums *out;
-    struct gpu_image cotangent; /* images of all panels, as in `target` */
+    struct gpu_image cotangent; /* covers all panels, as the images of `target` do */
     struct gpu_target target;
     int most; /* largest number of tangents of a panel */
     int asks_f; /* 1: cotangents of structure factors are requested */

@@ -95,19 +95,18 @@ nb_status factors_add_cotangents(struct derivatives_run *run, const struct gpu_s
     return NB_OK;
 }
 
-/*
- * The choice of the unit. Let R bound the sum of weighted F^2 of a pixel as the kernel adds
+/* The choice of the unit. Let R bound the sum of weighted F^2 of a pixel as the kernel adds
  * it up, without the factor that all samples share, and F be the largest structure factor.
  * A pixel whose sum has the cotangent b adds at most 2 |b| R/F to one place, since each
  * sample adds 2 b (weight F^2)/F. The total over all pixels bounds every place, so a unit
  * of 2^-62 of that total keeps all sums below 2^63, rounding included.
  *
- * This bound is far above the sums of most images, few of whose samples stand on spots.
- * If the largest sum comes out below 2^48 units, the kernel runs again with a finer unit.
- * Sums may wrap around as long as the final sum fits. So the bound is then the largest sum
- * found, plus half a unit for each rounded sample; and at least the sum that the threads of
- * a warp add at once if their pixels have the largest cotangent.
- */
+ * This bound is far above the sums of most images, few of whose samples stand on spots. If
+ * the largest sum comes out below 2^48 units, the kernel runs again with a finer unit. Sums
+ * may wrap around as long as each final sum fits, so a smaller bound is enough for the
+ * second run: the largest sum found, plus one unit for the rounding of each sample. The
+ * bound must also cover the sum that the threads of a warp add at once if their pixels have
+ * the largest cotangent. */
 static const double most_units = 4611686018427387904.0; /* 2^62 */
 static const double enough_units = 281474976710656.0; /* 2^48 */
 

@@ -34,9 +34,9 @@ struct device {
     struct gpu_code target; /* form of the kernels that the device runs */
 };
 
-/* Enter the device's context. Captures by other threads, also in PyTorch's default mode,
- * then neither make our calls fail nor are spoilt by them. cuda_pop() restores the caller's
- * context and capture mode, and returns `status`. */
+/* Enter the device's context. Stream captures by other threads, also in PyTorch's default
+ * mode, then neither make our calls fail nor are spoilt by them. cuda_pop() restores the
+ * caller's context and capture mode, and returns `status`. */
 nb_status cuda_push(nb_context *ctx, struct device *d);
 /* does the work of cuda_push(), without a message */
 cuda_result cuda_enter(struct device *d);

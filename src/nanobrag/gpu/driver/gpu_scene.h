@@ -130,7 +130,8 @@ struct gpu_verifications {
     int compared; /* how many rows of tiles were compared */
 };
 
-/* The data of a simulator on its device. A new one is 0 but for the first three members. */
+/* The data of a simulator on its device. In a new struct all members but the first three
+ * are 0. */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: the simulator computes on the host */
     void *stream; /* the caller's stream for all work; NULL: the device's own */

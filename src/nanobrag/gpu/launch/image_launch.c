@@ -61,9 +61,8 @@ static void describe(const struct image_run *run, int i, const struct gpu_strip 
     p->frame.nfast = view->job.window->nfast;
 }
 
-/* Let hot_kernel() choose the kernel of all views that are like view `alike`. It compares
- * the sums of one of these views, and of another view in each call, because some are
- * dark. */
+/* Let hot_kernel() choose the kernel of all views that are like view `alike`. Each call
+ * compares the sums of another of these views, because some views are dark. */
 static nb_status choose_kernel(struct image_run *run, int alike)
 {
     struct gpu_view *view = run->view;
@@ -98,7 +97,7 @@ static nb_status prepare(struct image_run *run)
     NB_TRY(gpu_front_lists(run->ctx, s, room, run->lists));
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->partial,
                        plan->most_blocks * BLOCK_THREADS * sizeof(double)));
-    /* pixels beside the tiles come back too, but are never written */
+    /* pixels beside the tiles are copied back too, but no kernel writes them */
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->photons, photons));
     NB_TRY(gpu_pin(run->ctx, s->gpu, &s->strips, photons));
     if (plan->loses) NB_TRY(gpu_clear_peaks(run->ctx, s, run->views));

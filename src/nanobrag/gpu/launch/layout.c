@@ -96,7 +96,8 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
 
 int layout_records(const struct gpu_properties *properties, const struct job *job)
 {
-    /* a panel may need four: strips and last strip, of two kernels */
+    /* a panel may need four recordings: of the strips and of the last strip, for two
+     * kernels */
     enum { FEW = GPU_RECORDINGS / 4 };
     const int panels = window_panels(job->window);
     struct gpu_layout first = {0};

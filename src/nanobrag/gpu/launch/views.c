@@ -59,7 +59,7 @@ nb_status views_reserve(struct image_run *run, const struct job *job, int images
     return run->view ? NB_OK : NB_ERR_MEMORY;
 }
 
-/* Returns how many pixels of its image the tiles of a view hold. */
+/* Returns how many pixels of the image lie in the tiles of a view. */
 static int64_t pixels_in_tiles(const struct gpu_view *view)
 {
     const struct gpu_layout *l = &view->layout;
@@ -133,8 +133,8 @@ static int is_alike(const struct gpu_view *a, const struct gpu_view *b)
  * of all its blocks may be this many times the number of blocks with work. */
 static const double most_empty = 8;
 
-/* Adds a strip of view i to the last launch, if that may compute it too. Returns 1 if it
- * was added. */
+/* Adds a strip of view i to the last launch, if that launch may compute it too. Returns 1
+ * if it was added. */
 static int add_strip(struct image_run *run, int i, const struct gpu_strip *rows)
 {
     const struct gpu_view *view = run->view + i;

@@ -6,12 +6,12 @@
  * A step is EACH_THREAD (t) { ... }. Every thread t executes it, and all threads have
  * finished before the next step begins. After EACH_IN_WARP (t) only the threads of the same
  * warp (32 consecutive threads) have finished, after EACH_ALONE (t) only the thread itself.
- * If a thread writes memory in such a step, no other thread may touch that memory, and if
- * it reads memory, no other thread may write that memory, before both have finished a later
- * step of another kind. Outside of steps every value is the same for all threads. A thread
- * saves values from one step to the next in an array of BLOCK_OWN elements, in its element
- * OWN (t). Threads exchange values through memory that the block shares, which one step
- * writes and another reads.
+ * Other threads may then still be in that step: they may not yet touch memory that a thread
+ * has written there, or write memory that it has read there. They may do so after a later
+ * step that waits for both. Outside of steps every value is the same for all threads. A
+ * thread saves values from one step to the next in an array of BLOCK_OWN elements, in its
+ * element OWN (t). Threads exchange values through memory that the block shares, which one
+ * step writes and another reads.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -22,15 +22,15 @@ enum {
 struct gpu_parameters {
     struct phys_frame frame; /* its lists are in device memory */
     double factor; /* value of phys_constant_factor() */
-    /* A pair contributes exactly 0 if its lattice point is farther than `cut` in rho; below
-     * 0: there is no such bound. A change of the scattering vector by 1/A changes rho by at
-     * most `stretch`. */
+    /* A pair contributes exactly 0 if rho at the nearest lattice point exceeds `cut`; a
+     * `cut` below 0 stands for no bound. A change of the scattering vector by 1/A changes
+     * rho by at most `stretch`. */
     double cut, stretch;
     double edges; /* |a| + |b| + |c| over the shortest wavelength, for rounding errors */
     int roi[4];
     /* Pixel (s, f) of the frame has the index s stride + f in the mask and in images that
-     * are compared with photons. If the frame is a panel, the pointers to these begin at
-     * its first pixel. */
+     * are compared with photons. If the frame is a panel, their pointers begin at the
+     * panel's first pixel. */
     int stride;
     const unsigned char *mask; /* 0: not rendered; or NULL */
     int parts; /* parts of a tile along each axis, 1 or 2, each with its anchors */

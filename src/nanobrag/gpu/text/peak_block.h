@@ -38,8 +38,8 @@ PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
     return most;
 }
 
-/* Reduces the photons of all threads to PEAK_SEARCHERS largest ones, at the start of the
- * array, in one step. */
+/* Replaces the first PEAK_SEARCHERS photons by the maxima of as many groups of threads,
+ * which together are all threads, in one step. */
 PHYS_FN void find_largest(double photons[BLOCK_THREADS])
 {
     EACH_THREAD(t)
@@ -47,8 +47,8 @@ PHYS_FN void find_largest(double photons[BLOCK_THREADS])
         photons[t] = largest_photons(photons, t, PEAK_SEARCHERS, BLOCK_THREADS);
 }
 
-/* Raises *peak to the largest of the photons of all threads. No thread may write `photons`
- * afterwards. */
+/* Raises *peak to the largest of the photons of all threads. The next step may not write
+ * `photons`, which may still be read. */
 PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
 {
     find_largest(photons);

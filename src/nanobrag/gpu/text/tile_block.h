@@ -23,7 +23,8 @@ struct part {
     double fast, slow; /* middle, in sub-pixels from the detector's corner */
     /* largest difference of a sample's direction from the direction of the middle */
     real radius;
-    /* fractional index from which on float cannot decide the nearest reflection */
+    /* distance from the nearest lattice point, in indices, from which on float cannot
+     * decide which lattice point is nearest */
     real halfway;
     int small; /* phys_patch_is_small() */
 };
@@ -188,8 +189,8 @@ struct sample_place {
     real fast, slow;
 };
 
-/* Returns the position of sub-pixel `sub` of a pixel, which has n x n of them, or of its
- * centre (-1). */
+/* Returns the position of sub-pixel `sub` of a pixel with n x n sub-pixels; -1: of its
+ * centre. */
 PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
 {
     const int row = sub / n, column = sub - n * row;
@@ -287,8 +288,8 @@ PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
         shared->weight[t] *= (real)source->weight;
 }
 
-/* Returns 1 if no look-up of slot t leaves the box of reflections, and if all are so near
- * the anchor that the distance in the box is exact in `real`. */
+/* Returns 1 if no look-up of slot t leaves the box of reflections, and all are so near the
+ * anchor that the number of places between them is exact in `real`. */
 PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, int t,
                          struct tile_shared *shared)
 {

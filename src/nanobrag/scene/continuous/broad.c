@@ -30,8 +30,8 @@ double continuous_divergence_variance(const nb_scene *scene, int i)
 
 /* Computes the covariance of the mosaic rotations as coefficients of products of the axes
  * (docs/theory.md, 9). With the reciprocal axes r_i, the spreads T and w_i =
- * MOSAIC_OF_SPREAD T r_i, they are w_i . w_i for squares and 2 w_i . w_j for mixed
- * products. */
+ * MOSAIC_OF_SPREAD T r_i, the coefficients are w_i . w_i for squares and 2 w_i . w_j for
+ * mixed products. */
 static void spread_of(const nb_scene *scene, const struct crystal_axes *axes,
                       double spread[6])
 {

@@ -213,7 +213,7 @@ struct layers layers_derive(const nb_scene *scene, const struct scene_fixed *fix
 
     if (!(out.step > 0)) return out;
     out.mu = out.step / depth;
-    /* nanoBragg's layers lie at their fronts */
+    /* nanoBragg puts a layer at the depth of its front */
     if (scene->quirks & NB_QUIRK_LAYER_STEP) return out;
     out.offset = d->layer_cosine > 0 ? layers_mean(out.step, depth * d->layer_cosine, slope)
                                      : out.step / 2;

@@ -48,8 +48,9 @@ struct gpu_image {
 /* The data to compare the photons with. */
 struct gpu_target {
     struct phys_loss_model model;
-    struct gpu_image observed; /* photons, or residuals for REDUCE_SQUARES; no image: 0 */
-    struct gpu_image weight; /* no image: 1 */
+    /* photons, or residuals for REDUCE_SQUARES; 0 without an image */
+    struct gpu_image observed;
+    struct gpu_image weight; /* 1 without an image */
 };
 
 /* Returns the number at a pixel, or `none` if there is no image. */

@@ -45,8 +45,9 @@ PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p
 
 /* ---- sums over the threads of a block ---- */
 
-/* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i]. This
- * takes two steps. The step after them may not write the last elements of the rows. */
+/* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i], in two
+ * steps. The step after them may not write the last elements of the rows, which may still
+ * be read. */
 PHYS_FN void sum_stage(int n, double *stage, double *out)
 {
     EACH_THREAD(t)
@@ -181,8 +182,8 @@ PHYS_FN void sum_normal(int n, const struct jacobian_thread *own, double *stage,
 
 /* ---- all reductions ---- */
 
-/* Finds the photons of the brightest pixel of a block. No thread may write `stage`
- * afterwards. */
+/* Finds the photons of the brightest pixel of a block. The next step may not write `stage`,
+ * which may still be read. */
 PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, double *out)
 {
     EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
