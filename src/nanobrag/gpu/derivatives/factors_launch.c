@@ -217,7 +217,8 @@ nb_status factors_gather(struct derivatives_run *run)
         for (size_t i = 0; i < places; i++) run->out->f[i] = NAN;
         return NB_OK;
     }
-    if (!(run->cotangents.total * largest_addend(run->image) > 0)) return NB_OK; /* all 0 */
+    /* all cotangents are 0 */
+    if (!(run->cotangents.total * largest_addend(run->image) > 0)) return NB_OK;
     counts = gpu_workspace(run->ctx, &run->scene->counted, places * sizeof *counts,
                            "cotangents of structure factors");
     if (!counts) return NB_ERR_MEMORY;

@@ -71,7 +71,7 @@ nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_sta
     va_start(args, doing);
     (void)vsnprintf(what, sizeof what, doing, args);
     va_end(args);
-    /* both leave NULL for a result that the driver does not know */
+    /* `name` and `text` stay NULL for a result that the driver does not know */
     (void)library->error_name(result, &name);
     (void)library->error_text(result, &text);
     return fail(ctx, result == CUDA_OUT_OF_MEMORY ? NB_ERR_MEMORY : status,

@@ -33,7 +33,7 @@ PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int 
 }
 
 /* Adds up the losses of threads t, t + step, ... below n. Stores the sum and the largest
- * photons of these threads at number t. */
+ * photons of these threads at index t. */
 PHYS_FN void loss_add(int t, int step, int n, struct loss_shared *sums)
 {
     double value = 0, most = 0;

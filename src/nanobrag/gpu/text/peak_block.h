@@ -28,8 +28,8 @@ static inline void block_max(unsigned long long *to, unsigned long long n)
 
 enum { PEAK_SEARCHERS = 16 }; /* threads that search the photons of all threads */
 
-/* Returns the largest of the photons number t, t + step, ... below n, and at least 0. NaNs
- * are skipped. */
+/* Returns the largest of photons[t], photons[t + step], ... below index n, or 0 if none is
+ * above 0. NaNs are skipped. */
 PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
 {
     double most = 0;

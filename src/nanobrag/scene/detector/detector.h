@@ -68,7 +68,7 @@ void detector_corner(const struct detector_place *place, int corner, double p[3]
  * beam, but no larger than the distance of the farthest corner: a detector at a large two
  * theta has no pixel where the beam meets its plane. */
 struct detector_scale {
-    /* one over the size of a pixel in reciprocal space, the least of all panels, A */
+    /* one over the size of a pixel in reciprocal space, A; the least over all panels */
     double reciprocal_pixel;
     double qmax; /* the largest |q| on the detector at the shortest wavelength, 1/A */
     int panel; /* number of the panel that the direct beam meets, or is nearest to */

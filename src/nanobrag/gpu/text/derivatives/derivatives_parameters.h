@@ -42,7 +42,7 @@ enum gpu_reduction {
  * pixel_number(). */
 struct gpu_image {
     const double *wide;
-    const float *single; /* both NULL: there is no image */
+    const float *single; /* one pointer is NULL, or both if there is no image */
 };
 
 /* The data to compare the photons with. */
