@@ -19,7 +19,7 @@
 #include "nanobrag_command/options/settings.h"
 
 struct command;
-struct shots; /* shots/shots.h */
+struct shots; /* declared in shots/shots.h */
 
 /* what was read from files */
 struct inputs {
@@ -117,7 +117,7 @@ void experiment_at(const struct command *command, double *x);
 void lattices_say(const struct settings *s, struct messages *messages,
                   const nb_experiment *from);
 
-/* Returns the angle between the orientations of the first crystal and its lattice i,
+/* Returns the angle between the orientations of the first crystal and of lattice i,
  * degree. */
 double lattices_angle(const nb_crystal *crystal, int i);
 

@@ -28,7 +28,7 @@ enum {
 
 struct messages {
     int compat, quiet;
-    char **warnings, **notes; /* those printed so far, each once */
+    char **warnings, **notes; /* lines printed so far, each once */
     size_t nwarnings, nnotes;
     /* Takes every line, without "nanobrag: " in front and a newline, in place of stderr and
      * stdout, for a caller that is not the program. If NULL, lines are printed. */

@@ -192,7 +192,8 @@ struct fit_track {
     int fresh; /* 1: the next evaluation is at the best x itself, without a step */
     int end; /* enum nb_fit_end; NB_FIT_NOT_RUN: the track goes on */
     int passes; /* of this stage */
-    /* loss at the best point; predicted gain of the undamped step, and of the trial */
+    /* loss: at the best point; gain: predicted for the undamped step; predicted: for the
+     * trial step */
     double damping, loss, gain, predicted;
     double misfit; /* unit of the gain that ends the fit, at least 1; 0: not measured */
 };
@@ -298,7 +299,7 @@ struct nb_fit {
  * and gradient of another draw of domains. */
 enum fit_wants { FIT_ASKED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT, FIT_WEIGH, FIT_DRAW };
 
-/* Return the diagonal element of J^T W J, and the gradient, for parameter i at a point. */
+/* Return the diagonal element of J^T W J, and the gradient, of parameter i at a point. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
 double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
@@ -337,7 +338,7 @@ double fit_broad(const nb_fit *fit, size_t shot);
 size_t fit_ntrack(const nb_fit *fit);
 struct fit_values fit_values_of(const nb_fit *fit, const struct fit_track *track);
 
-/* Return the loss at a point with restraints: of all shots, or of a track. */
+/* Return the loss at a point, restraints included: of all shots, or of a track. */
 double fit_total(const nb_fit *fit, const struct fit_point *point);
 double fit_loss_at(const nb_fit *fit, const struct fit_track *track,
                    const struct fit_point *point);

@@ -44,7 +44,7 @@ struct fit_solver {
     double *target; /* a step that may lead beyond the bounds                      (n) */
     double *work;
     double least; /* eigenvalues of a block below this are free */
-    double least_complement; /* likewise of the complement */
+    double least_complement; /* eigenvalues of the complement below this are free */
     int failed; /* 1: numbers are not finite, or eigenvalues were not found */
 };
 

@@ -216,8 +216,8 @@ static int list_reaches(const struct run *run, const double axes[9], double reac
     return 0;
 }
 
-/* Warn if no reflection except 0 0 0 reaches the detector. For any other, an index of at
- * least 1 is at most |q| times its edge, so |q| is at least 1 over the longest edge. */
+/* Warn if no reflection except 0 0 0 reaches the detector. Any other has |q| >= |h|/a, and
+ * so for k and l, so its |q| is at least 1 over the longest edge of the cell. */
 static void check_reach(struct run *run)
 {
     const double *cell = run->command.description.cell;
@@ -375,7 +375,7 @@ static void check_tail(struct run *run)
     const nb_crystal *c = &run->command.resolved.crystal;
     const double *const spread = c->mosaic;
     const int has_spread = spread[0] > 0 || spread[1] > 0 || spread[2] > 0;
-    if (run->command.s->given[OPT_SHOTS]) return; /* the table may set the spreads */
+    if (run->command.s->given[OPT_SHOTS]) return; /* -shots may set the spreads */
     if (c->mosaic_tail > 0 && !has_spread && !is_fitted(run, "mosaic", "_tail"))
         message_warning(run->command.messages,
                         "-mosaic_tail has no effect without -mosaic or -mosaic_tensor");

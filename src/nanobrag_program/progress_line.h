@@ -9,7 +9,7 @@
 struct progress_line {
     enum { PROGRESS_NONE, PROGRESS_TERMINAL, PROGRESS_LINES } kind;
     const char *what; /* what is computed: image, gradient, ... */
-    int image, images; /* number of the present one, and of all */
+    int image, images; /* number of the present image; of all images */
     int percent; /* percentage shown last */
     double start; /* time of the start, s */
     int shown; /* 1: the line on the terminal is not empty */
@@ -20,7 +20,7 @@ struct progress_line {
 void progress_line_catch_interrupt(void);
 int progress_line_interrupted(void);
 
-/* Returns the exit status for that signal, 130 or 143. */
+/* Returns the exit status for the signal that interrupted, 130 or 143. */
 int progress_line_status(void);
 
 void progress_line_start(struct progress_line *progress, int kind, int images);

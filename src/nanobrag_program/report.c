@@ -33,7 +33,7 @@ static void report_crystal(const struct run *run)
     const nb_description *d = &run->command.description;
     const nb_crystal *crystal = &run->command.resolved.crystal;
     const double *c = d->cell, *n = d->ncells;
-    const double um = 1e-4; /* of an Angstrom */
+    const double um = 1e-4; /* an Angstrom in um */
 
     printf("crystal    %g %g %g A, %g %g %g degree; %g x %g x %g cells of shape %s, %.3g x "
            "%.3g x %.3g um\n",

@@ -16,8 +16,8 @@
 #include "nanobrag_program/progress_line.h"
 
 struct run;
-struct share; /* nanobrag_program/share/share.h */
-struct team; /* nanobrag_program/share/team.h */
+struct share; /* declared in share/share.h */
+struct team; /* declared in share/team.h */
 
 /* ---- -truth and -geomout (output/geometry_out.c) ---- */
 
@@ -79,7 +79,7 @@ struct run {
     int done; /* number of images made or kept */
     int reached; /* results from this one on are unused; there may be 10^8 */
     double seconds_setup;
-    struct difference difference[DIFFERENCES_MOST]; /* those that matter here */
+    struct difference difference[DIFFERENCES_MOST]; /* differences that matter here */
     int ndifference;
     const struct fit_job *fit; /* a finished fit for -json; else NULL */
 };
@@ -116,8 +116,8 @@ int outputs_are_input(const struct run *run, const char *name);
 /* Refuse an output that would overwrite an input. Returns 0 or the exit status. */
 int outputs_keep_inputs(const struct run *run, const char *name);
 
-/* The first names the files of image i of the run, except data files; the second writes
- * them. Each returns 0 or the exit status. */
+/* outputs_name() names the files of image i of the run, except data files; outputs_write()
+ * writes them. Each returns 0 or the exit status. */
 int outputs_name(struct run *run, int i);
 int outputs_write(struct run *run, int i);
 
@@ -130,9 +130,8 @@ const char *results_names(const struct run *run, int kind, const char **last);
  * caller frees it; NULL: no memory. */
 char *output_name(const char *pattern, int i, int sweep);
 
-/* Parts of a path: from behind the last slash on; from the extension on, which may be
- * empty; and from the digits in front of the extension on, which are absent if this is the
- * extension. */
+/* Return the end of a path: from behind the last slash; from the extension, "" if there is
+ * none; from the digits before the extension, or from the extension if there are none. */
 const char *output_base(const char *path);
 const char *output_extension(const char *path);
 const char *output_digits(const char *path);
@@ -213,7 +212,7 @@ const char *compiling_word(int mode);
  * none. */
 const char *compiling_off_by(void);
 
-/* Print a note if such a setting overrules -compile. */
+/* Print a note if a setting in the environment overrules -compile. */
 void compiling_note(struct run *run);
 
 /* Return the words of -strategy and of -precision for the kernel that runs. */

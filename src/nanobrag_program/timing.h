@@ -6,7 +6,7 @@
 #ifndef NB_CLI_TIMING_H
 #define NB_CLI_TIMING_H
 
-/* Returns the time of that clock, s. */
+/* Returns the time of a clock that only goes forward, s. */
 double timing_seconds(void);
 
 #endif

@@ -226,7 +226,7 @@ static void read_plain(const struct header *h, unsigned *lacks)
     }
 }
 
-/* Reads a header into the settings, and clears the bits in *lacks of what it states.
+/* Reads a header into the settings, and clears the bits in *lacks of its numbers.
  * Returns 0 or the exit status. */
 static int read_header(const struct header *h, nb_context *ctx, unsigned *lacks)
 {

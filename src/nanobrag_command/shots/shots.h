@@ -11,7 +11,7 @@
 #include "nanobrag_command/command.h"
 
 struct shots {
-    nb_table *table, *spectra; /* of -shots; of -spectra, or NULL */
+    nb_table *table, *spectra; /* tables of -shots; of -spectra, or NULL */
     int first, n; /* the rows to make: number of the first, from 0 on, and how many */
     size_t *place; /* index in x of each column, of -shots first, then of -spectra */
     size_t nplace;

@@ -29,7 +29,7 @@ struct compared {
     nb_scene scene; /* resolved */
     struct window window;
     struct phys_loss_model model;
-    int by_variance; /* z is 1: residual/sqrt(variance); 0: residual sqrt(curvature) */
+    int by_variance; /* 1: z = residual/sqrt(variance); 0: z = residual sqrt(curvature) */
     int has_variances; /* 1: weights are 1/variance (variances.h) */
 };
 

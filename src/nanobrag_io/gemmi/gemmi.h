@@ -39,7 +39,7 @@ struct gemmi_crystal {
     char space_group[GEMMI_NAME]; /* Hermann-Mauguin symbol, with an extension such as
                                      ":R" */
     int noperator;
-    struct gemmi_operator operator_of[GEMMI_OPERATORS]; /* with those by centring */
+    struct gemmi_operator operator_of[GEMMI_OPERATORS]; /* with operators by centring */
 };
 
 struct gemmi_atom {

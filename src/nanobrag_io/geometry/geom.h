@@ -49,8 +49,8 @@ struct geom_bad {
     struct span name, panel;
     long line;
     double range[GEOM_RANGES]; /* NAN: not given */
-    int dim[GEOM_DIMS]; /* a fixed index restricts the region to panels with the same */
-    int in_lab, in_data; /* it has limits of x and y; of fs and ss */
+    int dim[GEOM_DIMS]; /* a fixed index restricts the region to panels with that index */
+    int in_lab, in_data; /* 1: it has limits of x and y; 1: limits of fs and ss */
 };
 
 /* a line that lists names: a group, a rigid group or a collection of rigid groups */

@@ -28,7 +28,7 @@ struct geom_out {
     const nb_detector *d;
     int npanel, ngroup, depth; /* depth: number of levels of groups */
     int *group; /* group of each panel, as in nb_panel */
-    int *level, *count; /* of each group: its level, 0 at the top; its panels */
+    int *level, *count; /* level of each group, 0 at the top; number of its panels */
     const char **name; /* of the panels, then of the groups */
     char (*number)[NUMBERED];
     int lost; /* 1: out of memory while a number was written */

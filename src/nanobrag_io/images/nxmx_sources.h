@@ -13,7 +13,7 @@
 #include "nanobrag_io/images/hdf5/hdf5_tree.h"
 
 struct nxmx_source {
-    char *path; /* as written in the master */
+    char *path; /* as written in the master file */
     size_t frames; /* number of frames */
 };
 

@@ -1,4 +1,4 @@
-/* edits.c - see edits.h. SPDX-License-Identifier: MIT */
+/* edits.c - finds and replaces values in a text of JSON. SPDX-License-Identifier: MIT */
 #include "nanobrag_io/json/edits.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static const char *skip_string(const char *at, const char *end)
     return at < end ? at + 1 : end;
 }
 
-/* Returns the end of the value that starts here. */
+/* Returns the end of the value that starts at `at`. */
 static const char *skip_value(const char *at, const char *end)
 {
     int depth = 0;
@@ -66,7 +66,8 @@ struct span edits_inside(struct span value)
     return (struct span){value.at + (value.n > 0), has_brackets ? value.n - 2 : 0};
 }
 
-/* Removes the next value and its key; `key` is the text before a colon, empty in a list. */
+/* Takes the next value, and its key, off a list or object; the key is empty in a list.
+ * Returns 0 at the end. */
 static int next_pair(struct span *inside, struct span *key, struct span *value)
 {
     const char *const end = inside->at + inside->n;
@@ -108,7 +109,7 @@ int edits_member(struct span object, const char *key, struct span *value)
 
 /* ---- edits ---- */
 
-/* Text in place of a span. */
+/* a text that replaces a span */
 struct edit {
     struct span old;
     char *text;
@@ -135,7 +136,8 @@ void edits_replace(struct edits *edits, struct span old, const char *text, size_
     edits->at[edits->n++] = (struct edit){old, copy, n};
 }
 
-/* Writes n numbers, separated by commas; there are at most 9. Returns their length. */
+/* Writes n numbers, at most NUMBERS_MOST, separated by commas. Returns the number of
+ * bytes. */
 enum { NUMBERS_MOST = 9, NUMBERS_TEXT = NUMBERS_MOST * (TEXT_REAL + 2) };
 static size_t write_reals(struct edits *edits, const double *values, int n,
                           char out[NUMBERS_TEXT])
@@ -172,8 +174,8 @@ void edits_reals(struct edits *edits, struct span old, const double *values, int
     edits_replace(edits, old, text, length + 1);
 }
 
-/* Finds the value of a member, or makes place for one: an empty span at the begin of the
- * object, with the key before it and `*after` behind it. */
+/* Returns the place of a member's value. If the object lacks the member, writes its key at
+ * the start of the object, and returns the empty span behind the key. */
 static struct span place_of(struct edits *edits, struct span object, const char *key)
 {
     struct span value;
@@ -186,7 +188,7 @@ static struct span place_of(struct edits *edits, struct span object, const char 
     return value;
 }
 
-/* Ends a member for which place_of() made place. */
+/* Writes the comma behind a member that place_of() has added. */
 static void end_member(struct edits *edits, struct span object, struct span value)
 {
     struct span inside = edits_inside(object), first;
@@ -211,7 +213,8 @@ void edits_set_real(struct edits *edits, struct span object, const char *key, do
     end_member(edits, object, place);
 }
 
-/* Sorts edits by their place; edits of one place keep their order. */
+/* Sorts edits by their place in the text (merge sort); edits of one place keep their
+ * order. */
 static void sort(struct edit *edit, struct edit *other, size_t n)
 {
     const size_t half = n / 2;
@@ -248,7 +251,7 @@ char *edits_apply(struct edits *edits, struct span text, size_t *length)
     for (size_t i = 0; out && i < edits->n; i++) {
         const struct edit *const edit = edits->at + i;
 
-        if (edit->old.at < from) continue; /* within the one before */
+        if (edit->old.at < from) continue; /* inside a span that the edit before replaced */
         memcpy(to, from, (size_t)(edit->old.at - from));
         to += edit->old.at - from;
         memcpy(to, edit->text, edit->n);

@@ -202,7 +202,7 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
 static nb_status create(struct run *run, const nb_scene *scene, nb_simulator **out)
 {
     const size_t size = strlen(run->command.s->gradcheck) + 2;
-    char *const names = malloc(size); /* the ; allows names to be repeated */
+    char *const names = malloc(size); /* a ; in front allows names to be repeated */
     if (!names) return NB_ERR_MEMORY;
     (void)snprintf(names, size, ";%s", run->command.s->gradcheck);
     const nb_status status =

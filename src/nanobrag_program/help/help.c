@@ -237,7 +237,7 @@ void help_overview(void)
            "program, environment); -help all: everything\n");
 }
 
-/* 1 when a word is a title or its first or last word, in capitals or not. */
+/* Returns 1 if a word is a title, or its first or last word, in capitals or not. */
 static int names_section(const char *word, const char *title)
 {
     const char *last = strrchr(title, ' ');

@@ -116,7 +116,7 @@ static void report_size(const struct run *run)
 {
     const nb_description *d = &run->command.description;
     const double *n = d->ncells, *c = d->cell;
-    const double micron = 1e-4; /* of an Angstrom */
+    const double micron = 1e-4; /* an Angstrom in um */
     printf("crystal is %g x %g x %g microns\n", n[0] * c[0] * micron, n[1] * c[1] * micron,
            n[2] * c[2] * micron);
     if (run->command.s->scene.oversample <= 0) {

@@ -23,7 +23,7 @@
 struct text {
     char *out;
     size_t used;
-    int digits, needed_digits; /* of most numbers; of those that -img reads */
+    int digits, needed_digits; /* of most numbers; of numbers that -img reads */
 };
 
 static void put(struct text *text, const char *format, ...)

@@ -20,7 +20,8 @@ static void add_lattices(cJSON *to, const nb_crystal *c, const double *cell)
     for (int i = 0; i < c->nlattice; i++) {
         cJSON *one = json_entry(list);
         json_reals(one, "cell", c->lattice[i].cell[0] != 0 ? c->lattice[i].cell : cell, 6);
-        json_reals(one, "matrix", c->lattice[i].matrix, 9); /* all 0: as the crystal's */
+        /* a matrix of zeros: the lattice has the matrix of the crystal */
+        json_reals(one, "matrix", c->lattice[i].matrix, 9);
         json_reals(one, "misset_degree", c->lattice[i].misset, 3);
         json_real(one, "angle_degree", lattices_angle(c, i));
         json_real(one, "scale", c->lattice[i].scale);

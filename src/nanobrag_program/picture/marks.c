@@ -43,8 +43,8 @@ static int reciprocal_make(struct reciprocal *r, const struct extent *e)
     return 1;
 }
 
-/* Finds the point of the direct beam. Returns 0, with the middle of the picture if there is
- * none, if the beam is not in the picture. */
+/* Finds the point of the direct beam in the picture. Returns 0 if the point is outside the
+ * picture; if the beam does not meet the detector, `at` is the middle of the picture. */
 static int beam_point(const struct extent *e, double at[2])
 {
     double pixel[2];

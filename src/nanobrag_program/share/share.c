@@ -167,7 +167,7 @@ int share_end(struct run *run, int code)
 {
     const size_t n = (size_t)run->command.s->images;
     struct result *const results = run->results;
-    if (code == EXIT_INTERRUPTED) return code; /* others may not come here */
+    if (code == EXIT_INTERRUPTED) return code; /* other processes may not get here */
     code = team_agree(run->team, run->command.messages, code);
     if (code || !team_several(run->team)) return code;
     /* names are pointers of this process, so rank 0 makes them itself */

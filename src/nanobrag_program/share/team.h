@@ -15,7 +15,7 @@
 #include "nanobrag_command/message.h"
 
 struct team {
-    int rank, ranks; /* number of this process, from 0 on; of all */
+    int rank, ranks; /* number of this process, from 0 on; number of all processes */
     int threads; /* threads for each, so that none share a processor */
     int64_t milliseconds; /* time at the start of rank 0, ms since 1970 */
 

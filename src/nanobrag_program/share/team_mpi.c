@@ -96,6 +96,6 @@ const struct team *team_begin(int *argc, char ***argv, struct messages *messages
 void team_end(const struct team *team, int code)
 {
     (void)team;
-    /* After an interrupt others may still wait for images; mpirun ends them. */
+    /* After an interrupt other processes may wait for images; mpirun ends them. */
     if (code < EXIT_INTERRUPTED) (void)MPI_Finalize();
 }

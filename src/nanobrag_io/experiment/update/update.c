@@ -1,6 +1,8 @@
 /*
- * update.c - updates an .expt: collects the changes of its experiments, and writes them
- * between the bytes that stay. SPDX-License-Identifier: MIT
+ * update.c - updates an .expt: collects the changed models of its experiments, and writes
+ * them between the bytes that stay.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "nanobrag_io/experiment/update/update.h"
 
@@ -27,15 +29,15 @@ static const struct {
                   {"goniometer", update_goniometer},
                   {"crystal", update_crystal}};
 
-/* A model in place of one of the file. */
+/* a changed model, which takes the place of a model of the file in some experiments */
 struct variant {
-    int of; /* the model */
-    int number; /* in the file that is written; -1: not yet known */
+    int of; /* number of the model that it replaces */
+    int number; /* its number in the written file; -1: not yet known */
     char *text;
     size_t n;
 };
 
-/* A list of the file. */
+/* a list of the file, of models of one kind or of experiments, and the changed models */
 struct list {
     struct span *at; /* the text of each entry (n) */
     int n;
@@ -43,7 +45,8 @@ struct list {
     int nvariant, room;
 };
 
-/* An experiment of the file, with the variant of each of its models; -1: none. */
+/* an experiment of the file, and which variant replaces each of its models; -1: none
+ * does */
 struct member {
     const cJSON *model;
     int variant[KINDS];
@@ -61,7 +64,8 @@ struct nb_expt_update {
 
 /* ---- the file ---- */
 
-/* Finds the entries of a list of the file, if it has it. */
+/* Finds the texts of the entries of the list `key` of the file; n = 0 if there is no such
+ * list. */
 static nb_status find_list(nb_expt_update *u, struct span root, const char *key,
                            struct list *out)
 {
@@ -81,7 +85,7 @@ static nb_status find_list(nb_expt_update *u, struct span root, const char *key,
 
 static nb_status index_file(nb_expt_update *u)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of the order of bytes */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark of UTF-8 */
     const struct expt e = {u->ctx, u->path, u->root, 0};
     const size_t skip = u->n >= 3 && memcmp(u->bytes, mark, 3) == 0 ? 3 : 0;
     const struct span root = edits_value((struct span){u->bytes + skip, u->n - skip});
@@ -156,7 +160,8 @@ void nb_expt_update_free(nb_expt_update *u)
 
 /* ---- the change of an image ---- */
 
-/* Returns the number of a model of an experiment; -1: it has none. */
+/* Returns the number of the model of a kind that experiment i names; -1 if it names
+ * none. */
 static int number_of(const nb_expt_update *u, int i, int kind)
 {
     const cJSON *which =
@@ -166,7 +171,7 @@ static int number_of(const nb_expt_update *u, int i, int kind)
     return number >= 0 && number < u->list[kind].n ? (int)number : -1;
 }
 
-/* Finds or adds a variant, and takes its text. */
+/* Finds a variant with the same text, or adds one. Frees `text`, or takes it over. */
 static nb_status add_variant(nb_expt_update *u, int kind, int of, char *text, size_t n,
                              int *out)
 {
@@ -196,7 +201,8 @@ static nb_status add_variant(nb_expt_update *u, int kind, int of, char *text, si
     return NB_OK;
 }
 
-/* Gives experiment i a model as the state has it. */
+/* Makes the variant of a model of experiment i that the scene in `s` asks for; none if the
+ * model stays as it is. */
 static nb_status put_model(nb_expt_update *u, const struct update_state *s, int kind, int i)
 {
     const int of = number_of(u, i, kind);
@@ -218,8 +224,8 @@ static nb_status put_model(nb_expt_update *u, const struct update_state *s, int 
     return status != NB_OK ? status : fail_memory(u->ctx, u->path);
 }
 
-/* Returns the standard deviation that a file is to state for the mosaicity of a scene,
- * degree; -1: the one that it states. */
+/* Returns the mosaicity of a scene that the file has to state, as a standard deviation in
+ * degree; -1 if the stated one stays. */
 static double mosaicity_to_state(const struct update_state *s)
 {
     const nb_crystal *after = &s->after->crystal;
@@ -230,8 +236,8 @@ static double mosaicity_to_state(const struct update_state *s)
     return update_differs(&before, &now, 1, now) ? now : -1;
 }
 
-/* Returns the next experiment behind `last` whose crystal is a lattice of the image of
- * experiment i; the number of experiments if there is none. */
+/* Returns the next experiment after `last` whose crystal is a lattice of the image of
+ * experiment i. Returns the number of experiments if there is none. */
 static int next_lattice(const nb_expt_update *u, const struct expt *e, int i, int last)
 {
     const char *differs;
@@ -260,7 +266,7 @@ static nb_status check_lattices(const nb_expt_update *u, const struct update_sta
                 u->path, s->e.i, found, found == 1 ? "" : "s", expected);
 }
 
-/* Updates the crystal of a lattice, experiment j. */
+/* Updates the crystal of experiment j, which is a lattice of the image of `own`. */
 static nb_status put_lattice(nb_expt_update *u, const struct update_state *own, int j,
                              const nb_scene *scene, double phi)
 {
@@ -270,7 +276,7 @@ static nb_status put_lattice(nb_expt_update *u, const struct update_state *own, 
                              .mosaicity = own->mosaicity};
 
     s.e.i = j;
-    /* without points of its own the crystal does not change, nor do its lattices */
+    /* lattices change during the scan only if the crystal has scan points of its own */
     if (!own->source.list[SCAN_CRYSTAL] && !own->source.list[SCAN_SETTING])
         phi = own->m.phi0 + own->m.osc / 2;
     NB_TRY(update_read(&s, phi));
@@ -330,8 +336,8 @@ nb_status nb_expt_update_add(nb_expt_update *u, int i, nb_simulator *sim, const 
 
 /* ---- writing ---- */
 
-/* Numbers the variants that are used: the first takes the place of its model if no
- * experiment keeps that, and each other is appended. Writes the texts of both. */
+/* Numbers the variants that experiments use, and writes their texts. The first variant of a
+ * model takes its place if no experiment keeps the model; any other is appended. */
 static nb_status number_variants(nb_expt_update *u, int kind, struct edits *edits)
 {
     struct list *list = u->list + kind;
@@ -362,7 +368,7 @@ static nb_status number_variants(nb_expt_update *u, int kind, struct edits *edit
     return NB_OK;
 }
 
-/* Writes the numbers of the models of an experiment where they are others. */
+/* Writes the number of each model of experiment i that has changed its number. */
 static void put_numbers(const nb_expt_update *u, int i, struct edits *edits)
 {
     for (int k = 0; k < KINDS; k++) {

@@ -1,5 +1,5 @@
 /*
- * update_models.c - beam, goniometer and crystal of an .expt that is updated.
+ * update_models.c - changes beam, goniometer and crystal of an .expt.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@ static const double identity[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 
 /* ---- the experiment before ---- */
 
-/* Reads the detector of one panel; several panels need no scene. */
+/* Reads the detector if it has one panel. Several panels are not part of s->before. */
 static nb_status read_rectangle(struct update_state *s, nb_experiment *out)
 {
     const cJSON *detector;
@@ -25,15 +25,15 @@ static nb_status read_rectangle(struct update_state *s, nb_experiment *out)
     return expt_read_detector(&s->e, detector, identity, &s->m, out);
 }
 
-/* Reads a row of a list of scan points. */
+/* Reads one row of a list of scan points: n numbers of the model `what`. */
 static nb_status read_row(const struct update_state *s, const cJSON *row, const char *what,
                           double *out, int n)
 {
     return expt_numbers(&s->e, row, what, "scan points", out, n, n);
 }
 
-/* Where the goniometer changes during the scan, its setting is the mean between the scan
- * points beside an angle, as for the scene. */
+/* If the goniometer changes during the scan, sets its setting rotation at phi: interpolated
+ * linearly between two scan points, as for the scene. */
 static nb_status read_setting(struct update_state *s, const nb_scan_points *points,
                               double phi)
 {
@@ -68,15 +68,15 @@ nb_status update_read(struct update_state *s, double phi)
             scan_points_read(&s->e, &s->source, &s->m, s->images, identity, &out.points);
     if (status == NB_OK) (void)nb_scan_points_set(out.points, phi, ~0U, &out.scene, NULL);
     if (status == NB_OK) status = read_setting(s, out.points, phi);
-    s->before = out.scene; /* without its mask */
+    s->before = out.scene; /* its mask is freed below, and not used */
     nb_experiment_clear(&out);
     return status;
 }
 
 /* ---- rotations ---- */
 
-/* Writes the smallest rotation that takes one direction to another. Returns 0 if they are
- * the same. */
+/* Finds the smallest rotation from one direction to another. Returns 0 if the directions
+ * are the same, with the unit matrix. */
 static int rotation_between(const double from[3], const double to[3], double turn[3][3])
 {
     double axis[3], sine;
@@ -87,7 +87,7 @@ static int rotation_between(const double from[3], const double to[3], double tur
     if (linear_dot(from, to) > 0
         && !(sine > update_rounding * linear_norm(from) * linear_norm(to)))
         return 0;
-    if (linear_is_zero(axis)) { /* opposite: about any axis across */
+    if (linear_is_zero(axis)) { /* opposite: any axis across both will do */
         const int least = fabs(from[0]) < 0.7 * linear_norm(from) ? 0 : 1;
 
         linear_cross(from, identity[least], axis);
@@ -97,7 +97,7 @@ static int rotation_between(const double from[3], const double to[3], double tur
     return 1;
 }
 
-/* Writes the inverse of a matrix of rows. */
+/* Inverts a matrix (rows). */
 static void invert(const double m[3][3], double out[3][3])
 {
     double columns[3][3], volume;
@@ -108,7 +108,7 @@ static void invert(const double m[3][3], double out[3][3])
         for (int k = 0; k < 3; k++) out[i][k] = columns[k][i] / volume;
 }
 
-/* Applies the inverse of a matrix that is nearly a rotation. */
+/* Applies the inverse of a matrix to a vector. */
 static void apply_inverse(const double m[3][3], const double v[3], double out[3])
 {
     double inverse[3][3];
@@ -119,8 +119,8 @@ static void apply_inverse(const double m[3][3], const double v[3], double out[3]
 
 /* ---- beam ---- */
 
-/* Writes the unit normal of the polarization of a beam along `beam`. Returns 0 if the field
- * lies along the beam. */
+/* Finds the unit vector perpendicular to a beam and its electric field. Returns 0 if the
+ * field lies along the beam. */
 static int normal_of(const double beam[3], const double field[3], double out[3])
 {
     linear_cross(beam, field, out);
@@ -144,7 +144,8 @@ static void update_polarization(const struct update_state *s, const double beam[
         edits_set_real(edits, text, "polarization_fraction", (1 + after->polarization) / 2);
 }
 
-/* Turns the vectors s0, whose lengths are 1/wavelength. */
+/* Rotates the vectors s0 at the scan points, and divides them by `stretch`, because their
+ * length is 1/wavelength. */
 static nb_status update_beam_points(const struct update_state *s, const double turn[3][3],
                                     double stretch, struct span text, struct edits *edits)
 {
@@ -168,7 +169,7 @@ nb_status update_beam(const struct update_state *s, const cJSON *model, struct s
                       struct edits *edits)
 {
     const nb_beam *before = &s->before.beam, *after = &s->after->beam;
-    /* listed sources have wavelengths of their own */
+    /* listed sources have their own wavelengths, so the beam's stays */
     const double wavelength = after->nsource > 0 ? before->wavelength : after->wavelength;
     double beam[3], turn[3][3], source[3], stretch = 1, stated;
     int turned;
@@ -219,15 +220,15 @@ nb_status update_goniometer(const struct update_state *s, const cJSON *model,
 
 /* ---- crystal ---- */
 
-/* How a crystal changes: A, with the columns a*, b* and c*, becomes turn A strain. The cell
- * alone decides on the strain. */
+/* how a crystal changes: its matrix A, with a*, b* and c* as columns, becomes turn A
+ * strain, where strain depends on the change of the cell alone */
 struct crystal_change {
     double turn[3][3], strain[3][3];
-    double drift[3]; /* a rotation vector for each degree of phi, degree */
+    double drift[3]; /* rotation vector for each degree of phi, degree */
 };
 
-/* Divides A into a rotation, whose columns are the rows of u, and the axes of the cell with
- * a* along x and b* in the plane of x and y, the columns of b. */
+/* Divides A into a rotation (the transpose of u) and a matrix b, whose columns are a* along
+ * x, b* in the plane of x and y, and c*. */
 static void divide(const double star[3][3], double u[3][3], double b[3][3])
 {
     linear_unit(star[0], u[0]);
@@ -245,7 +246,8 @@ static void multiply(const double a[3][3], const double b[3][3], double out[3][3
             out[i][k] = a[i][0] * b[0][k] + a[i][1] * b[1][k] + a[i][2] * b[2][k];
 }
 
-/* Finds the change between two states. Returns 0 if there is none but rounding. */
+/* Finds the change from one matrix A to another. Returns 0 if they differ only by
+ * rounding. */
 static int change_between(const double before[3][3], const double after[3][3],
                           struct crystal_change *out)
 {
@@ -267,8 +269,8 @@ static int change_between(const double before[3][3], const double after[3][3],
            || memcmp(out->strain, identity, sizeof identity) != 0;
 }
 
-/* Turns a vector of the crystal in the goniometer, where the setting is `setting`, after
- * `away` degrees of drift. */
+/* Rotates a vector of the crystal as the change does in the laboratory, where the
+ * goniometer has the given setting, after `away` degrees of phi with drift. */
 static void turn_within(const struct goniometer *g, const double setting[3][3],
                         const struct crystal_change *change, double away, double v[3])
 {
@@ -283,7 +285,7 @@ static void turn_within(const struct goniometer *g, const double setting[3][3],
     apply_inverse(g->fixed, v, v);
 }
 
-/* Changes A where the setting is `setting`. */
+/* Changes a matrix A of the file, where the goniometer has the given setting. */
 static void change_axes(const struct goniometer *g, const double setting[3][3],
                         const struct crystal_change *change, double away, double a[3][3])
 {
@@ -338,7 +340,7 @@ static nb_status update_crystal_points(const struct update_state *s,
     return NB_OK;
 }
 
-/* States the mosaicity by the model that the file has. */
+/* Writes the mosaicity in the terms that the file uses. */
 static void update_mosaicity(const struct update_state *s, const cJSON *crystal,
                              struct span text, struct edits *edits)
 {
@@ -364,7 +366,8 @@ nb_status update_crystal(const struct update_state *s, const cJSON *model, struc
     update_mosaicity(s, model, text, edits);
     NB_TRY(crystal_derive(s->e.ctx, s->after, &axes));
     for (int i = 0; i < 3; i++) {
-        if (!(s->m.found & NB_FOUND_AXIS)) /* a still is as its image shows it */
+        if (!(s->m.found & NB_FOUND_AXIS)) /* the file states a still as its image shows it,
+                                              at phi0 */
             linear_rotate(spindle, linear_radian(s->after->scan.phi0), axes.star[i],
                           axes.star[i]);
         linear_apply(expt_turn, axes.star[i], axes.star[i]);

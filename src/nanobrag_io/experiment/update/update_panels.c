@@ -1,6 +1,6 @@
 /*
- * update_panels.c - the detector of an .expt that is updated. A frame stays relative to the
- * frame of its group.
+ * update_panels.c - changes the detector of an .expt. The frame of a panel or group stays
+ * relative to the frame of its group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,26 +12,26 @@
 #include "nanobrag_io/experiment/update/update.h"
 #include "nanobrag_io/laboratory.h"
 
-/* A panel of the file. */
+/* a panel of the file */
 struct place {
     const cJSON *model;
     struct span text;
     int is_done;
 };
 
-/* A detector while it is updated. */
+/* a detector while it is changed */
 struct update {
     const struct update_state *s;
     struct edits *edits;
-    struct laboratory laboratory; /* of the scene, in the frame of the file */
+    struct laboratory laboratory; /* geometry of the scene, in the frame of the file */
     struct panel_middle *middle; /* (laboratory.ngroup + 1) */
     struct place *panel; /* (n) */
-    int n, groups; /* panels; groups found so far */
+    int n, groups; /* number of panels; number of groups found so far */
 };
 
 /* ---- poses ---- */
 
-/* Makes axes exact, as the scene does (panels.c). */
+/* Makes the axes exactly perpendicular unit vectors, as panels.c does for a scene. */
 static void make_exact(struct panel_pose *pose)
 {
     double *const fast = pose->axis[0], *const slow = pose->axis[1];
@@ -42,7 +42,8 @@ static void make_exact(struct panel_pose *pose)
     linear_cross(fast, slow, pose->axis[2]);
 }
 
-/* Writes what has moved of a frame; `size` is its distance from the crystal, mm. */
+/* Writes the vectors of a frame that have moved. `size` is the distance of the frame from
+ * the crystal, mm, which decides what is rounding. */
 static void put_frame(const struct update *u, struct span text,
                       const struct panel_pose *before, const struct panel_pose *after,
                       double size)
@@ -56,7 +57,7 @@ static void put_frame(const struct update *u, struct span text,
         edits_set_vector(u->edits, text, "origin", after->at);
 }
 
-/* Returns the pose of the only panel in the laboratory, as the file states it. */
+/* Returns the pose of the only panel, in the laboratory, as the file states it. */
 static struct panel_pose rectangle_before(const struct update *u)
 {
     const nb_detector *d = &u->s->before.detector;
@@ -106,8 +107,8 @@ static nb_status fail_count(const struct update *u, const char *what, int n)
                 u->s->e.name, u->s->e.i, n, what);
 }
 
-/* Writes the pose of a group in the laboratory; one of one panel is where the file puts
- * it. */
+/* Writes the pose of a group, and sets *pose to its new pose in the laboratory. If the
+ * detector has one panel, the group stays where the file puts it. */
 static nb_status put_group(struct update *u, struct span text,
                            const struct panel_pose *outer, struct panel_pose *pose)
 {
@@ -129,8 +130,9 @@ static nb_status put_group(struct update *u, struct span text,
     return NB_OK;
 }
 
-/* Updates a group with all below it, in the order of expt_panels.c; `outer` is the frame
- * that it lies in. A root whose frame is the laboratory's is no group. */
+/* Changes a group with all panels and groups inside it, in the order of expt_panels.c;
+ * `outer` is the frame that contains the group. A root with the frame of the laboratory is
+ * not counted as a group. */
 static nb_status put_tree(struct update *u, const cJSON *from, struct span text,
                           int is_root, const struct panel_pose *outer)
 {
@@ -158,7 +160,8 @@ static nb_status put_tree(struct update *u, const cJSON *from, struct span text,
 
 /* ---- the detector ---- */
 
-/* The attenuation of the sensors follows the wavelength. */
+/* Scales the attenuation of all sensors by the change of the first one with the
+ * wavelength. */
 static nb_status put_sensors(const struct update *u)
 {
     const double *before = &u->s->before.beam.wavelength;
