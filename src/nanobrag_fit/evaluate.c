@@ -24,7 +24,7 @@ struct evaluation {
     int wants; /* enum fit_wants */
     struct fit_sums *sums;
     struct fit_point *point;
-    nb_context_options before; /* of the fit's context, with the caller's handlers */
+    nb_context_options before; /* options of the fit's context */
     atomic_size_t next, done; /* numbers of shots that were begun, and finished */
     atomic_int stop, late; /* stop 1: no further shot is begun; late 1: the time is over */
     pthread_mutex_t lock; /* guards status and message, the sums and the log */

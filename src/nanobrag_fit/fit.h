@@ -39,9 +39,9 @@
 #include "nanobrag_fit/draws/draws.h"
 #include "nanobrag_fit/residuals/misfit.h"
 
-struct phys_loss_model; /* physics/loss.h */
+struct phys_loss_model; /* declared in physics/loss.h */
 
-enum { FIT_DENSE_MOST = 200 }; /* parameters in a matrix, without structure factors */
+enum { FIT_DENSE_MOST = 200 }; /* most parameters of a matrix, besides structure factors */
 
 /* Correlations above this size are listed. */
 #define FIT_CORRELATED 0.95
@@ -139,7 +139,7 @@ struct fit_system {
     const double *shared; /*                                             (ns x ns) */
     const double *const *own; /* each (no x no)                           (nblock) */
     const double *const *cross; /* each (no x ns)                         (nblock) */
-    const double *diagonal; /* before parameters were eliminated; NULL: none were */
+    const double *diagonal; /* of the matrix before elimination; NULL: no elimination */
     size_t neliminated;
 };
 
@@ -222,7 +222,7 @@ struct nb_fit {
     nb_context *ctx;
     nb_fit_options options; /* copied; its names and restraints are NULL */
     nb_shot *shot; /* the caller's array; NULL: options.load brings each shot */
-    char *names; /* of shared, then of own parameters */
+    char *names; /* names of shared, then of own parameters */
     char *path; /* of the file that nb_fit_read() read; NULL: none */
     struct fit_layout layout;
     struct fit_offsets at;
@@ -235,13 +235,13 @@ struct nb_fit {
     int64_t *pixels; /* rendered pixels of weight above 0 */
     double *identity; /* numbers that identify a shot    (nshot x identity_count()) */
     unsigned char *is_loaded; /* 0: the shot could not be loaded, its identity is unknown */
-    struct fit_track *track; /* one each, or only the first for all shots together */
+    struct fit_track *track; /* one for each shot alone, or the first for all shots */
     struct fit_track *kept_track; /* ends of attempt 0 of tracks in attempt 1 */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
     double *start, *lower, *upper;
-    double *centre, *weight; /* of its restraint, weight = 1/sigma^2; 0: none */
-    unsigned char *is_width, *is_scale, *chart; /* enum fit_chart */
+    double *centre, *weight; /* of restraints, weight = 1/sigma^2; 0: no restraint */
+    unsigned char *is_width, *is_scale, *chart; /* chart: enum fit_chart */
     size_t shared_scale, own_scale; /* index of the scale in a shot's x; SIZE_MAX: none */
     /* ---- the state ---- */
     int method, end;
@@ -268,7 +268,7 @@ struct nb_fit {
     struct fit_draws draws;
     struct fit_weighed weighed; /* sums for the misfit; NAN: an image cannot be compared */
     double *weighed_x;
-    double share; /* of the bright pixels' expectation, taken by fitted values */
+    double share; /* part of the bright pixels' expectation that values take */
     double restart; /* time at the start of a run, s (CLOCK_MONOTONIC) */
     double seconds; /* seconds that a run has taken at its last results */
     double deadline; /* time at which an evaluation is given up, s; 0: never */
@@ -462,7 +462,7 @@ nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
 /* Returns 1 if a parameter makes spots broader. */
 int bounds_makes_broad(const nb_param *param);
 
-/* Returns a parameter with narrower bounds, which a fit has around a start. */
+/* Returns a parameter with the narrower bounds that a fit sets around its start. */
 nb_param bounds_of_fit(const nb_param *param);
 
 /* Checks a restraint, and sets it for each parameter of its name. */

@@ -40,7 +40,7 @@ struct fit_solver {
     double *cross, *solved; /* X and B^-1 X of all blocks             (nblock x no x ns) */
     double *complement, *complement_values; /*                      (ns x ns), (ns) */
     double *along; /* workspace of solve()                          (max(ns, no)) */
-    double *product; /* H step                                                     (n) */
+    double *product; /* H times the step                                           (n) */
     double *target; /* a step that may lead beyond the bounds                      (n) */
     double *work;
     double least; /* eigenvalues of a block below this are free */

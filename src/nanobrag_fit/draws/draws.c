@@ -13,7 +13,7 @@
 
 /* ---- evaluation of draws ---- */
 
-/* Returns why errors do not contain the error of sampling; NULL if they can. */
+/* Returns why errors do not contain the error of sampling; NULL if they may contain it. */
 static const char *why_not(const nb_fit *fit)
 {
     if (fit->is_expected) return "it is that of a fit";

@@ -8,7 +8,7 @@
 
 #include <nanobrag/fit.h>
 
-struct phys_loss_model; /* physics/loss.h */
+struct phys_loss_model; /* declared in physics/loss.h */
 
 enum { ERRORS_POINTS = 60 }; /* number of points of a density */
 
