@@ -91,6 +91,11 @@ int atoms_gradient(struct command *command, const double *bar_f, FILE *out);
  * applied later override them. */
 void experiment_take(struct settings *s, const nb_experiment *from);
 
+/* Split FILE:N of -expt, N being the number of an experiment, at the colon. If there is a
+ * file of the whole name, all of `text` is the file and *number is 0. The caller frees
+ * *file. Returns 0 or the exit status. */
+int experiment_split(struct messages *messages, const char *text, char **file, int *number);
+
 /* Read the file of -expt or -xparm into `out` and copy its numbers to the settings, before
  * any option is applied. Returns 0 or the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,

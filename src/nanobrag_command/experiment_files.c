@@ -18,11 +18,7 @@
 
 /* ---- reading ---- */
 
-/* Split FILE:N, N being the number of an experiment, at the colon. If there is a file of
- * the whole name, all of `text` is the file and *number is 0. The caller frees *file.
- * Returns 0 or the exit status. */
-static int split_number(struct messages *messages, const char *text, char **file,
-                        int *number)
+int experiment_split(struct messages *messages, const char *text, char **file, int *number)
 {
     enum { DIGITS_MOST = 8 };
     struct stat st;
@@ -54,7 +50,7 @@ static int read_file(const struct settings *s, struct messages *messages, nb_con
     if (s->expt) {
         char *file;
         int number;
-        const int code = split_number(messages, s->expt, &file, &number);
+        const int code = experiment_split(messages, s->expt, &file, &number);
         status = code    ? NB_OK
                  : alone ? nb_expt_read(ctx, file, number, out)
                          : nb_expt_read_lattices(ctx, file, number, out);

@@ -66,7 +66,7 @@ enum tone_kind { TONE_AUTO, TONE_LINEAR, TONE_SQRT, TONE_LOG };
 /* options of fits */
 struct fit_settings {
     const char *shared, *own; /* names of -fit and -fit_each, or NULL */
-    const char *shots, *data_mask, *resume, *fitfile, *fitimage; /* NULL: none */
+    const char *shots, *data_mask, *resume, *fitfile, *fitimage, *fittable; /* NULL: none */
     const char *fisher_scan; /* NAME=FROM:TO:STEP, or NULL */
     int loss, coarse, scaling, fitimage_kind; /* NB_LOSS_..., NB_COARSE_...,
                                                  NB_FIT_SCALING_..., NB_FIT_... */
@@ -129,7 +129,7 @@ struct settings {
 
     /* files */
     const char *pdb, *mtz, *fmtz;
-    const char *expt, *xparm, *truth, *geom, *geomout;
+    const char *expt, *exptout, *xparm, *truth, *geom, *geomout;
     const char *hkl, *dump, *matrix, *sources, *spectrum, *spectra, *stol, *img, *mask,
         *boxes;
     const char *shots_range; /* NULL: all rows */

@@ -9,33 +9,29 @@
 
 #include "nanobrag_program/fit/fit_run.h"
 
-/* Returns 1 for a value of the fit that belongs to the first image and is no structure
- * factor. */
-static int is_of_first(const nb_fit_value *value)
-{
-    return value->shot <= 0 && strcmp(value->param.group, "F") != 0;
-}
-
-/* Returns the names of the values for which is_of_first() is 1, separated by commas, and
- * stores the values in x. The caller frees the names; NULL: no memory. */
-static char *names_of(const nb_fit_result *result, double *x)
+char *fit_names_of(const nb_fit_result *result, int64_t shot, double **x)
 {
     char *const names = calloc(result->nvalue + 1, sizeof result->value->param.name + 1);
     char *end = names;
-    for (size_t i = 0; names && i < result->nvalue; i++) {
+    double *to = *x = calloc(result->nvalue + 1, sizeof **x);
+    for (size_t i = 0; names && to && i < result->nvalue; i++) {
         const nb_fit_value *const value = result->value + i;
-        if (!is_of_first(value)) continue;
+        if ((value->shot >= 0 && value->shot != shot)
+            || strcmp(value->param.group, "F") == 0)
+            continue;
         end += sprintf(end, "%s%s", end > names ? "," : "", value->param.name);
-        *x++ = value->value;
+        *to++ = value->value;
     }
-    return names;
+    if (to) return names;
+    free(names);
+    return NULL;
 }
 
 int fit_files_write(struct run *run, const nb_fit_result *result)
 {
     const char *const geom = run->command.s->geomout;
-    double *const x = calloc(result->nvalue + 1, sizeof *x);
-    char *const names = x ? names_of(result, x) : NULL;
+    double *x;
+    char *const names = fit_names_of(result, 0, &x);
     nb_simulator *sim = NULL;
     int code =
         names ? 0 : message_failure(run->command.messages, "out of memory for the fit");

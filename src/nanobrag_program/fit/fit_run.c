@@ -339,9 +339,13 @@ static int write_images(struct fit_job *job)
 static int write_files(struct fit_job *job)
 {
     nb_fit_result result;
-    if (!job->run->command.s->geomout && !job->run->command.s->truth) return 0;
+    const struct settings *const s = job->run->command.s;
+    if (!s->geomout && !s->truth && !s->exptout && !s->fit.fittable) return 0;
     const nb_status status = nb_fit_result_get(job->fit, &result);
-    return status == NB_OK ? fit_files_write(job->run, &result) : failed(job, status);
+    if (status != NB_OK) return failed(job, status);
+    int code = s->geomout || s->truth ? fit_files_write(job->run, &result) : 0;
+    if (!code && s->exptout) code = expt_out_write(job, &result);
+    return code || !s->fit.fittable ? code : fit_table_write(job, &result);
 }
 
 /* Prints the line of the report that names the files written. Returns 0 or the exit
@@ -350,7 +354,8 @@ static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->command.s;
     const int several = job->sources.n > 1;
-    const char *const singles[] = {s->fit.fitfile, s->geomout, s->truth, s->json};
+    const char *const singles[] = {s->fit.fitfile, s->geomout,      s->truth,
+                                   s->exptout,     s->fit.fittable, s->json};
     int listed = 0;
     if (s->quiet) return 0;
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
@@ -431,6 +436,7 @@ static void free_job(struct fit_job *job)
 {
     fit_residuals_free(job);
     nb_fit_free(job->fit);
+    nb_expt_update_free(job->update);
     for (int i = 0; i < job->npoint; i++) nb_fit_free(job->point[i].fit);
     free(job->point);
     for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
@@ -453,6 +459,7 @@ int fit_run(struct run *run)
         free_job(&job);
         return code;
     }
+    if (!code) code = expt_out_begin(&job);
     if (!code) code = create(&job);
     if (!code) code = minimise(&job);
     if (code == EXIT_INTERRUPTED) tell_interrupt(&job);

@@ -20,6 +20,7 @@ struct fit_source {
     double *values; /* (nvalue), in the order of `names` */
     size_t nvalue;
     double phi0; /* phi at which the image begins, degree */
+    int experiment; /* number of its experiment in the file of -expt */
 };
 
 struct fit_sources {
@@ -42,11 +43,32 @@ struct fit_image {
     char mismatch[FIT_MISMATCH]; /* how the header contradicts the scene; "": it does not */
 };
 
+struct fit_job;
+
 /* ---- fit_files.c ---- */
 
 /* Writes -geomout and -truth with the values of a fit; of values that each image has, the
  * first image's. Returns 0 or the exit status. */
 int fit_files_write(struct run *run, const nb_fit_result *result);
+
+/* Returns the names of the values that hold for an image, without structure factors,
+ * separated by commas, and stores the values in *x. The caller frees both; NULL: no
+ * memory. */
+char *fit_names_of(const nb_fit_result *result, int64_t shot, double **x);
+
+/* ---- expt_out.c ---- */
+
+/* Finds the experiment of each image. For -exptout reads the file of -expt, and refuses a
+ * scene that this file cannot state. Returns 0 or the exit status. */
+int expt_out_begin(struct fit_job *job);
+
+/* Writes -exptout. Returns 0 or the exit status. */
+int expt_out_write(struct fit_job *job, const nb_fit_result *result);
+
+/* ---- fit_table.c ---- */
+
+/* Writes -fittable. Returns 0 or the exit status. */
+int fit_table_write(const struct fit_job *job, const nb_fit_result *result);
 
 /* ---- fit_sources.c: -data and -shots ---- */
 
@@ -110,6 +132,7 @@ struct fit_job {
     nb_restraint *restraint;
     size_t nrestraint;
     nb_fit *fit;
+    nb_expt_update *update; /* of -exptout; NULL without it */
     struct fisher_point *point; /* (npoint) of -fisher_scan; NULL without it */
     int npoint;
     /* pixels of images when they are first read; and numbers of images with such pixels */

@@ -315,9 +315,11 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
 
 int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 {
-    const char *const names[] = {run->command.s->fit.fitfile, run->command.s->json};
+    const struct settings *const s = run->command.s;
+    const char *const names[] = {s->fit.fitfile, s->fit.fittable, s->json,
+                                 s->exptout,     s->geomout,      s->truth};
     int code = warn_of_twins(run, sources);
-    for (int i = 0; i < 2 && !code; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names && !code; i++)
         if (names[i] && !names_stdout(names[i])) code = keep_images(run, sources, names[i]);
     return code ? code : check_fitimages(run, sources);
 }

@@ -139,6 +139,13 @@ int outputs_are_input(const struct run *run, const char *name)
         /* -dump and -resume may be outputs as well */
         if (event->option == OPT_DUMP || event->option == OPT_RESUME) continue;
         if (outputs_same_file(name, event->text)) return 1;
+        /* FILE:N and FILE:LABEL */
+        const char *const colon = strrchr(event->text, ':');
+        char *const file = colon ? strdup(event->text) : NULL;
+        if (file) file[colon - event->text] = 0;
+        const int is_file = file && outputs_same_file(name, file);
+        free(file);
+        if (is_file) return 1;
     }
     return 0;
 }

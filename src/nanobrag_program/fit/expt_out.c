@@ -1,0 +1,99 @@
+/*
+ * expt_out.c - writes -exptout: the file of -expt, with the experiments that were fitted as
+ * the fit found them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_program/fit/fit_run.h"
+
+static int failed(const struct run *run, nb_status status)
+{
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 0);
+}
+
+/* Changes the experiment of image i to its scene before the fit, or for a result to the
+ * scene that the fit found. */
+static int add_image(struct fit_job *job, size_t i, const nb_fit_result *result)
+{
+    struct run *const run = job->run;
+    struct fit_source source = job->sources.at[i];
+    struct fit_image image;
+    nb_simulator *sim = NULL;
+    double *x = NULL;
+    char why[FIT_WHY];
+    source.file = NULL; /* without its pixels */
+    nb_status status =
+        fit_image_read(run, run->command.ctx, &source, &job->sources.mask, &image, why);
+    int code = status == NB_OK ? 0 : message_status(run->command.messages, status, why, 0);
+    char *const names = !code && result ? fit_names_of(result, (int64_t)i, &x) : NULL;
+    if (!code && result && !names)
+        code = message_failure(run->command.messages, "out of memory for the fit");
+    if (!code) {
+        status = nb_simulator_create(run->command.ctx, &image.scene, names,
+                                     &run->command.s->how, &sim);
+        if (status == NB_OK)
+            status = nb_expt_update_add(job->update, source.experiment, sim, x);
+        if (status != NB_OK) code = failed(run, status);
+    }
+    nb_simulator_free(sim);
+    free(names);
+    free(x);
+    fit_image_free(&image);
+    return code;
+}
+
+int expt_out_begin(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    char *file;
+    int number;
+    if (!run->command.s->expt) return 0;
+    int code =
+        experiment_split(run->command.messages, run->command.s->expt, &file, &number);
+    for (size_t i = 0; i < job->sources.n; i++) job->sources.at[i].experiment = number;
+    if (!code && run->command.s->exptout) {
+        const nb_status status = nb_expt_update_begin(run->command.ctx, file, &job->update);
+        if (status != NB_OK) code = failed(run, status);
+    }
+    free(file);
+    return code || !job->update ? code : add_image(job, 0, NULL);
+}
+
+/* Returns 1 if an image before image i belongs to the same experiment and was fitted. */
+static int is_known(const struct fit_job *job, const nb_fit_result *result, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (job->sources.at[k].experiment == job->sources.at[i].experiment
+            && !result->shot[k].left_out)
+            return 1;
+    return 0;
+}
+
+int expt_out_write(struct fit_job *job, const nb_fit_result *result)
+{
+    struct run *const run = job->run;
+    const char *const path = run->command.s->exptout;
+    size_t further = 0;
+    for (size_t i = 0; i < job->sources.n; i++) {
+        if (result->shot[i].left_out && !result->shot[i].is_held_out) continue;
+        const int known = is_known(job, result, i);
+        further += known;
+        const int code = known ? 0 : add_image(job, i, result);
+        if (code) return code;
+    }
+    if (further > 0 && result->nown > 0)
+        message_note(run->command.messages,
+                     "%s has one crystal for the images of an experiment: where images "
+                     "have "
+                     "values of their own, those of the first fitted image",
+                     path);
+    const nb_status status = nb_expt_update_write(job->update, path);
+    if (status == NB_OK) return 0;
+    return message_status(run->command.messages, status,
+                          nb_context_message(run->command.ctx), 1);
+}
