@@ -1,4 +1,5 @@
-/* grid.c - see grid.h. SPDX-License-Identifier: MIT */
+/* grid.c - the tiles of a job, and copies of one tile's numbers from and to an image.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/grid.h"
 
 #include <math.h>
@@ -119,7 +120,7 @@ static double largest_of(int n, const double *values)
 {
     enum {
         CHAINS = 4
-    }; /* independent chains; in a chain each maximum waits for the last */
+    }; /* four chains overlap, while each maximum of one chain waits for the last */
     double largest[CHAINS] = {0};
     int i = 0;
 

@@ -68,8 +68,8 @@ double grid_sum(const struct tile *tile, const double *values);
 /* Copies the photons of a tile's rendered pixels to `values`. */
 void grid_read(const struct job *job, const struct tile *tile, double *values);
 
-/* Both copy a tile's values to the photons; pixels that are not rendered become 0.
- * grid_write() also returns the tile's grid_peak(). */
+/* grid_put() and grid_write() copy a tile's values to the photons; pixels that are not
+ * rendered become 0. grid_write() also returns the tile's grid_peak(). */
 void grid_put(const struct job *job, const struct tile *tile, const double *values);
 double grid_write(const struct job *job, const struct tile *tile, const double *values);
 

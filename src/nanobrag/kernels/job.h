@@ -31,8 +31,8 @@ struct job {
     int lattices; /* number of lattices; `frame` has the frames of all panels for each, one
                      lattice after another */
     struct phys_spec spec;
-    double
-        tolerance; /* largest error allowed in a pixel, as a fraction of the image's peak */
+    /* largest error allowed in a pixel, as a fraction of the image's peak */
+    double tolerance;
     const struct window *window; /* the pixels to render */
     const struct window *shown; /* the pixels that count for the peak, if `window` has a
                                    margin for a point spread; NULL: all of `window` */
@@ -41,8 +41,8 @@ struct job {
      * the image, 0 = skip; or NULL. */
     int roi[4];
     const uint8_t *mask;
-    double *photons; /* of the image, nslow x nfast; pixels that are not rendered become
-                        0 */
+    double *photons; /* photons of the image, nslow x nfast; pixels that are not rendered
+                        become 0 */
     int packed; /* 1: `photons` holds only the window's tiles (base/window.h) */
     unsigned char *dark; /* (tiles) the spots strategy sets 1 for each tile without photons,
                             and need not write this tile if `packed` is 1; NULL: all tiles

@@ -108,8 +108,8 @@ struct kernels {
 
 /* The derivative kernels of a backend. */
 struct adjoint_kernels {
-    size_t
-        real_size; /* bytes of each number that `vjp` saves for a sample; 0: saves none */
+    /* bytes of each number that `vjp` saves for a sample; 0: saves none */
+    size_t real_size;
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;

@@ -1,5 +1,5 @@
 /*
- * rounding.c - see rounding.h.
+ * rounding.c - estimates of the rounding error in a tile, for float and for double.
  *
  * In a tile the Miller indices are a fraction and its change, h = f + a.s, |f| <= 1/2 and
  * |a.s| <= x, so float leaves an error of about 2^-24 (1/2 + x) in h. F^2 over its peak
@@ -21,12 +21,12 @@
 enum { AXES = 3 };
 static const double slit_slope = 1.7, round_slope = 1.6, gauss_slope = 4.8;
 
-/* These belong to an interpolated F, which changes with an index too. The moduli of the
- * derivatives of the four weights along one axis sum to at most 7/3, the moduli of the
- * weights on each other axis to 5/4. So F^2 changes by at most 2 (7/3) (5/4)^2 of the
- * largest listed F^2. This matters for a crystal of few cells, whose spots are as wide as
- * the distance of the nodes. The rounding of the three cubics is below three units of F: in
- * 20,000 blocks of random F the worst error was 2.7 units. */
+/* An interpolated F changes with an index, too. The moduli of the derivatives of the four
+ * weights along one axis sum to at most 7/3, the moduli of the weights on each other axis
+ * to 5/4. So F^2 changes by at most 2 (7/3) (5/4)^2 of the largest listed F^2. This matters
+ * for a crystal of few cells, whose spots are as wide as the distance of the nodes. The
+ * rounding of the three cubics is below three units of F: in 20,000 blocks of random F the
+ * worst error was 2.7 units. */
 static const double tricubic_slope = 7.3, tricubic_units = 6;
 
 /* The square shape has poles if a count of cells is not whole. Beside a pole the slope is
@@ -155,7 +155,8 @@ double rounding_single_anywhere(const struct rounding *rounding, int width, int 
     const double near = f->surface == PHYS_CURVED ? f->distance : plane;
 
     if (rounding->never) return 1;
-    /* the angle is seen from a distance no shorter than the distance of the plane */
+    /* no tile is nearer to the crystal than the plane of the detector, or nanoBragg's
+     * curved detector */
     return estimate(rounding, unit_single, near > 2 * half ? half / (near - half) : 2, 0.5);
 }
 
@@ -190,8 +191,9 @@ static double samples_of_pixel(const struct phys_frame *f)
  * is at most pixel_area() over the square of this distance. */
 static double nearest_distance(const struct phys_frame *f)
 {
-    const double plane = phys_detector_plane(f, 0)
-                             .distance; /* not along frame->normal, which may be wrong */
+    const double plane =
+        phys_detector_plane(f, 0)
+            .distance; /* along the normal of the plane; frame->normal may be wrong */
 
     return f->surface == PHYS_CURVED ? f->distance : plane;
 }

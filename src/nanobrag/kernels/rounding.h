@@ -24,19 +24,21 @@ struct rounding {
  * all other panels follow it. */
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
 
-/* Returns the error of float in a tile that is cut into `parts` x `parts`. Tests check that
- * the error of the worst pixel of an image stays below this estimate. */
+/* Returns the rounding error of float in a tile that is cut into `parts` x `parts`. Tests
+ * check that the error of the worst pixel of an image stays below this estimate. */
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts);
 
-/* Returns the error of float in tiles of width x height pixels anywhere on the first
- * panel. */
+/* Returns the rounding error of float in tiles of width x height pixels anywhere on the
+ * first panel. */
 double rounding_single_anywhere(const struct rounding *rounding, int width, int height);
 
-/* Returns the error of float in the samples within `radius` (1/A) of a reflection. */
+/* Returns the rounding error of float in the samples within `radius` (1/A) of a
+ * reflection. */
 double rounding_spot(const struct rounding *rounding, double radius);
 
-/* Returns the error of double in any tile of an image that holds the middle of a spot. If
- * an image holds only tails, its peak is smaller and this fraction of it larger. */
+/* Returns the rounding error of double in any tile of an image that holds the middle of a
+ * spot. If an image holds only tails, its peak is smaller and this fraction of it
+ * larger. */
 double rounding_double(const struct rounding *rounding);
 
 /* Returns an upper bound of the photons of a pixel: the photons it would have if all of its

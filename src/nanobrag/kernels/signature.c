@@ -1,4 +1,5 @@
-/* signature.c - see signature.h. SPDX-License-Identifier: MIT */
+/* signature.c - which branches the samples of every pixel take. SPDX-License-Identifier:
+ * MIT */
 #include "kernels/signature.h"
 
 #include <stddef.h>

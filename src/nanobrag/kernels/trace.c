@@ -1,4 +1,5 @@
-/* trace.c - see trace.h. SPDX-License-Identifier: MIT */
+/* trace.c - the intermediate results of the last sample of one pixel.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/trace.h"
 
 #include "physics/pixel.h"

@@ -9,8 +9,8 @@
 
 #include "kernels/job.h"
 
-/* stol is sin(theta)/lambda, 1/A; position is in m, axes in A. The first two lines belong
- * to the last sample of the pixel, all others to the whole pixel. */
+/* stol is sin(theta)/lambda, 1/A; position is in m, axes in A. The members from stol to hkl
+ * belong to the last sample of the pixel, all others to the whole pixel. */
 struct trace {
     double stol, position[3], h[3], f_cell, f_latt, axes[9];
     int hkl[3];

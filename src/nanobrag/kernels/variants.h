@@ -16,8 +16,8 @@
         run(spec, progress, frame, tile, photons);                                         \
     }
 
-/* As VARIANT_FUNCTION, for the adjoint of a tile. The file defines objective_back(spec,
- * job, tile, objective, workspace, bar, photons). */
+/* VARIANT_ADJOINT does the same for the adjoint of a tile. The file defines
+ * objective_back(spec, job, tile, objective, workspace, bar, photons). */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
                                          const struct objective *objective,                \
@@ -29,8 +29,8 @@
         return objective_back(spec, job, tile, objective, workspace, bar, photons);        \
     }
 
-/* As VARIANT_FUNCTION, for the Jacobian of a tile. The file defines jacobian(spec, job,
- * tile, along, workspace, columns, photons, change). */
+/* VARIANT_JACOBIAN does the same for the Jacobian of a tile. The file defines
+ * jacobian(spec, job, tile, along, workspace, columns, photons, change). */
 #define VARIANT_JACOBIAN(shape, lookup)                                                    \
     static void shape##_##lookup##_jacobian(const struct job *job,                         \
                                             const struct tile *tile,                       \

@@ -31,14 +31,15 @@ struct phys_orientation {
  * The six numbers m of a symmetric matrix are in the order of phys_frame.metric: its
  * product g m g is m0 gx^2 + m1 gy^2 + m2 gz^2 + m3 gx gy + m4 gx gz + m5 gy gz. */
 struct phys_broad {
-    double half_range; /* an orientation stands for phi within this of its own, radian */
+    double half_range; /* an orientation stands for the range of phi up to half_range to
+                          either side, radian */
     double spindle[3]; /* rotation vector of the crystal for a phi of one radian */
     /* covariance of the rotation vector of a mosaic domain, radian^2/A^2: as a matrix it is
      * spread[0] a a^T + ... + spread[5] b c^T with the real axes a, b, c of an
      * orientation */
     double spread[6];
-    double tail,
-        tail_width; /* share of a second mosaic; its width over the width of the first */
+    /* share of a second mosaic; its width over the width of the first */
+    double tail, tail_width;
     double spacing; /* relative standard deviation of the lattice spacings d */
     double size; /* standard deviation of the crystal's extent across a diffracted ray, m */
     double line; /* relative standard deviation of the energies of each source */
@@ -57,7 +58,7 @@ struct phys_frame {
     double pix0[3], fast[3], slow[3], normal[3], beam[3];
     double pixel, distance, close_distance;
     double layer_step, layer_offset; /* depth of layer t: offset + t step */
-    double layer_mu; /* step x absorption coefficient; 0: no sensor model */
+    double layer_mu; /* layer_step x absorption coefficient; 0: no sensor model */
     int surface; /* enum phys_surface */
     int point_pixel;
     /* 1: the factor is evaluated at every sample; 0: once per pixel (pixel.h) */

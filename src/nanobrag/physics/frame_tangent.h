@@ -34,7 +34,7 @@ struct phys_frame_tangent {
     struct phys_source *source; /* changes of the sources (nsource) */
     struct phys_rotation *rotation; /* (norientation) */
     double *f; /* structure factors as in the frame; NULL: not wanted */
-    struct phys_touched *touched; /* in a cotangent: the places of f in use; or NULL */
+    struct phys_touched *touched; /* in a cotangent: records the writes to f; or NULL */
 };
 
 /* The index of each number in the array that phys_numbers() returns. */
@@ -61,12 +61,12 @@ enum phys_kind {
     PHYS_FACTOR = 2, /* a factor of samples or pixels (perhaps their places, too) */
     PHYS_STRAIN = 4, /* the axes of all orientations */
     PHYS_CELLS = 8, /* the lattice factor of the square shape */
-    PHYS_WIDTH = 16, /* the lattice factor of all other shapes */
+    PHYS_WIDTH = 16, /* the lattice factor of all shapes but the square one */
     PHYS_SCALE = 32, /* a factor of the sum over samples: phys_scales_vjp() */
     PHYS_CRYSTAL = PHYS_STRAIN | PHYS_CELLS | PHYS_WIDTH
 };
 
-/* How many numbers of the frame the lattice factor depends on: of the square shape, and of
+/* How many numbers of the frame the lattice factor depends on, for the square shape and for
  * all other shapes. */
 enum phys_lattice_numbers {
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
@@ -142,7 +142,7 @@ PHYS_FN int phys_fixed_along(int nsource, const struct phys_frame_tangent *dot)
 /* The places of a cotangent's f that were written, in the order of the first write. */
 struct phys_touched {
     int n, *place; /* n places */
-    unsigned char *mark; /* 1 for each of these places, else 0; as long as f */
+    unsigned char *mark; /* as long as f; 1 at each place listed in `place`, else 0 */
 };
 
 /* Adds `value` to bar->f[place] and records the place. */

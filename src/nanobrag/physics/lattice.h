@@ -45,7 +45,8 @@ struct phys_sample {
     real f2, dh, dk, dl;
 };
 
-/* F_latt and its derivatives by h, k and l. The square shape gives them up to a sign. */
+/* F_latt and its derivatives by h, k and l. For the square shape all of them may have the
+ * opposite sign. */
 struct phys_lattice {
     real f, dh, dk, dl;
 };
@@ -90,7 +91,7 @@ PHYS_FN struct phys_slit phys_slit(real v, real n)
     s.above = t * over_t;
     s.below = v * over_v;
     s.slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
-    s.slope = n == 1 ? 0 : s.slope; /* above = below, without rounding */
+    s.slope = n == 1 ? 0 : s.slope; /* one cell: F_latt is 1 everywhere */
     s.dn = v * (over_t - bent_t);
     return s;
 }

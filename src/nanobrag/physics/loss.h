@@ -87,8 +87,8 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
 }
 
 /* Returns Huber's loss of off = photons - observed. The curvature is not the second
- * derivative, which is 0 beyond delta and would give a fit from far away no step. It is a
- * weight: with it, least squares would have the same slope. */
+ * derivative, which is 0 beyond delta and would give a fit from far away no step. With this
+ * curvature as its weight, least squares would have the same slope. */
 PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 {
     const int inside = fabs(off) < delta;

@@ -123,7 +123,8 @@ PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n,
     return phys_point(det, place.fast, place.slow, depth);
 }
 
-/* Returns the solid angle in sr, or for a point pixel per square metre. */
+/* Returns the solid angle of a pixel, sr; for a point pixel, the solid angle per area,
+ * sr/m^2. */
 PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point point)
 {
     const real r2 = 1 / (point.r * point.r);
@@ -159,7 +160,8 @@ PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detec
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
 {
     const real cosine = det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
-    const real path = det->layer_mu / cosine; /* in absorption lengths */
+    const real path =
+        det->layer_mu / cosine; /* path through a layer, in absorption lengths */
 
     return det->layer_mu == 0 ? 1 : phys_exp(-t * path) * phys_fall(path);
 }

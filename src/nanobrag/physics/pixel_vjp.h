@@ -135,7 +135,7 @@ PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at 
 /* ---- the crystal ---- */
 
 /* Propagates latt_bar, the cotangent of the lattice factor, to the numbers of the crystal;
- * s has the derivatives of the lattice factor by them. */
+ * s has the derivatives of the lattice factor by these numbers. */
 PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real *number)
 {
     phys_add_vec3(number + PHYS_AT_ncells, phys_scale(latt_bar, s.dn));
@@ -233,9 +233,9 @@ PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
 
 /* ---- the amorphous material, seen from the centre of the pixel ---- */
 
-/* Propagates the cotangents through one layer. `factor` is the product of photons_bar,
- * amorphous_scale, and those of solid angle and polarization that are evaluated once per
- * pixel. Returns the sum over the sources of the layer, without `factor`. */
+/* Propagates the cotangents through one layer. `factor` is photons_bar times
+ * amorphous_scale, times solid angle and polarization, each unless it is evaluated at every
+ * sample. Returns the sum over the sources of the layer, without `factor`. */
 PHYS_FN real phys_amorphous_layer_vjp(int layer, real factor, struct phys_pixel_adjoint *a)
 {
     const struct phys_frame *frame = a->frame;

@@ -20,8 +20,8 @@ PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_v
     return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
 }
 
-/* Returns 1 if a sample halfway between two reflections gets different values from the two,
- * so that the rounding of float must not choose between them. */
+/* Returns 1 if the value of a sample halfway between two reflections depends on which of
+ * the two it belongs to. The rounding of float must not decide that. */
 PHYS_FN int phys_jumps_halfway(struct phys_spec spec)
 {
 #ifdef PHYS_SINGLE

@@ -131,11 +131,11 @@ struct phys_source_sums {
     real f2; /* sum of F^2 over all orientations, with their weights */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
     real fall, polar; /* displacement factor, 0 beyond dmin; polarization, 1 if per pixel */
-    real weight; /* weight of the sample, the same for all sources */
+    real weight; /* weight of the sample without the factors that differ between sources */
 };
 
-/* Propagates the cotangents of a sample in direction d under source `index`. d_bar gets
- * its part without the weight of the sample, all other cotangents with it. Returns
+/* Propagates the cotangents of a sample in direction d under source `index`. The part added
+ * to d_bar lacks the weight of the sample; all other cotangents contain it. Returns
  * dL/d(weight). */
 PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
                              struct phys_vec3 way, const struct phys_source_sums *sums,
@@ -197,8 +197,9 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
 
 /* ---- the crystal ---- */
 
-/* Returns dL/dv from the cotangents of h, k, l, where (h, k, l) = axes v. In 1/A v is the
- * scattering vector; for axes over the wavelength it is the sample's direction. */
+/* Returns dL/dv from the cotangents of h, k, l, where (h, k, l) = axes v. For axes in A, v
+ * is the scattering vector, 1/A; for axes divided by the wavelength, v is the direction of
+ * the sample. */
 PHYS_FN struct phys_vec3 phys_indices_vjp(struct phys_axes axes, struct phys_vec3 x_bar)
 {
     return phys_axpy(x_bar.x, axes.a,

@@ -204,8 +204,9 @@ PHYS_FN int phys_interpolable(real x, real first, real last)
 }
 
 /* Returns F interpolated from the 4 x 4 x 4 nodes around x. If these do not fit into the
- * box, F of the nearest reflection is returned. Nothing branches: the sum is then taken
- * over other nodes of the box, which is at least 5 indices wide, and is discarded. */
+ * box, F of the nearest reflection is returned. The function has no branch: in this case it
+ * sums over other nodes of the box, which is at least 5 indices wide, and discards the
+ * sum. */
 PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
                                       struct phys_vec3 x, struct phys_vec3 nearest)
 {

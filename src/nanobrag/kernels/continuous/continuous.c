@@ -1,7 +1,7 @@
 /*
- * continuous.c - see continuous.h. Spots are drawn strip by strip: one thread at a time
- * works on a strip, spot by spot in the order of their list, so that the sums have the same
- * bits for any number of threads.
+ * continuous.c - images and derivatives of a continuous crystal. Spots are drawn strip by
+ * strip: one thread at a time works on a strip, spot by spot in the order of their list, so
+ * that the sums have the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -319,8 +319,8 @@ static int mark_tiles(struct continuous_work *work, const struct job *job)
     return sort_by_tiles(work, (size_t)grid_count(job));
 }
 
-/* Returns the cut: spots are followed to exp(-cut) of their peak. Sums of spots need
- * exp(-12) at least. */
+/* Returns the cut: spots are followed to exp(-cut) of their peak. The cut is at least 12,
+ * because the tails of many spots add up. */
 static double cut_of(const struct job *job)
 {
     return fmax(12, -log(job->tolerance) + 0.5);

@@ -5,7 +5,8 @@
  * depends only on the number of spots and of their samples.
  *
  * A call lists the spots (list.h), computes the form at the nodes of each spot (nodes.h),
- * and draws polynomials through them (samples.h). The adjoint goes the same way back.
+ * fits polynomials to the nodes (pattern.h), and evaluates these at the samples
+ * (samples.h). The adjoint takes these steps in reverse order.
  *
  * SPDX-License-Identifier: MIT
  */

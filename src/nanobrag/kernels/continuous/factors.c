@@ -1,7 +1,8 @@
 /*
  * factors.c - the factor of a sample at the nodes of a spot: the capture of a layer of the
  * sensor, whose logarithm is added to log I. As in physics/pixel.h it is evaluated at the
- * first sub-pixel of a pixel. A node at a sub-pixel is moved to the first one on average.
+ * first sub-pixel of a pixel. A node may stand for any sub-pixel, so it is moved by the
+ * mean distance from a sub-pixel to the first one.
  * SPDX-License-Identifier: MIT
  */
 #include "kernels/continuous/spots_at.h"

@@ -1,6 +1,6 @@
 /*
- * list.c - see list.h. Reflections near the Ewald sphere are found row by row of l, by one
- * bound for all of them; place.c decides on each by itself.
+ * list.c - lists the spots of a continuous crystal. Reflections near the Ewald sphere are
+ * found row by row of l, by one bound for all of them; place.c decides on each by itself.
  *
  * A reflection q scatters where |q + k s| = k, that is where T(q) = q^2 + 2 k q.s is 0. It
  * may scatter at a distance up to r from the sphere if |T| <= r (2 k + r).
@@ -171,7 +171,7 @@ static double largest_q(const struct view *view, const struct list_settings *set
 
     (void)ewald_sources(&e, frame, 0, 1e9);
     for (int i = 0; i < view->ngroup; i++) wave = fmax(wave, view->group[i].k);
-    /* directions of light, and places in the crystal, that differ from the middle */
+    /* the spread of the directions of light and of the places in the crystal */
     wide = wave * wave * (divergence[0] + divergence[1] + divergence[2]);
     if (frame->broad.size != 0) wide += list_widest_size(job, wave);
     most = e.qmax * (1 + sd * frame->broad.line) + sd * sqrt(wide);
@@ -292,7 +292,7 @@ int list_samples(const struct listed_spot *spot, const struct job *panel, int *r
             const int to = min_int(all.last, min_int(span->end, w->nfast));
 
             if (from >= to) continue;
-            if (n == most) return begin; /* the whole row is left to the next call */
+            if (n == most) return begin; /* no room: the next call begins with this row */
             out[n] = samples_at(spot, over, from, to, y);
             out[n++].pixel =
                 panel->packed ? window_place(span, s, from) : window_pixel(w, s, from);
@@ -339,7 +339,7 @@ int list_shown(const struct listed_spot *spot, int over, int nfast, const struct
         to = min_int(all.last - part->fast, part->width);
         left = from < to ? part->shown[r] & bits_of(from, to) : 0;
         for (; left; left &= ~bits_of(0, to)) {
-            if (n == most) return begin; /* the whole row is left to the next call */
+            if (n == most) return begin; /* no room: the next call begins with this row */
             from = __builtin_ctz(left);
             to = from + ones_of(left >> from);
             out[n] = samples_at(spot, over, part->fast + from, part->fast + to, y);

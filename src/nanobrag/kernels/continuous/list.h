@@ -25,15 +25,16 @@ struct spot_ellipse {
 struct listed_spot {
     struct spot_name name;
     double weight; /* weight of a point of Gauss's rule over phi; else 1 */
-    struct spot_ellipse spot,
-        part; /* ellipse of the spot, and of the part with its nodes */
+    /* ellipse of the spot, and of the part with its nodes */
+    struct spot_ellipse spot, part;
     double cell[4]; /* ranges of a and b, in the spot's ellipse, that the part covers */
     /* log I is below the cut if conic(X, Y) > 1, or if the maximum along z is further than
      * `reach` from `middle` */
     double conic[6]; /* coefficients of XX, XY, YY, X, Y, 1; X, Y from (name.x, name.y) */
     double maximum[3]; /* z of the maximum: coefficients of 1, X, Y */
     double middle, reach;
-    double step, line_step; /* between evaluations of log I: along z; along the energy */
+    /* steps between evaluations of log I, along z and along the energy */
+    double step, line_step;
     on_nodes at; /* z of the middle step at each node */
     size_t line_at; /* place in spot_table.numbers of the energies of a line, 5 x NODES */
     struct star star; /* used if name.star is not 0 */
@@ -41,7 +42,8 @@ struct listed_spot {
     double square, scale; /* F^2; F^2 times all weights */
     int place; /* place of F in the box of structure factors */
     double c[SPOT_COEFFICIENTS];
-    double variance; /* of the spot along the energy, for which its row is made */
+    double variance; /* variance of the spot along the energy, for which its row of the
+                        spectrum is made */
 };
 
 struct spot_table {
@@ -80,8 +82,8 @@ void list_rows_of(const struct listed_spot *spot, int nrows, int *first, int *en
 int list_samples(const struct listed_spot *spot, const struct job *panel, int *row, int end,
                  int most, struct sample_row *out);
 
-/* As list_samples(), for the rendered pixels of a part of a tile, on a panel of `nfast`
- * columns. Pixels have the numbers of grid_list(). */
+/* Does what list_samples() does for the rendered pixels of a part of a tile, on a panel of
+ * `nfast` columns. Pixels have the numbers of grid_list(). */
 int list_shown(const struct listed_spot *spot, int over, int nfast, const struct tile *part,
                int *row, int end, int most, struct sample_row *out);
 

@@ -1,4 +1,5 @@
-/* pattern.c - see pattern.h. SPDX-License-Identifier: MIT */
+/* pattern.c - the places of the nodes in a spot, and the fit of polynomials to numbers at
+ * the nodes. SPDX-License-Identifier: MIT */
 #include "kernels/continuous/pattern.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 
 enum { RINGS = 4, MOST = 15 };
 
-/* For each output, where the coefficients of its polynomial begin, and its degree. */
+/* The polynomial of each output: the index of its first coefficient, and its degree. */
 static const struct {
     int first, degree;
 } outputs_of[NODE_OUTPUTS] = {{SPOT_L, 4},

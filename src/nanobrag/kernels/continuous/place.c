@@ -1,7 +1,7 @@
 /*
- * place.c - see place.h. The numbers of a spot are found in the frame of the crystal at the
- * middle of its part of the rotation, at the phi or energy at which the reflection comes
- * nearest to the Ewald sphere. To lay a reflection is to list its spots.
+ * place.c - lists the spots of a reflection. The numbers of a spot are found in the frame
+ * of the crystal at the middle of its part of the rotation, at the phi or energy at which
+ * the reflection comes nearest to the Ewald sphere.
  *
  * Near the spindle a reflection crosses the sphere slowly, and log I along phi is not
  * parabolic in the range. Such a reflection becomes several stills, by Gauss's rule.
@@ -22,8 +22,8 @@
  * spread over more than RULE_WIDTHS have a row of the spectrum instead of Gauss's rule. */
 enum { GAUSS_MOST = 10, GAUSS_WIDTHS = 8, RULE_WIDTHS = 10 };
 
-/* Each line of a spectrum is laid by itself if lines spread over more than `lines_widths`
- * widths of the reflection, or a width is above the share `widest_energy` of the energy. */
+/* Each line of a spectrum has spots of its own if lines spread over more than lines_widths
+ * widths of the reflection, or a width is above the share widest_energy of the energy. */
 static const double lines_widths = 1e4, widest_energy = 0.1;
 
 /* A spot that extends further than this share of q is divided into parts with nodes of
@@ -35,7 +35,7 @@ enum { PARTS_MOST = 8 };
 /* The largest |phi|, radian, for which the series along phi in nodes.c is used. */
 static const double widest_phi = 0.15;
 
-/* A reflection that is being laid. */
+/* A reflection whose spots are being listed. */
 struct laying {
     const struct view *view;
     const struct list_settings *settings;
@@ -43,11 +43,11 @@ struct laying {
     struct spot_table *out;
     double square, weight; /* as in struct listed_spot */
     int place;
-    /* where it is nearest: phi, log of the energy, direction, distance from the sphere */
+    /* nearest to the sphere: phi, log of the energy, direction, distance from the sphere */
     double z, e, d[3], off;
     struct form_of of;
     struct spot_nodes nodes;
-    struct form_vector n, p, b; /* crystal's frame: d; scattering vector; its slope by z */
+    struct form_vector n, p, b; /* in the crystal: d; scattering vector; its slope by z */
     double q1[6]; /* inverse covariance, integrated over the energies of a line */
     double h, margin; /* curvature along z; fraction of the cut kept for bends of log I */
     int settled; /* 1: it is decided that neither phi nor energies need Gauss's rule */
@@ -364,7 +364,7 @@ static int add_parts(struct laying *l, const struct form_vector j[2], struct lis
         l->out->nnumber += numbers;
         list_nodes(s, l->out, l->settings->pattern, &l->nodes);
         find_steps(l, s, line_at);
-        list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* again, with the steps */
+        list_nodes(s, l->out, l->settings->pattern, &l->nodes); /* again, now with steps */
         if (s->name.star)
             star_points(&making, &l->nodes, most_along(l, s), s->at,
                         (void *)(l->out->numbers + s->star_at), (void *)line_at);
@@ -417,7 +417,7 @@ static int is_slow(const struct laying *l)
 
 static int lay(struct laying *l);
 
-/* Lays the reflection as stills at the points of Gauss's rule over phi; 0: no memory. */
+/* Lists a still at each point of Gauss's rule over phi. Returns 0 if there is no memory. */
 static int lay_by_gauss(const struct laying *whole)
 {
     const double half = whole->view->frame->broad.half_range, widths = widths_of(whole);
@@ -442,7 +442,7 @@ static int lay_by_gauss(const struct laying *whole)
 
 /* ---- points of a spectrum ---- */
 
-/* Returns 1 if the reflection must be laid as stills at some of its energies. */
+/* Returns 1 if the reflection must be listed as stills at some of its energies. */
 static int has_points(const struct laying *l)
 {
     const double widths = widths_of(l);
@@ -451,8 +451,8 @@ static int has_points(const struct laying *l)
            || !(l->h * widest_energy * widest_energy > 1);
 }
 
-/* Lays the reflection as one still for each point of Gauss's rule for its lines, or for
- * each line if lines are few or far apart; 0: no memory. */
+/* Lists a still at each point of Gauss's rule for the lines, or at each line if lines are
+ * few or far apart. Returns 0 if there is no memory. */
 static int lay_by_energies(const struct laying *whole)
 {
     const struct beam_group *g = whole->view->group + whole->name.group;
@@ -485,8 +485,8 @@ static double distance_to(const struct phys_frame *f, struct form_vector from,
     return sqrt(form_dot(off, off));
 }
 
-/* Finds where the ray meets the plane of a layer. Returns 0 if it does not meet it, or
- * meets it by more than an angle of `margin` beside the panel or the rendered pixels. */
+/* Finds where the ray meets the plane of a layer. Returns 0 if it does not meet it, or does
+ * so further than the angle `margin` beside the panel or the rendered pixels. */
 static int meets_panel(struct laying *l, const struct phys_frame *f, double margin)
 {
     const double sub = f->pixel / f->oversample;
@@ -513,7 +513,7 @@ static int meets_panel(struct laying *l, const struct phys_frame *f, double marg
     return is_shown(l, x, y, beyond, beyond);
 }
 
-/* Lays the spot on one layer. Returns 0: no memory; -1: Gauss's rule is needed. */
+/* Lists the spot on one layer. Returns 0: no memory; -1: Gauss's rule is needed. */
 static int lay_on_layer(struct laying *l)
 {
     struct form_vector j[2];
@@ -537,7 +537,7 @@ static int lay_on_layer(struct laying *l)
     return add_parts(l, j, &s);
 }
 
-/* Lays the reflection on all panels, from phi l->z on. Returns 0 if there is no memory. */
+/* Lists the spots on all panels, for the phi near l->z. Returns 0 if there is no memory. */
 static int lay(struct laying *l)
 {
     const struct job *job = l->settings->job;

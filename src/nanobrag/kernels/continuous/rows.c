@@ -1,4 +1,5 @@
-/* rows.c - see rows.h. SPDX-License-Identifier: MIT */
+/* rows.c - the rows of a tile's Jacobian from its spots, for a continuous crystal.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/continuous/rows.h"
 
 #include <stdlib.h>
@@ -57,8 +58,8 @@ struct all_changes {
     const struct continuous_rows *rows;
     const struct tangents *const *of_panel;
     const struct crystal_change *crystal; /* (tangents of all panels x crystals) */
-    const size_t
-        *first; /* index of each panel's first tangent among the tangents of all panels */
+    /* index of each panel's first tangent among the tangents of all panels */
+    const size_t *first;
 };
 
 enum { MOST = DIRECTION_LANES * DIRECTION_BATCHES };
@@ -185,7 +186,7 @@ static void change_all_of(struct changing *c, struct profile_change *to, double 
         const struct phys_frame_tangent *dot = along->dot + d;
         const struct crystal_change *crystal = crystal_along(c->all, c->spot, d);
 
-        if (dark) { /* the spot has no share, but may gain one along a tangent */
+        if (dark) { /* the share of its mosaic is 0, but may grow along a tangent */
             to->c[SPOT_L] = crystal->share[mosaic];
         } else {
             to->c[SPOT_L] += change_of_scale(&work->view, c->spot, dot, crystal);

@@ -30,8 +30,8 @@ void continuous_rows_free(struct continuous_rows *rows);
  * all tangents d of the panel, where i numbers the rendered pixels (kernels/grid.h). If
  * `columns` is not NULL, the derivatives by structure factors are added to it. */
 struct rows_of_part {
-    int n, lanes; /* number of tangents; of rendered pixels with the repeated ones */
-    struct columns *columns; /* or NULL */
+    int n, lanes; /* number of tangents; length of a row of `change` */
+    struct columns *columns; /* NULL: no derivatives by structure factors */
     double *sums, *change;
 };
 

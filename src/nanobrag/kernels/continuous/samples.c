@@ -1,6 +1,6 @@
 /*
- * samples.c - see samples.h. This file is compiled for each instruction set in double and
- * in float, like lanes.c. SPDX-License-Identifier: MIT
+ * samples.c - the loops over the samples of spots. Like lanes.c, it is compiled for each
+ * instruction set in double and in float. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
@@ -321,7 +321,7 @@ static void add_numbers(const struct form *f, int n, const struct cells *at, dou
     }
 }
 
-/* Adds sums in the units of the form to the cotangents of the profile. */
+/* Adds sums, converted from the units of the form, to the cotangents of the profile. */
 static void add_moments(const struct form *f, int n, double scale, const double *sums,
                         double half, struct spot_moments *out)
 {
@@ -375,7 +375,7 @@ struct products {
     int rows; /* 1 if the numbers of the row change along some direction */
     _Alignas(64) real p[PRODUCTS][FEW_SLOTS];
     _Alignas(64) real grid[DIRECTIONS + 1][FEW_SLOTS]; /* changes of pixels by the row */
-    int directions, which[DIRECTIONS]; /* their count, and their indices */
+    int directions, which[DIRECTIONS]; /* number of directions; their indices */
     real dot[DIRECTIONS + 1][PRODUCTS]; /* changes in the form's units, then zeros */
     const double *number[DIRECTIONS]; /* changes of the row's numbers, or NULL */
 };

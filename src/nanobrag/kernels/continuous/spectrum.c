@@ -1,6 +1,7 @@
 /*
- * spectrum.c - see spectrum.h. Lines are added to a uniform grid. There the gaussian of a
- * line is a constant table times powers of one number, which takes no exponential.
+ * spectrum.c - smooths a list of spectral lines. Lines are added to a uniform grid. There
+ * the gaussian of a line is a constant table times powers of one number, which takes no
+ * exponential.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,8 +58,8 @@ static struct look look_of(const struct spectral_lines *s, const struct spectrum
     return l;
 }
 
-/* Some lines on the grid. first: the first point that each covers. With f the distance of
- * the line behind its nearest even point, in widths: u = f h, ratio = exp(f h), start =
+/* Some lines on the grid. first: the first point that each covers. Let f be how far the
+ * line is above its nearest even point, in widths; then u = f h, ratio = exp(f h), start =
  * exp(-f^2/2) exp(f h)^(-window/2). The gaussian at point k of the window is start ratio^k
  * shape[k]. */
 struct line_batch {
@@ -133,8 +134,7 @@ static inline void shape_line(const struct look *l, const struct line_batch *blo
  * second term; the rest of it is -s/2 times Hermite's polynomial He3(x).
  *
  * For t = x h and a step of h widths, hermite() returns He2 to He6 in units of the step, as
- * t2 to t6. Up to sign, exp(-x^2/2) times each is the derivative of that times the
- * previous.
+ * t2 to t6. Up to sign, exp(-x^2/2) He(k+1) is the derivative of exp(-x^2/2) He(k).
  */
 struct hermite {
     double t2, t3, t4, t5, t6;

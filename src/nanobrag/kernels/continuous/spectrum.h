@@ -1,7 +1,7 @@
 /*
- * spectrum.h - a list of spectral lines, smoothed by a gaussian. For each spot it is the
- * sum of the lines with the variance of the spot, tabulated on a grid of half a width or
- * less.
+ * spectrum.h - a list of spectral lines, smoothed by gaussians. Each spot has a row: the
+ * sum of the lines, smoothed by the variance of the spot, on a grid with steps of half a
+ * width or less.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,8 +17,8 @@ struct spectrum_grid {
     double *table; /* SPECTRUM_NUMBERS x n numbers for each width */
 };
 
-/* The tables of a half octave stand at the widths 2^((t - 1)/SPECTRUM_INTERVALS/2) times
- * its first width, t from 0 to SPECTRUM_TABLES - 1. A row blends four of them. */
+/* Table t of a half octave has the width 2^((t - 1)/SPECTRUM_INTERVALS/2) times the first
+ * width of the half octave, t from 0 to SPECTRUM_TABLES - 1. A row blends four of them. */
 enum {
     MOST_HALF_OCTAVES = 16,
     SPECTRUM_INTERVALS = 6,
@@ -41,9 +41,9 @@ struct spectral_lines {
     size_t tables_room;
 };
 
-/* Fills in a list of lines. It must begin as {0}; its memory is kept and grown. `narrow`
- * and `wide` are the least and the largest width of the spots. A row for a width outside of
- * these takes longer if lines are many. Returns 0 if there is no memory. */
+/* Fills in a list of lines. The list must begin as {0}; its memory is kept and grown.
+ * `narrow` and `wide` are the least and the largest width of the spots. A row for a width
+ * outside of these takes longer if lines are many. Returns 0 if there is no memory. */
 int spectrum_make(struct spectral_lines *spectrum, int n, const double *e, const double *w,
                   double extra, double narrow, double wide);
 void spectrum_free(struct spectral_lines *spectrum);
@@ -63,7 +63,7 @@ struct spectrum_row {
     double *number; /* SPECTRUM_NUMBERS * n */
 };
 
-/* Makes the row for a variance of a spot. It must begin as {0}; its memory is kept and
+/* Makes the row for a variance of a spot. The row must begin as {0}; its memory is kept and
  * grown. Returns 0, with n = 0, if there is no memory. */
 int spectrum_row(const struct spectral_lines *spectrum, double variance,
                  struct spectrum_row *row);
@@ -75,7 +75,8 @@ void spectrum_row_free(struct spectrum_row *row);
 void spectrum_row_adjoint(const struct spectral_lines *spectrum, double variance,
                           const double *grid, double *bar_e, double *bar_w);
 
-/* Cotangents of the tables of many lines, summed over spots. It must begin as {0}. */
+/* Cotangents of the tables of many lines, summed over spots. The struct must begin as
+ * {0}. */
 struct spectrum_bar {
     double *table[MOST_HALF_OCTAVES][SPECTRUM_TABLES]; /* NULL: none yet */
 };

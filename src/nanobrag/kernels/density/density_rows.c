@@ -20,7 +20,7 @@ enum { POINTS = 256 }; /* points that are listed at a time */
 struct points {
     int n;
     double x, y[POINTS], z[POINTS];
-    double *at[POINTS]; /* values of the points in the grid */
+    double *at[POINTS]; /* where the grid holds the points' values */
 };
 
 /* The points of plane i that are not listed yet: in row j, n points from `first` on; then

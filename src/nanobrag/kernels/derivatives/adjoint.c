@@ -1,4 +1,5 @@
-/* adjoint.c - see adjoint.h. SPDX-License-Identifier: MIT */
+/* adjoint.c - the adjoint of a whole image, as a sum over the tiles.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/derivatives/adjoint.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@
 
 /* Limits of the number of chunks. MOST_CHUNKS are enough for the threads of a large
  * machine. If there are more than LEAST_CHUNKS, all together take at most CHUNK_MEMORY
- * bytes, and clearing and adding their sums is a small part of the work. This costs as much
- * for one structure factor as PAIRS_PER_NUMBER pairs of a sample and an orientation. */
+ * bytes, and clearing and adding their sums is a small part of the work: for one structure
+ * factor it costs as much as PAIRS_PER_NUMBER pairs of a sample and an orientation. */
 enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
 
 /* The slopes of a tile's samples are saved if they fit into MOST_WORKSPACE bytes, about one

@@ -21,7 +21,7 @@
  * factors, or 0 if derivatives by them are not computed. */
 struct adjoint_sizes {
     size_t sources, orientations, box;
-    size_t panels; /* 0 where the detector is one rectangle */
+    size_t panels; /* number of panels; 0 if the detector is one rectangle */
     size_t pixels;
     size_t samples; /* samples of a pixel under all sources, in one orientation */
     size_t threads;
@@ -30,16 +30,17 @@ struct adjoint_sizes {
 struct adjoint_work {
     struct adjoint_sizes sizes;
     int chunks;
-    struct phys_frame_tangent
-        *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
+    /* one per chunk; adjoint_sum_chunks() adds all to the first */
+    struct phys_frame_tangent *bar;
     /* (chunks x panels) cotangents of the numbers of each panel; for the current panel of a
      * chunk they are in `bar` until adjoint_leave() moves them here */
     double (*panel)[PHYS_PANEL_NUMBERS];
-    double *value; /* value of the objective, one per chunk; added to the first, too */
+    double *value; /* value of the objective, one per chunk; adjoint_sum_chunks() adds all
+                      to the first */
     double *peak; /* brightest pixel, photons, one per chunk */
     double *most; /* largest cotangent of a Bragg sum, one per chunk */
-    char
-        *workspace; /* workspace_size bytes per thread for the slopes of a tile's samples */
+    /* workspace_size bytes per thread for the slopes of a tile's samples */
+    char *workspace;
     char *scratch; /* TILE_SCRATCH bytes per thread */
     size_t workspace_size; /* bytes; 0 if the slopes are too many to save */
 };

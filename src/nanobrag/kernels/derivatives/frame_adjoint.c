@@ -1,4 +1,5 @@
-/* frame_adjoint.c - see frame_adjoint.h. SPDX-License-Identifier: MIT */
+/* frame_adjoint.c - from sums over samples to the cotangents of the frame.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/derivatives/frame_adjoint.h"
 
 void frame_adjoint_crystal(struct phys_spec spec, double scale,

@@ -1,6 +1,7 @@
 /*
- * gram.c - see gram.h. It is compiled once per instruction set, in double. The compiler may
- * choose the order of its sums, as in lane_moments.c.
+ * gram.c - multiplies the rows of a tile's Jacobian (struct gram). It is compiled once per
+ * instruction set, in double. The compiler may choose the order of its sums, as in
+ * lane_moments.c.
  *
  * Two rows at a time are multiplied by four, so that each number loaded is used several
  * times.
@@ -47,8 +48,8 @@ static const double *row_of(const struct gram *g, int m)
     return g->change + (size_t)g->moving[m] * TILE_PIXELS;
 }
 
-/* Adds the products of rows r and r + 1, counted among the m rows that are not 0, with all
- * rows up to themselves. */
+/* Adds the products of rows r and r + 1 with rows 0 .. r + 1, all counted among the m rows
+ * that are not 0. */
 static void add_rows(const struct gram *g, int m, int r)
 {
     const int high = r + 1 < m ? HIGH : 1, wide = r + high;

@@ -1,4 +1,5 @@
-/* jacobian.c - see jacobian.h. SPDX-License-Identifier: MIT */
+/* jacobian.c - computes the Jacobian of an image, tile by tile. SPDX-License-Identifier:
+ * MIT */
 #include "kernels/derivatives/jacobian.h"
 
 #include <math.h>
@@ -170,7 +171,7 @@ static void find_directions(const struct job *job, int n, const struct jacobian_
 
 /* The arguments of one run over all tiles, for one lattice. */
 struct run {
-    const struct job *job; /* of the image */
+    const struct job *job; /* the job of the image */
     const struct kernel_set *kernels;
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
@@ -367,7 +368,7 @@ static void start_chunks(const struct run *run)
 }
 
 /* Computes the Jacobian of the tiles first .. end - 1; all tiles before are done already.
- * Of these tiles' part of the progress, the share `begin` is over. */
+ * The share `begin` of these tiles' progress is over already. */
 static nb_status tiles_jacobian(struct progress *progress, const struct run *run, int first,
                                 int end, double begin, double *brightest)
 {

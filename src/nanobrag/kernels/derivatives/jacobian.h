@@ -23,11 +23,11 @@ struct jacobian_sizes {
      * rectangle has 1, tangents, 0. */
     size_t panels, at_once, of_panels;
     size_t f; /* number of free structure factors */
-    size_t sources, orientations,
-        box; /* lengths of the lists of a tangent; box 0: no derivatives by F */
+    /* lengths of the lists of a tangent; box 0: no derivatives by F */
+    size_t sources, orientations, box;
     size_t by_pixel; /* equal to `box` if the reference kernel may run; else 0 */
     size_t threads;
-    size_t lattices; /* 0 stands for 1 */
+    size_t lattices; /* number of lattices; 0 stands for 1 */
 };
 
 /* The workspace of one thread. */
@@ -73,8 +73,8 @@ struct jacobian_work {
     int *owner; /* (box) index of the free structure factor at each place of the box, filled
                    in by the caller: `f` at the places of default_f, -1 if it is not free */
     struct jacobian_workspace *workspace; /* (threads) */
-    struct jacobian_work *next; /* the same for the next lattice, but without workspaces;
-                                   NULL: there is none */
+    /* for the next lattice, without workspaces; NULL: this lattice is the last */
+    struct jacobian_work *next;
 };
 
 /* Takes the arrays from an arena (base/arena.h). */
@@ -97,10 +97,10 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
 struct jacobian_tile {
     struct tile tile;
     const double *photons; /* photons of the tile's pixels */
-    const struct panel_tangents
-        *of; /* the tangents along which pixels of the panel change */
-    const double
-        *change; /* derivative of pixel i along tangent k: change[k TILE_PIXELS + i] */
+    /* the tangents along which pixels of the panel change */
+    const struct panel_tangents *of;
+    /* derivative of pixel i along tangent k: change[k TILE_PIXELS + i] */
+    const double *change;
     const struct columns *columns; /* derivatives by structure factors; NULL: not computed.
                                       `change` already contains the column of default_f */
 };

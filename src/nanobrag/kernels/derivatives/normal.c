@@ -1,6 +1,6 @@
 /*
- * normal.c - see normal.h. The matrix is summed by chunks of tiles as in adjoint.c, so it
- * has the same bits for any number of threads.
+ * normal.c - sums the normal matrix of an image from its Jacobian. The matrix is summed by
+ * chunks of tiles as in adjoint.c, so it has the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -63,7 +63,7 @@ static void clear_sums(const void *user, int chunk)
     if (run->planes) planes_clear(run->planes, chunk);
 }
 
-/* What the objective says of a tile's pixels. */
+/* The slopes and weights that the objective gives to a tile's pixels. */
 struct weights {
     int n, lanes; /* number of pixels, and length of a column (kernels/grid.h) */
     double bar[TILE_PIXELS], weight[TILE_PIXELS]; /* dL/dphotons; weights in the matrix */

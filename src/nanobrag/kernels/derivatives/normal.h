@@ -2,7 +2,7 @@
  * normal.h - the normal matrix J^T W J of an image, summed from its Jacobian
  * tile by tile.
  *
- * SPDX-License-Identifier: MIT
+ * SPDX-value of the objectiveicense-Identifier: MIT
  */
 #ifndef NB_KERNELS_DERIVATIVES_NORMAL_H
 #define NB_KERNELS_DERIVATIVES_NORMAL_H
@@ -11,11 +11,12 @@
 
 /* The sums of a chunk. The members with (f) exist only if structure factors are free. */
 struct normal_sums {
-    double
-        *matrix; /* (dense x dense), J^T W J by the parameters except structure factors */
+    /* (dense x dense), J^T W J by the parameters except structure factors */
+    double *matrix;
     double *gradient; /* (dense), dL/dparameter */
     double *f_diagonal, *f_gradient; /* (f), diagonal and gradient by structure factors */
-    double *coupling; /* (dense x f) block of the matrix between both */
+    double *coupling; /* (dense x f) block of the matrix that couples parameters and
+                         structure factors */
     double value; /* L */
 };
 
@@ -35,8 +36,8 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
 struct normal_run {
     const struct objective *objective;
     const struct normal_work *work;
-    const struct planes
-        *planes; /* background to eliminate (kernels/planes/planes.h); NULL: none */
+    /* background to eliminate (kernels/planes/planes.h); NULL: none */
+    const struct planes *planes;
     int coupling; /* 1: the coupling block is computed too, the most expensive part */
 };
 

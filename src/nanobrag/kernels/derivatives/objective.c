@@ -1,4 +1,5 @@
-/* objective.c - see objective.h. SPDX-License-Identifier: MIT */
+/* objective.c - asks the objective for the cotangents of the photons of a tile.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/derivatives/objective.h"
 
 #include <string.h>

@@ -19,8 +19,8 @@ struct tangents {
     int n;
     const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
     const unsigned char *rotates; /* (n) 1: an orientation rotates or changes its weight */
-    unsigned long long
-        numbers; /* bit i: number i of the frame changes along some tangent */
+    /* bit i: number i of the frame changes along some tangent */
+    unsigned long long numbers;
 };
 
 /* The derivatives by the structure factors. A tile depends on few structure factors, so
@@ -35,8 +35,8 @@ struct columns {
     size_t capacity; /* numbers that `slope` can hold */
     double *slope; /* the n columns, one after another */
     int full; /* 1: a column was needed that does not fit */
-    /* used by kernels that compute pixel after pixel: the derivatives of one pixel by every
-     * place of the box; all are 0 between pixels */
+    /* for kernels that compute pixel after pixel: the derivatives of one pixel by the F at
+     * every place of the box; all are 0 between pixels */
     double *box;
     struct phys_touched touched;
 };

@@ -20,13 +20,13 @@
 struct rows {
     const struct tangents *along;
     struct columns *columns; /* NULL: no derivatives by structure factors */
-    real
-        *f2_change; /* derivative of F^2 along each tangent, one source (n x TILE_PIXELS) */
+    /* derivative of F^2 along each tangent, one source (n x TILE_PIXELS) */
+    real *f2_change;
     double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
-    /* cotangents of the frame's numbers in each lane, only for those in along->numbers */
+    /* cotangents of the frame's numbers in each lane, only for numbers in along->numbers */
     _Alignas(64) wide number[PHYS_NUMBERS];
-    _Alignas(64) wide place[3], fast[3],
-        slow[3]; /* struct phys_place_sums of the current layer, in each lane */
+    /* struct phys_place_sums of the current layer, in each lane */
+    _Alignas(64) wide place[3], fast[3], slow[3];
     _Alignas(64) lane strain[9]; /* cotangents of the strain under the current source */
     _Alignas(64) lane rotation_bar[3]; /* cotangent of the rotation of the current pair */
 };
@@ -45,8 +45,8 @@ static int rows_strain(const struct rows *r)
 
 /* Where cotangents are added: to sums over the lanes, or to rows of the Jacobian. */
 struct accumulator {
-    struct phys_frame_tangent
-        *bar; /* the sums, multiplied by cotangent.scale; used if rows is NULL */
+    /* the sums, multiplied by cotangent.scale; used if rows is NULL */
+    struct phys_frame_tangent *bar;
     struct rows *rows; /* NULL: cotangents are summed */
 };
 

@@ -41,7 +41,8 @@ static void table_slopes(const struct phys_frame *frame, const struct phys_sourc
 
     lane_fill(l->n, per_length, 0);
     for (int i = 0; frame->nstol && i < l->n; i++) {
-        /* written out, so that reports on this loop, which is scalar, name this line */
+        /* the vectors are written out, so that compiler reports on this scalar loop name
+         * this line */
         const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
         const struct phys_vec3 way = phys_axpy(1, mid, step);
         const real length = sqrt(phys_dot(way, way)), stol = length * half;
@@ -122,7 +123,8 @@ static void amorphous_layer(const struct launch *a, int layer, struct lanes *l,
         amorphous_slopes(frame, frame->source + i, l, p);
         amorphous_weights(frame, frame->source + i, l, p);
         lane_add_weighted(l->n, l->share, l->sum, l->amorphous);
-        if (lane_source_counts(to, i)) { /* not term[5], as B belongs to the crystal */
+        if (lane_source_counts(to, i)) { /* term[5] is left out, because B belongs to the
+                                            crystal */
             lane_terms(frame->source + i, l, p);
             lane_add_source(to, i, SOURCE_DIRECTION, 5, l->n, p);
         }
@@ -225,7 +227,7 @@ static int amorphous_is_fixed(const struct job *job)
            || job->fixed == (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE);
 }
 
-/* The state of a tile, stored behind the TILE_SCRATCH_BRAGG bytes of its Bragg photons. */
+/* The state of a tile, stored after the TILE_SCRATCH_BRAGG bytes of its Bragg photons. */
 struct amorphous_scratch {
     struct lanes l;
     struct cotangent p;

@@ -1,9 +1,9 @@
 /*
- * lane_moments.c - see lane_moments.h. It is a file of its own because it is compiled with
- * a flag that lets the compiler choose the order of a sum. Without the flag, gcc keeps the
- * sums of `omp simd reduction` in memory and stores them in every step, which takes longer
- * than the additions. The order affects only the last digit, and it is the same in every
- * call of one build.
+ * lane_moments.c - sums of cotangents over the lanes of a tile. It is a file of its own
+ * because it is compiled with a flag that lets the compiler choose the order of a sum.
+ * Without the flag, gcc keeps the sums of `omp simd reduction` in memory and stores them in
+ * every step, which takes longer than the additions. The order affects only the last digit,
+ * and it is the same in every call of one build.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -12,8 +12,8 @@
 #include "kernels/lanes/lane_types.h"
 #include "physics/displacement.h"
 
-/* The sums over lanes of w F^2 (f2), of w dF^2/d(h, k, l) (slope), and of each of the
- * latter times x, y and z (by); w is the cotangent of F^2. */
+/* The sums over lanes of w F^2 (f2), of w dF^2/d(h, k, l) (slope), and of each slope times
+ * x, y and z (by); w is the cotangent of F^2. */
 struct pair_moments {
     real f2, slope[3], by[3][3];
 };

@@ -1,5 +1,4 @@
 /*
- * lane_places.h - the positions of a tile's samples, and the factors that follow from
  * lane_places.h - the positions of a tile's samples, and the factors of a sample that
  * depend on its position alone. It is compiled with lanes.c and lanes_vjp.c, once per
  * instruction set and precision.
@@ -21,8 +20,8 @@ struct launch {
     struct phys_view view;
     int weighted; /* 1: the weight of a sub-pixel differs between pixels or sub-pixels */
     int per_source; /* 1: some factor differs between sources and pixels */
-    const struct reach
-        *reach; /* which pairs reach the tile (kernels/spots/reach.h); or NULL */
+    /* which pairs reach the tile (kernels/spots/reach.h); NULL: all may */
+    const struct reach *reach;
     struct cells *cells; /* polynomials of an interpolated F (lane_tricubic.h) */
 };
 

@@ -83,7 +83,8 @@ static void amorphous_squares(const struct phys_frame *frame,
 
     lane_fill(l->n, f2, (real)(frame->amorphous_f * frame->amorphous_f));
     for (int i = 0; frame->nstol && i < l->n; i++) {
-        /* written out, so that reports on this loop, which is scalar, name this line */
+        /* the vectors are written out, so that compiler reports on this scalar loop name
+         * this line */
         const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
         const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
         const struct phys_vec3 q = phys_scattering(d, incident, unit);
@@ -252,8 +253,8 @@ PHYS_FN int goes_by_cell(struct phys_spec spec, const struct launch *a,
 }
 
 /* Computes the sites of the lanes in orientation k. Returns the anchor, the point from
- * which their indices are counted (physics/tile/anchor.h). With `slopes` the derivatives of
- * an interpolated F are computed too. */
+ * which their indices are counted (physics/tile/anchor.h). If `slopes` is 1, the
+ * derivatives of an interpolated F are computed, too. */
 PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
                                     const struct launch *a, const struct aim *aim, int k,
                                     const struct lanes *l, struct sites *out)

@@ -22,10 +22,10 @@ struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
     real radius; /* bound of a sample's direction minus the direction of the middle */
-    double depth; /* of the patch, below the front of the sensor, m */
+    double depth; /* depth of the patch below the front of the sensor, m */
     real sub_fast, sub_slow; /* offset of the sample from the pixel's corner, in
                                 sub-pixels */
-    int small; /* phys_patch_is_small() */
+    int small; /* the result of phys_patch_is_small() */
     _Alignas(64) lane fast, slow; /* offset of the pixel's corner from the tile's middle, in
                                      sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample minus direction of the middle */
@@ -48,17 +48,17 @@ struct cotangent {
     wide photons_bar;
     double scale;
     _Alignas(64) lane objective; /* dL/d(the pixel's sum of weighted F^2) */
-    /* of the source being processed: fall is the displacement factor, or 0 beyond dmin;
-     * polar the polarization */
+    /* for the source being processed: `fall` is the displacement factor, or 0 beyond dmin;
+     * `polar` is the polarization */
     _Alignas(64) lane fall, polar;
     _Alignas(64) lane w; /* dL/dF^2 */
     _Alignas(64) lane x, y, z; /* dF^2/d(direction), summed over orientations */
-    /* derivatives of the sum of F^2 by the crystal's numbers; the arrays lie in own_crystal
-     * or in the workspace */
+    /* derivatives of the sum of F^2 by the crystal's numbers; the pointers lead into
+     * own_crystal or into the workspace */
     real *crystal[FRAME_CRYSTAL];
     _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
-    /* of one pair: F^2, its derivatives by h, k, l and, unless F is constant, F^2/F; the
-     * arrays lie in `pair` or in the workspace */
+    /* for one pair: F^2, its derivatives by h, k, l and, unless F is constant, F^2/F; the
+     * pointers lead into `pair` or into the workspace */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
     struct cell_sums *cell_sums; /* sums of an interpolated F (lane_tricubic_vjp.h) */

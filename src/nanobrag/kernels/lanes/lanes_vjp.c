@@ -180,10 +180,11 @@ static void forward_keeping(const struct special *special, const struct launch *
     }
 }
 
-/* Runs the loops of lanes.c again and propagates the cotangents of each line. For rows of
- * the Jacobian this is the first pass: every pixel has photons_bar = 1, so no forward pass
- * is needed, and the factors of the samples are computed here. The function returns early
- * if the columns of structure factors are full. */
+/* Runs the loops of lanes.c again, and after each step propagates the cotangents back
+ * through this step. For rows of the Jacobian this is the first pass: every pixel has
+ * photons_bar = 1, so no forward pass is needed, and the factors of the samples are
+ * computed here. The function returns early if the columns of structure factors are
+ * full. */
 PHYS_FN void backward(const struct special *special, const struct launch *a,
                       void *workspace, struct lanes *l, struct cotangent *p,
                       const struct accumulator *to)

@@ -20,25 +20,25 @@
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 
-/* A pixel without second derivative gets this fraction of a typical one, so that a step has
- * a length. If all pixels are such, each step leaves this fraction of the error. */
+/* A pixel whose loss has no second derivative gets this fraction of a typical one, so that
+ * a step has a length. If no pixel has one, each step leaves this fraction of the error. */
 static const double least_curvature = 1e-6;
-/* The curvature of a pixel beyond Huber's delta, as a fraction of its curvature as
- * reweighted least squares has it. */
+/* The curvature of a pixel beyond Huber's delta, as a fraction of its curvature in
+ * reweighted least squares. */
 static const double beyond_huber = 1e-2;
 
 /* Sums over the pixels of a box, found before its plane; w is a weight, y observed
  * photons. */
 struct survey {
-    double n, u, v, uu, uv,
-        vv; /* sums of 1, u, v, ... over pixels that are not saturated */
+    /* sums of 1, u, v, ... over pixels that are not saturated */
+    double n, u, v, uu, uv, vv;
     double all, weight, observed; /* sums of 1, w and w y over all pixels */
 };
 
 /* The loss of a box for one plane. */
 struct box_loss {
     double value;
-    double size, noise; /* rounding errors over eps: of the slopes; of `value` */
+    double size, noise; /* rounding errors in units of eps: of the slopes; of `value` */
     struct plane_model model;
 };
 
@@ -49,8 +49,8 @@ struct box_at_work {
     struct plane_pixels *pixels;
     int number;
     double level; /* weighted mean of the observed photons */
-    int kept[PLANE_TERMS]; /* as in struct plane_model */
-    int positive; /* as in struct plane */
+    int kept[PLANE_TERMS]; /* 0: this term of the plane stays 0 */
+    int positive; /* 1: the plane may not be negative in its box */
     int reweighted; /* 1: steps of reweighted least squares are taken */
     struct plane *out;
 };
@@ -278,7 +278,8 @@ static double part_of_step(const struct box_at_work *w, const double *at,
     int done;
 
     if (w->target->model.kind != PHYS_LOSS_POISSON) return 1;
-    /* the photons are at least as large as the plane, so they stay positive if it does */
+    /* the photons are at least as large as the plane, so they stay positive if the plane
+     * does */
     if (fabs(step[0]) + fabs(step[1]) + fabs(step[2])
         < 0.99 * (at[0] - fabs(at[1]) - fabs(at[2])))
         return 1;
@@ -465,7 +466,7 @@ static int find_plane(struct box_at_work *w)
     if (out->fault != PLANE_FITS || !w->kept[0]) return 0;
     if (kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
         w->kept[0] = w->kept[1] = w->kept[2] =
-            0; /* no photon: every plane is worse than 0 */
+            0; /* no photon was observed: 0 is the best plane */
         return 0;
     }
     guess(w, out->at);

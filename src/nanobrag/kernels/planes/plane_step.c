@@ -1,4 +1,4 @@
-/* plane_step.c - see plane_step.h. SPDX-License-Identifier: MIT */
+/* plane_step.c - Newton's step for the plane of a box. SPDX-License-Identifier: MIT */
 #include "kernels/planes/plane_step.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* planes.c - see planes.h; planes_draw() finds which box holds a pixel.
+/* planes.c - planes of background in boxes: their arrays, and which box holds a pixel.
  * SPDX-License-Identifier: MIT */
 #include "kernels/planes/planes.h"
 

@@ -24,7 +24,7 @@
 
 struct normal_sums;
 
-/* Why a box has no plane. PLANE_FITS: it has one. */
+/* Why a box has no plane; PLANE_FITS: the box has a plane. */
 enum plane_fault { PLANE_FITS, PLANE_NEGATIVE_WEIGHT, PLANE_NEGATIVE_COUNT };
 
 /* The plane of one box. */
@@ -32,7 +32,7 @@ struct plane {
     double at[PLANE_TERMS]; /* a, b, c: photons */
     int positive; /* 1: the plane may not be negative in its box */
     double value; /* loss of the box */
-    /* (P^T W P)^-1 on the free terms and the free face; P has the columns 1, u, v */
+    /* (P^T W P)^-1 for the changes that the plane may make; P has the columns 1, u, v */
     double inverse[PLANE_TERMS][PLANE_TERMS];
     int fault, slow, fast; /* enum plane_fault, and the first pixel with a fault */
     int first; /* index of the box's first piece; below 0: none */
@@ -74,8 +74,8 @@ struct plane_columns {
     struct plane_piece *piece;
     double *sums; /* (pieces x PLANE_TERMS x tangents) P^T W J of each piece */
     struct plane_entries *entries; /* (chunks) */
-    double *box, *solved; /* (PLANE_TERMS x tangents) P^T W J of the current box; it times
-                             (P^T W P)^-1 */
+    double *box, *solved; /* (PLANE_TERMS x tangents) `box`: P^T W J of the current box;
+                             `solved`: (P^T W P)^-1 times `box` */
     double *f_box; /* (f x PLANE_TERMS) P^T W J of the box's structure factors */
     double *before; /* (tangents + f) diagonal of the matrix before elimination */
     int *f_used, *f_at; /* structure factors of the current box; (f) place of each in
@@ -96,7 +96,7 @@ struct planes {
 
 /* The loss that the planes minimise. */
 struct plane_target {
-    const double *photons; /* of an image, or packed */
+    const double *photons; /* photons of an image, all or packed (base/window.h) */
     int packed;
     const struct nb_array *observed, *weight; /* photons; weights, NULL: all are 1 */
     struct phys_loss_model model;

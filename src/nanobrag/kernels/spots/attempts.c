@@ -1,4 +1,5 @@
-/* attempts.c - see attempts.h. SPDX-License-Identifier: MIT */
+/* attempts.c - repeated attempts at an image's derivatives by lanes.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/spots/attempts.h"
 
 #include "kernels/grid.h"

@@ -13,8 +13,8 @@
 
 struct attempts {
     struct job job; /* the image's job; job.reach is set for each attempt */
-    struct kernel_set
-        kernels; /* `single` and its like are NULL if this attempt is in double */
+    /* all kernels in float are NULL if this attempt is in double */
+    struct kernel_set kernels;
     double begin; /* share of the progress that finding the pairs takes */
     struct spots_attempt spot; /* radius of the spots */
     struct spots_work *work; /* NULL: all pairs of source and orientation are visited */

@@ -1,7 +1,8 @@
 /*
- * brightest.c - see brightest.h. Candidates are listed for groups of sources and
- * orientations as in row_strips.c, but for one index h at a time, so that little memory is
- * needed. Threads share the candidates of one h; one thread computes each sum.
+ * brightest.c - finds the brightest reflections. Candidates are listed for groups of
+ * sources and orientations as in row_strips.c, but for one index h at a time, so that
+ * little memory is needed. Threads share the candidates of one h; one thread computes each
+ * sum.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,18 +33,18 @@ struct search {
     struct progress *progress;
     const struct job *job; /* the job of the current panel */
     int panel, panels;
-    struct phys_crystal crystal; /* with a peak of 1 */
+    struct phys_crystal crystal; /* of the frame, but with `peak` set to 1 */
     struct phys_box box;
     struct phys_detector_plane plane;
     struct ewald ewald;
     int first, n, first_source, nsource; /* the orientations and sources of the group */
     double stars[GROUP][9]; /* a*, b*, c* of each orientation of the group, 1/A */
     double share; /* share of all pairs that earlier groups had */
-    /* for the candidates of one h */
+    /* memory for the candidates of one index h */
     size_t room;
     struct candidate *candidates;
     struct bright *layer;
-    /* for the reflections of all groups */
+    /* memory for the reflections of all groups */
     size_t capacity, found;
     struct bright *list;
 };

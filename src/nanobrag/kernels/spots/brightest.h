@@ -16,8 +16,8 @@
 struct bright {
     int h, k, l;
     double brightness; /* sum of weight F^2 over the pairs of source and orientation */
-    double fast,
-        slow; /* place on the panel, pixels: mean over pairs, weighted by brightness */
+    /* place on the panel, pixels: mean over pairs, weighted by brightness */
+    double fast, slow;
     int panel;
     size_t found; /* position in the order of finding the reflections */
 };

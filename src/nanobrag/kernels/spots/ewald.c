@@ -1,7 +1,8 @@
 /*
- * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where T(q) =
- * q^2 + 2 q.k is 0. Within a radius r of the sphere |T| <= r (2 |k| + r). All bounds in
- * this file are generous: a candidate too many costs only a comparison.
+ * ewald.c - finds reflections near the Ewald sphere. A reflection q scatters where |q + k|
+ * = |k|, that is where T(q) = q^2 + 2 q.k is 0. Within a radius r of the sphere |T| <= r (2
+ * |k| + r). All bounds in this file are generous: a candidate too many costs only a
+ * comparison.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -494,7 +495,8 @@ double ewald_hits(const struct ewald *e, double radius)
 
     cross_product(s + 3, s + 6, cross);
     volume = fabs(dot(s, cross)); /* volume of the reciprocal cell */
-    /* a rectangle fills at most 2/pi of the circle around it, so of the cone */
+    /* a rectangle fills at most 2/pi of the circle around it, so the detector fills at most
+     * 2/pi of the cone */
     return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
 }
 

@@ -45,14 +45,14 @@ struct ewald {
     int panels;
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
-    double towards[3],
-        cone; /* axis of a cone that holds the detector; half-angle, radian */
+    /* axis of a cone that holds the detector; half-angle, radian */
+    double towards[3], cone;
     int everywhere; /* 1: the cone is every direction */
     double cosine, sine; /* cosine and sine of the cone's half-angle */
     /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
-    double tilt,
-        spread; /* largest angle to the mean, radian; largest deviation from `wave` */
+    /* largest angle to the mean, radian; largest deviation from `wave` */
+    double tilt, spread;
     double shift; /* largest difference from the mean wave vector, 1/A */
     double qmax; /* largest |q| of the detector, 1/A */
     /* The orientations of the group: */

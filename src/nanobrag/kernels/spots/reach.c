@@ -1,4 +1,5 @@
-/* reach.c - see reach.h. SPDX-License-Identifier: MIT */
+/* reach.c - finds which pairs of source and orientation can have a spot in a tile.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/spots/reach.h"
 
 #include <stdlib.h>

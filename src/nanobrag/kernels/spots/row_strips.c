@@ -1,6 +1,7 @@
 /*
- * row_strips.c - see row_strips.h. The candidates near the Ewald sphere are listed once for
- * each group of sources and orientations; then threads share the chunks of strips.
+ * row_strips.c - the loop over spots, strip by strip. The candidates near the Ewald sphere
+ * are listed once for each group of sources and orientations; then threads share the chunks
+ * of strips.
  *
  * SPDX-License-Identifier: MIT
  */

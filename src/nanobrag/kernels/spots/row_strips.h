@@ -34,8 +34,8 @@ typedef void strip_leave(const void *user, int chunk, int panel);
 struct strips {
     const struct job *job; /* the job of the image */
     double radius; /* radius of a spot, 1/A */
-    double *bragg; /* Bragg sums, laid out as the job's photons; strips_run() sets them to 0
-                      first; NULL: none */
+    double *bragg; /* Bragg sums, in the same order as the job's photons; strips_run() sets
+                      them to 0 first; NULL: none */
     double begin, share; /* share of the progress before this run; share of this run */
     int first, end; /* the strips to visit, end excluded; 0, 0: all of the window */
     int chunks; /* one thread works on chunk c, the strips i with i % chunks = c;

@@ -1,7 +1,9 @@
 /*
- * splat.c - see splat.h. Like lanes.c, it is compiled for each instruction set in double
- * and in float, with the same physics. A spot is a patch of the detector whose anchor is
- * the reflection itself. SPDX-License-Identifier: MIT
+ * splat.c - finds and splats the reflections of a pair. Like lanes.c, it is compiled for
+ * each instruction set in double and in float, with the same physics. Each spot is computed
+ * as a patch of the detector (physics/tile/patch.h), with indices counted from its
+ * reflection.
+ * SPDX-License-Identifier: MIT
  */
 #include "kernels/spots/splat_pieces.h"
 
@@ -134,8 +136,8 @@ PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crysta
     }
 }
 
-/* Computes F^2 of the samples of a narrow piece from w; `small` is the member of struct
- * pieces. */
+/* Computes F^2 of the samples of a narrow piece from w (struct form); `small` is the member
+ * of struct pieces. */
 PHYS_FN void narrow_intensities(int small, int shape, real fudge,
                                 const struct piece_w *piece, const struct piece_samples *at,
                                 real *restrict f2)
@@ -277,7 +279,7 @@ static struct painter painter_of(struct phys_spec spec,
     if (spec.shape == PHYS_GAUSS && p.form.narrow)
         p.form.per_halving = 0.315 * M_LN2 / frame->fudge;
     p.crystal = phys_crystal(frame);
-    p.crystal.peak = 1; /* see phys_constant_factor() */
+    p.crystal.peak = 1; /* phys_constant_factor() contains the peak */
     p.factors = sample_factors_of(frame);
     p.weighed = phys_differs_by_source(frame) || phys_differs_by_sample(frame);
     if (p.weighed) p.factors.detector = phys_detector(frame);
@@ -285,7 +287,7 @@ static struct painter painter_of(struct phys_spec spec,
     return p;
 }
 
-/* Computes F^2 of the samples of a list from w. */
+/* Computes F^2 of the samples of a list from w (struct form). */
 PHYS_FN void intensities_from_w(int shape, const struct painter *painter,
                                 const struct pieces *pieces, struct listed *list)
 {

@@ -42,11 +42,11 @@ struct splat_layer {
     const struct phys_frame *frame;
     struct phys_detector_plane plane;
     int layer;
-    double depth; /* of the layer below the front of the sensor, m */
+    double depth; /* depth of the layer below the front of the sensor, m */
     int fast[2], slow[2]; /* samples, ends excluded: all columns of a strip of rows */
-    const struct window
-        *window; /* the pixels that must be computed; spots may be splatted on other pixels
-                    of its tiles too. It moves no patch, so it changes no bits */
+    /* the pixels that must be computed; spots may be splatted on other pixels of its tiles
+     * too. The window changes no patch and therefore no bits */
+    const struct window *window;
     double *bragg; /* sums of F^2 without constant factors, of an image or packed */
     int packed; /* 1: bragg and the weights of an adjoint are packed (base/window.h) */
 };
@@ -74,7 +74,7 @@ typedef void splat_spots(const struct splat_layer *splat_layer, const struct pai
 
 /* The cotangents of the Bragg sums in an adjoint. */
 struct splat_weights {
-    const double *weight; /* dL/d(sum of a pixel), laid out as splat_layer.bragg */
+    const double *weight; /* dL/d(sum of a pixel), in the same order as splat_layer.bragg */
     double scale, per_scale; /* the largest weight and its inverse; weight * per_scale is at
                                 most 1 and so fits into a float */
     int lookup; /* PHYS_CONSTANT or PHYS_NEAREST */

@@ -109,8 +109,8 @@ struct pieces {
     double wx[BATCH], wy[BATCH], wz[BATCH]; /* w at the middle */
     double ex[BATCH], ey[BATCH], ez[BATCH];
     double step[BATCH]; /* a sub-pixel over the distance of the middle from the crystal */
-    double along_fast[BATCH],
-        along_slow[BATCH]; /* d . step for one sample along either axis */
+    /* d . step for one sample along either axis */
+    double along_fast[BATCH], along_slow[BATCH];
     double small[BATCH]; /* 1 if phys_root_series() is precise enough on the piece */
     /* a sample with ff f^2 + 2 (f0 + ft t) f + tt t^2 + 2 t0 t + rest > 0 lies outside */
     double ff[BATCH], ft[BATCH], tt[BATCH], f0[BATCH], t0[BATCH], rest[BATCH];
@@ -194,12 +194,13 @@ struct walk {
     const struct reflections *list;
     const int *hits;
     int n, own_f; /* n: number of hits; own_f: 1: each reflection has its own F */
-    int next, count,
-        i; /* next: first hit not yet located; count: spots in `at`; i: next one */
+    int next, count, i; /* next: first hit not yet located; count: spots in `at`; i: the
+                           spot of `at` to visit next */
     struct located at; /* a batch of spots */
     struct outline spot; /* rectangle of the current spot */
     int fast, slow; /* where the next piece of the current spot begins */
-    double f, halvings; /* of the current spot, as in struct pieces */
+    double f, halvings; /* of the current spot: its F, and how often the largest F^2 must be
+                           halved to reach F^2 */
     int place;
 };
 
@@ -317,8 +318,8 @@ static struct spot spot_of(const struct splat_layer *splat_layer, const struct p
 /* The numbers from which w is computed, in `real`; see struct pieces. */
 struct piece_w {
     struct phys_vec3 middle, fast, slow, e;
-    real along_fast, along_slow, fast_fast, fast_slow,
-        slow_slow; /* coefficients of u in f, t */
+    /* coefficients of u in f, t */
+    real along_fast, along_slow, fast_fast, fast_slow, slow_slow;
 };
 
 PHYS_FN struct piece_w piece_w_of(const struct form *form, const struct pieces *p, int i)
@@ -358,8 +359,8 @@ struct piece_samples {
     int begin, end; /* the rows of the piece, end excluded */
     int n, padded; /* number of samples; the same rounded up to whole blocks; the added
                       samples lie in the middle of the piece */
-    _Alignas(64) real fast[PLACES + BLOCK],
-        slow[PLACES + BLOCK]; /* offset from the middle */
+    /* offset from the middle */
+    _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK];
 };
 
 /* The spans of all rows of a piece: the first sample that is in the ROI and in the spot,

@@ -78,7 +78,8 @@ static void locate(const struct splat_layer *splat_layer, const struct pair *pai
         const double positive = left > 0 ? left : 0;
         const double reach = sqrt(positive * length * per_k);
         const double n = phys_wide_dot(v, plane.normal);
-        const double all = n > reach ? 0 : 1e30; /* if some directions miss the plane */
+        const double all =
+            n > reach ? 0 : 1e30; /* no limit if some directions miss the plane */
         const double per_normal = 1 / (n > reach ? n : 1);
         const struct phys_range f =
             phys_detector_plane_range(&plane, &plane.fast, v, per_normal, reach);
@@ -109,7 +110,8 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                            unit * patch->direction[2] - v[2]};
     struct phys_anchor a = phys_anchor_at(pair->axes, off, unit);
 
-    /* `off` is short, but its indices may be above 1/2 and must not be rounded to others */
+    /* the indices of `off` may be above 1/2, but all of them is the fraction counted from
+     * `whole` */
     a.fraction = phys_axpy(1, a.whole, a.fraction);
     a.whole = whole;
     return a;

@@ -28,8 +28,8 @@ struct samples {
     _Alignas(64) block gh, gk, gl; /* slopes of wf2 in h, k, l; for shapes but the square,
                                       still to be multiplied by the metric */
     _Alignas(64) block h, k, l; /* indices counted from the reflection */
-    _Alignas(64) block x, y, z,
-        per_ratio; /* members of struct phys_place: step, per_ratio */
+    /* members of struct phys_place: step, per_ratio */
+    _Alignas(64) block x, y, z, per_ratio;
 };
 
 /* Sums over the samples of a spot; see struct splat_sums. */
@@ -166,8 +166,8 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     out->crystal[FRAME_CRYSTAL - 1] = fudge;
 }
 
-/* Computes the moments of the slopes for those shapes. They are also the slopes in the
- * metric, the first six numbers of frame_crystal(). */
+/* Computes the moments of the slopes for the shapes of bumps(). They are also the slopes in
+ * the metric, the first six numbers of frame_crystal(). */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->at.padded / BLOCK * BLOCK;

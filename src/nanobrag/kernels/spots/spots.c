@@ -1,6 +1,7 @@
 /*
- * spots.c - see spots.h. The detector is cut into strips of rows (row_strips.c). One thread
- * at a time works on a strip, pair by pair in the same order for any number of threads.
+ * spots.c - computes an image by spots. The detector is cut into strips of rows
+ * (row_strips.c). One thread at a time works on a strip, pair by pair in the same order for
+ * any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,7 +23,7 @@
 /* The largest number of attempts at an image that turns out to be weaker than guessed. */
 enum { MOST_TRIES = 12 };
 
-/* Spots are never cut off below this share of their peak: no image resolves less. */
+/* The smallest share of its peak at which a spot is cut off: no image resolves less. */
 static const double least_share = 1e-300;
 
 /* Returns the first guess of the share of a spot's peak that may be dropped if `tolerance`
@@ -195,7 +196,7 @@ static double finish(const struct kernels *kernels, const struct job *job,
         struct job panel;
         int dark = known && job->frame[number].amorphous_scale == 0;
 
-        if (dark && (!job->packed || job->dark)) { /* as most tiles of a still are */
+        if (dark && (!job->packed || job->dark)) { /* most tiles of a still are dark */
             if (job->dark) job->dark[t] = 1;
             continue;
         }
@@ -253,7 +254,7 @@ int spots_again(const struct job *job, double peak, struct spots_attempt *t)
     if (dropped <= job->tolerance * peak || t->share <= least_share) return 0;
     if (t->radius >= ewald_radius(job->frame, job->spec, 0)) return 0;
     /* The image is weaker than guessed. The next share follows from the bound; if the image
-     * is dark, it is much smaller. */
+     * is dark, the next share is much smaller. */
     t->share =
         peak > 0 ? 0.25 * t->share * job->tolerance * peak / dropped : t->share * t->share;
     t->share = fmax(t->share, least_share);

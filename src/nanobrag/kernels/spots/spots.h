@@ -53,8 +53,8 @@ struct spots_work {
     int first_row;
     size_t nrows;
     struct spot_row *rows;
-    struct continuous_work *continuous; /* for a continuous crystal; the simulator owns
-                                           it */
+    /* workspace for a continuous crystal; the simulator owns it */
+    struct continuous_work *continuous;
 };
 
 void spots_free(struct spots_work *work);
@@ -87,8 +87,8 @@ enum spots_use { SPOTS_IMAGE, SPOTS_DERIVATIVES };
  * out to be weak needs another attempt. */
 struct spots_attempt {
     int left, single; /* number of attempts left; 1: this attempt is in float */
-    double share,
-        radius; /* share of its peak at which a spot ends; its radius there, 1/A */
+    /* share of its peak at which a spot ends; its radius there, 1/A */
+    double share, radius;
 };
 
 /* Returns the first attempt at the image of a job. */
@@ -106,7 +106,8 @@ nb_status spots_splat(struct progress *progress, const struct kernel_set *kernel
                       const struct job *job, const struct spots_attempt *attempt,
                       double share, struct spots_work *work);
 
-/* Returns 1 if a tile with these Bragg sums has no photons; `frame` is any panel's. */
+/* Returns 1 if a tile with these Bragg sums has no photons; `frame` is the frame of any
+ * panel. */
 int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums);
 

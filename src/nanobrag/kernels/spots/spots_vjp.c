@@ -1,7 +1,7 @@
 /*
- * spots_vjp.c - see spots_vjp.h. The cotangents of each pair of source and orientation come
- * from its spots, visited strip by strip with the cotangent of the Bragg sum of every
- * pixel. All other cotangents come from the pixels, tile by tile.
+ * spots_vjp.c - the adjoint of an image by spots. The cotangents of each pair of source and
+ * orientation come from its spots, visited strip by strip with the cotangent of the Bragg
+ * sum of every pixel. All other cotangents come from the pixels, tile by tile.
  *
  * The cotangents of a linear objective do not depend on the photons, so they are known
  * before the first spot is splatted. One visit of the spots then adds cotangents and
@@ -34,8 +34,8 @@ struct run {
     struct adjoint_work *adjoint;
     struct spots_work *work;
     struct spots_attempt attempt;
-    double factor,
-        largest_weight; /* constant factor of the Bragg sums; largest cotangent of a sum */
+    /* constant factor of the Bragg sums; largest cotangent of a sum */
+    double factor, largest_weight;
 };
 
 /* All samples of a pixel must have the same factors. Otherwise each factor has slopes of
@@ -45,14 +45,15 @@ int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    if (f->continuous) return 1; /* nodes of its spots have slopes of these factors */
+    if (f->continuous) return 1; /* the nodes of spots have slopes of these factors */
     return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
            && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
 
 static int grow_weight(struct spots_work *work, const struct job *job)
 {
-    const size_t n = window_packed(job->window) + 1; /* not 0 even for an empty window */
+    const size_t n =
+        window_packed(job->window) + 1; /* + 1, so that n is not 0 for an empty window */
 
     if (n <= work->pixels) return 1;
     free(work->weight);
@@ -293,8 +294,8 @@ static double largest_weight(const struct adjoint_work *adjoint)
     return most > 0 ? most : 1;
 }
 
-/* Visits the spots of a continuous crystal. They have no radius that an image must
- * decide. */
+/* Visits the spots of a continuous crystal, whose size does not depend on the peak of an
+ * image. */
 static nb_status visit_continuous(struct run *run)
 {
     if (run->objective->linear)
@@ -304,7 +305,8 @@ static nb_status visit_continuous(struct run *run)
                            run->work->weight, run->work->continuous);
 }
 
-/* Computes the Bragg sums for an objective that needs them before their cotangents. */
+/* Computes the Bragg sums for an objective that needs the photons before it gives
+ * cotangents. */
 static nb_status splat_spots_first(const struct run *run)
 {
     if (run->job.frame->continuous)
@@ -346,8 +348,8 @@ static nb_status visit_spots(struct run *run)
     return strips_run(run->progress, &strips);
 }
 
-/* Handles a linear objective: the cotangents of the sums, then the spots with their sums,
- * then the tiles. */
+/* Handles a linear objective: finds the cotangents of the Bragg sums, then visits the spots
+ * and splats them, and then finishes the tiles. */
 static nb_status linear_steps(struct run *run)
 {
     const struct job weights = weights_of(run, &run->job);
@@ -362,8 +364,8 @@ static nb_status linear_steps(struct run *run)
     return NB_OK;
 }
 
-/* Handles any other objective: the image, then the tiles with the cotangents of their sums,
- * then the spots again. */
+/* Handles any other objective: computes the image, then the cotangents of the Bragg sums
+ * tile by tile, and then visits the spots again. */
 static nb_status image_first_steps(struct run *run)
 {
     const struct job weights = weights_of(run, &run->job);

@@ -11,7 +11,7 @@
 #include "physics/phys.h"
 
 struct philox_block {
-    unsigned word[4]; /* of 32 bits */
+    unsigned word[4]; /* 32 bits in each */
 };
 
 PHYS_FN struct philox_block philox(struct philox_block counter, unsigned long long key)

@@ -11,8 +11,10 @@
 #include "philox.h"
 #include "precise.h"
 
-#define PHYS_LARGEST_INVERTED 30.0 /* smaller means use inversion */
-#define PHYS_LARGEST_REJECTED 1e9 /* larger means use a rounded normal number */
+/* Means below PHYS_LARGEST_INVERTED are drawn by inversion of the distribution, means up to
+ * PHYS_LARGEST_REJECTED by rejection. A larger mean gives a rounded normal number. */
+#define PHYS_LARGEST_INVERTED 30.0
+#define PHYS_LARGEST_REJECTED 1e9
 #define PHYS_LARGEST_DOUBLE   0x1.fffffffffffffp+1023
 
 /* The stream of uniforms of one pixel of one image. */

@@ -69,9 +69,9 @@ PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
                      a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
 }
 
-/* Returns the distance of an index from the nearest lattice point from which on float
- * cannot tell which point is nearest. `reach`, the distance of the indices from the
- * anchor's, summed over h, k and l, measures the error of several roundings. */
+/* Returns a limit, just below 1/2: if an index is further than this from its nearest whole
+ * number, float cannot tell which whole number is nearest. The rounding error grows with
+ * `reach`, the distance of the indices from the anchor's, summed over h, k and l. */
 PHYS_FN real phys_anchor_halfway(real reach)
 {
     return (real)0.5 - (real)2.5e-7 * reach;

@@ -41,7 +41,7 @@ struct phys_edge {
 struct phys_detector_plane {
     struct phys_edge fast, slow;
     struct phys_wide3 normal;
-    double distance; /* from the crystal to the plane, m */
+    double distance; /* distance from the crystal to the plane, m */
 };
 
 PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double *axis,

@@ -1,5 +1,6 @@
 /*
- * changes.c - see changes.h. It is compiled once per instruction set, in double.
+ * changes.c - changes of a spot along several directions at a time. It is compiled once per
+ * instruction set, in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -40,7 +41,7 @@ FORM_FN void add_sums(double share, const struct sums *of, double *to)
     half[1] += share * of->high;
 }
 
-/* The changes of the numbers behind the nodes (struct nodes_change), one lane a
+/* The changes of the numbers on which the nodes depend (struct nodes_change), one lane a
  * direction. */
 enum { MOVED_NUMBERS = (int)(sizeof(struct nodes_change) / sizeof(double)) };
 struct moved {
@@ -102,8 +103,8 @@ static void forms_of_lanes(const struct form_known *known, on_directions *restri
     }
 }
 
-/* Copies the changes of the numbers behind the nodes, along the directions from `first` on,
- * to lanes. */
+/* Copies the changes in `along` for the directions from `first` on, each to its own
+ * lane. */
 static void lay_lanes(const struct change_along *along, int first, struct moved *out)
 {
     _Alignas(64) on_directions in[FORM_OF_NUMBERS];
@@ -200,7 +201,7 @@ static void change_form(const struct spot_nodes *n, const struct node_values *v,
 {
     const double(*slope)[NODES] = v->slope[v->lines * j + m];
 
-    /* four nodes at a time have common loads */
+    /* four nodes at a time share loads */
     for (int i = 0; i < NODES; i += 4) {
         struct sums p = {{0}, {0}}, q = p, r = p, s = p;
 

@@ -14,14 +14,14 @@ enum { DIRECTION_LANES = 8, DIRECTION_BATCHES = 6 };
 /* One number for each direction. */
 typedef double on_directions[DIRECTION_LANES];
 
-/* The changes along n <= DIRECTION_LANES x DIRECTION_BATCHES directions: `moved` of the
- * numbers behind the nodes, `made` of the numbers from which the form is made. If `made` is
- * NULL, moved[].form is the change of the form. */
+/* The changes along n <= DIRECTION_LANES x DIRECTION_BATCHES directions: `moved` are
+ * changes of the numbers on which the nodes depend, `made` of the numbers from which the
+ * form is made. If `made` is NULL, moved[].form is the change of the form. */
 struct change_along {
     int n;
     const struct nodes_change *moved;
-    const struct form_of *made; /* or NULL */
-    const struct form_known *known; /* of the form; needed with `made` */
+    const struct form_of *made; /* NULL: `moved` has the changes of the form */
+    const struct form_known *known; /* needed unless `made` is NULL */
 };
 
 struct change_kernels {

@@ -26,8 +26,8 @@
 struct form {
     double norm; /* log I at the reflection, less what form_at() adds there */
     double q, n[3]; /* length and direction of q0, 1/A; n is 0 for the reflection 000 */
-    double
-        ci[6]; /* inverse of C, the covariance of the spot: C = K^-1 + widths + X S X^T */
+    /* inverse of C, the covariance of the spot: C = K^-1 + widths + X S X^T */
+    double ci[6];
     double s[6]; /* S */
     double k[6]; /* K, A^2 */
     double sig[6]; /* covariance of t at the reflection, S - S X^T C^-1 X S */
@@ -150,10 +150,10 @@ FORM_FN void form_after(const double *a, const double *m, double *to)
 
 /* The intermediate results of log I at the place q0 + d, from which its slopes follow. */
 struct form_steps {
-    struct form_vector d, perp, v, y, w, t; /* in this order of computation */
+    struct form_vector d, perp, v, y, w, t; /* computed in this order */
     struct form_vector c, e, g, p, u, gradient, move;
     double off, along, p2, length, v2, rho2, arc, tt, s1, s2, wt, trace, log;
-    /* p p^T - q0 q0^T; the change of the block's Hessian; that change times sig: */
+    /* pairs: p p^T - q0 q0^T; change: change of the Hessian; times: `change` times sig */
     double pairs[6], change[6], times[9];
 };
 
@@ -176,7 +176,7 @@ FORM_FN struct form_steps form_at(const struct form *f, struct form_vector d)
     bent = s.rho2 / (s.p2 + 1e-300);
     s.arc = 1 + bent * (1. / 6 + bent * (3. / 40));
     s.v = form_axpy(s.v2, n, form_scale(s.arc, s.perp));
-    /* the mean t of the rotations, and the displacement g that it leaves of d */
+    /* the mean t of the rotations, and g, the part of d that a rotation by t leaves */
     s.y = form_times(f->ci, s.v);
     s.w = form_scale(f->q, form_cross(n, s.y));
     s.t = form_times(f->s, s.w);
@@ -239,8 +239,8 @@ FORM_FN void form_add_outer(double s, struct form_vector a, struct form_vector b
     for (int i = 0; i < 6; i++) to[i] += more[i];
 }
 
-/* Writes the slopes by h, the change of the Hessian, which are -sig/2 + sig h sig/2, and
- * propagates them; and the slopes by sig, -h/2 + h sig h/2. */
+/* Let h be the change of the Hessian. Its slopes -sig/2 + sig h sig/2 are propagated to u,
+ * p, g, q0 and K; the slopes by sig, -h/2 + h sig h/2, are written. */
 FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
                               struct form_vector *u_bar, struct form_vector *p_bar,
                               struct form_vector *g_bar, struct form_vector *q0_bar,
@@ -263,8 +263,8 @@ FORM_FN void form_back_change(const struct form *f, const struct form_steps *s,
     *q0_bar = form_scale(2, form_times(pairs_bar, s->g));
 }
 
-/* Returns the slopes of log I from the results of form_at(), which it follows backwards. A
- * name x_bar stands for the slope by x. */
+/* Returns the slopes of log I. It follows the steps of form_at() backwards; a name x_bar
+ * stands for the slope by x. */
 FORM_FN struct form_slopes form_back(const struct form *f, const struct form_steps *s)
 {
     const struct form_vector n = form_load(f->n), q0 = form_scale(f->q, n);
@@ -287,7 +287,7 @@ FORM_FN struct form_slopes form_back(const struct form *f, const struct form_ste
     form_outer(-0.5, s->t, s->t, out.by.m);
     form_add_outer(0.5, s->gradient, s->gradient, out.by.sig);
     for (int i = 0; i < 3; i++) out.by.sig[i] += s->wt * (1. / 12);
-    /* back through the gradient; `move` is the slope by it */
+    /* back through the gradient; `move` is the slope of log I by the gradient */
     w_bar = form_axpy(1, s->move, form_axpy(0.5, form_cross(s->t, s->move), w_bar));
     t_bar = form_axpy(0.5, form_cross(s->move, s->w), t_bar);
     p_bar = form_axpy(-1, form_cross(s->u, s->move), p_bar);
@@ -349,7 +349,7 @@ struct form_slopes_at {
     struct form_slopes slopes;
 };
 
-/* Returns log I and its slopes at the place q0 + d. It is a function of its own because
+/* Returns log I and its slopes at the place q0 + d. This is a function of its own because
  * compilers do not vectorise a loop that takes an address. */
 FORM_FN struct form_slopes_at form_slopes_at(const struct form *f, struct form_vector d)
 {

@@ -1,6 +1,6 @@
 /*
- * form_make.c - see form_make.h. Matrices of six numbers are symmetric. X is the matrix of
- * the cross product with q0, X t = q0 x t, so that X^T = -X.
+ * form_make.c - makes a form from a reflection and covariances. Matrices of six numbers are
+ * symmetric. X is the matrix of the cross product with q0, X t = q0 x t, so that X^T = -X.
  *
  * mix(A, B) is the symmetric bilinear map with mix(A, A) = 2 adj(A). The trilinear form
  * tr(mix(A, B) C) has the same value for every order of A, B and C.
@@ -33,9 +33,9 @@ static void narrow(const matrix m, double s[6])
     s[5] = 0.5 * (m[5] + m[7]);
 }
 
-/* A cotangent by six numbers is the derivative by each, where each of the last three stands
- * for two elements. widen_bar() converts it to the matrix of derivatives by single
- * elements; add_bar() adds such a matrix to it. */
+/* The cotangent of a symmetric matrix has six numbers; each of the last three is the
+ * derivative by two equal elements at once. widen_bar() converts these numbers to the
+ * matrix of derivatives by single elements; add_bar() adds such a matrix to the numbers. */
 static void widen_bar(const double s[6], matrix m)
 {
     const double half[6] = {s[0], s[1], s[2], 0.5 * s[3], 0.5 * s[4], 0.5 * s[5]};
@@ -203,7 +203,7 @@ void form_make(const struct form_of *of, struct form *out)
     out->norm = of->height + 0.5 * log(det_b / det_c) + p.h * p.along * (1. / 24);
 }
 
-/* Adds to the cotangent of q0, given m, the cotangent of X, times `scale`. */
+/* Given m, the cotangent of X, adds `scale` times the resulting cotangent to q0. */
 static void add_cross(double scale, const matrix m, double *q0)
 {
     q0[0] += scale * (m[7] - m[5]);
@@ -211,7 +211,7 @@ static void add_cross(double scale, const matrix m, double *q0)
     q0[2] += scale * (m[3] - m[1]);
 }
 
-/* The cotangents of matrices, as derivatives by single elements of these. */
+/* The cotangents of matrices: the derivatives by each of the nine elements. */
 struct parts_bar {
     matrix sig, ci, s, b, d, x;
 };

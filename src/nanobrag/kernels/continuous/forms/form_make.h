@@ -21,7 +21,7 @@ struct form_of {
 
 enum { FORM_OF_NUMBERS = (int)(sizeof(struct form_of) / sizeof(double)) };
 
-/* Makes the form. */
+/* Computes a form from the numbers `of`. */
 void form_make(const struct form_of *of, struct form *out);
 
 /* Propagates `bar`, the cotangents of the form, to the numbers from which the form was

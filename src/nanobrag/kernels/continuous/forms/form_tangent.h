@@ -14,7 +14,7 @@
 
 #include "kernels/continuous/forms/form_make.h"
 
-/* Numbers of a form that all its changes need. */
+/* The numbers of a form that form_tangent() needs for every change. */
 struct form_known {
     double q, n[3], q0[3], pairs[6]; /* pairs: Q */
     double s[6], ci[6], k[6], sig[6], beta[3];

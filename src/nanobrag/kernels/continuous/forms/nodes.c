@@ -1,5 +1,6 @@
 /*
- * nodes.c - see nodes.h. It is compiled once per instruction set, in double.
+ * nodes.c - computes the form of a reflection at the nodes. It is compiled once per
+ * instruction set, in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -304,7 +305,9 @@ static void back_to_detector(const struct spot_nodes *n, const struct node_value
                              int seen, double (*p_bar)[NODES], struct nodes_change *to)
 {
     const int turned_light = n->star && n->star->light > 0;
-    enum { NEAR = 1 }; /* node of d0; clang does not vectorise a loop that begins at it */
+    enum {
+        NEAR = 1
+    }; /* the node of d0; clang would not vectorise a loop that begins at this node */
     const double per0 = n->k * v->per_length[seen][NEAR], x0 = n->x[NEAR], y0 = n->y[NEAR];
     const struct form_vector d0 = {v->d[seen][0][NEAR], v->d[seen][1][NEAR],
                                    v->d[seen][2][NEAR]};
@@ -368,7 +371,7 @@ static void back_through_form(const struct spot_nodes *n, const struct node_valu
 }
 
 /* Propagates the cotangents of log I in each step for one point of the star, or without a
- * star, to the numbers behind the nodes. */
+ * star, to the numbers on which the nodes depend. */
 static void point_adjoint(const struct spot_nodes *n, const struct node_values *v,
                           double (*step_bar)[NODES], struct nodes_change *to)
 {

@@ -46,7 +46,8 @@ struct star {
 struct spot_nodes {
     struct form form;
     double q0[3]; /* reflection, 1/A */
-    double origin[3], fast[3], slow[3]; /* of the panel's layer: corner; sub-pixels, m */
+    /* corner of the panel's layer and edges of a sub-pixel, m */
+    double origin[3], fast[3], slow[3];
     double k, s[3], w[3]; /* 1/wavelength, 1/A; direction of the light; spindle */
     double z0; /* phi from the middle of the part, radian; not used with ALONG_PHI */
     double line; /* relative standard deviation of the energies; 0: a single energy */
@@ -55,7 +56,7 @@ struct spot_nodes {
     on_nodes x, y; /* X and Y of the nodes, sub-pixels */
     const double *at; /* (NODES) middle of the steps along z */
     const double (*line_at)[NODES]; /* (steps) middle of the energies of a line */
-    const struct star *star; /* or NULL */
+    const struct star *star; /* NULL: the spot has no star */
     star_matrix prior; /* inverse covariance of the star's variables */
     const double (*star_at)[NODES]; /* (steps x star_numbers()) its points and heights */
 };
@@ -64,19 +65,21 @@ struct spot_nodes {
  * line. */
 struct node_values {
     int steps, lines; /* number of steps, and of energies of a line */
-    /* for each node: direction d, 1/|x|, direction s of the light, and 1 over the length of
-     * s before it is a unit vector; with a star for each step, else for the first only */
+    /* for each node: direction d, 1/|x|, direction s of the light, and 1 over the length
+     * that s had before it was made a unit vector; with a star in each step, else only in
+     * the first */
     on_nodes d[NODE_STEPS][3], per_length[NODE_STEPS], s[NODE_STEPS][3], per_s[NODE_STEPS];
-    on_nodes p[NODE_STEPS][3]; /* scattering vector for e = 0 */
-    on_nodes middle_energy; /* 1 + e in the middle step */
+    on_nodes p[NODE_STEPS][3]; /* scattering vector at relative energy 1 */
+    on_nodes middle_energy; /* relative energy 1 + e in the middle step */
     double energy_ratio[NODE_STEPS]; /* 1 + e of each step over middle_energy */
     on_nodes log[NODE_FORMS]; /* log I of each form */
-    on_nodes line_slope[NODE_STEPS][LINE_STEPS]; /* slope of a step's log I by its forms */
+    on_nodes line_slope[NODE_STEPS][LINE_STEPS]; /* slope of a step's log I by each form */
     on_nodes by_line[NODE_STEPS]; /* slope of a step's log I by `line` */
     on_nodes star_log[NODE_STEPS][STAR_POINTS]; /* log I of a step at the star's points */
     on_nodes star_slope[NODE_STEPS][STAR_POINTS]; /* slope of a step's log I by log I at the
                                                      points */
-    double by_prior[NODE_STEPS][NODES][STAR_AXES][STAR_AXES]; /* slope by the prior */
+    /* slope of a step's log I at a node by the prior */
+    double by_prior[NODE_STEPS][NODES][STAR_AXES][STAR_AXES];
     on_nodes output[NODE_OUTPUTS];
     on_nodes output_slope[NODE_OUTPUTS][NODE_STEPS]; /* slope by log I of each step */
     on_nodes slope[NODE_FORMS][FORM_SLOPES]; /* slope of log I by place and numbers of the
@@ -88,8 +91,9 @@ struct node_values {
 struct nodes_change {
     struct form form;
     double q0[3], origin[3], fast[3], slow[3], k, s[3], w[3], z0, line;
-    double by[3]; /* rotation vector of the crystal and all that its form is made from */
-    star_matrix prior; /* by single elements of the prior */
+    double by[3]; /* rotation vector, radian: it rotates the crystal and all from which its
+                     form is made */
+    star_matrix prior; /* cotangents are by single elements, not by symmetric pairs */
 };
 
 struct node_kernels {

@@ -30,7 +30,7 @@ struct value {
 };
 
 /* Evaluates p(n) if `scaled` is 1. Otherwise b(n) is not known yet, and b(n) p(n) is
- * given. */
+ * evaluated. */
 static struct value value_at(const struct recurrence *r, int n, int scaled, double e)
 {
     struct value v = {r->first, 0, 0};
@@ -132,8 +132,8 @@ struct rule_slopes rules_slopes(const struct rules *rules, int points, int i,
     const double *at = rules->at + rules_point(points, 0);
     const double per = 1 / rules->weight[rules_point(points, i)];
     const double from = energy_of(source, k) - at[i];
-    double l = 1, slope = 0,
-           bend = 0; /* Lagrange's polynomial; its slopes at line, point */
+    double l = 1, slope = 0, bend = 0; /* Lagrange's polynomial, its slope at the line, and
+                                          its slope at the point */
 
     for (int m = 0; m < points; m++) {
         const double apart = m == i ? 1 : 1 / (at[i] - at[m]);

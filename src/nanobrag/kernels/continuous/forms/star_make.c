@@ -1,4 +1,5 @@
-/* star_make.c - see star_make.h. SPDX-License-Identifier: MIT */
+/* star_make.c - makes the star of a spot: its variables, axes and points.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/continuous/forms/star_make.h"
 
 #include <string.h>
@@ -7,8 +8,9 @@
 #include "kernels/continuous/forms/steps.h"
 #include "kernels/continuous/forms/view_parts.h"
 
-/* Widths that are part of the block are turned with it and lie in a plane. This leaves an
- * error of about 0.5 k angle^2 over the width of a block; at most this much is allowed. */
+/* A width that is part of the block turns with the block and is treated as flat. This
+ * leaves an error of about 0.5 k angle^2 over the width of a block. Above `most_turned` a
+ * star integrates the width instead. */
 static const double most_turned = 1e-4;
 
 /* A second direction of the light is left out if its variance is below this share of the
@@ -144,8 +146,8 @@ static void turn_node(const struct spot_nodes *n, struct star_node *to)
     view_turn(n->w, n->along == ALONG_PHI ? to->z : n->z0, to->turn);
 }
 
-/* Returns the change of k u after the turn of `at`. u is the unit vector along a vector of
- * length 1/per, which changes by `way`. */
+/* Let u be the unit vector along a vector of length 1/per. Returns the change of k u,
+ * rotated by at->turn, if that vector changes by `way`. */
 static struct form_vector change_of(const struct star_node *at, double k, double per,
                                     struct form_vector u, struct form_vector way)
 {
@@ -174,7 +176,7 @@ static struct form_vector place_of(const struct spot_nodes *n, const struct star
                      form_axpy(at->at[1], form_load(n->slow), form_load(n->origin)));
 }
 
-/* Computes p, v, their slopes, the loss and its slopes at y and z. */
+/* Computes p, v, the loss and the slopes by y at the y and z of a node. */
 static void look(const struct star_making *m, struct star_node *to)
 {
     const struct spot_nodes *n = &m->nodes;
@@ -208,7 +210,8 @@ static void look(const struct star_making *m, struct star_node *to)
     }
 }
 
-/* A step of Newton's method, and by how much the loss falls if it is quadratic. */
+/* A step of Newton's method in y and z. `fall` is the fall of the loss if the loss is
+ * quadratic. */
 struct star_move {
     double y[STAR_AXES], z, fall;
 };
@@ -280,8 +283,8 @@ static int go(const struct star_making *m, const struct star_move *move, double 
     return 0;
 }
 
-/* Finds y and, if `most` is not 0, z within +- most, of the least loss, from a node that is
- * evaluated already. Writes the curvature of the loss by y. */
+/* Moves a node, evaluated already, to the y of least loss; if `most` is not 0, also to the
+ * best z within -most .. most. Writes the curvature of the loss by y. */
 static void settle(const struct star_making *m, double most, struct star_node *to,
                    star_matrix curved)
 {
@@ -294,8 +297,8 @@ static void settle(const struct star_making *m, double most, struct star_node *t
     }
 }
 
-/* Evaluates a node at its y. The places in the crystal may also be those from which the ray
- * of the spot's middle meets the node, if the loss is less there. */
+/* Evaluates a node at its y, and also with the place in the crystal from which a ray
+ * parallel to the ray of the spot's middle meets the node. The y of less loss is kept. */
 static void begin(const struct star_making *m, struct star_node *to)
 {
     const struct star *s = m->nodes.star;
@@ -391,9 +394,9 @@ static void find_point(const struct star_making *m, const struct star_node *midd
     memcpy(y, at.y, sizeof at.y);
 }
 
-/* How far shared points may be off in standard deviations: shared_bend beside the valley of
- * the loss, shared_mixed by the correlation of two axes. The error of log I is half of the
- * square. */
+/* How far points of a shared shape may be wrong, in standard deviations: shared_bend beside
+ * the valley of the loss, shared_mixed by a correlation of two axes. The error of log I is
+ * half of the square. */
 static const double shared_bend = 0.01, shared_mixed = 0.01;
 
 /* How far the curvature along an axis of a shared shape may be from 1; log I at the points
@@ -419,7 +422,8 @@ static void find_shape(const struct star_making *m, const struct star_node *at,
     }
 }
 
-/* Returns 1 if a curvature of the loss has the axes of a shape, within the limits above. */
+/* Returns 1 if a curvature of the loss has the axes of a shape, within shared_mixed and
+ * shared_curvature. */
 static int has_axes(const struct star_shape *shape, int axes, const star_matrix curved)
 {
     for (int a = 0; a < axes; a++)
@@ -502,8 +506,8 @@ static void find_ends(const struct spot_nodes *n, int out[SHAPE_NODES])
     }
 }
 
-/* Finds the middle of node i. If `most` is not 0, its z moves to the maximum of log I, as
- * star_points() says. */
+/* Finds the middle of node i. If `most` is not 0, its z moves to the maximum of log I
+ * within -most .. most. */
 static void find_middle(const struct star_making *m, const struct spot_nodes *n, int i,
                         double most, double z, const double *y, struct star_node *out)
 {

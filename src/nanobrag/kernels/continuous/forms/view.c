@@ -1,4 +1,5 @@
-/* view.c - see view.h. SPDX-License-Identifier: MIT */
+/* view.c - the numbers of a frame as the spots of a continuous crystal need them.
+ * SPDX-License-Identifier: MIT */
 #include "kernels/continuous/forms/view.h"
 
 #include <string.h>

@@ -20,8 +20,8 @@ enum { MOSAIC_CORE, MOSAIC_TAIL, MOSAICS };
  * symmetric: xx yy zz xy xz yz. */
 struct crystal_at {
     double axes[9], stars[9]; /* rows a, b, c, A; and a*, b*, c*, 1/A */
-    double k[6],
-        block[6]; /* K of a block, which scatters exp(-g K g/2), A^2; K^-1, 1/A^2 */
+    /* K of a block, which scatters exp(-g K g/2), A^2; K^-1, 1/A^2 */
+    double k[6], block[6];
     double spread[MOSAICS][6]; /* covariance of the rotations, radian^2 */
     double share[MOSAICS]; /* share of the intensity, times the weight of the orientation */
 };
@@ -78,8 +78,8 @@ struct spot_light {
     double k, weight;
 };
 
-/* Returns the light of a spot. For all sources of a group it is the group's k, with weight
- * 1. */
+/* Returns the light of a spot. If the spot stands for all sources of a group, its light has
+ * the group's k and weight 1. */
 struct spot_light view_light(const struct view *view, const struct spot_name *name);
 
 /* Adds the cotangents of a spot's light to the cotangents of the sources. */

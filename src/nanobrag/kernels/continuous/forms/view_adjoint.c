@@ -1,4 +1,5 @@
-/* view_adjoint.c - see view.h. SPDX-License-Identifier: MIT */
+/* view_adjoint.c - from the cotangents of a spot to the cotangents of the frame.
+ * SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "kernels/continuous/forms/view_parts.h"
@@ -237,9 +238,9 @@ void view_nodes_adjoint(const struct view *view, const struct phys_frame *frame,
     group_adjoint(view, name, &sum, to);
 }
 
-/* Adds the cotangents of `number`, times `scale`, and of the strain of the axes. They
- * belong to a matrix that view_in_axes() makes from the numbers m; g holds the derivatives
- * by the elements of that matrix. */
+/* The adjoint of view_in_axes() with the numbers m and the same axes on both sides. Given
+ * g, the derivatives by the elements of the result, adds the cotangents of m to `number`
+ * and the cotangent of the strain of the axes. */
 static void axes_adjoint(double scale, const double m[6], const double axes[9],
                          const double g[6], double number[6], double strain[9])
 {

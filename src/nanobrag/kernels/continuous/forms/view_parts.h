@@ -8,8 +8,8 @@
 
 #include "kernels/continuous/forms/view.h"
 
-/* exp(-2 fudge rho^2/0.63) equals exp(-g K g/2) with K = VIEW_PER_RHO2 fudge rho^2's
- * form */
+/* exp(-2 fudge rho^2/0.63) equals exp(-g K g/2) if K is VIEW_PER_RHO2 fudge times the
+ * matrix of rho^2 */
 #define VIEW_PER_RHO2 (4 / 0.63)
 
 /* Returns element i, j of the symmetric matrix with the six numbers m, in the order of
@@ -92,7 +92,7 @@ struct lab_widths {
     double size2, light; /* size^2 of the crystal, m^2; factor of the divergence: 0 if a
                             star integrates it, else 1 */
     double size[6]; /* covariance for a crystal size of 1 m, 1/A^2 */
-    double lab[6]; /* covariance of both, 1/A^2 */
+    double lab[6]; /* covariance of size and divergence, 1/A^2 */
     double turn[9]; /* rotation from the laboratory's frame to the crystal's */
 };
 

@@ -19,9 +19,10 @@
 enum { PART_L, PART_M, PART_H, PART_L3, PART_L4, PART_HALF, PARTS };
 
 struct form {
-    real c[SPOT_COEFFICIENTS]; /* in the form's units; l and m lack their constants */
-    real below,
-        above; /* PROFILE_RANGE: ends of the range, counted from the constant of m */
+    real c[SPOT_COEFFICIENTS]; /* coefficients in the form's units; the constants of l and m
+                                  are left out */
+    /* PROFILE_RANGE: ends of the range, counted from the constant of m */
+    real below, above;
     real start; /* PROFILE_TABLE: place of the constant of m, from grid point `base` */
     real lowest, highest; /* ends of the grid, from point `base` */
     real variance, heat; /* heat (1/h - variance) is the factor of S'' */

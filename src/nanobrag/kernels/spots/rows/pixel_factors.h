@@ -30,7 +30,7 @@ struct factored {
     const struct phys_frame *frame;
     struct tile part;
     struct phys_patch patch;
-    int small; /* phys_patch_is_small() */
+    int small; /* the result of phys_patch_is_small() */
     int n; /* pixels */
 };
 

@@ -44,7 +44,8 @@ static void close_block(const struct tile_part *a, const struct factors *x, int 
                 a->of->scale * x->plain[j] * row[t];
 }
 
-/* Adds the derivatives along tangent `number` of those that move samples. */
+/* Adds the derivatives along a tangent that moves samples, the one at index `number` of
+ * a->of->place. */
 static void close_place(const struct tile_part *a, const struct factors *x, int number,
                         double *change)
 {

@@ -26,8 +26,8 @@ typedef double term[SAMPLES];
 
 struct samples {
     int n; /* number of samples that count */
-    /* of each such sample: its place in the arrays below, its pixel, and the pixel's
-     * slot */
+    /* for each sample that counts: its place in the arrays below, its pixel, and the
+     * pixel's slot */
     int kept[SAMPLES], pixel[SAMPLES], slot[SAMPLES];
     _Alignas(64) term terms[TERMS];
     _Alignas(64) term f2; /* square of the profile */
@@ -43,8 +43,8 @@ struct tile_part {
     struct phys_patch patch;
     struct phys_crystal crystal;
     struct phys_box box;
-    int small; /* phys_patch_is_small() */
-    int own; /* numbers that a slot has in `sums` */
+    int small; /* the result of phys_patch_is_small() */
+    int own; /* how many numbers a slot has in `sums` */
     double *sums; /* (TILE_PIXELS x own): sums of F^2, cotangents of the place, moments */
     double *rows; /* (nblocks x TILE_PIXELS x ROW_BLOCK) derivatives of the sums of F^2 */
     double *moved; /* (nplaces x TILE_PIXELS) derivatives by the places of samples */

@@ -1,6 +1,6 @@
 /*
- * spot_rows.c - see spot_rows.h. It is compiled once per instruction set, only in double;
- * the lanes in float use it, too.
+ * spot_rows.c - the rows of a tile's Jacobian from the samples of its spots. It is compiled
+ * once per instruction set, only in double; the lanes in float use it, too.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -67,8 +67,8 @@ struct row_tangents {
     struct row_place *place; /* (nplaces) */
     struct row_factor *factor; /* (nfactors) */
     struct row_turn *turn; /* (orientations) */
-    double
-        scale; /* photons per unit of a sum of F^2, without solid angle and polarization */
+    /* photons per unit of a sum of F^2, without solid angle and polarization */
+    double scale;
     double least; /* share of a spot's peak below which a sample is left out */
 };
 

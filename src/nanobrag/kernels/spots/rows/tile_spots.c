@@ -1,7 +1,8 @@
 /*
- * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as for an image. A strip
- * holds whole rows of tiles, so one thread at a time appends to the list of a row. The
- * order does not depend on the number of threads, nor on the number of strips in a batch.
+ * tile_spots.c - lists the spots of a job, tile by tile. Spots are found strip by strip, as
+ * for an image. A strip holds whole rows of tiles, so one thread at a time appends to the
+ * list of a row. The order does not depend on the number of threads, nor on the number of
+ * strips in a batch.
  *
  * SPDX-License-Identifier: MIT
  */

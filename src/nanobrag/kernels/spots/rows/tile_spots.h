@@ -16,8 +16,8 @@ struct spot_row {
     size_t n; /* number of spots */
     struct tile_spot *spot; /* (most), in the order of finding */
     unsigned *order; /* (ordered) indices in `spot`, sorted by tile */
-    unsigned
-        *first; /* (tiles) where each tile begins in `order`; then the end of the last */
+    /* (tiles) where each tile begins in `order`; then the end of the last */
+    unsigned *first;
     size_t most, ordered, tiles; /* allocated lengths of the arrays */
 };
 
