@@ -200,7 +200,7 @@ def write_expt(
     if points is not None and (points.ndim != 2 or len(points) != max(images, 1) + 1):
         raise ValueError(f"scan_points has the shape {points.shape}; expected (images + 1, {sim.nparam})")
     if rows is not None and images not in (0, len(rows)):
-        raise ValueError(f"{len(rows)} shots, but images={images}")
+        raise ValueError(f"shots has {len(rows)} rows, but images={images}; make both the same")
     how = _options(
         "nb_expt_options",
         images=images if rows is None else len(rows),

@@ -477,7 +477,7 @@ class Fit:
             dtype: of a new array.
         """
         if not 0 <= integer(shot, "shot", 64) < len(self.shots):
-            raise ValueError(f"shot {shot} of {len(self.shots)}")
+            raise ValueError(f"there is no shot {shot}; the fit has {len(self.shots)}, counted from 0")
         image = np.empty(self.shape(shot), dtype) if out is None else out
         c = ffi.new("nb_array *")
         keep = _arrays.describe(image, c, "image", write=True)

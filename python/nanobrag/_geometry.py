@@ -80,7 +80,7 @@ class Geometry:
                 )
                 if where is not None
             ]
-            raise SceneError(f"the scene needs {' and '.join(lacks)}, which the geometry has not")
+            raise SceneError(f"the scene needs {' and '.join(lacks)}, which the geometry does not give")
         c.beam.nsource = 0
         made = scene_of(c).detector
         members = {f"detector__{name}": getattr(made, name) for name in _SET}

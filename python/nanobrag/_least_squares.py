@@ -145,7 +145,7 @@ class LeastSquares:
             TypeError: a structure factor is free.
         """
         if self.sim.ndense != self.sim.nparam:
-            raise TypeError("structure factors are free, whose matrix would be too large; use gradient alone")
+            raise TypeError("the matrix of free structure factors would be too large; use gradient alone")
         found = self._loss(x).matrix
         assert found is not None
         return found

@@ -36,7 +36,7 @@ def resolution(geometry: Simulator | Description) -> Floats:
     """
     if not isinstance(geometry, Simulator):
         if geometry.npanel > 1:
-            raise ValueError(f"a description tells of one of {geometry.npanel} panels; pass the simulator")
+            raise ValueError(f"the description covers one of {geometry.npanel} panels; pass the simulator")
         return _resolution_of(geometry, (geometry.nslow, geometry.nfast), geometry.beam, 1.0)
     description = geometry.describe()
     d = np.full(geometry.shape, np.nan)
@@ -115,7 +115,7 @@ def show(
     if geometry is not None:
         d = resolution(geometry)
         if d.shape != pixels.shape:
-            raise ValueError(f"image has the shape {pixels.shape}, the geometry {d.shape}")
+            raise ValueError(f"image has the shape {pixels.shape} but the geometry has {d.shape}")
         if rings:
             lines = ax.contour(d, levels=_levels(float(np.nanmin(d))), colors="tab:blue", linewidths=0.7)
             ax.clabel(lines, fmt="%g A", fontsize=8)

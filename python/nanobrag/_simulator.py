@@ -107,7 +107,7 @@ def warn_of_a_ceiling(target: Target) -> None:
     if observed.max() == 65535:
         n = np.count_nonzero(observed == 65535)
         warnings.warn(
-            f"{n} observed pixels are 65535, the most that 16 bits hold, and are taken at their word: pass the "
+            f"observed pixels of 65535, the largest 16-bit number, count as exact ({n} in all): pass the "
             "counts as whole numbers, or Target(saturation=65535)",
             NanobragWarning,
             stacklevel=3,

@@ -159,7 +159,7 @@ def _linear_jvp(made: Any) -> Any:
         dx, dy = tangents
         if type(dx) is not ad.Zero:
             raise NotImplementedError(
-                "second derivatives by the parameters do not exist in nanobrag; stop_gradient() x, "
+                "nanobrag has no second derivatives by the parameters; apply stop_gradient() to x, "
                 "or take Simulator.loss(..., normal=True) for a Hessian"
             )
         out = made.bind(x, y, sim=sim)

@@ -131,7 +131,7 @@ library.register_fake("nanobrag::loss", _fake_loss, lib=_library)
 
 _ops = torch.ops.nanobrag
 _SECOND = (
-    "second derivatives by the parameters do not exist in nanobrag; take J^T W J of loss(..., normal=True) "
+    "nanobrag has no second derivatives by the parameters; take J^T W J of loss(..., normal=True) "
     "for a Hessian"
 )
 
@@ -200,7 +200,7 @@ class _Loss(_Function):
     @staticmethod
     def backward(ctx: Any, bar: torch.Tensor, *_: Any) -> Any:
         if any(ctx.needs_input_grad[1:3]):
-            raise NotImplementedError("a loss has no derivative by what was observed, nor by weights")
+            raise NotImplementedError("a loss has no derivative by observed photons or weights")
         return bar * ctx.saved_tensors[0], None, None, None, None, None, None
 
     @staticmethod

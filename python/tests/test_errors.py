@@ -223,7 +223,7 @@ def test_outside_the_domain_a_loss_is_infinite(sim):
 def test_a_fit_refuses_what_it_lacks(scene):
     fit = nanobrag.Fit(nanobrag.Shot(scene=scene, target=np.zeros(IMAGE)), "misset")
     for call, kind, words in (
-        (lambda: fit.image(1), ValueError, "shot 1 of 1"),
+        (lambda: fit.image(1), ValueError, "there is no shot 1"),
         (lambda: fit.image("a"), TypeError, "shot: expected a whole number"),
         (lambda: fit.misfit(0.5), TypeError, "shot: expected a whole number"),
         (lambda: fit.misfit(-1), ValueError, "there is no shot -1"),

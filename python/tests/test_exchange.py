@@ -62,7 +62,7 @@ def test_shots_have_crystals_of_their_own(tmp_path):
     assert not np.allclose(found[0].scene.crystal.matrix, found[1].scene.crystal.matrix, atol=1e-4)
     with pytest.raises(ValueError, match="shots has the shape"):
         nanobrag.write_expt(sim, path, shots=[0, 1])
-    with pytest.raises(ValueError, match="3 shots, but images=2"):
+    with pytest.raises(ValueError, match="shots has 3 rows, but images=2"):
         nanobrag.write_expt(sim, path, images=2, shots=rows)
 
 

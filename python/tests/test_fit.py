@@ -335,7 +335,7 @@ def test_counts_carry_their_ceiling():
         print(f"scale {scale.value:.6f}({scale.error:.6f}), {pull:.2f} errors off, 5 allowed")
         assert abs(pull) < 5
     cut = Target(kind="poisson", observed=counted.counts.astype(float))
-    with pytest.warns(nanobrag.NanobragWarning, match="65535, the most that 16 bits hold"):
+    with pytest.warns(nanobrag.NanobragWarning, match="65535, the largest 16-bit number"):
         fit = Fit(Shot(scene=start, target=cut), "scale")
     with pytest.warns(nanobrag.NanobragWarning, match="does not describe the data"):
         biased = fit.run()["scale"]

@@ -62,17 +62,16 @@ static void tell_widths(const nb_fit *fit)
     }
     if (n > 0)
         log_line(fit->ctx, NB_LOG_NOTE, "fit",
-                 "an image has no slope in a width of 0, so %s elsewhere: %s",
-                 n == 1 ? "one starts" : "these start", text);
+                 "the loss has no slope at a width of 0, so %s at another value: %s",
+                 n == 1 ? "one width starts" : "these widths start", text);
 }
 
 static void tell_method(const nb_fit *fit)
 {
     if (fit->options.method == NB_FIT_AUTO && fit->method == NB_FIT_LBFGS)
         log_line(fit->ctx, NB_LOG_NOTE, "fit",
-                 "more than %d parameters: the fit is by L-BFGS, which takes some ten "
-                 "times "
-                 "as many passes, and gives errors without correlations",
+                 "more than %d parameters: the fit uses L-BFGS, which takes about ten "
+                 "times as many passes and gives errors without correlations",
                  FIT_DENSE_MOST);
 }
 
@@ -82,7 +81,7 @@ static void tell_boxes(const nb_fit *fit)
 
     if (fit->options.scaling == NB_FIT_SCALING_BOXES && why)
         log_line(fit->ctx, NB_LOG_WARNING, "fit",
-                 "errors are not by boxes: %s (%zu boxes, %zu values)", why, fit->nbox,
+                 "errors are not from boxes: %s (%zu boxes, %zu values)", why, fit->nbox,
                  fit->layout.n);
 }
 
@@ -90,8 +89,8 @@ void choices_tell_again(const nb_fit *fit, double loss)
 {
     if (fit->alone) return;
     log_line(fit->ctx, NB_LOG_NOTE, "fit",
-             "the fit ended with a loss of %.6g, which is that of a wrong model: it begins "
-             "anew with broadened spots, and the better end counts",
+             "the fit ended with a loss of %.6g, too large for a right model: it starts "
+             "again with broadened spots, and the better end counts",
              loss);
 }
 

@@ -437,8 +437,8 @@ static nb_status set_sandwich(nb_fit *fit, struct fit_result_memory *r, nb_fit_r
     if (status == NB_ERR_CANCELLED) why = "no errors: their computation was cancelled";
     out->errors = why ? NB_FIT_ERRORS_NONE : NB_FIT_ERRORS_VARIANCE;
     out->errors_why = why ? why
-                          : "errors by the variance of counting or of 1/weight, since the "
-                            "loss is no likelihood";
+                          : "errors from the variance of counting or from 1/weight, since "
+                            "the loss is not a likelihood";
     if (why) {
         for (size_t i = 0; i < n; i++)
             if (isfinite(r->error[i])) r->error[i] = NAN;
@@ -546,8 +546,8 @@ static void explain_factor(struct fit_result_memory *r, nb_fit_result *out)
     if (!(out->error_factor > 1)) return;
     (void)snprintf(before, sizeof before, "%s", out->errors_why);
     (void)snprintf(r->errors_why, sizeof r->errors_why,
-                   "%.220s; times %.3g, since the misfit%s is %.3g times that of a right "
-                   "model",
+                   "%.220s; times %.3g, since the misfit%s is %.3g times the misfit of a "
+                   "right model",
                    before, out->error_factor, is_bright ? " of bright pixels" : "", misfit);
     out->errors_why = r->errors_why;
 }

@@ -92,8 +92,8 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again)
             continue;
         }
         (void)snprintf(why, sizeof why,
-                       "its loss of %.3g for each pixel is %.1f standard deviations above "
-                       "the median of %.3g",
+                       "the loss of %.3g per pixel is %.1f standard deviations above the "
+                       "median of %.3g",
                        loss, off, exp(middle));
         NB_TRY(fit_leave_out(fit, shot, why));
     }

@@ -88,8 +88,8 @@ static nb_status count_parameters(nb_fit *fit, const nb_shot *shot, const char *
     l->nf = l->ns - l->nd;
     if (l->md - l->nd != l->no)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
-                    "structure factors are those of all shots: they cannot be each shot's "
-                    "own");
+                    "structure factors belong to all shots and cannot have a value for "
+                    "each shot");
     if (l->no > 0 && l->nshot > (SIZE_MAX / sizeof(double) - l->ns) / l->no)
         return fail_memory(fit->ctx, "the parameters of a fit");
     l->n = l->ns + l->nshot * l->no;
@@ -272,8 +272,8 @@ static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
         if (nb_simulator_nparam(sim) != l->m || nb_simulator_param(sim, i, &param) != NB_OK
             || (fit->named && strcmp(param.name, fit->value[first].param.name) != 0))
             return fail(fit->ctx, NB_ERR_ARGUMENT,
-                        "its parameters are not those of the shots before it: it lacks %s "
-                        "or has more",
+                        "the shot does not have the parameters of the shots before: %s is "
+                        "missing, or there are more",
                         fit->named ? fit->value[first].param.name : "one");
         if (i >= l->ns || !fit->named)
             set_value(fit, fit_index(l, shot, i), &param, i < l->ns ? -1 : (int64_t)shot);

@@ -74,15 +74,15 @@ static const char *remark_on(const nb_fit_value *v, int errors)
 
     if (isnan(v->error) && errors == NB_FIT_ERRORS_CURVATURE)
         return "not fitted: the fit ended too early";
-    if (v->is_held && is_factor) return "held, the data hardly tell of it";
+    if (v->is_held && is_factor) return "held, the data hardly determine it";
     if (v->is_held && v->value == v->param.value)
         return "held, the image does not depend on it";
-    if (v->error == 0) return "its error is in those of F";
+    if (v->error == 0) return "the errors of F contain its error";
     if (v->bound < 0) return "at its lower bound";
     if (v->bound > 0 && v->value == v->param.upper)
-        return "at its upper bound, that of a fit where no other is given";
+        return "at its upper bound, the default bound of a fit";
     if (v->bound > 0) return "at its upper bound";
-    return isinf(v->error) ? "free: the data do not tell it" : "";
+    return isinf(v->error) ? "free: the data do not determine it" : "";
 }
 
 static void set_values(nb_fit *fit, const struct fit_result_memory *r, int errors)
@@ -169,22 +169,20 @@ static void set_warnings(const nb_fit *fit, struct fit_result_memory *r, nb_fit_
     if (!fit->is_robust && (off <= off_least || off >= off_most))
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
                        "the misfit is %.3g, where 1 is expected: the %s%s", off,
-                       off < 1 ? "data have less noise than counted photons have, or "
-                                 "another gain"
-                               : "model does not describe the data",
-                       out->errors == NB_FIT_ERRORS_BOXES
-                           ? ", of which the errors take account"
-                       : !(out->error_factor > 1) ? ", and errors are not those printed"
-                       : off < 1
-                           ? "; bright pixels misfit, of which the errors take account"
-                           : ", of which the errors take account");
+                       off < 1
+                           ? "data have less noise than counted photons, or another gain"
+                           : "model does not describe the data",
+                       out->errors == NB_FIT_ERRORS_BOXES ? ", and the errors include this"
+                       : !(out->error_factor > 1) ? ", and the printed errors ignore this"
+                       : off < 1 ? "; bright pixels do not fit, and the errors include this"
+                                 : ", and the errors include this");
     if (draws_warn(fit, out, r->warning[out->nwarning], sizeof r->warning[0]))
         out->nwarning++;
     if (cone_warn(fit, r->warning[out->nwarning], sizeof r->warning[0])) out->nwarning++;
     if (fit->end != NB_FIT_CONVERGED)
         (void)snprintf(r->warning[out->nwarning++], sizeof r->warning[0],
-                       "the fit has not converged (%s): its values are not those of the "
-                       "least loss",
+                       "the fit has not converged (%s): the values do not give the least "
+                       "loss",
                        r->why);
     for (size_t i = 0; i < out->nwarning; i++) r->warnings[i] = r->warning[i];
 }

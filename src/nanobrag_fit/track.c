@@ -164,10 +164,10 @@ static void tell_scale(nb_fit *fit, const struct fit_track *track)
     if (fit->told_scale || fit->best.x[i] == fit->start[i]) return;
     fit->told_scale = 1;
     log_line(fit->ctx, NB_LOG_WARNING, "fit",
-             "the scale%s%s is far off: it starts at %.4g, not at %.4g, since the loss is "
-             "least there while nothing else moves%s",
+             "the scale%s%s is far off: the fit starts it at %.4g, not at %.4g, as this "
+             "gives the least loss with all other values fixed%s",
              shot < 0 ? "" : " of ", shot < 0 ? "" : fit->name[shot], fit->best.x[i],
-             fit->start[i], fit->alone ? "; other shots may begin likewise" : "");
+             fit->start[i], fit->alone ? "; other shots may start likewise" : "");
 }
 
 /* Ends the stage that fits the scale once the scale is near. Returns 0 if it goes on. */

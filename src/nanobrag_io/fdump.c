@@ -129,9 +129,9 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
     dump->planes = 0;
     if (n != length + TRAILER) /* of a longer file only one byte more is read */
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: %s%llu bytes after the header, expected %llu, or %llu in a dump "
-                    "of "
-                    "nanoBragg; write the dump again from the reflection list",
+                    "%s: the file has %s%llu bytes after the header, expected %llu, or "
+                    "%llu in a dump of nanoBragg; write the dump again from the reflection "
+                    "list",
                     name, n > quirk_length ? "more than " : "",
                     (unsigned long long)(n > quirk_length ? quirk_length : n),
                     (unsigned long long)length + TRAILER, (unsigned long long)quirk_length);
@@ -174,8 +174,8 @@ static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *
 static nb_status fail_start(nb_context *ctx, const char *name)
 {
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: no binary dump of reflections, expected 'hmin hmax kmin kmax lmin "
-                "lmax' LF FF at its start; check that it is the right file",
+                "%s: the file is not a binary dump of reflections; expected 'hmin hmax "
+                "kmin kmax lmin lmax' LF FF at the start; check that it is the right file",
                 name);
 }
 

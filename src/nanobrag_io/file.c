@@ -48,7 +48,7 @@ static const char *remedy(int error)
         {EDQUOT, "free some space or choose another place"},
         {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place"},
         {ENOMEM, "free some memory"},
-        {EBUSY, "its links change; write to a folder of your own"},
+        {EBUSY, "the links in the path change; write to a folder of your own"},
         {EMFILE, "close some files or raise the limit (ulimit -n)"},
         {ENAMETOOLONG, "choose a shorter name"},
         {ELOOP, "the symbolic links lead in a circle; choose another name"},
@@ -88,8 +88,8 @@ long long file_size(const char *path)
 static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
 {
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: larger than the %zu bytes such a file may have; check that it is the "
-                "right file",
+                "%s: the file is larger than %zu bytes, the limit for such a file; check "
+                "that it is the right file",
                 path, limit);
 }
 

@@ -83,8 +83,8 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
     *nout = 0;
     if (!is_gzip(bytes, n)) return NB_OK;
     if (n > UINT_MAX)
-        return fail(ctx, NB_ERR_FORMAT, "%s: too large for a compressed file; expand it",
-                    name);
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: the compressed file is too large; expand it with gunzip", name);
     z.next_in = (unsigned char *)bytes;
     z.avail_in = (unsigned)n;
     if (inflateInit2(&z, GZIP_ONLY) != Z_OK) return fail_memory(ctx, name);
@@ -96,16 +96,17 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
     if (status == Z_MEM_ERROR) return fail_memory(ctx, name);
     if (status == Z_BUF_ERROR && most < limit)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: its %zu bytes expand to more than %zu, as hardly a right file "
-                    "does; "
-                    "if it is right, expand it with gunzip",
+                    "%s: the file of %zu bytes expands to more than %zu bytes, which is "
+                    "unusual; if the file is right, expand it with gunzip",
                     name, n, most);
     if (status == Z_BUF_ERROR)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: expands to more than %zu bytes; check that it is the right file",
+                    "%s: the file expands to more than %zu bytes; check that it is the "
+                    "right file",
                     name, limit);
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: damaged or cut gzip; fetch the file again, or test it with gzip -t",
+                "%s: the gzip file is damaged or cut off; fetch the file again, or test it "
+                "with gzip -t",
                 name);
 }
 
@@ -119,7 +120,9 @@ nb_status gzip_expand(nb_context *ctx, const char *name, const unsigned char *by
     *nout = 0;
     if (!is_gzip(bytes, n)) return NB_OK;
     return fail(ctx, NB_ERR_UNSUPPORTED,
-                "%s: compressed, and this build has no zlib; expand it with gunzip", name);
+                "%s: the file is compressed, but this build has no zlib; expand it with "
+                "gunzip",
+                name);
 }
 
 #endif

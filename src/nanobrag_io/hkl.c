@@ -75,8 +75,9 @@ static nb_status read_index(nb_context *ctx, const struct text *text, struct spa
 static nb_status fail_columns(nb_context *ctx, const struct text *text, long line,
                               int columns)
 {
-    return fail(ctx, NB_ERR_FORMAT, "%s, line %ld: %d column%s, expected h k l F; %s",
-                text->name, line, columns, columns == 1 ? "" : "s",
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s, line %ld: the line has %d column%s, expected h k l F; %s", text->name,
+                line, columns, columns == 1 ? "" : "s",
                 columns > GROUP ? "keep the first four columns"
                                 : "complete the line, separate the numbers by blanks, or "
                                   "begin it with #");
@@ -280,11 +281,13 @@ static void tell(nb_context *ctx, const char *name, const struct list *list,
     }
     if (replaced > 0)
         log_line(ctx, NB_LOG_WARNING, "hkl",
-                 "%s: reflections listed again below with another F, which counts: %zu",
+                 "%s: reflections that are listed again with another F: %zu; the last F "
+                 "counts",
                  name, replaced);
     if (negative > 0)
         log_line(ctx, NB_LOG_NOTE, "hkl",
-                 "%s: negative F: %zu; the image has their squares", name, negative);
+                 "%s: reflections with negative F: %zu; the image uses F squared", name,
+                 negative);
 }
 
 static nb_status parse_list(nb_context *ctx, const char *name, const struct span *bytes,
@@ -307,8 +310,8 @@ static nb_status parse_list(nb_context *ctx, const char *name, const struct span
     status = read_list(ctx, &text, &list);
     if (status == NB_OK && list.n == 0)
         status = fail(ctx, NB_ERR_FORMAT,
-                      "%s: no reflections, expected h k l F on each line; check that it is "
-                      "the right file",
+                      "%s: the file has no reflections, expected h k l F on each line; "
+                      "check that it is the right file",
                       name);
     if (status == NB_OK) {
         status = nb_hkl_create(ctx, list.n, list.hkl, list.f, out);

@@ -140,11 +140,10 @@ static nb_status refuse_values(nb_context *ctx, const char *name,
     find_key(values, 0, two->hkl, key[1]);
     mates = memcmp(key[0], key[1], sizeof key[0]) != 0;
     if (others > 0)
-        (void)snprintf(more, sizeof more, ", as do those of %zu more reflections", others);
+        (void)snprintf(more, sizeof more, " (likewise for %zu more reflections)", others);
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: F of %d %d %d in row %zu is %.7g, that of %d %d %d in row %zu is "
-                "%.7g: "
-                "both are %s, and they disagree%s; choose by -merge mean, first or last%s",
+                "%s: F of %d %d %d in row %zu is %.7g, but F of %d %d %d in row %zu is "
+                "%.7g: both are %s, but differ%s; choose by -merge mean, first or last%s",
                 name, one->hkl[0], one->hkl[1], one->hkl[2], one->order / 2 + 1, one->f,
                 two->hkl[0], two->hkl[1], two->hkl[2], two->order / 2 + 1, two->f,
                 mates ? "Friedel mates" : "one reflection by the space group", more,
@@ -185,8 +184,8 @@ static nb_status merge_values(nb_context *ctx, const char *name, int merge,
     if (first) return refuse_values(ctx, name, values, first, second, disagree - 1);
     if (disagree > 0)
         log_line(ctx, NB_LOG_NOTE, "reflections",
-                 "%s: rows of %zu reflections disagree; %s of each is taken", name,
-                 disagree,
+                 "%s: reflections whose rows differ in F: %zu; %s of the rows is taken",
+                 name, disagree,
                  merge == NB_MERGE_MEAN    ? "the mean"
                  : merge == NB_MERGE_FIRST ? "the first"
                                            : "the last");
@@ -262,7 +261,7 @@ static nb_status expand(nb_context *ctx, const char *name,
     if (to.n == 0)
         status =
             fail(ctx, NB_ERR_FORMAT,
-                 "%s: the column holds no value, all %zu are missing; name another one",
+                 "%s: the column holds no value, all %zu are missing; name another column",
                  name, from->n);
     if (status == NB_OK) {
         status = nb_hkl_create(ctx, to.n, to.hkl, to.f, out);
@@ -282,28 +281,28 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_reflectio
 
     if (list->squares)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: F is the square root of the intensities in its column %s%s%s%s", name,
+                 "%s: F is the square root of the intensities in column %s%s%s%s", name,
                  column, list->calculated[0] ? ", not the calculated " : "",
                  list->calculated,
                  list->calculated[0] ? ", which FILE:LABEL would name" : "");
     if (list->negative > 0)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: negative %s in its column %s: %zu; %s", name,
+                 "%s: negative %s in column %s: %zu; %s", name,
                  list->squares ? "intensities" : "F", column, list->negative,
-                 list->squares ? "F is 0 there" : "the image has their squares");
+                 list->squares ? "F is 0 there" : "the image uses F squared");
     if (list->unmeasured > 0)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: values of its column %s with a sigma of 0 or less, as some programs "
-                 "mark what was not measured: %zu; they are used",
+                 "%s: values in column %s with a sigma of 0 or less, which some programs "
+                 "write for unmeasured reflections: %zu; the run uses them",
                  name, column, list->unmeasured);
     if (list->mateless)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: its column %s is that of one Friedel mate, and there is none of the "
-                 "other: both have the same F",
+                 "%s: column %s is for one Friedel mate, and the other mate has no column: "
+                 "both get the same F",
                  name, column);
     if (list->blocks > 0)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: only the first of its %d blocks with reflections is read", name,
+                 "%s: only the first of %d blocks with reflections is read", name,
                  list->blocks + 1);
 }
 
@@ -531,9 +530,8 @@ static nb_status write_rows(nb_context *ctx, const char *path, const nb_mtz *mtz
     fill_rows(rows);
     if (rows->forbidden > 0)
         log_line(ctx, NB_LOG_WARNING, "reflections",
-                 "%s: reflections that %s forbids have an F in the list and are not "
-                 "written: "
-                 "%zu",
+                 "%s: reflections that the space group %s forbids are not written, though "
+                 "the list has their F: %zu",
                  path, rows->crystal->space_group, rows->forbidden);
     if (rows->n == 0)
         return fail(ctx, NB_ERR_FORMAT,

@@ -108,8 +108,8 @@ static nb_status fail_length(nb_context *ctx, const char *path, long long found,
                              const nb_array *image)
 {
     return fail(ctx, NB_ERR_FORMAT,
-                "%s: %lld bytes, expected %zu (%lld x %lld floats of %d bits); check the "
-                "size of the image",
+                "%s: the file has %lld bytes, expected %zu (%lld x %lld floats of %d "
+                "bits); check the size of the image",
                 path, found, count_pixels(image) * (size_t)(image->bits / 8),
                 (long long)array_extent(image, 1), (long long)array_extent(image, 0),
                 image->bits);

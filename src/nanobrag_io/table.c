@@ -89,8 +89,8 @@ nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size
     while (text_line(&text, &line)) rows++;
     if (rows == 0)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: no rows, expected columns of numbers; check that it is the right "
-                    "file",
+                    "%s: the file has no rows, expected columns of numbers; check that it "
+                    "is the right file",
                     name);
     table = allocate(rows, columns);
     if (!table) return fail_memory(ctx, name);
@@ -130,7 +130,7 @@ static nb_status read_full_row(nb_context *ctx, const struct text *text, struct 
 
     if (n != columns)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s, line %ld: %d numbers, expected %d, as many as the first row has",
+                    "%s, line %ld: the row has %d numbers, expected %d as in the first row",
                     text->name, text->line, n, columns);
     for (int i = 0; i < columns && text_word(text, &line, &word); i++)
         if (!text_number(word, row + i))
@@ -182,15 +182,15 @@ nb_status table_parse_titled(nb_context *ctx, const char *name, const void *byte
     NB_TRY(open_table(ctx, name, bytes, n, &text));
     if (!text_line(&text, &title))
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: no line, expected a title and rows of numbers; check that it is "
-                    "the right file",
+                    "%s: the file has no line, expected a title and rows of numbers; check "
+                    "that it is the right file",
                     name);
     start = text;
     while (text_line(&text, &line))
         if (rows++ == 0) columns = count_words(&text, line);
     if (rows == 0 || columns == 0)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: no row of numbers follows its first line, which is a title", name);
+                    "%s: no row of numbers follows the first line, the title", name);
     table = allocate(rows, columns);
     if (table) table->title = copy_title(title);
     if (!table || !table->title) {

@@ -32,8 +32,8 @@ nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t
 
     if (nul)
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: binary data (a NUL at byte %zu), expected text with %s; check "
-                    "that it is the right file",
+                    "%s: the file holds binary data (a NUL at byte %zu), expected text "
+                    "with %s; check that it is the right file",
                     name, (size_t)(nul - (const char *)bytes), expected);
     text->name = name;
     text->separators = "";

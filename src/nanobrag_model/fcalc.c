@@ -27,8 +27,8 @@ static nb_status check_numbers(nb_context *ctx, const nb_fcalc *how)
                     how->wavelength);
     if (!(fabs(how->k_sol) <= 10) || !(how->b_sol >= 0 && how->b_sol <= 10000))
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "bulk solvent: k is %g electron/A^3 and B %g A^2, expected as 0.35 and "
-                    "46",
+                    "bulk solvent: k is %g electron/A^3 and B %g A^2, expected values such "
+                    "as 0.35 and 46",
                     how->k_sol, how->b_sol);
     if (how->tolerance != 0 && !(how->tolerance >= 1e-10 && how->tolerance <= 0.01))
         return fail(ctx, NB_ERR_ARGUMENT,

@@ -136,8 +136,8 @@ static void tell_lacks(nb_context *ctx, const char *name, const struct gemmi_mod
     } lacks[GEMMI_NOTES] = {
         [GEMMI_NO_B] = {"atoms without B get 50 A^2", "; add B to the file"},
         [GEMMI_NO_OCCUPANCY] = {"atoms without an occupancy get one of 1", ""},
-        [GEMMI_NO_ELEMENT] = {"atoms without an element symbol (columns 77-78) get that of "
-                              "their names",
+        [GEMMI_NO_ELEMENT] = {"atoms without an element symbol (columns 77-78) get the "
+                              "element of their names",
                               ""},
         [GEMMI_AFTER_END] = {"atoms after the record END are not read",
                              "; remove END to read them"},
@@ -156,19 +156,20 @@ static void tell(nb_context *ctx, const char *name, const struct gemmi_model *mo
     for (size_t i = 0; i < model->natom; i++) empty += model->atom[i].occupancy == 0;
     if (empty > 0)
         log_line(ctx, NB_LOG_WARNING, "structure",
-                 "%s: %zu of its %zu atoms have an occupancy of 0 and scatter nothing",
-                 name, empty, model->natom);
+                 "%s: %zu of %zu atoms have an occupancy of 0 and scatter nothing", name,
+                 empty, model->natom);
     if (model->nmodel > 1)
         log_line(ctx, NB_LOG_WARNING, "structure",
-                 "%s: only the first of its %d models is used", name, model->nmodel);
+                 "%s: only the first of %d models is used", name, model->nmodel);
     if (model->ncopies > 0)
         log_line(ctx, NB_LOG_NOTE, "structure",
-                 "%s: its non-crystallographic symmetry makes %d copies of each atom, %zu "
+                 "%s: the non-crystallographic symmetry makes %d copies of each atom, %zu "
                  "atoms in all",
                  name, model->ncopies, model->natom);
     if (model->no_end)
         log_line(ctx, NB_LOG_WARNING, "structure",
-                 "%s: no record END: the file may have been cut; its %zu atoms are used",
+                 "%s: the record END is missing, so the file may be cut off; the %zu atoms "
+                 "in it are used",
                  name, model->natom);
     if (model->short_lines)
         log_line(ctx, NB_LOG_NOTE, "structure",

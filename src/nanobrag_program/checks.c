@@ -35,8 +35,8 @@ static void check_spots(struct run *run)
     /* the rule for sub-pixels has reached its limit and given a warning itself */
     if (width * d->oversample >= 1 || run->command.s->scene.oversample <= 0) return;
     message_warning(run->command.messages,
-                    "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
-                    "lost between them; use -oversample %d",
+                    "the spots are %.3g pixels wide but the sub-pixels are 1/%d pixel "
+                    "wide, so intensity is lost; use -oversample %d",
                     width, d->oversample, (int)fmin(ceil(3 / width), 10000));
 }
 
@@ -55,8 +55,8 @@ static void check_rocking(struct run *run)
     if (d->integrated & NB_INTEGRATED_ROTATION || !(step > width)) return;
     const double rotation = fabs(scene->scan.osc) * RADIAN;
     message_warning(run->command.messages,
-                    "the phi step of %.3g degree is wider than the rocking width of %.3g "
-                    "degree: spots are missed; use -phisteps %.0f",
+                    "the phi step of %.3g degrees is wider than the rocking width of %.3g "
+                    "degrees: spots are missed; use -phisteps %.0f",
                     step / RADIAN, width / RADIAN, ceil(2 * rotation / width));
 }
 
@@ -146,8 +146,9 @@ static void check_list(struct run *run)
         fmax(outside_share(run, 0), outside_share(run, run->command.description.nphi - 1));
     if (!(share > 0)) return;
     message_warning(run->command.messages,
-                    "%.3g %% of the pixels ask for hkl outside the list (h %d to %d, k %d "
-                    "to %d, l %d to %d), which get F = %g; the detector reaches %.3g A",
+                    "%.3g %% of the pixels need reflections outside the list (h %d to %d, "
+                    "k %d to %d, l %d to %d), which get F = %g electrons; the detector "
+                    "reaches %.3g A",
                     100 * share, info->min[0], info->max[0], info->min[1], info->max[1],
                     info->min[2], info->max[2], run->command.resolved.crystal.default_f,
                     1 / run->command.description.qmax);
@@ -259,8 +260,8 @@ static void check_loop(struct run *run)
     const nb_description *d = &run->command.description;
     if (float_is_idle(run))
         message_warning(run->command.messages,
-                        "-precision float has no effect: float would pass -tolerance %.3g, "
-                        "so the run is in double",
+                        "-precision float has no effect: float would exceed -tolerance "
+                        "%.3g, so the run computes in double",
                         d->tolerance);
     else if (run->command.s->given[OPT_TOLERANCE] && d->precision == NB_PRECISION_DOUBLE
              && d->strategy != NB_STRATEGY_SPOTS && !tolerance_decides(run))
@@ -303,13 +304,13 @@ static void check_header(struct run *run)
         what = "a negative oscillation";
     if (what)
         message_warning(run->command.messages,
-                        "the SMV header cannot carry %s: other programs will read a wrong "
-                        "geometry from it; -truth has the true one for DIALS",
+                        "the SMV header cannot state %s: other programs will read a wrong "
+                        "geometry; -truth writes the true geometry for DIALS",
                         what);
     if (run->command.s->adc != floor(run->command.s->adc))
         message_warning(run->command.messages,
-                        "-adc %g is no whole number: dxtbx may refuse the header's "
-                        "ADC_OFFSET",
+                        "-adc %g is not a whole number: dxtbx may refuse ADC_OFFSET of the "
+                        "header; give a whole number",
                         run->command.s->adc);
 }
 
@@ -336,7 +337,8 @@ static void check_seeds(struct run *run)
                        (long long)s->seed);
     if (s->random_misset && s->misset_seed_from_clock)
         message_record(run->command.messages,
-                       "orientation seed from the clock: -misset_seed %lld makes it again",
+                       "orientation seed from the clock: -misset_seed %lld makes this "
+                       "orientation again",
                        (long long)s->misset_seed);
 }
 
@@ -348,9 +350,9 @@ static void check_whole(struct run *run)
     for (int i = 0; i < 3; i++) is_whole &= n[i] == floor(n[i]);
     if (run->command.resolved.crystal.shape != NB_SHAPE_SQUARE || is_whole) return;
     message_warning(run->command.messages,
-                    "a square crystal of %g x %g x %g cells: its image jumps between "
-                    "reflections unless these are whole; -gauss_xtal and other shapes take "
-                    "any number",
+                    "a square crystal of %g x %g x %g cells: the image jumps between "
+                    "reflections unless the numbers are whole; -gauss_xtal and other "
+                    "shapes take any number",
                     n[0], n[1], n[2]);
 }
 
@@ -420,8 +422,10 @@ static void check_overloads(struct run *run, int kind, const char *what)
                                        files > 1 ? ", " : "", result->file[kind]);
     }
     if (pixels == 0) return;
-    message_warning(run->command.messages, "%lld pixels of %s are saturated at %d: %s%s",
-                    pixels, what, wide ? INT32_MAX : UINT16_MAX, names,
+    message_warning(run->command.messages,
+                    "%lld pixel%s of %s %s saturated at %d counts: %s%s", pixels,
+                    pixels == 1 ? "" : "s", what, pixels == 1 ? "is" : "are",
+                    wide ? INT32_MAX : UINT16_MAX, names,
                     files > NAMED ? ", and more" : "");
 }
 
@@ -433,9 +437,9 @@ static void check_photons(struct run *run)
         const double sum = run->results[i].statistics.sum;
         if (!settings_draw(run->command.s) || run->results[i].kept || !(sum < 1)) continue;
         message_warning(run->command.messages,
-                        "image %d holds %.3g photons in all, so its noise is empty: "
-                        "-fluence is in photons/m^2, and a crystal of N^3 cells scatters "
-                        "as N^3",
+                        "image %d holds %.3g photons in all, so the image with noise is "
+                        "empty; raise -fluence (photons/m^2) or -N: a crystal of N^3 cells "
+                        "scatters as N^3",
                         run->command.s->first + i + 1, sum);
         return;
     }

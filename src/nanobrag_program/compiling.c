@@ -34,7 +34,7 @@ void compiling_note(struct run *run)
     if (!compiling_off_by() || !run->command.s->given[OPT_COMPILE]) return;
     if (run->command.s->compile == NB_COMPILE_OFF) return;
     message_note(run->command.messages,
-                 "compiled mode is off: %s in the environment wins over -compile %s",
+                 "compiled mode is off: %s in the environment overrides -compile %s",
                  compiling_off_by(),
                  run->command.s->compile == NB_COMPILE_TUNE ? "tune" : "on");
 }

@@ -151,9 +151,9 @@ int estimate_check(struct run *run)
     affordable = e.b > 0 ? floor(sqrt(fmax(longest / images - e.a, 0) / e.b)) : 1;
     write_time(seconds, time, sizeof time);
     return message_usage(run->command.messages,
-                         "automatic oversampling is %d-fold, %.3g samples a pixel, and "
-                         "would "
-                         "take about %s; give -oversample (%d takes ten minutes, %d itself "
-                         "is obeyed), a wider -mosaic or smaller -N, or a smaller -roi",
+                         "automatic oversampling is %d-fold, with %.3g samples per pixel, "
+                         "and would take about %s; give -oversample (%d takes ten minutes; "
+                         "%d is accepted too), a wider -mosaic, a smaller -N or a smaller "
+                         "-roi",
                          n, (double)n * n, time, (int)fmin(fmax(affordable, 1), n), n);
 }

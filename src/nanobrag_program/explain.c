@@ -18,8 +18,8 @@ static void explain_geometry(const struct run *run)
     double beam[2];
     printf("\ngeometry\n");
     if (d->npanel > 0)
-        printf("  panels                      %d; below is %s (%d), the nearest to the "
-               "beam\n",
+        printf("  panels                      %d; the lines below are for %s (%d), the "
+               "nearest to the beam\n",
                d->npanel, run->command.resolved.detector.panel[d->panel].name, d->panel);
     printf("  first pixel's outer corner  %.9g %.9g %.9g mm (lab)\n", d->origin[0],
            d->origin[1], d->origin[2]);
@@ -77,14 +77,14 @@ static void explain_loop(const struct run *run)
         nb_context_threads(run->command.ctx); /* at most; a plan may choose fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
-           float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel, threads,
+           float_is_idle(run) ? " (float would exceed -tolerance)" : "", d->kernel, threads,
            threads > 1 ? "s" : "");
     if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
-    printf("  tolerance                   %.3g of the peak, rounding about %.2g\n",
+    printf("  tolerance                   %.3g of the peak; rounding error about %.2g\n",
            d->tolerance, d->rounding);
     if (asked_float && d->strategy == NB_STRATEGY_LANES)
-        printf("  tiles                       %d, of which %d are divided and %d done in "
-               "double\n",
+        printf("  groups of pixels            %d, of which %d are divided and %d computed "
+               "in double\n",
                d->tiles, d->tiles_small, d->tiles_double);
 }
 
@@ -93,7 +93,8 @@ static void explain_sensor(const struct run *run)
 {
     const nb_description *d = &run->command.description;
     if (!(d->thickness > 0)) return;
-    printf("  sensor                      %.9g um, leaves 1/e within %.6g um\n",
+    printf("  sensor                      %.9g um thick; 1/e of the photons are left at "
+           "%.6g um\n",
            d->thickness, 1e6 / d->mu);
     printf("  layers                      %d, the first %.4g um deep", d->nlayers,
            d->layer_depth);
@@ -109,15 +110,18 @@ static void explain_work(const struct run *run)
     const nb_description *d = &run->command.description;
     const double width = d->pixel_reciprocal / d->sample_max;
     printf("\nsampling\n");
-    printf("  spot width                  %.4g pixels (sub-pixel 1/%d, %d wanted)\n", width,
-           d->oversample, d->oversample_wanted);
+    printf("  spot width                  %.4g pixels (sub-pixels of 1/%d pixel; wanted "
+           "1/%d)\n",
+           width, d->oversample, d->oversample_wanted);
     explain_sensor(run);
     printf("  evaluations                 %.4g = %lld pixels x %d^2 sub-pixels x %d layers "
            "x %d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
            d->nphi, d->ndomains);
     if (d->strategy == NB_STRATEGY_SPOTS)
-        printf("%30sin the sum; spots visit only those near a reflection\n", "");
+        printf("%30sin the whole sum; the strategy spots computes only samples near a "
+               "reflection\n",
+               "");
     explain_loop(run);
     printf("  images                      %d\n", run->command.s->images);
 }
@@ -137,7 +141,8 @@ static void explain_compiled(struct run *run)
 static void explain_differences(const struct run *run)
 {
     if (run->ndifference > 0)
-        printf("\nother than in nanoBragg, whose results -compat nanobragg gives\n");
+        printf("\ndifferences from nanoBragg (-compat nanobragg gives the results of "
+               "nanoBragg)\n");
     for (int i = 0; i < run->ndifference; i++)
         printf("  %s; nanoBragg %s\n", run->difference[i].ours, run->difference[i].theirs);
 }

@@ -84,7 +84,7 @@ static int start(struct messages *messages, const struct team *team, int argc, c
                              wrong);
     if (argc < 2)
         return message_usage(messages,
-                             "nothing asked for; nanobrag -help lists the options");
+                             "no output was asked for; nanobrag -help lists the options");
     int code = parse_arguments(messages, argc, argv, &events);
     struct run run = {.command = {.messages = messages,
                                   .events = &events,

@@ -41,8 +41,8 @@ static void report_crystal(const struct run *run)
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
     for (int i = 0; i < crystal->nlattice; i++) {
         const nb_lattice *const l = crystal->lattice + i;
-        printf("           and a lattice at %.3g degree from it, of misset %g %g %g, %g "
-               "times as bright",
+        printf("           further lattice, turned by %.3g degree, misset %g %g %g degree, "
+               "%g times as bright",
                lattices_angle(crystal, i), l->misset[0], l->misset[1], l->misset[2],
                l->scale);
         if (l->cell[0] != 0)
@@ -51,10 +51,10 @@ static void report_crystal(const struct run *run)
         printf("\n");
     }
     if (crystal->normalise && crystal->shape != NB_SHAPE_SQUARE)
-        printf("           spots sum to those of square blocks (-normalise on)\n");
+        printf("           spots have the sum of square blocks (-normalise on)\n");
     else if (fabs(d->spot_sum - 1) > 1e-9)
-        printf("           spots sum to %.4g of those of square blocks (-normalise on: to "
-               "the same)\n",
+        printf("           spots have %.4g times the sum of square blocks (-normalise on: "
+               "the same sum)\n",
                d->spot_sum);
     char atoms[48] = "";
     if (run->command.inputs.structure)
@@ -108,7 +108,8 @@ static void report_detector(const struct run *run)
     const char *const along = meets ? "" : " along its normal";
 
     if (d->npanel > 0)
-        printf("detector   %d panel%s in an image of %d x %d; %s, of %g mm, at %g mm%s, ",
+        printf("detector   %d panel%s in an image of %d x %d pixels; %s has pixels of %g "
+               "mm, at %g mm%s, ",
                d->npanel, plural(d->npanel), d->nfast, d->nslow, panel_name(run, text),
                d->pixel, distance, along);
     else
@@ -117,14 +118,15 @@ static void report_detector(const struct run *run)
     if (meets)
         printf("beam at fast %.6g slow %.6g (pixel 0 is 0 to 1), ", beam[0], beam[1]);
     else
-        printf("beam beside it, ");
+        printf("beam beside the detector, ");
     printf("to %.3g A in the corner\n", 1 / d->qmax);
     if (d->pixels == (int64_t)d->nfast * d->nslow) return;
-    printf("           %lld pixels are rendered: %d to %d x %d to %d", (long long)d->pixels,
-           roi[0], roi[1] - 1, roi[2], roi[3] - 1);
+    printf("           %lld pixel%s %s rendered: %d to %d x %d to %d", (long long)d->pixels,
+           plural((double)d->pixels), d->pixels == 1 ? "is" : "are", roi[0], roi[1] - 1,
+           roi[2], roi[3] - 1);
     if (detector->nbox > 0)
         printf(", in %zu box%s", detector->nbox, detector->nbox == 1 ? "" : "es");
-    printf("%s\n", detector->mask ? ", without those of the mask" : "");
+    printf("%s\n", detector->mask ? ", without masked pixels" : "");
 }
 
 /* Prints that the continuous model is used, and over which quantities it integrates. */

@@ -84,12 +84,12 @@ static void report_interrupt(const struct run *run)
         fprintf(stderr, "no image was finished, no image file was written\n");
         return;
     }
-    fprintf(stderr, "%d of %d images are finished and kept", run->done,
+    fprintf(stderr, "%d of %d images finished; the run keeps", run->done,
             run->command.s->images);
-    for (int kind = 0; kind < OUT_COUNT; kind++) {
+    for (int kind = 0, listed = 0; kind < OUT_COUNT; kind++) {
         const char *last, *const first = results_names(run, kind, &last);
         if (!first) continue;
-        fprintf(stderr, ", %s", first);
+        fprintf(stderr, "%s %s", listed++ ? "," : "", first);
         if (strcmp(first, last) != 0) fprintf(stderr, " to %s", last);
     }
     fprintf(stderr, "\n");
@@ -160,7 +160,8 @@ static int check_printout(const struct run *run)
     const nb_description *d = &run->command.description;
     if (run->command.s->compat || (pixel[0] < d->nfast && pixel[1] < d->nslow)) return 0;
     return message_usage(run->command.messages,
-                         "-printout_pixel %d %d lies outside the %d x %d detector",
+                         "-printout_pixel %d %d lies outside the detector of %d x %d "
+                         "pixels",
                          pixel[0], pixel[1], d->nfast, d->nslow);
 }
 

@@ -58,11 +58,11 @@ for variable in NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE; do
     is "and says nothing more" sh -c '! grep -q "compiled mode is off" err'
     for word in on tune; do
         with $variable=1 run $scene -compile $word -explain
-        is "$variable=1 wins over -compile $word" mode 'off: NANOBRAG.*_DISABLE_COMPILE=1'
-        is "and says so" grep -q "note: .*$variable=1 .* wins over -compile $word\$" err
+        is "$variable=1 overrides -compile $word" mode 'off: NANOBRAG.*_DISABLE_COMPILE=1'
+        is "and says so" grep -q "note: .*$variable=1 .* overrides -compile $word\$" err
     done
     with $variable=1 run $scene -compile off -explain
-    is "and not where nothing is overruled" sh -c '! grep -q " wins over " err'
+    is "and not where nothing is overruled" sh -c '! grep -q " overrides " err'
     for value in 0 ''; do
         with $variable=$value run $scene -explain
         is "$variable=$value is no effect" mode on

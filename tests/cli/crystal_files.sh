@@ -92,7 +92,7 @@ _refln.F_meas_au
 CIF
 run -mtz ../absent.cif $view -fmtz f.mtz -floatfile f.bin
 is "-fmtz says which F it leaves out" \
-    grep -q 'f.mtz: reflections that P 21 21 21 forbids have an F .* are not written: 1$' err
+    grep -q 'f.mtz: reflections that the space group P 21 21 21 forbids are not written, .*: 1$' err
 pair() # F -F: of a list of a pair, one with l below 0, says whether its columns are apart
 {
     printf '0 2 -3 %s\n0 -2 3 %s\n1 1 1 9\n-1 -1 -1 9\n' "$1" "$2" > pair.hkl
@@ -166,7 +166,7 @@ refuses 2 '-anomalous o is given twice' -pdb "$pdb" $view -anomalous O 1 2 -anom
 refuses 2 "'QQ' is no element" -pdb "$pdb" $view -anomalous QQ 1 2 -floatfile f
 refuses 2 'SE: the model has no such atom' -pdb "$pdb" $view -anomalous SE 1 2 -floatfile f
 refuses 2 'must not be negative' -pdb "$pdb" $view -solvent -1 46 -floatfile f
-refuses 2 'expected as 0.35 and 46' -pdb "$pdb" $view -solvent 99 46 -floatfile f
+refuses 2 'expected values such as 0.35 and 46' -pdb "$pdb" $view -solvent 99 46 -floatfile f
 refuses 2 'raise dmin' -pdb "$pdb" $view -dmin 0.001 -floatfile f
 refuses 2 'no reflection' -pdb "$pdb" $view -dmin 90 -floatfile f
 accepts 'warning: -anomalous has no effect without -pdb' $scene -anomalous off -floatfile f
@@ -203,21 +203,21 @@ printf '%b' "$group${atom}END\n${atom}END\n" > after.pdb
 accepts 'warning: .*after.pdb: atoms after the record END are not read: 1 of them; remove END' \
     -pdb ../after.pdb $view -floatfile f
 head -c 40000000 /dev/zero | tr '\0' ' ' | gzip > large.cif.gz
-refuses 2 'large.cif.gz: its [0-9]* bytes expand to more than 16777216,.*gunzip' \
+refuses 2 'large.cif.gz: the file of [0-9]* bytes expands to more than 16777216 bytes,.*gunzip' \
     -pdb ../large.cif.gz $view -floatfile f
 yes '0 1 2 3 4 5 6 7' | head -n 8400000 | (printf 'data_x loop_ _x\n'; cat) > words.cif
 refuses 2 'words.cif: an mmCIF of 67200003 words; expected at most 67108864' \
     -pdb ../words.cif $view -floatfile f
 rm words.cif
 grep -B 400 -m 20 "^ATOM" "$pdb" > cut.pdb
-accepts 'warning: .*cut.pdb: no record END' -pdb ../cut.pdb $view -floatfile f
+accepts 'warning: .*cut.pdb: the record END is missing' -pdb ../cut.pdb $view -floatfile f
 head -c 20000 "$data/structures/1cbs.cif.gz" > cut.cif.gz
-refuses 2 'cut.cif.gz: damaged or cut gzip' -pdb ../cut.cif.gz $view -floatfile f
+refuses 2 'cut.cif.gz: the gzip file is damaged or cut off' -pdb ../cut.cif.gz $view -floatfile f
 refuses 2 'No such file' -pdb missing.pdb $view -floatfile f
 sed 's/  1.00\( *[0-9.]*  *N\)/  0.00\1/' "$pdb" > empty.pdb
-accepts 'warning: .*12 of its 66 atoms have an occupancy of 0' -pdb ../empty.pdb $view -floatfile f
+accepts 'warning: .*12 of 66 atoms have an occupancy of 0' -pdb ../empty.pdb $view -floatfile f
 printf '%bMODEL        1\n%bENDMDL\nMODEL        2\n%bENDMDL\n' "$group" "$atom" "$atom" > two.pdb
-accepts 'warning: .*only the first of its 2 models' -pdb ../two.pdb $view -floatfile f
+accepts 'warning: .*only the first of 2 models' -pdb ../two.pdb $view -floatfile f
 printf 'CRYST1   40.000   50.000   60.000  90.00  90.00  90.00 P 21 21 21  4  9HPV 179\n%s\n' \
     'ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00 20.00      9HPV 181' > old.pdb
 accepts 'note: .*old file with text in columns 73-80' -pdb ../old.pdb $view -floatfile f
@@ -254,16 +254,16 @@ sed 's/?/12.5/' none.cif > one.cif
 accepts 'F of 8 reflections from ../one.cif' -mtz ../one.cif $view -floatfile f
 accepts 'F of 8 reflections from ../one.cif' -mtz ../one.cif:F_meas_au $view -floatfile f
 sed 's/F_meas_au/F_squared_meas/' one.cif > squared.cif
-accepts 'warning: .*F is the square root of the intensities in its column F_squared_meas' \
+accepts 'warning: .*F is the square root of the intensities in column F_squared_meas' \
     -mtz ../squared.cif $view -floatfile f
 sed 's/12.5/-12.5/' one.cif > negative.cif
-accepts 'warning: .*negative F in its column F_meas_au: 1; the image has their squares' \
+accepts 'warning: .*negative F in column F_meas_au: 1; the image uses F squared' \
     -mtz ../negative.cif $view -floatfile f
 (cat one.cif && echo '-1 -2 3 13.5') > disagree.cif
-refuses 2 'disagree.cif: F of 1 2 3 in row 1 is 12.5, that of -1 -2 3 in row 2 is 13.5.*-merge' \
+refuses 2 'disagree.cif: F of 1 2 3 in row 1 is 12.5, but F of -1 -2 3 in row 2 is 13.5.*-merge' \
     -mtz ../disagree.cif $view -floatfile f
 for merge in mean first last; do
-    accepts "note: .*disagree.cif: rows of 1 reflections disagree; the $merge of each" \
+    accepts "note: .*disagree.cif: reflections whose rows differ in F: 1; the $merge of the rows" \
         -mtz ../disagree.cif $view -merge $merge -floatfile f
 done
 refuses 2 'one reflection' -mtz ../disagree.cif $view -merge mates -floatfile f

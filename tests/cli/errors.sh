@@ -51,9 +51,9 @@ accepts 'warning: -hkl ../none.hkl has no effect: -hkl ../one.hkl comes later' $
     -hkl ../none.hkl -hkl ../one.hkl -floatfile f
 
 printf '1 2 3 4\n1 2 3 5\n2 2 2 -7\n2 2 3 -8\n' > again.hkl
-accepts 'warning: ../again.hkl: reflections listed again below with another F, which counts: 1$' \
+accepts 'warning: ../again.hkl: reflections that are listed again with another F: 1; the last F counts$' \
     $scene -hkl ../again.hkl -floatfile f
-accepts 'note: ../again.hkl: negative F: 2; the image has their squares' $scene \
+accepts 'note: ../again.hkl: reflections with negative F: 2; the image uses F squared' $scene \
     -hkl ../again.hkl -floatfile f
 
 # combinations that cannot be meant
@@ -70,7 +70,7 @@ refuses 2 'differ' $scene -Xbeam 10 -Ybeam 10 -ORGX 3 -ORGY 3 -floatfile f
 refuses 2 'same point' $scene -Xclose 10 -Yclose 10 -ORGX 3 -ORGY 3 -floatfile f
 refuses 2 'holds no pixel' $scene -roi 30 40 0 10 -floatfile f
 refuses 2 'holds no pixel' $scene -roi 9 3 0 10 -floatfile f
-refuses 2 'outside the 24 x 24' $scene -printout_pixel 24 3 -floatfile f
+refuses 2 'outside the detector of 24 x 24' $scene -printout_pixel 24 3 -floatfile f
 refuses 2 'vector needs a length' $scene -fdet_vector 0 0 0 -floatfile f
 refuses 2 'infinite' $scene -beamsize 0 -flux 1e10 -floatfile f
 refuses 2 'behind the crystal' $scene -twotheta 120 -floatfile f
@@ -220,7 +220,7 @@ printf '1,2,3,4\n2,2,3,4\n' > commas.hkl
 inputs="intensities.hkl commas.hkl"
 refuses 2 'intensities.hkl, line 1: the header names an intensity' $bare $cell -hkl intensities.hkl \
     -floatfile f
-refuses 2 'commas.hkl, line 1: 1 column, .* separate the numbers by blanks' $bare $cell \
+refuses 2 'commas.hkl, line 1: the line has 1 column, .* separate the numbers by blanks' $bare $cell \
     -hkl commas.hkl -floatfile f
 inputs=
 refuses 2 'unknown option -gauss; the nearest is -gauss_xtal' $scene -gauss -floatfile f
@@ -234,9 +234,9 @@ is "an image without photons" grep -q 'warning: image 1 holds [0-9.e-]* photons 
 # a rule that asks for a year of work is stopped with the ways out; a number is obeyed
 fine="-cell 419 188 31 103 103 84 -lambda 0.16 -Na 14 -Nb 3 -Nc 445 -gauss_xtal -default_F 100
     -pixel 0.232 -distance 2.8 -device cpu"
-refuses 2 'automatic oversampling is 10000-fold, 1e+08 samples a pixel, and would take about' \
+refuses 2 'automatic oversampling is 10000-fold, with 1e+08 samples per pixel, and would take about' \
     $fine -detpixels 1600 -floatfile f
-is "and the ways out are named" grep -q 'give -oversample (.* is obeyed), a wider -mosaic' err
+is "and the ways out are named" grep -q 'give -oversample (.* is accepted too), a wider -mosaic' err
 run $fine -detpixels 24 -oversample 40 -floatfile f
 is "-oversample 40 is obeyed" test "$code" -eq 0
 finish

@@ -220,7 +220,7 @@ run -expt ../behind.expt $render1 -floatfile f.bin
 is "one that lies upstream is told" grep -q 'the whole detector lies upstream of the crystal' err
 run -expt ../aside.expt $render1 -floatfile f.bin
 is "a panel parallel to the beam" test "$code" -eq 0
-accepts 'at 120 mm along its normal, beam beside it' -expt ../aside.expt $render1 -explain
+accepts 'at 120 mm along its normal, beam beside the detector' -expt ../aside.expt $render1 -explain
 is "it has no beam centre" sh -c '! grep -q -e "inf" -e MOSFLM out'
 passes() # pixels of 2 mm jump so often that some differences are too coarse to tell
 {
@@ -257,7 +257,7 @@ no_images() # WHY ARGUMENTS...: the truth is written, names no images, and says 
 no_images 'the number 0' -images 3 -imagefile z_0000.cbf
 no_images 'too few digits' -images 12 -imagefile g_1.cbf
 no_images 'no digits' -imagefile plain.cbf
-no_images 'a # in its path' -imagefile 'a#_1.cbf'
+no_images 'a # in the path' -imagefile 'a#_1.cbf'
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -notruth
 is "-notruth" test "$(cat listing)" = "$(printf 'a_01.cbf\na_02.cbf')"
 run $scene -osc 1 -images 2 -seed 1 -imagefile a_01.cbf -truth other.expt
@@ -288,10 +288,10 @@ alike "its attenuation follows the wavelength" "-expt ../plain.expt $render -lam
     -detector_abs $depth" "-expt ../si.expt $render -lambda 0.9"
 alike "with the energy" "-expt ../si.expt $render -lambda 0.9" \
     "-expt ../si.expt $render -energy 13776.022222"
-accepts 'note: Si leaves 1/e within 179.8 um at 1.1 A' -expt ../si.expt $render -lambda 0.9 -floatfile f
+accepts 'note: the attenuation depth of Si is 179.8 um at 1.1 A' -expt ../si.expt $render -lambda 0.9 -floatfile f
 alike "-detector_abs counts as it stands" "-expt ../plain.expt $render -detector_abs 200" \
     "-expt ../si.expt $render -lambda 1.1 -detector_abs 200"
-accepts 'warning: .*1/e within 179.8 um as at 1.1 A.*material is not known' \
+accepts 'warning: .*kept at 179.8 um, the value at 1.1 A .*material is not Si, CdTe or GaAs' \
     -expt ../plain.expt $render -lambda 0.9 -floatfile f
 run -expt ../si.expt $render -lambda 1.1 -floatfile f
 is "nothing is said of what does not change" sh -c '! grep -q 1/e err'
@@ -306,7 +306,7 @@ is "-detector_thicksteps has an effect" sh -c '! grep -q "no effect" err'
 accepts 'layers  *3, the first 75 um deep, 150 um apart, at their middles' -expt ../si.expt $render \
     -detector_thicksteps 3 -explain
 accepts 'layers  *1, the first .* at the mean depth of capture' -expt ../si.expt $render -explain
-accepts 'sensor  *600 um, leaves 1/e within 179.8 um' -expt ../si.expt $render -detector_thick 600 \
+accepts 'sensor  *600 um thick; 1/e of the photons are left at 179.8 um' -expt ../si.expt $render -detector_thick 600 \
     -explain
 if "$program" -version | grep -q hdf5; then
     run -expt ../si.expt $render -lambda 0.6 -seed 1 -imagefile s.nxs -truth s.expt
@@ -386,7 +386,7 @@ refuses 2 "'123456789' is not the number" -expt ../t.expt:123456789 $render -flo
 refuses 2 'missing.expt:-1: .*No such file' -expt missing.expt:-1 $render -floatfile f
 refuses 2 'is an input' -expt ../t.expt $render -floatfile f -truth ../t.expt
 cp t.expt x_truth.expt
-refuses 2 'x_truth.expt is an input, and -imagefile .*give -truth another name, or -notruth' \
+refuses 2 'x_truth.expt is an input, but -imagefile .*give -truth another name, or -notruth' \
     -expt ../x_truth.expt $render -seed 1 -imagefile ../x_1.cbf -images 1
 refuses 2 'name a file' $scene -truth - -floatfile f
 refuses 2 'would overwrite an image' $scene -truth f -floatfile f

@@ -71,9 +71,9 @@ takes()
 for bytes in 'head -c 40000000 /dev/zero' 'head -c 40000000 /dev/urandom' \
     'yes | head -c 40000000'; do
     echo "# $bytes"
-    eval "$bytes" | takes 2 'no SMV image' $scene -mask /dev/stdin
-    eval "$bytes" | takes 2 'no SMV image' $scene -img /dev/stdin
-    eval "$bytes" | takes 2 'no binary dump' $bare $cell -dump /dev/stdin
+    eval "$bytes" | takes 2 'not an SMV image' $scene -mask /dev/stdin
+    eval "$bytes" | takes 2 'not an SMV image' $scene -img /dev/stdin
+    eval "$bytes" | takes 2 'not a binary dump' $bare $cell -dump /dev/stdin
     eval "$bytes" | takes 2 'stdin.*\(expected\|instead\)' $bare $cell -hkl /dev/stdin
     eval "$bytes" | takes 2 'stdin.*expected' $scene -water 1 -stol /dev/stdin
     eval "$bytes" | takes 2 'stdin.*expected' $scene -sourcefile /dev/stdin

@@ -63,7 +63,7 @@ rms = (sum(x * x for x in z) / len(z)) ** 0.5
 print("# rms %.3f, 0.9 to 1.1 allowed" % rms)
 raise SystemExit(not 0.9 < rms < 1.1)'
 run $still $off -fit $free -data n_001.img -loss gauss -fitfile fit.json
-is "squares have errors by the variance of counting" grep -q '^errors .*by the variance' out
+is "squares have errors from the variance of counting" grep -q '^errors .*from the variance' out
 is "and residuals too" grep -q '^residuals .*: [01]\.[019][0-9]* rms' out
 cp work/fit.json .
 [ -z "$have_python" ] || is "within its errors" within fit.json $truth
@@ -81,7 +81,7 @@ inputs="n_001.img"
 run $still $wrong -fit misset,scale -data n_001.img -fitfile fit.json -json run.json
 is "a misfit scales errors, and is said" \
     grep -q '^errors .*times [0-9.]*, since the misfit of bright pixels is [0-9.]* times' out
-is "in the warning too" grep -q 'of which the errors take account' err
+is "in the warning too" grep -q 'and the errors include this' err
 is "in -json" grep -q '"error_factor":	[2-9]' work/run.json
 is "and in -fitfile" grep -q '"bright_misfit":	[1-9][0-9]' work/fit.json
 is "errors have that of sampling" grep -q '^errors .* sampling the mosaic domains, by 8 other draws' out
@@ -95,7 +95,7 @@ cp work/fit.json scaled.json
 run $still $wrong -fit misset,scale -data n_001.img -errors counting -fitfile fit.json
 is "-errors counting does not" grep -q '"error_factor":	1,' work/fit.json
 is "errors hold for the domains then" grep -q '^domains .* for the 12 mosaic domains' out
-is "and warns" grep -q 'and errors are not those printed' err
+is "and warns" grep -q 'and the printed errors ignore this' err
 cp work/fit.json .
 [ -z "$have_python" ] || is "scaled errors reach the truth" python3 -c '
 import json
@@ -154,7 +154,7 @@ inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
 is "goes on with the bits of a fit that was not stopped" cmp_fits
 run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
-is "not with another scene" grep -q "of n_001.img, the distance is 100 there and 101 here" err
+is "not with another scene" grep -q "of n_001.img, the distance is 100 in the file and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
 # other PATTERN ARGUMENTS...: the fit is not gone on with
 other()
@@ -171,21 +171,21 @@ printf '\050\000\051\000' >> data.img
 printf '1 0 0 100\n0 1 0 100\n' > my.hkl
 printf '0 63 0 62\n' > boxes.txt
 inputs="n_001.img part.json my.hkl f1.bin boxes.txt"
-other 'misset_x is 10.1 there and 10.2 here' -misset 10.2 19.9 30.1
-other 'phi0 is 0 there and 5 here' -phi 5
-other 'the density of the background is 1 there and 1.1 here' -density 1.1
-other "the crystal's fudge is 1 there and 1.2 here" -fudge 1.2
-other 'the list of structure factors is another one' -hkl my.hkl
-other 'default_f is 100 there and 101 here' -default_F 101
-other 'b_factor is 0 there and 10 here' -param b_factor=10
-other 'the kind of point spread is 0 there and 1 here' -psf gauss -psf_fwhm 1
+other 'misset_x is 10.1 in the file and 10.2 here' -misset 10.2 19.9 30.1
+other 'phi0 is 0 in the file and 5 here' -phi 5
+other 'the density of the background is 1 in the file and 1.1 here' -density 1.1
+other "the crystal's fudge is 1 in the file and 1.2 here" -fudge 1.2
+other 'the list of structure factors differs' -hkl my.hkl
+other 'default_f is 100 in the file and 101 here' -default_F 101
+other 'b_factor is 0 in the file and 10 here' -param b_factor=10
+other 'the kind of point spread is 0 in the file and 1 here' -psf gauss -psf_fwhm 1
 other 'the seed of the mosaic domains is' -mosaic_seed 5
-other 'whether the beam is unpolarised is 0 there and 1 here' -nopolar
-other 'the loss is 1 there and 3 here' -loss huber
-other 'the weight of pixels is another one' -data_mask f1.bin
-other 'the list of boxes is another one' -boxes boxes.txt
+other 'whether the beam is unpolarised is 0 in the file and 1 here' -nopolar
+other 'the loss is 1 in the file and 3 here' -loss huber
+other 'the weight of pixels differs' -data_mask f1.bin
+other 'the list of boxes differs' -boxes boxes.txt
 mv data.img n_001.img
-other 'the observed image is another one'
+other 'the observed image differs'
 mv same.img n_001.img
 
 # ---- outputs that are inputs ----
@@ -465,7 +465,7 @@ run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -noisefile f.
 cp work/f.img .
 inputs="some.hkl f.img"
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit misset,scale,F -data f.img
-is "a scale beside all F is not held" grep -q '^  scale .* its error is in those of F' out
+is "a scale beside all F is not held" grep -q '^  scale .* the errors of F contain its error' out
 is "and many F are summed up" grep -q '^  F: the data determine' out
 is "on the scale of the start" grep -q '^scale of F  *as at the start, because scale is free too$' out
 run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'misset,F[1,2,3],F[0,0,0]' \
@@ -626,7 +626,7 @@ inputs="n_001.img boxes.txt"
 refuses 2 'boxes.txt' $bad -fit scale -data n_001.img -boxes boxes.txt
 printf '{"nanobrag_fit": 1}' > fit.json
 inputs="n_001.img fit.json"
-refuses 2 'fit.json: the file of a fit by an older nanobrag, format 1; .*: fit anew$' $bad -fit scale \
+refuses 2 'fit.json: an older nanobrag wrote this file of a fit, in format 1; .*: run the fit again$' $bad -fit scale \
     -data n_001.img -resume fit.json
 printf '{"nanobrag_fit": 99}' > fit.json
 refuses 2 'fit.json: .* expected the file of a fit$' $bad -fit scale -data n_001.img -resume fit.json

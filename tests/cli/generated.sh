@@ -44,7 +44,7 @@ helps '^  F\[' 'F[1,2,3]'
 helps 'NANOBRAG_STRICT' environment
 helps 'Seconds that NVRTC' NANOBRAG_COMPILE_TIMEOUT
 refuses 2 'nearest is -distance' -help distanse
-refuses 2 'is called so$' -help xyzzy
+refuses 2 'of this name$' -help xyzzy
 
 # every option of the table is in all four, with what -help all shows
 sed -n 's/^  \(-[A-Za-z0-9_]*\).*/\1/p' help > options

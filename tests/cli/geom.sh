@@ -7,17 +7,17 @@ crystal="-cell 50 60 70 90 100 90 -misset 10 20 30 -default_F 100 -N 5 -gauss_xt
 cp "$data/geometries/agipd.geom" "$data/../../examples/data/jungfrau.geom" .
 
 # ---- reading ----
-accepts 'detector   8 panels in an image of 32 x 512; p1a0, of 0.2 mm, at 119.3 mm' \
+accepts 'detector   8 panels in an image of 32 x 512 pixels; p1a0 has pixels of 0.2 mm, at 119.3 mm' \
     -geom ../agipd.geom $crystal -floatfile f.bin
 accepts 'beam       1.33316 A (9.3 keV)' -geom ../agipd.geom $crystal -floatfile f.bin
-accepts '14304 pixels are rendered.*without those of the mask' -geom ../agipd.geom $crystal \
+accepts '14304 pixels are rendered.*without masked pixels' -geom ../agipd.geom $crystal \
     -floatfile f.bin
-accepts 'panels  *8; below is m2 (2)' -geom ../jungfrau.geom $crystal -explain
-accepts 'note: .*agipd.geom: fs and ss of 8 of 8 panels are made unit vectors' \
+accepts 'panels  *8; the lines below are for m2 (2)' -geom ../jungfrau.geom $crystal -explain
+accepts 'note: .*agipd.geom: fs and ss of 8 of 8 panels are corrected to unit vectors' \
     -geom ../agipd.geom $crystal -floatfile f.bin
 accepts 'beam       1 A' -geom ../agipd.geom -lambda 1 $crystal -floatfile f.bin
 accepts 'beam       1 A' -lambda 1 -geom ../agipd.geom $crystal -floatfile f.bin
-accepts 'p1a0, of 0.2 mm, at 97 mm' -geom ../agipd.geom -distance 97 $crystal -floatfile f.bin
+accepts 'p1a0 has pixels of 0.2 mm, at 97 mm' -geom ../agipd.geom -distance 97 $crystal -floatfile f.bin
 sed 's/^clen.*/clen = 0.097/' agipd.geom > near.geom
 alike "-distance is clen" "-geom ../agipd.geom -distance 97 $crystal" \
     "-geom ../near.geom $crystal"
@@ -42,7 +42,7 @@ cp work/f.bin first.bin
 run -geom ../agipd.geom -mosflm -cell 50 60 70 -misset 0 90 0 -default_F 100 -N 5 \
     -gauss_xtal -fluence 1e28 -oversample 1 -floatfile f.bin
 is "and turned with the frame it gives the same image" near 2e-6 first.bin work/f.bin
-accepts 'warning: the SMV header cannot carry several panels' -geom ../agipd.geom $crystal \
+accepts 'warning: the SMV header cannot state several panels' -geom ../agipd.geom $crystal \
     -seed 1 -noisefile n.img
 if "$program" -version | grep -q png; then
     accepts 'files .*p.png' -geom ../agipd.geom $crystal -pngfile p.png
@@ -122,7 +122,7 @@ refuses 2 'No such file' -geom missing.geom $crystal -floatfile f
 sed 's/+1.0000y/+1.0000q/' agipd.geom > letter.geom
 refuses 2 "letter.geom, line 19: fs is '-0.0052x +1.0000q', expected a sum" \
     -geom ../letter.geom $crystal -floatfile f
-refuses 2 'no panel; no line has the form' -geom ../spectrum.eV $crystal -floatfile f
+refuses 2 'no panel: no line has the form' -geom ../spectrum.eV $crystal -floatfile f
 refuses 2 'data.geom: clen is in the data files (/LCLS/encoder); state the distance by -distance' \
     -geom ../data.geom -energy 9300 $crystal -floatfile f
 refuses 2 'photon energy is in the data files (/LCLS/energy); state it by -energy' \
@@ -148,6 +148,6 @@ refuses 2 '-geomout g: the detector is curved' $scene -curved_det -geomout g -fl
 refuses 2 'not at right angles, which .geom cannot' $scene -fdet_vector 0 0.1 1 -geomout g \
     -floatfile f
 sed 's/^data = .*/&\ncolour = blue/' agipd.geom > blue.geom
-accepts "warning: .*blue.geom, line 12: 'colour' is not understood and left out" \
+accepts "warning: .*blue.geom, line 12: 'colour' is not understood and is left out" \
     -geom ../blue.geom $crystal -floatfile f
 finish

@@ -113,7 +113,7 @@ done
 inputs=
 
 run $scene -param fudge=2 -doublefile d.bin
-is "what has no influence is said" grep -q 'warning: -param fudge=2: fudge has no influence' err
+is "what has no influence is said" grep -q 'warning: -param fudge=2: fudge has no effect' err
 run $scene -hkl "$place/k.hkl" -N 3 -param ncells_a=1.5 -param ncells_b=1.5 -param ncells_c=1.5 -explain -verbose
 is "-param does not choose the interpolation" grep -q 'auto-selected no interpolation' out
 
@@ -315,7 +315,7 @@ is "the gradient in a weight, by differences" sh -c "(od -A n -v -t f8 -w8 above
     END { exit !(all > 0 && (sum - $weight)^2 < (1e-7 * all)^2) }'"
 refuses 2 'source_weight' $three -gradient 'source_weight[3]'
 inputs=$data/golden/p1.hkl
-refuses 2 'needs -pdb, -mtz, -hkl or -dump, a list of reflections' $scene -hklgradfile g.hkl
+refuses 2 'needs -pdb, -mtz, -hkl or -dump, which give a list of reflections' $scene -hklgradfile g.hkl
 inputs=
 
 # ---- what is refused ----

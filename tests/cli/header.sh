@@ -122,9 +122,9 @@ is "d*TREK: scan" grep -q 'of 0.5 degree from 10 degree' out
 is "d*TREK: a whole header" test "$(grep -c "warning: h.img" err)" -eq 0
 explain 'TYPE=mad;\nData_type=unsigned short int;\nDETECTOR_NAMES=D_;\nD_SPATIAL_DISTORTION_INFO=3 2 0.1 0.1;\nD_GONIO_VALUES=0 20 0 0 0 45;\nSOURCE_WAVELENGTH=1 1.5418;\n'
 is "d*TREK: TYPE=mad beside Data_type" grep -q 'along the normal 45 mm' out
-is "d*TREK: no rotation" grep -q 'h.img: the header has no ROTATION; it is a still at 0 degree' err
+is "d*TREK: no rotation" grep -q 'h.img: the header has no ROTATION; the run takes a still at 0 degrees' err
 explain 'Data_type=unsigned short int;\nDETECTOR_NAMES=D_;\nSOURCE_WAVELENGTH=1 1.5418;\n'
-is "d*TREK: what it lacks" grep -q 'h.img: a header of d\*TREK without D_SPATIAL_DISTORTION_INFO' err
+is "d*TREK: what it lacks" grep -q 'h.img: the d\*TREK header lacks D_SPATIAL_DISTORTION_INFO' err
 
 # masks of any type: half of the pixels are 0
 for type in 'unsigned_char \001' 'unsigned_short \001\000' 'unsigned_int \000\000\001\000' \

@@ -48,7 +48,7 @@ raise SystemExit(not (ok and all(0.9 < r < 1.1 for pair in ratio.values() for r 
 inputs="n_001.img n_002.img two.json fit.json"
 run $still $start -shots two.json -holdout 2 -resume fit.json
 is "goes on" [ "$code" -eq 0 ]
-refuses 2 'fit.json: -holdout is 2 there and 0 here' $still $start -shots two.json -resume fit.json
+refuses 2 'fit.json: -holdout is 2 in the file and 0 here' $still $start -shots two.json -resume fit.json
 refuses 2 '-holdout 1 leaves no image to fit' $still -fit scale -shots two.json -holdout 1
 refuses 2 '-holdout 3 holds out no image: there are 2 to fit' \
     $still -fit scale -shots two.json -holdout 3
@@ -63,9 +63,9 @@ refuses 2 '-holdout needs -fit or -fit_each' $still -holdout 2
 
 # errors by boxes say so
 run $still $start -data n_001.img -errors boxes
-is "errors by boxes" grep -q '^errors       errors by the scatter among [0-9]* boxes, each of which' out
+is "errors by boxes" grep -q '^errors       errors from the scatter among [0-9]* boxes, as all pixels' out
 run $still $start -data n_001.img -errors boxes -boxes auto:2:9
-is "two boxes are too few for two values" grep -q 'warning: errors are not by boxes: all shots need as many' err
+is "two boxes are too few for two values" grep -q 'warning: errors are not from boxes: all shots need as many' err
 
 refuses 2 '^nanobrag: -errors boxes needs -boxes, for example auto:200:12, or a file of boxes$' \
     $still -misset 10 20 30 -mosaic 0.5 -fit scale -data n_001.img -errors boxes
@@ -75,7 +75,7 @@ refuses 2 '-errors boxes and -loss huber .*: -errors boxes needs -loss poisson o
 # a width that starts at 0 starts elsewhere, which is said
 run $still -misset 10 20 30 -mosaic 0.4 -fit scale,strain -data n_001.img -fit_passes 1
 is "a start elsewhere is a note" \
-    grep -q 'note: an image has no slope in a width of 0, so one starts elsewhere: strain at ' err
+    grep -q 'note: the loss has no slope at a width of 0, so one width starts at another value: strain at ' err
 
 # and so are a drift's middle and a bound that nobody gave
 run $still -misset 10 20 30 -mosaic 0.4 -phi 3 -osc 0.4 -fit scale,rotation_drift_z -data n_001.img -fit_passes 1
@@ -87,6 +87,6 @@ cp work/sharp.img .
 inputs="sharp.img"
 run $sharp -N 1.5 -fit ncells,scale -data sharp.img -fit_passes 20
 is "a bound of a fit is said" \
-    grep -q 'ncells_a  *45.* at its upper bound, that of a fit where no other is given' out
+    grep -q 'ncells_a  *45.* at its upper bound, the default bound of a fit' out
 
 finish

@@ -39,8 +39,8 @@ accepts 'x.cbf holds no number' $scene -seed 1 -imagefile x.cbf
 accepts 'seed from the clock' $scene -imagefile x_1.cbf
 
 # refusals
-refuses 2 'the ending says the format' $scene -imagefile x.tif
-refuses 2 'the ending says the format' $scene -imagefile noending
+refuses 2 'expected a name that ends in' $scene -imagefile x.tif
+refuses 2 'expected a name that ends in' $scene -imagefile noending
 refuses 2 'a tilted detector; write NXmx' $scene -detector_rotz 1 -detector_roty 2 \
     -imagefile x_1.cbf
 refuses 2 'a curved detector' $scene -curved_det -imagefile x_1.cbf
@@ -87,7 +87,7 @@ is "and nothing is left" test -z "$(ls -A work)"
 # an interrupt: the file has the images that were finished
 for signal in INT TERM; do
     interrupted $signal f_00003.bin -seed 1 -imagefile x.nxs -floatfile f.bin
-    is "the file among it" grep -q 'finished and kept, .*, x.nxs$' err
+    is "the file among it" grep -q 'the run keeps .*, x.nxs$' err
     is "no temporary file is left" test -z "$(find work -name '.*.tmp')"
     if "$program" -version | grep -q cjson; then
         done=$(sed -n 's/.*interrupted; \([0-9]*\) of.*/\1/p' err)

@@ -25,14 +25,14 @@ accepts 't.expt: 3 of the 3 experiments are crystals in one image, up to 1.* deg
     -expt ../t.expt $spots -floatfile f.bin
 is "the image of all" near 2e-6 three.bin work/f.bin
 is "nothing else is said of the file" test "$(grep -c t.expt err)" -eq 1
-is "the report names them" test "$(grep -c 'and a lattice at .* degree from it, of misset 0 0 0, 1 times as bright$' out)" -eq 2
+is "the report names them" test "$(grep -c 'further lattice, turned by .* degree, misset 0 0 0 degree, 1 times as bright$' out)" -eq 2
 # 10.25 19.8 30.2 and 11 19 30.5 are rotations at 0.3293 and 1.384 degree from 10 20 30
-is "and their angles" test "$(grep -c 'a lattice at \(0.329\|1.38\) degree' out)" -eq 2
+is "and their angles" test "$(grep -c 'further lattice, turned by \(0.329\|1.38\) degree' out)" -eq 2
 run -expt ../t.expt:2 $spots -floatfile f.bin -json ../run.json
 is "whichever comes first" near 2e-6 three.bin work/f.bin
 is "-json has their cell" test "$(grep -A 2 '"lattices"' run.json | grep -c '"cell"')" -ge 1
 is "and orientation" test "$(grep -c '"matrix"' run.json)" -eq 2
-accepts 'a lattice at 0.283 degree from it, of misset 10.2 20.2 30,' $cell $spots $view \
+accepts 'further lattice, turned by 0.283 degree, misset 10.2 20.2 30 degree,' $cell $spots $view \
     $first -lattice 10.2 20.2 30 -floatfile f.bin
 accepts '-misset turns the first of these crystals only' -expt ../t.expt $spots \
     -misset 0 0 5 -floatfile f.bin

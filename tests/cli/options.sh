@@ -72,10 +72,10 @@ same_image "-normalise is off" "$scene -gauss_xtal" "$scene -gauss_xtal -normali
 same_image "-normalise leaves square blocks" "$scene" "$scene -fudge 2 -normalise on"
 run $scene -gauss_xtal -floatfile f.bin
 is "gauss says what its spots sum to" grep -q \
-    'spots sum to 0.9844 of those of square blocks (-normalise on: to the same)' out
+    'spots have 0.9844 times the sum of square blocks (-normalise on: the same sum)' out
 cp work/f.bin plain.bin
 run $scene -gauss_xtal -normalise on -floatfile f.bin -json f.json
-is "normalised ones say so" grep -q 'spots sum to those of square blocks (-normalise on)' out
+is "normalised ones say so" grep -q 'spots have the sum of square blocks (-normalise on)' out
 (od -A n -v -t f4 -w4 plain.bin; od -A n -v -t f4 -w4 work/f.bin) | awk '
     NR <= 576 { one[NR] = $1; next }
     one[NR - 576] > 0 { n++; d = $1 / one[NR - 576] * 0.984443146 - 1; if (d * d > m) m = d * d }
@@ -85,7 +85,7 @@ refuses 2 '-normalise on needs a -fudge above 0' $scene -gauss_xtal -fudge 0 -no
 refuses 2 'expected on|off' $scene -normalise yes -floatfile f
 run $scene -compat nanobragg -nonoise -nopgm -gauss_xtal -normalise on
 is "-compat nanobragg refuses it" sh -c "test $code -ne 0 && cat out err | \
-    grep -q -e '-normalise on is not for -compat nanobragg'"
+    grep -q -e '-normalise on cannot be used with -compat nanobragg'"
 
 # options that change nothing say so
 accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f

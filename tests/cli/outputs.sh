@@ -21,18 +21,18 @@ is "and which loop would run" grep -q '^  pixel loop  *reference in double, kern
 is "and why" grep -q '^  why reference  *asked for$' out
 run $scene -explain -precision float -tolerance 2e-5 -detpixels 40
 is "in float too" grep -q '^  pixel loop  *lanes in float, kernel [a-z0-9]*, ' out
-is "to which tolerance" grep -q '^  tolerance  *2e-05 of the peak, rounding about [0-9.e-]*$' \
+is "to which tolerance" grep -q '^  tolerance  *2e-05 of the peak; rounding error about [0-9.e-]*$' \
     out
-is "in how many tiles" grep -q '^  tiles  *10, of which [0-9]* are divided and [0-9]* done in' \
+is "in how many tiles" grep -q '^  groups of pixels  *10, of which [0-9]* are divided and [0-9]* computed in' \
     out
 run $scene -explain -gauss_xtal -strategy spots
 is "spots as well" grep -q '^  pixel loop  *spots in double, kernel [a-z0-9]*, ' out
-is "whose sum is not visited" grep -q '^  *in the sum; spots visit only those near' out
+is "whose sum is not visited" grep -q '^  *in the whole sum; the strategy spots computes only samples near' out
 run $scene -explain -gauss_xtal -strategy spots -precision float
 is "and which have no tiles" sh -c '! grep -q "^  tiles " out'
 run $scene -explain -precision float -tolerance 1e-12
 is "float that would pass the tolerance is double" \
-    grep -q '^  pixel loop  *lanes in double (float would pass -tolerance), kernel ' out
+    grep -q '^  pixel loop  *lanes in double (float would exceed -tolerance), kernel ' out
 run $scene -N 10 -explain -gauss_xtal
 is "no tolerance decides against spots" grep -q '^  pixel loop  *spots ' out
 run $scene -N 10 -explain -gauss_xtal -tolerance 1e-300
@@ -180,5 +180,5 @@ is "and each difference" test "$(grep -c '; -compat nanobragg)' err)" -ge 2
 run $scene -noisefile n_1.img -fluence 1e35 -quiet
 is "-quiet prints nothing on stdout" test ! -s out
 is "but the seed" grep -q 'noise seed from the clock: -seed [0-9]* makes' err
-is "and which image is saturated" grep -q 'saturated at 65535: n_1.img$' err
+is "and which image is saturated" grep -q 'saturated at 65535 counts: n_1.img$' err
 finish

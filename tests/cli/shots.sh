@@ -67,7 +67,7 @@ is "and nothing is left to make" test "$(grep -c '^shot' out)" -eq 0
 awk 'BEGIN { print "misset_x"; for (i = 0; i < 3000; i++) print i / 100 }' > many.txt
 slow="-cell 30 40 50 -default_F 10 -N 4 -detpixels 200 -pixel 0.4 -strategy reference -threads 1"
 stopped INT f_00002.bin $slow -shots ../many.txt -floatfile f.bin -quiet
-is "tells what is kept" grep -q 'interrupted; [0-9]* of 3000 images are finished and kept' err
+is "tells what is kept" grep -q 'interrupted; [0-9]* of 3000 images finished; the run keeps' err
 done=$(find work -name 'f_*.bin' | wc -l)
 is "whole files" test "$(find work -name 'f_*.bin' -size -$((200 * 200 * 4))c | wc -l)" -eq 0
 (cd work && "$program" $slow -shots ../many.txt -shots_range 1:$((done + 1)) -floatfile f.bin \
@@ -250,7 +250,7 @@ for name in ('incident_wavelength', 'total_flux'):
     run $still $to -shots_range 1:2
     (cd work && "$program" $still -detpixels 25 $to -resume > ../out 2> ../err)
     is "and one of another size" test $? -ne 0
-    is "whose size is told" grep -q 's_data_00001.nxs: .* the width of the image is 24 there and 25' err
+    is "whose size is told" grep -q 's_data_00001.nxs: .* the width of the image is 24 in the file and 25' err
     is "without a master" test ! -e work/s.nxs
     # other MESSAGE ARGUMENTS...: of another scene, where nothing is made
     other()
@@ -265,7 +265,7 @@ for name in ('incident_wavelength', 'total_flux'):
         [ $code -eq 2 ] || sed 's/^/# /' err
         is "  and left as it is" cmp -s before.nxs work/s_data_00001.nxs
     }
-    other 'cell_a is 30 there and 31 here' -shots pulses.txt -cell 31 40 50
+    other 'cell_a is 30 in the file and 31 here' -shots pulses.txt -cell 31 40 50
     other 'the wavelength is' -shots pulses.txt -lambda 1.1
     other 'the fluence is' -shots pulses.txt -fluence 2e28
     other 'ncells_a is' -shots pulses.txt -N 5

@@ -66,7 +66,7 @@ is "-dispersion has no effect" grep -q -e '-dispersion has no effect beside -spe
 printf '9 1\n9.1 3\n' > kev.eV
 inputs="kev.eV"
 run $wide -lambda 1 -spectrum kev.eV -explain
-is "keV are suspected" grep -q 'warning: .*in eV.*is this keV' err
+is "keV are suspected" grep -q 'warning: .*in eV.*if they are in keV' err
 
 printf '9000\n' > one.eV
 printf '9000 1\n0 2\n' > zero.eV
@@ -85,7 +85,7 @@ refuses 2 'negative.eV, line 2: the weight is -2, expected 0 or more' \
 refuses 2 'dark.eV: the weights add up to 0, expected more than 0' \
     $wide -spectrum dark.eV -floatfile f
 refuses 2 "word.eV, line 2: 'x' is no finite number" $wide -spectrum word.eV -floatfile f
-refuses 2 'empty.eV: no rows' $wide -spectrum empty.eV -floatfile f
+refuses 2 'empty.eV: the file has no rows' $wide -spectrum empty.eV -floatfile f
 refuses 2 'both state the sources' $wide -spectrum two.eV -sourcefile two.src -floatfile f
 refuses 2 '-spectrum_bins needs -spectrum' $wide -spectrum_bins 3 -floatfile f
 refuses 2 'must be greater than 0' $wide -spectrum two.eV -spectrum_bins 0 -floatfile f

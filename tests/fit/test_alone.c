@@ -114,7 +114,7 @@ static int read_without_one(void)
         second = stills_fit(&stills, ctx, &options);
         tap_check(nb_fit_read(second, "one.json") == NB_ERR_SCENE
                       && strstr(nb_context_message(ctx),
-                                "of shot 2, the observed image is another one"),
+                                "of shot 2, the observed image differs"),
                   "one photon more: %s", nb_context_message(ctx));
         if (nb_fit_result_get(first, &r) != NB_OK) abort();
         tap_check(!r.shot[1].left_out == !fails_there, "left out: %s",

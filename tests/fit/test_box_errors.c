@@ -274,20 +274,22 @@ static int without(void)
         error[k] = r.value[3].error;
         tap_check(r.errors == NB_FIT_ERRORS_CURVATURE && r.error_factor > 1
                       && !k
-                             == !strstr(r.errors_why, "not by boxes: their computation was "
-                                                      "cancelled; times"),
+                             == !strstr(r.errors_why,
+                                        "not from boxes: their computation was "
+                                        "cancelled; times"),
                   "%s", r.errors_why);
         if (k) renders_require(ctx, nb_fit_result_get(fit, &r));
         tap_check(!k
                       || (r.errors == NB_FIT_ERRORS_BOXES && r.nwarning > 0
-                          && strstr(r.warning[0], "of which the errors take account")),
+                          && strstr(r.warning[0], "and the errors include this")),
                   "later: %s; %s", r.errors_why, r.nwarning > 0 ? r.warning[0] : "");
         nb_fit_free(fit);
     }
     tap_check(error[0] == error[1], "error %.17g, by the misfit %.17g", error[1], error[0]);
     how.seconds = 1e-9;
     r = fitted(ctx, &how, &fit);
-    tap_check(strstr(r.errors_why, "not by boxes: the limit of seconds is reached") != NULL,
+    tap_check(strstr(r.errors_why, "not from boxes: the limit of seconds is reached")
+                  != NULL,
               "%s", r.errors_why);
     nb_fit_free(fit);
     how.seconds = 0;

@@ -260,7 +260,7 @@ static int larger_is_told(void)
 {
     const nb_fit_options options = {.shared = free_names};
     nb_context *ctx = renders_context(1);
-    char text[80], counts[80];
+    char text[80], counts[100];
     double most = 0;
     size_t worst = 0;
     int larger = 0;
@@ -280,7 +280,7 @@ static int larger_is_told(void)
     }
     (void)snprintf(text, sizeof text, "%.3g times for %s", most, r.value[worst].param.name);
     (void)snprintf(counts, sizeof counts,
-                   "by 20 mosaic domains is larger than that of "
+                   "by 20 mosaic domains is larger than the error of "
                    "counting in %d of %d values",
                    larger, (int)r.nvalue);
     tap_check(larger > 0 && r.nwarning > 0 && strstr(r.warning[r.nwarning - 1], text)
@@ -357,7 +357,7 @@ static int lacking_is_said(void)
     }
     renders_require(ctx, nb_fit_create_expected(ctx, 1, stills.shot, &plain, &fit));
     renders_require(ctx, nb_fit_result_get(fit, &r));
-    lacks(&r, "it is that of a fit");
+    lacks(&r, "only a fit has this error");
     nb_fit_free(fit);
     options = (nb_fit_options){.shared = "scale"};
     make_sharp(ctx);

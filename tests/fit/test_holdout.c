@@ -274,7 +274,7 @@ static int refused(void)
     nb_fit_free(fit);
     fit = stills_fit(&stills, ctx, &other);
     tap_check(nb_fit_read(fit, "holdout.json") == NB_ERR_SCENE
-                  && strstr(nb_context_message(ctx), "holdout is 2 there and 3 here"),
+                  && strstr(nb_context_message(ctx), "holdout is 2 in the file and 3 here"),
               "%s", nb_context_message(ctx));
     nb_fit_free(fit);
     nb_context_free(ctx);

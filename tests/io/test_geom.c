@@ -314,7 +314,7 @@ static int overlapping_groups(void)
                   && !strcmp(geom_group_name(&s, s.detector.panel[2].group), "c"),
               "a and c are kept");
     tap_check(geom_count("warning: ") == 1
-                  && geom_count("input, line 31: group b overlaps group a, which is used")
+                  && geom_count("input, line 31: group b overlaps group a and is left out")
                          == 1,
               "b is not: %s", geom_lines);
     nb_geometry_free(g);
@@ -345,8 +345,8 @@ static int axes_of_few_digits(void)
     tap_close("of slow", turned[1] / sqrt(0.999 * 0.999 + 36e-6), cos(0.5 * 0.001 / 0.999),
               1e-9);
     tap_check(geom_count("note: ") == 1
-                  && geom_count("1 of 2 panels are made unit vectors") == 1
-                  && geom_count("those of p0 are 0.001 off") == 1,
+                  && geom_count("1 of 2 panels are corrected to unit vectors") == 1
+                  && geom_count("the vectors of p0 were 0.001 off") == 1,
               "one note: %s", geom_lines);
     nb_geometry_free(g);
     return 0;

@@ -109,8 +109,8 @@ static int hkl_groups_refused(void)
 {
     static const struct refused_file cases[] = {
         {"1 2 3 4\n1 2 3 4 5\n", 0,
-         "line 2: 5 columns, expected h k l F; keep the first four"},
-        {"1 2 3 4 5 6 7\n", 0, "line 1: 7 columns"},
+         "line 2: the line has 5 columns, expected h k l F; keep the first four"},
+        {"1 2 3 4 5 6 7\n", 0, "line 1: the line has 7 columns"},
         {"H K L F\n1 2 3 4\n", 0, "line 1: 'H' is no number"},
     };
     nb_hkl *hkl;
@@ -126,12 +126,13 @@ static int hkl_groups_refused(void)
 static int hkl_refused(void)
 {
     static const struct refused_file cases[] = {
-        {"1 2 3 4\n1 2 3\n4\n", 0, "line 2: 3 columns, expected h k l F; complete"},
-        {"1 2 3\n", 0, "line 1: 3 columns"},
+        {"1 2 3 4\n1 2 3\n4\n", 0,
+         "line 2: the line has 3 columns, expected h k l F; complete"},
+        {"1 2 3\n", 0, "line 1: the line has 3 columns"},
         {"h k l F\nindex index index electron\n1 2 3 4\n", 0, "line 2: words ('index')"},
         {"h k l F\n", 0, "no reflections"},
         {"l 2 3 4\n1 2 3 4\n", 0, "line 1: 'l' is no number"},
-        {"# c\n\n1 2 3 4\n1", 0, "line 4: 1 column,"},
+        {"# c\n\n1 2 3 4\n1", 0, "line 4: the line has 1 column,"},
         {"0.4 1 2 3\n", 0, "line 1: index 0.4"},
         {"1 2 3 4\r\n1 2 3.5 4\r\n", 0, "line 2: index 3.5"},
         {"1 2 3 nan\n", 0, "line 1: F is 'nan'"},
@@ -286,13 +287,13 @@ static int fdump_damaged(void)
 static int fdump_refused(void)
 {
     static const struct refused_file cases[] = {
-        {"", 0, "no binary dump"},
-        {"1 2 3 4\n", 0, "no binary dump"},
-        {"0 0 0 0 0 0\n", 0, "no binary dump"},
-        {"0 0 0 0 0 0 \n\f12345678NBSUM1abcd", 0, "no binary dump"},
-        {"0  0 0 0 0 0\n\f12345678NBSUM1abcd", 0, "no binary dump"},
-        {"1 0 0 0 0 0\n\f12345678NBSUM1abcd", 0, "no binary dump"},
-        {"0 100001 0 0 0 0\n\f12345678", 0, "no binary dump"},
+        {"", 0, "not a binary dump"},
+        {"1 2 3 4\n", 0, "not a binary dump"},
+        {"0 0 0 0 0 0\n", 0, "not a binary dump"},
+        {"0 0 0 0 0 0 \n\f12345678NBSUM1abcd", 0, "not a binary dump"},
+        {"0  0 0 0 0 0\n\f12345678NBSUM1abcd", 0, "not a binary dump"},
+        {"1 0 0 0 0 0\n\f12345678NBSUM1abcd", 0, "not a binary dump"},
+        {"0 100001 0 0 0 0\n\f12345678", 0, "not a binary dump"},
         {"0 0 0 0 0 0\n\f12345678NBSUM1abcd", 0, "checksum"},
         {"0 0 0 0 0 0\n\f12345678", 0, "8 bytes after the header, expected 18, or 64"},
         {"-99999 99999 -99999 99999 -99999 99999\n\f", 0, "0 bytes after the header"},

@@ -57,32 +57,32 @@ static int columns_of_mmcif(void)
         {HEAD HKL "_refln.F_meas_au\n1 2 3 4\n", NULL, 4, 4, NULL},
         {"\xEF\xBB\xBF" HEAD HKL "_refln.F_meas_au\n1 2 3 4\n", NULL, 4, 4, NULL},
         {HEAD HKL "_refln.F_squared_meas\n_refln.F_calc\n1 2 3 100 9\n", NULL, 10, 10,
-         "root of the intensities in its column F_squared_meas, not the calculated F_calc"},
+         "root of the intensities in column F_squared_meas, not the calculated F_calc"},
         {HEAD HKL "_refln.F_squared_meas\n_refln.F_calc\n1 2 3 100 9\n", "F_calc", 9, 9,
          NULL},
         {HEAD HKL "_refln.F_squared_meas\n_refln.F_meas\n1 2 3 100 9\n", NULL, 9, 9, NULL},
         {HEAD HKL "_refln.intensity_meas\n1 2 3 100\n2 2 3 -4\n3 2 3 -0.1\n", NULL, 10, 10,
-         "negative intensities in its column intensity_meas: 2; F is 0"},
+         "negative intensities in column intensity_meas: 2; F is 0"},
         {HEAD HKL "_refln.pdbx_I_plus\n_refln.pdbx_I_minus\n1 2 3 100 81\n", NULL, 10, 9,
          "pdbx_I_plus"},
         {HEAD HKL "_refln.pdbx_I_plus\n_refln.pdbx_I_minus\n1 2 3 -1 81\n", "pdbx_I_minus",
-         0, 9, "negative intensities in its column pdbx_I_plus: 1;"},
+         0, 9, "negative intensities in column pdbx_I_plus: 1;"},
         {HEAD HKL "_refln.pdbx_F_minus\n_refln.pdbx_F_plus\n1 2 3 4 5\n", NULL, 5, 4, NULL},
         {HEAD HKL "_refln.pdbx_F_minus\n_refln.pdbx_F_plus\n1 2 3 4 ?\n", NULL, NAN, 4,
          NULL},
         {HEAD HKL "_refln.pdbx_F_plus\n1 2 3 4\n", NULL, 4, 4, "one Friedel mate"},
         {HEAD HKL "_refln.F_calc\n1 2 3 4\n", NULL, 4, 4, NULL},
         {HEAD HKL "_refln.F_meas_au\n1 2 3 -4\n2 2 3 -5\n3 3 3 6\n", NULL, -4, -4,
-         "negative F in its column F_meas_au: 2; the image has their squares"},
+         "negative F in column F_meas_au: 2; the image uses F squared"},
         {HEAD HKL "_refln.F_meas_au\n1 2 3 4\ndata_s\n" HKL "_refln.F_meas_au\n1 2 3 5\n",
-         NULL, 4, 4, "only the first of its 2 blocks"},
+         NULL, 4, 4, "only the first of 2 blocks"},
         {"data_a\n" HKL "_refln.F_meas_au\n1 2 3 4\n" HEAD, NULL, 4, 4, NULL},
         {HEAD HKL "_refln.F_meas_au\n_refln.F_meas_sigma_au\n1 2 3 4 0\n2 2 3 5 -1\n"
                   "2 2 4 5 0.1\n2 2 5 ? 0\n2 2 6 5 ?\n",
          NULL, 4, 4, "column F_meas_au with a sigma of 0 or less"},
         {HEAD HKL "_refln.pdbx_I_plus\n_refln.pdbx_I_plus_sigma\n_refln.pdbx_I_minus\n"
                   "_refln.pdbx_I_minus_sigma\n1 2 3 100 1 81 0\n",
-         NULL, 10, 9, "was not measured: 1; they"},
+         NULL, 10, 9, "unmeasured reflections: 1; the run"},
     };
     nb_context *const plain = ctx;
 
@@ -229,7 +229,7 @@ static int disagreeing(void)
         const char *part, *other;
     } bad[] = {
         {MEAS "-1 -2 3 11\n1 2 3 10\n3 1 4 30\n", NB_MERGE_NONE,
-         "F of -1 -2 3 in row 1 is 11, that of 1 2 3 in row 2 is 10", "-merge mean"},
+         "F of -1 -2 3 in row 1 is 11, but F of 1 2 3 in row 2 is 10", "-merge mean"},
         {MEAS "1 2 3 10\n3 1 4 30\n1 2 3 10.01\n", NB_MERGE_NONE, "in row 1", "in row 3"},
         {MEAS "1 2 3 10\n1 2 3 11\n3 1 4 30\n3 -1 4 31\n5 5 5 1\n5 5 -5 2\n", NB_MERGE_NONE,
          "in row 2 is 11", "2 more reflections"},

@@ -169,9 +169,9 @@ static int smv_refused(void)
         const char *text, *part;
         nb_status status;
     } cases[] = {
-        {"", "no SMV image", NB_ERR_FORMAT},
-        {"\x89PNG\r\n", "no SMV image", NB_ERR_FORMAT},
-        {"{\r\nHEADER_BYTES=20;\r\n}", "no SMV image", NB_ERR_FORMAT},
+        {"", "not an SMV image", NB_ERR_FORMAT},
+        {"\x89PNG\r\n", "not an SMV image", NB_ERR_FORMAT},
+        {"{\r\nHEADER_BYTES=20;\r\n}", "not an SMV image", NB_ERR_FORMAT},
         {"{\nHEADER_BYT", "HEADER_BYTES is missing", NB_ERR_FORMAT},
         {"{\nHEADER_BYTES;\nDIM=20;\n}\f", "line 2: HEADER_BYTES is missing",
          NB_ERR_FORMAT},
@@ -184,7 +184,7 @@ static int smv_refused(void)
         {"{\nHEADER_BYTES=30;\nSIZE1=2.5;\n}\f", "SIZE1=2.5", NB_ERR_FORMAT},
         {"{\nHEADER_BYTES=30;\nSIZE2=-1;\n}\f", "SIZE2=-1", NB_ERR_FORMAT},
         {"{\nHEADER_BYTES=30;\nSIZE1=1e99;\n}\f", "SIZE1=1e+99", NB_ERR_FORMAT},
-        {"{\nHEADER_BYTES=64;\nDIM=3;SIZE3=2;\n}\f  ", "one image a file",
+        {"{\nHEADER_BYTES=64;\nDIM=3;SIZE3=2;\n}\f  ", "one image per file",
          NB_ERR_UNSUPPORTED},
         {"{\nHEADER_BYTES=64;\nTYPE=complex;\n}\f", "TYPE=complex", NB_ERR_UNSUPPORTED},
         {"{\nHEADER_BYTES=64;\nData_type=Compressed;\n}", "Data_type=Compressed",

@@ -203,14 +203,14 @@ static int raw_refused(void)
     nb_array image = nb_array_f32(pixels, NSLOW, NFAST), u16 = count_image();
 
     put(in_folder("r"), narrow, sizeof narrow - 1);
-    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT, "/r: 23 bytes",
-                  "expected 24 (3 x 2 floats of 32 bits)");
+    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT,
+                  "/r: the file has 23 bytes", "expected 24 (3 x 2 floats of 32 bits)");
     put(in_folder("r"), counts, 0);
-    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT, "/r: 0 bytes",
-                  "24");
+    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT,
+                  "/r: the file has 0 bytes", "24");
     put(in_folder("r"), "0123456789012345678901234", 25);
-    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT, "/r: 25 bytes",
-                  "24");
+    check_refused(nb_raw_read(ctx, in_folder("r"), &image), NB_ERR_FORMAT,
+                  "/r: the file has 25 bytes", "24");
     check_refused(nb_raw_read(ctx, "/dev/zero", &image), NB_ERR_FORMAT, "/dev/zero", "24");
     check_refused(nb_raw_read(ctx, "/dev/null", &image), NB_ERR_FORMAT, "0 bytes", "24");
     check_refused(nb_raw_read(ctx, in_folder("r"), &u16), NB_ERR_SHAPE, "float", "");

@@ -240,5 +240,5 @@ rm -rf work
 mkdir work
 cp shots.txt work
 (cd work && mpirun -n 2 "$program" $still -shots shots.txt -floatfile f.bin > ../out 2> ../err)
-is "nanobrag warns of others" grep -q 'one of 2 processes, and each makes all images' err
+is "nanobrag warns of others" grep -q 'one of 2 processes that all make every image' err
 finish

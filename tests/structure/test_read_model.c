@@ -220,7 +220,7 @@ static int missing(void)
         {CRYST1 ATOM("   1.000   2.000   3.000", "       20.00", " C") "END\n", 20, 1,
          "one of 1: 1 of"},
         {CRYST1 ATOM("   1.000   2.000   3.000", "  0.50 20.00", "  ") "END\n", 20, 0.5,
-         "columns 77-78) get that of their names: 1 of"},
+         "columns 77-78) get the element of their names: 1 of"},
         {CRYST1 CARBON "END\n" CARBON CARBON "END\n", 20, 1,
          "after the record END are not read: 2 of them; remove END"},
         {CRYST1 ATOM("   1.000   2.000   3.000", "  0.50      ",

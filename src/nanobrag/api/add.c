@@ -70,7 +70,7 @@ static nb_status add_on_device(nb_simulator *sim, const nb_scene *scene,
     if (status == NB_OK) status = add_rendered(sim, scene, frame, factor, &here);
     if (status == NB_OK && !sim->device.scene.gpu)
         status = fail(sim->ctx, NB_ERR_DEVICE,
-                      "the device failed, and %s lies on it; nothing was added",
+                      "the device that holds %s failed; nothing was added",
                       image->name ? image->name : "image");
     if (status == NB_OK) status = gpu_begin(sim->ctx, &sim->device.scene);
     if (status == NB_OK)

@@ -26,7 +26,7 @@ static nb_status check_place(const nb_simulator *sim, const nb_array *array,
     if (!gpu)
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
-                    "one in host memory",
+                    "an array in host memory",
                     name, sim->device.why);
     if (array->device_id != gpu->id)
         return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
@@ -67,7 +67,7 @@ nb_status backend_check_output(const nb_simulator *sim, const nb_array *image)
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "%s lies on a CUDA device, but the point spread is applied on the cpu; "
-                    "pass one in host memory",
+                    "pass an array in host memory",
                     name);
     return NB_OK;
 }

@@ -34,7 +34,7 @@ static nb_status use_lanes(nb_context *ctx, struct policy *out)
     out->kernels = kernels_lanes(ctx->env.isa);
     if (!out->kernels.precise)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "NANOBRAG_ISA=%s is not among what this machine can run: %s",
+                    "NANOBRAG_ISA=%s is no instruction set of this machine, which has: %s",
                     ctx->env.isa, kernels_lanes_names());
     if (out->precision == NB_PRECISION_DOUBLE) out->kernels.single = NULL;
     out->all = out->kernels;

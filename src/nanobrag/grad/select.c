@@ -158,7 +158,7 @@ static nb_status append_member(struct selection *s, int i, const struct word *wo
     lacks = registry_member_lacking(scene, row, (size_t)at[0]);
     if (lacks)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "parameter %.*s does not apply: that lattice has not got %s", length,
+                    "parameter %.*s does not apply: that lattice does not have %s", length,
                     word->text, lacks);
     return append(s, i, (size_t)at[0]);
 }
@@ -360,8 +360,8 @@ static nb_status select_word(struct selection *s, const struct word *word)
         if (lacks && is_everything(word)) continue;
         if (lacks)
             return fail(ctx, NB_ERR_ARGUMENT,
-                        "parameter %s does not apply: the scene has not got %s", row->name,
-                        lacks);
+                        "parameter %s does not apply: the scene does not have %s",
+                        row->name, lacks);
         NB_TRY(check_tie(s, row, is_name, &tied));
         if (tied) continue;
         if (all && (!word->index || row->list != NO_LIST))

@@ -240,8 +240,8 @@ nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene)
 
     if (c->normalise && !(c->fudge > 0))
         return fail(ctx, NB_ERR_SCENE,
-                    "-normalise on needs a -fudge above 0, as spots without an end have no "
-                    "sum");
+                    "-normalise on needs a -fudge above 0, because spots that reach "
+                    "everywhere have no finite sum");
     if (linear_is_zero(off)) return NB_OK;
     if (c->shape == NB_SHAPE_SQUARE)
         return fail(ctx, NB_ERR_SCENE,

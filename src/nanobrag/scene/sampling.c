@@ -333,8 +333,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
         if (wanted > 100)
             log_line(ctx, NB_LOG_WARNING, "sampling",
                      "%d-fold oversampling was chosen, as spots are 1/%.3g pixel wide: "
-                     "%.3g "
-                     "samples a pixel; use a smaller crystal%s, or -oversample",
+                     "%.3g samples per pixel; use a smaller crystal%s, or -oversample",
                      scene->oversample, wanted / 3,
                      (double)scene->oversample * scene->oversample,
                      scene->crystal.shape == NB_SHAPE_SQUARE ? ", -gauss_xtal" : "");

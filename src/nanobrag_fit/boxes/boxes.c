@@ -325,16 +325,17 @@ nb_status boxes_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *
     if (status != NB_OK) why = nb_context_message(fit->ctx);
     if (why) {
         (void)snprintf(r->errors_why, sizeof r->errors_why,
-                       "errors from the curvature of the loss, not by boxes: %.150s", why);
+                       "errors from the curvature of the loss, not from boxes: %.150s",
+                       why);
         out->errors_why = r->errors_why;
         return NB_OK;
     }
     out->error_factor = 1;
     out->errors = NB_FIT_ERRORS_BOXES;
-    (void)
-        snprintf(r->errors_why, sizeof r->errors_why,
-                 "errors by the scatter among %zu boxes, each of which may err as a whole",
-                 fit->nbox);
+    (void)snprintf(r->errors_why, sizeof r->errors_why,
+                   "errors from the scatter among %zu boxes, as all pixels of a box may be "
+                   "off together",
+                   fit->nbox);
     out->errors_why = r->errors_why;
     return NB_OK;
 }

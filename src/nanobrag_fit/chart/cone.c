@@ -159,8 +159,8 @@ int cone_warn(const nb_fit *fit, char *text, size_t size)
         if (!eigen_symmetric(3, v, values, work) || !(values[0] < 2 * least)) continue;
         (void)snprintf(text, size,
                        "the mosaic spread%s%s is 0 about %.2f of a, %.2f of c* x a and "
-                       "%.2f of c*: the data would have less than none there, and the "
-                       "errors are those with it held",
+                       "%.2f of c*: the data ask for less than 0 there, and the errors "
+                       "hold for this spread fixed at 0",
                        shot < 0 ? "" : " of ", shot < 0 ? "" : fit->name[shot], v[0], v[1],
                        v[2]);
         return 1;

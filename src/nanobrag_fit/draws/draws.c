@@ -16,14 +16,15 @@
 /* Returns why errors do not contain the error of sampling; NULL if they may contain it. */
 static const char *why_not(const nb_fit *fit)
 {
-    if (fit->is_expected) return "it is that of a fit";
-    if (fit->options.scaling == NB_FIT_SCALING_BOXES) return "errors by boxes do without";
+    if (fit->is_expected) return "only a fit has this error";
+    if (fit->options.scaling == NB_FIT_SCALING_BOXES)
+        return "errors from boxes do not need this error";
     if (fit->options.scaling != NB_FIT_SCALING_AUTO) return "as asked for";
     if (!fit->layout.has_matrix) return "L-BFGS keeps no matrix for it";
     if (fit->end != NB_FIT_CONVERGED) return "the fit has not converged";
     if (fit->draws.failed)
-        return "another draw has no finite loss, as where photons were observed and none "
-               "are expected";
+        return "another draw has no finite loss, for example where photons were observed "
+               "but none are expected";
     if (fit->draws.done < DRAWS && fit->options.seconds > 0
         && fit->seconds > fit->options.seconds)
         return "the limit of seconds is reached";
@@ -167,8 +168,8 @@ int draws_warn(const nb_fit *fit, const nb_fit_result *out, char *text, size_t s
     }
     if (larger == 0) return 0;
     (void)snprintf(text, size,
-                   "the error of sampling by %d mosaic domains is larger than that of "
-                   "counting in %zu of %zu values, %.3g times for %s: errors contain both; "
+                   "the error of sampling by %d mosaic domains is larger than the error of "
+                   "counting in %zu of %zu values, %.3g times for %s; errors contain both; "
                    "give more -mosaic_domains",
                    fit->draws.ndomains, larger, known, most, out->value[worst].param.name);
     return 1;

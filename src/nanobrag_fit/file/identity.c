@@ -117,9 +117,9 @@ int identity_differs(const double *there, const double *here, char *what, size_t
     if (i == n) return 0;
     name_number(i, name, sizeof name);
     if (i >= fingerprint_numbers() + NOTHERS)
-        (void)snprintf(what, size, "%s is another one", name);
+        (void)snprintf(what, size, "%s differs", name);
     else
-        (void)snprintf(what, size, "%s is %.10g there and %.10g here", name, there[i],
+        (void)snprintf(what, size, "%s is %.10g in the file and %.10g here", name, there[i],
                        here[i]);
     return 1;
 }

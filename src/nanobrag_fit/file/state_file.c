@@ -205,8 +205,9 @@ static nb_status check_names(nb_fit *fit, const char *path, const cJSON *root)
 
     if (!cJSON_IsString(names)) return refuse(fit, path, "\"names\"");
     if (!strcmp(names->valuestring, fit->names)) return NB_OK;
-    return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of \"%.200s\", not of \"%.200s\"",
-                path, names->valuestring, fit->names);
+    return fail(fit->ctx, NB_ERR_SCENE,
+                "%s: the file is of a fit of \"%.200s\", not of \"%.200s\"", path,
+                names->valuestring, fit->names);
 }
 
 static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, size_t shot,
@@ -224,8 +225,9 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
      * it */
     stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
     if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
-        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
-                    path, fit->name[shot], what);
+        return fail(fit->ctx, NB_ERR_SCENE,
+                    "%s: the file is of a fit of another scene: of %s, %s", path,
+                    fit->name[shot], what);
     if (!cJSON_IsString(why)) return NB_OK;
     stored->left_out[shot] = strdup(why->valuestring);
     return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
@@ -240,11 +242,12 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
     size_t shot = 0;
 
     if (holdout != fit->options.holdout)
-        return fail(fit->ctx, NB_ERR_SCENE, "%s: -holdout is %.10g there and %d here", path,
-                    holdout, fit->options.holdout);
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: -holdout is %.10g in the file and %d here",
+                    path, holdout, fit->options.holdout);
     if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"images\"");
     if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
-        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
+        return fail(fit->ctx, NB_ERR_SCENE,
+                    "%s: the file is of a fit of %d shots, not of %zu", path,
                     cJSON_GetArraySize(shots), fit->layout.nshot);
     cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
     for (shot = 0; shot < fit->layout.nshot; shot++)
@@ -265,7 +268,8 @@ static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state
         if (shot >= 0 && !stored->is_known[shot]) continue;
         if (identity_same(scratch[i], own[i])) continue;
         return fail(fit->ctx, NB_ERR_SCENE,
-                    "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
+                    "%s: the file is of another fit: the %s of %s is %.10g in the file and "
+                    "%.10g here",
                     path, what, fit->value[i].param.name, scratch[i], own[i]);
     }
     return NB_OK;
@@ -288,8 +292,8 @@ static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root,
         if ((shot < 0 || stored->is_known[shot])
             && !identity_same(start->valuedouble, fit->start[i]))
             return fail(fit->ctx, NB_ERR_SCENE,
-                        "%s: it is a fit from another start: %s is %.10g there and %.10g "
-                        "here",
+                        "%s: the file is of a fit from another start: %s is %.10g in the "
+                        "file and %.10g here",
                         path, fit->value[i].param.name, start->valuedouble, fit->start[i]);
         i++;
     }
@@ -372,8 +376,8 @@ static nb_status check_values(nb_fit *fit, const char *path, const struct stored
         if (is_kept && ((stored->alone && shot < 0) || track->attempt != 1)) continue;
         if (isfinite(x) && x >= fit->lower[i] && x <= fit->upper[i]) continue;
         return fail(fit->ctx, NB_ERR_FORMAT,
-                    "%s: it was changed: %s is %.10g, outside its bounds %.10g and %.10g; "
-                    "fit anew",
+                    "%s: the file was changed: %s is %.10g, outside the bounds %.10g and "
+                    "%.10g; run the fit again",
                     path, fit->value[i].param.name, x, fit->lower[i], fit->upper[i]);
     }
     return NB_OK;
@@ -433,14 +437,14 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
         return refuse(fit, path, "\"nanobrag_fit\": 3");
     if (format < FORMAT)
         return fail(fit->ctx, NB_ERR_FORMAT,
-                    "%s: the file of a fit by an older nanobrag, format %d; this one reads "
-                    "format %d: fit anew",
+                    "%s: an older nanobrag wrote this file of a fit, in format %d; this "
+                    "version reads format %d: run the fit again",
                     path, format, FORMAT);
     if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
         return refuse(fit, path, "\"method\"");
     if (method != fit->method)
-        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit by %s, not by %s", path,
-                    method_name(method), method_name(fit->method));
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: the file is of a fit by %s, not by %s",
+                    path, method_name(method), method_name(fit->method));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
     NB_TRY(check_starts(fit, path, root, stored));

@@ -88,8 +88,8 @@ nb_status fit_check_loss(nb_fit *fit, double there, double here, const char *of)
 
     if (fabs(there - here) <= allowed) return NB_OK;
     return fail(fit->ctx, NB_ERR_FORMAT,
-                "%s: it was changed, or is of other data: %s%sthe loss at its values is "
-                "%.10g, not %.10g; fit anew",
+                "%s: the file was changed, or is of other data: %s%sthe loss at its values "
+                "is %.10g, not %.10g; run the fit again",
                 fit->path, of, *of ? ": " : "", here, there);
 }
 

@@ -111,8 +111,8 @@ inline void check_cell(const gemmi::UnitCell &cell)
     for (int i = 0; i < 3; i++)
         good = good && edges[i] > 1.5 && edges[i] < 1e5 && angles[i] > 1 && angles[i] < 179;
     if (!good)
-        refuse("no unit cell (1 1 1 and flat cells are not one); the file needs CRYST1, "
-               "_cell or CELL as of a crystal");
+        refuse("the file has no unit cell of a crystal (1 1 1 and flat cells do not "
+               "count); add CRYST1, _cell or CELL");
 }
 
 /* Refuses a cell that an operator of its space group changes. Elements of the metric tensor
@@ -165,8 +165,7 @@ inline void set_crystal(const gemmi::UnitCell &cell, const gemmi::SpaceGroup *gr
 
     check_cell(cell);
     if (name.empty() && !group)
-        refuse(
-            "no space group; the file needs CRYST1, _symmetry or SYMINF as of a crystal");
+        refuse("the file has no space group of a crystal; add CRYST1, _symmetry or SYMINF");
     if (!group) refuse("the space group '" + name.substr(0, 24) + "' is unknown");
     std::memcpy(out->cell, numbers, sizeof numbers);
     copy_line(group->xhm(), out->space_group, sizeof out->space_group);

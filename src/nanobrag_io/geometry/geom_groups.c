@@ -77,7 +77,7 @@ static nb_status add_set(struct geom *g, const struct geom_list *list, struct ge
     if (i < 0) {
         if (t->n == PANELS_MOST)
             return fail(g->ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: group %s is one more than the %d that there may be",
+                        "%s, line %ld: group %s is one more than the allowed %d groups",
                         g->text.name, list->line, text_show(list->name).s,
                         (int)PANELS_MOST);
         member = calloc((size_t)g->npanel + 1, sizeof *member);
@@ -173,8 +173,8 @@ static int place_set(struct geom *g, struct geom_tree *t, int kept,
 
         if (other == owner) continue;
         log_line(g->ctx, NB_LOG_WARNING, "geom",
-                 "%s, line %ld: group %s overlaps group %s, which is used; it is left out",
-                 g->text.name, set->line, text_show(set->name).s,
+                 "%s, line %ld: group %s overlaps group %s and is left out", g->text.name,
+                 set->line, text_show(set->name).s,
                  text_show(t->set[(other > 0 ? other : owner) - 1].name).s);
         return 0;
     }

@@ -120,7 +120,7 @@ static nb_status find_panel(struct geom *g, struct span name, struct geom_panel 
         NB_TRY(check_name(g, name, "panel"));
         if (g->npanel == PANELS_MOST)
             return fail(g->ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: panel %s is one more than the %d that there may be",
+                        "%s, line %ld: panel %s is one more than the allowed %d panels",
                         g->text.name, g->text.line, text_show(name).s, (int)PANELS_MOST);
         NB_TRY(more(g, g->npanel, &g->panel_room, &g->panel, sizeof *g->panel));
         i = *slot(g, name) = g->npanel++;
@@ -358,7 +358,7 @@ static void strange(struct geom *g, struct span what)
 {
     if (g->strange++ < STRANGE_MOST)
         log_line(g->ctx, NB_LOG_WARNING, "geom",
-                 "%s, line %ld: '%s' is not understood and left out", g->text.name,
+                 "%s, line %ld: '%s' is not understood and is left out", g->text.name,
                  g->text.line, text_show(what).s);
 }
 
@@ -426,7 +426,7 @@ static nb_status read_bad(struct geom *g, const struct entry *e)
         if (bad->in_lab && bad->in_data)
             return fail(g->ctx, NB_ERR_FORMAT,
                         "%s, line %ld: the bad region %s has limits of x, y and of fs, ss; "
-                        "make it two",
+                        "split the region into two",
                         g->text.name, g->text.line, text_show(bad->name).s);
         return read_real(g, e, bad->range + i % GEOM_RANGES);
     }
@@ -499,8 +499,8 @@ static nb_status read_whole(struct geom *g, const struct entry *e)
         return read_shift(g, e);
     if (is_word(e->key, "electron_voltage"))
         return fail(g->ctx, NB_ERR_UNSUPPORTED,
-                    "%s, line %ld: electron_voltage is of electrons; images here are of "
-                    "X-rays",
+                    "%s, line %ld: electron_voltage is for electrons; only X-rays are "
+                    "supported",
                     g->text.name, g->text.line);
     return read_of_panel(g, e, &g->defaults);
 }
@@ -548,7 +548,8 @@ nb_status geom_read_lines(nb_context *ctx, const char *name, const void *bytes, 
         if (trimmed(line).n > 0) NB_TRY(read_line(g, trimmed(line)));
     }
     if (g->strange > STRANGE_MOST)
-        log_line(ctx, NB_LOG_WARNING, "geom", "%s: %d more lines are not understood", name,
+        log_line(ctx, NB_LOG_WARNING, "geom",
+                 "%s: the number of further lines that are not understood is %d", name,
                  g->strange - STRANGE_MOST);
     return NB_OK;
 }

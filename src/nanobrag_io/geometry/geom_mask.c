@@ -107,8 +107,8 @@ static void mask_region(struct geom *g, struct pixel_mask *m, const struct geom_
     }
     if (arrays > 1)
         log_line(g->ctx, NB_LOG_WARNING, "geom",
-                 "%s, line %ld: the bad region %s is masked in several frames of the data, "
-                 "since its fs and ss are the same in them; give it a panel",
+                 "%s, line %ld: the bad region %s covers several frames of the data, which "
+                 "have the same fs and ss; give the region a panel",
                  g->text.name, bad->line, text_show(bad->name).s);
 }
 
@@ -118,7 +118,8 @@ static nb_status check_region(struct geom *g, const struct geom_bad *bad)
 
     if (bad->panel.n > 0 && geom_find(g, bad->panel) < 0)
         return fail(g->ctx, NB_ERR_FORMAT,
-                    "%s, line %ld: the bad region %s is on panel '%s', which there is not",
+                    "%s, line %ld: the bad region %s names panel '%s', which does not "
+                    "exist",
                     g->text.name, bad->line, text_show(bad->name).s,
                     text_show(bad->panel).s);
     for (int i = 0; i < GEOM_RANGES; i++)

@@ -80,8 +80,8 @@ static nb_status square_axes(struct geom *g)
     }
     if (most > 1e-6)
         log_line(g->ctx, NB_LOG_NOTE, "geom",
-                 "%s: fs and ss of %d of %d panels are made unit vectors at right angles, "
-                 "from which those of %s are %.2g off",
+                 "%s: fs and ss of %d of %d panels are corrected to unit vectors at right "
+                 "angles; the vectors of %s were %.2g off",
                  g->text.name, n, g->npanel, text_show(g->panel[worst].name).s, most);
     return NB_OK;
 }
@@ -127,7 +127,8 @@ static nb_status complete_dims(const struct geom *g, struct geom_panel *p)
         at[is_fs] = i;
     }
     if (at[0] < 0 || at[1] < at[0])
-        return wrong_panel(g, p, p->line, "needs one dimN that is ss and a later one, fs");
+        return wrong_panel(g, p, p->line,
+                           "needs one dimN that is ss and a later dimN that is fs");
     if (frames > 1) return wrong_panel(g, p, p->line, "has two dimN that are %");
     return NB_OK;
 }
@@ -149,12 +150,12 @@ static nb_status check_panel(const struct geom *g, struct geom_panel *p)
     if ((p->clen_from.n > 0) != (g->panel->clen_from.n > 0)
         || isnan(p->clen) != isnan(g->panel->clen))
         return wrong_panel(g, p, p->line,
-                           "states clen otherwise than the first panel, which has a "
-                           "number, a place in a data file or none");
+                           "states clen in another way than the first panel; give all "
+                           "panels a number, or a place in a data file, or no clen");
     if (!geom_same(p->clen_from, g->panel->clen_from))
         return wrong_panel(g, p, p->line,
-                           "has its clen at another place of the data than the first "
-                           "panel; write both numbers into the file");
+                           "has clen at another place in the data than the first panel; "
+                           "write both numbers into the file");
     return NB_OK;
 }
 
@@ -223,8 +224,8 @@ static nb_status stack(struct geom *g, struct block *block, int *count, double *
     if (*nslow > 1000000 || *nfast > 1000000 || *nslow * *nfast > 2147483647.0)
         return fail(g->ctx, NB_ERR_FORMAT,
                     "%s: the data need an image of %.0f x %.0f pixels (%g slabs of %.0f "
-                    "rows), at most 1000000 along an edge and 2^31 in all; correct "
-                    "min_fs to max_ss, dimN or data",
+                    "rows), expected at most 1000000 along an edge and 2^31 in all; "
+                    "correct min_fs to max_ss, dimN or data",
                     g->text.name, *nfast, *nslow, slabs, rows);
     for (int i = 0; i < g->npanel; i++) {
         struct geom_panel *p = g->panel + i;
@@ -246,8 +247,8 @@ static nb_status check_overlaps(const struct geom *g, const nb_panel *panel)
     if (found < 0) return fail_memory(g->ctx, g->text.name);
     if (!found) return NB_OK;
     return fail(g->ctx, NB_ERR_FORMAT,
-                "%s, line %ld: panel %s has pixels of panel %s (line %ld), by min_fs to "
-                "max_ss, which include their ends, and dimN",
+                "%s, line %ld: panel %s overlaps panel %s (line %ld) in min_fs to max_ss, "
+                "which include both ends, and dimN; correct one of them",
                 g->text.name, q->line, text_show(q->name).s, text_show(p->name).s, p->line);
 }
 
@@ -374,8 +375,8 @@ static nb_status make(struct geom *g, struct geom_tree *t, nb_geometry *out)
 {
     if (g->npanel == 0)
         return fail(g->ctx, NB_ERR_FORMAT,
-                    "%s: no panel; no line has the form 'p0/min_fs = 0' of a geometry file "
-                    "of CrystFEL",
+                    "%s: the file has no panel: no line has the form 'p0/min_fs = 0' of a "
+                    "geometry file of CrystFEL",
                     g->text.name);
     for (int i = 0; i < g->npanel; i++) NB_TRY(check_panel(g, g->panel + i));
     NB_TRY(place_panels(g, &out->info));

@@ -147,7 +147,8 @@ static nb_status fail_other(nb_context *ctx, const char *path, size_t i, double 
                     "choose another name",
                     path, name);
     return fail(ctx, NB_ERR_SCENE,
-                "%s: the frames show another scene: %s is %.10g there and %.10g here; "
+                "%s: the frames show another scene: %s is %.10g in the file and %.10g "
+                "here; "
                 "remove the file, or choose another name",
                 path, name, there, here);
 }

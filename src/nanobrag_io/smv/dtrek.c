@@ -54,7 +54,7 @@ static int of_detector(const struct dtrek *d, const char *key, int most, double 
 static nb_status lacks(const struct dtrek *d, const char *key, const char *expected)
 {
     return fail(d->ctx, NB_ERR_FORMAT,
-                "%s: a header of d*TREK without %s%s (%s); state the geometry by options",
+                "%s: the d*TREK header lacks %s%s (%s); state the geometry by options",
                 d->name, d->prefix, key, expected);
 }
 
@@ -70,7 +70,7 @@ static nb_status read_prefix(struct dtrek *d)
     (void)smv_numbers(d->smv->header, "DETECTOR_NUMBER", 1, &number);
     if (number > 1)
         return fail(d->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: a header of d*TREK with %g detectors; one is read", d->name,
+                    "%s: the d*TREK header has %g detectors; expected one", d->name,
                     number);
     if (n + 2 > PREFIX)
         return fail(d->ctx, NB_ERR_FORMAT, "%s: DETECTOR_NAMES is too long", d->name);
@@ -105,7 +105,7 @@ static nb_status read_pixels(const struct dtrek *d, struct models *m, double bea
         return lacks(d, "SPATIAL_DISTORTION_INFO", "beam x, y, pixel x, y");
     if (!(info[2] > 0 && fabs(info[2] - info[3]) <= 1e-6 * info[2]))
         return fail(d->ctx, NB_ERR_UNSUPPORTED,
-                    "%s: the pixels are %g x %g mm in the header; pixels here are square",
+                    "%s: the pixels are %g x %g mm in the header; expected square pixels",
                     d->name, info[2], info[3]);
     m->pixel = info[2];
     beam[0] = info[0];
@@ -235,7 +235,7 @@ static double wavelength_of(const struct dtrek *d, const char *key)
 
     if (n >= 2 && value[0] > 1)
         log_line(d->ctx, NB_LOG_WARNING, "smv",
-                 "%s: of the %g wavelengths of %s the first is taken", d->name, value[0],
+                 "%s: the first of the %g wavelengths in %s is taken", d->name, value[0],
                  key);
     return n >= 2 ? value[1] : value[0];
 }
@@ -249,13 +249,13 @@ static void read_beam(const struct dtrek *d, struct models *m)
     m->wavelength = of_scan > 0 ? of_scan : of_source;
     if (of_scan > 0 && of_source > 0 && fabs(of_scan - of_source) > 1e-4 * of_scan)
         log_line(d->ctx, NB_LOG_WARNING, "smv",
-                 "%s: SCAN_WAVELENGTH is %g A and SOURCE_WAVELENGTH %g; the first is taken",
+                 "%s: SCAN_WAVELENGTH is %g A but SOURCE_WAVELENGTH is %g A; "
+                 "SCAN_WAVELENGTH is taken",
                  d->name, of_scan, of_source);
     if (!(m->wavelength > 0)) {
         log_line(d->ctx, NB_LOG_WARNING, "smv",
-                 "%s: the header has no SOURCE_WAVELENGTH above 0; it is 1 A unless "
-                 "-lambda "
-                 "or -energy states it",
+                 "%s: the header has no SOURCE_WAVELENGTH above 0; the run takes 1 A "
+                 "unless -lambda or -energy states the wavelength",
                  d->name);
         m->wavelength = 1;
     }
@@ -283,9 +283,8 @@ static void read_scan(const struct dtrek *d, struct models *m)
     if (smv_numbers(d->smv->header, "ROTATION", 3, rotation) < 3
         && smv_numbers(d->smv->header, "SCAN_ROTATION", 3, rotation) < 3) {
         log_line(d->ctx, NB_LOG_WARNING, "smv",
-                 "%s: the header has no ROTATION; it is a still at 0 degree unless -phi "
-                 "and "
-                 "-osc state it",
+                 "%s: the header has no ROTATION; the run takes a still at 0 degrees "
+                 "unless -phi and -osc state a rotation",
                  d->name);
         return;
     }

@@ -174,11 +174,10 @@ static size_t read_length(nb_context *ctx, const char *name, const char *bytes, 
     double value;
 
     if (n < length || memcmp(bytes, start, length) != 0) {
-        (void)
-            fail(ctx, NB_ERR_FORMAT,
-                 "%s: no SMV image, expected '{' and HEADER_BYTES at its start; check that "
-                 "it is the right file",
-                 name);
+        (void)fail(ctx, NB_ERR_FORMAT,
+                   "%s: the file is not an SMV image; expected '{' and HEADER_BYTES at the "
+                   "start; check that it is the right file",
+                   name);
         return 0;
     }
     end = memchr(bytes + length, '\n', n - length);
@@ -226,7 +225,8 @@ static nb_status read_sides(nb_context *ctx, const char *name, nb_smv *smv)
     NB_TRY(check_side(ctx, name, "SIZE2", side[1], &smv->nslow));
     if (side[2] > 1)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "%s: SIZE3=%g in the header, expected one image a file", name, side[2]);
+                    "%s: SIZE3=%g in the header, expected one image per file", name,
+                    side[2]);
     if (smv->nfast > 0) return NB_OK;
     n = smv_numbers(smv->header, "DETECTOR_DIMENSIONS", 2, both);
     if (n == 0) return NB_OK;
@@ -262,7 +262,7 @@ static nb_status check_assumptions(nb_context *ctx, const char *name, size_t n,
                     name);
     if (!has_type || !has_order)
         log_line(ctx, NB_LOG_WARNING, "smv",
-                 "%s: its header has no %s, so its pixels are taken for %s%s%s", name,
+                 "%s: the header has no %s, so the pixels are read as %s%s%s", name,
                  has_type    ? "BYTE_ORDER"
                  : has_order ? "TYPE"
                              : "TYPE and no BYTE_ORDER",

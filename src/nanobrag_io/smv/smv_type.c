@@ -93,8 +93,9 @@ static nb_status check_compression(nb_context *ctx, const char *name, struct spa
     if (!next_word(&value, word) || strcmp(word, "none") == 0 || strcmp(word, "0") == 0)
         return NB_OK;
     return fail(ctx, NB_ERR_UNSUPPORTED,
-                "%s: its pixels are compressed (COMPRESSION=%s); write it without", name,
-                word);
+                "%s: the pixels are compressed (COMPRESSION=%s); write the image without "
+                "compression",
+                name, word);
 }
 
 nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv)
@@ -112,8 +113,8 @@ nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv)
         if (value.n == 0 || is_kind_of_file(smv->header, value)) continue;
         if (!read_words(value, &type, &bits))
             return fail(ctx, NB_ERR_UNSUPPORTED,
-                        "%s: %s=%s in the header is no type of pixels that is known here, "
-                        "such as unsigned_short, long int or float",
+                        "%s: %s=%s in the header is not a known type of pixels, such as "
+                        "unsigned_short, long int or float",
                         name, keys[i], text_show(value).s);
         if (found && (type != smv->type || bits != smv->bits))
             return fail(ctx, NB_ERR_FORMAT,

@@ -141,9 +141,9 @@ static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
 }
 
 static const char legend[] =
-    "gradient of the sum of weight times photons; +-: error bar of the difference;\n"
-    "of tol.: largest difference over what is allowed, of four sets of weights;\n"
-    "kept: share of the change in pixels that do not jump";
+    "gradient of the sum of weight times photons; +-: error bar of the difference;\nof "
+    "tol.: largest difference over the allowed difference, for four sets of "
+    "weights;\nkept: share of the change in pixels that do not jump";
 
 /* Compute the rows of all parameters. The caller frees *out. Returns 0 or the exit
  * status. */

@@ -284,7 +284,7 @@ static int check_fitimages(const struct run *run, const struct fit_sources *sour
         for (int k = 0; k < 2 && !code; k++)
             if (others[k] && outputs_same_file(name, others[k]))
                 code = message_usage(run->command.messages,
-                                     "two outputs have the same name %s", name);
+                                     "two outputs have the same name %s; change one", name);
         free(name);
     }
     return code;

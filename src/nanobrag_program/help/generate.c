@@ -81,8 +81,8 @@ void generate_man(void)
         "not asked for.\n.PP\nRun as\n.B nanoBragg\nor with\n.B \\-compat nanobragg\nit "
         "reads its command line as nanoBragg does and writes nanoBragg's files and "
         "numbers.\n");
-    printf(".SH OPTIONS\nNames are exact; \\-\\-x is \\-x; later options win,\n"
-           "but a file to write has one name.\n");
+    printf(".SH OPTIONS\nNames are exact; \\-\\-x is \\-x; if an option is repeated,\nthe "
+           "last one counts, but an output file has one name.\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf(".SS ");
         roff(option_group_title(group));
@@ -202,22 +202,18 @@ void generate_markdown(void)
     printf("# The command line\n\n");
     paragraph("Made by `nanobrag -generate markdown` from "
               "`src/nanobrag_command/options/options.def`; do not edit.");
-    paragraph(
-        "In the default profile names are exact, `--x` is `-x`, and a value that an option "
-        "has taken is never read as an option. An option that is given twice counts "
-        "as it stands last, but a file to write has one name. An unknown option, a missing "
-        "value, a number with text behind it or a second name is an error (exit status 2, "
-        "nothing written). Under "
-        "`-compat nanobragg` the command line is read as nanoBragg reads it: "
-        "[from_nanobragg.md](from_nanobragg.md).");
-    help_wrap(
-        "Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 "
-        "interrupted "
-        "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`. Files are whole "
-        "or absent. A run that is killed (SIGKILL, a power cut) may leave the one that it "
-        "was writing as .nanobrag-PID-N.tmp in the folder of that file, where PID is the "
-        "number of the process; it can be deleted.",
-        0, 0, MARKDOWN_WIDTH);
+    paragraph("In the default profile names are exact, `--x` is `-x`, and a value that an "
+              "option has taken is never read as an option. If an option is repeated, the "
+              "last one counts, but an output file has one name. An unknown option, a "
+              "missing value, a number followed by text or a second name is an error (exit "
+              "status 2, nothing written). Under `-compat nanobragg` the command line is "
+              "read as nanoBragg reads it: [from_nanobragg.md](from_nanobragg.md).");
+    help_wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 "
+              "interrupted (SIGTERM: 143); 9 for every failure under `-compat nanobragg`. "
+              "Files are whole or absent. A run that is killed (SIGKILL, a power cut) may "
+              "leave an unfinished file .nanobrag-PID-N.tmp in the folder of the output, "
+              "where PID is the number of the process; delete this file.",
+              0, 0, MARKDOWN_WIDTH);
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n## %s\n\n", option_group_title(group));
         printf("| option | unit | default | meaning |\n|---|---|---|---|\n");

@@ -27,44 +27,41 @@ static const struct {
     const char *name, *text;
 } environment[] = {
     {"NANOBRAG_COMPAT", "nanobragg: the same as -compat nanobragg."},
-    {"NANOBRAG_THREADS",
-     "Number of threads, 1 to 1024, where -threads is not given. It never changes a bit of "
-     "an image."},
-    {"OMP_NUM_THREADS",
-     "Number of threads where neither -threads nor NANOBRAG_THREADS is given. Without it, "
-     "all cores are used that the process may use."},
+    {"NANOBRAG_THREADS", "Number of threads, 1 to 1024, if -threads is not given. Images "
+                         "do not depend on this number."},
+    {"OMP_NUM_THREADS", "Number of threads if neither -threads nor NANOBRAG_THREADS is "
+                        "given. The default is all cores that the process may use."},
     {"NANOBRAG_ISA",
-     "Instruction set of the pixel loop; without it, the best that the machine has. On "
-     "x86-64 v2 (SSE4.2), v3 (AVX2, FMA) or v4 (AVX-512), elsewhere base, which is what "
-     "the compiler targets; scalar, everywhere, is not vectorised, for comparison. It "
+     "Instruction set of the pixel loop. The default is the best of this machine. On "
+     "x86-64: v2 (SSE4.2), v3 (AVX2, FMA) or v4 (AVX-512). Elsewhere: base, the target of "
+     "the compiler. Everywhere: scalar, without vectors, for comparison. The choice "
      "changes the last bits of an image."},
-    {"NANOBRAG_DEVICE", "auto, cpu, cuda or cuda:N, where -device is not given."},
+    {"NANOBRAG_DEVICE", "Device if -device is not given: auto, cpu, cuda or cuda:N."},
     {"NANOBRAGG_DISABLE_COMPILE",
      "1: compiled mode is off, whatever -compile says. 0 or empty: no effect."},
     {"NANOBRAG_DISABLE_COMPILE", "The same as NANOBRAGG_DISABLE_COMPILE."},
-    {"NANOBRAG_LOGS",
-     "What compiled mode reports on stderr: any of recompiles, graph_breaks, cudagraphs, "
-     "cache, hotpath, autotune, fallback, donation, separated by commas, or all."},
-    {"NANOBRAG_CACHE_DIR",
-     "Folder for kernels that NVRTC built. Without it, $XDG_CACHE_HOME/nanobrag, else "
-     "~/.cache/nanobrag."},
+    {"NANOBRAG_LOGS", "Topics that compiled mode reports on stderr: any of recompiles, "
+                      "graph_breaks, cudagraphs, cache, hotpath, autotune, fallback, "
+                      "donation, separated by commas, or all."},
+    {"NANOBRAG_CACHE_DIR", "Folder for kernels that NVRTC built. The default is "
+                           "$XDG_CACHE_HOME/nanobrag, or else ~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
      "Seconds that NVRTC may take for a kernel: above 0, below 1e6. The default is 10, and "
      "120 for a kernel that a call waits for."},
     {"NANOBRAG_HOT_THRESHOLD",
-     "Number of uses, from 1 on, after which NVRTC builds in the background a GPU kernel "
-     "that is specialised for the image. The default is 5; 0: none is built."},
+     "Number of uses after which NVRTC builds, in the background, a GPU kernel that is "
+     "specialised for the image. The default is 5; 0: none is built."},
     {"NANOBRAG_RECOMPILE_LIMIT",
-     "How many such kernels NVRTC may build for a context, and how many for derivatives. "
-     "The default is 8 of each."},
+     "Largest number of specialised kernels that NVRTC builds for a context, and of "
+     "kernels for derivatives. The default is 8 for each."},
     {"NANOBRAG_GRAPHS",
-     "0: launches on a CUDA device are made one by one instead of being recorded and "
-     "replayed as graphs, which changes no bit. 1 or empty: no effect."},
+     "0: kernels on a CUDA device are launched one by one, not recorded and replayed as "
+     "graphs. Images do not change. 1 or empty: no effect."},
     {"NANOBRAG_STRICT",
-     "1: where compiled mode lacks something, or a device that was asked for (cuda, not "
-     "auto) does not compute, the run fails with exit status 2; this includes -strategy "
-     "spots or reference and a point spread, which keep work on the processor. 0 or "
-     "empty: the program goes on and reports it under the topic fallback."},
+     "1: the run fails with exit status 2 if compiled mode cannot do a call, or if the "
+     "requested device (cuda, not auto) does not compute. This includes -strategy spots or "
+     "reference and a point spread, which keep work on the processor. 0 or empty: the "
+     "program continues and reports under the topic fallback."},
 };
 
 enum { VARIABLES = sizeof environment / sizeof *environment };
@@ -156,8 +153,8 @@ static void print_status(void)
 static void help_everything(void)
 {
     printf("nanobrag %s - %s\n\n", nb_version(), help_summary);
-    printf("Numbers take no suffix; --x is -x; later options win, but a file to write has "
-           "one name.\n");
+    printf("Write numbers without a unit. --x means -x. If an option is repeated, the last "
+           "one counts.\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n");
         help_section(group);
@@ -306,7 +303,7 @@ int help_word(struct messages *messages, const char *word)
     char nearest[NB_NAME_BYTES];
     found = option_nearest(dashed, nearest) || nb_nearest_name(word, NULL, nearest);
     return message_usage(messages,
-                         "-help %s: no option, section, parameter or variable is called "
-                         "so%s%s",
+                         "-help %s: there is no option, section, parameter or variable of "
+                         "this name%s%s",
                          word, found ? "; the nearest is " : "", found ? nearest : "");
 }

@@ -114,8 +114,8 @@ static void notes_geometry(struct run *run)
     note_difference(run,
                     s->inherited.has_close && given[OPT_DISTANCE]
                         && !given[OPT_CLOSE_DISTANCE],
-                    "-distance wins over the header's CLOSE_DISTANCE",
-                    "lets the header win");
+                    "-distance overrides CLOSE_DISTANCE of the header",
+                    "lets the header override it");
     note_difference(run, s->named >= 0 && vector_options(s),
                     "vector options change the axes of the chosen convention",
                     "keeps either the convention or the vectors");
@@ -241,8 +241,8 @@ void differences_note(struct run *run)
                          run->difference[i].ours, run->difference[i].theirs);
     else if (run->ndifference > 0 && !run->command.s->explain)
         message_note(run->command.messages,
-                     "the program nanoBragg would compute another image, by %d %s that "
-                     "%s corrected here; -explain lists %s",
+                     "nanoBragg would compute another image, because of %d %s that %s "
+                     "corrected here; -explain lists %s",
                      run->ndifference, run->ndifference == 1 ? "point" : "points",
                      run->ndifference == 1 ? "is" : "are",
                      run->ndifference == 1 ? "it" : "them");

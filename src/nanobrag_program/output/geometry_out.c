@@ -59,8 +59,8 @@ int truth_default(struct run *run)
     if (!run->truth_name) return message_failure(run->command.messages, "out of memory");
     if (outputs_are_input(run, run->truth_name))
         return message_usage(run->command.messages,
-                             "%s is an input, and -imagefile %s writes the experiment of "
-                             "its images there; give -truth another name, or -notruth",
+                             "%s is an input, but -imagefile %s would write an experiment "
+                             "there; give -truth another name, or -notruth",
                              run->truth_name, s->out[OUT_IMAGE]);
     s->truth = run->truth_name;
     return 0;
@@ -87,12 +87,12 @@ static char *absolute(const char *name)
 static const char *not_found_by(const char *path, const char *digits, size_t n, int images)
 {
     char last[16];
-    if (strchr(path, '#')) return "a # in its path, which stands for digits there";
-    if (n == 0) return "no digits before its ending, by which images are found";
-    if (atoi(digits) == 0) return "the number 0, where images are counted from 1";
+    if (strchr(path, '#')) return "a # in the path, which DIALS reads as a digit";
+    if (n == 0) return "no digits before the ending, by which DIALS finds images";
+    if (atoi(digits) == 0) return "the number 0, but DIALS counts images from 1";
     snprintf(last, sizeof last, "%d", atoi(digits) + (images > 0 ? images - 1 : 0));
     if (strlen(last) > n)
-        return "too few digits for the last number, where names are sorted";
+        return "too few digits for the last number, so sorting changes the order";
     return NULL;
 }
 
@@ -112,9 +112,8 @@ static char *template_of(const struct run *run, int kind, int images, int *first
                                     : not_found_by(out, digits, n, images);
     if (why)
         message_warning(run->command.messages,
-                        "%s names no images for DIALS: %s has %s; a name such as "
-                        "image_0001 "
-                        "is found",
+                        "%s names no images for DIALS: %s has %s; use a name such as "
+                        "image_0001",
                         s->truth, name, why);
     free(name);
     if (!out || (whole && !why)) return out;
@@ -144,12 +143,12 @@ int truth_check(struct run *run)
     if (!s->truth || !why) return 0;
     if (!run->truth_name)
         return message_usage(run->command.messages,
-                             "-truth %s: the detector %s, which .expt cannot say; leave it "
-                             "out",
+                             "-truth %s: the detector %s, which .expt cannot state; leave "
+                             "-truth out",
                              s->truth, why);
     message_warning(run->command.messages,
-                    "%s is not written: the detector %s, which .expt cannot say", s->truth,
-                    why);
+                    "%s is not written: the detector %s, which .expt cannot state",
+                    s->truth, why);
     s->truth = NULL;
     return 0;
 }
@@ -186,7 +185,7 @@ static int set_rows(struct run *run, nb_expt_options *options, double **rows)
     }
     if (turns && !points)
         message_warning(run->command.messages,
-                        "%s has the models of the first image: it does not say that the "
+                        "%s has the models of the first image and does not state that the "
                         "beam or the goniometer changes during the scan",
                         run->command.s->truth);
     if (!run->command.shots && !points) return 0;
@@ -229,7 +228,7 @@ static int write_experiment(const struct run *run, nb_simulator *sim, const doub
     if (masked > 0)
         message_note(run->command.messages,
                      "%s does not have the bad regions of %s, %zu pixels; give -mask "
-                     "beside -expt",
+                     "together with -expt",
                      s->truth, s->geom ? s->geom : s->expt, masked);
     return 0;
 }
@@ -278,8 +277,8 @@ int geometry_out_check(const struct run *run)
     const char *const why = experiment_not_flat(run);
     if (!s->geomout || !why) return 0;
     return message_usage(run->command.messages,
-                         "-geomout %s: the detector %s, which .geom cannot say; leave it "
-                         "out",
+                         "-geomout %s: the detector %s, which .geom cannot state; leave "
+                         "-geomout out",
                          s->geomout, why);
 }
 

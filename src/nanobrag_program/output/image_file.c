@@ -22,7 +22,7 @@ int image_file_check(const struct settings *s, struct messages *messages)
 {
     if (image_format(s) != IMAGE_UNKNOWN) return 0;
     return message_usage(messages,
-                         "-imagefile %s: the ending says the format: .nxs or .h5 (NXmx), "
+                         "-imagefile %s: expected a name that ends in .nxs or .h5 (NXmx), "
                          ".cbf (miniCBF) or .img (SMV)",
                          s->out[OUT_IMAGE]);
 }

@@ -63,7 +63,8 @@ static int check_clashes(const struct run *run, const char **names, int n)
         for (int k = 0; k < i; k++)
             if (outputs_same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
                 return message_usage(run->command.messages,
-                                     "two outputs have the same name %s", names[i]);
+                                     "two outputs have the same name %s; change one",
+                                     names[i]);
         const int code = outputs_keep_inputs(run, names[i]);
         if (code) return code;
     }
@@ -90,7 +91,8 @@ static int check_sweep(const struct settings *s, struct messages *messages)
                 if (progress_line_interrupted()) return EXIT_INTERRUPTED;
                 if (has_same_name(s, a, b, i))
                     return message_usage(messages,
-                                         "the images of %s and %s would get the same names",
+                                         "the images of %s and %s would get the same "
+                                         "names; change one",
                                          s->out[a], s->out[b]);
             }
         }
@@ -129,7 +131,7 @@ static int check_singles(const struct settings *s, struct messages *messages)
             free(name);
             if (clash >= 0)
                 return message_usage(messages,
-                                     "%s would overwrite an image; name it otherwise",
+                                     "%s would overwrite an image; choose another name",
                                      singles[clash]);
         }
     return 0;
@@ -323,9 +325,8 @@ static int store_statistics(struct run *run, struct result *result)
     if (status != NB_OK) return write_failed(run, status);
     if (t->nonfinite > 0 && !s->compat)
         return message_failure(run->command.messages,
-                               "%lld pixels of the image are not finite numbers; nothing "
-                               "was written for it (look for huge or tiny numbers in "
-                               "-explain)",
+                               "the image has %lld pixels that are not finite numbers and "
+                               "was not written; look for huge or tiny numbers in -explain",
                                (long long)t->nonfinite);
     result->int_scale = s->scale > 0 ? s->scale : t->max > 0 ? 55000 / t->max : 1;
     result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale

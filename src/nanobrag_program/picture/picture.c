@@ -176,8 +176,7 @@ int picture_write(struct run *run, const char *path)
 
     if (run->command.resolved.detector.roi[1] <= run->command.resolved.detector.roi[0]
         || run->command.resolved.detector.roi[3] <= run->command.resolved.detector.roi[2])
-        return message_failure(run->command.messages,
-                               "-roi holds no pixel to make a picture of");
+        return message_failure(run->command.messages, "-roi holds no pixel for a picture");
     choose_extent(&p, run, run->command.s->png_size);
     if (picture_make(&p) && draw(run, &p)) {
         if (run->command.s->full_report)

@@ -97,7 +97,7 @@ static int append_file(struct run *run, struct parts *parts, int row)
     if (!code && n > share_total(run) - row)
         code = message_usage(run->command.messages,
                              "%s has %lld frames from number %d on, but there are only %d "
-                             "images; remove it",
+                             "images; remove the file",
                              path, (long long)n, row + 1, share_total(run));
     free(path);
     return code ? code : append(run, parts, row, n);

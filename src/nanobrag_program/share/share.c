@@ -46,8 +46,8 @@ void share_warn(const struct run *run)
     if (run->team || n < 2 || run->command.s->images < 2 || run->command.s->shots_range)
         return;
     message_warning(run->command.messages,
-                    "this is one of %d processes, and each makes all images; nanobrag_mpi "
-                    "shares them out",
+                    "this run is one of %d processes that all make every image; "
+                    "nanobrag_mpi shares the images out",
                     n);
 }
 

@@ -135,19 +135,19 @@ static void resolve_attenuation(nb_context *ctx, nb_scene *scene)
 
     if (stated != 0 && stated != wavelength && factor > 0) {
         log_line(ctx, NB_LOG_NOTE, "detector",
-                 "%s leaves 1/e within %.4g um at %.6g A, within %.4g um at %.6g A "
-                 "(-detector_abs)",
+                 "the attenuation depth of %s is %.4g um at %.6g A, so the run takes %.4g "
+                 "um at %.6g A (-detector_abs)",
                  attenuation_name(d->material), d->attenuation, stated,
                  d->attenuation * factor, wavelength);
         d->attenuation *= factor;
     } else if (stated != 0 && stated != wavelength)
         log_line(ctx, NB_LOG_WARNING, "detector",
-                 "the sensor is taken to leave 1/e within %.4g um as at %.6g A, not at "
-                 "%.6g A: %s; give -detector_abs",
+                 "the attenuation depth of the sensor is kept at %.4g um, the value at "
+                 "%.6g A and not at %.6g A: %s; give -detector_abs",
                  d->attenuation, stated, wavelength,
                  d->material == NB_MATERIAL_UNKNOWN
-                     ? "its material is not known (Si, CdTe and GaAs are)"
-                     : "its table is from 1 to 100 keV");
+                     ? "the material is not Si, CdTe or GaAs"
+                     : "the table of the material covers 1 to 100 keV");
     d->attenuation_wavelength =
         attenuation_at(d->material, wavelength) > 0 ? wavelength : 0;
 }

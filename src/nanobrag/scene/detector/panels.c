@@ -366,8 +366,8 @@ static nb_status resolve_places(nb_context *ctx, nb_detector *d, nb_panel *panel
             || (d->nslow > 0 && (int64_t)p->slow0 + p->nslow > d->nslow)
             || (d->nfast > 0 && (int64_t)p->fast0 + p->nfast > d->nfast))
             return fail(ctx, NB_ERR_SCENE,
-                        "%s leaves the image of %d x %d pixels: it has %d x %d from %d %d "
-                        "on (fast slow)",
+                        "%s leaves the image of %d x %d pixels: the panel has %d x %d "
+                        "pixels from %d %d on (fast slow)",
                         name_of("panel", i, p->name, name), d->nfast, d->nslow, p->nfast,
                         p->nslow, p->fast0, p->slow0);
         nslow = nslow > (int64_t)p->slow0 + p->nslow ? nslow : (int64_t)p->slow0 + p->nslow;

@@ -222,8 +222,7 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
         return fail(ctx, NB_ERR_ARGUMENT, "quirks holds bits that are no NB_QUIRK");
     if (scene->crystal.normalise && (scene->quirks & NB_QUIRK_GAUSS_METRIC))
         return fail(ctx, NB_ERR_SCENE,
-                    "-normalise on is not for -compat nanobragg, whose spots sum to what "
-                    "they do");
+                    "-normalise on cannot be used with -compat nanobragg");
     if (scene->psf.kind != NB_PSF_NONE && !(scene->psf.fwhm > 0))
         return fail(ctx, NB_ERR_SCENE, "a point spread needs a width; give -psf_fwhm");
     if (scene->psf.kind == NB_PSF_NONE && (scene->psf.fwhm > 0 || scene->psf.radius > 0))
