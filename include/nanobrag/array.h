@@ -12,13 +12,15 @@
  *   left.stride[0] = 1024, left.stride[1] = 1;
  *   if (nb_forward(sim, NULL, &image) != NB_OK) puts(nb_context_message(ctx));
  *
- * `panels` shows the same memory as two panels of 256 rows, `left` the left half of each
- * row. An array has the members of DLPack's DLTensor, held by value, so arrays of PyTorch,
- * JAX, CuPy and numpy can be passed without a copy; add DLTensor's byte_offset to `data`.
- * The library holds no pointer to the memory after the call returns.
+ * All three arrays of the example show the same memory: `panels` as two panels of 256 rows,
+ * `left` as the left half of each row.
  *
- * Most calls take arrays in host memory (NB_DEVICE_CPU). These also take an array on a CUDA
- * device (NB_DEVICE_CUDA):
+ * An array has the members of DLPack's DLTensor, held by value. So you can pass arrays of
+ * PyTorch, JAX, CuPy and numpy without a copy. Add DLTensor's byte_offset to `data`. The
+ * library keeps no pointer to the memory after the call returns.
+ *
+ * All calls take arrays in host memory (NB_DEVICE_CPU). These calls also take arrays on a
+ * CUDA device (NB_DEVICE_CUDA):
  *
  *   with any strides   the images of nb_forward() and nb_forward_batch(), both arrays of
  *                      nb_digitize()
@@ -48,33 +50,35 @@ enum {
 /*
  * Bits of nb_array.flags.
  *
- *   NB_DONATE   set by the caller on an input: this call may overwrite its memory with an
- *               output. If no output can use the memory, the call logs a warning and the
- *               array stays valid. A view with strides may not be donated.
- *   NB_DONATED  set by the library once the memory was overwritten. Every later call
- *               refuses the array with NB_ERR_DONATED.
+ *   NB_DONATE   you set this bit on an input: the call may then overwrite the memory of the
+ *               input with an output. If no output can use the memory, the call logs a
+ *               warning, and the array stays valid. You cannot donate a view with strides.
+ *   NB_DONATED  the library sets this bit when it has overwritten the memory. Every later
+ *               call refuses the array with NB_ERR_DONATED.
  */
 enum { NB_DONATE = 1, NB_DONATED = 2 };
 
 typedef struct nb_array {
     void *data; /* address of element (0, 0) */
     const char *name; /* used in messages; may be NULL */
-    int device, device_id; /* NB_DEVICE_CPU, 0 for host memory; NB_DEVICE_CUDA and the
-                              device's number, only for the calls named above */
+    int device, device_id; /* host memory: NB_DEVICE_CPU, 0; memory of a device:
+                              NB_DEVICE_CUDA and the number of the device, only for the
+                              calls named above */
     int type, bits; /* images: NB_TYPE_FLOAT, 32 or 64 bits; counts: NB_TYPE_UINT, 16 bits,
                        or NB_TYPE_INT, 32 bits */
-    int ndim; /* 2 for an image; or 3: (panel, slow, fast) for equal panels stacked along
-                 slow, or any equal division of the rows; a panel begins in memory where the
-                 next row of the one before it would */
+    /* 2 for an image (slow, fast). 3 for (panel, slow, fast): equal panels that are stacked
+     * along slow, or any division into equal groups of rows. In memory, the rows of all
+     * panels follow each other at equal distances */
+    int ndim;
     int64_t shape[4]; /* number of elements along each axis, slowest axis first */
     int64_t stride[4]; /* distance between neighbours along each axis, in elements; all 0:
-                          dense */
+                          dense, without gaps */
     unsigned flags; /* NB_DONATE, NB_DONATED or 0 */
 } nb_array;
 
 /*
- * Describe a dense host image over memory of the caller; never fails. For memory of a CUDA
- * device set device and device_id of the result.
+ * Describe your own host memory as a dense image; never fails. For memory of a CUDA device,
+ * set device and device_id of the result.
  *
  *   data   [in]  first pixel; not read by this call                 (nslow x nfast)
  *   nslow  [in]  pixels along the slow axis

@@ -7,20 +7,22 @@
  *   printf("%d plans made, %d calls used one\n", (int)stats.compiles, (int)stats.hits);
  *   fputs(nb_simulator_explain(sim), stdout);
  *
- * The first call of a kind (image, adjoint, ...) makes a plan: which of the kernels built
- * ahead of time runs, on how many threads, and how many tiles a thread takes at a time. The
- * context stores plans under the properties of a scene that they depend on. A fit changes
- * none of these, so a fitting loop makes each plan once.
+ * A plan holds the decisions for one kind of call, such as images or gradients: which of
+ * the kernels in the library runs, on how many threads, and how many tiles a thread takes
+ * at a time. (A kernel is a loop over pixels, and a tile is 32 x 8 pixels.) The first call
+ * of a kind makes the plan. A plan depends on some properties of the scene, and the context
+ * finds it again by these properties. A fit changes none of them, so a fit makes each plan
+ * once.
  *
  * On a GPU, NVRTC builds further kernels at run time. It builds kernels of images in the
- * background, once they are used often. It builds kernels of derivatives when a call first
- * needs them, and that call waits.
+ * background, when they have been used often. It builds kernels of derivatives when a call
+ * first needs them, and this call waits.
  *
- * Compiled mode is the default. Its images have the bits of uncompiled mode.
+ * Compiled mode is the default. Images have the same bits in compiled and uncompiled mode.
  *
  * NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment turns
- * compiled mode off, whatever nb_context_options.compile says. nb_gradcheck() always runs
- * uncompiled.
+ * compiled mode off, for any value of nb_context_options.compile. nb_gradcheck() always
+ * runs uncompiled.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -33,22 +35,22 @@
 
 NB_BEGIN_DECLS
 
-/* Counts of a simulator since it was made. The counts of CUDA graphs (captures, replays,
- * skips) are one for each part of an image, loss or derivative; they are 0 on a CPU. */
+/* Counts of a simulator since it was made. captures, replays and skips count CUDA graphs,
+ * one for each part of an image, loss or derivative. They are 0 on a CPU. */
 typedef struct nb_compile_stats {
     uint64_t compiles; /* plans made */
     uint64_t recompiles; /* plans made for a kind of call that already had another plan */
     uint64_t hits, misses; /* calls that found their plan, and calls that did not */
     uint64_t captures, replays; /* launch sequences recorded as a graph, and run as one */
     uint64_t skips; /* launch sequences that could not be recorded */
-    uint64_t fallbacks; /* times the context replaced an unavailable feature of compiled
-                           mode by another way, since the simulator was made */
+    uint64_t fallbacks; /* how often the context took another way, because a feature of
+                           compiled mode was not available */
     uint64_t compiled_launches; /* kernel launches that followed a plan */
     uint64_t donated; /* donated arrays whose memory was used */
     uint64_t plan_hash; /* hash of the last plan of each kind of call; 0: no plan yet */
     uint64_t bytes; /* memory held by the simulator, without its short lists  byte */
-    /* kernels built by NVRTC, of images and of derivatives; of these, kernels of images
-     * taken into use; kernels that were found on disk, and not found */
+    /* kernels that NVRTC built; kernels of images among them that are in use; kernels that
+     * were found on disk; kernels that were not found on disk */
     uint64_t builds, promotions, cubin_hits, cubin_misses;
 } nb_compile_stats;
 
@@ -61,9 +63,9 @@ typedef struct nb_compile_stats {
 NB_API void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out);
 
 /*
- * Explain what compiled mode decided and why: lines of text, each ended by a newline. Never
- * NULL; "" for sim = NULL. The text is owned by the simulator and valid until the next call
- * with it.
+ * Explain what compiled mode decided, and why: lines of text, each with a newline at its
+ * end. Never NULL; "" for sim = NULL. The simulator owns the text, which is valid until the
+ * next call with the simulator.
  */
 NB_API const char *nb_simulator_explain(nb_simulator *sim);
 

@@ -11,9 +11,11 @@
  *   nb_simulator_free(sim);
  *   nb_context_free(ctx);
  *
- * A context is made once and passed to the objects made from it. Only one thread at a time
- * may use a context and its objects; the library itself starts threads inside a call. The
- * environment variables (docs/cli.md) are read when the context is made, and
+ * Make a context once, and make all other objects from it. Only one of your threads at a
+ * time may use a context and the objects made from it. The library itself starts threads
+ * inside a call.
+ *
+ * The library reads environment variables (docs/cli.md) when it makes a context.
  * NANOBRAGG_DISABLE_COMPILE=1 overrides the options. With NANOBRAG_LOGS the library writes
  * lines about compiled mode to stderr.
  *
@@ -31,17 +33,17 @@ NB_BEGIN_DECLS
 
 typedef struct nb_context nb_context;
 
-/* A value of nb_context_options.device besides NB_DEVICE_CPU and NB_DEVICE_CUDA (array.h):
- * use a CUDA device for scenes that it computes faster than the host. */
+/* A third value of nb_context_options.device, besides NB_DEVICE_CPU and NB_DEVICE_CUDA
+ * (array.h): use a CUDA device for scenes that the device computes faster than the host. */
 enum { NB_DEVICE_AUTO = -1 };
 
 /*
  * Values of nb_context_options.compile (compile.h).
  *
- *   NB_COMPILE_ON       plans are estimated
+ *   NB_COMPILE_ON       plans come from estimates
  *   NB_COMPILE_OFF      no plans: every call decides anew
- *   NB_COMPILE_TUNE     the same as NB_COMPILE_ON, with a note: measuring plans gained
- *                       nothing
+ *   NB_COMPILE_TUNE     the same as NB_COMPILE_ON, with a note: plans from measurements
+ *                       were no better
  *   NB_COMPILE_REQUIRE  as NB_COMPILE_ON, but a simulator that cannot run compiled fails
  */
 enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
@@ -61,23 +63,25 @@ typedef struct nb_context_options {
     /* Receives one line of the log, without a newline; `topic` names the part of the
      * library that wrote it. NULL: no lines. */
     void (*log)(void *user, int level, const char *topic, const char *line);
-    /* Called during long calls, from the thread that called the library, with the fraction
-     * done (0 to 1). A non-zero result ends the call with NB_ERR_CANCELLED. NULL: none. */
+    /* Called during long calls, by the thread that called the library, with the fraction
+     * done (0 to 1). A non-zero result ends the long call with NB_ERR_CANCELLED. NULL: not
+     * called. */
     int (*progress)(void *user, double fraction);
     void *user; /* passed to log and progress */
 } nb_context_options;
 
 /*
- * Make a context. No device is opened yet: that happens when a simulator first needs it. If
- * it cannot be opened the host computes instead, and the log says why.
+ * Make a context. This call opens no device: a device is opened when a simulator first
+ * needs it. If the device cannot be opened, the host computes instead, and the log says
+ * why.
  *
  *   api_version  [in]   NB_API_VERSION
  *   options      [in]   copied; NULL: all defaults
- *   out          [out]  free with nb_context_free(), after the objects made from it
+ *   out          [out]  free with nb_context_free(), after all objects made from it
  *
  * Errors: NB_ERR_ARGUMENT (out is NULL, the version is not NB_API_VERSION, or the number of
  * threads or the mode of compiling is out of range), NB_ERR_UNSUPPORTED (an unknown kind of
- * device), NB_ERR_MEMORY. There is no message, as there is no context to hold it.
+ * device), NB_ERR_MEMORY. There is no message, because there is no context to hold one.
  */
 NB_API nb_status nb_context_create(int api_version, const nb_context_options *options,
                                    nb_context **out);
@@ -97,8 +101,8 @@ NB_API nb_status nb_device_named(const char *name, int *device, int *device_id);
 NB_API void nb_context_free(nb_context *ctx);
 
 /*
- * The message of the last failure in this context: one line that names the cause and the
- * remedy. "" before the first failure and for ctx = NULL. Valid until the next failure.
+ * The message of the last failure in this context: one line that names the cause, and what
+ * to do. "" before the first failure and for ctx = NULL. Valid until the next failure.
  */
 NB_API const char *nb_context_message(const nb_context *ctx);
 

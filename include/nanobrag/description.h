@@ -15,15 +15,15 @@
  *   if (nb_simulator_boxes(sim, NULL, 15, 50, box[0], &n) == NB_OK)
  *       printf("%d boxes\n", (int)n);
  *
- * A call returns numbers at the parameters x, nparam of them (simulator.h); x = NULL stands
- * for the values of the scene.
+ * A call returns numbers at the nparam parameters x (simulator.h). x = NULL stands for the
+ * values of the scene.
  *
- * Common errors, which every call returns:
+ * Common errors of all calls:
  *
- *   NB_ERR_ARGUMENT   sim or a result is NULL; a parameter is outside its bounds.
+ *   NB_ERR_ARGUMENT   sim or a result is NULL; or a parameter is outside its bounds.
  *   NB_ERR_SCENE      x gives an impossible geometry.
- *   NB_ERR_UNIT_CELL  x gives a flat cell (not by nb_simulator_source() and
- *                     nb_simulator_panel(), which do not need it).
+ *   NB_ERR_UNIT_CELL  x gives a flat cell. nb_simulator_source() and nb_simulator_panel()
+ *                     do not use the cell and do not return this error.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,19 +42,20 @@ NB_BEGIN_DECLS
 /* Derived numbers of a scene: its geometry in every convention, its counts, and the device
  * that computes it. */
 typedef struct nb_description {
-    /* ---- crystal, after misset, at phi = 0, not turned by a mosaic domain ---- */
+    /* ---- crystal, after misset, at phi = 0, without mosaic domains ---- */
     double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
     double volume; /*                                                           A^3    */
     double real_axes[3][3]; /* a, b, c                                          A      */
     double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
     double misset[3]; /* about lab x, y, z                                      degree */
-    /* unit cells along a, b, c; sum of a spot over the sum for square blocks */
+    /* unit cells along a, b, c; photons of a spot, divided by the photons for square
+     * blocks */
     double ncells[3], spot_sum;
     double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
     /* ---- detector, after its rotations ---- */
     /* npanel: number of panels; 0: one rectangle. panel: index of the panel that the direct
-     * beam meets or comes nearest to. All members below describe this panel, except nslow
-     * and nfast: the whole image */
+     * beam meets, or comes nearest to. All members below describe this panel. Only nslow
+     * and nfast describe the whole image */
     int npanel, panel;
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
@@ -75,27 +76,29 @@ typedef struct nb_description {
     double fluence; /*                                                   photons/m^2   */
     double dispersion, dispersion_step; /* fractions of the wavelength */
     double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
-    /* ---- counts; ngrid: directions of generated sources, 0 for listed ones ---- */
+    /* ---- counts; ngrid: directions of generated sources; 0 for listed sources ---- */
     int nsource, ngrid, ndispersion, nphi, ndomains, nlayers;
     int mosaic_model, integrated; /* enum nb_mosaic_model, not AUTO; NB_INTEGRATED_... */
-    int oversample, oversample_wanted; /* used, and the number given by the rule */
+    int oversample, oversample_wanted; /* used number, and number by rule */
     int interpolate; /* enum nb_interpolation; no effect without listed reflections */
-    int interpolate_auto; /* 1: chosen by rule */
+    int interpolate_auto; /* 1: interpolate was chosen by rule */
     /* ---- strategy and device; the simulator owns the strings until its next call ---- */
     int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
     const char *strategy_why; /* the reason, one clause */
     const char *kernel; /* on the host: "scalar" "v2" "v3" "v4" "base" or "reference" */
     const char *device; /* where images are computed: "cpu", or "cuda:0" and its name */
     const char *device_why; /* the reason, one clause */
-    const char *derivatives; /* where derivatives are computed, as known so far */
+    const char *derivatives; /* where derivatives are computed, as far as is known yet */
     const char *derivatives_why; /* the reason, one clause */
     int precision; /* NB_PRECISION_SINGLE if any part of an image is in float */
     double tolerance; /* nb_options.tolerance, as a fraction of the peak */
-    /* Estimated rounding error of the image, as a fraction of its peak before a point
-     * spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
-     * A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak. */
+    /* Estimated rounding error of the image, as a fraction of its brightest pixel before a
+     * point spread. The estimate is for an image with a spot. It grows with N
+     * |a|/wavelength: 3e-12 for 30 cells of 50 A at 1 A, 2e-9 for 1000 cells of 1000 A. In
+     * an image without a spot the fraction may be larger. */
     double rounding;
-    /* tiles of lanes; tiles divided, and tiles computed in double, for the tolerance */
+    /* tiles of NB_STRATEGY_LANES; tiles that are divided, and tiles that are computed in
+     * double, because of the tolerance */
     int tiles, tiles_small, tiles_double;
     double phi_step; /*                                                         degree */
     double sample_max, pixel_reciprocal; /* largest edge N |a| of the crystal; lambda x
@@ -123,13 +126,13 @@ NB_API nb_status nb_simulator_describe(nb_simulator *sim, const double *x,
  *
  *   x          [in]   parameters; NULL: the values of the scene    (nparam)
  *   i          [in]   index of the source, from 0
- *   out        [out]  unit direction, wavelength in A, and weight: as given, or 1/n for
- *                     each of n generated sources
- *   deviation  [out]  horizontal, vertical angle to the beam, radian; 0 for a listed
+ *   out        [out]  unit direction, wavelength in A, and weight: the given weight, or
+ *                     1/n for each of n generated sources
+ *   deviation  [out]  horizontal and vertical angle to the beam, radian; 0 for a listed
  *                     source; may be NULL                          (2)
  *
- * Errors: NB_ERR_ARGUMENT also if there is no source i; NB_ERR_SCENE also if x gives the
- * source no direction or wavelength.
+ * Further errors: NB_ERR_ARGUMENT if there is no source i; NB_ERR_SCENE if the source has
+ * no direction or wavelength at x.
  */
 NB_API nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i,
                                      nb_source *out, double *deviation);
@@ -142,7 +145,7 @@ NB_API nb_status nb_simulator_source(nb_simulator *sim, const double *x, int i,
  *   j    [in]   index of the mosaic domain, from 0
  *   out  [out]  rows a, b, c in the laboratory frame, A            (3 x 3)
  *
- * Errors: NB_ERR_ARGUMENT also if an index is out of range.
+ * Further errors: NB_ERR_ARGUMENT if an index is out of range.
  */
 NB_API nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, int i, int j,
                                           double out[9]);
@@ -152,41 +155,42 @@ NB_API nb_status nb_simulator_orientation(nb_simulator *sim, const double *x, in
  * place in the image, and its pixel.
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   i    [in]   index of the panel, from 0; 0 where the detector is one rectangle
- *   out  [out]  the panel. shift, rotation and group are 0, for origin, fast and slow
- *               contain the moves
+ *   i    [in]   index of the panel, from 0; 0 if the detector is one rectangle
+ *   out  [out]  the panel. origin, fast and slow contain the moves, so shift, rotation and
+ *               group are 0
  *
- * Errors: NB_ERR_ARGUMENT also if there is no panel i.
+ * Further errors: NB_ERR_ARGUMENT if there is no panel i.
  */
 NB_API nb_status nb_simulator_panel(nb_simulator *sim, const double *x, int i,
                                     nb_panel *out);
 
 /*
- * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
- * still needs little else of a large image.
+ * Find boxes of pixels around the brightest reflections, for nb_detector.box. For a fit of
+ * a still these boxes are usually enough.
  *
  *   x     [in]   parameters; NULL: the values of the scene         (nparam)
- *   edge  [in]   edge of a box, 1 pixel or more
- *   most  [in]   room for so many boxes
+ *   edge  [in]   edge of a box in pixels, 1 or more
+ *   most  [in]   number of boxes for which `box` has room
  *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
- *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter.
+ *   n     [out]  number of boxes; smaller than `most` if fewer reflections scatter.
  *
- * The brightness of a reflection is a sum over sources, phi steps and mosaic domains of
- * weight x F^2 x F_latt^2 x the factors of polarization and B. F_latt is taken at the point
- * of the Ewald sphere nearest to the reflection. A pair of source and domain does not count
- * if it gives less than 1e-6 of the profile's peak, or misses the detector. The direct beam
- * (0 0 0) is left out. Equally bright reflections are ordered by h, then k, then l, the
- * lower one first. No image is computed, so neighbours, tails and the solid angle of pixels
- * do not count.
+ * Brightness. The brightness of a reflection is a sum over sources, phi steps and mosaic
+ * domains. A term is weight x F^2 x F_latt^2 x the factors of polarization and B. F_latt is
+ * taken at the point of the Ewald sphere that is nearest to the reflection. A term does not
+ * count if it is below 1e-6 of the profile's peak, or if its ray misses the detector. The
+ * direct beam (0 0 0) gets no box. Equally bright reflections are sorted by h, then k, then
+ * l, the lower index first. The call computes no image. So it ignores neighbours, tails and
+ * the solid angle of pixels.
  *
- * The middle of a box is the reflection's place on the detector, the mean over these pairs
- * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
- * A box ends at the edge of its panel, and a reflection on two panels has two boxes. Boxes
- * may overlap; the simulator's own boxes do not matter. Threads do not change the result.
+ * Place. The middle of a box is the place of the reflection on the detector, to half a
+ * pixel: the mean over the same terms, weighted by their brightness. The pixel at this
+ * place lies in the ROI and is not masked. A box ends at the edge of its panel. A
+ * reflection on two panels has two boxes. Boxes may overlap. The call ignores the boxes of
+ * the simulator. The result is the same for any number of threads.
  *
- * Errors: NB_ERR_ARGUMENT also if edge is below 1; NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and
- * a curved detector), NB_ERR_MEMORY (also if reflections are too many to list),
- * NB_ERR_CANCELLED.
+ * Further errors: NB_ERR_ARGUMENT if edge is below 1; NB_ERR_UNSUPPORTED (the scene has
+ * NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if there are too many
+ * reflections to list), NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_simulator_boxes(nb_simulator *sim, const double *x, int edge,
                                     size_t most, int *box, size_t *n);
@@ -207,15 +211,15 @@ typedef struct nb_pixel_trace {
 } nb_pixel_trace;
 
 /*
- * Evaluate one pixel with the reference kernel and report its factors.
+ * Compute one pixel with NB_STRATEGY_REFERENCE, and report its factors.
  *
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
- *   panel  [in]   index of the panel, from 0; 0 where the detector is one rectangle
+ *   panel  [in]   index of the panel, from 0; 0 if the detector is one rectangle
  *   slow   [in]   pixel index along the slow axis of the panel, from 0
  *   fast   [in]   pixel index along its fast axis, from 0
  *   out    [out]  the trace
  *
- * Errors: NB_ERR_ARGUMENT also if there is no such pixel.
+ * Further errors: NB_ERR_ARGUMENT if there is no such pixel.
  */
 NB_API nb_status nb_simulator_trace(nb_simulator *sim, const double *x, int panel, int slow,
                                     int fast, nb_pixel_trace *out);

@@ -14,97 +14,109 @@
  *       printf("%s %g +- %g\n", r.value[i].param.name, r.value[i].value, r.value[i].error);
  *   nb_fit_free(fit);
  *
- * A shot is one observed image with its scene. A fit minimises the sum of the losses of all
- * shots (nb_loss()) and of the restraints, from the values of the scenes.
+ * A shot is one observed image with its scene. A fit minimises the loss: the sum of the
+ * losses of all shots (nb_loss()) and of the restraints. It starts from the values of the
+ * scenes.
  *
- * A *shared* parameter has one value for all shots, an *own* parameter one for each shot.
- * The parameters x are the shared ones, then the own ones of shot 0, of shot 1, ...; within
- * a shot they have the order of nb_simulator_create().
+ * A *shared* parameter has one value for all shots. An *own* parameter has one value for
+ * each shot. The parameters x are the shared parameters, then the own parameters of shot 0,
+ * of shot 1, and so on. Within a shot they have the order of nb_simulator_create().
  *
  *   state      who decides               meaning                    in the result
- *   fixed      you: not in `shared`      keeps the scene's number   absent from `value`
+ *   fixed      you: not in `shared`      keeps the scene's number   not in `value`
  *              or `own`
- *   fitted     you: named there          a step may move it         value and error
- *   at bound   the fit, by the bounds    steps ended at a bound     `bound` -1 or 1
+ *   fitted     you: in `shared` or       a step may move it         value and error
+ *              `own`
+ *   at bound   the fit                   the steps ended at a       `bound` is -1 or 1
+ *                                        bound
  *   held       the fit: the loss does    no step moves it           is_held 1, error
  *              not depend on it                                     INFINITY, `remark`
- *   free       the fit: a sum of values  values of equal loss       error INFINITY, `free`
- *              leaves the loss alone                                lists the sums
- *   left out   the fit: a shot failed,   the shot does not count    its `left_out`; errors
- *              or its loss stands out                               of its values NAN
- *   held out   you: `holdout`            no step sees the shot      its is_held_out 1
+ *   free       the fit: the loss does    many values have the       error INFINITY; `free`
+ *              not depend on a sum of    same loss                  lists the sums
+ *              values
+ *   left out   the fit: a shot failed,   the shot does not count    `left_out`; errors of
+ *              or its loss is too large                             its values are NAN
+ *   held out   you: `holdout`            no step uses the shot      is_held_out 1
  *
- * Two more are held: widths until the rest has nearly settled (below); and the mean of F,
- * where scale and all structure factors are free and no scale is restrained. There the
- * first scale counts as known, with error 0, and all further errors hold for that.
+ * The fit holds two more kinds. It holds widths until all other values have nearly settled
+ * (see below). It holds the mean of F if the scale and all structure factors are free and
+ * no scale has a restraint. The first scale then counts as known, with error 0, and all
+ * other errors are valid for this scale.
  *
  * Stages of a fit:
  *
- *   0. A free scale that starts too low by more than a factor of 2, or too high by more
- *      than 5, is moved to its least loss while all else is held (at most 16 passes): steps
- *      of other parameters would be as wrong as the scale.
- *   1. If there are several shots and own parameters: each shot alone, with its own
- *      parameters free and the shared ones held. A shot that fails is left out from then
- *      on. So is a shot whose loss per pixel stands out by more than 5 standard deviations
- *      of its logarithm; they are estimated from the median of the absolute deviations and
- *      are at least 0.1.
- *   2. All shots together.
+ *   0. If a free scale is more than 2 times too small or 5 times too large, the fit first
+ *      finds the scale alone (at most 16 passes). Steps of other parameters would be as
+ *      wrong as the scale.
+ *   1. If there are several shots and own parameters, the fit holds the shared parameters,
+ *      and fits the own parameters of each shot alone. A shot that fails is left out from
+ *      then on. So is a shot whose loss per pixel is too large: its logarithm is more than
+ *      5 standard deviations above the median. The standard deviation is estimated from the
+ *      median of the absolute deviations, and is at least 0.1.
+ *   2. The fit fits all shots together.
  *
- * In 1 and 2, numbers that make spots broader (cells of a mosaic block, mosaic spread,
- * divergence, dispersion) are held until the rest has nearly settled: from a start that is
- * off they would rather broaden the spots than move them. nb_fit_options.coarse puts passes
- * with broadened spots before that.
+ * Widths make spots broader: cells of a mosaic block, mosaic spread, divergence,
+ * dispersion. In stages 1 and 2 the fit holds the widths until all other values have nearly
+ * settled. Otherwise a fit from a wrong start would broaden the spots, and not move them.
+ * nb_fit_options.coarse puts passes with broadened spots before these stages.
  *
- * Method. Levenberg-Marquardt (NB_FIT_LM; Nocedal & Wright, Numerical Optimization, 10.3)
- * works with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot
- * by shot (Schur complement), so that time and memory grow linearly with the number of
- * shots. Structure factors, whose block is taken as diagonal, are eliminated likewise. A
- * step ends at the bounds, and the damping follows the ratio of the loss gained to the loss
- * predicted. A step to an infinite loss or an impossible scene is refused, and shortened.
- * L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
+ * Method. NB_FIT_LM is Levenberg-Marquardt (Nocedal & Wright, Numerical Optimization, 10.3)
+ * with the matrix J^T W J, scaled by its diagonal. The fit eliminates own parameters shot
+ * by shot (Schur complement). So time and memory grow linearly with the number of shots. It
+ * eliminates structure factors in the same way, and takes their block as diagonal. A step
+ * ends at the bounds. The damping follows the ratio of the real to the predicted decrease
+ * of the loss. A step to an infinite loss or to an impossible scene is refused, and a
+ * shorter step is taken. NB_FIT_LBFGS (L-BFGS) keeps no matrix, and takes about ten times
+ * as many passes.
  *
- * A step moves parameters along curves that make the image nearly straight: widths (mosaic
- * spread, strain, size of the crystal, divergence, dispersion) by their squares, cells of a
- * block by 1/N^2, and a scale so that the photons of spots, scale N_a N_b N_c, move
- * straight. Values, bounds and errors stay in the units of the parameters. An image of a
- * continuous crystal has no slope in a width of 0: a width that starts there starts at a
- * quarter of its natural size; one that ends there may lie anywhere within its error.
+ * Steps follow curves along which the image changes almost linearly. Widths (mosaic spread,
+ * strain, size of the crystal, divergence, dispersion) move by their squares, and the cells
+ * of a block by 1/N^2. A scale moves so that the photons of spots, scale N_a N_b N_c,
+ * change linearly. Values, bounds and errors keep the units of the parameters. The image of
+ * a continuous crystal has no slope in a width of 0. So a width that is 0 in the scene
+ * starts at a quarter of its natural size. A width that ends at 0 may be anything within
+ * its error.
  *
- * Memory and threads. A shot has its simulator only while it is evaluated, in a context of
- * the evaluating thread: memory follows the number of threads, not of shots. The threads of
- * the context share out several shots. Sums follow one binary tree by the number of the
- * shot, so results have the same bits for any number of threads and processes (mpi.h).
+ * Memory and threads. A shot has a simulator only while it is evaluated, in a context of
+ * the evaluating thread. So memory grows with the number of threads, and not with the
+ * number of shots. The threads of the context share the shots. Sums follow one binary tree
+ * over the numbers of the shots. So results have the same bits for any number of threads
+ * and processes (mpi.h).
  *
- * Misfit. A model is never quite right, and the more photons there are, the more it shows.
- * The misfit compares images and data, and is 1 if only counting noise remains:
+ * Misfit. No model is exactly right, and more photons show this more clearly. The misfit is
+ * the ratio of the deviance to its expectation. It is 1 if only counting noise remains:
  *
  *   sum of D / (sum of <D> - fitted values)
  *
- * D is the deviance of a pixel, and <D> its expectation for a right model. NB_LOSS_POISSON:
- * D is twice the loss, 2 w (I - y + y ln(y/I)); <D> = 2 w (sum over y of P(y) y ln y -
- * I ln I), P(y) = e^-I I^y/y!, is about 1 above a few photons and falls as -2 w I ln I to
- * 0. The sum is taken up to 30 photons, from there on 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3),
- * to 1e-6. NB_LOSS_READOUT, with its variance v, and NB_LOSS_GAUSS with weights 1/v: D is
- * w (y - I)^2/v and <D> is w. Other losses: squared slopes L'^2 over <L'^2> (enum
- * nb_fit_errors), less the share of the fitted values.
+ * D is the deviance of a pixel, and <D> its expectation for a right model.
  *
- * The misfit of bright pixels has each term times I: a fit learns from these pixels, while
- * most pixels hold background. There fitted values take tr((J^T W J)^-1 J^T W I J) of its
- * expectation, at most 0.9; by L-BFGS, and for more than 200 values, the sum of the ratios
- * of the diagonals. nb_fit_options.scaling says how the misfit changes errors.
+ *   NB_LOSS_POISSON    D is twice the loss, 2 w (I - y + y ln(y/I)). <D> is 2 w (sum over y
+ *                      of P(y) y ln y - I ln I), with P(y) = e^-I I^y/y!. It is about 1
+ *                      above a few photons, and falls as -2 w I ln I to 0. Above 30 photons
+ *                      <D> is 1 + 1/(6 I) + 1/(6 I^2) + 1/(3 I^3), to 1e-6
+ *   NB_LOSS_READOUT    D is w (y - I)^2/v with the variance v of the loss, and <D> is w
+ *   NB_LOSS_GAUSS      with weights 1/v: the same
+ *   other losses       D is the squared slope L'^2, and <D> is <L'^2> (enum nb_fit_errors),
+ *                      less the share of the fitted values
  *
- * Sampling. Mosaic domains drawn at random are a sample of the crystal's domains, and a fit
- * with another sample ends elsewhere. A converged fit by NB_FIT_LM finds how far: for each
- * of 8 other draws, of other seeds and all else equal, it computes loss and gradient at the
- * values, and the step d = -(J^T W J)^-1 g. To first order the position of the fit, d = 0,
- * and these 8 are of one distribution. Its unbiased covariance, sum over all 9 of
- * (d - mean)(d - mean)^T / 8, is added to the covariance by counting. A standard deviation
- * from it has eight degrees of freedom and is known to a quarter of itself. It costs as
- * much time as some six passes, and memory for 8 numbers for each value.
+ * A fit learns mostly from bright pixels, but most pixels hold background. So there is a
+ * second misfit, of bright pixels, in which each term is multiplied by I. The share of the
+ * fitted values in its expectation is tr((J^T W J)^-1 J^T W I J), at most 0.9. For L-BFGS,
+ * and for more than 200 values, the share is the sum of the ratios of the diagonals.
+ * nb_fit_options.scaling says how the misfit changes errors.
  *
- * Errors. Every call returns NB_ERR_ARGUMENT for a NULL that is not allowed. A call that
- * evaluates shots also returns, called *common* below: NB_ERR_CANCELLED (nb_fit_cancel() or
- * a progress handler), and any error of nb_simulator_create(), nb_loss() or
+ * Sampling. Random mosaic domains are a sample of the domains of the crystal. A fit with
+ * another sample gives other values. A converged fit by NB_FIT_LM estimates how far they
+ * differ. For each of 8 other draws, with other seeds, it computes loss and gradient at the
+ * fitted values, and the step d = -(J^T W J)^-1 g. The fit itself has d = 0. To first order
+ * these 9 values of d have one distribution. Its unbiased covariance, the sum over the 9 of
+ * (d - mean)(d - mean)^T / 8, is added to the covariance of counting. A standard deviation
+ * with eight degrees of freedom is known to a quarter of itself. The draws take as much
+ * time as about six passes, and memory for 8 numbers for each value.
+ *
+ * Errors. Every call returns NB_ERR_ARGUMENT for a NULL that is not allowed. Calls that
+ * evaluate shots also have these *common* errors: NB_ERR_CANCELLED (by nb_fit_cancel() or a
+ * progress handler), and any error of nb_simulator_create(), nb_loss() or
  * nb_fit_options.load for a shot, unless the shot is left out or the step is refused.
  *
  * SPDX-License-Identifier: MIT
@@ -124,50 +136,52 @@ NB_BEGIN_DECLS
 
 typedef struct nb_fit nb_fit;
 
-/* One observed image and the scene it is compared with. The values of the scene are the
- * start. The memory that the members point to stays as it is until nb_fit_free(). */
+/* One observed image and the scene of this image. The fit starts from the values of the
+ * scene. Keep the memory that the members point to unchanged until nb_fit_free(). */
 typedef struct nb_shot {
     const nb_scene *scene;
     nb_target target;
     const nb_options *options; /* NULL: all defaults */
-    const char *name; /* in messages and results, such as a file name; NULL: "shot N" */
-    const char *failure; /* [out] of nb_fit_options.load: why it failed, one line with what
-                            it is about; NULL: the text of its status */
+    const char *name; /* for messages and results, such as a file name; NULL: "shot N" */
+    const char *failure; /* set by nb_fit_options.load: one line that says why loading
+                            failed; NULL: the text of the status */
 } nb_shot;
 
-/* A prior on one parameter. On an own parameter it holds for each shot. */
+/* A prior on one parameter. For an own parameter the prior is valid for each shot. */
 typedef struct nb_restraint {
-    const char *name; /* of one parameter, such as "cell_a"; no structure factor */
-    /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
-     * parameter, as are the bounds */
+    const char *name; /* of one parameter, such as "cell_a"; not of a structure factor */
+    /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss. All four numbers have the
+     * unit of the parameter */
     double centre, sigma;
-    /* bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
-     * fit: half and twice the start for an edge of the cell, 30 degree off it for its
-     * angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
-     * and 30 times the start for cells of a block */
+    /* bounds; both 0: none. A fit also respects nb_param.lower and upper, and these bounds:
+     * half to twice the start for an edge of the cell; 30 degree from the start for an
+     * angle of the cell; 180 degree from it for misset and rotation; at most 20 degree or
+     * twice the start for a mosaic spread; at most 30 times the start for cells of a
+     * block */
     double lower, upper;
 } nb_restraint;
 
 enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
 
 /*
- * Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one: they
- * make computed and observed spots overlap from farther away. A scene without mosaic
- * domains has 60 in these passes.
+ * Coarse passes have a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower
+ * spread. Computed and observed spots then overlap from farther away. A scene without
+ * mosaic domains has 60 domains in these passes.
  *
- *   NB_COARSE_AUTO  where a fit without them has failed: for a shot that would be left out
- *                   because its loss stands out; for all shots, if none were fitted alone,
- *                   where the fit ends with a loss of more than 3/4 for each pixel (chi^2
- *                   more than 3/2), with NB_LOSS_POISSON and NB_LOSS_READOUT. The fit
- *                   begins anew from the start, and the lower loss of the two is kept.
+ *   NB_COARSE_AUTO  after a fit without coarse passes has failed: for a shot that would be
+ *                   left out because its loss is too large; or for all shots, if none was
+ *                   fitted alone and the fit ends with a loss of more than 3/4 for each
+ *                   pixel (chi^2 more than 3/2), with NB_LOSS_POISSON and NB_LOSS_READOUT.
+ *                   The fit begins again from the start, and keeps the lower loss of the
+ *                   two fits.
  *   NB_COARSE_OFF   never.
- *   NB_COARSE_ON    always, before the first stage where shots have free parameters.
+ *   NB_COARSE_ON    always, before the first stage in which shots have free parameters.
  */
 enum nb_coarse { NB_COARSE_AUTO, NB_COARSE_OFF, NB_COARSE_ON };
 
 enum nb_fit_stage {
     NB_FIT_COARSE, /* with broadened spots */
-    NB_FIT_WIDTHS_HELD, /* also while a scale far off is moved alone */
+    NB_FIT_WIDTHS_HELD, /* also while the fit finds the scale alone */
     NB_FIT_ALL_FREE
 };
 
@@ -176,69 +190,71 @@ enum nb_fit_stage {
 typedef struct nb_fit_state {
     int passes; /* so far */
     int stage; /* enum nb_fit_stage; of shots fitted alone, the earliest stage */
-    int64_t alone; /* shots that are being fitted alone; 0: all together */
-    double loss; /* the lowest so far, with spots as they are in this stage */
-    double gain; /* loss that the undamped step from there is predicted to gain */
+    int64_t alone; /* shots that are being fitted alone; 0: all shots together */
+    double loss; /* lowest loss so far, for the spots of this stage */
+    double gain; /* predicted decrease of this loss by the undamped step */
 } nb_fit_state;
 
 /* How the misfit and the sample of mosaic domains change errors. */
 enum nb_fit_scaling {
-    /* errors are multiplied by the square root of the misfit, and the covariance by the
-     * misfit, where it is above 1.1 and by more than 5 standard deviations above 1: a right
-     * model has less, but for one fit in a million or so. A likelihood takes the misfit of
-     * bright pixels where this is larger. An error that comes from a restraint is not
+    /* If the misfit is above 1.1, and above 1 by more than 5 standard deviations, errors
+     * are multiplied by its square root, and the covariance by the misfit. For a right
+     * model this happens in about one fit in a million. A likelihood takes the misfit of
+     * bright pixels if it is the larger one. An error that comes from a restraint is not
      * multiplied. The error of sampling is added */
     NB_FIT_SCALING_AUTO,
     NB_FIT_SCALING_COUNTING, /* never: errors come from counting noise alone */
-    /* multiplied as by AUTO, without the error of sampling: for images that were simulated
-     * with the same mosaic domains */
+    /* as NB_FIT_SCALING_AUTO, but without the error of sampling: for images that were
+     * simulated with the same mosaic domains */
     NB_FIT_SCALING_MISFIT,
     /* errors of the jackknife by boxes of the detector,
      * C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b.
      * g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H
-     * is the matrix of the fit, R the matrix of its restraints. Right where the model errs
-     * for a box as a whole, as where a spot lies a tenth of a pixel off. A pixel belongs to
-     * the first box that holds it. The error of sampling is not added. This needs a
-     * likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, and more of
-     * them than fitted values (at most 200, no structure factor). Without these, or if
-     * nb_fit_cancel() or the limit of seconds ends it, errors are as by MISFIT, and
-     * errors_why says so */
+     * is the matrix of the fit, R the matrix of its restraints. Right if the model is wrong
+     * for a box as a whole, for example if a spot lies a tenth of a pixel off. A pixel
+     * belongs to the first box that holds it. The error of sampling is not added.
+     * Conditions: a likelihood, observed images, NB_FIT_LM, equally many boxes in each
+     * shot, more boxes than fitted values, at most 200 values, no structure factor. If a
+     * condition fails, or if nb_fit_cancel() or the limit of seconds ends the jackknife,
+     * errors are as by NB_FIT_SCALING_MISFIT, and errors_why says so */
     NB_FIT_SCALING_BOXES
 };
 
 typedef struct nb_fit_options {
     const char *shared; /* free names (params.h), one value for all shots; NULL: none */
     const char *own; /* free names, one value for each shot; NULL: none */
-    int method; /* enum nb_fit_method; NB_FIT_AUTO: NB_FIT_LM up to 200 shared and 200 own
-                   parameters, or 200 in all with structure factors; else NB_FIT_LBFGS */
+    /* enum nb_fit_method. NB_FIT_AUTO: NB_FIT_LM for at most 200 shared and 200 own
+     * parameters, or at most 200 in all with structure factors; otherwise NB_FIT_LBFGS */
+    int method;
     int coarse; /* enum nb_coarse */
-    /* a run ends after so many passes of all shots together; 0: 50, and 500 for
-     * NB_FIT_LBFGS. Shots alone have at most 20 in each stage, and 6 for each broadened
-     * width */
+    /* largest number of passes of all shots together in a run; 0: 50, and 500 for
+     * NB_FIT_LBFGS. Shots alone have at most 20 passes in each stage, and 6 for each coarse
+     * mosaic spread */
     int passes;
-    double seconds; /* nb_fit_run() ends after so many, within a pass but the first; 0: no
-                       limit */
-    double enough; /* predicted gain of loss that ends the fit; 0: 1e-3, plus 1e-3
-                      for each structure factor that the data tell of, both times the
-                      misfit that scales the errors: a step of 0.05 errors */
+    double seconds; /* nb_fit_run() ends after this time, even within a pass, but completes
+                       the first pass; 0: no limit */
+    double enough; /* the fit ends if the predicted decrease of the loss is smaller. 0:
+                      1e-3, plus 1e-3 for each structure factor that the data determine,
+                      both times the misfit that scales the errors: a step of 0.05 errors */
     int scaling; /* enum nb_fit_scaling */
-    /* every so manyth shot, from shot holdout - 1 on, is held out: no step sees it, and
-     * nb_fit_misfit_get() compares it as one that was not fitted. Its planes of background
-     * are fitted to its own image. 0: none; not with own parameters */
+    /* every holdout-th shot, from shot holdout - 1 on, is held out: no step uses it.
+     * nb_fit_misfit_get() compares it with the model. Its planes of background are fitted
+     * to its own image. 0: none; not allowed with own parameters */
     int holdout;
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
-    /* Brings a shot into memory; `out` is all 0. The memory that it points to stays as it
-     * is until unload() is called with it. Called from any thread of the library, one call
-     * at a time; name and failure may be set, and are read before the next call. An error
-     * other than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if other shots
-     * remain: in nb_fit_create(), while shots are fitted alone, and in the first pass of
-     * all together. Later, by L-BFGS and without data it ends the run. NULL: the shots are
-     * in the array */
+    /* Brings a shot into memory. `out` is all 0 before the call. Keep the memory that `out`
+     * points to unchanged until unload() gets this shot. The library calls load from any of
+     * its threads, one call at a time. You may set name and failure; the library reads them
+     * before the next call. After an error other than NB_ERR_MEMORY and NB_ERR_CANCELLED
+     * the shot is left out, if other shots remain: in nb_fit_create(), while shots are
+     * fitted alone, and in the first pass of all shots together. Later, with L-BFGS, and
+     * without data, the error ends the run. NULL: the shots are in the array */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
-    /* Called after each pass, from the thread that called the library; a non-zero result
-     * cancels the run. It may call nb_fit_write() and nb_fit_result_get(). NULL: none */
+    /* Called after each pass, by the thread that called the library. A non-zero result
+     * cancels the run. progress() may call nb_fit_write() and nb_fit_result_get(). NULL:
+     * not called */
     int (*progress)(void *user, const nb_fit_state *state);
     void *user; /* passed to load, unload and progress */
 } nb_fit_options;
@@ -246,53 +262,55 @@ typedef struct nb_fit_options {
 /* Why a run ended. */
 enum nb_fit_end {
     NB_FIT_NOT_RUN, /* no pass was completed, or the run goes on */
-    NB_FIT_CONVERGED, /* the undamped step, with values at a bound held, gains less than
-                         nb_fit_options.enough */
-    NB_FIT_STUCK, /* it would gain more, but even the shortest steps were refused */
+    NB_FIT_CONVERGED, /* the undamped step, with values at a bound held, would lower the
+                         loss by less than nb_fit_options.enough */
+    NB_FIT_STUCK, /* the step would lower the loss by more, but even the shortest steps were
+                     refused */
     NB_FIT_PASSES, /* a limit of nb_fit_options */
     NB_FIT_SECONDS, /* a limit of nb_fit_options */
     NB_FIT_CANCELLED, /* by nb_fit_cancel() or a progress handler */
-    NB_FIT_FAILED /* by an error, which nb_fit_run() returned */
+    NB_FIT_FAILED /* nb_fit_run() returned an error */
 };
 
 /* Where errors come from. */
 enum nb_fit_errors {
     NB_FIT_ERRORS_CURVATURE, /* (J^T W J)^-1: the loss is a negative log-likelihood */
     /* B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J: the loss is no likelihood
-     * (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221), that is NB_LOSS_HUBER,
-     * NB_LOSS_CAUCHY, or NB_LOSS_GAUSS without weights but 0 and 1. The loss L of a pixel
-     * is expected over a normal distribution of variance 1/weight; where all weights are 0
-     * or 1, of the variance of counting, I + sigma_readout^2, I with the planes. Columns of
-     * J lose the part that planes of background take over, as they do for likelihoods */
+     * (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). Such losses are NB_LOSS_HUBER,
+     * NB_LOSS_CAUCHY, and NB_LOSS_GAUSS with no other weights than 0 and 1. <> is the mean
+     * over a normal distribution of variance 1/weight. If all weights are 0 or 1, the
+     * variance is the variance of counting, I + sigma_readout^2, where I includes planes.
+     * The part of J that planes of background can replace is removed, as for likelihoods */
     NB_FIT_ERRORS_VARIANCE,
-    /* no likelihood while a run goes on, with structure factors, with more than 200 values,
-     * or with weights on a device. Errors are NAN, or INFINITY for values that the data
-     * leave free */
+    /* the loss is no likelihood, and one of these holds: the run goes on, structure factors
+     * are free, there are more than 200 values, weights lie on a device. Errors are NAN, or
+     * INFINITY for values that the data do not determine */
     NB_FIT_ERRORS_NONE,
     NB_FIT_ERRORS_BOXES /* by the jackknife of NB_FIT_SCALING_BOXES */
 };
 
 typedef struct nb_fit_value {
     nb_param param; /* name, unit, bounds of a fit, and its value at the start */
-    int64_t shot; /* number of the shot that owns it; -1: shared */
-    double value; /* in the unit of the parameter, as is its error */
-    /* Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
-     * leave it free. A value at a bound has the error that it would have without the bound,
-     * INFINITY if that is wider than from one bound to the other; the errors of other
-     * values are computed with it held there. NAN: unknown, as for a shared value if the
-     * run ended while shots were fitted alone, or a value of a shot that is left out. The
-     * error of a structure factor holds while the rest of them are known; with
-     * NB_FIT_LBFGS, each error holds while all other parameters are known */
+    int64_t shot; /* number of the shot that owns the value; -1: shared */
+    double value; /* value and error have the unit of the parameter */
+    /* Standard deviation (enum nb_fit_errors, enum nb_fit_scaling). INFINITY: the data do
+     * not determine the value. NAN: not known, for example for a shared value if the run
+     * ended while shots were fitted alone, or for a value of a shot that is left out.
+     * A value at a bound has the error that it would have without the bound; INFINITY if
+     * this error is wider than the range between the bounds. The errors of other values
+     * assume that the value stays at its bound.
+     * The error of a structure factor assumes that the other structure factors are known.
+     * With NB_FIT_LBFGS each error assumes that all other parameters are known */
     double error;
-    /* The part of the error that comes from sampling the mosaic domains; 0: none are drawn.
-     * NAN: it is not known, and not in the error (nb_fit_result.draws), or at a bound */
+    /* Part of the error that comes from sampling the mosaic domains; 0: no random domains.
+     * NAN: not known and not part of the error (nb_fit_result.draws), or at a bound */
     double sampling;
-    int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
-    /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
-     * factor: F^2 would have an error of more than twice itself. Where the mean of F is
-     * held, such a factor still has the factor that all F have in common */
+    int bound; /* -1: at its lower bound, 1: at its upper bound, else 0 */
+    /* 1: no step moves the value, because the loss does not depend on it. A structure
+     * factor is also held if the error of F^2 would be more than twice F^2. If the mean of
+     * F is held too, such a structure factor still changes by the common factor of all F */
     int is_held;
-    const char *remark; /* on its state or its error, a clause; "": nothing to say */
+    const char *remark; /* clause about its state or its error; "": none */
 } nb_fit_value;
 
 typedef struct nb_fit_correlation {
@@ -300,28 +318,27 @@ typedef struct nb_fit_correlation {
     double value; /* -1 to 1 */
 } nb_fit_correlation;
 
-/* How one shot fares. */
+/* The result of one shot. */
 typedef struct nb_fit_shot {
     const char *name;
-    const char *left_out; /* why it is left out; NULL: it is not */
-    int is_held_out; /* 1: by nb_fit_options.holdout */
+    const char *left_out; /* why the shot is left out; NULL: it is not left out */
+    int is_held_out; /* 1: held out by nb_fit_options.holdout */
     double loss; /* without restraints; NAN before its first pass */
-    int64_t pixels; /* that count in its image and loss: rendered, of weight above 0 */
+    int64_t pixels; /* pixels in its loss: rendered, of weight above 0 */
 } nb_fit_shot;
 
-/* The fit owns the arrays; they are valid until the next call with it. */
+/* The fit owns the arrays. They are valid until the next call with the fit. */
 typedef struct nb_fit_result {
     int method; /* NB_FIT_LM or NB_FIT_LBFGS */
     int end; /* enum nb_fit_end */
     const char *why; /* how the last run ended, one sentence */
     int passes; /* of all runs */
-    int joint; /* of these, how many evaluated all shots together */
-    /* loss at `value`, restraints included. If only passes with broadened spots have run,
-     * their loss */
+    int joint; /* number of these passes that evaluated all shots together */
+    /* loss at `value`, with restraints. If only coarse passes have run: their loss */
     double loss;
-    /* pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
-     * for a good model and NB_LOSS_POISSON, with some photons in each pixel,
-     * NB_LOSS_READOUT and NB_LOSS_GAUSS with weights 1/variance */
+    /* number of pixels minus number of values that are neither held nor at a bound. For a
+     * good model 2 loss/freedom is about 1: with NB_LOSS_POISSON if each pixel has some
+     * photons, with NB_LOSS_READOUT, and with NB_LOSS_GAUSS and weights 1/variance */
     int64_t freedom;
     double gain; /* as in nb_fit_state */
     const double *history; /* lowest loss after each pass of all shots together (joint) */
@@ -330,35 +347,36 @@ typedef struct nb_fit_result {
     const nb_fit_value *value; /*                                            (nvalue) */
     int errors; /* enum nb_fit_errors: where errors and covariance come from */
     const char *errors_why; /* the same as a clause, with the reason */
-    /* of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
-     * on, of nb_fit_create_expected() and with images on a device */
+    /* misfit of the images (above); 1 is expected. NAN: not known, for example while a run
+     * goes on, from nb_fit_create_expected(), and with images on a device */
     double misfit;
     double misfit_deviation; /* standard deviation that the misfit of a right model has */
     double bright_misfit, bright_deviation; /* the same for bright pixels */
-    double error_factor; /* errors were multiplied by it; 1: they were not */
-    /* other draws of the mosaic domains from which errors and covariance have the error of
-     * sampling; 0: they have none, and errors_why says why, if domains are drawn */
+    double error_factor; /* errors were multiplied by this factor; 1: they were not */
+    /* number of other draws of the mosaic domains, for the error of sampling; 0: errors do
+     * not include the error of sampling. If domains are random, errors_why says why */
     int draws;
     double rms; /* of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit */
-    /* reasons to doubt the values: the model does not describe the data, the error of
-     * sampling is the larger one, the run has not converged; a sentence each, in this
-     * order */
+    /* reasons to doubt the values, a sentence each, in this order: the model does not
+     * describe the data; the error comes mostly from sampling; the run has not converged */
     size_t nwarning;
     const char *const *warning; /*                                          (nwarning) */
-    /* without the directions that the data leave free; 0 for values that are held or at a
-     * bound; NULL: there are more than 200 values, or no errors    (nvalue x nvalue) */
+    /* without the directions that the data do not determine; 0 for values that are held or
+     * at a bound; NULL: more than 200 values, or no errors         (nvalue x nvalue) */
     const double *covariance;
-    /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
+    /* pairs of parameters whose correlation is above 0.95 or below -0.95, the largest
+     * first */
     size_t ncorrelated;
     const nb_fit_correlation *correlated;
-    /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
-     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50. A
-     * direction that mixes structure factors with other parameters lists only the latter */
+    /* Directions that the data do not determine: sums of parameters, such as
+     * "0.71 scale - 0.71 fluence"; the first 50. Each parameter has the unit 1/sqrt of its
+     * diagonal element of J^T W J. A direction that mixes structure factors with other
+     * parameters lists only the other parameters */
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
-    /* Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
-     * its diagonal element. Blocks: the own parameters of each shot; the shared parameters
-     * (or all but structure factors) after elimination of the rest. NAN: there is none */
+    /* Largest eigenvalue over smallest eigenvalue, without these directions, for parameters
+     * in the same units. Blocks: the own parameters of each shot; the shared parameters (or
+     * all but structure factors) after elimination of the rest. NAN: there is none */
     double condition;
     int64_t nshot;
     const nb_fit_shot *shot; /*                                               (nshot) */
@@ -367,61 +385,62 @@ typedef struct nb_fit_result {
 /*
  * Make a fit.
  *
- *   ctx      [in]   used by every call with the fit
+ *   ctx      [in]   every call with the fit uses this context
  *   nshot    [in]   number of shots, 1 or more
  *   shot     [in]   the shots; the array is copied; not read with load  (nshot)
- *   options  [in]   copied; shared or own names a parameter
- *   out      [out]  free with nb_fit_free(), before the context
+ *   options  [in]   copied; shared or own has to name a parameter
+ *   out      [out]  free with nb_fit_free(), before you free the context
  *
- * Each shot is loaded once, for its start and its names; twice, where it fails before the
- * first that can be loaded.
+ * The call loads each shot once, for its start and its names. It loads a shot twice if the
+ * shot fails before any other shot was loaded.
  *
  * Errors of nb_simulator_create(); of load for a single shot or for all shots; and
- *   NB_ERR_ARGUMENT     no parameter at all, or a name in both shared and own; an unknown
- *                       method or coarse; a negative limit; shots whose parameters differ
- *                       in name; weights that are negative or no numbers or all 0.
- *                       A restraint that names no free parameter, has a negative sigma, or
- *                       bounds that exclude each other or the start.
- *   NB_ERR_UNSUPPORTED  structure factors among the own parameters; NB_FIT_LM with more
- *                       parameters than NB_FIT_AUTO allows it; a build without LAPACK, or
- *                       without NLopt for NB_FIT_LBFGS.
+ *   NB_ERR_ARGUMENT     no parameter is named; a name is in both shared and own; method or
+ *                       coarse is unknown; a limit is negative; the shots have parameters
+ *                       of different names; weights are negative or NaN, or all are 0.
+ *                       A restraint names no free parameter, or has a negative sigma; or
+ *                       its bounds exclude each other or the start.
+ *   NB_ERR_UNSUPPORTED  structure factors are own parameters; NB_FIT_LM has more parameters
+ *                       than NB_FIT_AUTO allows for it; the build lacks LAPACK, or NLopt
+ *                       for NB_FIT_LBFGS.
  */
 NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                const nb_fit_options *options, nb_fit **out);
 
 /*
- * Minimise, from the start or from where the last run ended, with all limits anew. A run
- * that was cancelled, or that failed, keeps the best values found so far, and another run
- * goes on from them.
+ * Minimise the loss, from the start or from the end of the last run. All limits begin anew.
+ * A run that was cancelled or failed keeps the best values so far, and another run
+ * continues from these values.
  *
  * Errors: the common ones.
  */
 NB_API nb_status nb_fit_run(nb_fit *fit);
 
 /*
- * The same by several processes, each with a fit made from the same shots and options
- * (handlers, memory and threads may differ): each evaluates a contiguous range of the
- * shots, of about the same length, and all take the same steps. Each then has the result of
- * nb_fit_run(), to the last bit. Not for NB_FIT_LBFGS.
+ * Run a fit in several processes. Each process makes a fit from the same shots and options;
+ * handlers, memory and threads may differ. Each process evaluates a contiguous range of
+ * about equally many shots, and all processes take the same steps. Then each process has
+ * the result of nb_fit_run(), to the last bit. Not for NB_FIT_LBFGS.
  *
- *   fit       [in]  NULL: it could not be made here, and no process runs
+ *   fit       [in]  NULL: this process could not make the fit; then no process runs
  *   rank      [in]  number of this process, from 0 on
- *   ranks     [in]  number of processes; each of them makes this call
- *   exchange  [in]  replaces each of n numbers by the sum of those that all processes hand
- *                   in, in any order, since all but one are -0; all call it as often, with
- *                   the same n. Not 0: it failed, and the run has ended here
+ *   ranks     [in]  number of processes; each process makes this call
+ *   exchange  [in]  adds up numbers over the processes: replaces each of n numbers by its
+ *                   sum over all processes, in any order, since all but one number are -0.
+ *                   All processes call exchange equally often, with the same n. A result
+ *                   other than 0 means that exchange failed; the run then ends here
  *   user      [in]  passed to exchange
  *
- * nb_fit_options.load is called for the shots of the range alone; nb_fit_options.seconds is
- * the time of rank 0, and ends no pass that has begun. A shot that fails, and is left out
- * or ends the run, does so in all processes, with the message of the one that evaluated it.
- * Any other error in one process, such as a cancel by nb_fit_cancel() or by a progress
- * handler, ends the run of all with its status as soon as each has evaluated its range. Its
- * message comes after "rank N: ", with N the first process that had it.
+ * A process calls nb_fit_options.load only for the shots of its range.
+ * nb_fit_options.seconds is the time of rank 0, and does not end a pass that has begun. If
+ * a shot fails, it is left out or ends the run in all processes, with the message of the
+ * process that evaluated it. Any other error in one process, such as a cancel, ends the run
+ * of all processes with its status, as soon as each has evaluated its range. The message
+ * then begins with "rank N: ", where N is the first process with the error.
  *
- * Errors: as nb_fit_run(), the same in all processes; NB_ERR_ARGUMENT also for fits that
- * differ, a NULL in one of them, or a rank that is none; NB_ERR_UNSUPPORTED also for
- * NB_FIT_LBFGS; NB_ERR_DEVICE for an exchange that failed.
+ * Errors: the errors of nb_fit_run(), the same in all processes; also NB_ERR_ARGUMENT if
+ * the fits differ, a process has a NULL, or a rank is impossible; NB_ERR_UNSUPPORTED for
+ * NB_FIT_LBFGS; NB_ERR_DEVICE if exchange failed.
  */
 NB_API nb_status nb_fit_run_among(nb_fit *fit, int rank, int ranks,
                                   int (*exchange)(void *user, double *numbers, size_t n),
@@ -431,60 +450,62 @@ NB_API nb_status nb_fit_run_among(nb_fit *fit, int rank, int ranks,
 NB_API nb_context *nb_fit_context(const nb_fit *fit);
 
 /*
- * The loss at x of all shots that are not left out, and of the restraints, with gradient
- * and matrix over the parameters of the fit: for minimisers of the caller.
+ * Compute the loss at x of all shots that are not left out, and of the restraints. Gradient
+ * and matrix are over the parameters of the fit. This call is for your own minimiser.
  *
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss
- *   out    [in,out]  NULL, or members to be added to as by nb_loss(): the dense parameters
- *                    are all except structure factors
+ *   out    [in,out]  NULL: compute only the value. Otherwise as in nb_loss(); the dense
+ *                    parameters are all parameters except structure factors
  *
- * Errors, besides the common ones: NB_ERR_DOMAIN with *value = INFINITY at an x where the
- * loss has no finite value; NB_ERR_UNSUPPORTED (matrix or coupling of more than 200 dense
- * parameters). After an error nothing has been added.
+ * Further errors: NB_ERR_DOMAIN with *value = INFINITY, if the loss at x is not finite;
+ * NB_ERR_UNSUPPORTED (matrix or coupling of more than 200 dense parameters). After an error
+ * the call has added nothing.
  */
 NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
                                  nb_normal *out);
 
 /*
- * Read values, errors and how the fit ended. The first call after nb_fit_read() evaluates
- * all shots.
+ * Read the values, their errors, and how the fit ended. The first call after nb_fit_read()
+ * evaluates all shots.
  *
  * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed), NB_ERR_MEMORY;
- * after nb_fit_read() also the common ones.
+ * after nb_fit_read() also the common errors.
  */
 NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 
 /*
  * Compute an image of one shot at the values found so far.
  *
- *   NB_FIT_MODEL     I, photons; with planes of background (nb_target)
+ *   NB_FIT_MODEL     I, photons, with planes of background (nb_target)
  *   NB_FIT_RESIDUAL  y - I, photons
- *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
- *                    likelihoods of the right variance. NB_LOSS_GAUSS, NB_LOSS_HUBER and
- *                    NB_LOSS_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the variance of
- *                    counting v = I + sigma_readout^2 where all weights are 0 or 1
+ *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I). Its variance is 1 for a
+ *                    likelihood of the right variance. For NB_LOSS_GAUSS, NB_LOSS_HUBER and
+ *                    NB_LOSS_CAUCHY it is (y - I)/sqrt(v) with v = 1/weight. If all weights
+ *                    are 0 or 1, v is the variance of counting, I + sigma_readout^2
  *
  *   what  [in]   enum nb_fit_image_kind
- *   out   [out]  float32 or float64; 0 where nothing is rendered; residual and z are 0 also
- *                where the weight is 0 or the observation saturated  (nslow x nfast)
+ *   out   [out]  float32 or float64; 0 where nothing is rendered. Residual and z are also 0
+ *                where the weight is 0 or the observed pixel is full  (nslow x nfast)
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind); errors of nb_forward() and load.
  */
 enum nb_fit_image_kind { NB_FIT_MODEL, NB_FIT_RESIDUAL, NB_FIT_Z };
 NB_API nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out);
 
-/* How far observations and model differ in some pixels. rms counts dark pixels mostly,
- * since there are many, and they are described well whatever spots are like: look at
- * deviances over their expectation, of all pixels and of bright ones. */
+/* How far observations and model differ in a set of pixels. Most pixels are dark, and the
+ * model describes dark pixels well even if its spots are wrong. So rms tells little about
+ * spots. Look at the ratios of deviance to expectation, of all pixels and of bright
+ * ones. */
 typedef struct nb_misfit {
-    double dmin, dmax; /* resolution of its pixels                              A */
-    int64_t pixels; /* with a z */
+    double dmin, dmax; /* resolution of the pixels                              A */
+    int64_t pixels; /* number of pixels that have a z */
     double mean, rms; /* of z; 0 and 1 are expected */
     double loss;
     double deviance, expected; /* sum of D, and of <D> (misfit, above) */
-    int64_t bright; /* pixels where the model has more than NB_FIT_BRIGHT photons */
-    double bright_deviance, bright_expected; /* the same sums over these */
+    int64_t bright; /* number of pixels where the model has more than NB_FIT_BRIGHT
+                       photons */
+    double bright_deviance, bright_expected; /* the same sums over these pixels */
     double observed, photons, variance; /* sums of y, of I, and of the variance of y */
 } nb_misfit;
 
@@ -495,21 +516,22 @@ typedef struct nb_fit_misfit {
     nb_misfit shell[NB_FIT_SHELLS]; /* of equal volume in reciprocal space, dmax first */
     size_t nbox;
     const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
-    /* R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each is
-     * a sum over the pixels of a box, of all these shots, with their background. NAN: there
-     * are no boxes, or shots differ in their number. r_expected: R by noise alone */
+    /* R of boxes: sum over boxes of |observed - photons| / sum over boxes of observed. Both
+     * are sums over the pixels of a box in all shots, with background. NAN: there are no
+     * boxes, or the shots have different numbers of boxes. r_expected: R by noise alone */
     double r, r_expected;
     int64_t nshot;
-    /* `all` of each shot; 0 pixels: it is not among these. Owned by the fit    (nshot) */
+    /* `all` of each shot; 0 pixels: the shot does not belong to this set. Owned by the fit
+     * (nshot) */
     const nb_misfit *shot;
 } nb_fit_misfit;
 
 /*
  * Compare the image of a shot with its observation, by resolution and by box.
  *
- *   shot  [in]   its number; NB_FIT_FITTED: all that are fitted; NB_FIT_HELD_OUT: all that
- *                are held out (nb_fit_options.holdout). Both omit a shot whose image cannot
- *                be computed
+ *   shot  [in]   number of the shot; NB_FIT_FITTED: all fitted shots; NB_FIT_HELD_OUT: all
+ *                held-out shots (nb_fit_options.holdout). Both omit a shot whose image
+ *                cannot be computed
  *   out   [out]  valid until the next call with the fit
  *
  * Errors: as nb_fit_image(); NB_ERR_MEMORY.
@@ -518,26 +540,26 @@ enum { NB_FIT_FITTED = -1, NB_FIT_HELD_OUT = -2 };
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
 
 /*
- * Write where a fit stands, as JSON: for the reader values with errors, correlations, free
- * directions and, once a run has ended, covariance and residuals of each shot by
- * resolution; and all that another run needs to go on as if this one had not stopped. The
- * file is replaced by rename.
+ * Write the state of a fit as JSON. For a reader the file holds values with errors,
+ * correlations and free directions. Once a run has ended it also holds the covariance, and
+ * the residuals of each shot by resolution. And it holds all that another run needs to
+ * continue as if this run had not stopped. The file is replaced by rename.
  *
  * Errors: as nb_fit_result_get(); NB_ERR_FILE; NB_ERR_UNSUPPORTED (a build without cJSON).
  */
 NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 
 /*
- * Continue from a file of nb_fit_write(): the next run of NB_FIT_LM gives the bits of a run
- * that was not stopped; L-BFGS begins anew from the values. The fit was made from the same
- * shots and options; limits may differ. The next run, or nb_fit_result_get(), computes the
- * loss at the values anew and refuses a file that says another one (NB_ERR_FORMAT). A fit
- * that has not converged there goes on, whatever the file says.
+ * Continue from a file of nb_fit_write(). The next run of NB_FIT_LM gives the bits of a run
+ * that was not stopped. NB_FIT_LBFGS begins anew from the values. Make the fit from the
+ * same shots and options; limits may differ. The next run, or nb_fit_result_get(), computes
+ * the loss at the values of the file. It refuses a file with another loss (NB_ERR_FORMAT).
+ * A fit that has not converged at these values continues, whatever the file says.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_UNSUPPORTED, and
- *   NB_ERR_FORMAT  not such a file, or values outside their bounds.
- *   NB_ERR_SCENE   the file has other parameters, shots or starts, in any member of scene,
- *                  target or accuracy, compared to ten digits, or the other method. The
+ *   NB_ERR_FORMAT  the file is not of this kind, or values are outside their bounds.
+ *   NB_ERR_SCENE   the file has another method, or other parameters, shots or starts. All
+ *                  members of scene, target and accuracy are compared, to ten digits. The
  *                  message names the first difference. A shot that could not be loaded,
  *                  then or now, is not compared.
  * After an error the fit is unchanged.
@@ -545,20 +567,21 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 
 /*
- * The result that a fit of perfect data would have: values of the scenes, and errors from
- * the Fisher information of the images that they give. Observed images are not read and may
- * be NULL; of a target only kind, weight and the numbers count.
+ * Compute the errors that a fit would have, without data. The result has the values of the
+ * scenes, and errors from the Fisher information of the images of the scenes. Observed
+ * images are not read and may be NULL. In a target only kind, weight and the numbers count.
  *
- *   out  [out]  to be read by nb_fit_result_get(), and freed
+ *   out  [out]  read it with nb_fit_result_get(), and free it with nb_fit_free()
  *
  * Errors: as nb_fit_create(), and the common ones.
  */
 NB_API nb_status nb_fit_create_expected(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                         const nb_fit_options *options, nb_fit **out);
 
-/* Make the run in progress, or else the next one, return NB_ERR_CANCELLED as soon as the
- * library next asks (context.h, progress), or nb_fit_result_get() do without errors by
- * boxes. From any thread or signal handler; NULL is allowed. */
+/* Stop a fit: the run in progress, or else the next run, returns NB_ERR_CANCELLED as soon
+ * as the library next calls its progress handler (context.h). nb_fit_result_get() then
+ * omits errors by boxes. You may call this function from any thread or signal handler. NULL
+ * is allowed. */
 NB_API void nb_fit_cancel(nb_fit *fit);
 
 /* Free a fit; NULL is allowed. */

@@ -12,16 +12,16 @@
  *   if (nb_cbf_write(sim, NULL, "frame_0001.cbf", 0, &counts) != NB_OK)
  *       puts(nb_context_message(ctx));
  *
- * docs/formats.md says what each format carries and what it loses. Both state the geometry
- * of the simulator's scene in their own frame: everything is turned until the beam has the
- * direction that the format prescribes, on which no image depends.
+ * docs/formats.md says what each format holds, and what it cannot hold. Each format states
+ * the geometry in its own frame. The writer turns the whole experiment until the beam has
+ * the direction that the format prescribes. This turn changes no image.
  *
- * A file is whole or not there: it is written under another name in the same folder and
- * renamed at the end.
+ * A file is complete, or it does not exist: the writer writes it under another name in the
+ * same folder, and renames it at the end.
  *
- * Every call with x takes nparam parameters (simulator.h); x = NULL stands for the values
- * of the scene. It returns NB_ERR_ARGUMENT for a parameter outside its bounds, and
- * NB_ERR_SCENE or NB_ERR_UNIT_CELL if x gives an impossible geometry.
+ * In every call, x holds nparam parameters (simulator.h). x = NULL stands for the values of
+ * the scene. Errors by x, common to these calls: NB_ERR_ARGUMENT (a parameter is outside
+ * its bounds), NB_ERR_SCENE or NB_ERR_UNIT_CELL (x gives an impossible geometry).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,8 +39,9 @@ NB_BEGIN_DECLS
 
 /* ---- NXmx: HDF5 with the names of NeXus, one file for all frames ---- */
 
-/* How the pixels are compressed: without loss. LZ4 and BSLZ4 (bitshuffle, then LZ4) are
- * filters that HDF5 loads when they are needed, by the writer and by every reader. */
+/* How the pixels are compressed. All methods are lossless. LZ4 and BSLZ4 (bitshuffle, then
+ * LZ4) are filters that HDF5 loads when they are needed. The writer and every reader need
+ * them. */
 enum nb_compression {
     NB_COMPRESSION_DEFLATE, /* shuffle, then zlib, which every HDF5 has */
     NB_COMPRESSION_NONE,
@@ -50,18 +51,19 @@ enum nb_compression {
 
 typedef struct nb_nxmx_options {
     int compression; /* enum nb_compression */
-    int level; /* of NB_COMPRESSION_DEFLATE, 1 to 9; 0: 1 */
+    int level; /* level of NB_COMPRESSION_DEFLATE, 1 to 9; 0: 1 */
     int type, bits; /* of the pixels: NB_TYPE_INT 32, NB_TYPE_UINT 16 or NB_TYPE_FLOAT 32;
                        bits 0: NB_TYPE_INT 32 */
-    int stills; /* 1: frames are stills, whatever the scan */
+    int stills; /* 1: frames are stills, for any scan */
     int master; /* 1: the pixels stay in other files, see nb_nxmx_append_file() */
-    int64_t frames; /* most frames that will be appended; 0: not known */
-    /* Start of the first frame and width of each. step 0: the scene at the x of each frame
-     * has both                                                                  degree */
+    int64_t frames; /* largest number of frames that you will append; 0: not known */
+    /* Start angle of the first frame, and rotation of each frame. step 0: both come from
+     * the scene at the x of a frame                                             degree */
     double start, step;
-    double underload; /* smallest count that is valid */
-    double overload; /* largest count that is valid; 0: none for NB_TYPE_FLOAT, else one
-                        below the largest of the type, since nb_digitize() clamps to this */
+    double underload; /* smallest valid count */
+    double overload; /* largest valid count. 0: no limit for NB_TYPE_FLOAT, else one below
+                        the largest number of the type, because nb_digitize() clamps to this
+                        number */
 } nb_nxmx_options;
 
 typedef struct nb_nxmx nb_nxmx;
@@ -69,21 +71,21 @@ typedef struct nb_nxmx nb_nxmx;
 /*
  * Begin an NXmx file.
  *
- *   sim      [in]   must outlive the file, and is not to be used by another thread during a
- *                   call that is given the file
- *   path     [in]   nothing is there before nb_nxmx_close(), and an older file stays
- *   options  [in]   read during this call only; NULL: all defaults
+ *   sim      [in]   keep the simulator until the file is closed. While a call uses the
+ *                   file, no other thread may use the simulator
+ *   path     [in]   the file appears at nb_nxmx_close(). Until then an older file stays
+ *   options  [in]   only this call reads them; NULL: all defaults
  *   out      [out]  end with nb_nxmx_close() or nb_nxmx_free()
  *
- * HDF5 is used by one thread at a time, which these calls see to among themselves. A
- * program that uses HDF5 for itself in other threads needs a build of it with locks.
+ * Only one thread at a time may use HDF5. The calls of this library take turns. If your own
+ * program uses HDF5 in other threads, it needs a thread-safe build of HDF5.
  *
  * Errors:
  *   NB_ERR_ARGUMENT     a NULL, or an option out of range.
  *   NB_ERR_FILE         the file cannot be made, or path is a pipe or a device.
- *   NB_ERR_UNSUPPORTED  a build without HDF5, a compression whose filter HDF5 does not
- *                       find, a curved detector, or axes of pixels that are not at right
- *                       angles.
+ *   NB_ERR_UNSUPPORTED  the build has no HDF5; HDF5 does not find the filter of the
+ *                       compression; the detector is curved; or the axes of pixels are not
+ *                       at right angles.
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
@@ -92,51 +94,53 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
 /*
  * Append a frame.
  *
- *   x      [in]  parameters that the image was computed at; NULL: the values of the scene.
- *                Wavelength, spectrum, phi and fluence may differ from frame to frame; the
- *                detector, the directions of beam and spindle and the sensor may not
+ *   x      [in]  parameters at which the image was computed; NULL: the values of the
+ *                scene. Wavelength, spectrum, phi and fluence may differ between frames.
+ *                Detector, sensor, and the directions of beam and spindle may not differ
  *                                                                      (nparam)
  *   image  [in]  of the type of the options, dense, on the host      (nslow x nfast)
  *
- * Frames whose width is not 0 are a sweep and follow each other: each begins where the one
+ * Frames with a rotation other than 0 form a sweep. Each frame begins where the frame
  * before it ended. If the absorption of the sensor differs by over 1 % from the absorption
- * that dxtbx will assume for it, the first frame brings a warning to the log.
+ * that dxtbx assumes for this sensor, the first frame writes a warning to the log.
  *
  * Errors, besides the errors by x (above):
- *   NB_ERR_ARGUMENT     a NULL; a master; more frames than were announced; a frame that
- *                       does not continue the sweep.
+ *   NB_ERR_ARGUMENT     a NULL; the file is a master; more frames than you announced; or
+ *                       the frame does not continue the sweep.
  *   NB_ERR_SHAPE, NB_ERR_DONATED  of image.
- *   NB_ERR_UNSUPPORTED  a number differs that may not differ from frame to frame.
- *   NB_ERR_FILE         no further frame can be appended. If the disk was full, or a limit
- *                       on files was met, nb_nxmx_close() still completes the file with the
- *                       frames before, and the message tells their number.
- *   NB_ERR_MEMORY       after the first frame the file may be lost: the next call says so.
- * Every other error leaves the file as it was.
+ *   NB_ERR_UNSUPPORTED  a number differs that may not differ between frames.
+ *   NB_ERR_FILE         the frame could not be appended, and no further frame can be. If
+ *                       the disk was full, or a limit on files was reached, nb_nxmx_close()
+ *                       still completes the file with the earlier frames. The message
+ *                       states their number.
+ *   NB_ERR_MEMORY       after the first frame the file may be lost. The next call says so.
+ * After every other error the file is as before.
  */
 NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
 
 /*
- * Append to a master all frames of another NXmx file, whose pixels stay there: the master
- * has the geometry, the beam of every frame, and a virtual dataset of HDF5 that shows the
- * pixels of its files as one array. Readers need all of the files.
+ * Append all frames of another NXmx file to a master. The pixels stay in the other file.
+ * The master holds the geometry and the beam of every frame. A virtual dataset of HDF5
+ * shows the pixels of all files as one array. Readers need all of these files.
  *
- *   path    [in]  as the master names it: without a slash at its start it begins in the
- *                 folder of the master, so that all may be moved together. Where the file
- *                 is absent later, readers find the fill value -1 (65535 for NB_TYPE_UINT).
- *   nframe  [in]  number of frames, equal to the number in the file; its pixels must have
- *                 the size of the image and the type of the options
- *   x       [in]  parameters of each frame; NULL: the values of the scene for all
+ *   path    [in]  name of the file in the master. A path without a slash at its start
+ *                 begins in the folder of the master, so you can move all files together.
+ *                 If a reader does not find the file, its pixels are -1 (65535 for
+ *                 NB_TYPE_UINT)
+ *   nframe  [in]  number of frames in the file. Its pixels must have the size of the image
+ *                 and the type of the options
+ *   x       [in]  parameters of each frame; NULL: the values of the scene, for all frames
  *                                                                (nframe x nparam)
  *
  * Errors, besides the errors by x (above):
- *   NB_ERR_ARGUMENT     a NULL; nxmx is no master; nframe below 1; more frames than were
- *                       announced; a frame that does not continue the sweep.
- *   NB_ERR_SHAPE        pixels of another size or type.
- *   NB_ERR_UNSUPPORTED  a number differs that may not differ from frame to frame.
- *   NB_ERR_FILE         the file cannot be read, or the master not be written.
+ *   NB_ERR_ARGUMENT     a NULL; nxmx is no master; nframe below 1; more frames than you
+ *                       announced; or a frame that does not continue the sweep.
+ *   NB_ERR_SHAPE        the pixels have another size or type.
+ *   NB_ERR_UNSUPPORTED  a number differs that may not differ between frames.
+ *   NB_ERR_FILE         the file cannot be read, or the master cannot be written.
  *   NB_ERR_MEMORY       out of memory.
- * After an error the master cannot be completed, unless it was NB_ERR_ARGUMENT for these
- * arguments.
+ * After an error you cannot complete the master, except after NB_ERR_ARGUMENT for the
+ * arguments of this call.
  */
 NB_API nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nframe,
                                      const double *x);
@@ -144,44 +148,47 @@ NB_API nb_status nb_nxmx_append_file(nb_nxmx *nxmx, const char *path, int64_t nf
 /*
  * Count the frames of an NXmx file.
  *
- *   master  [out]  1: the file is a master, whose files may be absent; may be NULL
+ *   master  [out]  1: the file is a master, and its files may be missing; may be NULL
  *
- * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE (it cannot be read as HDF5), NB_ERR_FORMAT
- * (it has no array frame x slow x fast), NB_ERR_UNSUPPORTED (a build without HDF5).
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE (the file cannot be read as HDF5),
+ * NB_ERR_FORMAT (the file has no array frame x slow x fast), NB_ERR_UNSUPPORTED (the build
+ * has no HDF5).
  */
 NB_API nb_status nb_nxmx_count(nb_context *ctx, const char *path, int64_t *nframe,
                                int *master);
 
 /*
- * Check that an NXmx file holds frames of this simulator, as nb_nxmx_append() has stated
- * them: the same scene, to ten digits, and the same parameters.
+ * Check that an NXmx file holds frames of this simulator. nb_nxmx_append() has written the
+ * scene and the parameters into the file. The scene has to be the same to ten digits, and
+ * the parameters have to be the same.
  *
- *   nframe  [in]  number of frames, equal to the number in the file
- *   x       [in]  parameters of each frame; NULL: the values of the scene for all
+ *   nframe  [in]  number of frames in the file
+ *   x       [in]  parameters of each frame; NULL: the values of the scene, for all frames
  *                                                                (nframe x nparam)
  *
  * Errors:
  *   NB_ERR_ARGUMENT     a NULL, or nframe below 1.
  *   NB_ERR_SCENE        the file has another scene or other parameters; the message names
  *                       the first difference.
- *   NB_ERR_FORMAT       the file does not say it, or has another number of frames.
+ *   NB_ERR_FORMAT       the file does not state scene and parameters, or has another number
+ *                       of frames.
  *   NB_ERR_FILE         the file cannot be read as HDF5.
- *   NB_ERR_UNSUPPORTED  a build without HDF5.
+ *   NB_ERR_UNSUPPORTED  the build has no HDF5.
  *   NB_ERR_MEMORY       out of memory.
  */
 NB_API nb_status nb_nxmx_check(nb_simulator *sim, const char *path, int64_t nframe,
                                const double *x);
 
 /*
- * Complete the file with the frames it has, rename it to its path, and free `nxmx`, also
- * after an error; NULL is NB_OK.
+ * Complete the file with its frames, and rename it to its path. The call also frees `nxmx`,
+ * even after an error. For NULL it returns NB_OK.
  *
- * Errors: NB_ERR_ARGUMENT (no frame was appended), NB_ERR_FILE, NB_ERR_MEMORY. Nothing new
- * is then at the path.
+ * Errors: NB_ERR_ARGUMENT (no frame was appended), NB_ERR_FILE, NB_ERR_MEMORY. After an
+ * error there is no new file at the path.
  */
 NB_API nb_status nb_nxmx_close(nb_nxmx *nxmx);
 
-/* Drop the file and free `nxmx`; nothing is left behind. NULL is allowed. */
+/* Free `nxmx` without a file: nothing is left on the disk. NULL is allowed. */
 NB_API void nb_nxmx_free(nb_nxmx *nxmx);
 
 /* Returns 1 if this build and this machine can write the compression (enum
@@ -191,13 +198,14 @@ NB_API int nb_nxmx_can_compress(int compression);
 /* ---- miniCBF: a text header, then pixels as differences, one file for each image ---- */
 
 /*
- * Write a miniCBF of the convention GENERIC_MINI. It holds no direction, so readers take
- * the detector to be flat, at right angles to the beam and seen from the crystal, with the
- * spindle along its fast axis. Another geometry is refused. A sensor is silicon or CdTe.
+ * Write a miniCBF of the convention GENERIC_MINI. This format holds no directions. Readers
+ * assume that the detector is flat and at right angles to the beam, that it is seen from
+ * the crystal, and that the spindle is along its fast axis. The call refuses another
+ * geometry. A sensor is silicon or CdTe.
  *
- *   x         [in]  parameters that the image was computed at; NULL: the values of the
+ *   x         [in]  parameters at which the image was computed; NULL: the values of the
  *                   scene                                              (nparam)
- *   overload  [in]  largest count that is valid; 0: one below the largest of the type
+ *   overload  [in]  largest valid count; 0: one below the largest number of the type
  *   counts    [in]  NB_TYPE_INT 32 or NB_TYPE_UINT 16, dense, on the host
  *                                                                    (nslow x nfast)
  *
@@ -209,9 +217,9 @@ NB_API nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *pa
                               double overload, const nb_array *counts);
 
 /*
- * Check whether a miniCBF can state the geometry of the image at x, before the image is
- * computed. If the absorption of the sensor differs by over 1 % from the absorption that
- * dxtbx will assume for it, the log has a warning.
+ * Check whether a miniCBF can state the geometry at x. You can call this before you compute
+ * the image. If the absorption of the sensor differs by over 1 % from the absorption that
+ * dxtbx assumes for this sensor, the call writes a warning to the log.
  *
  * Errors: the errors by x (above); NB_ERR_UNSUPPORTED (a geometry that the format cannot
  * state).

@@ -11,10 +11,10 @@
  *   nb_simulator_free(sim);
  *   nb_geometry_free(geometry);
  *
- * CrystFEL's laboratory has z along the beam, y up and x so that the three are
- * right-handed. A scene has the same frame under the conventions with beam +z. Under the
- * conventions with beam +x, a vector (x, y, z) of the file is (z, y, -x) of the scene: up
- * is y under every convention.
+ * The laboratory frame of CrystFEL is right-handed, with z along the beam and y up. A scene
+ * has the same frame under the conventions whose beam is +z. Under the conventions whose
+ * beam is +x, the vector (x, y, z) of the file is (z, y, -x) in the scene. So y is up under
+ * every convention.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,22 +31,21 @@
 
 NB_BEGIN_DECLS
 
-/* A detector as a file states it. It never changes once made and may be shared between
- * threads. */
+/* A detector from a file. A geometry never changes once made, and threads may share it. */
 typedef struct nb_geometry nb_geometry;
 
-/* The extent of a geometry, and the places of numbers that stand in a data file. */
+/* The size of a geometry, and the places of numbers that are in a data file. */
 typedef struct nb_geometry_info {
     int npanel, ngroup;
     int nslow, nfast; /* size of the image */
     double pixel; /* edge of the pixels of the first panel                   mm     */
     double distance; /* clen, if distance_from is NULL                       mm     */
-    double wavelength; /* 0: the file states none                            A      */
-    /* distance_from: where in a data file clen is, "" if the file has no clen, NULL for a
-     * number. wavelength_from: where the photon energy or the wavelength is, NULL for a
-     * number or nothing. The geometry owns both */
+    double wavelength; /* 0: the file states no wavelength                   A      */
+    /* distance_from: the place of clen in a data file; "": the file has no clen; NULL: clen
+     * is a number. wavelength_from: the place of the photon energy or wavelength in a data
+     * file; NULL: a number, or not stated. The geometry owns both strings */
     const char *distance_from, *wavelength_from;
-    size_t masked; /* pixels of bad regions, edges and panels */
+    size_t masked; /* number of pixels in bad regions, at masked edges and in bad panels */
 } nb_geometry_info;
 
 /*
@@ -54,29 +53,31 @@ typedef struct nb_geometry_info {
  *
  *   out  [out]  free with nb_geometry_free()
  *
- * Taken are fs, ss, corner_x, corner_y, coffset, clen, res or pixel_pitch, min_fs, max_fs,
- * min_ss, max_ss, dimN, data, no_index, mask_edge_pixels, detector_shift_x, _y,
- * photon_energy, wavelength, bad regions, groups or, where there are none, rigid groups. A
- * value without a panel holds for panels first named after it. Further words that CrystFEL
- * understands (gain, masks and peaks in data files) are left out; any other line brings a
- * warning to the log.
+ * The reader takes fs, ss, corner_x, corner_y, coffset, clen, res or pixel_pitch, min_fs,
+ * max_fs, min_ss, max_ss, dimN, data, no_index, mask_edge_pixels, detector_shift_x, _y,
+ * photon_energy, wavelength, bad regions, and groups (without groups: rigid groups). A
+ * value without a panel is valid for all panels that are first named after it. The reader
+ * ignores all other words that CrystFEL understands, such as gain, masks and peaks in data
+ * files. For any other line it writes a warning to the log.
  *
- * Panels lie in the image as in the data. Panels that differ in fixed dimN or in data are
- * stacked along slow, by these numbers and in the order of the data's places, so that the
- * image has the memory of the array of the data.
+ * Place in the image. Panels lie in the image as in the data. Panels that differ in data,
+ * or in a dimN that is a number, are stacked along slow. The order is by these numbers, and
+ * then by the data. So the image has the memory of the array of the data.
  *
- * A pixel is in a bad region of x, y if its first corner, moved by detector_shift, lies
- * between the limits and on none of them; limits of fs, ss include their ends. A region
- * lies on the panel it names, and on panels with the same fixed dimN.
+ * Bad regions. A region in x, y holds a pixel if the first corner of the pixel, moved by
+ * detector_shift, lies between the limits and not on a limit. Limits in fs, ss are part of
+ * the region. A region masks the panel that it names, and all panels with the same fixed
+ * dimN.
  *
- * Groups are a tree here: each set of panels lies within another set or apart from it. If
- * sets overlap otherwise, the larger one is kept, else the first, with a warning. Where
- * there are collections, only the rigid groups in a collection are taken. The group "all"
- * is the detector itself. A group's frame has the axes of CrystFEL's laboratory and lies in
- * the middle of its panels.
+ * Groups form a tree here: two groups are apart, or one lies within the other. If two
+ * groups overlap in another way, the reader keeps the larger group, or the first of equal
+ * groups, with a warning. If there are collections, it takes only rigid groups in a
+ * collection. The group "all" is the detector itself. The frame of a group has the axes of
+ * CrystFEL's laboratory. It lies in the middle of the panels of the group.
  *
- * Axes that are up to 0.01 from unit length or a right angle, as numbers of few digits are,
- * are made exact, both by the same angle, with a note.
+ * Axes. The numbers of a file may have few digits. If axes are not unit vectors at right
+ * angles, but by at most 0.01, the reader makes them exact, with a note. It turns both axes
+ * by the same angle.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE (the file cannot be read), NB_ERR_FORMAT
  * (its contents are wrong), NB_ERR_UNSUPPORTED (electrons, a detector shift that is in a
@@ -91,43 +92,45 @@ NB_API void nb_geometry_info_get(const nb_geometry *geometry, nb_geometry_info *
 NB_API void nb_geometry_free(nb_geometry *geometry);
 
 /*
- * Put a geometry into a scene, in the frame of its convention. The scene then points into
- * the geometry, which must live until nb_simulator_create().
+ * Put a geometry into a scene, in the frame of the scene's convention. The scene then
+ * points into the geometry. So keep the geometry until nb_simulator_create().
  *
- *   scene  [in,out]  the geometry sets npanel, panel, ngroup, group, nslow, nfast, pixel,
- *                    mask, origin_kind and origin of its detector. Members that place a
- *                    rectangle (nb_detector) become 0, and so do roi and box, which belong
- *                    to another image. The scene's distance, if not 0, replaces clen; its
- *                    wavelength, if not 0, replaces the wavelength of the file. mask
- *                    becomes NULL if the geometry masks nothing
+ *   scene  [in,out]  the call sets these members of the detector: npanel, panel, ngroup,
+ *                    group, nslow, nfast, pixel, mask, origin_kind and origin. mask becomes
+ *                    NULL if the geometry masks no pixel. Members that place a rectangle
+ *                    (nb_detector) become 0. roi and box also become 0, because they belong
+ *                    to another image. If the scene has a distance, this distance replaces
+ *                    clen. If it has a wavelength, this wavelength replaces the wavelength
+ *                    of the file
  *
- * The origin is clen along the beam of the convention, with detector_shift_x, _y, so that
- * detector.rotation turns the whole about that point. The geometry of an experiment
- * (experiment.h) has the distance in its panels: the origin is 0 0 0, detector.rotation
- * turns the whole about the crystal, and a scene with a distance is refused.
+ * The origin is the point at clen along the beam, moved by detector_shift_x, _y.
+ * detector.rotation turns the detector about this point. The geometry of an experiment
+ * (experiment.h) is different: its panels contain the distance, and the origin is 0 0 0.
+ * detector.rotation then turns the detector about the crystal, and the call refuses a scene
+ * with a distance.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_SCENE (distance_from or wavelength_from is not
  * NULL, and the scene has no such number; or the scene has a distance, and the geometry
- * comes from an experiment; the scene is not changed).
+ * comes from an experiment). After an error the scene is not changed.
  */
 NB_API nb_status nb_geometry_apply(const nb_geometry *geometry, nb_scene *scene);
 
 /*
- * Write the detector at x as a geometry file of CrystFEL, DIALS and cfelpyutils. Everything
- * is turned by the smallest angle that takes the beam to +z of CrystFEL.
+ * Write the detector at x as a geometry file that CrystFEL, DIALS and cfelpyutils read. The
+ * detector is turned by the smallest angle that takes the beam to +z of CrystFEL.
  *
  *   x     [in]  parameters; NULL: the values of the scene                   (nparam)
  *   path  [in]  ends in .geom by convention
  *
- * The photon energy is written for the mean wavelength. Origins and axes have 15 decimals,
- * of m and unit vectors. Names that are missing, not unique or not allowed there become p0,
- * p1, ... and g0, g1, ..., with a note. The mask is not written. Places of data are as in
- * an NXmx.
+ * The photon energy is the energy of the mean wavelength. Origins (in m) and axes (unit
+ * vectors) have 15 decimals. Names that are missing, not unique or not allowed become p0,
+ * p1, ... for panels and g0, g1, ... for groups, with a note. The mask is not written. The
+ * places of data are the places in an NXmx file.
  *
  * Errors:
  *   NB_ERR_ARGUMENT     a NULL, or a parameter outside its bounds.
  *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
- *   NB_ERR_UNSUPPORTED  a curved detector, or one whose axes are not at right angles.
+ *   NB_ERR_UNSUPPORTED  the detector is curved, or its axes are not at right angles.
  *   NB_ERR_FILE         the file cannot be written.
  *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */

@@ -14,15 +14,17 @@
  *   free(rows);
  *
  * nb_gradcheck() compares the derivatives of nb_vjp() and nb_jvp() with finite differences
- * of nb_forward() that have an error bar: central differences at twelve steps h0 2^-j,
- * extrapolated to step 0 (Romberg's scheme), or one-sided differences at a bound of the
- * parameter. A pixel is left out of both sides if one of its samples takes another branch
- * within those steps (another nearest reflection, dmin, the edge of a spot), because the
- * image is not smooth there. docs/development/gradients.md explains the method and how to
- * read a verdict.
+ * of nb_forward(). Each finite difference has an error bar. It is a central difference at
+ * twelve steps h0 2^-j, extrapolated to step 0 (Romberg's scheme). At a bound of the
+ * parameter it is a one-sided difference.
  *
- * The check runs on the host with the simulator's strategy. Whatever the options and the
- * environment say, it runs uncompiled, in double, and drops nothing from a pixel.
+ * The comparison leaves out pixels where the image is not smooth: pixels with a sample that
+ * takes another branch within these steps. A sample takes another branch if its nearest
+ * reflection changes, or if it passes dmin or the edge of a spot.
+ * docs/development/gradients.md explains the method and how to read a verdict.
+ *
+ * The check runs on the host, with the simulator's strategy. For any options and any
+ * environment it runs uncompiled, in double, and drops nothing from a pixel.
  *
  * Threads: see context.h.
  *
@@ -67,13 +69,13 @@ NB_API const char *nb_verdict_name(int verdict);
 NB_API const char *nb_verdict_text(int verdict);
 
 /*
- * The losses that are differentiated. Each is the sum over pixels of weight x image, with
- * these weights:
+ * The losses that nb_gradcheck() differentiates. Each loss is the sum over pixels of weight
+ * x image. The losses differ in the weights:
  */
 enum nb_gradcheck_loss {
     NB_GRADCHECK_GIVEN, /* given by the caller, or all 1 */
     NB_GRADCHECK_RANDOM, /* drawn at random from -1 to 1 */
-    NB_GRADCHECK_RANDOM_2, /* another such set */
+    NB_GRADCHECK_RANDOM_2, /* another random set from -1 to 1 */
     NB_GRADCHECK_BRIGHT /* the image at x divided by its largest pixel */
 };
 enum { NB_GRADCHECK_LOSSES = 4 };
@@ -92,10 +94,12 @@ typedef struct nb_gradcheck_options {
 } nb_gradcheck_options;
 
 /*
- * One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
- * ("direction[0]", unit "1"). A direction moves each parameter by a random part of its own
- * length. Loss and S are in photons, derivatives in photons per unit of the parameter, and
- * step and length in the unit of the parameter.
+ * One checked derivative: dL/dp of a loss L with respect to a parameter p, or along a
+ * direction ("direction[0]", unit "1"). A direction moves each parameter by a random part
+ * of its length (`length` below).
+ *
+ * Units: photons for the loss and S, photons per unit of the parameter for derivatives, and
+ * the unit of the parameter for step and length.
  */
 typedef struct nb_gradcheck_row {
     nb_param param; /* the parameter, with its value at x */
@@ -104,16 +108,16 @@ typedef struct nb_gradcheck_row {
     double vjp, jvp; /* dL/dp by nb_vjp() and by nb_jvp() */
     double fd, bar; /* the finite difference and its error bar */
     double truncation, noise; /* truncation part of the bar; rounding error of the loss */
-    double step; /* smallest step used by the chosen difference */
-    int order; /* order in the step of the error of that difference */
-    int side; /* 0: central; 1, -1: one-sided, above or below x */
+    double step; /* smallest step of the chosen difference */
+    int order; /* the error of the chosen difference falls as step^order */
+    int side; /* 0: central; 1: one-sided, above x; -1: one-sided, below x */
     double scale; /* S = sum over pixels of |weight| |dI/dp| */
     double tolerance; /* coverage x bar + 1e-12 S */
     double kept; /* fraction of S in the pixels that were compared */
     double length; /* change of p that changes the image by about itself */
     double rate; /* n in |I(x + h) - I(x) - h dI/dp| ~ h^n, 2 if right; 0: not measurable */
-    int evaluations; /* images computed, shared by all losses */
-    char hint[80]; /* with FAIL_VALUE a known factor near the ratio vjp/fd; else "" */
+    int evaluations; /* number of computed images; all losses share them */
+    char hint[80]; /* with FAIL_VALUE: a known factor near the ratio vjp/fd; else "" */
 } nb_gradcheck_row;
 
 typedef struct nb_gradcheck_summary {
@@ -121,11 +125,11 @@ typedef struct nb_gradcheck_summary {
     char message[160]; /* what failed; "" if all passed */
     int verdicts[NB_VERDICTS]; /* number of rows with each verdict */
     double dot; /* |<w, J d> - <J^T w, d>| over its scale; at most 1e-12 */
-    double linearity; /* error of linearity of nb_vjp() over its scale; at most 1e-13, of a
-                         continuous crystal 1e-12 */
+    double linearity; /* error of linearity of nb_vjp() over its scale; at most 1e-13, and
+                         1e-12 for a continuous crystal */
     int threads; /* bits were compared for 1, 2 and this number of threads */
-    uint64_t evaluations; /* images computed */
-    uint64_t launches, compiled_launches; /* kernel launches; compiled ones must be 0 */
+    uint64_t evaluations; /* number of computed images */
+    uint64_t launches, compiled_launches; /* kernel launches; compiled_launches must be 0 */
 } nb_gradcheck_summary;
 
 /*
@@ -144,20 +148,20 @@ NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
  *   bar_image  [in]   weights of NB_GRADCHECK_GIVEN, float32 or float64, on the host;
  *                     NULL: all 1                                      (nslow x nfast)
  *   options    [in]   NULL: all defaults
- *   rows       [out]  the losses of the first parameter, then of the next
+ *   rows       [out]  the losses of the first parameter, then of the next parameter
  *                                                                (nb_gradcheck_rows())
  *   summary    [out]  verdict of the whole check; may be NULL
  *
  * Errors:
  *   NB_ERR_ARGUMENT     sim or rows is NULL; no parameter is free; a parameter is outside
  *                       its bounds; an option is out of range.
- *   NB_ERR_SHAPE        bar_image has another size or type, or lies on a device.
- *   NB_ERR_DONATED      bar_image has NB_DONATE, which is allowed only with compiled mode
- *                       off, or NB_DONATED.
+ *   NB_ERR_SHAPE        bar_image has a wrong size or type, or lies on a device.
+ *   NB_ERR_DONATED      bar_image has NB_DONATED; or bar_image has NB_DONATE, and compiled
+ *                       mode is on.
  *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
- *   NB_ERR_UNSUPPORTED  NB_QUIRK_CURVED and a curved detector; or compiled mode or the
- *                       device cannot do this, and NANOBRAG_STRICT=1 forbids to fall back
- *                       on the host or on uncompiled kernels.
+ *   NB_ERR_UNSUPPORTED  the scene has NB_QUIRK_CURVED and a curved detector; or the device
+ *                       or compiled mode cannot do this, and NANOBRAG_STRICT=1 forbids
+ *                       another way (the host, or uncompiled mode).
  *   NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
 NB_API nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_image,

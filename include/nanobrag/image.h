@@ -1,5 +1,5 @@
 /*
- * image.h - sums of images, the statistics of a finished one, and its conversion to noisy
+ * image.h - adds images, computes statistics of an image, and converts an image to noisy
  * detector counts.
  *
  *   static double photons[512 * 512];
@@ -14,12 +14,12 @@
  *       || nb_digitize(sim, &how, &image, &counts) != NB_OK)
  *       puts(nb_context_message(ctx));
  *
- * Common errors, which every call returns; nb_digitize() has no x:
+ * Common errors of all calls (nb_digitize() has no x):
  *
- *   NB_ERR_ARGUMENT   a NULL that is not allowed; a parameter of x outside its bounds.
- *   NB_ERR_SHAPE      an array of another size or type; an array on a device that does not
+ *   NB_ERR_ARGUMENT   a NULL that is not allowed; or a parameter in x outside its bounds.
+ *   NB_ERR_SHAPE      an array has a wrong size or type, or lies on a device that does not
  *                     compute the images of sim.
- *   NB_ERR_DONATED    the image was donated before.
+ *   NB_ERR_DONATED    an earlier call has overwritten the image (NB_DONATE in array.h).
  *   NB_ERR_SCENE, NB_ERR_UNIT_CELL  x gives an impossible geometry, or a flat cell.
  *
  * SPDX-License-Identifier: MIT
@@ -36,38 +36,39 @@
 NB_BEGIN_DECLS
 
 /*
- * image += factor I(x): sums of images, such as two states, several lattices, or energies
- * with structure factors of their own (docs/xfel.md).
+ * image += factor I(x): add the image at x to an image. Use this for a crystal in two
+ * states, for several lattices, or for energies that each have their own structure factors
+ * (docs/xfel.md).
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
- *   factor  [in]      of the photons, may be negative
+ *   factor  [in]      multiplies the photons of I(x); may be negative
  *   image   [in,out]  photons per pixel, float32 or float64        (nslow x nfast)
  *
- * I(x) has the bits of nb_forward() in float64, also for a float32 image, whose sum is
- * rounded once. Added to zeros with factor 1, it gives the image of nb_forward(). Pixels
- * outside the ROI or all boxes, and masked ones, keep their values. The first call
- * allocates the rendered tiles as workspace.
+ * I(x) has the bits of nb_forward() in float64, also for a float32 image. The sum of a
+ * float32 image is rounded once. Added to zeros with factor 1, I(x) gives the image of
+ * nb_forward(). Masked pixels, and pixels outside the ROI or outside all boxes, keep their
+ * values. The first call allocates workspace for the rendered tiles.
  *
- * Derivatives of a loss L(image), with the cotangent bar_image = dL/dimage: dL/dfactor is
- * the inner product of bar_image and I(x). For dL/dx call nb_vjp() with the cotangent
- * multiplied by the factor.
+ * Derivatives. Let L be a loss of the sum, and bar_image its cotangent dL/dimage. Then
+ * dL/dfactor is the inner product of bar_image and I(x). For dL/dx, call nb_vjp() with
+ * factor times bar_image.
  *
- * The image may lie on the CUDA device, dense, as in nb_forward(). It is then copied to the
- * host and back.
+ * The image may lie on the CUDA device, as in nb_forward(), but it has to be dense. The
+ * call then copies the image to the host and back.
  *
- * Errors: NB_ERR_ARGUMENT also for a factor that is not finite; NB_ERR_SHAPE also for a
- * view with strides on a device; NB_ERR_UNSUPPORTED (an image on a device and a point
- * spread; or compiled mode or the device cannot do this, and NANOBRAG_STRICT=1 forbids to
- * fall back); NB_ERR_DEVICE (the device failed, and the image lies on it);
- * NB_ERR_CANCELLED; NB_ERR_MEMORY. After an error nothing has been added, but some pixels
- * of an image on a device may be sums after NB_ERR_DEVICE.
+ * Further errors: NB_ERR_ARGUMENT (factor is not finite); NB_ERR_SHAPE (a view with strides
+ * on a device); NB_ERR_UNSUPPORTED (an image on a device, and a point spread; or the device
+ * or compiled mode cannot do this, and NANOBRAG_STRICT=1 forbids another way);
+ * NB_ERR_DEVICE (the device failed, and the image lies on it); NB_ERR_CANCELLED;
+ * NB_ERR_MEMORY. After an error the call has added nothing. There is one exception: after
+ * NB_ERR_DEVICE some pixels of an image on a device may already be sums.
  */
 NB_API nb_status nb_forward_add(nb_simulator *sim, const double *x, double factor,
                                 nb_array *image);
 
-/* Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI, not
- * masked and, where there are boxes, in a box. Pixel values are rounded to float32 first,
- * as nanoBragg does. */
+/* Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI and not
+ * masked. If there are boxes, it also has to be in a box. Pixel values are first rounded to
+ * float32, as in nanoBragg. */
 typedef struct nb_statistics {
     int64_t count; /* rendered pixels */
     double max; /* largest value; 0 if no pixel is above 0               photons   */
@@ -81,7 +82,7 @@ typedef struct nb_statistics {
                     rendered count as 0                                  photons   */
     double solid_angle; /* sum over the rendered pixels                  steradian */
     int64_t nonfinite; /* NaN or infinite pixels; sum, mean, rms and rmsd include them */
-    int max_panel; /* panel of the maximum; 0 where the detector is one rectangle */
+    int max_panel; /* panel of the maximum; 0 if the detector is one rectangle */
 } nb_statistics;
 
 /*
@@ -104,51 +105,53 @@ NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
  *   noise 0:  counts = floor(photons scale + offset + 1/2)
  *   noise 1:  counts = floor(Poisson(photons) + offset)
  *
- * Counts are clamped to 0 ... 65535, counts of 32 bits to 0 ... 2147483647. They are 0
- * outside the ROI. For counts of 16 bits without noise, photons and sum are rounded to
- * float32.
+ * Counts of 16 bits are clamped to 0 ... 65535, and counts of 32 bits to 0 ... 2147483647.
+ * Counts are 0 outside the ROI. For counts of 16 bits without noise, photons and sum are
+ * rounded to float32.
  *
  * Random numbers come from Philox4x32-10 (Salmon et al., SC 2011) with key = seed and
- * counter = (pixel, draw, image). A Poisson number is drawn by inversion for a mean below
- * 30, by PTRS (Hoermann, Insurance: Math. Econ. 12, 1993) above, and as a rounded normal
- * number above 1e9. So a count depends only on seed, pixel, image and mean, with the same
- * bits on every machine and CUDA device.
+ * counter = (pixel, draw, image). Poisson numbers are drawn by inversion for a mean below
+ * 30, by PTRS (Hoermann, Insurance: Math. Econ. 12, 1993) above 30, and as rounded normal
+ * numbers above 1e9. So a count depends only on seed, pixel, image and mean. It has the
+ * same bits on every machine and CUDA device.
  */
 typedef struct nb_digitizer {
     double scale; /* for noise 0, counts/photon; 0: 55000/max of the image */
     double offset; /* added to every count (pedestal), counts */
     int noise; /* 1: Poisson noise */
-    int64_t seed; /* of the random numbers; each value gives other noise */
-    uint32_t image; /* index of the image in a series, for independent noise */
-    /* [out] sum of the drawn photons; may be NULL. Exact up to 2^53, rounded above, and
-     * infinite if a pixel has 2^63 photons or more. */
+    int64_t seed; /* of the random numbers; each seed gives other noise */
+    uint32_t image; /* index of the image in a series; each index gives other noise */
+    /* [out] sum of the drawn photons; may be NULL. The sum is exact up to 2^53 and rounded
+     * above. It is infinite if a pixel has 2^63 photons or more. */
     double *photons;
     int64_t *overloads; /* [out] number of pixels clamped at the largest count; may be
                            NULL */
 } nb_digitizer;
 
 /*
- * counts = digitised image.
+ * counts = digitised image: convert photons to counts.
  *
- *   how     [in]   the conversion; its pointers receive results
+ *   how     [in]   the conversion; the call writes results to its pointers
  *   image   [in]   photons, float32 or float64                         (nslow x nfast)
  *   counts  [out]  NB_TYPE_UINT 16 or NB_TYPE_INT 32                   (nslow x nfast)
  *
  * Both arrays lie on the host, or both on the CUDA device that computes the simulator's
  * images (nb_description.device). On the device the counts are complete when the call
- * returns and have the same bits as on the host. With NB_QUIRK_NOISE noise is drawn on the
- * host only.
+ * returns. They have the same bits as on the host. With NB_QUIRK_NOISE only the host draws
+ * noise.
  *
- * The counts may overwrite the image on the host: both arrays dense, counts.data equal to
- * image.data, and NB_DONATE set in image.flags. The call then sets NB_DONATED there. A
- * donated image on a device is not overwritten and stays valid.
+ * On the host the counts may overwrite the image. Three things are then necessary: both
+ * arrays are dense, counts.data equals image.data, and NB_DONATE is set in image.flags. The
+ * call then sets NB_DONATED in image.flags. On a device a donated image is not overwritten
+ * and stays valid.
  *
- * Errors, besides the common ones:
- *   NB_ERR_ARGUMENT     scale or offset out of range; arrays that overlap in another way.
- *   NB_ERR_SHAPE        one array on a device and one on the host.
+ * Further errors:
+ *   NB_ERR_ARGUMENT     scale or offset is out of range; or the arrays overlap in another
+ *                       way.
+ *   NB_ERR_SHAPE        one array lies on a device and one on the host.
  *   NB_ERR_UNSUPPORTED  on a device: NB_QUIRK_NOISE, or counts in the memory of the image;
- *                       or compiled mode or the device cannot do this, and
- *                       NANOBRAG_STRICT=1 forbids to fall back.
+ *                       or the device or compiled mode cannot do this, and
+ *                       NANOBRAG_STRICT=1 forbids another way.
  *   NB_ERR_DEVICE, NB_ERR_MEMORY.
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,

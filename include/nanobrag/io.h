@@ -15,23 +15,25 @@
  *   nb_smv_free(smv);
  *   nb_hkl_free(hkl);
  *
- * Readers take a path and return an object; writers take memory and a path. A writer writes
- * a temporary file beside the target and renames it, so a target is whole or as it was. An
- * existing target that is not a regular file (a pipe, a device) is written directly.
- * Objects never change once made and may be shared between threads.
+ * A reader takes a path and returns an object. A writer takes memory and a path. A writer
+ * writes a temporary file beside the target, and then renames this file. So the target is
+ * complete, or as it was. If the target exists and is not a regular file (a pipe, a
+ * device), the writer writes to it directly. An object never changes once made, and threads
+ * may share it.
  *
- * Errors of every reader, below "a reader's":
+ * Errors of every reader, called "a reader's" below:
  *
- *   NB_ERR_ARGUMENT   a NULL that is not allowed, or a reason that the function adds.
+ *   NB_ERR_ARGUMENT   a NULL that is not allowed, or a reason that the function names.
  *   NB_ERR_FILE       the file cannot be opened or read.
  *   NB_ERR_FORMAT     the contents are wrong; the message names file, line, the expected
- *                     contents and the remedy.
+ *                     contents, and what to do.
  *   NB_ERR_MEMORY     out of memory.
- *   NB_ERR_CANCELLED  a signal interrupted a wait, as for the other end of a pipe, and the
- *                     context's progress handler, asked with fraction 0, wanted to stop.
+ *   NB_ERR_CANCELLED  a signal interrupted a wait, for example for the other end of a pipe,
+ *                     and the progress handler of the context, called with fraction 0,
+ *                     returned a number other than 0.
  *
- * Errors of every writer, below "a writer's": NB_ERR_ARGUMENT, NB_ERR_FILE (the file cannot
- * be written), NB_ERR_MEMORY, NB_ERR_CANCELLED (as of a reader).
+ * Errors of every writer, called "a writer's" below: NB_ERR_ARGUMENT, NB_ERR_FILE (the file
+ * cannot be written), NB_ERR_MEMORY, NB_ERR_CANCELLED (as for a reader).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -53,15 +55,16 @@ typedef struct nb_hkl nb_hkl;
 
 /* The extent of a list of reflections. */
 typedef struct nb_hkl_info {
-    size_t count; /* reflections listed, repeats included */
+    size_t count; /* listed reflections, with repeats */
     int min[3], max[3]; /* smallest and largest h, k, l of the list */
 } nb_hkl_info;
 
 /*
- * Make a list of reflections from memory. A reflection listed twice takes its last F.
+ * Make a list of reflections from memory. If a reflection is listed twice, its last F
+ * counts.
  *
  *   n    [in]   number of reflections, at least 1
- *   hkl  [in]   h k l of each, from -100000 to 100000                    (n x 3)
+ *   hkl  [in]   h k l of each reflection, from -100000 to 100000         (n x 3)
  *   f    [in]   structure factor amplitude, may be negative  electron    (n)
  *   out  [out]  free with nb_hkl_free()
  *
@@ -72,11 +75,11 @@ NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const 
                                nb_hkl **out);
 
 /*
- * Read reflections from a text file. A line holds one reflection, h k l F; further columns
- * are ignored with a note, and so is a first line without a number. A line that begins with
- * '#' is a comment. Text after the last reflection is ignored with a warning. If a
- * reflection is listed twice the last F counts. A warning counts repeats that differ, and a
- * note counts negative F.
+ * Read reflections from a text file. A line holds one reflection, h k l F. The reader
+ * ignores further columns and a first line without a number, with a note. A line that
+ * begins with '#' is a comment. The reader ignores text after the last reflection, with a
+ * warning. If a reflection is listed twice, its last F counts. A warning gives the number
+ * of repeats that differ. A note gives the number of negative F.
  *
  *   out  [out]  free with nb_hkl_free()
  *
@@ -85,8 +88,9 @@ NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const 
 NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
 
 /*
- * Read reflections as nanoBragg does: groups h k l F, several on a line or one over several
- * lines. Comments and text after the last reflection are treated as by nb_hkl_read().
+ * Read reflections as nanoBragg does: in groups h k l F. A line may hold several groups,
+ * and a group may extend over several lines. Comments, and text after the last reflection,
+ * are treated as by nb_hkl_read().
  *
  *   out  [out]  free with nb_hkl_free()
  *
@@ -107,12 +111,12 @@ NB_API nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out);
  * Write reflections as a binary dump.
  *
  *   hkl        [in]  the reflections
- *   default_f  [in]  F written for unlisted indices of the box      electron
+ *   default_f  [in]  F that is written for indices that are not listed  electron
  *   profile    [in]  NB_PROFILE_NANOBRAG: a layout with a checksum; NB_PROFILE_NANOBRAGG:
  *                    the layout of nanoBragg, byte for byte (enum nb_profile, scene.h)
  *
- * Errors: a writer's; NB_ERR_ARGUMENT also if default_f is not finite or the profile
- * is unknown.
+ * Errors: a writer's; NB_ERR_ARGUMENT also if default_f is not finite or the profile is
+ * unknown.
  */
 NB_API nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                                 double default_f, int profile);
@@ -121,7 +125,7 @@ NB_API nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl 
 NB_API void nb_hkl_info_get(const nb_hkl *hkl, nb_hkl_info *out);
 
 /*
- * Look up F of a reflection.
+ * Look up the F of a reflection.
  *
  *   f  [out]  structure factor amplitude; may be NULL              electron
  *
@@ -132,10 +136,10 @@ NB_API int nb_hkl_get(const nb_hkl *hkl, int h, int k, int l, double *f);
 /*
  * List the reflections in increasing order of h, then k, then l. Outputs may be NULL.
  *
- *   hkl  [out]  h k l of each                                            (n x 3)
+ *   hkl  [out]  h k l of each reflection                                 (n x 3)
  *   f    [out]  structure factor amplitude                 electron      (n)
  *
- * Returns the number n of reflections, each counted once; 0 for NULL.
+ * Returns the number n of different reflections; 0 for NULL.
  */
 NB_API size_t nb_hkl_reflections(const nb_hkl *list, int *hkl, double *f);
 
@@ -147,7 +151,7 @@ NB_API void nb_hkl_free(nb_hkl *hkl);
 /*
  * Read the first nine numbers of a text file.
  *
- *   matrix  [out]  row by row, in the unit of the file; for nb_crystal.matrix divide the
+ *   matrix  [out]  row by row, in the unit of the file. For nb_crystal.matrix, divide the
  *                  numbers of a MOSFLM file by the wavelength
  *
  * Errors: a reader's.
@@ -158,10 +162,10 @@ NB_API nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix
 typedef struct nb_table nb_table;
 
 /*
- * Read a table from a text file. Columns are separated by blanks or , ; : ! and a line that
- * begins with '#' is a comment.
+ * Read a table from a text file. Blanks or , ; : ! separate the columns. A line that begins
+ * with '#' is a comment.
  *
- *   columns  [in]   number of columns to read, at least 1; further ones are ignored. A
+ *   columns  [in]   number of columns to read, at least 1; further columns are ignored. A
  *                   missing number and the word nan give NaN
  *   out      [out]  at least one row; free with nb_table_free()
  *
@@ -171,8 +175,8 @@ NB_API nb_status nb_table_read(nb_context *ctx, const char *path, int columns,
                                nb_table **out);
 
 /*
- * Read a table whose first line, which is no comment, is a title: the names of the columns
- * or other words about them. Every further line has as many numbers as the second line.
+ * Read a table with a title. The first line that is no comment is the title: the names of
+ * the columns, or other words. All further lines have equally many numbers.
  *
  *   out  [out]  at least one row; free with nb_table_free()
  *
@@ -180,19 +184,19 @@ NB_API nb_status nb_table_read(nb_context *ctx, const char *path, int columns,
  */
 NB_API nb_status nb_table_read_titled(nb_context *ctx, const char *path, nb_table **out);
 
-/* The title, without the blanks around it, owned by the table; NULL for NULL and for a
- * table that was read without a title. */
+/* The title, without the blanks around it. The table owns the text. NULL for NULL, and for
+ * a table without a title. */
 NB_API const char *nb_table_title(const nb_table *table);
 
 /* The number of rows, and of columns; 0 for NULL. */
 NB_API size_t nb_table_rows(const nb_table *table);
 NB_API int nb_table_columns(const nb_table *table);
 
-/* The number of the line of the file, from 1, that row i was read from; 0 for NULL and
- * where there is no such row. */
+/* The number of the line in the file from which row i was read, counted from 1; 0 for NULL
+ * and if there is no row i. */
 NB_API long nb_table_line(const nb_table *table, size_t i);
 
-/* The numbers, row by row (rows x columns), owned by the table; NULL for NULL. */
+/* The numbers, row by row (rows x columns). The table owns them. NULL for NULL. */
 NB_API const double *nb_table_data(const nb_table *table);
 
 /* Free a table; NULL is allowed. */
@@ -202,15 +206,14 @@ NB_API void nb_table_free(nb_table *table);
 typedef struct nb_smv nb_smv;
 
 /*
- * Read an SMV image. TYPE or Data_type in the header says the type of its pixels: 8, 16 or
- * 32 bits with or without a sign, or a float of 32 or 64 bits. BYTE_ORDER says their byte
- * order. A warning tells where they are assumed to be unsigned 16-bit numbers, or little
- * endian.
+ * Read an SMV image. TYPE or Data_type in the header states the type of the pixels: 8, 16
+ * or 32 bits with or without a sign, or a float of 32 or 64 bits. BYTE_ORDER states the
+ * byte order. If the header does not state them, the reader assumes unsigned 16-bit numbers
+ * and little endian, with a warning.
  *
  *   out  [out]  free with nb_smv_free()
  *
- * Errors: a reader's; NB_ERR_UNSUPPORTED (another type, compressed pixels, several
- * images).
+ * Errors: a reader's; NB_ERR_UNSUPPORTED (another type, compressed pixels, several images).
  */
 NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
 
@@ -218,8 +221,8 @@ NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
 NB_API void nb_smv_free(nb_smv *smv);
 
 /*
- * Look up a number of the header: the first number in the value of a key. Where the key
- * stands several times the last one counts.
+ * Look up a number of the header: the first number in the value of a key. If the key stands
+ * there several times, its last value counts.
  *
  *   value  [out]  the number
  *
@@ -230,7 +233,7 @@ NB_API int nb_smv_number(const nb_smv *smv, const char *keyword, double *value);
 
 /*
  * Look up a number of the header as nanoBragg does: find the last occurrence of `keyword`,
- * even inside another word, and take the number after the next '='. Returns as
+ * even inside another word, and take the number after the next '='. The results are as in
  * nb_smv_number().
  */
 NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
@@ -240,9 +243,9 @@ NB_API int nb_smv_search(const nb_smv *smv, const char *keyword, double *value);
  *
  *   nfast  [out]  width, in pixels; 0 for smv = NULL
  *   nslow  [out]  height, in pixels; 0 for smv = NULL
- *   type   [out]  NB_TYPE_UINT, NB_TYPE_INT or NB_TYPE_FLOAT, in the file
- *   bits   [out]  8, 16, 32 or 64, in the file; 0 if it has fewer pixels than its header
- *                 says
+ *   type   [out]  type in the file: NB_TYPE_UINT, NB_TYPE_INT or NB_TYPE_FLOAT
+ *   bits   [out]  bits of a pixel in the file: 8, 16, 32 or 64; 0 if the file has fewer
+ *                 pixels than its header says
  */
 NB_API void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, int *type, int *bits);
 
@@ -259,13 +262,13 @@ NB_API int nb_smv_pixels(const nb_smv *smv, double *pixels);
 /*
  * Write an SMV image.
  *
- *   header  [in]  lines "KEY=value;\n". The writer puts "{\nHEADER_BYTES=N;\n" before and
- *                 "}\f" after them and pads with blanks to a multiple of 512 bytes. Pixels
- *                 are big endian if BYTE_ORDER=big_endian is among the lines
+ *   header  [in]  lines "KEY=value;\n". The writer puts "{\nHEADER_BYTES=N;\n" before the
+ *                 lines, "}\f" after the lines, and blanks up to a multiple of 512 bytes.
+ *                 Pixels are big endian if BYTE_ORDER=big_endian is among the lines
  *   counts  [in]  NB_TYPE_UINT 16, dense, on the host               (nslow x nfast)
  *
- * Errors: a writer's; NB_ERR_ARGUMENT also for a header longer than 1 MB,
- * NB_ERR_SHAPE and NB_ERR_DONATED (counts).
+ * Errors: a writer's; NB_ERR_ARGUMENT also for a header longer than 1 MB, NB_ERR_SHAPE and
+ * NB_ERR_DONATED (counts).
  */
 NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                               const nb_array *counts);
@@ -276,16 +279,16 @@ NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *hea
  * Write the pixels of an image.
  *
  *   image  [in]  any type of array.h, dense, on the host                   (nslow x nfast)
- *   bits   [in]  bits of a float in the file, 32 or 64; not used for integers
+ *   bits   [in]  bits of a float in the file, 32 or 64; ignored for integers
  *
- * Errors: a writer's; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and
- * NB_ERR_DONATED (image).
+ * Errors: a writer's; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and NB_ERR_DONATED
+ * (image).
  */
 NB_API nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
                               int bits);
 
 /*
- * Read the pixels of an image from a file of exactly its size.
+ * Read the pixels of an image from a file that has exactly the size of the image.
  *
  *   image  [out]  NB_TYPE_FLOAT, 32 or 64 bits, dense, on the host      (nslow x nfast)
  *

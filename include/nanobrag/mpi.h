@@ -1,5 +1,5 @@
 /*
- * mpi.h - fits whose shots are shared out among the processes of MPI: library nanobrag_mpi.
+ * mpi.h - divides the shots of a fit among MPI processes; library nanobrag_mpi.
  *
  *   const nb_fit_options options = {.shared = "cell_a", .own = "misset scale"};
  *   static nb_shot shots[4];
@@ -12,11 +12,12 @@
  *   nb_fit_free(fit);
  *   MPI_Finalize();
  *
- * Every process makes the same fit and calls nb_fit_mpi(), also where the fit could not be
- * made and is NULL; then each has the result (nb_fit_result_get()).
+ * Every process makes the same fit and calls nb_fit_mpi(). A process that could not make
+ * the fit calls it with NULL. Then each process has the result (nb_fit_result_get()).
  *
- * Not part of nanobrag.h, and installed only where nanobrag was built with MPI. Compile
- * with mpicc, or find_package(nanobrag COMPONENTS mpi) and nanobrag::nanobrag_mpi.
+ * nanobrag.h does not include this header. It is installed only if nanobrag was built with
+ * MPI. Compile with mpicc, or use find_package(nanobrag COMPONENTS mpi) and
+ * nanobrag::nanobrag_mpi.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,15 +31,16 @@
 NB_BEGIN_DECLS
 
 /*
- * nb_fit_run_among() for the processes of MPI.
+ * Run a fit in MPI processes, as nb_fit_run_among() does.
  *
- *   fit   [in]  NULL: it could not be made here, and no process runs
- *   comm  [in]  every process of it calls; duplicated for the time of the call
+ *   fit   [in]  NULL: this process could not make the fit; then no process runs
+ *   comm  [in]  every process of comm calls this function; the call works on a duplicate of
+ *               comm
  *
- * Only the thread that calls uses MPI (MPI_THREAD_FUNNELED is enough).
+ * Only the calling thread uses MPI, so MPI_THREAD_FUNNELED is enough.
  *
- * Errors: as nb_fit_run_among(). An error of MPI ends the program, unless comm has another
- * error handler; then the call returns NB_ERR_DEVICE, in this process at the least.
+ * Errors: the errors of nb_fit_run_among(). An error of MPI ends the program, unless comm
+ * has another error handler. The call then returns NB_ERR_DEVICE, at least in this process.
  */
 NB_API nb_status nb_fit_mpi(nb_fit *fit, MPI_Comm comm);
 

@@ -13,8 +13,8 @@
  *   nb_simulator_free(sim);
  *   nb_context_free(ctx);
  *
- * Begin with scene.h (describe an experiment), simulator.h (images and derivatives) and
- * fit.h (fits). `nb_scene scene = {0};` has the default of every member.
+ * Read these headers first: scene.h (describe an experiment), simulator.h (images and
+ * derivatives) and fit.h (fits). `nb_scene scene = {0};` gives every member its default.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -12,10 +12,10 @@
  *       printf("fast %g, slow %g, frame %g\n", xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]);
  *   nb_reflections_free(found);
  *
- * A file is MessagePack, plain or compressed by gzip. Columns of other types (shoeboxes)
- * are kept as the file has them, so that writing gives them back. Units and meanings of
- * columns are DIALS' own: pixels from the corner of a panel, fast axis first; mm; radians.
- * Numbers of a file are little-endian, and so must be the host's.
+ * A file is MessagePack, plain or compressed by gzip. Columns of other types, such as
+ * shoeboxes, are kept as they are in the file, and are written again. Columns have the
+ * units and meanings of DIALS: pixels from the corner of a panel, fast axis first; mm;
+ * radians. The numbers of a file are little-endian. The host has to be little-endian too.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -57,7 +57,8 @@ typedef struct nb_column {
  *
  *   out  [out]  free with nb_reflections_free()
  *
- * Errors: a reader's (io.h); NB_ERR_UNSUPPORTED (compressed, in a build without zlib).
+ * Errors: a reader's (io.h); NB_ERR_UNSUPPORTED (the file is compressed, and the build has
+ * no zlib).
  */
 NB_API nb_status nb_reflections_read(nb_context *ctx, const char *path,
                                      nb_reflections **out);
@@ -79,11 +80,11 @@ NB_API void nb_reflections_free(nb_reflections *table);
 NB_API size_t nb_reflections_rows(const nb_reflections *table);
 NB_API size_t nb_reflections_columns(const nb_reflections *table);
 
-/* Column i in the order of names; all 0 where there is none. It is valid until the table
- * changes. */
+/* Column i in the order of names; all members are 0 if there is no column i. The result is
+ * valid until the table changes. */
 NB_API nb_column nb_reflections_column(const nb_reflections *table, size_t i);
 
-/* The data of a column by its name; NULL where there is none of this type. */
+/* The data of the column with this name; NULL if there is no such column of this type. */
 NB_API const void *nb_reflections_find(const nb_reflections *table, const char *name,
                                        int type);
 
@@ -99,10 +100,12 @@ NB_API const void *nb_reflections_find(const nb_reflections *table, const char *
 NB_API nb_status nb_reflections_set(nb_context *ctx, nb_reflections *table,
                                     const char *name, int type, const void *data);
 
-/* The identifier of the experiment that column "id" numbers `id`; NULL: it has none. */
+/* The identifier of the experiment with the number `id` in the column "id"; NULL: no
+ * identifier. */
 NB_API const char *nb_reflections_identifier(const nb_reflections *table, int id);
 
-/* Set that identifier. Errors: NB_ERR_ARGUMENT (a NULL, id below 0), NB_ERR_MEMORY. */
+/* Set the identifier of an experiment. Errors: NB_ERR_ARGUMENT (a NULL, id below 0),
+ * NB_ERR_MEMORY. */
 NB_API nb_status nb_reflections_set_identifier(nb_context *ctx, nb_reflections *table,
                                                int id, const char *identifier);
 

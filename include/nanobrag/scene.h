@@ -1,5 +1,5 @@
 /*
- * scene.h - everything an image depends on, as plain data.
+ * scene.h - all data on which an image depends: crystal, beam, detector, scan, background.
  *
  *   nb_scene scene = {.crystal = {.cell = {70, 80, 90}, .default_f = 100}};
  *
@@ -14,14 +14,16 @@
  *   if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK)
  *       puts(nb_context_message(ctx));
  *
- * A member that is 0 has the default named beside it, so a scene of zeros is complete once
- * it has a cell and default_f or hkl. To use the number 0 instead of a default, set the bit
- * of the member in nb_scene.given; here the seed of the mosaic domains is the number 0.
- * Pointers are read during nb_simulator_create() only.
+ * Defaults. If a member is 0, it has the default that stands beside it. So a scene of zeros
+ * needs only a cell, and default_f or hkl. To use the number 0 instead of a default, set
+ * the bit of the member in nb_scene.given. In the example, the seed of the mosaic domains
+ * is the number 0.
+ *
+ * Memory. Only nb_simulator_create() reads the pointers of a scene.
  *
  * docs/conventions.md defines the laboratory frame, the rotations (active, right-handed)
- * and the conventions of other programs; docs/theory.md has the formulas. "By rule" refers
- * to its section 11.
+ * and the conventions of other programs. docs/theory.md has the formulas. "By rule" means
+ * the rules in section 11 of docs/theory.md.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -36,8 +38,8 @@
 
 NB_BEGIN_DECLS
 
-/* How F is found between the listed reflections (docs/theory.md, 6). AUTO chooses by rule.
- */
+/* How F is computed between the listed reflections (docs/theory.md, 6). NB_LOOKUP_AUTO
+ * chooses by rule. */
 enum nb_interpolation { NB_LOOKUP_AUTO, NB_LOOKUP_NEAREST, NB_LOOKUP_TRICUBIC };
 
 /* Lattice factor of the crystal (docs/theory.md, 5). */
@@ -50,19 +52,20 @@ enum nb_shape {
 };
 
 /*
- * How orientations, rotation, energies and directions are summed (docs/theory.md, 16).
- * AUTO chooses by rule: NB_MOSAIC_GAUSS where the shape allows it and there is something to
- * integrate, unless number, seed or weights of domains are given.
+ * How a simulator sums over orientations, rotation, energies and directions
+ * (docs/theory.md, 16). NB_MOSAIC_AUTO is NB_MOSAIC_GAUSS if the shape allows it and a
+ * width is above 0. If number, seed or weights of domains are given, NB_MOSAIC_AUTO is
+ * NB_MOSAIC_DOMAINS.
  */
 enum nb_mosaic_model {
     NB_MOSAIC_AUTO,
     NB_MOSAIC_DOMAINS, /* random domains; steps of phi, wavelengths and directions */
-    NB_MOSAIC_GAUSS /* normal distributions, in closed form; for NB_SHAPE_GAUSS,
-                       NB_SHAPE_GAUSS_STAR */
+    NB_MOSAIC_GAUSS /* normal distributions, integrated in closed form; for NB_SHAPE_GAUSS
+                       and NB_SHAPE_GAUSS_STAR */
 };
 
-/* Bits of nb_description.integrated: quantities that NB_MOSAIC_GAUSS integrates and does
- * not list. */
+/* Bits of nb_description.integrated: quantities over which NB_MOSAIC_GAUSS integrates,
+ * instead of a sum over steps. */
 enum {
     NB_INTEGRATED_MOSAIC = 1,
     NB_INTEGRATED_ROTATION = 2,
@@ -70,9 +73,9 @@ enum {
     NB_INTEGRATED_DIRECTIONS = 8
 };
 
-/* Crystal system: it ties numbers of the cell, and only untied numbers are parameters
- * (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also stands for
- * trigonal crystals on hexagonal axes. */
+/* Crystal system. A system ties numbers of the cell; only the other numbers are parameters
+ * (params.h). NB_SYSTEM_MONOCLINIC has the unique axis b. NB_SYSTEM_HEXAGONAL also stands
+ * for trigonal crystals on hexagonal axes. */
 enum nb_system {
     NB_SYSTEM_NONE, /* no number is tied */
     NB_SYSTEM_TRICLINIC,
@@ -107,7 +110,8 @@ enum nb_origin {
 enum nb_pivot { NB_PIVOT_DEFAULT, NB_PIVOT_BEAM, NB_PIVOT_SAMPLE };
 
 /* Point spread of the detector (docs/theory.md, 12): a Gaussian, or the profile of a
- * fibre-coupled sensor g/(2 pi (g^2 + r^2)^(3/2)), with g chosen to give the fwhm. */
+ * fibre-coupled sensor, g/(2 pi (g^2 + r^2)^(3/2)). Here r is the distance from the centre,
+ * and g follows from the fwhm. */
 enum nb_psf_kind { NB_PSF_NONE, NB_PSF_GAUSS, NB_PSF_FIBER };
 
 /* Materials of sensors, named Si, CdTe and GaAs in files. */
@@ -118,7 +122,8 @@ enum nb_material {
     NB_MATERIAL_GAAS
 };
 
-/* Behaviours of nanoBragg that are reproduced: none, or all (nb_scene_set_profile()). */
+/* Which behaviours of nanoBragg a scene reproduces: none, or all
+ * (nb_scene_set_profile()). */
 enum nb_profile { NB_PROFILE_NANOBRAG, NB_PROFILE_NANOBRAGG };
 
 /* One source of a beam with a list of sources. */
@@ -128,21 +133,22 @@ typedef struct nb_source {
     double weight; /* 0 or more; weights are divided by their sum */
 } nb_source;
 
-/* A further lattice of a split or twinned crystal. It has an orientation and, where they
- * are given, axes and a brightness of its own. It shares mosaic spread, N, shape and
+/* A further lattice of a split or twinned crystal. A lattice has its own orientation. It
+ * may also have its own axes and its own brightness. It shares mosaic spread, N, shape and
  * structure factors with the crystal. */
 typedef struct nb_lattice {
     double cell[6]; /* as nb_crystal.cell; all 0: the crystal's              A, degree */
     double matrix[9]; /* as nb_crystal.matrix; all 0: the crystal's          1/A       */
     double misset[3]; /* rotation about lab x, then y, then z                degree */
     double rotation[3]; /* rotation vector applied after misset              degree */
-    double scale; /* its brightness relative to the crystal's own lattice; 0: 1 */
+    double scale; /* brightness, relative to the first lattice of the crystal; 0: 1 */
 } nb_lattice;
 
 typedef struct nb_crystal {
     double cell[6]; /* a b c alpha beta gamma; b, c 0: a; angles 0: 90   A, degree */
-    /* Reciprocal axes in 1/A: rows x, y, z of the columns a*, b*, c*; all 0: from cell.
-     * With a cell too, the cell gives lengths and angles and the matrix the orientation. */
+    /* Reciprocal axes in 1/A: the columns are a*, b*, c*, the rows x, y, z; all 0: from
+     * cell. With a matrix and a cell, the cell gives lengths and angles, and the matrix
+     * gives the orientation. */
     double matrix[9];
     double misset[3]; /* rotation about lab x, then y, then z                degree */
     double rotation[3]; /* rotation vector applied after misset; its length is the
@@ -150,15 +156,15 @@ typedef struct nb_crystal {
     double ncells[3]; /* N, unit cells along a b c, real numbers; 0: 1 */
     double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
                              positive definite; 0 for NB_SHAPE_SQUARE              cells  */
-    double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
+    double mosaic[3]; /* mosaic spread. If [1] and [2] are 0: [0] in all directions. Else
                          about a, c* x a and c*, which turn with phi         degree */
     double mosaic_off[3]; /* elements ab, ac, bc of the symmetric matrix of spreads, which
                              has mosaic as its diagonal                      degree */
     int mosaic_model; /* enum nb_mosaic_model */
-    /* share of the crystal that has a second, wider spread, 0 to 1. This and the next three
-     * belong to NB_MOSAIC_GAUSS alone. */
+    /* share of the crystal that has a second, wider spread, 0 to 1. Only NB_MOSAIC_GAUSS
+     * has mosaic_tail, mosaic_tail_width, strain and crystal_size. */
     double mosaic_tail;
-    double mosaic_tail_width; /* second spread over the first one; 0: 5 */
+    double mosaic_tail_width; /* second spread, divided by the first spread; 0: 5 */
     double strain; /* relative standard deviation of the spacings d */
     double crystal_size; /* standard deviation of the illuminated crystal across a
                             diffracted ray                                   mm     */
@@ -173,43 +179,47 @@ typedef struct nb_crystal {
     double default_f; /* structure factor of unlisted reflections           electron */
     const nb_hkl *hkl; /* listed reflections; NULL: none */
     int interpolate; /* enum nb_interpolation; AUTO: tricubic if any N <= 2 */
-    int normalise; /* 1: F_latt is multiplied so that a spot has the sum of a spot of square
-                      blocks, whatever the shape and a fudge not 0 (docs/theory.md, 5) */
-    double size[3]; /* along a b c; a number above 0 sets N = ceil(size/edge)  mm   */
-    int random_misset; /* 1: misset is drawn at random from misset_seed */
+    int normalise; /* 1: F_latt is multiplied so that a spot has the same photons as a spot
+                      of square blocks, for any shape and any fudge except 0
+                      (docs/theory.md, 5) */
+    double size[3]; /* along a b c; if above 0, N = ceil(size/edge)          mm     */
+    int random_misset; /* 1: misset is a random rotation, drawn with misset_seed */
     int64_t misset_seed; /* seed of the random misset */
-    int system; /* enum nb_system; tied numbers of the cell may be 0, and must not
-                   contradict the system otherwise */
-    /* Point group that decides which structure factors are one parameter (params.h); the
+    int system; /* enum nb_system; a tied number of the cell is 0 or agrees with the
+                   system */
+    /* Point group that decides which structure factors are one parameter (params.h). The
      * image does not depend on it. Rotations only: 1 2 222 4 422 3 32 6 622 23 432. With
-     * Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
-     * trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter. */
+     * Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b.
+     * Trigonal groups are on hexagonal axes, 32 as 321. NULL: each structure factor is its
+     * own parameter. */
     const char *point_group;
     int nlattice; /* number of further lattices, at most 1000 */
     /* The further lattices. cell, matrix, misset, rotation and scale above describe the
-     * first lattice; the image is the sum over all of them.                (nlattice) */
+     * first lattice. The image is the sum over all lattices.               (nlattice) */
     const nb_lattice *lattice;
 } nb_crystal;
 
 /*
- * A flat rectangle of pixels, a part of a detector of several panels. An image stays one
- * array, and each panel is a rectangle in it.
+ * A panel: a flat rectangle of pixels in a detector of several panels. The image stays one
+ * array, and each panel is a rectangle in this array.
  *
- * The origin and axes of a panel are in the frame of its group. A point (x, y, z) of a
- * group's frame lies at origin + x fast + y slow + z fast x slow in the frame of the parent
- * group. Without a group the frame is the laboratory, moved as a whole about the crystal by
- * nb_detector.rotation and then by nb_detector.origin. The front of a panel faces the
- * crystal.
+ * Frame. Origin and axes of a panel are in the frame of its group. A point (x, y, z) in the
+ * frame of a group lies at origin + x fast + y slow + z (fast x slow) in the frame of the
+ * parent group. Without a group the frame is the laboratory frame. nb_detector.rotation and
+ * then nb_detector.origin move this frame, with all panels, about the crystal. The front of
+ * a panel faces the crystal.
  *
- * A panel moves about its middle: `rotation` turns it about its own fast axis, then slow
- * axis, then normal fast x slow, as they are before the move, and `shift` moves it along
- * these. A group moves likewise, with its own axes, about the mean of the middles that its
- * panels have without any moves below it.
+ * Moves. First `rotation` turns a panel about its middle: about its own fast axis, then
+ * slow axis, then normal (fast x slow), as the axes are before the move. Then `shift` moves
+ * the panel along these axes. A group moves in the same way, along its own axes. The middle
+ * of a group is the mean of the middles of its panels, before the panels and groups in it
+ * move.
  */
 typedef struct nb_panel {
     char name[32]; /* for messages and files; may be empty */
     int nslow, nfast; /* number of pixels */
-    /* Its first pixel in the image. If all panels have 0 0, they are stacked along slow. */
+    /* Place of the panel's first pixel in the image. If all panels have 0 0, they are
+     * stacked along slow. */
     int slow0, fast0;
     double pixel; /* edge of a square pixel; 0: nb_detector.pixel            mm     */
     double origin[3]; /* outer corner of the first pixel                     mm     */
@@ -220,37 +230,41 @@ typedef struct nb_panel {
     int group; /* 0: none; else 1 + index of its group */
 } nb_panel;
 
-/* A set of panels, and of groups of panels, that moves as one. */
+/* A group: a set of panels and of other groups that moves as one. */
 typedef struct nb_panel_group {
-    char name[32]; /* as in nb_panel, like origin to rotation */
-    int parent; /* 0: none; else 1 + index of its group, which comes before it */
-    double origin[3]; /* where its frame begins                              mm     */
+    char name[32]; /* for messages and files; may be empty */
+    int parent; /* 0: none; else 1 + index of the parent group, an earlier group */
+    double origin[3]; /* origin of the group's frame                         mm     */
     double fast[3], slow[3]; /* the x and the y axis of its frame; as in nb_panel */
     double shift[3]; /* along its fast axis, slow axis, normal               mm     */
-    double rotation[3]; /* about them                                        degree */
+    double rotation[3]; /* about its fast axis, slow axis, normal            degree */
 } nb_panel_group;
 
 /*
- * Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal
- * or lie wholly upstream of it, and an image has at most 1000000 rows.
+ * A detector is one rectangle, or a list of panels.
  *
- * A detector is one rectangle, or a list of panels with places of their own. Distance or
- * origin, vectors, rotation and two theta place a rectangle (docs/conventions.md).
+ * One rectangle. Distance or origin, vectors, rotation and two theta give its position
+ * (docs/conventions.md).
  *
- * Rotation and origin move a detector of panels as a whole; origin_kind is NB_ORIGIN_PIX0
- * or, for 0 0 0, NB_ORIGIN_DEFAULT. Such a detector has no distance, close_distance,
- * twotheta, first three vectors, size, curved or also_kind; pivot and the two-theta axis
- * are not used. Pixels of the image that belong to no panel are 0, like masked ones.
+ * Panels. Each panel has its own position. Rotation and origin move the whole detector;
+ * origin_kind is NB_ORIGIN_PIX0 or, for an origin 0 0 0, NB_ORIGIN_DEFAULT. A detector of
+ * panels has no distance, close_distance, twotheta, first three vectors, size, curved or
+ * also_kind. pivot and the two-theta axis are not used. Pixels of the image that belong to
+ * no panel are 0, like masked pixels.
+ *
+ * Panels must not overlap in the image, and must lie inside the image. No panel may be
+ * edge-on to the crystal, or lie wholly upstream of the crystal. An image has at most
+ * 1000000 rows.
  */
 typedef struct nb_detector {
     int npanel; /* number of panels, at most 4096; 0: one rectangle */
-    int nslow, nfast; /* number of pixels; 0: from size, or the least that holds all panels
-                       */
+    int nslow, nfast; /* number of pixels; 0: from size, or the smallest number that holds
+                         all panels */
     int convention; /* enum nb_convention */
     int origin_kind; /* enum nb_origin: meaning of origin */
     double origin[3]; /* position of the detector                      mm or pixel  */
     double distance; /* crystal to detector along the beam; 0: 100           mm     */
-    double close_distance; /* ... along the detector's normal; 0: from distance  mm */
+    double close_distance; /* crystal to detector along the normal; 0: from distance  mm */
     double pixel; /* edge of a square pixel; 0: 0.1                          mm     */
     double rotation[3]; /* rotation about lab x, then y, then z              degree */
     double twotheta; /* rotation about the two-theta axis, after `rotation`  degree */
@@ -258,16 +272,16 @@ typedef struct nb_detector {
                              convention */
     double thickness; /* of the sensor; 0: no sensor model                   um     */
     double attenuation; /* depth at which 1/e is left; infinite: no sensor model  um */
-    /* The wavelength for which the attenuation is stated; 0: the wavelength of the image, a
-     * mean for listed sources. At another wavelength the attenuation follows the table of
-     * the material (docs/theory.md, 3); for an unknown material it stays       A      */
+    /* The wavelength of the attenuation; 0: the wavelength of the image, or the mean of the
+     * listed sources. At another wavelength the attenuation follows the table of the
+     * material (docs/theory.md, 3). For an unknown material it does not change   A   */
     double attenuation_wavelength;
     int material; /* of the sensor, enum nb_material */
-    int nlayers; /* layers that sample the thickness of the sensor; 0: as many as its depth
+    int nlayers; /* number of layers of the sensor; 0: as many as the depth of the sensor
                     needs (docs/theory.md, 11) */
-    /* cosine of the angle between a ray and the normal. For such a ray each layer is placed
-     * at the mean depth of its captured photons. 0: layers lie in their middles; by rule
-     * where nlayers is 0 */
+    /* cosine of the angle between a ray and the normal. For such a ray, each layer lies at
+     * the mean depth of its captured photons. 0: each layer is sampled in its middle; if
+     * nlayers is 0 too, by rule */
     double layer_cosine;
     int curved; /* 1: every pixel has the same distance from the crystal */
     int point_pixel; /* 1: solid angle 1/R^2, without obliquity */
@@ -277,13 +291,14 @@ typedef struct nb_detector {
     double size[2]; /* fast, slow; 0: pixel x count, else 102.4              mm     */
     int pivot; /* enum nb_pivot */
     int also_kind; /* enum nb_origin: meaning of also; DEFAULT: not used */
-    double also[3]; /* a second statement of the origin, which must agree with the first
+    double also[3]; /* the origin, stated a second time; must agree with the first origin
                        within 1e-6 pixel                               mm or pixel  */
-    const int *box; /* boxes, each with the four numbers of a roi inside the image. Only
-                       pixels of the roi in a box are rendered. Time and memory follow the
-                       boxes, not the detector, except for whole images and with a point
-                       spread. Boxes may overlap; a pixel counts once        (nbox x 4) */
-    size_t nbox; /* number of boxes; 0: pixels need not lie in one */
+    /* Boxes, each with four numbers like roi, inside the image. Only pixels of the roi that
+     * lie in a box are rendered. Time and memory then depend on the boxes, not on the size
+     * of the detector, except for whole images and with a point spread. Boxes may overlap.
+     * A pixel counts once                                                   (nbox x 4) */
+    const int *box;
+    size_t nbox; /* number of boxes; 0: all pixels of the roi are rendered */
     const nb_panel *panel; /* the panels                                   (npanel) */
     int ngroup; /* number of groups, at most 4096 */
     const nb_panel_group *group; /* the groups                             (ngroup) */
@@ -293,15 +308,15 @@ typedef struct nb_beam {
     double wavelength; /* 0: 1                                               A      */
     double direction[3]; /* along which the light travels, any length; 0 0 0: by the
                             convention */
-    double fluence; /* 0: 1/r_e^2, so that one electron scatters one photon/steradian
+    double fluence; /* 0: 1/r_e^2; one electron then scatters one photon/steradian
                                                                       photons/m^2   */
     double polarization; /* Kahn factor, -1 to 1 (docs/theory.md, 10) */
     double polarization_axis[3]; /* axis of the electric field, any length; 0 0 0: by the
                                     convention */
     double dispersion; /* full spectral width, as a fraction of the wavelength */
     double divergence[2]; /* horizontal, vertical full width                 mrad   */
-    int ndispersion, ndivergence[2]; /* number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0
-                                        and 1: the width is integrated */
+    int ndispersion, ndivergence[2]; /* number of steps; 0: by rule. With NB_MOSAIC_GAUSS, 0
+                                        and 1 mean: integrate over the width */
     int nsource; /* number of listed sources; 0: sources are made from the members above */
     int unpolarised; /* 1: polarization factor 1 (nanoBragg's -nopolar) */
     const nb_source *source; /* the listed sources                        (nsource) */
@@ -318,10 +333,13 @@ typedef struct nb_scan {
     double osc; /* range of the rotation; negative rotates backwards         degree */
     double axis[3]; /* spindle, any length; 0 0 0: by the convention */
     int nphi; /* number of phi steps; 0: by rule */
-    double step; /* phi step; 0: by rule. In NB_MOSAIC_GAUSS, 0 without nphi, or as a number
-                    (NB_GIVEN_PHI_STEP): phi is integrated, in nphi parts    degree */
-    /* The crystal turns by drift (phi - drift_phi) in the goniometer: a rotation vector in
-     * its frame at phi = 0, before the spindle's rotation          degree per degree */
+    /* phi step; 0: by rule. NB_MOSAIC_GAUSS integrates over phi in two cases: step and nphi
+     * are 0, or step is the number 0 (NB_GIVEN_PHI_STEP). It then integrates in nphi
+     * parts                                                                 degree */
+    double step;
+    /* While phi changes, the crystal also turns by the rotation vector drift (phi -
+     * drift_phi), before the rotation of the spindle. The vector is in the frame of the
+     * goniometer at phi = 0                                        degree per degree */
     double drift[3];
     double drift_phi; /* 0: the middle of the rotation                       degree */
 } nb_scan;
@@ -338,11 +356,12 @@ typedef struct nb_background {
 typedef struct nb_psf {
     int kind; /* enum nb_psf_kind */
     double fwhm; /* full width at half maximum                               mm     */
-    int radius; /* the kernel is cut to a square with this half edge; 0: ceil(6 sigma) for
-                   NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER                   pixel  */
+    int radius; /* half edge of the square to which the point spread is cut; 0: ceil(6
+                   sigma) for NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER        pixel  */
 } nb_psf;
 
-/* Bits of nb_scene.given: members whose 0 is a number and does not mean the default. */
+/* Bits of nb_scene.given. If a bit is set, a 0 in its member is the number 0, and not the
+ * default. */
 enum {
     NB_GIVEN_MOSAIC_SEED = 1,
     NB_GIVEN_FUDGE = 2,
@@ -356,14 +375,14 @@ enum {
     NB_GIVEN_DISPERSION = 512,
     NB_GIVEN_MOSAIC_AXES = 1024, /* mosaic[1] and [2] */
     NB_GIVEN_DRIFT_PHI = 2048,
-    NB_GIVEN_WIDTH = 4096 /* NB_MOSAIC_AUTO takes mosaic, strain or crystal_size for more
-                             than 0, as where one is a free parameter */
+    NB_GIVEN_WIDTH = 4096 /* NB_MOSAIC_AUTO treats mosaic, strain or crystal_size as above
+                             0, for example because one of them is a free parameter */
 };
 
 /*
- * Bits of nb_scene.quirks. Each reproduces one behaviour of nanoBragg that this library
- * corrects, for exact comparison with that program; docs/from_nanobragg.md has a row for
- * each. Derivatives are defined without quirks.
+ * Bits of nb_scene.quirks. Each bit reproduces one behaviour of nanoBragg that this library
+ * corrects. Set them to compare with nanoBragg exactly. docs/from_nanobragg.md has a row
+ * for each bit. Derivatives are defined without quirks.
  */
 enum {
     NB_QUIRK_NORMAL_SIGN = 1, /* a normal of length not 1 becomes fast x slow      */
@@ -392,11 +411,11 @@ typedef struct nb_scene {
     nb_scan scan;
     nb_background background;
     int oversample; /* sub-pixels along the edge of a pixel; 0: by rule */
-    double dmin; /* samples of finer spacing do not scatter; 0: no limit     A      */
+    double dmin; /* samples of a smaller spacing do not scatter; 0: no limit A      */
     uint64_t quirks; /* NB_QUIRK_... */
     nb_psf psf;
-    /* 1: capture, polarization or solid angle is evaluated for every sample, not once for a
-     * pixel (docs/theory.md, 1) */
+    /* 1: capture, polarization or solid angle is computed for every sample, and not once
+     * for a pixel (docs/theory.md, 1) */
     int oversample_thick, oversample_polar, oversample_omega;
     uint64_t given; /* NB_GIVEN_... */
 } nb_scene;
@@ -404,8 +423,8 @@ typedef struct nb_scene {
 /*
  * Set the quirks of a scene; never fails.
  *
- *   scene    [in,out]  quirks is set; NULL: nothing is done
- *   profile  [in]      NB_PROFILE_NANOBRAG: no quirk; NB_PROFILE_NANOBRAGG: all of them
+ *   scene    [in,out]  the call sets scene.quirks; NULL: nothing is done
+ *   profile  [in]      NB_PROFILE_NANOBRAG: no quirk; NB_PROFILE_NANOBRAGG: all quirks
  */
 NB_API void nb_scene_set_profile(nb_scene *scene, int profile);
 

@@ -11,8 +11,8 @@
  * Every call that can fail returns an nb_status. The context holds the details ("p1.hkl,
  * line 17: expected h k l F"). Read them with nb_context_message().
  *
- * The comment of a call lists its errors. An error that all calls of a header share may
- * stand in the first comment of that header instead.
+ * The comment of a call lists its errors. Errors that all calls of a header have in common
+ * stand in the first comment of the header.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -52,10 +52,10 @@ class Status(IntEnum):
 
 
 class Compile(IntEnum):
-    """Values of nb_context_options.compile (compile.h). NB_COMPILE_ON plans are estimated
+    """Values of nb_context_options.compile (compile.h). NB_COMPILE_ON plans come from estimates
     NB_COMPILE_OFF no plans: every call decides anew NB_COMPILE_TUNE the same as NB_COMPILE_ON,
-    with a note: measuring plans gained nothing NB_COMPILE_REQUIRE as NB_COMPILE_ON, but a
-    simulator that cannot run compiled fails"""
+    with a note: plans from measurements were no better NB_COMPILE_REQUIRE as NB_COMPILE_ON, but
+    a simulator that cannot run compiled fails"""
 
     ON = 0
     OFF = 1
@@ -72,7 +72,8 @@ class LogLevel(IntEnum):
 
 
 class Interpolation(IntEnum):
-    """How F is found between the listed reflections (docs/theory.md, 6). AUTO chooses by rule."""
+    """How F is computed between the listed reflections (docs/theory.md, 6). NB_LOOKUP_AUTO chooses
+    by rule."""
 
     AUTO = 0
     NEAREST = 1
@@ -90,20 +91,20 @@ class Shape(IntEnum):
 
 
 class MosaicModel(IntEnum):
-    """How orientations, rotation, energies and directions are summed (docs/theory.md, 16). AUTO
-    chooses by rule: NB_MOSAIC_GAUSS where the shape allows it and there is something to
-    integrate, unless number, seed or weights of domains are given."""
+    """How a simulator sums over orientations, rotation, energies and directions (docs/theory.md,
+    16). NB_MOSAIC_AUTO is NB_MOSAIC_GAUSS if the shape allows it and a width is above 0. If
+    number, seed or weights of domains are given, NB_MOSAIC_AUTO is NB_MOSAIC_DOMAINS."""
 
     AUTO = 0
     DOMAINS = 1
     """random domains; steps of phi, wavelengths and directions"""
     GAUSS = 2
-    """normal distributions, in closed form; for NB_SHAPE_GAUSS, NB_SHAPE_GAUSS_STAR"""
+    """normal distributions, integrated in closed form; for NB_SHAPE_GAUSS and NB_SHAPE_GAUSS_STAR"""
 
 
 class Integrated(IntFlag):
-    """Bits of nb_description.integrated: quantities that NB_MOSAIC_GAUSS integrates and does not
-    list."""
+    """Bits of nb_description.integrated: quantities over which NB_MOSAIC_GAUSS integrates, instead
+    of a sum over steps."""
 
     MOSAIC = 1
     ROTATION = 2
@@ -112,8 +113,8 @@ class Integrated(IntFlag):
 
 
 class System(IntEnum):
-    """Crystal system: it ties numbers of the cell, and only untied numbers are parameters
-    (params.h). NB_SYSTEM_MONOCLINIC has unique axis b; NB_SYSTEM_HEXAGONAL also stands for
+    """Crystal system. A system ties numbers of the cell; only the other numbers are parameters
+    (params.h). NB_SYSTEM_MONOCLINIC has the unique axis b. NB_SYSTEM_HEXAGONAL also stands for
     trigonal crystals on hexagonal axes."""
 
     NONE = 0
@@ -169,7 +170,8 @@ class Pivot(IntEnum):
 
 class PointSpreadKind(IntEnum):
     """Point spread of the detector (docs/theory.md, 12): a Gaussian, or the profile of a fibre-
-    coupled sensor g/(2 pi (g^2 + r^2)^(3/2)), with g chosen to give the fwhm."""
+    coupled sensor, g/(2 pi (g^2 + r^2)^(3/2)). Here r is the distance from the centre, and g
+    follows from the fwhm."""
 
     NONE = 0
     GAUSS = 1
@@ -186,14 +188,15 @@ class Material(IntEnum):
 
 
 class Profile(IntEnum):
-    """Behaviours of nanoBragg that are reproduced: none, or all (nb_scene_set_profile())."""
+    """Which behaviours of nanoBragg a scene reproduces: none, or all (nb_scene_set_profile())."""
 
     NANOBRAG = 0
     NANOBRAGG = 1
 
 
 class Given(IntFlag):
-    """Bits of nb_scene.given: members whose 0 is a number and does not mean the default."""
+    """Bits of nb_scene.given. If a bit is set, a 0 in its member is the number 0, and not the
+    default."""
 
     MOSAIC_SEED = 1
     FUDGE = 2
@@ -210,13 +213,13 @@ class Given(IntFlag):
     """mosaic[1] and [2]"""
     DRIFT_PHI = 2048
     WIDTH = 4096
-    """NB_MOSAIC_AUTO takes mosaic, strain or crystal_size for more than 0, as where one is a free parameter"""
+    """NB_MOSAIC_AUTO treats mosaic, strain or crystal_size as above 0, for example because one of them is a free parameter"""
 
 
 class Quirk(IntFlag):
-    """Bits of nb_scene.quirks. Each reproduces one behaviour of nanoBragg that this library
-    corrects, for exact comparison with that program; docs/from_nanobragg.md has a row for each.
-    Derivatives are defined without quirks."""
+    """Bits of nb_scene.quirks. Each bit reproduces one behaviour of nanoBragg that this library
+    corrects. Set them to compare with nanoBragg exactly. docs/from_nanobragg.md has a row for
+    each bit. Derivatives are defined without quirks."""
 
     NORMAL_SIGN = 1
     """a normal of length not 1 becomes fast x slow"""
@@ -260,7 +263,7 @@ class Smooth(IntFlag):
     ALMOST = 2
     """jumps where a sample changes its nearest hkl or passes dmin"""
     ZERO = 4
-    """the image does not depend on it in this scene"""
+    """the image of this scene does not depend on the parameter"""
 
 
 class Precision(IntEnum):
@@ -371,22 +374,22 @@ class Verdict(IntEnum):
 
 
 class GradcheckLoss(IntEnum):
-    """The losses that are differentiated. Each is the sum over pixels of weight x image, with
-    these weights:"""
+    """The losses that nb_gradcheck() differentiates. Each loss is the sum over pixels of weight x
+    image. The losses differ in the weights:"""
 
     GIVEN = 0
     """given by the caller, or all 1"""
     RANDOM = 1
     """drawn at random from -1 to 1"""
     RANDOM_2 = 2
-    """another such set"""
+    """another random set from -1 to 1"""
     BRIGHT = 3
     """the image at x divided by its largest pixel"""
 
 
 class FcalcMethod(IntEnum):
-    """How A is found. NB_FCALC_AUTO: by direct summation below 100 atoms and in a build without
-    FFTW, else by a Fourier transform."""
+    """How A is computed. NB_FCALC_AUTO: by direct summation for fewer than 100 atoms and in a
+    build without FFTW, otherwise by a Fourier transform."""
 
     AUTO = 0
     DIRECT = 1
@@ -394,12 +397,13 @@ class FcalcMethod(IntEnum):
 
 
 class Merge(IntEnum):
-    """How to treat rows of a file that disagree about F of one reflection. Such rows name the same
-    reflection or an equivalent by the space group or, where mates have no columns of their own,
-    the Friedel mate. Rows that agree to 1e-6 count as one row."""
+    """What to do with rows of a file that disagree about the F of one reflection. Such rows name
+    the same reflection, or an equivalent by the space group. If Friedel mates have no columns
+    of their own, the rows may also name the Friedel mate. Rows that agree to 1e-6 count as one
+    row."""
 
     NONE = 0
-    """the file is refused, and the message names two of them"""
+    """refuse the file; the message names two of the rows"""
     MEAN = 1
     """take the mean of F"""
     FIRST = 2
@@ -407,7 +411,7 @@ class Merge(IntEnum):
     LAST = 3
     """take the last row"""
     MATES = 4
-    """keep Friedel mates in rows of their own apart, refuse every other disagreement"""
+    """if Friedel mates are in different rows, keep both; refuse every other disagreement"""
 
 
 class FitMethod(IntEnum):
@@ -419,14 +423,14 @@ class FitMethod(IntEnum):
 
 
 class Coarse(IntEnum):
-    """Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one: they make
-    computed and observed spots overlap from farther away. A scene without mosaic domains has 60
-    in these passes. NB_COARSE_AUTO where a fit without them has failed: for a shot that would
-    be left out because its loss stands out; for all shots, if none were fitted alone, where the
-    fit ends with a loss of more than 3/4 for each pixel (chi^2 more than 3/2), with
-    NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins anew from the start, and the lower loss
-    of the two is kept. NB_COARSE_OFF never. NB_COARSE_ON always, before the first stage where
-    shots have free parameters."""
+    """Coarse passes have a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower spread.
+    Computed and observed spots then overlap from farther away. A scene without mosaic domains
+    has 60 domains in these passes. NB_COARSE_AUTO after a fit without coarse passes has failed:
+    for a shot that would be left out because its loss is too large; or for all shots, if none
+    was fitted alone and the fit ends with a loss of more than 3/4 for each pixel (chi^2 more
+    than 3/2), with NB_LOSS_POISSON and NB_LOSS_READOUT. The fit begins again from the start,
+    and keeps the lower loss of the two fits. NB_COARSE_OFF never. NB_COARSE_ON always, before
+    the first stage in which shots have free parameters."""
 
     AUTO = 0
     OFF = 1
@@ -439,7 +443,7 @@ class FitStage(IntEnum):
     COARSE = 0
     """with broadened spots"""
     WIDTHS_HELD = 1
-    """also while a scale far off is moved alone"""
+    """also while the fit finds the scale alone"""
     ALL_FREE = 2
 
 
@@ -447,13 +451,13 @@ class FitScaling(IntEnum):
     """How the misfit and the sample of mosaic domains change errors."""
 
     AUTO = 0
-    """errors are multiplied by the square root of the misfit, and the covariance by the misfit, where it is above 1.1 and by more than 5 standard deviations above 1: a right model has less, but for one fit in a million or so. A likelihood takes the misfit of bright pixels where this is larger. An error that comes from a restraint is not multiplied. The error of sampling is added"""
+    """If the misfit is above 1.1, and above 1 by more than 5 standard deviations, errors are multiplied by its square root, and the covariance by the misfit. For a right model this happens in about one fit in a million. A likelihood takes the misfit of bright pixels if it is the larger one. An error that comes from a restraint is not multiplied. The error of sampling is added"""
     COUNTING = 1
     """never: errors come from counting noise alone"""
     MISFIT = 2
-    """multiplied as by AUTO, without the error of sampling: for images that were simulated with the same mosaic domains"""
+    """as NB_FIT_SCALING_AUTO, but without the error of sampling: for images that were simulated with the same mosaic domains"""
     BOXES = 3
-    """errors of the jackknife by boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b. g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H is the matrix of the fit, R the matrix of its restraints. Right where the model errs for a box as a whole, as where a spot lies a tenth of a pixel off. A pixel belongs to the first box that holds it. The error of sampling is not added. This needs a likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, and more of them than fitted values (at most 200, no structure factor). Without these, or if nb_fit_cancel() or the limit of seconds ends it, errors are as by MISFIT, and errors_why says so"""
+    """errors of the jackknife by boxes of the detector, C = (G - 1)/G sum over b of d d^T + H^-1 R H^-1, d = (H - H_b)^-1 g_b. g_b and H_b are gradient and matrix of the pixels of one of G boxes in all shots, H is the matrix of the fit, R the matrix of its restraints. Right if the model is wrong for a box as a whole, for example if a spot lies a tenth of a pixel off. A pixel belongs to the first box that holds it. The error of sampling is not added. Conditions: a likelihood, observed images, NB_FIT_LM, equally many boxes in each shot, more boxes than fitted values, at most 200 values, no structure factor. If a condition fails, or if nb_fit_cancel() or the limit of seconds ends the jackknife, errors are as by NB_FIT_SCALING_MISFIT, and errors_why says so"""
 
 
 class FitEnd(IntEnum):
@@ -462,9 +466,9 @@ class FitEnd(IntEnum):
     NOT_RUN = 0
     """no pass was completed, or the run goes on"""
     CONVERGED = 1
-    """the undamped step, with values at a bound held, gains less than nb_fit_options.enough"""
+    """the undamped step, with values at a bound held, would lower the loss by less than nb_fit_options.enough"""
     STUCK = 2
-    """it would gain more, but even the shortest steps were refused"""
+    """the step would lower the loss by more, but even the shortest steps were refused"""
     PASSES = 3
     """a limit of nb_fit_options"""
     SECONDS = 4
@@ -472,7 +476,7 @@ class FitEnd(IntEnum):
     CANCELLED = 5
     """by nb_fit_cancel() or a progress handler"""
     FAILED = 6
-    """by an error, which nb_fit_run() returned"""
+    """nb_fit_run() returned an error"""
 
 
 class FitErrors(IntEnum):
@@ -481,22 +485,22 @@ class FitErrors(IntEnum):
     CURVATURE = 0
     """(J^T W J)^-1: the loss is a negative log-likelihood"""
     VARIANCE = 1
-    """B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J: the loss is no likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221), that is NB_LOSS_HUBER, NB_LOSS_CAUCHY, or NB_LOSS_GAUSS without weights but 0 and 1. The loss L of a pixel is expected over a normal distribution of variance 1/weight; where all weights are 0 or 1, of the variance of counting, I + sigma_readout^2, I with the planes. Columns of J lose the part that planes of background take over, as they do for likelihoods"""
+    """B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J: the loss is no likelihood (Huber, Proc. 5th Berkeley Symp. 1, 1967, 221). Such losses are NB_LOSS_HUBER, NB_LOSS_CAUCHY, and NB_LOSS_GAUSS with no other weights than 0 and 1. <> is the mean over a normal distribution of variance 1/weight. If all weights are 0 or 1, the variance is the variance of counting, I + sigma_readout^2, where I includes planes. The part of J that planes of background can replace is removed, as for likelihoods"""
     NONE = 2
-    """no likelihood while a run goes on, with structure factors, with more than 200 values, or with weights on a device. Errors are NAN, or INFINITY for values that the data leave free"""
+    """the loss is no likelihood, and one of these holds: the run goes on, structure factors are free, there are more than 200 values, weights lie on a device. Errors are NAN, or INFINITY for values that the data do not determine"""
     BOXES = 3
     """by the jackknife of NB_FIT_SCALING_BOXES"""
 
 
 class FitImage(IntEnum):
-    """Compute an image of one shot at the values found so far. NB_FIT_MODEL I, photons; with
+    """Compute an image of one shot at the values found so far. NB_FIT_MODEL I, photons, with
     planes of background (nb_target) NB_FIT_RESIDUAL y - I, photons NB_FIT_Z (y - I)
-    sqrt(curvature of the loss at I), which has variance 1 for likelihoods of the right
-    variance. NB_LOSS_GAUSS, NB_LOSS_HUBER and NB_LOSS_CAUCHY: (y - I)/sqrt(v) with v =
-    1/weight, or the variance of counting v = I + sigma_readout^2 where all weights are 0 or 1
-    what [in] enum nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered;
-    residual and z are 0 also where the weight is 0 or the observation saturated (nslow x nfast)
-    Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind); errors of nb_forward() and load."""
+    sqrt(curvature of the loss at I). Its variance is 1 for a likelihood of the right variance.
+    For NB_LOSS_GAUSS, NB_LOSS_HUBER and NB_LOSS_CAUCHY it is (y - I)/sqrt(v) with v = 1/weight.
+    If all weights are 0 or 1, v is the variance of counting, I + sigma_readout^2 what [in] enum
+    nb_fit_image_kind out [out] float32 or float64; 0 where nothing is rendered. Residual and z
+    are also 0 where the weight is 0 or the observed pixel is full (nslow x nfast) Errors:
+    NB_ERR_ARGUMENT (a NULL, no such shot or kind); errors of nb_forward() and load."""
 
     MODEL = 0
     RESIDUAL = 1
@@ -504,7 +508,8 @@ class FitImage(IntEnum):
 
 
 class Found(IntFlag):
-    """Bits of nb_experiment.found: a file states this, and has set these members of the scene."""
+    """Bits of nb_experiment.found. A set bit means that the file states this, and that these
+    members of the scene have the values of the file."""
 
     BEAM = 1
     """beam: wavelength, direction"""
@@ -525,8 +530,9 @@ class Found(IntFlag):
 
 
 class Compression(IntEnum):
-    """How the pixels are compressed: without loss. LZ4 and BSLZ4 (bitshuffle, then LZ4) are
-    filters that HDF5 loads when they are needed, by the writer and by every reader."""
+    """How the pixels are compressed. All methods are lossless. LZ4 and BSLZ4 (bitshuffle, then
+    LZ4) are filters that HDF5 loads when they are needed. The writer and every reader need
+    them."""
 
     DEFLATE = 0
     """shuffle, then zlib, which every HDF5 has"""
@@ -558,9 +564,9 @@ class Source(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Lattice(Struct):
-    """A further lattice of a split or twinned crystal. It has an orientation and, where they are
-    given, axes and a brightness of its own. It shares mosaic spread, N, shape and structure
-    factors with the crystal.
+    """A further lattice of a split or twinned crystal. A lattice has its own orientation. It may
+    also have its own axes and its own brightness. It shares mosaic spread, N, shape and
+    structure factors with the crystal.
 
     Attributes:
         cell:
@@ -572,7 +578,7 @@ class Lattice(Struct):
         rotation:
             rotation vector applied after misset [degree]
         scale:
-            its brightness relative to the crystal's own lattice; 0: 1
+            brightness, relative to the first lattice of the crystal; 0: 1
     """
 
     _c = "nb_lattice"
@@ -591,8 +597,9 @@ class Crystal(Struct):
         cell:
             a b c alpha beta gamma; b, c 0: a; angles 0: 90 [A, degree]
         matrix:
-            Reciprocal axes in 1/A: rows x, y, z of the columns a*, b*, c*; all 0: from cell.
-            With a cell too, the cell gives lengths and angles and the matrix the orientation.
+            Reciprocal axes in 1/A: the columns are a*, b*, c*, the rows x, y, z; all 0: from
+            cell. With a matrix and a cell, the cell gives lengths and angles, and the matrix
+            gives the orientation.
         misset:
             rotation about lab x, then y, then z [degree]
         rotation:
@@ -603,7 +610,7 @@ class Crystal(Struct):
             elements ab, ac, bc of the symmetric matrix N, which must be positive definite; 0
             for NB_SHAPE_SQUARE [cells]
         mosaic:
-            mosaic spread: [0] in all directions if [1] and [2] are 0, else about a, c* x a and
+            mosaic spread. If [1] and [2] are 0: [0] in all directions. Else about a, c* x a and
             c*, which turn with phi [degree]
         mosaic_off:
             elements ab, ac, bc of the symmetric matrix of spreads, which has mosaic as its
@@ -611,10 +618,10 @@ class Crystal(Struct):
         mosaic_model:
             enum nb_mosaic_model
         mosaic_tail:
-            share of the crystal that has a second, wider spread, 0 to 1. This and the next
-            three belong to NB_MOSAIC_GAUSS alone.
+            share of the crystal that has a second, wider spread, 0 to 1. Only NB_MOSAIC_GAUSS
+            has mosaic_tail, mosaic_tail_width, strain and crystal_size.
         mosaic_tail_width:
-            second spread over the first one; 0: 5
+            second spread, divided by the first spread; 0: 5
         strain:
             relative standard deviation of the spacings d
         crystal_size:
@@ -640,25 +647,25 @@ class Crystal(Struct):
         interpolate:
             enum nb_interpolation; AUTO: tricubic if any N <= 2
         normalise:
-            1: F_latt is multiplied so that a spot has the sum of a spot of square blocks,
-            whatever the shape and a fudge not 0 (docs/theory.md, 5)
+            1: F_latt is multiplied so that a spot has the same photons as a spot of square
+            blocks, for any shape and any fudge except 0 (docs/theory.md, 5)
         size:
-            along a b c; a number above 0 sets N = ceil(size/edge) [mm]
+            along a b c; if above 0, N = ceil(size/edge) [mm]
         random_misset:
-            1: misset is drawn at random from misset_seed
+            1: misset is a random rotation, drawn with misset_seed
         misset_seed:
             seed of the random misset
         system:
-            enum nb_system; tied numbers of the cell may be 0, and must not contradict the
-            system otherwise
+            enum nb_system; a tied number of the cell is 0 or agrees with the system
         point_group:
-            Point group that decides which structure factors are one parameter (params.h); the
+            Point group that decides which structure factors are one parameter (params.h). The
             image does not depend on it. Rotations only: 1 2 222 4 422 3 32 6 622 23 432. With
-            Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
-            trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter.
+            Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b.
+            Trigonal groups are on hexagonal axes, 32 as 321. NULL: each structure factor is its
+            own parameter.
         lattice:
             The further lattices. cell, matrix, misset, rotation and scale above describe the
-            first lattice; the image is the sum over all of them. [nlattice]
+            first lattice. The image is the sum over all lattices. [nlattice]
     """
 
     _c = "nb_crystal"
@@ -696,15 +703,16 @@ class Crystal(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Panel(Struct):
-    """A flat rectangle of pixels, a part of a detector of several panels. An image stays one
-    array, and each panel is a rectangle in it. The origin and axes of a panel are in the frame
-    of its group. A point (x, y, z) of a group's frame lies at origin + x fast + y slow + z fast
-    x slow in the frame of the parent group. Without a group the frame is the laboratory, moved
-    as a whole about the crystal by nb_detector.rotation and then by nb_detector.origin. The
-    front of a panel faces the crystal. A panel moves about its middle: `rotation` turns it
-    about its own fast axis, then slow axis, then normal fast x slow, as they are before the
-    move, and `shift` moves it along these. A group moves likewise, with its own axes, about the
-    mean of the middles that its panels have without any moves below it.
+    """A panel: a flat rectangle of pixels in a detector of several panels. The image stays one
+    array, and each panel is a rectangle in this array. Frame. Origin and axes of a panel are in
+    the frame of its group. A point (x, y, z) in the frame of a group lies at origin + x fast +
+    y slow + z (fast x slow) in the frame of the parent group. Without a group the frame is the
+    laboratory frame. nb_detector.rotation and then nb_detector.origin move this frame, with all
+    panels, about the crystal. The front of a panel faces the crystal. Moves. First `rotation`
+    turns a panel about its middle: about its own fast axis, then slow axis, then normal (fast x
+    slow), as the axes are before the move. Then `shift` moves the panel along these axes. A
+    group moves in the same way, along its own axes. The middle of a group is the mean of the
+    middles of its panels, before the panels and groups in it move.
 
     Attributes:
         name:
@@ -714,9 +722,11 @@ class Panel(Struct):
         nfast:
             number of pixels
         slow0:
-            Its first pixel in the image. If all panels have 0 0, they are stacked along slow.
+            Place of the panel's first pixel in the image. If all panels have 0 0, they are
+            stacked along slow.
         fast0:
-            Its first pixel in the image. If all panels have 0 0, they are stacked along slow.
+            Place of the panel's first pixel in the image. If all panels have 0 0, they are
+            stacked along slow.
         pixel:
             edge of a square pixel; 0: nb_detector.pixel [mm]
         origin:
@@ -750,15 +760,15 @@ class Panel(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class PanelGroup(Struct):
-    """A set of panels, and of groups of panels, that moves as one.
+    """A group: a set of panels and of other groups that moves as one.
 
     Attributes:
         name:
-            as in nb_panel, like origin to rotation
+            for messages and files; may be empty
         parent:
-            0: none; else 1 + index of its group, which comes before it
+            0: none; else 1 + index of the parent group, an earlier group
         origin:
-            where its frame begins [mm]
+            origin of the group's frame [mm]
         fast:
             the x and the y axis of its frame; as in nb_panel
         slow:
@@ -766,7 +776,7 @@ class PanelGroup(Struct):
         shift:
             along its fast axis, slow axis, normal [mm]
         rotation:
-            about them [degree]
+            about its fast axis, slow axis, normal [degree]
     """
 
     _c = "nb_panel_group"
@@ -781,20 +791,21 @@ class PanelGroup(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Detector(Struct):
-    """Panels may not overlap in the image or leave it, no panel may be edge-on to the crystal or
-    lie wholly upstream of it, and an image has at most 1000000 rows. A detector is one
-    rectangle, or a list of panels with places of their own. Distance or origin, vectors,
-    rotation and two theta place a rectangle (docs/conventions.md). Rotation and origin move a
-    detector of panels as a whole; origin_kind is NB_ORIGIN_PIX0 or, for 0 0 0,
-    NB_ORIGIN_DEFAULT. Such a detector has no distance, close_distance, twotheta, first three
-    vectors, size, curved or also_kind; pivot and the two-theta axis are not used. Pixels of the
-    image that belong to no panel are 0, like masked ones.
+    """A detector is one rectangle, or a list of panels. One rectangle. Distance or origin,
+    vectors, rotation and two theta give its position (docs/conventions.md). Panels. Each panel
+    has its own position. Rotation and origin move the whole detector; origin_kind is
+    NB_ORIGIN_PIX0 or, for an origin 0 0 0, NB_ORIGIN_DEFAULT. A detector of panels has no
+    distance, close_distance, twotheta, first three vectors, size, curved or also_kind. pivot
+    and the two-theta axis are not used. Pixels of the image that belong to no panel are 0, like
+    masked pixels. Panels must not overlap in the image, and must lie inside the image. No panel
+    may be edge-on to the crystal, or lie wholly upstream of the crystal. An image has at most
+    1000000 rows.
 
     Attributes:
         nslow:
-            number of pixels; 0: from size, or the least that holds all panels
+            number of pixels; 0: from size, or the smallest number that holds all panels
         nfast:
-            number of pixels; 0: from size, or the least that holds all panels
+            number of pixels; 0: from size, or the smallest number that holds all panels
         convention:
             enum nb_convention
         origin_kind:
@@ -804,7 +815,7 @@ class Detector(Struct):
         distance:
             crystal to detector along the beam; 0: 100 [mm]
         close_distance:
-            ... along the detector's normal; 0: from distance [mm]
+            crystal to detector along the normal; 0: from distance [mm]
         pixel:
             edge of a square pixel; 0: 0.1 [mm]
         rotation:
@@ -818,18 +829,18 @@ class Detector(Struct):
         attenuation:
             depth at which 1/e is left; infinite: no sensor model [um]
         attenuation_wavelength:
-            The wavelength for which the attenuation is stated; 0: the wavelength of the image,
-            a mean for listed sources. At another wavelength the attenuation follows the table
-            of the material (docs/theory.md, 3); for an unknown material it stays [A]
+            The wavelength of the attenuation; 0: the wavelength of the image, or the mean of
+            the listed sources. At another wavelength the attenuation follows the table of the
+            material (docs/theory.md, 3). For an unknown material it does not change [A]
         material:
             of the sensor, enum nb_material
         nlayers:
-            layers that sample the thickness of the sensor; 0: as many as its depth needs
+            number of layers of the sensor; 0: as many as the depth of the sensor needs
             (docs/theory.md, 11)
         layer_cosine:
-            cosine of the angle between a ray and the normal. For such a ray each layer is
-            placed at the mean depth of its captured photons. 0: layers lie in their middles; by
-            rule where nlayers is 0
+            cosine of the angle between a ray and the normal. For such a ray, each layer lies at
+            the mean depth of its captured photons. 0: each layer is sampled in its middle; if
+            nlayers is 0 too, by rule
         curved:
             1: every pixel has the same distance from the crystal
         point_pixel:
@@ -846,13 +857,13 @@ class Detector(Struct):
         also_kind:
             enum nb_origin: meaning of also; DEFAULT: not used
         also:
-            a second statement of the origin, which must agree with the first within 1e-6 pixel
+            the origin, stated a second time; must agree with the first origin within 1e-6 pixel
             [mm or pixel]
         box:
-            boxes, each with the four numbers of a roi inside the image. Only pixels of the roi
-            in a box are rendered. Time and memory follow the boxes, not the detector, except
-            for whole images and with a point spread. Boxes may overlap; a pixel counts once
-            [nbox x 4]
+            Boxes, each with four numbers like roi, inside the image. Only pixels of the roi
+            that lie in a box are rendered. Time and memory then depend on the boxes, not on the
+            size of the detector, except for whole images and with a point spread. Boxes may
+            overlap. A pixel counts once [nbox x 4]
         panel:
             the panels [npanel]
         group:
@@ -900,7 +911,7 @@ class Beam(Struct):
         direction:
             along which the light travels, any length; 0 0 0: by the convention
         fluence:
-            0: 1/r_e^2, so that one electron scatters one photon/steradian [photons/m^2]
+            0: 1/r_e^2; one electron then scatters one photon/steradian [photons/m^2]
         polarization:
             Kahn factor, -1 to 1 (docs/theory.md, 10)
         polarization_axis:
@@ -910,9 +921,11 @@ class Beam(Struct):
         divergence:
             horizontal, vertical full width [mrad]
         ndispersion:
-            number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0 and 1: the width is integrated
+            number of steps; 0: by rule. With NB_MOSAIC_GAUSS, 0 and 1 mean: integrate over the
+            width
         ndivergence:
-            number of steps; 0: by rule. In NB_MOSAIC_GAUSS, 0 and 1: the width is integrated
+            number of steps; 0: by rule. With NB_MOSAIC_GAUSS, 0 and 1 mean: integrate over the
+            width
         unpolarised:
             1: polarization factor 1 (nanoBragg's -nopolar)
         source:
@@ -963,11 +976,13 @@ class Scan(Struct):
         nphi:
             number of phi steps; 0: by rule
         step:
-            phi step; 0: by rule. In NB_MOSAIC_GAUSS, 0 without nphi, or as a number
-            (NB_GIVEN_PHI_STEP): phi is integrated, in nphi parts [degree]
+            phi step; 0: by rule. NB_MOSAIC_GAUSS integrates over phi in two cases: step and
+            nphi are 0, or step is the number 0 (NB_GIVEN_PHI_STEP). It then integrates in nphi
+            parts [degree]
         drift:
-            The crystal turns by drift (phi - drift_phi) in the goniometer: a rotation vector in
-            its frame at phi = 0, before the spindle's rotation degree per degree
+            While phi changes, the crystal also turns by the rotation vector drift (phi -
+            drift_phi), before the rotation of the spindle. The vector is in the frame of the
+            goniometer at phi = 0 degree per degree
         drift_phi:
             0: the middle of the rotation [degree]
     """
@@ -1015,7 +1030,7 @@ class PointSpread(Struct):
         fwhm:
             full width at half maximum [mm]
         radius:
-            the kernel is cut to a square with this half edge; 0: ceil(6 sigma) for
+            half edge of the square to which the point spread is cut; 0: ceil(6 sigma) for
             NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER [pixel]
     """
 
@@ -1043,20 +1058,20 @@ class SceneMembers(Struct):
         oversample:
             sub-pixels along the edge of a pixel; 0: by rule
         dmin:
-            samples of finer spacing do not scatter; 0: no limit [A]
+            samples of a smaller spacing do not scatter; 0: no limit A
         quirks:
             NB_QUIRK_...
         psf:
             see the type
         oversample_thick:
-            1: capture, polarization or solid angle is evaluated for every sample, not once for
-            a pixel (docs/theory.md, 1)
+            1: capture, polarization or solid angle is computed for every sample, and not once
+            for a pixel (docs/theory.md, 1)
         oversample_polar:
-            1: capture, polarization or solid angle is evaluated for every sample, not once for
-            a pixel (docs/theory.md, 1)
+            1: capture, polarization or solid angle is computed for every sample, and not once
+            for a pixel (docs/theory.md, 1)
         oversample_omega:
-            1: capture, polarization or solid angle is evaluated for every sample, not once for
-            a pixel (docs/theory.md, 1)
+            1: capture, polarization or solid angle is computed for every sample, and not once
+            for a pixel (docs/theory.md, 1)
         given:
             NB_GIVEN_...
     """
@@ -1140,7 +1155,7 @@ class Target(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Anomalous(Struct):
-    """f' and f'' of an element, in place of the values by Cromer and Liberman's method.
+    """f' and f'' of an element. They replace the values of Cromer and Liberman's method.
 
     Attributes:
         element:
@@ -1163,14 +1178,14 @@ class Fcalc(Struct):
 
     Attributes:
         dmin:
-            every reflection of this spacing or larger is listed [A]
+            all reflections of this spacing or larger are listed [A]
         wavelength:
-            for f' and f''; 0: without them, and Friedel mates are equal A
+            for f' and f''; 0: no f' and f'', and Friedel mates are equal A
         k_sol:
-            of the bulk solvent: density, displacement; usual 0.35, 46; k_sol 0: none
+            density and B of the bulk solvent, usually 0.35 and 46; k_sol 0: no bulk solvent
             [electron/A^3, A^2]
         b_sol:
-            of the bulk solvent: density, displacement; usual 0.35, 46; k_sol 0: none
+            density and B of the bulk solvent, usually 0.35 and 46; k_sol 0: no bulk solvent
             [electron/A^3, A^2]
         tolerance:
             of NB_FCALC_FFT: sum of the errors of |F|, as a fraction of the sum of |F|; 1e-10 to
@@ -1199,7 +1214,7 @@ class Mtz(Struct):
         cell:
             [A, degree]
         wavelength:
-            0: it is not said [A]
+            0: not stated [A]
         space_group:
             NULL: "P 1"
         label:
@@ -1207,7 +1222,7 @@ class Mtz(Struct):
         title:
             up to 70 letters; NULL: none
         friedel:
-            1: mates apart, as LABEL(+) and LABEL(-)
+            1: Friedel mates in two columns, LABEL(+) and LABEL(-)
     """
 
     _c = "nb_mtz"
@@ -1221,27 +1236,29 @@ class Mtz(Struct):
 
 @dataclass(eq=False, kw_only=True, repr=False)
 class Restraint(Struct):
-    """A prior on one parameter. On an own parameter it holds for each shot.
+    """A prior on one parameter. For an own parameter the prior is valid for each shot.
 
     Attributes:
         name:
-            of one parameter, such as "cell_a"; no structure factor
+            of one parameter, such as "cell_a"; not of a structure factor
         centre:
-            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
-            parameter, as are the bounds
+            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss. All four numbers have the
+            unit of the parameter
         sigma:
-            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
-            parameter, as are the bounds
+            sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss. All four numbers have the
+            unit of the parameter
         lower:
-            bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
-            fit: half and twice the start for an edge of the cell, 30 degree off it for its
-            angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
-            and 30 times the start for cells of a block
+            bounds; both 0: none. A fit also respects nb_param.lower and upper, and these
+            bounds: half to twice the start for an edge of the cell; 30 degree from the start
+            for an angle of the cell; 180 degree from it for misset and rotation; at most 20
+            degree or twice the start for a mosaic spread; at most 30 times the start for cells
+            of a block
         upper:
-            bounds; both 0: none. They add to nb_param.lower and upper, and to the bounds of any
-            fit: half and twice the start for an edge of the cell, 30 degree off it for its
-            angles, 180 for misset and rotation, 20 degree of mosaic spread or twice the start,
-            and 30 times the start for cells of a block
+            bounds; both 0: none. A fit also respects nb_param.lower and upper, and these
+            bounds: half to twice the start for an edge of the cell; 30 degree from the start
+            for an angle of the cell; 180 degree from it for misset and rotation; at most 20
+            degree or twice the start for a mosaic spread; at most 30 times the start for cells
+            of a block
     """
 
     _c = "nb_restraint"
@@ -1258,7 +1275,7 @@ class HklInfo(Record):
 
     Attributes:
         count:
-            reflections listed, repeats included
+            listed reflections, with repeats
         min:
             smallest and largest h, k, l of the list
         max:
@@ -1279,11 +1296,11 @@ class Parameter(Record):
         name:
             such as "cell_a" or "F[1,-2,3]"
         unit:
-            static strings; doc: one phrase that describes it
+            static strings; doc: a phrase that describes the parameter
         doc:
-            static strings; doc: one phrase that describes it
+            static strings; doc: a phrase that describes the parameter
         group:
-            name of its group; its own name if it is in no group
+            name of its group; its own name if it has no group
         value:
             in the resolved scene, 0 in a row of the registry; in `unit`
         scale:
@@ -1327,21 +1344,23 @@ class Description(Record):
         misset:
             about lab x, y, z [degree]
         ncells:
-            unit cells along a, b, c; sum of a spot over the sum for square blocks
+            unit cells along a, b, c; photons of a spot, divided by the photons for square
+            blocks
         spot_sum:
-            unit cells along a, b, c; sum of a spot over the sum for square blocks
+            unit cells along a, b, c; photons of a spot, divided by the photons for square
+            blocks
         star_sines:
             of the reciprocal angles, not clipped to 1
         star_cosines:
             of the reciprocal angles, not clipped to 1
         npanel:
             npanel: number of panels; 0: one rectangle. panel: index of the panel that the
-            direct beam meets or comes nearest to. All members below describe this panel, except
-            nslow and nfast: the whole image
+            direct beam meets, or comes nearest to. All members below describe this panel. Only
+            nslow and nfast describe the whole image
         panel:
             npanel: number of panels; 0: one rectangle. panel: index of the panel that the
-            direct beam meets or comes nearest to. All members below describe this panel, except
-            nslow and nfast: the whole image
+            direct beam meets, or comes nearest to. All members below describe this panel. Only
+            nslow and nfast describe the whole image
         nslow:
             pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE
         nfast:
@@ -1433,13 +1452,13 @@ class Description(Record):
         integrated:
             enum nb_mosaic_model, not AUTO; NB_INTEGRATED_...
         oversample:
-            used, and the number given by the rule
+            used number, and number by rule
         oversample_wanted:
-            used, and the number given by the rule
+            used number, and number by rule
         interpolate:
             enum nb_interpolation; no effect without listed reflections
         interpolate_auto:
-            1: chosen by rule
+            1: interpolate was chosen by rule
         strategy:
             enum nb_strategy on the host, never NB_STRATEGY_AUTO
         strategy_why:
@@ -1451,7 +1470,7 @@ class Description(Record):
         device_why:
             the reason, one clause
         derivatives:
-            where derivatives are computed, as known so far
+            where derivatives are computed, as far as is known yet
         derivatives_why:
             the reason, one clause
         precision:
@@ -1459,15 +1478,19 @@ class Description(Record):
         tolerance:
             nb_options.tolerance, as a fraction of the peak
         rounding:
-            Estimated rounding error of the image, as a fraction of its peak before a point
-            spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
-            A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak.
+            Estimated rounding error of the image, as a fraction of its brightest pixel before a
+            point spread. The estimate is for an image with a spot. It grows with N
+            |a|/wavelength: 3e-12 for 30 cells of 50 A at 1 A, 2e-9 for 1000 cells of 1000 A. In
+            an image without a spot the fraction may be larger.
         tiles:
-            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+            tiles of NB_STRATEGY_LANES; tiles that are divided, and tiles that are computed in
+            double, because of the tolerance
         tiles_small:
-            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+            tiles of NB_STRATEGY_LANES; tiles that are divided, and tiles that are computed in
+            double, because of the tolerance
         tiles_double:
-            tiles of lanes; tiles divided, and tiles computed in double, for the tolerance
+            tiles of NB_STRATEGY_LANES; tiles that are divided, and tiles that are computed in
+            double, because of the tolerance
         phi_step:
             [degree]
         sample_max:
@@ -1619,8 +1642,8 @@ class PixelTrace(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompileStats(Record):
-    """Counts of a simulator since it was made. The counts of CUDA graphs (captures, replays,
-    skips) are one for each part of an image, loss or derivative; they are 0 on a CPU.
+    """Counts of a simulator since it was made. captures, replays and skips count CUDA graphs, one
+    for each part of an image, loss or derivative. They are 0 on a CPU.
 
     Attributes:
         compiles:
@@ -1638,8 +1661,8 @@ class CompileStats(Record):
         skips:
             launch sequences that could not be recorded
         fallbacks:
-            times the context replaced an unavailable feature of compiled mode by another way,
-            since the simulator was made
+            how often the context took another way, because a feature of compiled mode was not
+            available
         compiled_launches:
             kernel launches that followed a plan
         donated:
@@ -1649,17 +1672,17 @@ class CompileStats(Record):
         bytes:
             memory held by the simulator, without its short lists [byte]
         builds:
-            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
-            taken into use; kernels that were found on disk, and not found
+            kernels that NVRTC built; kernels of images among them that are in use; kernels that
+            were found on disk; kernels that were not found on disk
         promotions:
-            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
-            taken into use; kernels that were found on disk, and not found
+            kernels that NVRTC built; kernels of images among them that are in use; kernels that
+            were found on disk; kernels that were not found on disk
         cubin_hits:
-            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
-            taken into use; kernels that were found on disk, and not found
+            kernels that NVRTC built; kernels of images among them that are in use; kernels that
+            were found on disk; kernels that were not found on disk
         cubin_misses:
-            kernels built by NVRTC, of images and of derivatives; of these, kernels of images
-            taken into use; kernels that were found on disk, and not found
+            kernels that NVRTC built; kernels of images among them that are in use; kernels that
+            were found on disk; kernels that were not found on disk
     """
 
     _c = "nb_compile_stats"
@@ -1683,9 +1706,9 @@ class CompileStats(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Statistics(Record):
-    """Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI, not masked
-    and, where there are boxes, in a box. Pixel values are rounded to float32 first, as
-    nanoBragg does.
+    """Statistics over the rendered pixels. A pixel is rendered if it is inside the ROI and not
+    masked. If there are boxes, it also has to be in a box. Pixel values are first rounded to
+    float32, as in nanoBragg.
 
     Attributes:
         count:
@@ -1712,7 +1735,7 @@ class Statistics(Record):
         nonfinite:
             NaN or infinite pixels; sum, mean, rms and rmsd include them
         max_panel:
-            panel of the maximum; 0 where the detector is one rectangle
+            panel of the maximum; 0 if the detector is one rectangle
     """
 
     _c = "nb_statistics"
@@ -1731,10 +1754,10 @@ class Statistics(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GradcheckRow(Record):
-    """One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
-    ("direction[0]", unit "1"). A direction moves each parameter by a random part of its own
-    length. Loss and S are in photons, derivatives in photons per unit of the parameter, and
-    step and length in the unit of the parameter.
+    """One checked derivative: dL/dp of a loss L with respect to a parameter p, or along a
+    direction ("direction[0]", unit "1"). A direction moves each parameter by a random part of
+    its length (`length` below). Units: photons for the loss and S, photons per unit of the
+    parameter for derivatives, and the unit of the parameter for step and length.
 
     Attributes:
         param:
@@ -1756,11 +1779,11 @@ class GradcheckRow(Record):
         noise:
             truncation part of the bar; rounding error of the loss
         step:
-            smallest step used by the chosen difference
+            smallest step of the chosen difference
         order:
-            order in the step of the error of that difference
+            the error of the chosen difference falls as step^order
         side:
-            0: central; 1, -1: one-sided, above or below x
+            0: central; 1: one-sided, above x; -1: one-sided, below x
         scale:
             S = sum over pixels of |weight| |dI/dp|
         tolerance:
@@ -1772,9 +1795,9 @@ class GradcheckRow(Record):
         rate:
             n in |I(x + h) - I(x) - h dI/dp| ~ h^n, 2 if right; 0: not measurable
         evaluations:
-            images computed, shared by all losses
+            number of computed images; all losses share them
         hint:
-            with FAIL_VALUE a known factor near the ratio vjp/fd; else ""
+            with FAIL_VALUE: a known factor near the ratio vjp/fd; else ""
     """
 
     _c = "nb_gradcheck_row"
@@ -1813,16 +1836,16 @@ class GradcheckSummary(Record):
         dot:
             |<w, J d> - <J^T w, d>| over its scale; at most 1e-12
         linearity:
-            error of linearity of nb_vjp() over its scale; at most 1e-13, of a continuous
-            crystal 1e-12
+            error of linearity of nb_vjp() over its scale; at most 1e-13, and 1e-12 for a
+            continuous crystal
         threads:
             bits were compared for 1, 2 and this number of threads
         evaluations:
-            images computed
+            number of computed images
         launches:
-            kernel launches; compiled ones must be 0
+            kernel launches; compiled_launches must be 0
         compiled_launches:
-            kernel launches; compiled ones must be 0
+            kernel launches; compiled_launches must be 0
     """
 
     _c = "nb_gradcheck_summary"
@@ -1868,11 +1891,11 @@ class Atom(Record):
         position:
             Cartesian, in the frame of the file [A]
         b:
-            isotropic displacement; with ANISOU its equivalent [A^2]
+            isotropic B; with ANISOU the equivalent B [A^2]
         occupancy:
             see the type
         anisotropic:
-            1: the file has ANISOU for it
+            1: the file has ANISOU for this atom
     """
 
     _c = "nb_atom"
@@ -1895,11 +1918,11 @@ class FitState(Record):
         stage:
             enum nb_fit_stage; of shots fitted alone, the earliest stage
         alone:
-            shots that are being fitted alone; 0: all together
+            shots that are being fitted alone; 0: all shots together
         loss:
-            the lowest so far, with spots as they are in this stage
+            lowest loss so far, for the spots of this stage
         gain:
-            loss that the undamped step from there is predicted to gain
+            predicted decrease of this loss by the undamped step
     """
 
     _c = "nb_fit_state"
@@ -1918,29 +1941,29 @@ class FitValue(Record):
         param:
             name, unit, bounds of a fit, and its value at the start
         shot:
-            number of the shot that owns it; -1: shared
+            number of the shot that owns the value; -1: shared
         value:
-            in the unit of the parameter, as is its error
+            value and error have the unit of the parameter
         error:
-            Standard deviation (enum nb_fit_errors, enum nb_fit_scaling); INFINITY: the data
-            leave it free. A value at a bound has the error that it would have without the
-            bound, INFINITY if that is wider than from one bound to the other; the errors of
-            other values are computed with it held there. NAN: unknown, as for a shared value if
-            the run ended while shots were fitted alone, or a value of a shot that is left out.
-            The error of a structure factor holds while the rest of them are known; with
-            NB_FIT_LBFGS, each error holds while all other parameters are known
+            Standard deviation (enum nb_fit_errors, enum nb_fit_scaling). INFINITY: the data do
+            not determine the value. NAN: not known, for example for a shared value if the run
+            ended while shots were fitted alone, or for a value of a shot that is left out. A
+            value at a bound has the error that it would have without the bound; INFINITY if
+            this error is wider than the range between the bounds. The errors of other values
+            assume that the value stays at its bound. The error of a structure factor assumes
+            that the other structure factors are known. With NB_FIT_LBFGS each error assumes
+            that all other parameters are known
         sampling:
-            The part of the error that comes from sampling the mosaic domains; 0: none are
-            drawn. NAN: it is not known, and not in the error (nb_fit_result.draws), or at a
-            bound
+            Part of the error that comes from sampling the mosaic domains; 0: no random domains.
+            NAN: not known and not part of the error (nb_fit_result.draws), or at a bound
         bound:
-            -1: at its lower bound, 1: at its upper one, else 0
+            -1: at its lower bound, 1: at its upper bound, else 0
         is_held:
-            1: no step moves it, because the loss does not depend on it, or hardly on a
-            structure factor: F^2 would have an error of more than twice itself. Where the mean
-            of F is held, such a factor still has the factor that all F have in common
+            1: no step moves the value, because the loss does not depend on it. A structure
+            factor is also held if the error of F^2 would be more than twice F^2. If the mean of
+            F is held too, such a structure factor still changes by the common factor of all F
         remark:
-            on its state or its error, a clause; "": nothing to say
+            clause about its state or its error; "": none
     """
 
     _c = "nb_fit_value"
@@ -1975,19 +1998,19 @@ class FitCorrelation(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FitShot(Record):
-    """How one shot fares.
+    """The result of one shot.
 
     Attributes:
         name:
             see the type
         left_out:
-            why it is left out; NULL: it is not
+            why the shot is left out; NULL: it is not left out
         is_held_out:
-            1: by nb_fit_options.holdout
+            1: held out by nb_fit_options.holdout
         loss:
             without restraints; NAN before its first pass
         pixels:
-            that count in its image and loss: rendered, of weight above 0
+            pixels in its loss: rendered, of weight above 0
     """
 
     _c = "nb_fit_shot"
@@ -2000,7 +2023,7 @@ class FitShot(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FitResultMembers(Record):
-    """The fit owns the arrays; they are valid until the next call with it.
+    """The fit owns the arrays. They are valid until the next call with the fit.
 
     Attributes:
         method:
@@ -2012,14 +2035,13 @@ class FitResultMembers(Record):
         passes:
             of all runs
         joint:
-            of these, how many evaluated all shots together
+            number of these passes that evaluated all shots together
         loss:
-            loss at `value`, restraints included. If only passes with broadened spots have run,
-            their loss
+            loss at `value`, with restraints. If only coarse passes have run: their loss
         freedom:
-            pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
-            for a good model and NB_LOSS_POISSON, with some photons in each pixel,
-            NB_LOSS_READOUT and NB_LOSS_GAUSS with weights 1/variance
+            number of pixels minus number of values that are neither held nor at a bound. For a
+            good model 2 loss/freedom is about 1: with NB_LOSS_POISSON if each pixel has some
+            photons, with NB_LOSS_READOUT, and with NB_LOSS_GAUSS and weights 1/variance
         gain:
             as in nb_fit_state
         history:
@@ -2035,8 +2057,8 @@ class FitResultMembers(Record):
         errors_why:
             the same as a clause, with the reason
         misfit:
-            of the images, as defined above; 1 is expected. NAN: not known, as while a run goes
-            on, of nb_fit_create_expected() and with images on a device
+            misfit of the images (above); 1 is expected. NAN: not known, for example while a run
+            goes on, from nb_fit_create_expected(), and with images on a device
         misfit_deviation:
             standard deviation that the misfit of a right model has
         bright_misfit:
@@ -2044,25 +2066,26 @@ class FitResultMembers(Record):
         bright_deviation:
             the same for bright pixels
         error_factor:
-            errors were multiplied by it; 1: they were not
+            errors were multiplied by this factor; 1: they were not
         draws:
-            other draws of the mosaic domains from which errors and covariance have the error of
-            sampling; 0: they have none, and errors_why says why, if domains are drawn
+            number of other draws of the mosaic domains, for the error of sampling; 0: errors do
+            not include the error of sampling. If domains are random, errors_why says why
         rms:
             of z (enum nb_fit_image_kind) of all pixels; NAN: not known, as misfit
         warning:
             [nwarning]
         covariance:
-            without the directions that the data leave free; 0 for values that are held or at a
-            bound; NULL: there are more than 200 values, or no errors [nvalue x nvalue]
+            without the directions that the data do not determine; 0 for values that are held or
+            at a bound; NULL: more than 200 values, or no errors [nvalue x nvalue]
         correlated:
             see the type
         free:
             [nfree]
         condition:
-            Largest over smallest eigenvalue without them, each parameter in units of 1/sqrt of
-            its diagonal element. Blocks: the own parameters of each shot; the shared parameters
-            (or all but structure factors) after elimination of the rest. NAN: there is none
+            Largest eigenvalue over smallest eigenvalue, without these directions, for
+            parameters in the same units. Blocks: the own parameters of each shot; the shared
+            parameters (or all but structure factors) after elimination of the rest. NAN: there
+            is none
         shot:
             [nshot]
     """
@@ -2099,17 +2122,17 @@ class FitResultMembers(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Misfit(Record):
-    """How far observations and model differ in some pixels. rms counts dark pixels mostly, since
-    there are many, and they are described well whatever spots are like: look at deviances over
-    their expectation, of all pixels and of bright ones.
+    """How far observations and model differ in a set of pixels. Most pixels are dark, and the
+    model describes dark pixels well even if its spots are wrong. So rms tells little about
+    spots. Look at the ratios of deviance to expectation, of all pixels and of bright ones.
 
     Attributes:
         dmin:
-            resolution of its pixels [A]
+            resolution of the pixels [A]
         dmax:
-            resolution of its pixels [A]
+            resolution of the pixels [A]
         pixels:
-            with a z
+            number of pixels that have a z
         mean:
             of z; 0 and 1 are expected
         rms:
@@ -2121,11 +2144,11 @@ class Misfit(Record):
         expected:
             sum of D, and of <D> (misfit, above)
         bright:
-            pixels where the model has more than NB_FIT_BRIGHT photons
+            number of pixels where the model has more than NB_FIT_BRIGHT [photons]
         bright_deviance:
-            the same sums over these
+            the same sums over these pixels
         bright_expected:
-            the same sums over these
+            the same sums over these pixels
         observed:
             sums of y, of I, and of the variance of y
         photons:
@@ -2163,15 +2186,16 @@ class FitMisfit(Record):
         box:
             of each box of the detector; owned by the fit (nbox)
         r:
-            R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
-            is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or shots differ in their number. r_expected: R by noise alone
+            R of boxes: sum over boxes of |observed - photons| / sum over boxes of observed.
+            Both are sums over the pixels of a box in all shots, with background. NAN: there are
+            no boxes, or the shots have different numbers of boxes. r_expected: R by noise alone
         r_expected:
-            R of boxes: sum over boxes |observed - photons| / sum over boxes of observed; each
-            is a sum over the pixels of a box, of all these shots, with their background. NAN:
-            there are no boxes, or shots differ in their number. r_expected: R by noise alone
+            R of boxes: sum over boxes of |observed - photons| / sum over boxes of observed.
+            Both are sums over the pixels of a box in all shots, with background. NAN: there are
+            no boxes, or the shots have different numbers of boxes. r_expected: R by noise alone
         shot:
-            `all` of each shot; 0 pixels: it is not among these. Owned by the fit [nshot]
+            `all` of each shot; 0 pixels: the shot does not belong to this set. Owned by the fit
+            [nshot]
     """
 
     _c = "nb_fit_misfit"
@@ -2185,7 +2209,7 @@ class FitMisfit(Record):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GeometryInfo(Record):
-    """The extent of a geometry, and the places of numbers that stand in a data file.
+    """The size of a geometry, and the places of numbers that are in a data file.
 
     Attributes:
         npanel:
@@ -2201,17 +2225,17 @@ class GeometryInfo(Record):
         distance:
             clen, if distance_from is NULL [mm]
         wavelength:
-            0: the file states none [A]
+            0: the file states no wavelength [A]
         distance_from:
-            distance_from: where in a data file clen is, "" if the file has no clen, NULL for a
-            number. wavelength_from: where the photon energy or the wavelength is, NULL for a
-            number or nothing. The geometry owns both
+            distance_from: the place of clen in a data file; "": the file has no clen; NULL:
+            clen is a number. wavelength_from: the place of the photon energy or wavelength in a
+            data file; NULL: a number, or not stated. The geometry owns both strings
         wavelength_from:
-            distance_from: where in a data file clen is, "" if the file has no clen, NULL for a
-            number. wavelength_from: where the photon energy or the wavelength is, NULL for a
-            number or nothing. The geometry owns both
+            distance_from: the place of clen in a data file; "": the file has no clen; NULL:
+            clen is a number. wavelength_from: the place of the photon energy or wavelength in a
+            data file; NULL: a number, or not stated. The geometry owns both strings
         masked:
-            pixels of bad regions, edges and panels
+            number of pixels in bad regions, at masked edges and in bad panels
     """
 
     _c = "nb_geometry_info"
