@@ -33,7 +33,17 @@ from ._errors import (
     UnitCellError,
     UnsupportedError,
 )
-from ._exchange import Experiment, Nxmx, check_cbf, read_dtrek, read_expt, read_xparm, write_cbf, write_expt
+from ._exchange import (
+    Experiment,
+    Nxmx,
+    check_cbf,
+    read_dtrek,
+    read_expt,
+    read_xparm,
+    update_expt,
+    write_cbf,
+    write_expt,
+)
 from ._files import Hkl, SmvHeader, read_matrix, read_smv, write_smv
 from ._fit import Fit, FitResult, Shot, fisher
 from ._geometry import Geometry, write_geom
@@ -73,6 +83,7 @@ __all__ = [
     "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Reflections",
     "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
     "UnsupportedError", "__version__", "check_cbf", "crystal_system", "features", "fisher", "read_dtrek",
-    "read_expt", "read_matrix", "read_smv", "read_xparm", "registry", "resolution", "show", "write_cbf", "write_expt",
+    "read_expt", "read_matrix", "read_smv", "read_xparm", "registry", "resolution", "show", "update_expt",
+    "write_cbf", "write_expt",
     "write_geom", "write_smv", *_structs_all,
 ]  # fmt: skip

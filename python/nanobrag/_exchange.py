@@ -7,7 +7,7 @@ import dataclasses
 import os
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -217,6 +217,38 @@ def write_expt(
         at, held = sim._at(x)
         sim._context.run(lib.nb_expt_write, sim._pointer(), at, path_of(path), how)
         del held
+
+
+def update_expt(path: Path, to: Path, changes: Mapping[int, Simulator | tuple[Simulator, Any]]) -> None:
+    """Write an .expt again, with experiments as scenes have them.
+
+    Crystal, beam, detector and goniometer follow the scenes; all else in the file stays.
+
+    Args:
+        path: the file that is read.
+        to: the file that is written, replaced by rename; it may be the same.
+        changes: by the number of an experiment, a simulator of a scene that was made from it, or
+            a pair of a simulator and x (nparam,).
+
+    Raises:
+        ArgumentError: no such experiment, or a scene in another frame than `read_expt` gives.
+        SceneError: the scene has other numbers of panels, groups or lattices.
+        FormatError: the file is damaged.
+        UnsupportedError: a curved detector, or a build without cJSON.
+        FileError: the file cannot be read or written.
+    """
+    context = Context(threads=1)
+    out = ffi.new("nb_expt_update **")
+    with context.making(lib.nb_expt_update_free, out):
+        context.run(lib.nb_expt_update_begin, context.pointer, path_of(path), out)
+        for i, change in changes.items():
+            sim, x = change if isinstance(change, tuple) else (change, None)
+            with is_simulator(sim)._context.lock:
+                at, held = sim._at(x)
+                context.run(lib.nb_expt_update_add, out[0], integer(i, "changes"), sim._pointer(), at)
+                del held
+        context.run(lib.nb_expt_update_write, out[0], path_of(to))
+    lib.nb_expt_update_free(out[0])
 
 
 def check_cbf(sim: Simulator, x: Any = None) -> None:

@@ -511,6 +511,32 @@ class Fit:
                 shot=tuple(record(Misfit, out.shot[i]) for i in range(out.nshot)),
             )
 
+    def update_expt(self, path: Path, to: Path, experiments: Sequence[int] = ()) -> None:
+        """Write an .expt again, with the values found so far in the experiments of the shots.
+
+        Args:
+            path: the file that the scenes of the shots were read from.
+            to: the file that is written.
+            experiments: number of the experiment of each shot; by default shot i has number i.
+                Of several shots with one number the first counts. Shots that are left out change
+                nothing.
+
+        Raises:
+            as `nanobrag.update_expt`.
+        """
+        from ._exchange import update_expt
+        from ._simulator import Simulator
+
+        result = self.result
+        changes: dict[int, tuple[Simulator, Floats]] = {}
+        for i, number_of in enumerate(experiments or range(len(self.shots))):
+            if number_of in changes or result.shot[i].left_out:
+                continue
+            mine = [v for v in result.value if v.shot in (-1, i) and v.param.group != "F"]
+            names = [v.param.name for v in mine]
+            changes[number_of] = (Simulator(self.shots[i].scene, names), np.array([v.value for v in mine]))
+        update_expt(path, to, changes)
+
     def write(self, path: Path) -> None:
         """Write where the fit stands, as JSON; `read` goes on from it."""
         with self._context.lock:

@@ -166,6 +166,48 @@ def test_wrong_experiments(sweep, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["wrong.expt"]
 
 
+@needs_json
+def test_an_experiment_is_updated(sweep, tmp_path):
+    path, to = tmp_path / "sweep.expt", tmp_path / "moved.expt"
+    nanobrag.write_expt(sweep, path, images=5, files="image_####.cbf")
+    scene = nanobrag.Scene.from_expt(path, crystal__default_f=100, crystal__ncells=(5, 5, 5))
+    sim = nanobrag.Simulator(scene, "misset distance")
+    nanobrag.update_expt(path, to, {0: sim})
+    assert to.read_bytes() == path.read_bytes()
+    nanobrag.update_expt(path, to, {0: (sim, sim.x + [0.1, 0, 0, 2])})
+    before, after = nanobrag.read_expt(path), nanobrag.read_expt(to)
+    moved = after.scene.detector.close_distance - before.scene.detector.close_distance
+    assert moved == pytest.approx(2 * before.scene.detector.close_distance / sim.x[3], abs=1e-9)
+    assert after.images == 5
+    assert "image_####.cbf" in to.read_text()
+    with pytest.raises(nanobrag.ArgumentError, match="there is no experiment 1"):
+        nanobrag.update_expt(path, to, {1: sim})
+    with pytest.raises(nanobrag.FileError):
+        nanobrag.update_expt(tmp_path / "none.expt", to, {0: sim})
+    with pytest.raises(TypeError):
+        nanobrag.update_expt(path, to, {0: None})
+
+
+@needs_json
+@pytest.mark.skipif("lapack" not in nanobrag.features(), reason="this build has no LAPACK")
+def test_a_fit_goes_back_into_its_experiment(tmp_path):
+    path, to = tmp_path / "still.expt", tmp_path / "fitted.expt"
+    options = "-cell 50 60 70 -default_F 100 -N 5 -gauss_xtal -fluence 1e28 -detpixels 64 -pixel 0.8 -misset 10 20 "
+    truth = nanobrag.Simulator.from_cli(options + "30")
+    nanobrag.write_expt(nanobrag.Simulator.from_cli(options + "30.02"), path)
+    members = {"crystal__default_f": 100, "crystal__ncells": (5, 5, 5), "crystal__shape": "gauss"}
+    start = nanobrag.Scene.from_expt(path, beam__fluence=1e28, **members)
+    fit = nanobrag.Fit(nanobrag.Shot(scene=start, target=truth()), "misset")
+    fit.run()
+    fit.update_expt(path, to)
+    wanted, found = nanobrag.read_expt(path).scene.crystal.matrix, nanobrag.read_expt(to).scene.crystal.matrix
+    assert found != wanted
+    again = nanobrag.Scene.from_expt(to, beam__fluence=1e28, **members)
+    loss = nanobrag.Simulator(again, "misset").loss(None, nanobrag.Target(observed=truth())).value
+    print(f"loss {loss:.3g}, of the fit {fit.result.loss:.3g}")
+    assert loss == pytest.approx(fit.result.loss, rel=1e-6, abs=1e-9)
+
+
 def test_minicbf(sim, tmp_path):
     path = tmp_path / "image.cbf"
     counts = sim.digitize(sim(), noise=True, dtype=np.int32).counts
