@@ -1,0 +1,118 @@
+"""updated.py - -exptout of a fit: dxtbx reads it, and finds crystals, panels in groups and
+beam where the fit had them, and all else as it was in the experiment that dxtbx wrote.
+
+Run by the python of DIALS:  updated.py PROGRAM
+
+SPDX-License-Identifier: MIT
+"""
+import csv
+import sys
+
+import numpy as np
+from dxtbx.model import Beam, Scan
+
+from experiment import crystals, goniometers, grouped_detector, load, save, turn
+from measured import Worst, check, failures, run
+
+BACK = np.diag([-1, 1, -1])
+IMAGES = 3
+MODEL = "-default_F 40 -N 5 -gauss_xtal -fluence 1e28 -oversample 1 -water 0.1".split()
+MOVED = "-misset 0.3 -0.2 0.4".split()
+MISSET = turn((0, 0, 1), 0.4) @ turn((0, 1, 0), -0.2) @ turn((1, 0, 0), 0.3)
+
+
+def axes_of(crystal):
+    return np.reshape([v for row in crystal.get_real_space_vectors() for v in row], (3, 3)).T
+
+
+def with_scan_points(crystal):
+    """the crystal turns by 0.05 degree in each image"""
+    star = np.reshape(crystal.get_A(), (3, 3))
+    crystal.set_A_at_scan_points([tuple((turn((1, 2, 3), 0.05 * i) @ star).ravel())
+                                  for i in range(IMAGES + 1)])
+    return crystal
+
+
+def row_of(name):
+    with open(name, newline="") as file:
+        return next(csv.DictReader(file))
+
+
+def fitted(program, *options):
+    """a fit of the scale to the image of a file, which so has what options say"""
+    run(program, "-expt", "in.expt", *MODEL, *options, "-floatfile", "f.bin")
+    run(program, "-expt", "in.expt", *MODEL, *options, "-data", "f.bin", "-fit", "scale",
+        "-exptout", "out.expt", "-fittable", "out.csv")
+    check(row_of("out.csv")["end"] == "converged", "the fit converged")
+    return load("in.expt")[0], load("out.expt")[0]
+
+
+def check_crystals(program):
+    """-misset turns the crystal in the laboratory, behind any goniometer"""
+    static = Worst("axes at phi = 0, A", 1e-9)
+    points = Worst("A at scan points, 1/A", 1e-12)
+    same = Worst("beam, detector, goniometer and scan", 0)
+    scan = Scan((5, 4 + IMAGES), (13.0, 0.7))
+    for i, goniometer in enumerate(goniometers()):
+        for k, sample in enumerate(crystals()):
+            where = "goniometer %d, crystal %d" % (i, k)
+            changes = k == 0
+            save("in.expt", beam=Beam((0.02, -0.03, 1), 1.03), detector=grouped_detector(),
+                 goniometer=goniometer, scan=scan,
+                 crystal=with_scan_points(sample) if changes else sample)
+            before, after = fitted(program, *MOVED)
+            turned = np.reshape(goniometer.get_setting_rotation(), (3, 3)) @ np.reshape(
+                goniometer.get_fixed_rotation(), (3, 3))
+            expected = np.linalg.inv(turned) @ BACK @ MISSET @ BACK @ turned
+            static.see(where, axes_of(after.crystal), expected @ axes_of(before.crystal))
+            for n in range(before.crystal.num_scan_points):
+                a, b = (np.reshape(one.crystal.get_A_at_scan_point(n), (3, 3))
+                        for one in (before, after))
+                points.see(where, b, expected @ a)
+            for model in ("beam", "detector", "goniometer", "scan"):
+                same.see(where, int(getattr(before, model) == getattr(after, model)), 1)
+            check(type(before.crystal) is type(after.crystal), "the same kind of crystal")
+    for quantity in (static, points, same):
+        quantity.report()
+
+
+def check_detector(program):
+    """panels in groups are where -truth has them, in the groups of the file"""
+    place = Worst("origins of panels, mm", 1e-9)
+    save("in.expt", beam=Beam((0, 0, 1), 1.03), detector=grouped_detector(),
+         crystal=list(crystals())[0])
+    for name, move in {"close_distance": 1.5, "origin_x": 0.7, "wavelength": 0.01,
+                       "detector_rotx": 0.3}.items():
+        options = ("-param", "%s=%.17g" % (name, start_of(program, name) + move))
+        before, after = fitted(program, *options)
+        run(program, "-expt", "in.expt", *MODEL, *options, "-floatfile", "f.bin", "-truth",
+            "truth.expt")
+        truth = load("truth.expt")[0]
+        for one, other in zip(after.detector, truth.detector):
+            place.see(name, one.get_origin(), other.get_origin())
+            place.see(name, one.get_fast_axis(), other.get_fast_axis())
+        check(len(after.detector) == len(before.detector), "%s: the same panels" % name)
+        check((after.detector == before.detector) == (name == "wavelength"),
+              "%s: the detector moves only if it is moved" % name)
+        check(abs(after.beam.get_wavelength() - truth.beam.get_wavelength()) < 1e-12,
+              "%s: the wavelength" % name)
+    place.report()
+
+
+def start_of(program, name):
+    """the value of a parameter at the start of a fit"""
+    run(program, "-expt", "in.expt", *MODEL, "-floatfile", "s.bin")
+    run(program, "-expt", "in.expt", *MODEL, "-data", "s.bin", "-fit", name, "-fittable", "s.csv",
+        "-loss", "gauss")
+    row = row_of("s.csv")
+    return float(next(row[key] for key in row if key.split(" [")[0] == name))
+
+
+def main(program):
+    check_crystals(program)
+    check_detector(program)
+    return failures()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
