@@ -146,6 +146,59 @@ NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_exper
 NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
                                        nb_experiment *out);
 
+/* An .expt in memory, for many reads. It never changes once made and may be shared between
+ * threads. */
+typedef struct nb_expt nb_expt;
+
+/* An image that an experiment names. */
+typedef struct nb_expt_image {
+    const char *file; /* path of an existing file, or the path that was looked for first */
+    int64_t frame; /* in a file of several images, from 0 on; -1: the file holds one */
+    int experiment; /* number of the experiment in the .expt, from 0 on */
+    int first; /* number of the first experiment that has this image */
+    int image; /* of the experiment's scan, from 0 on; 0: no scan */
+    int array; /* the number that DIALS gives its middle in a bbox, less a half */
+    const char *identifier; /* of the experiment; "": none */
+} nb_expt_image;
+
+/*
+ * Read an .expt to take its experiments one by one.
+ *
+ *   out  [out]  free with nb_expt_free()
+ *
+ * Errors: a reader's (above); NB_ERR_UNSUPPORTED (a build without cJSON).
+ */
+NB_API nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out);
+
+/* Free an .expt; NULL is allowed. */
+NB_API void nb_expt_free(nb_expt *expt);
+
+/*
+ * Take one experiment, as nb_expt_read() does, or with its lattices, as
+ * nb_expt_read_lattices() does.
+ *
+ *   i         [in]   number of the experiment, from 0 on
+ *   lattices  [in]   1: with the other crystals of its image
+ *   out       [out]  the experiment
+ *
+ * Errors: as of these functions.
+ */
+NB_API nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int lattices,
+                             nb_experiment *out);
+
+/*
+ * The images of all experiments: in the order of the file, for each experiment in the order
+ * of its scan. An experiment without images has none in the list. The first file of an
+ * experiment is looked for where the program runs, then beside the .expt, then beside it by
+ * the last part of its name alone, each time also with .gz and .bz2 appended; the further
+ * files lie as the first.
+ *
+ *   n  [out]  how many
+ *
+ * Returns the list, owned by `expt`; NULL for NULL.
+ */
+NB_API const nb_expt_image *nb_expt_images(const nb_expt *expt, size_t *n);
+
 /*
  * Set crystal, beam and goniometer of a scene to their state at one angle of the scan. The
  * state is interpolated linearly between the two nearest scan points.

@@ -158,8 +158,7 @@ static int inherit(struct command *command)
     settings_start(s, messages->compat);
     int code = header_inherit(s, messages, command->ctx, events, &command->inputs.mask);
     if (!code)
-        code = experiment_inherit(s, messages, command->ctx, events,
-                                  &command->inputs.experiment);
+        code = experiment_inherit(s, messages, command->ctx, events, &command->inputs);
     if (!code) code = geometry_inherit(s, messages, command->ctx, events, &command->inputs);
     if (!code) settings_apply(s, events);
     return code;
@@ -184,7 +183,9 @@ int command_settings(struct command *command)
     if (!code) code = geometry_check(s, messages, command->inputs.geometry);
     if (!code) code = shots_read(command);
     if (!code) code = settings_finish(s, messages);
-    if (!code) lattices_say(s, messages, &command->inputs.experiment);
+    if (!code)
+        lattices_say(s, messages, &command->inputs.experiment,
+                     experiment_is_data(command->events));
     if (!code && command->milliseconds)
         settings_reseed(s,
                         s->compat ? command->milliseconds / 1000 : command->milliseconds);

@@ -14,7 +14,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "nanobrag_command/message.h"
-#include "nanobrag_command/options/inherited_header.h"
+#include "nanobrag_command/inherited_header.h"
 #include "nanobrag_command/options/parameter_names.h"
 #include "nanobrag_command/options/settings.h"
 
@@ -29,6 +29,10 @@ struct inputs {
     nb_structure *structure; /* the model of -pdb, or NULL */
     nb_crystal_info crystal; /* from -pdb or -mtz; without both, noperator is 0 */
     nb_fcalc fcalc; /* how `hkl` was calculated from the model of -pdb */
+    nb_expt *expt; /* of -expt, or NULL */
+    int expt_whole; /* 1: -expt names no experiment */
+    int expt_number, expt_image; /* of its experiment; of an image of the scan, from 0 */
+    nb_reflections *refl; /* of -refl, or NULL */
     nb_experiment experiment; /* from -expt or -xparm; without both, found is 0 */
     nb_geometry *geometry; /* panels of -geom, or of an -expt with several; else NULL */
     int from_dump; /* 1: the reflections were read from the file of -dump */
@@ -57,6 +61,13 @@ int spectrum_read(struct inputs *in, struct settings *s, struct messages *messag
 
 /* Put the structure factors in->hkl into the scene. */
 void inputs_set_factors(struct inputs *in, struct settings *s);
+
+/* Find the boxes of -boxes refl on an image of an experiment of -expt, in the order of the
+ * table and as nb_detector has them; the caller frees *box (reflection_boxes.c). Returns 0
+ * or the exit status. */
+int reflection_boxes(const struct inputs *in, const struct settings *s,
+                     struct messages *messages, int experiment, int image, int **box,
+                     size_t *n);
 
 /* ---- -pdb and -mtz (crystal_files.c) ---- */
 
@@ -96,10 +107,13 @@ void experiment_take(struct settings *s, const nb_experiment *from);
  * *file. Returns 0 or the exit status. */
 int experiment_split(struct messages *messages, const char *text, char **file, int *number);
 
-/* Read the file of -expt or -xparm into `out` and copy its numbers to the settings, before
- * any option is applied. Returns 0 or the exit status. */
+/* Read the file of -expt or -xparm into in->experiment and copy its numbers to the
+ * settings, before any option is applied. Returns 0 or the exit status. */
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                       const struct event_list *events, nb_experiment *out);
+                       const struct event_list *events, struct inputs *in);
+
+/* Returns 1 if the images that -expt names are the data of a fit. */
+int experiment_is_data(const struct event_list *events);
 
 /* Find the quantities (orientation, cell, beam, spindle axis) that change during the scan
  * of -expt and that no option states. List their groups of parameters in
@@ -108,8 +122,10 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
 int experiment_begin(struct command *command);
 
 /* Set the quantities that change during the scan to their values in the middle of an image
- * that starts at phi, degree. Returns 0 if nothing changes, else 1. */
-int experiment_set(const struct command *command, double phi, nb_scene *scene);
+ * that starts at phi, degree. Of another experiment than inputs.experiment, set its crystal
+ * and beam too. Returns 0 if nothing changes, else 1. */
+int experiment_set(const struct command *command, const nb_experiment *from, double phi,
+                   nb_scene *scene);
 
 /* Do the same as experiment_set(), but in the parameters x. The image starts at the phi0 of
  * x. */
@@ -118,9 +134,9 @@ void experiment_at(const struct command *command, double *x);
 /* ---- the crystals of -expt that share an image (experiment_lattices.c) ---- */
 
 /* If the file has several experiments, print which of them are used, and which options
- * change their crystals. */
+ * change their crystals. is_data: 1 if all its images are fitted. */
 void lattices_say(const struct settings *s, struct messages *messages,
-                  const nb_experiment *from);
+                  const nb_experiment *from, int is_data);
 
 /* Returns the angle between the orientations of the first crystal and of lattice i,
  * degree. */
@@ -135,10 +151,11 @@ int lattices_begin(struct command *command);
  * degree. */
 void lattices_in_x(const struct command *command, double phi, double *x);
 
-/* Give the scene lattices as they are in the middle of an image that starts at phi, degree.
- * Returns their list, which the caller frees after its last use of the scene; NULL: no
- * memory. */
-nb_lattice *lattices_at(const struct command *command, double phi, nb_scene *scene);
+/* Give the scene the lattices of an experiment as they are in the middle of an image that
+ * starts at phi, degree. Returns their list, which the caller frees after its last use of
+ * the scene; NULL: no memory. */
+nb_lattice *lattices_at(const struct command *command, const nb_experiment *from,
+                        double phi, nb_scene *scene);
 
 /* Print a note if the lattices differ in brightness at x, because a file of -truth cannot
  * state brightness. */

@@ -44,20 +44,20 @@ int experiment_split(struct messages *messages, const char *text, char **file, i
 }
 
 static int read_file(const struct settings *s, struct messages *messages, nb_context *ctx,
-                     int alone, nb_experiment *out)
+                     int alone, struct inputs *in)
 {
     nb_status status;
     if (s->expt) {
         char *file;
-        int number;
-        const int code = experiment_split(messages, s->expt, &file, &number);
-        status = code    ? NB_OK
-                 : alone ? nb_expt_read(ctx, file, number, out)
-                         : nb_expt_read_lattices(ctx, file, number, out);
+        const int code = experiment_split(messages, s->expt, &file, &in->expt_number);
+        in->expt_whole = !code && strcmp(file, s->expt) == 0;
+        status = code ? NB_OK : nb_expt_open(ctx, file, &in->expt);
         free(file);
         if (code) return code;
+        if (status == NB_OK)
+            status = nb_expt_get(ctx, in->expt, in->expt_number, !alone, &in->experiment);
     } else {
-        status = nb_xparm_read(ctx, s->xparm, out);
+        status = nb_xparm_read(ctx, s->xparm, &in->experiment);
     }
     return status == NB_OK ? 0
                            : message_status(messages, status, nb_context_message(ctx), 0);
@@ -152,25 +152,40 @@ static int choose_image(struct settings *s, struct messages *messages, const cha
     return (int)floor(i + 0.5);
 }
 
-int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
-                       const struct event_list *events, nb_experiment *out)
+int experiment_is_data(const struct event_list *events)
 {
+    int is_fit = 0;
+    for (size_t i = 0; i < events->n; i++) {
+        const int option = events->at[i].option;
+        if (option == OPT_DATA || option == OPT_SHOTS || option == OPT_FISHER
+            || option == OPT_FISHER_SCAN)
+            return 0;
+        is_fit |= option == OPT_FIT || option == OPT_FIT_EACH;
+    }
+    return is_fit;
+}
+
+int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                       const struct event_list *events, struct inputs *in)
+{
+    nb_experiment *const out = &in->experiment;
     s->expt = events_text(events, OPT_EXPT);
     s->xparm = events_text(events, OPT_XPARM);
     if (!s->expt && !s->xparm) return 0;
     int alone = 0;
     for (size_t i = 0; i < events->n; i++) alone |= events->at[i].option == OPT_NOLATTICES;
-    const int code = read_file(s, messages, ctx, alone, out);
+    const int code = read_file(s, messages, ctx, alone, in);
     if (code) return code;
     experiment_take(s, out);
     const char *const img = events_text(events, OPT_IMG);
-    const int image = choose_image(s, messages, img, out);
+    const int image = in->expt_image = choose_image(s, messages, img, out);
     if (image > 0)
         message_note(messages,
                      "%s: the run makes image %d of the %d in the scan, at the angle in "
                      "the header of %s",
                      s->expt ? s->expt : s->xparm, image + 1, out->images, img);
-    else if (out->images > 1 && !events_text(events, OPT_IMAGES))
+    else if (out->images > 1 && !events_text(events, OPT_IMAGES)
+             && !experiment_is_data(events))
         message_note(messages,
                      "%s: the scan has %d images and the run makes the first; -images %d "
                      "makes all",
@@ -238,7 +253,8 @@ int experiment_begin(struct command *command)
         (void)snprintf(command->changing + n, sizeof command->changing - n, "%s%s",
                        n > 0 ? "," : "", parts[k].group);
     }
-    experiment_set(command, command->s->scene.scan.phi0, &command->s->scene);
+    experiment_set(command, &command->inputs.experiment, command->s->scene.scan.phi0,
+                   &command->s->scene);
     return lattices_begin(command);
 }
 
@@ -254,14 +270,29 @@ static double *value_of(const struct command *command, int k, int i, nb_scene *s
     return (double *)(void *)((char *)scene + parts[k].at) + i;
 }
 
-int experiment_set(const struct command *command, double phi, nb_scene *scene)
+/* Set crystal and beam of another experiment, which experiment_set() corrects for options.
+ */
+static void set_other(const nb_experiment *from, nb_scene *scene)
 {
-    const nb_experiment *const from = &command->inputs.experiment;
+    const nb_crystal *const crystal = &from->scene.crystal;
+    for (int k = 0; k < PARTS; k++)
+        if (from->found & parts[k].found)
+            memcpy((char *)scene + parts[k].at, (const char *)&from->scene + parts[k].at,
+                   (size_t)parts[k].n * sizeof(double));
+    scene->crystal.nlattice = crystal->nlattice;
+    scene->crystal.lattice = crystal->lattice;
+}
+
+int experiment_set(const struct command *command, const nb_experiment *from, double phi,
+                   nb_scene *scene)
+{
     const nb_scan *const scan = &from->scene.scan;
+    const int is_other = from != &command->inputs.experiment;
     nb_scene before = *scene;
     int beyond;
     size_t place;
-    if (!*command->changing) return 0;
+    if (!is_other && !*command->changing) return 0;
+    if (is_other) set_other(from, scene);
     (void)nb_scan_points_set(from->points, phi + scene->scan.osc / 2, ~0U, scene, &beyond);
     for (int k = 0; k < PARTS; k++)
         for (int i = 0; i < parts[k].n; i++) {
@@ -284,7 +315,9 @@ void experiment_at(const struct command *command, double *x)
 {
     nb_scene scene = command->s->scene;
     size_t place;
-    if (!experiment_set(command, x[command->params.phi0], &scene)) return;
+    if (!experiment_set(command, &command->inputs.experiment, x[command->params.phi0],
+                        &scene))
+        return;
     for (int k = 0; k < PARTS; k++)
         for (int i = 0; i < parts[k].n && strstr(command->changing, parts[k].group); i++) {
             const double value = *value_of(command, k, i, &scene, &place);

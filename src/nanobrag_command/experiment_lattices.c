@@ -91,7 +91,7 @@ double lattices_angle(const nb_crystal *crystal, int i)
 }
 
 void lattices_say(const struct settings *s, struct messages *messages,
-                  const nb_experiment *from)
+                  const nb_experiment *from, int is_data)
 {
     const nb_crystal *const crystal = &from->scene.crystal;
     const int n = crystal->nlattice;
@@ -110,7 +110,7 @@ void lattices_say(const struct settings *s, struct messages *messages,
     if (n > 0 && s->scene.crystal.lattice == from->lattice && s->given[OPT_MISSET])
         message_note(messages, "-misset turns the first of these crystals only; -param "
                                "'lattice_misset_x[0]=...' turns a further one");
-    if (from->count > n + 1 && s->expt && !strchr(s->expt, ':'))
+    if (!is_data && from->count > n + 1 && s->expt && !strchr(s->expt, ':'))
         message_note(messages, "%s: the first of %d experiments is taken (:0)", s->expt,
                      from->count);
 }
@@ -230,15 +230,16 @@ void lattices_in_x(const struct command *command, double phi, double *x)
     }
 }
 
-nb_lattice *lattices_at(const struct command *command, double phi, nb_scene *scene)
+nb_lattice *lattices_at(const struct command *command, const nb_experiment *from,
+                        double phi, nb_scene *scene)
 {
     const size_t n = (size_t)scene->crystal.nlattice;
     nb_lattice *const list = malloc((n + 1) * sizeof *list);
     if (!list || n == 0) return list;
     memcpy(list, scene->crystal.lattice, n * sizeof *list);
-    if (command->s->scene.crystal.lattice == command->inputs.experiment.lattice)
-        nb_scan_points_set_lattices(command->inputs.experiment.points,
-                                    phi + scene->scan.osc / 2, (int)n, list);
+    if (from != &command->inputs.experiment
+        || command->s->scene.crystal.lattice == from->lattice)
+        nb_scan_points_set_lattices(from->points, phi + scene->scan.osc / 2, (int)n, list);
     for (size_t i = 0; i < n && command->s->given[OPT_CELL]; i++)
         memcpy(list[i].cell, scene->crystal.lattice[i].cell, sizeof list[i].cell);
     scene->crystal.lattice = list;

@@ -78,8 +78,6 @@ int geometry_apply(struct inputs *in, struct settings *s, struct messages *messa
                              s->geom ? s->geom : s->expt);
     d->convention = given.convention;
     memcpy(d->roi, given.roi, sizeof d->roi);
-    d->box = given.box;
-    d->nbox = given.nbox;
     inputs_add_mask(in, s, d->mask);
     return 0;
 }

@@ -30,6 +30,17 @@ nb_status attacked_panels_read(void)
     nb_experiment_clear(&e);
     return if_stated(status);
 }
+nb_status attacked_expt_open(void)
+{
+    nb_expt *expt;
+    nb_experiment e = {.count = 0};
+    nb_status status = nb_expt_open(attacked_formats.ctx, in_folder("split.expt"), &expt);
+
+    if (status == NB_OK) status = nb_expt_get(attacked_formats.ctx, expt, 0, 1, &e);
+    nb_experiment_clear(&e);
+    nb_expt_free(expt);
+    return if_stated(status);
+}
 nb_status attacked_lattices_read(void)
 {
     nb_experiment e = {.count = 0};

@@ -21,6 +21,7 @@ nb_status attacked_refl_identifier(void);
 nb_status attacked_refl_written(void);
 nb_status attacked_expt_read(void);
 nb_status attacked_panels_read(void);
+nb_status attacked_expt_open(void);
 nb_status attacked_lattices_read(void);
 nb_status attacked_update_begun(void);
 nb_status attacked_update_added(void);

@@ -602,7 +602,7 @@ refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0
 refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
 refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
 refuses 2 '-planes needs -boxes' $bad -fit scale -data n_001.img -planes
-refuses 2 '-fit needs -data, -shots or -fisher, as a fit needs observed images' $bad -fit scale
+refuses 2 '-fit needs -data, -shots, -expt or -fisher, as a fit needs observed images' $bad -fit scale
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
 refuses 2 'both name the images' $bad -fit scale -data n_001.img -shots shots.json

@@ -67,7 +67,7 @@ is "errors by boxes" grep -q '^errors       errors from the scatter among [0-9]*
 run $still $start -data n_001.img -errors boxes -boxes auto:2:9
 is "two boxes are too few for two values" grep -q 'warning: errors are not from boxes: all shots need as many' err
 
-refuses 2 '^nanobrag: -errors boxes needs -boxes, for example auto:200:12, or a file of boxes$' \
+refuses 2 '^nanobrag: -errors boxes needs -boxes or -refl, for example auto:200:12, or a file of boxes$' \
     $still -misset 10 20 30 -mosaic 0.5 -fit scale -data n_001.img -errors boxes
 refuses 2 '-errors boxes and -loss huber .*: -errors boxes needs -loss poisson or readout$' \
     $still $start -data n_001.img -errors boxes -loss huber

@@ -17,7 +17,7 @@ static const char *const lists[] = {
 };
 
 static const char facts[] = "fit table list several panels nxmx reflections scan mosaic "
-                            "sensor cjson png hdf5 (";
+                            "sensor noboxes cjson png hdf5 (";
 
 /* 1 when each word of a|b is one of an option's; options of other kinds take any text. */
 static int are_values(const struct option *option, const char *words)

@@ -11,6 +11,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     nb_context *ctx = fuzz_context();
     nb_experiment e;
+    nb_expt *expt;
+    const nb_status opened = expt_open_parse(ctx, "input", data, size, &expt);
+    size_t n;
+    const nb_expt_image *list = nb_expt_images(expt, &n);
+
+    if (opened != NB_ERR_UNSUPPORTED) fuzz_check(ctx, opened);
+    for (size_t i = 0; i < n; i++)
+        fuzz_require(list[i].first <= list[i].experiment && list[i].file
+                     && list[i].image >= 0);
+    nb_expt_free(expt);
     const nb_status status =
         expt_parse(ctx, "input", data, size, &(struct expt_request){0, &e, 1});
 

@@ -63,6 +63,7 @@ static int holds_fact(const struct command *command, const char *word, const cha
         {"table", "-shots", shots_asked(s)}, /* -shots lists images to make */
         {"list", "-shots", s->fit.shots && fitted}, /* -shots lists images to fit */
         {"several", "a run of several processes", command->several},
+        {"noboxes", "", !s->boxes},
         {"panels", "the panels of -expt", command->inputs.geometry && !s->geom},
         {"nxmx", "an NXmx -imagefile", image_format(s) == IMAGE_NXMX},
         {"reflections", "-pdb, -mtz, -hkl or -dump", s->pdb || s->mtz || s->hkl || s->dump},

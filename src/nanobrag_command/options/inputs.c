@@ -266,9 +266,38 @@ static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages 
     return message_failure(messages, "out of memory for %d boxes", s->boxes_most);
 }
 
+/* Take the boxes of -boxes refl[:EDGE] from the table of -refl. */
+static int take_reflections(struct inputs *in, struct settings *s,
+                            struct messages *messages)
+{
+    enum { EDGE = 1000 };
+    nb_detector *const d = &s->scene.detector;
+    int end = 0;
+    s->boxes_edge = 12;
+    if (s->boxes && strcmp(s->boxes, "refl") != 0
+        && (sscanf(s->boxes, "refl:%4d%n", &s->boxes_edge, &end) != 1
+            || s->boxes[end] != '\0' || s->boxes_edge < 1 || s->boxes_edge > EDGE))
+        return message_usage(messages,
+                             "-boxes %s: expected refl:EDGE, as refl:12 for boxes of at "
+                             "least 12 x 12 pixels, with EDGE up to %d",
+                             s->boxes, EDGE);
+    return reflection_boxes(in, s, messages, in->expt_number, in->expt_image, &in->box,
+                            &d->nbox);
+}
+
 static int read_boxes(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx)
 {
+    if (uses_reflections(s)) {
+        const int code = take_reflections(in, s, messages);
+        s->scene.detector.box = in->box;
+        /* each image of a fit has boxes of its own */
+        if (code || s->scene.detector.nbox > 0 || fit_asked(s)) return code;
+        return message_usage(messages,
+                             "%s: no reflection of experiment %d is indexed on this image; "
+                             "give the .refl that belongs to %s",
+                             s->refl, in->expt_number, s->expt);
+    }
     if (!s->boxes) return 0;
     if (strcmp(s->boxes, "auto") == 0 || strncmp(s->boxes, "auto:", 5) == 0)
         return ask_for_boxes(in, s, messages);
@@ -306,8 +335,12 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
                                        "or -default_F");
     if (!code) code = read_stol(in, s, messages, ctx);
     if (!code) code = read_sources(in, s, messages, ctx);
-    if (!code) code = read_boxes(in, s, messages, ctx);
+    if (!code && s->refl) {
+        const nb_status status = nb_reflections_read(ctx, s->refl, &in->refl);
+        if (status != NB_OK) code = input_failed(messages, ctx, status);
+    }
     if (!code) code = geometry_apply(in, s, messages);
+    if (!code) code = read_boxes(in, s, messages, ctx);
     if (!code && s->pdb) code = factors_calculate(in, s, messages, ctx);
     return code;
 }
@@ -317,6 +350,8 @@ void inputs_free(struct inputs *in)
     nb_hkl_free(in->hkl);
     nb_geometry_free(in->geometry);
     nb_experiment_clear(&in->experiment);
+    nb_expt_free(in->expt);
+    nb_reflections_free(in->refl);
     nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);

@@ -243,3 +243,10 @@ int names_stdout(const char *path)
 {
     return path && strcmp(path, "-") == 0;
 }
+
+int uses_reflections(const struct settings *s)
+{
+    return s->refl
+           && (!s->boxes || strcmp(s->boxes, "refl") == 0
+               || strncmp(s->boxes, "refl:", 5) == 0);
+}

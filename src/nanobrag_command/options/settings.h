@@ -131,10 +131,12 @@ struct settings {
     const char *pdb, *mtz, *fmtz;
     const char *expt, *exptout, *xparm, *truth, *geom, *geomout;
     const char *hkl, *dump, *matrix, *sources, *spectrum, *spectra, *stol, *img, *mask,
-        *boxes;
+        *boxes, *refl;
     const char *shots_range; /* NULL: all rows */
     int spectrum_bins; /* 0: all energies of the file */
-    int boxes_most, boxes_edge; /* N and EDGE of -boxes auto; 0: no auto */
+    int boxes_most; /* N of -boxes auto; 0: no auto */
+    int boxes_edge; /* EDGE of -boxes auto and refl */
+    int nolattices;
     double stol_factor; /* the first column of -stol times this is sin(theta)/lambda, 1/A */
     const char *out[OUT_COUNT]; /* by OUT_...; NULL: not written */
     const char *json;
@@ -172,6 +174,9 @@ void settings_start(struct settings *s, int compat);
 
 /* Apply the options in the order given. */
 void settings_apply(struct settings *s, const struct event_list *events);
+
+/* Returns 1 if boxes come from the table of -refl: by -boxes refl, or without -boxes. */
+int uses_reflections(const struct settings *s);
 
 /* Finds the number of pixels, fast and slow, that the settings give; 0 for an edge without
  * any. */

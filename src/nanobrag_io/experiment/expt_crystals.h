@@ -15,6 +15,10 @@
 nb_status expt_read_crystal(const struct expt *e, const cJSON *crystal, struct models *m,
                             char space_group[GEMMI_NAME]);
 
+/* Returns 1 if two experiments describe one image: they name the same image file and scan
+ * or, if no file is named, the same scan. */
+int expt_same_image(const struct expt *e, const cJSON *a, const cJSON *b);
+
 /* Returns 1 if the crystal of another experiment is a lattice of an experiment's image.
  * *differs becomes the model that is another one, although the image is the same; NULL. */
 int expt_is_lattice(const struct expt *e, const cJSON *own, const cJSON *other,

@@ -31,6 +31,37 @@ nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
     return nb_expt_read(ctx, path, i, out);
 }
 
+nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out)
+{
+    (void)path;
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (out) *out = NULL;
+    return refuse(ctx);
+}
+
+void nb_expt_free(nb_expt *expt)
+{
+    (void)expt; /* there are none */
+}
+
+nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int lattices,
+                      nb_experiment *out)
+{
+    (void)expt;
+    (void)i;
+    (void)lattices;
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (out) memset(out, 0, sizeof *out);
+    return refuse(ctx);
+}
+
+const nb_expt_image *nb_expt_images(const nb_expt *expt, size_t *n)
+{
+    (void)expt;
+    if (n) *n = 0;
+    return NULL;
+}
+
 nb_status expt_write(nb_context *ctx, const char *path, struct expt_shot *shots, int n,
                      int lattices, const nb_expt_options *options)
 {

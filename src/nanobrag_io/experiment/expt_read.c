@@ -272,8 +272,8 @@ nb_status expt_find(const struct expt *e, const cJSON **experiment)
     return NB_OK;
 }
 
-static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
-                           const struct expt_request *request)
+static nb_status read_experiment(nb_context *ctx, const char *name, const cJSON *root,
+                                 const struct expt_request *request)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "experiment");
     struct expt e = {.ctx = ctx, .name = name, .root = root, .i = request->i};
@@ -297,21 +297,31 @@ static nb_status read_root(nb_context *ctx, const char *name, const cJSON *root,
     return out->geometry ? nb_geometry_apply(out->geometry, &out->scene) : NB_OK;
 }
 
-nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                     void *to)
+nb_status expt_read_root(nb_context *ctx, const char *name, const cJSON *root,
+                         const struct expt_request *request)
 {
-    struct expt_request *request = to;
     nb_experiment *out = request->out;
-    cJSON *root;
     nb_status status;
 
     memset(out, 0, sizeof *out);
-    NB_TRY(expt_document(ctx, name, bytes, n, &root));
-    status = read_root(ctx, name, root, request);
-    cJSON_Delete(root);
+    status = read_experiment(ctx, name, root, request);
     if (status == NB_OK) return NB_OK;
     nb_experiment_clear(out);
     memset(out, 0, sizeof *out);
+    return status;
+}
+
+nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                     void *to)
+{
+    const struct expt_request *request = to;
+    cJSON *root;
+    nb_status status;
+
+    memset(request->out, 0, sizeof *request->out);
+    NB_TRY(expt_document(ctx, name, bytes, n, &root));
+    status = expt_read_root(ctx, name, root, request);
+    cJSON_Delete(root);
     return status;
 }
 

@@ -22,4 +22,8 @@ nb_status expt_find(const struct expt *e, const cJSON **experiment);
 nb_status expt_read_models(const struct expt *e, const cJSON *experiment, struct models *m,
                            struct scan_source *source, nb_experiment *out);
 
+/* Reads the experiment that a request names; after a failure *request->out is all 0. */
+nb_status expt_read_root(nb_context *ctx, const char *name, const cJSON *root,
+                         const struct expt_request *request);
+
 #endif

@@ -52,6 +52,9 @@ nb_status models_to_axes(nb_context *ctx, const char *name, const double real_ax
 /* Parses n bytes of an .expt; `to` is a struct expt_request. */
 file_parser expt_parse;
 
+/* Parses n bytes of an .expt; `to` is an nb_expt *. */
+file_parser expt_open_parse;
+
 /* Parses n bytes of an XPARM.XDS; `to` is an nb_experiment. */
 file_parser xparm_parse;
 

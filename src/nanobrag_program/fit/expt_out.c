@@ -52,11 +52,10 @@ int expt_out_begin(struct fit_job *job)
     struct run *const run = job->run;
     char *file;
     int number;
-    if (!run->command.s->expt) return 0;
+    if (!run->command.s->exptout) return 0;
     int code =
         experiment_split(run->command.messages, run->command.s->expt, &file, &number);
-    for (size_t i = 0; i < job->sources.n; i++) job->sources.at[i].experiment = number;
-    if (!code && run->command.s->exptout) {
+    if (!code) {
         const nb_status status = nb_expt_update_begin(run->command.ctx, file, &job->update);
         if (status != NB_OK) code = failed(run, status);
     }

@@ -46,8 +46,7 @@ static int sets_phi0(const struct fit_source *source)
     return at && (at == source->names || at[-1] == ' ');
 }
 
-/* Sets phi0 among the parameters of an image. Returns 0 if there is no memory. */
-static int set_phi0(struct fit_source *source, double phi)
+int fit_source_begins(struct fit_source *source, double phi)
 {
     const size_t length = source->names ? strlen(source->names) : 0;
     char *const names = realloc(source->names, length + sizeof "phi0 ");
@@ -70,7 +69,7 @@ static int take_start(struct run *run, struct fit_source *source, double phi,
 {
     const nb_scan *const scan = &run->command.resolved.scan;
     if (!is_stated(run))
-        return set_phi0(source, phi)
+        return fit_source_begins(source, phi)
                    ? 0
                    : message_failure(run->command.messages,
                                      "out of memory for the images of a fit");

@@ -338,10 +338,10 @@ static double least_photons(const struct run *run)
 
 /* Returns a byte for each pixel, which is 1 if the pixel is rendered. The caller frees the
  * bytes; NULL: no memory. */
-static uint8_t *rendered_pixels(const struct run *run)
+static uint8_t *rendered_pixels(const struct run *run, const struct fit_image *image)
 {
     const nb_description *d = &run->command.description;
-    const nb_detector *detector = &run->command.resolved.detector;
+    const nb_detector *detector = &image->scene.detector;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow, nbox = detector->nbox;
     const int *const roi = detector->roi;
     uint8_t *marks = calloc(n, 1);
@@ -412,7 +412,7 @@ static nb_status count(const struct run *run, const char *path, const uint8_t *r
 static nb_status count_pixels(const struct run *run, const char *path,
                               struct fit_image *out, char why[FIT_WHY])
 {
-    uint8_t *const rendered = rendered_pixels(run);
+    uint8_t *const rendered = rendered_pixels(run, out);
     if (!rendered) {
         (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
         return NB_ERR_MEMORY;
@@ -444,23 +444,56 @@ static nb_status resolve(const struct run *run, nb_context *ctx, const nb_scene 
                            : status;
 }
 
-/* Makes the scene of an image, with the crystal and geometry that -expt states for its
+/* Makes the scene of an image, with the crystal and beam of an experiment of -expt for its
  * phi. */
+static nb_status resolve_at(const struct run *run, nb_context *ctx,
+                            const nb_experiment *from, nb_scene *base,
+                            const struct fit_source *source, struct fit_image *out,
+                            char why[FIT_WHY])
+{
+    nb_status status = resolve(run, ctx, base, source, out);
+    if (status != NB_OK) return status;
+    if (!experiment_set(&run->command, from, out->scene.scan.phi0, base)) return NB_OK;
+    nb_lattice *const list = lattices_at(&run->command, from, out->scene.scan.phi0, base);
+    nb_simulator_free(out->sim);
+    out->sim = NULL;
+    if (!list) return no_memory("the lattices of an image", why);
+    status = resolve(run, ctx, base, source, out);
+    free(list);
+    return status;
+}
+
+/* Makes the scene of an image, with boxes and experiment of its own if it has them. */
 static nb_status make_scene(const struct run *run, nb_context *ctx,
                             const struct fit_source *source, struct fit_image *out,
                             char why[FIT_WHY])
 {
+    const struct inputs *const in = &run->command.inputs;
     nb_scene base = run->command.resolved;
-    nb_status status = resolve(run, ctx, &base, source, out);
-    if (status == NB_OK && experiment_set(&run->command, out->scene.scan.phi0, &base)) {
-        nb_lattice *const list = lattices_at(&run->command, out->scene.scan.phi0, &base);
-        nb_simulator_free(out->sim);
-        out->sim = NULL;
-        if (!list) return no_memory("the lattices of an image", why);
-        status = resolve(run, ctx, &base, source, out);
-        free(list);
+    nb_experiment own = {0};
+    const nb_experiment *from = &in->experiment;
+    nb_status status = NB_OK;
+    *why = '\0';
+    if (source->box && source->nbox == 0) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: no reflection of %s is indexed on this image, which is "
+                       "experiment %d",
+                       source->file ? source->file : "the scene", run->command.s->refl,
+                       source->experiment);
+        return NB_ERR_FORMAT;
     }
-    return status == NB_OK ? NB_OK : failed(ctx, &source->steady, status, why);
+    if (source->box) {
+        base.detector.box = source->box;
+        base.detector.nbox = source->nbox;
+    }
+    if (source->experiment != in->expt_number) {
+        status = nb_expt_get(ctx, in->expt, source->experiment, !run->command.s->nolattices,
+                             &own);
+        from = &own;
+    }
+    if (status == NB_OK) status = resolve_at(run, ctx, from, &base, source, out, why);
+    nb_experiment_clear(&own);
+    return status == NB_OK || *why ? status : failed(ctx, &source->steady, status, why);
 }
 
 nb_status fit_image_read(const struct run *run, nb_context *ctx,

@@ -21,6 +21,9 @@ struct fit_source {
     size_t nvalue;
     double phi0; /* phi at which the image begins, degree */
     int experiment; /* number of its experiment in the file of -expt */
+    int image; /* its number in the scan of the experiment; -1: not from -expt */
+    int *box; /* (nbox x 4) of -boxes refl; NULL: the boxes of the scene */
+    size_t nbox;
 };
 
 struct fit_sources {
@@ -80,7 +83,21 @@ void fit_sources_free(struct fit_sources *sources);
  * status. */
 int fit_sources_check(const struct run *run, const struct fit_sources *sources);
 
+/* Adds an image; `file` is NULL for -fisher without data. Returns 0 or the exit status. */
+int fit_sources_add(struct run *run, struct fit_sources *out, const char *file);
+
+/* ---- fit_experiments.c ---- */
+
+/* Adds the images that -expt names. Gives each the start of its rotation. Finds the boxes
+ * of each by -refl. Return 0 or the exit status. */
+int fit_experiments_add(struct run *run, struct fit_sources *out);
+int fit_experiments_place(struct run *run, struct fit_sources *sources);
+int fit_experiments_boxes(struct run *run, struct fit_sources *sources);
+
 /* ---- fit_frames.c ---- */
+
+/* Sets the phi at which an image begins, degree. Returns 0 if there is no memory. */
+int fit_source_begins(struct fit_source *source, double phi);
 
 /* If images are rotations, sets the phi at which each begins by its header, unless an
  * option or the list of -shots states it. Returns 0 or the exit status. */

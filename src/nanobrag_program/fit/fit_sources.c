@@ -30,6 +30,7 @@ void fit_sources_free(struct fit_sources *sources)
         free(sources->at[i].file);
         free(sources->at[i].names);
         free(sources->at[i].values);
+        free(sources->at[i].box);
     }
     steady_file_end(&sources->mask);
     free(sources->at);
@@ -47,7 +48,7 @@ static int begin(struct run *run, const char *file, struct steady_file *out)
                              HEADER_MOST + pixels * sizeof(double), out);
 }
 
-static int add(struct run *run, struct fit_sources *out, const char *file)
+int fit_sources_add(struct run *run, struct fit_sources *out, const char *file)
 {
     struct fit_source *at = realloc(out->at, (out->n + 1) * sizeof *at);
     if (at) out->at = at;
@@ -56,7 +57,10 @@ static int add(struct run *run, struct fit_sources *out, const char *file)
         return message_failure(run->command.messages,
                                "out of memory for the images of a fit");
     at += out->n++;
-    *at = (struct fit_source){.file = copy, .phi0 = run->command.resolved.scan.phi0};
+    *at = (struct fit_source){.file = copy,
+                              .phi0 = run->command.resolved.scan.phi0,
+                              .experiment = run->command.inputs.expt_number,
+                              .image = -1};
     return copy ? begin(run, copy, &at->steady) : 0;
 }
 
@@ -175,7 +179,7 @@ static int add_entry(struct run *run, size_t entry, const cJSON *from,
     if (!cJSON_IsObject(from)) return wrong(run, entry, "expected an object in braces");
     if (!cJSON_IsString(data) && !run->command.s->fit.fisher)
         return wrong(run, entry, "expected \"data\": \"FILE\"");
-    int code = add(run, out, cJSON_IsString(data) ? data->valuestring : NULL);
+    int code = fit_sources_add(run, out, cJSON_IsString(data) ? data->valuestring : NULL);
     if (code) return code;
     cJSON_ArrayForEach(member, from)
     {
@@ -352,16 +356,21 @@ static int read_all(struct run *run, struct fit_sources *out)
     if (run->command.s->fit.shots) return read_shots(run, out);
     for (size_t i = 0; i < events->n; i++) {
         if (events->at[i].option != OPT_DATA) continue;
-        const int code = add(run, out, events->at[i].text);
+        const int code = fit_sources_add(run, out, events->at[i].text);
         if (code) return code;
     }
-    return out->n == 0 && run->command.s->fit.fisher ? add(run, out, NULL) : 0;
+    if (out->n > 0) return 0;
+    return run->command.s->fit.fisher || run->command.s->fit.fisher_scan
+               ? fit_sources_add(run, out, NULL)
+               : fit_experiments_add(run, out);
 }
 
 int fit_sources_read(struct run *run, struct fit_sources *out)
 {
     int code = read_all(run, out);
+    if (!code) code = fit_experiments_place(run, out);
     if (!code) code = fit_frames_place(run, out);
+    if (!code) code = fit_experiments_boxes(run, out);
     if (!code) place_drift(run, out);
     return code;
 }

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "nanobrag_command/options/inherited_header.h"
+#include "nanobrag_command/inherited_header.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,179 @@
+/*
+ * reflection_boxes.c - the boxes of an image, around the reflections of -refl.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_command/command.h"
+
+/* The columns of a table that say where its reflections are; NULL: it lacks the column. */
+struct columns {
+    const int32_t *id, *bbox, *hkl;
+    const uint64_t *panel;
+    const double *place;
+};
+
+/* An image, and the experiments whose crystals it shows. */
+struct shown {
+    int array; /* its number along the scan, as in a bbox; -1: a still */
+    size_t n;
+    int *experiment; /* (n) */
+    const char **identifier; /* (n) */
+    int id, is_known; /* the last id of a row, and whether it is one of them */
+};
+
+/* A panel as pixels of the image: fast0, fast1, slow0, slow1, ends excluded. Returns 0 if
+ * there is no such panel. */
+static int place_panel(const nb_detector *d, const int count[2], uint64_t i, int out[4])
+{
+    if (d->npanel == 0) {
+        memcpy(out, (int[]){0, count[0], 0, count[1]}, 4 * sizeof *out);
+        return i == 0;
+    }
+    if (i >= (uint64_t)d->npanel) return 0;
+    const nb_panel *const p = d->panel + i;
+    memcpy(out, (int[]){p->fast0, p->fast0 + p->nfast, p->slow0, p->slow0 + p->nslow},
+           4 * sizeof *out);
+    return 1;
+}
+
+/* Widen an interval to `edge` pixels about its middle. */
+static void widen(double from, double to, int edge, double out[2])
+{
+    const double middle = floor((from + to) / 2);
+    const int is_narrow = to - from < edge;
+    out[0] = is_narrow ? middle - edge / 2 : from;
+    out[1] = is_narrow ? out[0] + edge : to;
+}
+
+/* Find the box of row i, cut to its panel. Returns 0 if nothing of it is left. */
+static int box_of(const struct columns *c, size_t i, int edge, const int panel[4],
+                  int box[4])
+{
+    for (int k = 0; k < 2; k++) {
+        const double middle = c->place ? floor(c->place[3 * i + (size_t)k]) : 0;
+        const double from = c->bbox ? c->bbox[6 * i + 2 * (size_t)k] : middle;
+        const double to = c->bbox ? c->bbox[6 * i + 2 * (size_t)k + 1] : middle + 1;
+        double ends[2];
+        if (!(from >= -1e6 && to <= 1e6 && from < to)) return 0;
+        widen(from, to, edge, ends);
+        const int first = panel[2 * k], end = panel[2 * k + 1];
+        box[2 * k] = (int)fmax(first, first + ends[0]);
+        box[2 * k + 1] = (int)fmin(end, first + ends[1]);
+        if (box[2 * k] >= box[2 * k + 1]) return 0;
+    }
+    return 1;
+}
+
+/* Returns 1 if an id of the table is one of these experiments. */
+static int is_one_of(const nb_reflections *table, int id, struct shown *on)
+{
+    if (id == on->id) return on->is_known;
+    const char *const text = nb_reflections_identifier(table, id);
+    on->id = id;
+    on->is_known = 0;
+    for (size_t k = 0; k < on->n; k++)
+        on->is_known |= text && *on->identifier[k] ? strcmp(text, on->identifier[k]) == 0
+                                                   : id == on->experiment[k];
+    return on->is_known;
+}
+
+/* Returns 1 if row i is an indexed reflection of this image. */
+static int is_shown(const nb_reflections *table, const struct columns *c, size_t i,
+                    struct shown *on)
+{
+    if (!is_one_of(table, c->id ? c->id[i] : 0, on)) return 0;
+    if (c->hkl && c->hkl[3 * i] == 0 && c->hkl[3 * i + 1] == 0 && c->hkl[3 * i + 2] == 0)
+        return 0;
+    if (c->bbox && on->array >= 0
+        && !(c->bbox[6 * i + 4] <= on->array && on->array < c->bbox[6 * i + 5]))
+        return 0;
+    return c->bbox || on->array < 0 || floor(c->place[3 * i + 2]) == on->array;
+}
+
+/* Find the experiments that share an image. Returns 0 without memory. */
+static int find_shown(const struct inputs *in, int alone, int experiment, int image,
+                      struct shown *out)
+{
+    size_t n;
+    const nb_expt_image *const list = nb_expt_images(in->expt, &n);
+    int first = experiment;
+    out->array = in->experiment.images > 0 ? image : -1;
+    out->experiment = calloc(n + 1, sizeof *out->experiment);
+    out->identifier = calloc(n + 1, sizeof *out->identifier);
+    if (!out->experiment || !out->identifier) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].experiment == experiment && list[i].image == image) {
+            first = list[i].first;
+            if (out->array >= 0) out->array = list[i].array;
+        }
+    for (size_t i = 0; i < n; i++) {
+        if (list[i].image != image
+            || (alone ? list[i].experiment != experiment : list[i].first != first))
+            continue;
+        out->experiment[out->n] = list[i].experiment;
+        out->identifier[out->n++] = list[i].identifier;
+    }
+    if (out->n > 0) return 1;
+    out->experiment[0] = experiment; /* the file names no images */
+    out->identifier[out->n++] = "";
+    return 1;
+}
+
+static int find_columns(const struct inputs *in, const struct settings *s,
+                        struct messages *messages, struct columns *c)
+{
+    c->id = nb_reflections_find(in->refl, "id", NB_COLUMN_INT);
+    c->hkl = nb_reflections_find(in->refl, "miller_index", NB_COLUMN_MILLER);
+    c->bbox = nb_reflections_find(in->refl, "bbox", NB_COLUMN_INT6);
+    c->panel = nb_reflections_find(in->refl, "panel", NB_COLUMN_SIZE);
+    c->place = nb_reflections_find(in->refl, "xyzobs.px.value", NB_COLUMN_VEC3);
+    if (!c->place) c->place = nb_reflections_find(in->refl, "xyzcal.px", NB_COLUMN_VEC3);
+    if (c->bbox || c->place) return 0;
+    return message_usage(messages,
+                         "%s: no column bbox, xyzobs.px.value or xyzcal.px says where the "
+                         "reflections are",
+                         s->refl);
+}
+
+int reflection_boxes(const struct inputs *in, const struct settings *s,
+                     struct messages *messages, int experiment, int image, int **box,
+                     size_t *n)
+{
+    const size_t rows = nb_reflections_rows(in->refl);
+    struct columns c;
+    struct shown on = {.id = INT_MIN};
+    int count[2], panel[4];
+    *n = 0;
+    *box = NULL;
+    int code = find_columns(in, s, messages, &c);
+    if (code) return code;
+    settings_pixels(s, count);
+    *box = calloc(rows + 1, 4 * sizeof **box);
+    if (!*box || !find_shown(in, s->nolattices, experiment, image, &on))
+        code = message_failure(messages, "out of memory for the boxes of %s", s->refl);
+    for (size_t i = 0; i < rows && !code; i++) {
+        if (!is_shown(in->refl, &c, i, &on)) continue;
+        const uint64_t which = c.panel ? c.panel[i] : 0;
+        if (!place_panel(&s->scene.detector, count, which, panel))
+            code =
+                message_usage(messages,
+                              "%s: row %zu is on panel %llu, and the detector has %d; "
+                              "give the .expt of these reflections",
+                              s->refl, i, (unsigned long long)which,
+                              s->scene.detector.npanel > 0 ? s->scene.detector.npanel : 1);
+        else
+            *n += (size_t)box_of(&c, i, s->boxes_edge, panel, *box + 4 * *n);
+    }
+    free(on.experiment);
+    free(on.identifier);
+    if (code || *n == rows) return code;
+    int *const less = realloc(*box, (*n + 1) * 4 * sizeof *less);
+    if (less) *box = less;
+    return 0;
+}

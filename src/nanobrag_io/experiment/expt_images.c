@@ -1,0 +1,320 @@
+/*
+ * expt_images.c - an .expt in memory, and the images that its experiments name.
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "nanobrag_io/experiment/expt_crystals.h"
+#include "nanobrag_io/experiment/expt_read.h"
+#include "nanobrag_io/experiment/models.h"
+
+enum { IMAGES_MOST = 1000000 };
+
+struct nb_expt {
+    char *name;
+    cJSON *root;
+    size_t n;
+    nb_expt_image *image; /* (n), with files of their own */
+};
+
+/* The experiments of a file while their images are listed. */
+struct image_list {
+    struct expt e;
+    nb_expt *out;
+    size_t room;
+    int n;
+    const cJSON **experiment; /* (n) */
+    int *first; /* (n) the first experiment that has the same image */
+    int way; /* of the files of a set of images; -1: to be found */
+};
+
+/* ---- files ---- */
+
+/* Where a file of images is looked for: as it is named, beside the .expt, or beside it by
+ * the last part of its name; and with one of the endings. */
+enum { AS_NAMED, BESIDE, BESIDE_BY_LAST, PLACES };
+static const char *const endings[] = {"", ".gz", ".bz2"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+/* Returns the path of an image that the .expt calls `name` by way `way` of PLACES x
+ * ENDINGS, to be freed; NULL: no memory. */
+static char *path_by(const char *expt, const char *name, int way)
+{
+    const char *const slash = strrchr(name, '/'), *const end = endings[way % ENDINGS];
+    const int place = way / ENDINGS;
+    char *const path = place == AS_NAMED                  ? strdup(name)
+                       : place == BESIDE_BY_LAST && slash ? file_sibling(expt, slash + 1)
+                                                          : file_sibling(expt, name);
+    char *const whole = path ? realloc(path, strlen(path) + strlen(end) + 1) : NULL;
+
+    if (whole)
+        memcpy(whole + strlen(whole), end, strlen(end) + 1);
+    else
+        free(path);
+    return whole;
+}
+
+/* Finds by which way there is a file; the first way if there is none by any. -1: no memory.
+ */
+static int find_way(const char *expt, const char *name)
+{
+    for (int way = 0; way < PLACES * ENDINGS; way++) {
+        char *const path = path_by(expt, name, way);
+        struct stat st;
+        const int exists = path && stat(path, &st) == 0;
+
+        if (!path) return -1;
+        free(path);
+        if (exists) return way;
+    }
+    return 0;
+}
+
+/* Writes the number of an image in place of the last '#' of a template, with as many digits
+ * as there are. Returns the name, to be freed; NULL: no memory. */
+static char *number_template(const char *template, long number)
+{
+    const char *end = strrchr(template, '#') + 1, *begin = end;
+    const size_t room = strlen(template) + 24;
+    char *name = malloc(room);
+
+    while (begin > template && begin[-1] == '#') begin--;
+    if (name)
+        (void)snprintf(name, room, "%.*s%0*ld%s", (int)(begin - template), template,
+                       (int)(end - begin), number, end);
+    return name;
+}
+
+/* ---- one experiment ---- */
+
+static nb_status add_image(struct image_list *l, const nb_expt_image *image,
+                           const char *name)
+{
+    nb_expt *const out = l->out;
+    nb_expt_image *more = out->image;
+    char *file;
+
+    if (out->n == IMAGES_MOST)
+        return fail(l->e.ctx, NB_ERR_UNSUPPORTED, "%s: it names over %d images", l->e.name,
+                    IMAGES_MOST);
+    if (out->n == l->room) {
+        l->room = 2 * l->room + 16;
+        more = realloc(out->image, l->room * sizeof *more);
+        if (!more) return fail_memory(l->e.ctx, l->e.name);
+        out->image = more;
+    }
+    if (l->way < 0) l->way = find_way(l->e.name, name);
+    file = l->way < 0 ? NULL : path_by(l->e.name, name, l->way);
+    if (!file) return fail_memory(l->e.ctx, l->e.name);
+    out->image[out->n] = *image;
+    out->image[out->n++].file = file;
+    return NB_OK;
+}
+
+/* The images of a scan: the numbers of the first one and of the last one. */
+static nb_status scan_range(const struct expt *e, const cJSON *experiment, int range[2])
+{
+    const cJSON *scan;
+    double numbers[2];
+
+    range[0] = 1;
+    range[1] = 0;
+    NB_TRY(expt_model(e, experiment, "scan", &scan));
+    if (!scan) return NB_OK;
+    NB_TRY(expt_reals(e, scan, "scan", "image_range", numbers, 2));
+    if (!(fabs(numbers[0]) < 1e9 && numbers[1] >= numbers[0]
+          && numbers[1] - numbers[0] < IMAGES_MOST))
+        return expt_wrong(e, "scan", "image_range", "the first and the last image");
+    for (int k = 0; k < 2; k++) range[k] = (int)numbers[k];
+    return NB_OK;
+}
+
+/* The place in its file of image i of a set; `otherwise` if the set does not say. */
+static int64_t frame_of(const cJSON *set, int i, int64_t otherwise)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(set, "single_file_indices");
+    const cJSON *index = cJSON_GetArrayItem(list, i);
+
+    return cJSON_IsNumber(index) && index->valuedouble >= 0 && index->valuedouble < 1e15
+               ? (int64_t)index->valuedouble
+               : otherwise;
+}
+
+/* Lists the images of a template, which stands for the images of the scan. */
+static nb_status list_template(struct image_list *l, const cJSON *set, const char *template,
+                               const int range[2], nb_expt_image *image)
+{
+    const int is_one_file = !strchr(template, '#');
+    const int n = range[1] < range[0] ? 1 : range[1] - range[0] + 1;
+    nb_status status = NB_OK;
+
+    for (int i = 0; i < n && status == NB_OK; i++) {
+        const int number = range[0] + i;
+        char *name = is_one_file ? NULL : number_template(template, number);
+
+        if (!is_one_file && !name) return fail_memory(l->e.ctx, l->e.name);
+        image->image = i;
+        image->array = number - 1;
+        image->frame = is_one_file ? frame_of(set, i, number - 1) : -1;
+        status = add_image(l, image, is_one_file ? template : name);
+        free(name);
+    }
+    return status;
+}
+
+static nb_status list_files(struct image_list *l, const cJSON *set, const int range[2],
+                            nb_expt_image *image)
+{
+    const cJSON *const files = cJSON_GetObjectItemCaseSensitive(set, "images");
+    const int has_scan = range[1] >= range[0];
+    const cJSON *file;
+    int i = 0;
+
+    cJSON_ArrayForEach(file, files)
+    {
+        if (has_scan && i > range[1] - range[0]) break;
+        if (!cJSON_IsString(file))
+            return expt_wrong(&l->e, "imageset", "images", "a list of files");
+        image->image = i;
+        image->array = has_scan ? range[0] + i - 1 : i;
+        image->frame = frame_of(set, i, -1);
+        NB_TRY(add_image(l, image, file->valuestring));
+        i++;
+    }
+    return NB_OK;
+}
+
+static nb_status list_experiment(struct image_list *l, int i)
+{
+    const cJSON *const experiment = l->experiment[i];
+    const cJSON *const id = cJSON_GetObjectItemCaseSensitive(experiment, "identifier");
+    nb_expt_image image = {.experiment = i,
+                           .first = l->first[i],
+                           .identifier = cJSON_IsString(id) ? id->valuestring : ""};
+    const cJSON *set, *template;
+    int range[2];
+
+    l->e.i = i;
+    l->way = -1; /* all files of a set lie as its first one does */
+    NB_TRY(expt_model(&l->e, experiment, "imageset", &set));
+    if (!set) return NB_OK;
+    NB_TRY(scan_range(&l->e, experiment, range));
+    template = cJSON_GetObjectItemCaseSensitive(set, "template");
+    return cJSON_IsString(template)
+               ? list_template(l, set, template->valuestring, range, &image)
+               : list_files(l, set, range, &image);
+}
+
+/* ---- the file ---- */
+
+/* The number of the set of images of an experiment; -1: none. */
+static double set_of(const cJSON *experiment)
+{
+    const cJSON *const set = cJSON_GetObjectItemCaseSensitive(experiment, "imageset");
+
+    return cJSON_IsNumber(set) ? set->valuedouble : -1;
+}
+
+/* Finds the first experiment with the image of each. */
+static void find_first(struct image_list *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        const double set = set_of(l->experiment[i]);
+
+        l->first[i] = i;
+        for (int k = 0; k < i && l->first[i] == i; k++)
+            if (l->first[k] == k && set_of(l->experiment[k]) == set
+                && expt_same_image(&l->e, l->experiment[k], l->experiment[i]))
+                l->first[i] = k;
+    }
+}
+
+static nb_status list_all(struct image_list *l)
+{
+    const cJSON *const list = cJSON_GetObjectItemCaseSensitive(l->e.root, "experiment");
+    const cJSON *experiment;
+    int i = 0;
+
+    NB_TRY(expt_find(&l->e, &experiment));
+    l->n = cJSON_GetArraySize(list);
+
+    l->experiment = calloc((size_t)l->n, sizeof(const cJSON *));
+    l->first = calloc((size_t)l->n, sizeof *l->first);
+    if (!l->experiment || !l->first) return fail_memory(l->e.ctx, l->e.name);
+    cJSON_ArrayForEach(experiment, list) l->experiment[i++] = experiment;
+    find_first(l);
+    for (i = 0; i < l->n; i++) NB_TRY(list_experiment(l, i));
+    return NB_OK;
+}
+
+void nb_expt_free(nb_expt *expt)
+{
+    if (!expt) return;
+    for (size_t i = 0; i < expt->n; i++) free((char *)(uintptr_t)expt->image[i].file);
+    free(expt->image);
+    cJSON_Delete(expt->root);
+    free(expt->name);
+    free(expt);
+}
+
+/* Parses n bytes of an .expt into an nb_expt. */
+nb_status expt_open_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                          void *to)
+{
+    nb_expt *expt = calloc(1, sizeof *expt), **const out = to;
+    struct image_list l = {.e = {.ctx = ctx}, .out = expt};
+    nb_status status;
+
+    *out = NULL;
+    if (!expt || !(expt->name = strdup(name))) {
+        nb_expt_free(expt);
+        return fail_memory(ctx, name);
+    }
+    status = expt_document(ctx, name, bytes, n, &expt->root);
+    l.e.name = expt->name;
+    l.e.root = expt->root;
+    if (status == NB_OK) status = list_all(&l);
+    free(l.experiment);
+    free(l.first);
+    if (status == NB_OK)
+        *out = expt;
+    else
+        nb_expt_free(expt);
+    return status;
+}
+
+nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out)
+{
+    static const struct file_format format = {".expt", (size_t)1 << 29, NULL,
+                                              expt_open_parse};
+    STANDARD_FLOATS;
+
+    if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, ".expt: out is NULL");
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
+}
+
+nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int lattices,
+                      nb_experiment *out)
+{
+    STANDARD_FLOATS;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (out) memset(out, 0, sizeof *out);
+    if (!expt || !out)
+        return fail(ctx, NB_ERR_ARGUMENT, ".expt: %s is NULL", expt ? "out" : "expt");
+    return expt_read_root(ctx, expt->name, expt->root,
+                          &(struct expt_request){i, out, lattices});
+}
+
+const nb_expt_image *nb_expt_images(const nb_expt *expt, size_t *n)
+{
+    if (n) *n = expt ? expt->n : 0;
+    return expt ? expt->image : NULL;
+}

@@ -1,0 +1,125 @@
+/*
+ * fit_experiments.c - the images that -expt names, each with its experiment, and the boxes
+ * of each image by -refl.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nanobrag_program/fit/fit_run.h"
+
+static int no_memory(const struct run *run)
+{
+    return message_failure(run->command.messages, "out of memory for the images of a fit");
+}
+
+int fit_experiments_add(struct run *run, struct fit_sources *out)
+{
+    const struct inputs *const in = &run->command.inputs;
+    size_t n;
+    const nb_expt_image *const list = nb_expt_images(in->expt, &n);
+    for (size_t i = 0; i < n; i++) {
+        const nb_expt_image *const image = list + i;
+        const int is_lattice =
+            image->experiment != image->first && !run->command.s->nolattices;
+        if (in->expt_whole ? is_lattice : image->experiment != in->expt_number) continue;
+        char *const name = malloc(strlen(image->file) + 24);
+        if (!name) return no_memory(run);
+        (void)sprintf(name, "%s", image->file);
+        if (image->frame > 0)
+            (void)sprintf(name + strlen(name), ":%lld", (long long)image->frame);
+        const int code = fit_sources_add(run, out, name);
+        free(name);
+        if (code) return code;
+        out->at[out->n - 1].experiment = image->experiment;
+        out->at[out->n - 1].image = image->image;
+    }
+    if (out->n > 0) return 0;
+    return message_usage(run->command.messages,
+                         "%s names no images; name them by -data or -shots",
+                         run->command.s->expt);
+}
+
+/* ---- the experiment of each image ---- */
+
+/* Returns 1 if two experiments state the same detector. */
+static int same_detector(const nb_experiment *a, const nb_experiment *b)
+{
+    const nb_detector *const p = &a->scene.detector, *const q = &b->scene.detector;
+    int differ = p->npanel != q->npanel || p->pixel != q->pixel || p->nfast != q->nfast
+                 || p->nslow != q->nslow || p->close_distance != q->close_distance
+                 || memcmp(p->origin, q->origin, sizeof p->origin) != 0
+                 || memcmp(p->vectors, q->vectors, sizeof p->vectors) != 0;
+    for (int i = 0; !differ && i < p->npanel; i++)
+        differ |= memcmp(p->panel[i].origin, q->panel[i].origin, sizeof p->panel->origin)
+                  || memcmp(p->panel[i].fast, q->panel[i].fast, sizeof p->panel->fast)
+                  || memcmp(p->panel[i].slow, q->panel[i].slow, sizeof p->panel->slow);
+    return !differ;
+}
+
+/* Takes from its experiment where the rotation of an image begins. */
+static int place_scan(struct run *run, struct fit_source *source, size_t *others)
+{
+    const struct inputs *const in = &run->command.inputs;
+    nb_experiment own = {0};
+    const nb_experiment *from = &in->experiment;
+    if (source->experiment != in->expt_number) {
+        const nb_status status =
+            nb_expt_get(run->command.ctx, in->expt, source->experiment, 0, &own);
+        if (status != NB_OK)
+            return message_status(run->command.messages, status,
+                                  nb_context_message(run->command.ctx), 0);
+        *others += !same_detector(&own, from);
+        from = &own;
+    }
+    const nb_scan scan = from->scene.scan;
+    nb_experiment_clear(&own);
+    if (scan.osc == 0 || run->command.s->given[OPT_PHI]) return 0;
+    return fit_source_begins(source, scan.phi0 + scan.osc * source->image) ? 0
+                                                                           : no_memory(run);
+}
+
+/* Finds which image of the scan another image is, by the angle where it begins. */
+static void find_image(const struct run *run, struct fit_source *source)
+{
+    const nb_experiment *const from = &run->command.inputs.experiment;
+    const nb_scan *const scan = &from->scene.scan;
+    source->image = run->command.inputs.expt_image;
+    if (scan->osc == 0 || from->images < 1) return;
+    const double i = floor((source->phi0 - scan->phi0) / scan->osc + 0.5);
+    if (i >= 0 && i < from->images) source->image = (int)i;
+}
+
+int fit_experiments_place(struct run *run, struct fit_sources *sources)
+{
+    const struct settings *const s = run->command.s;
+    size_t others = 0;
+    if (!run->command.inputs.expt) return 0;
+    for (size_t i = 0; i < sources->n; i++) {
+        const int code =
+            sources->at[i].image < 0 ? 0 : place_scan(run, sources->at + i, &others);
+        if (code) return code;
+    }
+    if (others > 0)
+        message_warning(run->command.messages,
+                        "%s: %zu of %zu images have another detector than experiment %d, "
+                        "whose detector is taken for all",
+                        s->expt, others, sources->n, run->command.inputs.expt_number);
+    return 0;
+}
+
+int fit_experiments_boxes(struct run *run, struct fit_sources *sources)
+{
+    for (size_t i = 0; uses_reflections(run->command.s) && i < sources->n; i++) {
+        struct fit_source *const source = sources->at + i;
+        if (source->image < 0) find_image(run, source);
+        const int code = reflection_boxes(&run->command.inputs, run->command.s,
+                                          run->command.messages, source->experiment,
+                                          source->image, &source->box, &source->nbox);
+        if (code) return code;
+    }
+    return 0;
+}
