@@ -2,7 +2,7 @@
 # setup.sh - installs what building nanobrag needs and this machine lacks.
 #
 #   scripts/setup.sh            compilers, CMake, Ninja, FFTW, cJSON, libpng, LAPACK,
-#                               NLopt, gemmi, HDF5
+#                               NLopt, gemmi, HDF5, bzip2
 #   scripts/setup.sh --tests    and what the tests need, MPI among it
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
@@ -63,6 +63,7 @@ if [ $libraries = 1 ]; then
     header_of hdf5/serial/hdf5.h libhdf5-dev
     header_of tao/pegtl.hpp tao-pegtl-dev
     header_of zlib.h zlib1g-dev
+    header_of bzlib.h libbz2-dev
     command_of g++ g++
 fi
 if [ $tests = 1 ]; then

@@ -3,6 +3,7 @@
  *
  *   nb_hkl *hkl = NULL;
  *   nb_smv *smv = NULL;
+ *   nb_measured *image = NULL;
  *   double distance, f;
  *   int nfast, nslow;
  *
@@ -12,6 +13,10 @@
  *   nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
  *   if (nb_smv_number(smv, "DISTANCE", &distance))
  *       printf("%d x %d pixels at %g mm\n", nslow, nfast, distance);
+ *   if (nb_image_read(ctx, "frame_0001.cbf.gz", 0, &image) != NB_OK)
+ *       puts(nb_context_message(ctx));
+ *   if (image) printf("%g counts, %g A\n", image->pixels[0], image->wavelength);
+ *   nb_measured_free(image);
  *   nb_smv_free(smv);
  *   nb_hkl_free(hkl);
  *
@@ -272,6 +277,55 @@ NB_API int nb_smv_pixels(const nb_smv *smv, double *pixels);
  */
 NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                               const nb_array *counts);
+
+/* ---- measured images of any kind, with the numbers of their headers ---- */
+
+/* An image, as its file states it. A number is NaN where the file does not state it, if
+ * nothing else is said. */
+typedef struct nb_measured {
+    int nfast, nslow; /* of all pixels; several panels are stacked along slow */
+    int npanel; /* panels that the file keeps apart, at least 1 */
+    int64_t frames; /* in the file */
+    const double *pixels; /* counts, row by row                       (nslow x nfast) */
+    const uint8_t *mask; /* 1: trusted, 0: not; NULL: all are trusted (nslow x nfast) */
+    double pixel_fast, pixel_slow; /* size of a pixel                           mm     */
+    double wavelength; /* mean of a spectrum                                    A      */
+    double distance; /* of the detector                                         mm     */
+    double beam_x, beam_y; /* beam centre; its corner and axes are the file's   mm     */
+    double osc_start, osc_range; /* rotation of the frame                       degree */
+    double exposure; /*                                                         s      */
+    /* count from which on a pixel is saturated; else the largest number of the type of the
+     * pixels, or infinity for reals */
+    double overload;
+    double pedestal; /* counts without photons; else 0 */
+    double gain; /* counts/photon; else 1 */
+    size_t nspectrum; /* wavelengths of the spectrum of the frame; 0: none is stated */
+    const double *spectrum; /* wavelengths                              A (nspectrum) */
+    const double *weights; /* their weights, of any sum                   (nspectrum) */
+} nb_measured;
+
+/*
+ * Read a frame of a measured image: SMV, CBF (miniCBF and imgCIF), or one of these in gzip
+ * or bzip2 (docs/formats.md). Pixels that the detector marks as bad have 0 in the mask:
+ * those of the file's own mask, and counts below those that it declares valid.
+ *
+ *   frame  [in]   from 0
+ *   out    [out]  free with nb_measured_free()
+ *
+ * Errors: a reader's; NB_ERR_ARGUMENT also for a frame that the file has not;
+ * NB_ERR_UNSUPPORTED (a kind that this build lacks a library for, or a compression of
+ * pixels that it cannot expand).
+ */
+NB_API nb_status nb_image_read(nb_context *ctx, const char *path, int64_t frame,
+                               nb_measured **out);
+
+/* Free an image; NULL is allowed. */
+NB_API void nb_measured_free(nb_measured *image);
+
+/* The kind of a file by its first bytes, a static string: "SMV", "CBF", "HDF5", "gzip",
+ * "bzip2", or "PNG" and "TIFF", which nb_image_read() refuses. NULL: it is none of these,
+ * so it may be raw numbers, or it cannot be read. */
+NB_API const char *nb_image_kind(const char *path);
 
 /* ---- raw images: pixels without a header, in host byte order ---- */
 

@@ -51,6 +51,7 @@ from ._gradcheck import Gradcheck
 from ._least_squares import LeastSquares
 from ._lib import ffi as _ffi
 from ._lib import lib as _lib
+from ._measured import MeasuredImage, image_kind, read_image
 from ._parameters import Parameters, registry
 from ._reflections import Reflections
 from ._scene import Scene
@@ -80,10 +81,11 @@ def features() -> str:
 __all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError", "DonatedError",
     "Experiment", "FileError", "Fit", "FitResult", "FormatError", "Geometry", "Gradcheck", "Hkl",
-    "LeastSquares", "Loss", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError", "Parameters", "Reflections",
+    "LeastSquares", "Loss", "MeasuredImage", "NanobragError", "NanobragWarning", "Nxmx", "OutOfMemoryError",
+    "Parameters", "Reflections",
     "Scene", "SceneError", "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError",
-    "UnsupportedError", "__version__", "check_cbf", "crystal_system", "features", "fisher", "read_dtrek",
-    "read_expt", "read_matrix", "read_smv", "read_xparm", "registry", "resolution", "show", "update_expt",
-    "write_cbf", "write_expt",
+    "UnsupportedError", "__version__", "check_cbf", "crystal_system", "features", "fisher", "image_kind",
+    "read_dtrek", "read_expt", "read_image", "read_matrix", "read_smv", "read_xparm", "registry", "resolution",
+    "show", "update_expt", "write_cbf", "write_expt",
     "write_geom", "write_smv", *_structs_all,
 ]  # fmt: skip

@@ -14,9 +14,9 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/log.h"
+#include "nanobrag_io/expand.h"
 #include "nanobrag_io/file.h"
 #include "nanobrag_io/gemmi/gemmi.h"
-#include "nanobrag_io/gzip.h"
 #include "scene/reflections/hkl_table.h"
 
 /* Multiplies the row h k l by the rotation of an operator. */
@@ -351,7 +351,7 @@ nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label, int 
     if (merge < NB_MERGE_NONE || merge > NB_MERGE_MATES)
         return fail(ctx, NB_ERR_ARGUMENT, "nb_mtz_read: merge is %d, expected 0 to %d",
                     merge, (int)NB_MERGE_MATES);
-    NB_TRY(gzip_read(ctx, path, BYTES_MOST, &bytes, &n));
+    NB_TRY(expand_read(ctx, path, BYTES_MOST, &bytes, &n));
     status = mtz_parse(ctx, path, &(struct mtz_bytes){(char *)bytes, n, label, merge},
                        crystal, out);
     free(bytes);

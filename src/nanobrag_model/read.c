@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "base/log.h"
-#include "nanobrag_io/gzip.h"
+#include "nanobrag_io/expand.h"
 #include "nanobrag_model/structure.h"
 #include "scene/reflections/symmetry.h"
 
@@ -223,7 +223,7 @@ nb_status nb_structure_read(nb_context *ctx, const char *path, nb_structure **ou
     if (!path || !out)
         return fail(ctx, NB_ERR_ARGUMENT, "nb_structure_read: %s is NULL",
                     path ? "out" : "path");
-    NB_TRY(gzip_read(ctx, path, BYTES_MOST, &bytes, &n));
+    NB_TRY(expand_read(ctx, path, BYTES_MOST, &bytes, &n));
     status = structure_parse(ctx, path, bytes, n, out);
     free(bytes);
     return status;

@@ -147,6 +147,28 @@ nb_status attacked_cbf_written(void)
                                   attacked_formats.counts));
 }
 
+/* ---- measured images ---- */
+
+nb_status attacked_image_read(void)
+{
+    nb_measured *image = NULL;
+    const nb_status status =
+        nb_image_read(attacked_formats.ctx, TEST_DATA_DIR "/cbf/packed_v2.cbf", 0, &image);
+
+    nb_measured_free(image);
+    return status;
+}
+
+nb_status attacked_compressed_read(void)
+{
+    nb_measured *image = NULL;
+    const nb_status status =
+        nb_image_read(attacked_formats.ctx, TEST_DATA_DIR "/cbf/offsets.cbf.gz", 0, &image);
+
+    nb_measured_free(image);
+    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+}
+
 /* ---- tables of reflections ---- */
 
 nb_status attacked_refl_read(void)

@@ -1,5 +1,5 @@
 /*
- * attacked_formats.h - the calls of miniCBF, experiments, geometries and tables of
+ * attacked_formats.h - the calls of images, experiments, geometries and tables of
  * reflections that test_attacked_memory.c refuses memory. SPDX-License-Identifier: MIT
  */
 #ifndef ATTACKED_FORMATS_H
@@ -14,6 +14,8 @@ extern struct attacked_formats {
     const nb_array *counts;
 } attacked_formats;
 
+nb_status attacked_image_read(void);
+nb_status attacked_compressed_read(void);
 nb_status attacked_refl_read(void);
 nb_status attacked_refl_created(void);
 nb_status attacked_refl_set(void);

@@ -9,7 +9,7 @@
 #include <nanobrag/structure.h>
 
 #include "fuzz.h"
-#include "nanobrag_io/gzip.h"
+#include "nanobrag_io/expand.h"
 #include "nanobrag_model/read.h"
 
 enum { ATOMS = 20, EXPANDED = 1 << 20 };
@@ -39,12 +39,13 @@ static void calculate(nb_context *ctx, const nb_structure *structure)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     nb_context *ctx = fuzz_context();
+    const struct expand_limits limits = {EXPANDED, EXPANDED};
     unsigned char *expanded;
     size_t nexpanded;
     nb_structure *structure = NULL;
     nb_crystal_info crystal;
     nb_status status =
-        gzip_expand(ctx, "input", data, size, EXPANDED, &expanded, &nexpanded);
+        expand_bytes(ctx, "input", data, size, limits, &expanded, &nexpanded);
 
     fuzz_check(ctx, status);
     if (status != NB_OK) return 0;

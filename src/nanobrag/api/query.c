@@ -54,6 +54,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_HDF5
            "hdf5 "
 #endif
+#ifdef NANOBRAG_BZIP2
+           "bzip2 "
+#endif
 #ifdef NANOBRAG_CUDA
            "cuda "
 #endif

@@ -13,8 +13,8 @@
 #include <nanobrag/reflections.h>
 
 #include "base/context.h"
+#include "nanobrag_io/expand.h"
 #include "nanobrag_io/file.h"
-#include "nanobrag_io/gzip.h"
 #include "nanobrag_io/parse.h"
 #include "nanobrag_io/reflections/msgpack.h"
 
@@ -442,7 +442,7 @@ nb_status nb_reflections_read(nb_context *ctx, const char *path, nb_reflections 
     if (!path || !out)
         return fail(ctx, NB_ERR_ARGUMENT, "reflections: %s is NULL", path ? "out" : "path");
     *out = NULL;
-    NB_TRY(gzip_read(ctx, path, most, &bytes, &n));
+    NB_TRY(expand_read(ctx, path, most, &bytes, &n));
     status = refl_parse(ctx, path, bytes, n, out);
     free(bytes);
     return status;

@@ -388,37 +388,46 @@ static uint64_t bits_of(const unsigned char *at, size_t each, int is_big)
     return bits;
 }
 
-/* Converts the bits of a pixel to its value. */
-static double number_of(const nb_smv *smv, uint64_t bits)
+double smv_element(const unsigned char *at, int type, int bits, int is_big)
 {
-    const uint64_t half = (uint64_t)1 << (smv->bits - 1);
-    const uint32_t low = (uint32_t)bits;
+    const uint64_t half = (uint64_t)1 << (bits - 1);
+    const uint64_t value = bits_of(at, (size_t)bits / 8, is_big);
+    const uint32_t low = (uint32_t)value;
     float single;
     double wide;
 
-    if (smv->type == NB_TYPE_FLOAT && smv->bits == 32) {
+    if (type == NB_TYPE_FLOAT && bits == 32) {
         memcpy(&single, &low, sizeof single);
         return single;
     }
-    if (smv->type == NB_TYPE_FLOAT) {
-        memcpy(&wide, &bits, sizeof wide);
+    if (type == NB_TYPE_FLOAT) {
+        memcpy(&wide, &value, sizeof wide);
         return wide;
     }
-    if (smv->ratio > 0 && bits >= half) return (double)(bits - half) * smv->ratio;
-    return smv->type == NB_TYPE_INT && bits >= half ? (double)(bits - half) - (double)half
-                                                    : (double)bits;
+    return type == NB_TYPE_INT ? (double)(int64_t)((value ^ half) - half) : (double)value;
+}
+
+/* Returns a number of 16 bits by the rule of R-AXIS. */
+static double coded(double value, double ratio)
+{
+    static const double half = 1 << 15;
+
+    return ratio > 0 && value >= half ? (value - half) * ratio : value;
 }
 
 int nb_smv_pixels(const nb_smv *smv, double *pixels)
 {
     size_t n, each;
+    int type;
 
     if (!smv || !smv->bytes || !pixels) return 0;
     n = (size_t)smv->nfast * (size_t)smv->nslow;
     each = (size_t)smv->bits / 8;
+    type = smv->ratio > 0 ? NB_TYPE_UINT : smv->type;
     for (size_t i = 0; i < n; i++)
         pixels[i] =
-            number_of(smv, bits_of(smv->bytes + i * each, each, smv->is_big_endian));
+            coded(smv_element(smv->bytes + i * each, type, smv->bits, smv->is_big_endian),
+                  smv->ratio);
     return 1;
 }
 

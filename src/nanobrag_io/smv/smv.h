@@ -31,4 +31,7 @@ int smv_numbers(struct span header, const char *key, int most, double *out);
  * NB_ERR_UNSUPPORTED. */
 nb_status smv_read_type(nb_context *ctx, const char *name, nb_smv *smv);
 
+/* Returns the pixel at a place, of a type of nb_array. */
+double smv_element(const unsigned char *at, int type, int bits, int is_big);
+
 #endif

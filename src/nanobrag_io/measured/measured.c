@@ -1,0 +1,274 @@
+/*
+ * measured.c - reads an image of any kind: finds the kind, expands the file, and gives it
+ * to the reader of that kind.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "nanobrag_io/measured/measured.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/array.h>
+#include <nanobrag/io.h>
+
+#include "base/arena.h"
+#include "base/context.h"
+#include "base/floats.h"
+#include "nanobrag_io/expand.h"
+#include "nanobrag_io/parse.h"
+
+/* ---- an image in memory ---- */
+
+nb_status measured_new(nb_context *ctx, const char *name, uint64_t nfast, uint64_t nslow,
+                       nb_measured **out)
+{
+    nb_measured *image;
+
+    *out = NULL;
+    if (nfast < 1 || nslow < 1 || nfast > measured_most / nslow)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: %llu x %llu pixels, expected 1 to 2^31 of them; check that it is "
+                    "the right file",
+                    name, (unsigned long long)nfast, (unsigned long long)nslow);
+    image = malloc(sizeof *image);
+    if (!image) return fail_memory(ctx, name);
+    *image =
+        (nb_measured){.nfast = (int)nfast, .nslow = (int)nslow, .npanel = 1, .frames = 1};
+    image->pixel_fast = image->pixel_slow = image->wavelength = image->distance = NAN;
+    image->beam_x = image->beam_y = image->osc_start = image->osc_range = NAN;
+    image->exposure = image->overload = NAN;
+    image->gain = 1;
+    image->pixels = huge_pages_alloc((size_t)(nfast * nslow) * sizeof *image->pixels);
+    if (!image->pixels) {
+        free(image);
+        return fail_memory(ctx, name);
+    }
+    *out = image;
+    return NB_OK;
+}
+
+double *measured_pixels(nb_measured *image)
+{
+    return (double *)image->pixels;
+}
+
+uint8_t *measured_mask_of(nb_measured *image)
+{
+    const size_t n = (size_t)image->nfast * (size_t)image->nslow;
+    uint8_t *mask = (uint8_t *)image->mask;
+
+    if (mask) return mask;
+    mask = malloc(n);
+    if (mask) memset(mask, 1, n);
+    image->mask = mask;
+    return mask;
+}
+
+nb_status measured_mask(nb_context *ctx, const char *name, nb_measured *image, double least,
+                        int equal)
+{
+    const size_t n = (size_t)image->nfast * (size_t)image->nslow;
+
+    for (size_t i = 0; i < n; i++) {
+        const double pixel = image->pixels[i];
+        uint8_t *mask;
+
+        if (equal ? pixel != least : !(pixel < least)) continue;
+        mask = measured_mask_of(image);
+        if (!mask) return fail_memory(ctx, name);
+        mask[i] = 0;
+    }
+    return NB_OK;
+}
+
+double measured_largest(int type, int bits)
+{
+    if (type == NB_TYPE_FLOAT) return INFINITY;
+    return ldexp(1, type == NB_TYPE_INT ? bits - 1 : bits) - 1;
+}
+
+void nb_measured_free(nb_measured *image)
+{
+    if (!image) return;
+    free((void *)image->pixels);
+    free((void *)image->mask);
+    free((void *)image->spectrum);
+    free((void *)image->weights);
+    free(image);
+}
+
+/* ---- SMV ---- */
+
+static void read_smv_header(const nb_smv *smv, nb_measured *image)
+{
+    static const struct {
+        const char *keywords[3]; /* the first that the header has counts */
+        size_t member;
+    } items[] = {
+        {{"PIXEL_SIZE"}, offsetof(nb_measured, pixel_fast)},
+        {{"PIXEL_SIZE"}, offsetof(nb_measured, pixel_slow)},
+        {{"WAVELENGTH"}, offsetof(nb_measured, wavelength)},
+        {{"DISTANCE"}, offsetof(nb_measured, distance)},
+        {{"BEAM_CENTER_X"}, offsetof(nb_measured, beam_x)},
+        {{"BEAM_CENTER_Y"}, offsetof(nb_measured, beam_y)},
+        {{"OSC_START", "PHI"}, offsetof(nb_measured, osc_start)},
+        {{"OSC_RANGE"}, offsetof(nb_measured, osc_range)},
+        {{"TIME"}, offsetof(nb_measured, exposure)},
+        {{"CCD_IMAGE_SATURATION", "SATURATED_VALUE", "OVERLOAD"},
+         offsetof(nb_measured, overload)},
+        {{"IMAGE_PEDESTAL", "ADC_OFFSET"}, offsetof(nb_measured, pedestal)},
+        {{"GAIN"}, offsetof(nb_measured, gain)},
+    };
+
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        for (int k = 0; k < 3; k++) {
+            double value;
+
+            if (!nb_smv_number(smv, items[i].keywords[k], &value)) continue;
+            memcpy((char *)image + items[i].member, &value, sizeof value);
+            break;
+        }
+    if (!(image->gain > 0)) image->gain = 1;
+}
+
+static nb_status parse_smv(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                           void *to)
+{
+    nb_measured **const out = to;
+    int nfast, nslow, type, bits;
+    nb_smv *smv;
+    nb_status status;
+
+    NB_TRY(smv_parse(ctx, name, bytes, n, &smv));
+    nb_smv_image(smv, &nfast, &nslow, &type, &bits);
+    status = bits > 0
+                 ? measured_new(ctx, name, (uint64_t)nfast, (uint64_t)nslow, out)
+                 : fail(ctx, NB_ERR_FORMAT,
+                        "%s: the file ends before its last pixel; copy it again", name);
+    if (status == NB_OK) {
+        (void)nb_smv_pixels(smv, measured_pixels(*out));
+        (*out)->overload = measured_largest(type, bits);
+        read_smv_header(smv, *out);
+    }
+    nb_smv_free(smv);
+    return status;
+}
+
+/* ---- kinds ---- */
+
+enum { KIND_BYTES = 16 };
+
+/* How a file of a kind begins, and how it is parsed. */
+static const struct kind {
+    const char *name, *begin;
+    file_parser *parse; /* NULL: it is refused, or is read by its name */
+} kinds[] = {
+    {"CBF", "###CBF", cbf_parse}, {"SMV", "{", parse_smv}, {"HDF5", "\211HDF\r\n", NULL},
+    {"gzip", "\037\213", NULL},   {"bzip2", "BZh", NULL},  {"PNG", "\211PNG", NULL},
+    {"TIFF", "II*", NULL},        {"TIFF", "MM", NULL},
+};
+
+static const struct kind *kind_of(const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const size_t length = strlen(kinds[i].begin);
+
+        if (n >= length && memcmp(bytes, kinds[i].begin, length) == 0) return kinds + i;
+    }
+    return NULL;
+}
+
+const char *nb_image_kind(const char *path)
+{
+    FILE *const file = path ? fopen(path, "rbe") : NULL;
+    char begin[KIND_BYTES] = "";
+    const size_t n = file ? fread(begin, 1, sizeof begin, file) : 0;
+    const struct kind *const kind = kind_of(begin, n);
+
+    if (file) (void)fclose(file);
+    return kind ? kind->name : NULL;
+}
+
+static nb_status parse_kind(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                            nb_measured **out)
+{
+    const struct kind *const kind = kind_of(bytes, n);
+
+    if (kind && kind->parse) return kind->parse(ctx, name, bytes, n, out);
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: %s%s%s, expected an image in SMV, CBF or HDF5; check that it is the "
+                "right file",
+                name, kind ? "is a file of " : "is of no known kind",
+                kind ? kind->name : "",
+                kind && strcmp(kind->name, "HDF5") == 0 ? " in a compressed one" : "");
+}
+
+nb_status measured_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                         void *to)
+{
+    static const size_t most = (size_t)3 << 30, always = (size_t)1 << 28;
+    unsigned char *expanded;
+    size_t nexpanded;
+    nb_status status;
+
+    *(nb_measured **)to = NULL;
+    NB_TRY(expand_bytes(ctx, name, bytes, n, (struct expand_limits){most, always},
+                        &expanded, &nexpanded));
+    if (!expanded) return parse_kind(ctx, name, bytes, n, to);
+    status = parse_kind(ctx, name, expanded, nexpanded, to);
+    free(expanded);
+    return status;
+}
+
+/* ---- files ---- */
+
+static int is_hdf5(const void *bytes, size_t n)
+{
+    const struct kind *const kind = kind_of(bytes, n);
+
+    return kind && strcmp(kind->name, "HDF5") == 0;
+}
+
+/* HDF5 opens its files itself. */
+static nb_status header(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                        size_t *wanted)
+{
+    (void)ctx, (void)name;
+    *wanted = is_hdf5(bytes, n) ? n : SIZE_MAX;
+    return NB_OK;
+}
+
+static nb_status read_file(nb_context *ctx, const char *path, int64_t frame,
+                           nb_measured **out)
+{
+    static const size_t most = (size_t)3 << 30;
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    (void)frame;
+    NB_TRY(file_read(ctx, path, most, header, &bytes, &n));
+    status = measured_parse(ctx, path, bytes, n, out);
+    free(bytes);
+    return status;
+}
+
+nb_status nb_image_read(nb_context *ctx, const char *path, int64_t frame, nb_measured **out)
+{
+    STANDARD_FLOATS;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !out)
+        return fail(ctx, NB_ERR_ARGUMENT, "image: %s is NULL", path ? "out" : "path");
+    *out = NULL;
+    NB_TRY(read_file(ctx, path, frame < 0 ? 0 : frame, out));
+    if (frame >= 0 && frame < (*out)->frames) return NB_OK;
+    const long long frames = (long long)(*out)->frames;
+    nb_measured_free(*out);
+    *out = NULL;
+    return fail(ctx, NB_ERR_ARGUMENT, "%s: frame %lld was asked for, expected 0 to %lld",
+                path, (long long)frame, frames - 1);
+}

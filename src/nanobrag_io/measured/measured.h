@@ -1,0 +1,44 @@
+/*
+ * measured.h - an image that a reader of one format fills.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_MEASURED_MEASURED_H
+#define NB_IO_MEASURED_MEASURED_H
+
+#include <nanobrag/io.h>
+
+#include "nanobrag_io/file.h"
+#include "nanobrag_io/text.h"
+
+/* Most pixels of a frame. */
+static const uint64_t measured_most = (uint64_t)1 << 31;
+
+/* Makes an image of one frame and panel with room for its pixels, whose header states
+ * nothing. Returns NB_ERR_FORMAT if it has no pixels or too many, NB_ERR_MEMORY. */
+nb_status measured_new(nb_context *ctx, const char *name, uint64_t nfast, uint64_t nslow,
+                       nb_measured **out);
+
+/* Its pixels, to be filled. */
+double *measured_pixels(nb_measured *image);
+
+/* Marks pixels below `least` as bad, and with `equal` 1 only those equal to it. */
+nb_status measured_mask(nb_context *ctx, const char *name, nb_measured *image, double least,
+                        int equal);
+
+/* Its mask, made with all pixels trusted if there is none; NULL: no memory. */
+uint8_t *measured_mask_of(nb_measured *image);
+
+/* The largest number of a type of array.h; INFINITY for reals. */
+double measured_largest(int type, int bits);
+
+/* Parses a file in memory, of any kind but HDF5, and expands it first; `to` is
+ * nb_measured **. */
+file_parser measured_parse;
+
+/* Parses a CBF; reads what the text before its pixels states. */
+file_parser cbf_parse;
+nb_status cbf_header(nb_context *ctx, const char *name, struct span text,
+                     nb_measured *image);
+
+#endif
