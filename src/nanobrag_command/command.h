@@ -13,8 +13,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "nanobrag_command/message.h"
 #include "nanobrag_command/inherited_header.h"
+#include "nanobrag_command/message.h"
 #include "nanobrag_command/options/parameter_names.h"
 #include "nanobrag_command/options/settings.h"
 
@@ -62,12 +62,22 @@ int spectrum_read(struct inputs *in, struct settings *s, struct messages *messag
 /* Put the structure factors in->hkl into the scene. */
 void inputs_set_factors(struct inputs *in, struct settings *s);
 
-/* Find the boxes of -boxes refl on an image of an experiment of -expt, in the order of the
- * table and as nb_detector has them; the caller frees *box (reflection_boxes.c). Returns 0
- * or the exit status. */
+/* the boxes of reflections on an image, in the order of the table */
+struct reflection_boxes {
+    size_t n;
+    int *box; /* (n x 4), as nb_detector has them */
+    size_t *row; /* (n) of the table */
+    int *lattice; /* (n) lattice of the image; 0: the crystal of the experiment itself */
+    int array; /* number of the image along the scan, as in a bbox; -1: a still */
+};
+
+/* Find the boxes of -boxes refl on an image of an experiment of -expt
+ * (reflection_boxes.c). Returns 0 or the exit status; the caller frees *out in either
+ * case. */
 int reflection_boxes(const struct inputs *in, const struct settings *s,
-                     struct messages *messages, int experiment, int image, int **box,
-                     size_t *n);
+                     struct messages *messages, int experiment, int image,
+                     struct reflection_boxes *out);
+void reflection_boxes_free(struct reflection_boxes *boxes);
 
 /* ---- -pdb and -mtz (crystal_files.c) ---- */
 

@@ -24,7 +24,8 @@ struct shown {
     size_t n;
     int *experiment; /* (n) */
     const char **identifier; /* (n) */
-    int id, is_known; /* the last id of a row, and whether it is one of them */
+    int own; /* the experiment whose crystal is no further lattice */
+    int id, lattice; /* the last id of a row, and its lattice; -1: of another image */
 };
 
 /* A panel as pixels of the image: fast0, fast1, slow0, slow1, ends excluded. Returns 0 if
@@ -70,24 +71,30 @@ static int box_of(const struct columns *c, size_t i, int edge, const int panel[4
     return 1;
 }
 
-/* Returns 1 if an id of the table is one of these experiments. */
-static int is_one_of(const nb_reflections *table, int id, struct shown *on)
+/* Returns the lattice of the image that an id of the table names, 0 for the crystal itself;
+ * -1: none. */
+static int lattice_of(const nb_reflections *table, int id, struct shown *on)
 {
-    if (id == on->id) return on->is_known;
+    int further = 0;
+    if (id == on->id) return on->lattice;
     const char *const text = nb_reflections_identifier(table, id);
     on->id = id;
-    on->is_known = 0;
-    for (size_t k = 0; k < on->n; k++)
-        on->is_known |= text && *on->identifier[k] ? strcmp(text, on->identifier[k]) == 0
-                                                   : id == on->experiment[k];
-    return on->is_known;
+    on->lattice = -1;
+    for (size_t k = 0; k < on->n; k++) {
+        const int is_own = on->experiment[k] == on->own;
+        further += !is_own;
+        if (text && *on->identifier[k] ? strcmp(text, on->identifier[k]) == 0
+                                       : id == on->experiment[k])
+            on->lattice = is_own ? 0 : further;
+    }
+    return on->lattice;
 }
 
 /* Returns 1 if row i is an indexed reflection of this image. */
 static int is_shown(const nb_reflections *table, const struct columns *c, size_t i,
                     struct shown *on)
 {
-    if (!is_one_of(table, c->id ? c->id[i] : 0, on)) return 0;
+    if (lattice_of(table, c->id ? c->id[i] : 0, on) < 0) return 0;
     if (c->hkl && c->hkl[3 * i] == 0 && c->hkl[3 * i + 1] == 0 && c->hkl[3 * i + 2] == 0)
         return 0;
     if (c->bbox && on->array >= 0
@@ -103,6 +110,7 @@ static int find_shown(const struct inputs *in, int alone, int experiment, int im
     size_t n;
     const nb_expt_image *const list = nb_expt_images(in->expt, &n);
     int first = experiment;
+    out->own = experiment;
     out->array = in->experiment.images > 0 ? image : -1;
     out->experiment = calloc(n + 1, sizeof *out->experiment);
     out->identifier = calloc(n + 1, sizeof *out->identifier);
@@ -141,39 +149,65 @@ static int find_columns(const struct inputs *in, const struct settings *s,
                          s->refl);
 }
 
+void reflection_boxes_free(struct reflection_boxes *boxes)
+{
+    free(boxes->box);
+    free(boxes->row);
+    free(boxes->lattice);
+    *boxes = (struct reflection_boxes){0};
+}
+
+/* Find the boxes of all rows; there is memory for them. */
+static int find_boxes(const struct inputs *in, const struct settings *s,
+                      struct messages *messages, const struct columns *c, struct shown *on,
+                      struct reflection_boxes *out)
+{
+    const size_t rows = nb_reflections_rows(in->refl);
+    int count[2], panel[4];
+    settings_pixels(s, count);
+    for (size_t i = 0; i < rows; i++) {
+        if (!is_shown(in->refl, c, i, on)) continue;
+        const uint64_t which = c->panel ? c->panel[i] : 0;
+        if (!place_panel(&s->scene.detector, count, which, panel))
+            return message_usage(messages,
+                                 "%s: row %zu is on panel %llu, and the detector has %d; "
+                                 "give the .expt of these reflections",
+                                 s->refl, i, (unsigned long long)which,
+                                 s->scene.detector.npanel > 0 ? s->scene.detector.npanel
+                                                              : 1);
+        if (!box_of(c, i, s->boxes_edge, panel, out->box + 4 * out->n)) continue;
+        out->row[out->n] = i;
+        out->lattice[out->n++] = on->lattice;
+    }
+    return 0;
+}
+
 int reflection_boxes(const struct inputs *in, const struct settings *s,
-                     struct messages *messages, int experiment, int image, int **box,
-                     size_t *n)
+                     struct messages *messages, int experiment, int image,
+                     struct reflection_boxes *out)
 {
     const size_t rows = nb_reflections_rows(in->refl);
     struct columns c;
     struct shown on = {.id = INT_MIN};
-    int count[2], panel[4];
-    *n = 0;
-    *box = NULL;
+    *out = (struct reflection_boxes){0};
     int code = find_columns(in, s, messages, &c);
     if (code) return code;
-    settings_pixels(s, count);
-    *box = calloc(rows + 1, 4 * sizeof **box);
-    if (!*box || !find_shown(in, s->nolattices, experiment, image, &on))
+    out->box = calloc(rows + 1, 4 * sizeof *out->box);
+    out->row = calloc(rows + 1, sizeof *out->row);
+    out->lattice = calloc(rows + 1, sizeof *out->lattice);
+    if (!out->box || !out->row || !out->lattice
+        || !find_shown(in, s->nolattices, experiment, image, &on))
         code = message_failure(messages, "out of memory for the boxes of %s", s->refl);
-    for (size_t i = 0; i < rows && !code; i++) {
-        if (!is_shown(in->refl, &c, i, &on)) continue;
-        const uint64_t which = c.panel ? c.panel[i] : 0;
-        if (!place_panel(&s->scene.detector, count, which, panel))
-            code =
-                message_usage(messages,
-                              "%s: row %zu is on panel %llu, and the detector has %d; "
-                              "give the .expt of these reflections",
-                              s->refl, i, (unsigned long long)which,
-                              s->scene.detector.npanel > 0 ? s->scene.detector.npanel : 1);
-        else
-            *n += (size_t)box_of(&c, i, s->boxes_edge, panel, *box + 4 * *n);
-    }
+    if (!code) code = find_boxes(in, s, messages, &c, &on, out);
+    out->array = on.array;
     free(on.experiment);
     free(on.identifier);
-    if (code || *n == rows) return code;
-    int *const less = realloc(*box, (*n + 1) * 4 * sizeof *less);
-    if (less) *box = less;
+    if (code || out->n == rows) return code;
+    int *const box = realloc(out->box, (out->n + 1) * 4 * sizeof *box);
+    size_t *const row = realloc(out->row, (out->n + 1) * sizeof *row);
+    int *const lattice = realloc(out->lattice, (out->n + 1) * sizeof *lattice);
+    if (box) out->box = box;
+    if (row) out->row = row;
+    if (lattice) out->lattice = lattice;
     return 0;
 }

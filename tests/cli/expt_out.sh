@@ -1,7 +1,8 @@
 #!/bin/sh
-# expt_out.sh PROGRAM DATA - -exptout and -fittable: a fit from an .expt ends in one from
-# which a second run has its loss at once; the table; bad input. SPDX-License-Identifier: MIT
-. "$(dirname "$0")/lib.sh"
+# expt_out.sh PROGRAM DATA - -exptout, -fittable and -reflout: a fit from an .expt ends in one
+# from which a second run has its loss at once; the tables; bad input. SPDX-License-Identifier: MIT
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
 
 if ! "$program" -version | grep -q lapack || ! "$program" -version | grep -q cjson; then
     echo "ok - # skip this build has no LAPACK or no cJSON"
@@ -74,12 +75,70 @@ if [ "$have_python" ]; then
         [ "$(column work/fit.csv left_out | grep -c 'none.img.*No such file')" -eq 1 ]
     is "and has no values" [ -z "$(column work/fit.csv scale | sed -n 3p)" ]
     is "the others have their own" \
-        [ "$(column work/fit.csv scale | sed 2q | sort -u | wc -l)" -eq 2 ]
+        [ "$(column work/fit.csv scale | sed -n 1,2p | sort -u | wc -l)" -eq 2 ]
     mkdir -p odd
     cp s_001.img 'odd/one, "two".img'
     (cd odd && "$program" -expt ../s.expt $model -data 'one, "two".img' -fit scale -quiet \
         -fittable f.csv) 2> err
     is "a name with a comma and quotes" [ "$(column odd/f.csv name)" = 'one, "two".img' ]
+fi
+
+# ---- several experiments ----
+cat > stills.txt << TABLE
+misset_x misset_y misset_z scale
+10 20 30 1
+40 50 60 1.2
+70 15 25 0.8
+TABLE
+inputs=stills.txt
+run -cell 50 60 70 90 90 90 $model -lambda 1.2 -distance 110 -detpixels 64 -pixel 1.2 -seed 1 \
+    -shots stills.txt -imagefile t.img -truth t.expt
+cp work/t_0000?.img work/t.expt .
+inputs="t.expt t_00001.img t_00002.img t_00003.img"
+run -expt t.expt $model -misset 0.05 -0.03 0.04 -fit cell -fit_each misset,scale -exptout three.expt \
+    -fittable three.csv
+is "a fit of three experiments" [ "$code" -eq 0 ]
+is "each has a crystal of its own" [ "$(diff t.expt work/three.expt | grep -c '^>')" -eq 9 ]
+if [ "$have_python" ]; then
+    is "and a row" [ "$(column work/three.csv exp_idx | tr '\n' ' ')" = "0 1 2 " ]
+    cp work/three.expt work/three.csv .
+    inputs="three.expt t_00001.img t_00002.img t_00003.img"
+    for i in 0 1 2; do
+        run -expt three.expt:$i $model -param scale="$(column three.csv scale | sed -n $((i + 1))p)" \
+            -fit misset -fit_passes 1 -fittable one.csv
+        is "experiment $i has its loss at once" \
+            same "$(column work/one.csv loss)" "$(column three.csv loss | sed -n $((i + 1))p)" 1e-6
+    done
+fi
+
+# ---- a table of reflections ----
+if [ "$have_python" ]; then
+    # boxes of a still with bright spots, a row that is not indexed, and one of no image
+    run -cell 50 60 70 90 90 90 $model -misset 10 20 30 -lambda 1.2 -distance 110 -detpixels 64 \
+        -pixel 1.2 -water 0.05 -seed 3 -noisefile b.img -truth b.expt
+    cp work/b.img work/b.expt .
+    run -cell 50 60 70 90 90 90 $model -misset 10 20 30 -lambda 1.2 -distance 110 -detpixels 64 \
+        -pixel 1.2 -floatfile spots.bin
+    cp work/spots.bin .
+    printf '0 2 31 2 31\n0 32 61 2 31\n-1 5 9 5 9\n0 2 31 32 61\n7 3 8 3 8\n' > rows.txt
+    python3 "$here/refl.py" rows.txt b.refl
+    inputs="b.img b.expt b.refl"
+    run -expt b.expt $model -water 0.05 -misset 0.03 0 0 -data b.img -fit misset,scale -refl b.refl \
+        -boxes refl:1 -reflout fitted.refl
+    is "a fit writes the table of its boxes" [ "$code" -eq 0 ]
+    is "and names it" grep -q '^files  *fitted.refl$' out
+    cp work/fitted.refl . 2> /dev/null
+    is "it says where the model has its spots" python3 "$here/refl_fitted.py" fitted.refl spots.bin 64
+    inputs="b.img b.expt b.refl fitted.refl"
+    run -expt b.expt $model -water 0.05 -data b.img -fit scale -refl fitted.refl -boxes refl:1 \
+        -reflout again.refl
+    is "and again from itself" [ "$code" -eq 0 ]
+    fit="-expt b.expt $model -data b.img -fit scale -refl b.refl"
+    refuses 2 'b.refl is an input' $fit -reflout b.refl
+    refuses 2 'name a file' $fit -reflout -
+    refuses 2 '-reflout needs -refl' -expt b.expt $model -data b.img -fit scale -reflout f
+    refuses 2 '-fisher and -reflout exclude' -expt b.expt $model -fit scale -fisher -refl b.refl \
+        -reflout f
 fi
 
 # ---- what is refused ----

@@ -1,5 +1,6 @@
 """updated.py - -exptout of a fit: dxtbx reads it, and finds crystals, panels in groups and
 beam where the fit had them, and all else as it was in the experiment that dxtbx wrote.
+-reflout: DIALS finds the same angles and places for the same experiment.
 
 Run by the python of DIALS:  updated.py PROGRAM
 
@@ -9,6 +10,8 @@ import csv
 import sys
 
 import numpy as np
+from dials.algorithms.spot_prediction import StillsReflectionPredictor
+from dials.array_family import flex
 from dxtbx.model import Beam, Scan
 
 from experiment import crystals, goniometers, grouped_detector, load, save, turn
@@ -108,9 +111,48 @@ def start_of(program, name):
     return float(next(row[key] for key in row if key.split(" [")[0] == name))
 
 
+def check_reflections(program):
+    """-reflout of a still with a sensor: what DIALS works out for the same experiment"""
+    spacing, psi = Worst("d, A", 1e-9), Worst("delpsical.rad", 1e-9)
+    place, ray = Worst("xyzcal.mm, mm", 1e-9), Worst("s1, 1/A", 1e-9)
+    still = ("-cell 50 60 70 80 95 100 -misset 10 20 30 -lambda 1.2 -distance 110 -detector_rotx 5 "
+             "-detpixels 256 -pixel 0.3").split()
+    sensor = "-detector_thick 450 -detector_abs 300".split()
+    model = "-default_F 100 -N 20 -gauss_xtal -mosaic 0.05 -fluence 1e28 -oversample 6".split()
+    run(program, *still, *sensor, *model, "-floatfile", "f.bin", "-truth", "still.expt")
+    before = load("still.expt")[0]
+    table = StillsReflectionPredictor(before, dmin=2.2).for_ub(before.crystal.get_A())
+    table["id"] = flex.int(len(table), 0)
+    table["bbox"] = flex.int6([(max(int(x) - 5, 0), min(int(x) + 6, 256), max(int(y) - 5, 0),
+                                min(int(y) + 6, 256), 0, 1) for x, y, _ in table["xyzcal.px"]])
+    table.as_file("in.refl")
+    run(program, "-expt", "still.expt", *model, "-misset", "0.02", "0", "0", "-data", "f.bin",
+        "-refl", "in.refl", "-boxes", "refl:1", "-fit", "misset,scale", "-exptout", "out.expt",
+        "-reflout", "out.refl")
+    after = load("out.expt")[0]
+    found = flex.reflection_table.from_file("out.refl")
+    check(len(found) == len(table) > 20 and found["nanobrag.used"].count(False) == 0,
+          "%d reflections, all used" % len(found))
+    check(min(found["nanobrag.correlation"]) > 0.999, "they are as the image has them")
+    expected = {tuple(h): p for h, p in zip(*(lambda t: (t["miller_index"], t["delpsical.rad"]))(
+        StillsReflectionPredictor(after, dmin=2.1).for_ub(after.crystal.get_A())))}
+    panel, wavelength = after.detector[0], after.beam.get_wavelength()
+    for i in range(len(found)):
+        h, px = found["miller_index"][i], found["xyzcal.px"][i][:2]
+        spacing.see(str(h), found["d"][i], after.crystal.get_unit_cell().d(h))
+        place.see(str(h), found["xyzcal.mm"][i][:2], panel.pixel_to_millimeter(px))
+        lab = np.array(panel.get_pixel_lab_coord(px))
+        ray.see(str(h), found["s1"][i], lab / np.linalg.norm(lab) / wavelength)
+        if h in expected:
+            psi.see(str(h), found["delpsical.rad"][i], expected[h])
+    for quantity in (spacing, psi, place, ray):
+        quantity.report()
+
+
 def main(program):
     check_crystals(program)
     check_detector(program)
+    check_reflections(program)
     return failures()
 
 

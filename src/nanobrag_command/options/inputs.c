@@ -281,8 +281,14 @@ static int take_reflections(struct inputs *in, struct settings *s,
                              "-boxes %s: expected refl:EDGE, as refl:12 for boxes of at "
                              "least 12 x 12 pixels, with EDGE up to %d",
                              s->boxes, EDGE);
-    return reflection_boxes(in, s, messages, in->expt_number, in->expt_image, &in->box,
-                            &d->nbox);
+    struct reflection_boxes boxes;
+    const int code =
+        reflection_boxes(in, s, messages, in->expt_number, in->expt_image, &boxes);
+    in->box = boxes.box;
+    d->nbox = boxes.n;
+    boxes.box = NULL;
+    reflection_boxes_free(&boxes);
+    return code;
 }
 
 static int read_boxes(struct inputs *in, struct settings *s, struct messages *messages,

@@ -129,7 +129,7 @@ struct settings {
 
     /* files */
     const char *pdb, *mtz, *fmtz;
-    const char *expt, *exptout, *xparm, *truth, *geom, *geomout;
+    const char *expt, *exptout, *reflout, *xparm, *truth, *geom, *geomout;
     const char *hkl, *dump, *matrix, *sources, *spectrum, *spectra, *stol, *img, *mask,
         *boxes, *refl;
     const char *shots_range; /* NULL: all rows */

@@ -16,34 +16,46 @@ static int failed(const struct run *run, nb_status status)
                           nb_context_message(run->command.ctx), 0);
 }
 
+int fit_model_make(struct fit_job *job, size_t i, const nb_fit_result *result,
+                   struct fit_model *out)
+{
+    struct run *const run = job->run;
+    struct fit_source source = job->sources.at[i];
+    char why[FIT_WHY];
+    *out = (struct fit_model){.sim = NULL};
+    source.file = NULL; /* without its pixels */
+    nb_status status = fit_image_read(run, run->command.ctx, &source, &job->sources.mask,
+                                      &out->image, why);
+    if (status != NB_OK) return message_status(run->command.messages, status, why, 0);
+    char *const names = result ? fit_names_of(result, (int64_t)i, &out->x) : NULL;
+    if (result && !names)
+        return message_failure(run->command.messages, "out of memory for the fit");
+    status = nb_simulator_create(run->command.ctx, &out->image.scene, names,
+                                 &run->command.s->how, &out->sim);
+    free(names);
+    return status == NB_OK ? 0 : failed(run, status);
+}
+
+void fit_model_free(struct fit_model *model)
+{
+    nb_simulator_free(model->sim);
+    free(model->x);
+    fit_image_free(&model->image);
+}
+
 /* Changes the experiment of image i to its scene before the fit, or for a result to the
  * scene that the fit found. */
 static int add_image(struct fit_job *job, size_t i, const nb_fit_result *result)
 {
-    struct run *const run = job->run;
-    struct fit_source source = job->sources.at[i];
-    struct fit_image image;
-    nb_simulator *sim = NULL;
-    double *x = NULL;
-    char why[FIT_WHY];
-    source.file = NULL; /* without its pixels */
-    nb_status status =
-        fit_image_read(run, run->command.ctx, &source, &job->sources.mask, &image, why);
-    int code = status == NB_OK ? 0 : message_status(run->command.messages, status, why, 0);
-    char *const names = !code && result ? fit_names_of(result, (int64_t)i, &x) : NULL;
-    if (!code && result && !names)
-        code = message_failure(run->command.messages, "out of memory for the fit");
+    struct fit_model model;
+    int code = fit_model_make(job, i, result, &model);
     if (!code) {
-        status = nb_simulator_create(run->command.ctx, &image.scene, names,
-                                     &run->command.s->how, &sim);
-        if (status == NB_OK)
-            status = nb_expt_update_add(job->update, source.experiment, sim, x);
-        if (status != NB_OK) code = failed(run, status);
+        const nb_status status =
+            nb_expt_update_add(job->update, job->sources.at[i].experiment, model.sim,
+                               model.x);
+        if (status != NB_OK) code = failed(job->run, status);
     }
-    nb_simulator_free(sim);
-    free(names);
-    free(x);
-    fit_image_free(&image);
+    fit_model_free(&model);
     return code;
 }
 

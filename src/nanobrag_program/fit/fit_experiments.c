@@ -116,9 +116,9 @@ int fit_experiments_boxes(struct run *run, struct fit_sources *sources)
     for (size_t i = 0; uses_reflections(run->command.s) && i < sources->n; i++) {
         struct fit_source *const source = sources->at + i;
         if (source->image < 0) find_image(run, source);
-        const int code = reflection_boxes(&run->command.inputs, run->command.s,
-                                          run->command.messages, source->experiment,
-                                          source->image, &source->box, &source->nbox);
+        const int code =
+            reflection_boxes(&run->command.inputs, run->command.s, run->command.messages,
+                             source->experiment, source->image, &source->boxes);
         if (code) return code;
     }
     return 0;

@@ -474,7 +474,7 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
     const nb_experiment *from = &in->experiment;
     nb_status status = NB_OK;
     *why = '\0';
-    if (source->box && source->nbox == 0) {
+    if (source->boxes.box && source->boxes.n == 0) {
         (void)snprintf(why, FIT_WHY,
                        "%s: no reflection of %s is indexed on this image, which is "
                        "experiment %d",
@@ -482,9 +482,9 @@ static nb_status make_scene(const struct run *run, nb_context *ctx,
                        source->experiment);
         return NB_ERR_FORMAT;
     }
-    if (source->box) {
-        base.detector.box = source->box;
-        base.detector.nbox = source->nbox;
+    if (source->boxes.box) {
+        base.detector.box = source->boxes.box;
+        base.detector.nbox = source->boxes.n;
     }
     if (source->experiment != in->expt_number) {
         status = nb_expt_get(ctx, in->expt, source->experiment, !run->command.s->nolattices,

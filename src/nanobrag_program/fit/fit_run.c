@@ -340,12 +340,14 @@ static int write_files(struct fit_job *job)
 {
     nb_fit_result result;
     const struct settings *const s = job->run->command.s;
-    if (!s->geomout && !s->truth && !s->exptout && !s->fit.fittable) return 0;
+    if (!s->geomout && !s->truth && !s->exptout && !s->reflout && !s->fit.fittable)
+        return 0;
     const nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
     int code = s->geomout || s->truth ? fit_files_write(job->run, &result) : 0;
     if (!code && s->exptout) code = expt_out_write(job, &result);
-    return code || !s->fit.fittable ? code : fit_table_write(job, &result);
+    if (!code && s->fit.fittable) code = fit_table_write(job, &result);
+    return code || !s->reflout ? code : refl_out_write(job);
 }
 
 /* Prints the line of the report that names the files written. Returns 0 or the exit
@@ -354,8 +356,8 @@ static int report_files(const struct fit_job *job)
 {
     const struct settings *const s = job->run->command.s;
     const int several = job->sources.n > 1;
-    const char *const singles[] = {s->fit.fitfile, s->geomout,      s->truth,
-                                   s->exptout,     s->fit.fittable, s->json};
+    const char *const singles[] = {s->fit.fitfile, s->geomout,      s->truth, s->exptout,
+                                   s->reflout,     s->fit.fittable, s->json};
     int listed = 0;
     if (s->quiet) return 0;
     for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)

@@ -22,8 +22,7 @@ struct fit_source {
     double phi0; /* phi at which the image begins, degree */
     int experiment; /* number of its experiment in the file of -expt */
     int image; /* its number in the scan of the experiment; -1: not from -expt */
-    int *box; /* (nbox x 4) of -boxes refl; NULL: the boxes of the scene */
-    size_t nbox;
+    struct reflection_boxes boxes; /* of -boxes refl; box is NULL: those of the scene */
 };
 
 struct fit_sources {
@@ -67,6 +66,22 @@ int expt_out_begin(struct fit_job *job);
 
 /* Writes -exptout. Returns 0 or the exit status. */
 int expt_out_write(struct fit_job *job, const nb_fit_result *result);
+
+/* Makes a simulator of image i, with x at the values of a fit; NULL: at its start. The
+ * caller frees it, also after a failure. Returns 0 or the exit status. */
+struct fit_model {
+    struct fit_image image; /* without its pixels */
+    nb_simulator *sim;
+    double *x;
+};
+int fit_model_make(struct fit_job *job, size_t i, const nb_fit_result *result,
+                   struct fit_model *out);
+void fit_model_free(struct fit_model *model);
+
+/* ---- refl_out.c ---- */
+
+/* Writes -reflout. Returns 0 or the exit status. */
+int refl_out_write(struct fit_job *job);
 
 /* ---- fit_table.c ---- */
 

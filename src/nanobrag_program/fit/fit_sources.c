@@ -30,7 +30,7 @@ void fit_sources_free(struct fit_sources *sources)
         free(sources->at[i].file);
         free(sources->at[i].names);
         free(sources->at[i].values);
-        free(sources->at[i].box);
+        reflection_boxes_free(&sources->at[i].boxes);
     }
     steady_file_end(&sources->mask);
     free(sources->at);
@@ -320,7 +320,7 @@ static int warn_of_twins(const struct run *run, const struct fit_sources *source
 int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 {
     const struct settings *const s = run->command.s;
-    const char *const names[] = {s->fit.fitfile, s->fit.fittable, s->json,
+    const char *const names[] = {s->fit.fitfile, s->fit.fittable, s->json, s->reflout,
                                  s->exptout,     s->geomout,      s->truth};
     int code = warn_of_twins(run, sources);
     for (size_t i = 0; i < sizeof names / sizeof *names && !code; i++)

@@ -100,16 +100,15 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* number of files that a run writes once for all images */
-enum { SINGLES = 12 };
+enum { SINGLES = 13 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json,        s->gradfile,
-                                          s->hklgradfile, s->jacobianfile,
-                                          s->fmtz,        s->atomgradfile,
-                                          s->fit.fitfile, s->fit.fitimage,
-                                          s->truth,       s->geomout,
-                                          s->exptout,     s->fit.fittable};
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
+                                          s->jacobianfile, s->fmtz,         s->atomgradfile,
+                                          s->fit.fitfile,  s->fit.fitimage, s->truth,
+                                          s->geomout,      s->exptout,      s->fit.fittable,
+                                          s->reflout};
     memcpy(out, singles, sizeof singles);
 }
 
