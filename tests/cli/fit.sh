@@ -560,7 +560,7 @@ fi
 # ---- bad input ----
 printf '\211PNG\r\n' > picture.img
 inputs=picture.img
-refuses 2 'picture.img: this is a PNG file; expected an SMV image, or raw floats' $still -mosaic 0.4 \
+refuses 2 'picture.img: is a file of PNG, expected an image in SMV' $still -mosaic 0.4 \
     -fit scale -data picture.img
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"

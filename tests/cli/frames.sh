@@ -35,6 +35,18 @@ is "which is said of it" grep -q 'note: n_3.img begins at 14 degrees, as the hea
 run $sweep $fit,rotation_drift_z -data n_1.img -data n_3.img
 is "a drift is 0 in the middle of these" grep -q 'note: the drift is 0 in the middle of all images, at phi 13.5 degrees;' err
 
+# miniCBF, plain and compressed, states the angles too
+run $sweep -phi 12 -images 3 -seed 1 -imagefile c_1.cbf
+cp work/c_?.cbf .
+inputs="c_1.cbf c_2.cbf.gz c_3.cbf:0 c_3.cbf"
+if [ -e c_3.cbf ]; then
+    gzip -k c_2.cbf
+    run $sweep $fit -data c_1.cbf -data c_2.cbf.gz -data c_3.cbf:0
+    ! "$program" -version | grep -q gemmi || right "and miniCBF"
+    refuses 2 '^nanobrag: c_3.cbf:1: frame 1 was asked for, expected 0 to 0' $sweep $fit -data c_3.cbf:1
+fi
+inputs="n_1.img n_2.img n_3.img f_1.bin f_2.bin"
+
 # options and lists count more
 run $sweep -phi 14 $fit -data n_3.img
 right "-phi may say the same"

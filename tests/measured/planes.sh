@@ -3,14 +3,12 @@
 # folder NANOBRAG_MEASURED_DATA, and the loss of one box against a search by hand. Skipped
 # without that folder. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/frames.sh"
-for i in 1 5; do
-    python3 "$here/cbf_floats.py" "$frames/l-cyst_01_0000$i.cbf.gz" f$i.bin || exit 1
-done
+python3 "$here/cbf_floats.py" "$frames/l-cyst_01_00001.cbf.gz" f1.bin || exit 1
 
 # fit FRAME BOXES OPTIONS...: the fit of a frame; a later option counts
 fit()
 {
-    frame=$place/f$1.bin
+    frame=$frames/l-cyst_01_0000$1.cbf.gz
     boxes=$frames/$2
     shift 2
     run -expt "$frames/static_01.expt" -mtz "$frames/measured_F.mtz" -gauss_xtal \

@@ -6,9 +6,7 @@
 . "$(dirname "$0")/frames.sh"
 separator='['
 for i in 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do
-    python3 "$here/cbf_floats.py" "$frames/l-cyst_01_000$i.cbf.gz" f$i.bin || exit 1
-    phi=$(awk "BEGIN { print -145 + 0.1 * ($i - 1) }")
-    printf '%s{"data": "%s/f%s.bin", "phi0": %s}' "$separator" "$place" $i "$phi" >> shots.json
+    printf '%s{"data": "%s/l-cyst_01_000%s.cbf.gz"}' "$separator" "$frames" $i >> shots.json
     separator=','
 done
 printf ']\n' >> shots.json

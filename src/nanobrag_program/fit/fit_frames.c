@@ -31,13 +31,14 @@ static int is_stated(const struct run *run)
  * read; the fit reports a file that cannot be read. */
 static int read_start(const struct run *run, const struct steady_file *file, double *phi)
 {
-    nb_smv *smv;
-    if (!fit_image_is_smv(file)
-        || nb_smv_read(run->command.ctx, steady_file_path(file), &smv) != NB_OK)
+    nb_measured *image = NULL;
+    if (!nb_image_kind(steady_file_path(file))
+        || nb_image_read(run->command.ctx, steady_file_path(file), file->frame, &image)
+               != NB_OK)
         return 0;
-    const int is_found = fit_image_start(smv, phi);
-    nb_smv_free(smv);
-    return is_found;
+    *phi = image->osc_start;
+    nb_measured_free(image);
+    return isfinite(*phi);
 }
 
 static int sets_phi0(const struct fit_source *source)

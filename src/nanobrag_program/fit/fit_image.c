@@ -1,6 +1,7 @@
 /*
- * fit_image.c - reads an observed image: SMV, with pedestal, gain and overload from its
- * header unless options state them, or raw floats in photons.
+ * fit_image.c - reads an observed image: of any kind that nb_image_read() knows, with
+ * pedestal, gain and overload from its header unless options state them, or raw floats in
+ * photons.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,45 +14,19 @@
 
 #include "nanobrag_program/fit/fit_run.h"
 
-/* ---- SMV ---- */
-
-/* Returns the number of the first of some keywords that the header has, else
- * `otherwise`. */
-static double header_number(const nb_smv *smv, const char *const keywords[],
-                            double otherwise)
-{
-    double value = otherwise;
-    for (int i = 0; keywords[i]; i++)
-        if (nb_smv_number(smv, keywords[i], &value)) return value;
-    return otherwise;
-}
+/* ---- counts ---- */
 
 /* how counts become photons: (count - pedestal)/gain */
 struct counting {
     double pedestal, gain, overload;
 };
 
-/* Returns the largest count that the type of the pixels holds; INFINITY for floats. */
-static double largest_count(const nb_smv *smv)
+static struct counting counting_of(const struct settings *s, const nb_measured *image)
 {
-    int type, bits;
-    nb_smv_image(smv, NULL, NULL, &type, &bits);
-    if (type == NB_TYPE_FLOAT) return INFINITY;
-    return ldexp(1, type == NB_TYPE_INT ? bits - 1 : bits) - 1;
-}
-
-static struct counting counting_of(const struct settings *s, const nb_smv *smv)
-{
-    static const char *const pedestals[] = {"IMAGE_PEDESTAL", "ADC_OFFSET", NULL};
-    static const char *const gains[] = {"GAIN", NULL};
-    static const char *const overloads[] = {"CCD_IMAGE_SATURATION", "SATURATED_VALUE",
-                                            "OVERLOAD", NULL};
-    struct counting c = {header_number(smv, pedestals, 0), header_number(smv, gains, 1),
-                         header_number(smv, overloads, largest_count(smv))};
+    struct counting c = {image->pedestal, image->gain, image->overload};
     if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
     if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
     if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
-    if (!(c.gain > 0)) c.gain = 1;
     return c;
 }
 
@@ -73,14 +48,6 @@ static nb_status failed(nb_context *ctx, const struct steady_file *file, nb_stat
     return status;
 }
 
-int fit_image_is_smv(const struct steady_file *image)
-{
-    FILE *file = fopen(steady_file_path(image), "rb");
-    const int first = file ? fgetc(file) : EOF;
-    if (file) (void)fclose(file);
-    return first == '{';
-}
-
 static nb_status wrong_size(const struct run *run, const char *path, int nfast, int nslow,
                             char why[FIT_WHY])
 {
@@ -99,22 +66,19 @@ static nb_status no_memory(const char *path, char why[FIT_WHY])
     return NB_ERR_MEMORY;
 }
 
-/* Reads the pixels of an image, which must have the detector's size. The caller frees
+/* Reads an image with a header, which must have the detector's size. The caller frees
  * *out. */
-static nb_status smv_pixels(const struct run *run, const nb_smv *smv, const char *path,
-                            double **out, char why[FIT_WHY])
+static nb_status read_measured(const struct run *run, nb_context *ctx,
+                               const struct steady_file *file, nb_measured **out,
+                               char why[FIT_WHY])
 {
     const nb_description *d = &run->command.description;
-    int nfast, nslow;
-    nb_smv_image(smv, &nfast, &nslow, NULL, NULL);
-    if (nfast != d->nfast || nslow != d->nslow)
-        return wrong_size(run, path, nfast, nslow, why);
-    *out = malloc((size_t)nfast * (size_t)nslow * sizeof **out);
-    if (!*out) return no_memory(path, why);
-    if (nb_smv_pixels(smv, *out)) return NB_OK;
-    free(*out);
-    (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
-    return NB_ERR_FORMAT;
+    nb_status status = nb_image_read(ctx, steady_file_path(file), file->frame, out);
+    if (status != NB_OK) return failed(ctx, file, status, why);
+    if ((*out)->nfast == d->nfast && (*out)->nslow == d->nslow) return NB_OK;
+    status = wrong_size(run, file->name, (*out)->nfast, (*out)->nslow, why);
+    nb_measured_free(*out);
+    return status;
 }
 
 /* ---- headers that contradict the scene ---- */
@@ -126,103 +90,106 @@ static int is_off(double a, double b, double share)
 
 /* Returns the distance between a beam centre in a header and the scene's, mm. It is the
  * least over all ways of counting: from either side, with the axes exchanged, from the
- * corner or the middle of a pixel. */
+ * corner or the middle of a pixel; and a header may mean the nearest point instead. */
 static double centre_off(const nb_description *d, double x, double y)
 {
-    const double f = d->beam_fast, s = d->beam_slow;
     const double across = d->pixel * d->nfast, down = d->pixel * d->nslow;
-    const double fast[2] = {f, across - f}, slow[2] = {s, down - s};
+    const double fast[] = {d->beam_fast, d->close_fast},
+                 slow[] = {d->beam_slow, d->close_slow};
     double least = INFINITY;
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < 2; k++)
-            least = fmin(least, fmin(hypot(x - fast[i], y - slow[k]),
-                                     hypot(x - slow[k], y - fast[i])));
+    for (int i = 0; i < 8; i++) {
+        const double f = i & 1 ? across - fast[i / 4] : fast[i / 4];
+        const double s = i & 2 ? down - slow[i / 4] : slow[i / 4];
+        least = fmin(least, fmin(hypot(x - f, y - s), hypot(x - s, y - f)));
+    }
     return least;
 }
 
-int fit_image_start(const nb_smv *smv, double *phi)
+/* Returns 1 if the header begins more than half an image from the start of the scene's
+ * rotation. */
+static int is_turned(const nb_measured *header, const nb_scan *scan)
 {
-    return nb_smv_number(smv, "OSC_START", phi) || nb_smv_number(smv, "PHI", phi);
-}
-
-/* Returns 1 if the phi in the header, *phi, is more than half an image from the start of
- * the scene's rotation. */
-static int is_turned(const nb_smv *smv, const nb_scan *scan, double *phi)
-{
-    if (scan->osc == 0 || !fit_image_start(smv, phi)) return 0;
-    return fabs(remainder(*phi - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
-}
-
-/* Returns 1 if the header states another width of rotation, *osc; a width of 0 means
- * unknown. */
-static int is_wider(const nb_smv *smv, const nb_scan *scan, double *osc)
-{
-    if (!nb_smv_number(smv, "OSC_RANGE", osc) || *osc == 0) return 0;
-    return is_off(fabs(*osc), fabs(scan->osc), 0.01);
+    return scan->osc != 0
+           && fabs(remainder(header->osc_start - scan->phi0, 360)) > 0.5 * fabs(scan->osc);
 }
 
 /* Writes to `out` where the header contradicts the scene by so much that the start of a fit
- * cannot be right. */
-static void find_mismatch(const nb_smv *smv, const struct fit_image *image,
+ * cannot be right. Nothing is off a number that the header does not state, NaN. */
+static void find_mismatch(const nb_measured *header, const struct fit_image *image,
                           const nb_description *d, char out[FIT_MISMATCH])
 {
     const double wavelength = image->scene.beam.wavelength;
-    double x, y;
-    if (nb_smv_number(smv, "PIXEL_SIZE", &x) && is_off(x, d->pixel, 0.001))
-        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm but the scene has %g mm", x,
-                       d->pixel);
-    else if (nb_smv_number(smv, "WAVELENGTH", &x) && is_off(x, wavelength, 0.002))
-        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A but the scene has %g A", x,
-                       wavelength);
-    else if (nb_smv_number(smv, "DISTANCE", &x) && is_off(x, d->distance, 0.02)
-             && is_off(x, d->close_distance, 0.02))
-        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm but the scene has %g mm", x,
-                       d->distance);
-    else if (is_turned(smv, &image->scene.scan, &x))
+    const nb_scan *const scan = &image->scene.scan;
+    const double x = header->beam_x, y = header->beam_y;
+    if (is_off(header->pixel_fast, d->pixel, 0.001))
+        (void)snprintf(out, FIT_MISMATCH, "a pixel of %g mm but the scene has %g mm",
+                       header->pixel_fast, d->pixel);
+    else if (is_off(header->wavelength, wavelength, 0.002))
+        (void)snprintf(out, FIT_MISMATCH, "a wavelength of %g A but the scene has %g A",
+                       header->wavelength, wavelength);
+    else if (is_off(header->distance, d->distance, 0.02)
+             && is_off(header->distance, d->close_distance, 0.02))
+        (void)snprintf(out, FIT_MISMATCH, "a distance of %g mm but the scene has %g mm",
+                       header->distance, d->distance);
+    else if (is_turned(header, scan))
         (void)snprintf(out, FIT_MISMATCH,
-                       "a start at %g degrees but the scene has %g degrees", x,
-                       image->scene.scan.phi0);
-    else if (is_wider(smv, &image->scene.scan, &x))
+                       "a start at %g degrees but the scene has %g degrees",
+                       header->osc_start, scan->phi0);
+    else if (header->osc_range != 0 /* unknown */
+             && is_off(fabs(header->osc_range), fabs(scan->osc), 0.01))
         (void)snprintf(out, FIT_MISMATCH,
-                       "a rotation by %g degrees but the scene has %g degrees", x,
-                       image->scene.scan.osc);
-    else if (nb_smv_number(smv, "BEAM_CENTER_X", &x)
-             && nb_smv_number(smv, "BEAM_CENTER_Y", &y)
-             && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
+                       "a rotation by %g degrees but the scene has %g degrees",
+                       header->osc_range, scan->osc);
+    else if (isfinite(x) && isfinite(y) && centre_off(d, x, y) > fmax(5 * d->pixel, 1))
         (void)snprintf(out, FIT_MISMATCH,
                        "a beam centre at %g, %g mm but the scene has %g, %g mm from the "
                        "corner",
                        x, y, d->beam_fast, d->beam_slow);
 }
 
-static nb_status read_smv(const struct run *run, nb_context *ctx,
-                          const struct fit_source *source, struct fit_image *out,
-                          char why[FIT_WHY])
+/* ---- images ---- */
+
+/* Gives every pixel of an image a weight of 1, unless they have weights. */
+static nb_status make_weights(const struct run *run, struct fit_image *out,
+                              char why[FIT_WHY])
 {
-    const char *const path = source->file;
     const nb_description *d = &run->command.description;
-    nb_smv *smv;
-    double *pixels = NULL;
-    nb_status status = nb_smv_read(ctx, steady_file_path(&source->steady), &smv);
-    if (status != NB_OK) return failed(ctx, &source->steady, status, why);
-    const struct counting c = counting_of(run->command.s, smv);
-    status = smv_pixels(run, smv, path, &pixels, why);
-    if (status == NB_OK && !(c.overload > c.pedestal)) {
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    if (out->weight) return NB_OK;
+    out->weight = malloc(n * sizeof *out->weight);
+    if (!out->weight) return no_memory("the mask of an image", why);
+    for (size_t i = 0; i < n; i++) out->weight[i] = 1;
+    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
+    return NB_OK;
+}
+
+/* Reads an image with a header into photons, and gives weight 0 to its bad pixels. */
+static nb_status read_counts(const struct run *run, nb_context *ctx,
+                             const struct fit_source *source, struct fit_image *out,
+                             char why[FIT_WHY])
+{
+    const size_t n =
+        (size_t)run->command.description.nfast * (size_t)run->command.description.nslow;
+    nb_description own;
+    nb_measured *image;
+    nb_status status = read_measured(run, ctx, &source->steady, &image, why);
+    if (status != NB_OK) return status;
+    const struct counting c = counting_of(run->command.s, image);
+    if (!(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
                        "%s: the saturation of %g counts is not above the pedestal of %g "
                        "counts; correct -saturation or -pedestal",
-                       path, c.overload, c.pedestal);
+                       source->file, c.overload, c.pedestal);
         status = NB_ERR_FORMAT;
-        free(pixels);
     }
+    if (status == NB_OK && image->mask) status = make_weights(run, out, why);
     if (status == NB_OK) {
-        nb_description own;
-        convert(pixels, (size_t)d->nfast * (size_t)d->nslow, &c, out);
-        free(pixels);
+        convert(image->pixels, n, &c, out);
+        for (size_t i = 0; image->mask && i < n; i++) out->weight[i] = image->mask[i];
         if (nb_simulator_describe(out->sim, source->values, &own) == NB_OK)
-            find_mismatch(smv, out, &own, out->mismatch);
+            find_mismatch(image, out, &own, out->mismatch);
     }
-    nb_smv_free(smv);
+    nb_measured_free(image);
     return status;
 }
 
@@ -245,52 +212,14 @@ static nb_status read_raw(const struct run *run, nb_context *ctx,
     return status;
 }
 
-/* Returns the format of a file that begins as neither SMV nor raw floats do; NULL: it may
- * be raw floats. */
-static const char *other_kind(const struct steady_file *image)
-{
-    static const struct {
-        const char *name, *begin;
-    } kinds[] = {{"PNG", "\211PNG"}, {"HDF5", "\211HDF"}, {"TIFF", "II*"},
-                 {"TIFF", "MM"},     {"CBF", "###CBF"},   {"gzip", "\037\213"}};
-    char begin[8] = "";
-    FILE *const file = fopen(steady_file_path(image), "rb");
-    const size_t n = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
-    if (file) (void)fclose(file);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && n > 0; i++)
-        if (strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)) == 0)
-            return kinds[i].name;
-    return NULL;
-}
-
 static nb_status read_photons(const struct run *run, nb_context *ctx,
                               const struct fit_source *source, struct fit_image *out,
                               char why[FIT_WHY])
 {
-    if (fit_image_is_smv(&source->steady)) return read_smv(run, ctx, source, out, why);
-    const char *const kind = other_kind(&source->steady);
-    if (kind) {
-        (void)snprintf(why, FIT_WHY,
-                       "%s: this is a %s file; expected an SMV image, or raw floats as "
-                       "-floatfile writes them",
-                       source->file, kind);
-        return NB_ERR_FORMAT;
-    }
+    if (nb_image_kind(steady_file_path(&source->steady)))
+        return read_counts(run, ctx, source, out, why);
     out->saturation = run->command.s->fit.saturation;
     return read_raw(run, ctx, &source->steady, out->photons, why);
-}
-
-/* Gives every pixel of an image a weight of 1. */
-static nb_status make_weights(const struct run *run, struct fit_image *out,
-                              char why[FIT_WHY])
-{
-    const nb_description *d = &run->command.description;
-    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
-    out->weight = malloc(n * sizeof *out->weight);
-    if (!out->weight) return no_memory("the mask of an image", why);
-    for (size_t i = 0; i < n; i++) out->weight[i] = 1;
-    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
-    return NB_OK;
 }
 
 /* Gives weight 0 to pixels that are 0 or NaN in the mask. */
@@ -298,29 +227,23 @@ static nb_status read_mask(const struct run *run, nb_context *ctx,
                            const struct steady_file *mask, struct fit_image *out,
                            char why[FIT_WHY])
 {
-    const char *const path = mask->name;
     const nb_description *d = &run->command.description;
     const size_t n = (size_t)d->nfast * (size_t)d->nslow;
-    if (!path) return NB_OK;
-    const nb_status made = make_weights(run, out, why);
-    if (made != NB_OK) return made;
-    if (fit_image_is_smv(mask)) {
-        nb_smv *smv;
-        double *pixels;
-        nb_status status = nb_smv_read(ctx, steady_file_path(mask), &smv);
-        if (status != NB_OK) return failed(ctx, mask, status, why);
-        status = smv_pixels(run, smv, path, &pixels, why);
-        nb_smv_free(smv);
-        if (status != NB_OK) return status;
-        for (size_t i = 0; i < n; i++) out->weight[i] = pixels[i] != 0 && !isnan(pixels[i]);
-        free(pixels);
-    } else {
-        const nb_status status = read_raw(run, ctx, mask, out->weight, why);
-        if (status != NB_OK) return status;
-        for (size_t i = 0; i < n; i++)
-            out->weight[i] = out->weight[i] != 0 && !isnan(out->weight[i]);
+    if (!mask->name) return NB_OK;
+    nb_measured *image = NULL;
+    float *const raw = malloc(n * sizeof *raw);
+    nb_status status = raw ? make_weights(run, out, why) : no_memory(mask->name, why);
+    if (status == NB_OK)
+        status = nb_image_kind(steady_file_path(mask))
+                     ? read_measured(run, ctx, mask, &image, why)
+                     : read_raw(run, ctx, mask, raw, why);
+    for (size_t i = 0; status == NB_OK && i < n; i++) {
+        const double value = image ? image->pixels[i] : (double)raw[i];
+        if (value == 0 || isnan(value)) out->weight[i] = 0;
     }
-    return NB_OK;
+    nb_measured_free(image);
+    free(raw);
+    return status;
 }
 
 /* ---- checks ---- */
@@ -367,10 +290,8 @@ static nb_status leave_out_negative(const struct run *run, const uint8_t *render
     const double least = least_photons(run);
     for (size_t i = 0; i < n; i++) {
         if (!(out->photons[i] < least) || (out->weight && out->weight[i] == 0)) continue;
-        if (!out->weight) {
-            const nb_status status = make_weights(run, out, why);
-            if (status != NB_OK) return status;
-        }
+        const nb_status status = make_weights(run, out, why);
+        if (status != NB_OK) return status;
         out->weight[i] = 0;
         out->negative += rendered[i];
     }

@@ -120,13 +120,6 @@ int fit_frames_place(struct run *run, struct fit_sources *sources);
 
 /* ---- fit_image.c ---- */
 
-/* Returns 1 if a file begins as SMV images do. */
-int fit_image_is_smv(const struct steady_file *image);
-
-/* Reads the phi at which an image begins, degree. Returns 0 if the header does not state
- * it. */
-int fit_image_start(const nb_smv *smv, double *phi);
-
 /* Reads an image and makes its scene. `ctx` is not the context of the fit, which is in use.
  * Returns NB_OK, or a failure with its message in `why`. */
 nb_status fit_image_read(const struct run *run, nb_context *ctx,

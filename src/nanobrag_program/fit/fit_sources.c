@@ -266,7 +266,10 @@ static int keep_images(const struct run *run, const struct fit_sources *sources,
     if (resume && name != run->command.s->fit.fitfile && outputs_same_file(name, resume))
         input = resume;
     for (size_t i = 0; i < sources->n; i++)
-        if (sources->at[i].file && outputs_same_file(name, sources->at[i].file))
+        if (sources->at[i].file
+            && outputs_same_file(name, sources->at[i].steady.copy
+                                           ? sources->at[i].file
+                                           : steady_file_path(&sources->at[i].steady)))
             input = sources->at[i].file;
     if (input)
         return message_usage(run->command.messages,
