@@ -146,23 +146,25 @@ NB_API nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_exper
 NB_API nb_status nb_expt_read_lattices(nb_context *ctx, const char *path, int i,
                                        nb_experiment *out);
 
-/* An .expt in memory, for many reads. It never changes once made and may be shared between
- * threads. */
+/* An .expt file in memory, for many reads. It never changes once made, and threads may
+ * share it. */
 typedef struct nb_expt nb_expt;
 
 /* An image that an experiment names. */
 typedef struct nb_expt_image {
     const char *file; /* path of an existing file, or the path that was looked for first */
-    int64_t frame; /* in a file of several images, from 0 on; -1: the file holds one */
-    int experiment; /* number of the experiment in the .expt, from 0 on */
+    int64_t frame; /* number of the image in the file, from 0; -1: the file holds one
+                      image */
+    int experiment; /* number of the experiment in the .expt, from 0 */
     int first; /* number of the first experiment that has this image */
-    int image; /* of the experiment's scan, from 0 on; 0: no scan */
-    int array; /* the number that DIALS gives its middle in a bbox, less a half */
+    int image; /* number of the image in the scan, from 0; 0 if there is no scan */
+    int array; /* number of the image as DIALS counts it in a bbox: the middle of the image
+                  is array + 1/2 */
     const char *identifier; /* of the experiment; "": none */
 } nb_expt_image;
 
 /*
- * Read an .expt to take its experiments one by one.
+ * Read an .expt file into memory, to take its experiments one by one.
  *
  *   out  [out]  free with nb_expt_free()
  *
@@ -174,28 +176,31 @@ NB_API nb_status nb_expt_open(nb_context *ctx, const char *path, nb_expt **out);
 NB_API void nb_expt_free(nb_expt *expt);
 
 /*
- * Take one experiment, as nb_expt_read() does, or with its lattices, as
- * nb_expt_read_lattices() does.
+ * Take one experiment from an .expt in memory. The result is the result of nb_expt_read()
+ * or, with lattices, of nb_expt_read_lattices().
  *
- *   i         [in]   number of the experiment, from 0 on
- *   lattices  [in]   1: with the other crystals of its image
+ *   i         [in]   number of the experiment, from 0
+ *   lattices  [in]   1: with the other crystals of the image; 0: without
  *   out       [out]  the experiment
  *
- * Errors: as of these functions.
+ * Errors: the errors of these functions.
  */
 NB_API nb_status nb_expt_get(nb_context *ctx, const nb_expt *expt, int i, int lattices,
                              nb_experiment *out);
 
 /*
- * The images of all experiments: in the order of the file, for each experiment in the order
- * of its scan. An experiment without images has none in the list. The first file of an
- * experiment is looked for where the program runs, then beside the .expt, then beside it by
- * the last part of its name alone, each time also with .gz and .bz2 appended; the further
- * files lie as the first.
+ * List the images of all experiments. The list has the order of the experiments in the file
+ * and, within an experiment, the order of the scan. An experiment without images has no
+ * entry.
  *
- *   n  [out]  how many
+ * Files. The library looks for the first file of an experiment in three places: where the
+ * program runs; in the folder of the .expt; and in this folder again, by the last part of
+ * its name. In each place it also tries the name with .gz and .bz2. All other files of the
+ * experiment are in the same place.
  *
- * Returns the list, owned by `expt`; NULL for NULL.
+ *   n  [out]  number of images
+ *
+ * Returns the list, which `expt` owns; NULL for NULL.
  */
 NB_API const nb_expt_image *nb_expt_images(const nb_expt *expt, size_t *n);
 

@@ -280,41 +280,42 @@ NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *hea
 
 /* ---- measured images of any kind, with the numbers of their headers ---- */
 
-/* An image, as its file states it. A number is NaN where the file does not state it, if
- * nothing else is said. */
+/* An image, as its file states it. A number that the file does not state is NaN, unless a
+ * default stands beside it. */
 typedef struct nb_measured {
     int nfast, nslow; /* of all pixels; several panels are stacked along slow */
-    int npanel; /* panels that the file keeps apart, at least 1 */
-    int64_t frames; /* in the file */
+    int npanel; /* number of panels in the file, at least 1 */
+    int64_t frames; /* number of frames in the file */
     const double *pixels; /* counts, row by row                       (nslow x nfast) */
-    const uint8_t *mask; /* 1: trusted, 0: not; NULL: all are trusted (nslow x nfast) */
+    const uint8_t *mask; /* 1: trusted; 0: bad; NULL: all are trusted (nslow x nfast) */
     double pixel_fast, pixel_slow; /* size of a pixel                           mm     */
     double wavelength; /* mean of a spectrum                                    A      */
     double distance; /* of the detector                                         mm     */
-    double beam_x, beam_y; /* beam centre; its corner and axes are the file's   mm     */
+    double beam_x, beam_y; /* beam centre, with the corner and axes of the file mm     */
     double osc_start, osc_range; /* rotation of the frame                       degree */
     double exposure; /*                                                         s      */
-    /* count from which on a pixel is saturated; else the largest number of the type of the
-     * pixels, or infinity for reals */
+    /* smallest count of a saturated pixel. Default: the largest number of the type of the
+     * pixels, or infinity for floats */
     double overload;
-    double pedestal; /* counts without photons; else 0 */
-    double gain; /* counts/photon; else 1 */
-    size_t nspectrum; /* wavelengths of the spectrum of the frame; 0: none is stated */
+    double pedestal; /* counts without photons. Default: 0 */
+    double gain; /* counts/photon. Default: 1 */
+    size_t nspectrum; /* number of wavelengths in the spectrum of the frame; 0: not
+                         stated */
     const double *spectrum; /* wavelengths                              A (nspectrum) */
-    const double *weights; /* their weights, of any sum                   (nspectrum) */
+    const double *weights; /* weights of the wavelengths, with any sum    (nspectrum) */
 } nb_measured;
 
 /*
- * Read a frame of a measured image: SMV, CBF (miniCBF and imgCIF), or one of these in gzip
- * or bzip2 (docs/formats.md). Pixels that the detector marks as bad have 0 in the mask:
- * those of the file's own mask, and counts below those that it declares valid.
+ * Read a frame of a measured image. The file is SMV or CBF (miniCBF and imgCIF), also
+ * compressed by gzip or bzip2 (docs/formats.md). Bad pixels have 0 in the mask. These are
+ * the bad pixels of the mask in the file, and pixels below the smallest valid count.
  *
- *   frame  [in]   from 0
+ *   frame  [in]   number of the frame in the file, from 0
  *   out    [out]  free with nb_measured_free()
  *
- * Errors: a reader's; NB_ERR_ARGUMENT also for a frame that the file has not;
- * NB_ERR_UNSUPPORTED (a kind that this build lacks a library for, or a compression of
- * pixels that it cannot expand).
+ * Errors: a reader's; also NB_ERR_ARGUMENT if the file does not have this frame;
+ * NB_ERR_UNSUPPORTED (this build lacks the library for the format, or cannot expand the
+ * compression of the pixels).
  */
 NB_API nb_status nb_image_read(nb_context *ctx, const char *path, int64_t frame,
                                nb_measured **out);
@@ -322,9 +323,9 @@ NB_API nb_status nb_image_read(nb_context *ctx, const char *path, int64_t frame,
 /* Free an image; NULL is allowed. */
 NB_API void nb_measured_free(nb_measured *image);
 
-/* The kind of a file by its first bytes, a static string: "SMV", "CBF", "HDF5", "gzip",
- * "bzip2", or "PNG" and "TIFF", which nb_image_read() refuses. NULL: it is none of these,
- * so it may be raw numbers, or it cannot be read. */
+/* The format of a file by its first bytes, a static string: "SMV", "CBF", "HDF5", "gzip",
+ * "bzip2", "PNG" or "TIFF". nb_image_read() refuses PNG and TIFF. NULL: the file has
+ * another format, such as raw numbers, or it cannot be read. */
 NB_API const char *nb_image_kind(const char *path);
 
 /* ---- raw images: pixels without a header, in host byte order ---- */
