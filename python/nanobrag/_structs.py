@@ -2155,6 +2155,16 @@ class Misfit(Record):
             sums of y, of I, and of the variance of y
         variance:
             sums of y, of I, and of the variance of y
+        correlation:
+            correlation of y and I, with background. Of a box: over its pixels in the last shot
+            that was compared. Of a shot: the median over its boxes. NAN: y or I is constant, or
+            these are other pixels
+        boxes:
+            of one shot and of all shots: how many boxes have a correlation, and how many have
+            NB_FIT_ALIKE or more
+        alike:
+            of one shot and of all shots: how many boxes have a correlation, and how many have
+            NB_FIT_ALIKE or more
     """
 
     _c = "nb_misfit"
@@ -2172,6 +2182,9 @@ class Misfit(Record):
     observed: float
     photons: float
     variance: float
+    correlation: float
+    boxes: int
+    alike: int
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -79,6 +79,12 @@ refuses 2 "stills.expt is not MessagePack" -expt stills.expt $start -fit mosaic 
 refuses 2 "expected refl:EDGE" -expt stills.expt $start -fit mosaic -refl two.refl -boxes refl:0
 refuses 2 "-boxes.*-refl" -expt stills.expt $start -fit mosaic -boxes refl
 
+# ---- boxes that look like the model, and a crystal that is turned wrongly ----
+run -expt stills.expt:0 $start -fit misset,scale -boxes auto:20:8
+is "boxes correlate with the model" grep -q '^boxes  *20 of 20 correlate with the model over 0.3' out
+run -expt stills.expt:0 $start -misset 7 8 9 -fit scale -boxes auto:20:8 -coarse off
+is "a wrong orientation brings a warning" grep -q 'boxes correlate.*check the orientation' err
+
 # ---- a sweep ----
 inputs=
 run $cell $crystal -mosaic 0.5 $detector -water 0.05 -seed 2 -osc 0.5 -phi 10 -misset 10 20 30 \

@@ -322,10 +322,78 @@ static int lost(void)
     return TAP_PASS;
 }
 
+/* The correlation of observed and computed pixels of a box. No pixel of an earlier box is
+ * among them. */
+static double correlation_of(const double *y, const double *image, const int *r)
+{
+    double mean[2] = {0}, square[3] = {0}, n = 0;
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int s = r[2]; s < r[3]; s++)
+            for (int f = r[0]; f < r[1]; f++) {
+                const double a = y[s * STILLS_SIDE + f], b = image[s * STILLS_SIDE + f];
+
+                if (pass == 0) {
+                    mean[0] += a;
+                    mean[1] += b;
+                    n++;
+                    continue;
+                }
+                square[0] += (a - mean[0] / n) * (a - mean[0] / n);
+                square[1] += (b - mean[1] / n) * (b - mean[1] / n);
+                square[2] += (a - mean[0] / n) * (b - mean[1] / n);
+            }
+    return square[2] / sqrt(square[0] * square[1]);
+}
+
+/* Boxes correlate as their pixels do, also where shots have other numbers of boxes. */
+static int correlations(void)
+{
+    static double image[STILLS_PIXELS];
+    nb_array out = nb_array_f64(image, STILLS_SIDE, STILLS_SIDE);
+    nb_context *ctx = renders_context(1);
+    struct worst off = {0};
+    nb_fit_misfit m;
+    nb_fit_result r;
+    nb_fit *fit;
+    int alike = 0, boxes_of_all = 0;
+
+    make(ctx, 0.01);
+    stills.scene[1].detector.nbox = 1;
+    fit = fitted(ctx, 0, &r);
+    for (int i = 0; i < SHOTS; i++) {
+        const int n = i == 1 ? 1 : NBOX;
+        double value[NBOX], median;
+
+        renders_require(ctx, nb_fit_image(fit, i, NB_FIT_MODEL, &out));
+        renders_require(ctx, nb_fit_misfit_get(fit, i, &m));
+        for (int b = 0; b < n; b++) {
+            value[b] = correlation_of(stills.photons[i], image, boxes + 4 * b);
+            worst_add(&off, m.box[b].correlation, value[b], 1);
+            alike += value[b] >= NB_FIT_ALIKE;
+        }
+        median = n == 1 ? value[0] : (value[0] + value[1]) / 2;
+        worst_add(&off, m.shot[i].correlation, median, 1);
+        boxes_of_all += n;
+    }
+    worst_check(&off, 1e-12, "correlations of boxes and their medians");
+    renders_require(ctx, nb_fit_misfit_get(fit, NB_FIT_FITTED, &m));
+    tap_check(m.nbox == 0, "the boxes of the shots are not summed");
+    tap_check(m.all.boxes == boxes_of_all && m.all.alike == alike && alike > 0,
+              "%lld of %lld boxes are alike, expected %d of %d", (long long)m.all.alike,
+              (long long)m.all.boxes, alike, boxes_of_all);
+    tap_check(isnan(m.all.correlation) && isnan(m.shell[0].correlation),
+              "no correlation of all pixels");
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"expectation", expectation},
                                             {"sums", sums},
+                                            {"correlations", correlations},
                                             {"unseen", unseen},
                                             {"refused", refused},
                                             {"lost", lost}};

@@ -15,6 +15,7 @@
 #include "base/window.h"
 #include "image/target.h"
 #include "nanobrag_fit/fit.h"
+#include "nanobrag_fit/residuals/correlation.h"
 
 /* one shot, simulated at the values found so far or at the x of a worker */
 struct compared {
@@ -355,6 +356,7 @@ struct found {
     double qmax; /* largest |q| of the shot, 1/A */
     nb_fit_misfit *all;
     nb_misfit *shot, *box;
+    struct pair_sums *pair; /* of the boxes of the shot */
 };
 
 /* Adds pixel (s, f) of the image to all sums; q is its |q|, 1/A. */
@@ -372,11 +374,12 @@ static void add_pixel(const struct compared *c, int s, int f, double q,
     add(&to->all->all, &v);
     add(to->shot, &v);
     add(&to->all->shell[shell], &v);
-    for (size_t b = 0; to->box && b < d->nbox; b++) {
+    for (size_t b = 0; b < d->nbox; b++) {
         const int *r = d->box + 4 * b;
 
         if (f < r[0] || f >= r[1] || s < r[2] || s >= r[3]) continue;
-        add(to->box + b, &v);
+        if (to->box) add(to->box + b, &v);
+        pair_add(to->pair + b, v.is.observed, v.is.photons);
         return; /* a pixel belongs to the first box that contains it */
     }
 }
@@ -428,9 +431,22 @@ static nb_status make_room(const struct compared *c, nb_fit_misfit *out)
     return NB_OK;
 }
 
+/* Adds up the correlations of the boxes of a shot. */
+static void correlate(const struct found *to, size_t nbox, double *value)
+{
+    pair_median(to->pair, nbox, value, to->shot);
+    to->all->all.boxes += to->shot->boxes;
+    to->all->all.alike += to->shot->alike;
+    for (size_t b = 0; to->box && b < nbox; b++)
+        to->box[b].correlation = pair_correlation(to->pair + b);
+}
+
 static nb_status add_rendered(struct compared *c, nb_fit_misfit *out)
 {
+    const size_t nbox = c->scene.detector.nbox;
     struct found to = {.all = out};
+    double *value;
+    nb_status status;
 
     NB_TRY(check_observed(c));
     take_model(c);
@@ -439,7 +455,14 @@ static nb_status add_rendered(struct compared *c, nb_fit_misfit *out)
     to.shot = c->fit->misfit + c->shot;
     to.box = out->nbox > 0 ? c->fit->misfit + out->nshot : NULL;
     NB_TRY(visit_pixels(c, &to.qmax, NULL));
-    return visit_pixels(c, &to.qmax, &to);
+    to.pair = calloc(nbox + 1, sizeof *to.pair);
+    value = calloc(nbox + 1, sizeof *value);
+    status = to.pair && value ? visit_pixels(c, &to.qmax, &to)
+                              : fail_memory(c->ctx, "the boxes of a shot");
+    if (status == NB_OK) correlate(&to, nbox, value);
+    free(to.pair);
+    free(value);
+    return status;
 }
 
 static nb_status add_shot(nb_fit *fit, size_t shot, nb_fit_misfit *out)
@@ -488,6 +511,10 @@ static void finish_all(nb_fit_misfit *m, nb_misfit *room)
     finish(&m->all);
     for (int i = 0; i < NB_FIT_SHELLS; i++) finish(m->shell + i);
     for (int64_t i = 0; i < m->nshot + (int64_t)m->nbox; i++) finish(room + i);
+    m->all.correlation = NAN;
+    for (int i = 0; i < NB_FIT_SHELLS; i++) m->shell[i].correlation = NAN;
+    for (int64_t i = 0; i < m->nshot; i++)
+        if (room[i].boxes == 0) room[i].correlation = NAN;
     m->box = m->nbox > 0 ? room + m->nshot : NULL;
     for (size_t b = 0; b < m->nbox; b++) {
         off += fabs(m->box[b].observed - m->box[b].photons);

@@ -34,6 +34,10 @@ static void add_misfit(cJSON *to, const nb_misfit *m)
     json_real(to, "observed", m->observed);
     json_real(to, "photons", m->photons);
     json_real(to, "variance", m->variance);
+    json_real(to, "correlation", m->correlation);
+    if (m->boxes == 0) return;
+    json_whole(to, "boxes", (long long)m->boxes);
+    json_whole(to, "boxes_alike", (long long)m->alike);
 }
 
 static void add_residuals(cJSON *root, const char *name, const struct fit_residuals *from)

@@ -27,6 +27,7 @@ static int gather(const struct fit_job *job, int64_t which, struct fit_residuals
     out->r = misfit.r;
     out->r_expected = misfit.r_expected;
     memcpy(out->shell, misfit.shell, sizeof out->shell);
+    out->nshot = misfit.nshot;
     out->image = calloc((size_t)misfit.nshot + 1, sizeof *out->image);
     if (!out->image) return message_failure(job->run->command.messages, "out of memory");
     for (int64_t i = 0; i < misfit.nshot; i++) {
@@ -134,6 +135,20 @@ static void print_deviance(const struct fit_residuals *residuals)
                residuals->r, residuals->r_expected);
 }
 
+/* Prints how many boxes look like the model. */
+static void print_boxes(const struct fit_residuals *residuals)
+{
+    const nb_misfit *const m = &residuals->all;
+    if (m->boxes == 0) return;
+    printf("boxes        %lld of %lld correlate with the model over %g",
+           (long long)m->alike, (long long)m->boxes, NB_FIT_ALIKE);
+    if (residuals->nimage == 1)
+        for (int64_t i = 0; i < residuals->nshot; i++)
+            if (residuals->image[i].boxes > 0)
+                printf(", with a median of %.3f", residuals->image[i].correlation);
+    printf("\n");
+}
+
 static void print_shells(const struct fit_residuals *residuals)
 {
     const char *before = "             rms by resolution, A:";
@@ -163,6 +178,7 @@ void fit_residuals_print(const struct fit_job *job, const nb_fit_result *r)
                digits(fitted->all.mean, 1, mean));
     print_shells(fitted);
     print_deviance(fitted);
+    print_boxes(fitted);
     if (held->nimage == 0) return;
     printf("held out     %zu image%s, which the fit has not used; the same columns\n",
            held->nimage, held->nimage == 1 ? "" : "s");
@@ -195,6 +211,24 @@ static void write_advice(const struct fit_job *job, int end, char out[ADVICE])
     }
 }
 
+/* Warns if few boxes look like the model although their photons are not noise alone.
+ * Returns 1 if none does: the model then describes something else. */
+static int is_elsewhere(const struct fit_job *job)
+{
+    enum { ENOUGH = 5, SHARE = 4 };
+    const nb_misfit *const m = &job->fitted.all;
+    if (m->boxes < ENOUGH || SHARE * m->alike >= m->boxes
+        || !(fit_ratio(m->deviance, m->expected) > 1.2))
+        return 0;
+    message_warning(job->run->command.messages,
+                    "%lld of %lld boxes correlate with the model over %g: the spots of the "
+                    "model are not where the data have theirs; check the orientation and "
+                    "its hand, the setting of the structure factors, and the order of the "
+                    "panels",
+                    (long long)m->alike, (long long)m->boxes, NB_FIT_ALIKE);
+    return m->alike == 0;
+}
+
 int fit_verdict(const struct fit_job *job, const nb_fit_result *r)
 {
     const int converged = r->end == NB_FIT_CONVERGED;
@@ -204,5 +238,5 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *r)
     for (size_t i = 0; i < r->nwarning; i++)
         message_warning(job->run->command.messages, "%s%s", r->warning[i],
                         !converged && i + 1 == r->nwarning ? advice : "");
-    return r->end == NB_FIT_CONVERGED ? 0 : EXIT_RUN;
+    return !is_elsewhere(job) && converged ? 0 : EXIT_RUN;
 }

@@ -141,6 +141,7 @@ struct fisher_point {
 
 /* the residuals of fitted images, or of held-out images */
 struct fit_residuals {
+    int64_t nshot;
     nb_misfit *image; /* (result.nshot) of each image; 0 pixels: not included */
     size_t nimage; /* number of images that are included */
     nb_misfit all, shell[NB_FIT_SHELLS]; /* of all included images together */
