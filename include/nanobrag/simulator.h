@@ -329,11 +329,12 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *                        the first call                            (ncot x nparam)
  *
  * Each cotangent takes one pass over the samples, for any number of parameters. Strategy,
- * precision and device are as in nb_jvp(), with one exception: NB_STRATEGY_SPOTS adds up
- * the gradient spot by spot. It adds up the gradient as in nb_jvp() if F is interpolated,
- * or if solid angle, polarization or capture are computed for every sample
- * (nb_scene.oversample_omega, oversample_polar, oversample_thick). If a device computes the
- * gradients, bar_image may lie on this device. The arrays must then be dense.
+ * precision and device are as in nb_jvp(). If a device computes the gradients, bar_image
+ * may lie on this device. The arrays must then be dense.
+ *
+ * Usually NB_STRATEGY_SPOTS adds up the gradient spot by spot. In two cases it works as in
+ * nb_jvp() instead: F is interpolated; or solid angle, polarization or capture is computed
+ * for every sample (nb_scene.oversample_omega, oversample_polar, oversample_thick).
  *
  * Further errors: NB_ERR_ARGUMENT (no parameter is free, or ncot < 1), NB_ERR_UNSUPPORTED
  * (the scene has NB_QUIRK_CURVED and a curved detector, or a cotangent lies on a device
